@@ -9,11 +9,23 @@ const noAmbientTime = [
 const always = [
   { selector: 'TSEnumDeclaration', message: 'Use a union of string literals.' },
   { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' },
-  { selector: 'CatchClause > BlockStatement[body.length=0]', message: 'Say in a comment-bearing statement why an error may be dropped, or handle it.' },
+  {
+    selector: 'CatchClause > BlockStatement[body.length=0]',
+    message: 'Say in a comment-bearing statement why an error may be dropped, or handle it.',
+  },
 ];
 
 const config = tseslint.config(
-  { ignores: ['node_modules/**', 'dist/**', 'src/cri/generated/**', 'src/csi/generated/**', 'src/control-plane/storage/etcd/generated/**', '.data/**'] },
+  {
+    ignores: [
+      'node_modules/**',
+      'dist/**',
+      'src/cri/generated/**',
+      'src/csi/generated/**',
+      'src/control-plane/storage/etcd/generated/**',
+      '.data/**',
+    ],
+  },
   {
     files: ['**/*.ts'],
     extends: [...tseslint.configs.recommended],
@@ -21,7 +33,14 @@ const config = tseslint.config(
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',
-      '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: ['test', 'it', 'describe', 'suite'] }] }],
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        {
+          allowForKnownSafeCalls: [
+            { from: 'package', package: 'node:test', name: ['test', 'it', 'describe', 'suite'] },
+          ],
+        },
+      ],
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
@@ -36,15 +55,40 @@ const config = tseslint.config(
   },
   {
     files: ['src/**/*.ts'],
-    ignores: ['src/base/**', 'src/kubelet/adapters/**', 'src/kubelet/cmd/**', 'src/control-plane/cmd/**', 'src/client/**', 'src/up/**', 'src/node-network/adapters/**', 'src/node-network/cmd/**', 'src/cri/**', '**/*.test.ts', '**/testing/**'],
+    ignores: [
+      'src/base/**',
+      'src/kubelet/adapters/**',
+      'src/kubelet/cmd/**',
+      'src/control-plane/cmd/**',
+      'src/client/**',
+      'src/up/**',
+      'src/node-network/adapters/**',
+      'src/node-network/cmd/**',
+      'src/cri/**',
+      '**/*.test.ts',
+      '**/testing/**',
+    ],
     rules: {
       'no-restricted-syntax': ['error', ...always, ...noAmbientTime],
-      'no-restricted-globals': ['error', 'setTimeout', 'setInterval', 'setImmediate', 'performance', 'process', 'console', 'fetch'].flat(),
+      'no-restricted-globals': [
+        'error',
+        'setTimeout',
+        'setInterval',
+        'setImmediate',
+        'performance',
+        'process',
+        'console',
+        'fetch',
+      ].flat(),
     },
   },
   {
     files: ['**/*.test.ts', 'test/**/*.ts', '**/testing/**/*.ts'],
-    rules: { 'max-lines-per-function': 'off', '@typescript-eslint/no-floating-promises': 'off', '@typescript-eslint/require-await': 'off' },
+    rules: {
+      'max-lines-per-function': 'off',
+      '@typescript-eslint/no-floating-promises': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
   },
 );
 

@@ -33,7 +33,10 @@ const result = await build({
   // grpc-js loads it only for services the agent does not use.
   external: ['@grpc/proto-loader'],
   // CommonJS dependencies call require, which modules do not have.
-  banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
   define: { 'process.env.NODE_ENV': '"production"' },
 });
-for (const [file, output] of Object.entries(result.metafile.outputs)) console.log(`${file}: ${Math.round(output.bytes / 1024)} KiB`);
+for (const [file, output] of Object.entries(result.metafile.outputs))
+  console.log(`${file}: ${Math.round(output.bytes / 1024)} KiB`);

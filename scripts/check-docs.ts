@@ -44,17 +44,25 @@ export function checkNamedFiles(file: string, text: string, repository: Reposito
     const line = lineAt(prose, match.index);
     if (notAPath.test(name)) continue;
     const isPath = topLevel.test(name) || rootFile.test(name);
-    if (isPath ? !repository.exists(name) : bareSource.test(name) && !repository.existsByName(name)) findings.push({ file, line, message: `${name} does not exist` });
-    else if (isPath && symbols !== undefined) findings.push(...missingSymbols({ file, line, name }, symbols, repository));
+    if (isPath ? !repository.exists(name) : bareSource.test(name) && !repository.existsByName(name))
+      findings.push({ file, line, message: `${name} does not exist` });
+    else if (isPath && symbols !== undefined)
+      findings.push(...missingSymbols({ file, line, name }, symbols, repository));
   }
   return findings;
 }
 
-function missingSymbols(at: { file: string; line: number; name: string }, symbols: string, repository: Repository): Finding[] {
+function missingSymbols(
+  at: { file: string; line: number; name: string },
+  symbols: string,
+  repository: Repository,
+): Finding[] {
   if (!at.name.endsWith('.ts')) return [];
   const source = repository.read(at.name);
   const wanted = [...symbols.matchAll(/`([^`]+)`/g)].map((match) => (match[1] ?? '').replace(/\(\)$/, ''));
-  return wanted.filter((symbol) => !source.includes(symbol)).map((symbol) => ({ file: at.file, line: at.line, message: `${at.name} has no ${symbol}` }));
+  return wanted
+    .filter((symbol) => !source.includes(symbol))
+    .map((symbol) => ({ file: at.file, line: at.line, message: `${at.name} has no ${symbol}` }));
 }
 
 /** As GitHub makes anchors of headings. */
@@ -76,8 +84,10 @@ export function checkLinks(file: string, text: string, repository: Repository): 
     const [place = '', fragment] = target.split('#');
     const resolved = place === '' ? file : path.posix.join(path.posix.dirname(file), place);
     const line = lineAt(prose, match.index);
-    if (!repository.exists(resolved)) findings.push({ file, line, message: `link to ${target}: there is no ${resolved}` });
-    else if (fragment !== undefined && !headings(repository.read(resolved)).includes(fragment)) findings.push({ file, line, message: `link to ${target}: no such heading` });
+    if (!repository.exists(resolved))
+      findings.push({ file, line, message: `link to ${target}: there is no ${resolved}` });
+    else if (fragment !== undefined && !headings(repository.read(resolved)).includes(fragment))
+      findings.push({ file, line, message: `link to ${target}: no such heading` });
   }
   return findings;
 }
@@ -94,22 +104,44 @@ function tableUnder(text: string, firstHead: string): string[][] {
   const rows: string[][] = [];
   for (const line of lines.slice(start + 2)) {
     if (!line.startsWith('|')) break;
-    rows.push(line.split('|').slice(1, -1).map((cell) => cell.replaceAll('`', '').trim()));
+    rows.push(
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.replaceAll('`', '').trim()),
+    );
   }
   return rows;
 }
 
 /** The layer table of the architecture is the one imports are checked by. */
-export function checkLayerTable(file: string, text: string, layers: Readonly<Record<string, readonly string[]>>): Finding[] {
-  const shown = Object.fromEntries(tableUnder(text, 'Folder').map(([folder = '', , imports = '']) => [folder, imports === 'nothing' ? [] : imports.split(/,\s*/)]));
+export function checkLayerTable(
+  file: string,
+  text: string,
+  layers: Readonly<Record<string, readonly string[]>>,
+): Finding[] {
+  const shown = Object.fromEntries(
+    tableUnder(text, 'Folder').map(([folder = '', , imports = '']) => [
+      folder,
+      imports === 'nothing' ? [] : imports.split(/,\s*/),
+    ]),
+  );
   const folders = [...new Set([...Object.keys(layers), ...Object.keys(shown)])];
   return folders
     .filter((folder) => [...(layers[folder] ?? ['?'])].sort().join() !== [...(shown[folder] ?? ['?'])].sort().join())
-    .map((folder) => ({ file, line: 1, message: `layer table: ${folder} may import ${(layers[folder] ?? ['(not in scripts/check-layers.ts)']).join(', ') || 'nothing'}` }));
+    .map((folder) => ({
+      file,
+      line: 1,
+      message: `layer table: ${folder} may import ${(layers[folder] ?? ['(not in scripts/check-layers.ts)']).join(', ') || 'nothing'}`,
+    }));
 }
 
 /** Each dependency and each Debian package that set-up installs has a row, and no row is left over. */
-export function checkDependencies(file: string, text: string, wanted: { npm: readonly string[]; debian: readonly string[] }): Finding[] {
+export function checkDependencies(
+  file: string,
+  text: string,
+  wanted: { npm: readonly string[]; debian: readonly string[] },
+): Finding[] {
   const compare = (head: string, names: readonly string[]): Finding[] => {
     const rows = tableUnder(text, head).map(([name = '']) => name);
     const missing = names.filter((name) => !rows.includes(name)).map((name) => `${name} has no line`);
@@ -120,7 +152,11 @@ export function checkDependencies(file: string, text: string, wanted: { npm: rea
 }
 
 export function npmDependencies(packageJson: string): string[] {
-  const { dependencies = {}, devDependencies = {}, optionalDependencies = {} } = JSON.parse(packageJson) as Record<string, Record<string, string> | undefined>;
+  const {
+    dependencies = {},
+    devDependencies = {},
+    optionalDependencies = {},
+  } = JSON.parse(packageJson) as Record<string, Record<string, string> | undefined>;
   return Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
 }
 
@@ -132,12 +168,21 @@ export function debianPackages(setupScript: string): string[] {
 }
 
 /** Documents are about the agent: not about how they were written, and free of the addresses of public registries. */
-const unwanted: readonly RegExp[] = [/\bAI\b/, /\b(LLM|chatbot|language model)s?\b/i, /\bsessions?\b/i, /\b(registry|docker|npmjs|quay|[a-z]*gcr|ghcr)\.([a-z0-9-]+\.)*(io|org|com)\b/i];
+const unwanted: readonly RegExp[] = [
+  /\bAI\b/,
+  /\b(LLM|chatbot|language model)s?\b/i,
+  /\bsessions?\b/i,
+  /\b(registry|docker|npmjs|quay|[a-z]*gcr|ghcr)\.([a-z0-9-]+\.)*(io|org|com)\b/i,
+];
 
 export function checkWords(file: string, text: string): Finding[] {
   return text.split('\n').flatMap((content, index) => {
     const prose = content.replace(/`[^`]*\.ts`/g, '');
-    return unwanted.flatMap((pattern) => (pattern.test(prose) ? [{ file, line: index + 1, message: `does not belong in a document: ${pattern.exec(prose)?.[0]}` }] : []));
+    return unwanted.flatMap((pattern) =>
+      pattern.test(prose)
+        ? [{ file, line: index + 1, message: `does not belong in a document: ${pattern.exec(prose)?.[0]}` }]
+        : [],
+    );
   });
 }
 
@@ -154,14 +199,23 @@ function documentsOf(root: string): string[] {
 
 /** The files of a checkout. */
 function openRepository(root: string): Repository {
-  const names = new Set(globSync(['src/**/*.*', 'scripts/**/*.*', 'test/**/*.*', 'docs/**/*.*', 'changes/*.*', '*.*'], { cwd: root }).map((file) => path.basename(file)));
+  const names = new Set(
+    globSync(['src/**/*.*', 'scripts/**/*.*', 'test/**/*.*', 'docs/**/*.*', 'changes/*.*', '*.*'], { cwd: root }).map(
+      (file) => path.basename(file),
+    ),
+  );
   const variants = (name: string): string[] => {
     const braces = /\{([^}]*)\}/.exec(name);
-    return braces === null ? [name] : (braces[1] ?? '').split(',').flatMap((part) => variants(name.replace(braces[0], part)));
+    return braces === null
+      ? [name]
+      : (braces[1] ?? '').split(',').flatMap((part) => variants(name.replace(braces[0], part)));
   };
   return {
     exists: (name) => variants(name).every((each) => globSync(each.replace(/\/$/, ''), { cwd: root }).length > 0),
-    existsByName: (name) => variants(name).every((each) => (each.includes('*') ? [...names].some((known) => path.matchesGlob(known, each)) : names.has(each))),
+    existsByName: (name) =>
+      variants(name).every((each) =>
+        each.includes('*') ? [...names].some((known) => path.matchesGlob(known, each)) : names.has(each),
+      ),
     read: (name) => readFileSync(path.join(root, name), 'utf8'),
   };
 }
@@ -172,15 +226,37 @@ export function checkDocuments(root: string): Finding[] {
   const repository = openRepository(root);
   const findings = documentsOf(root).flatMap((file) => {
     const text = repository.read(file);
-    return [...checkNamedFiles(file, text, repository), ...checkLinks(file, text, repository), ...checkWords(file, text)];
+    return [
+      ...checkNamedFiles(file, text, repository),
+      ...checkLinks(file, text, repository),
+      ...checkWords(file, text),
+    ];
   });
   const readme = repository.read('README.md');
-  if (withWorks(readme) !== readme || !worksBlock.test(readme)) findings.push({ file: 'README.md', line: 1, message: 'the table of what works is not current: run node scripts/check-docs.ts --write' });
+  if (withWorks(readme) !== readme || !worksBlock.test(readme))
+    findings.push({
+      file: 'README.md',
+      line: 1,
+      message: 'the table of what works is not current: run node scripts/check-docs.ts --write',
+    });
   const controlPlane = repository.read(controlPlaneDocument);
-  if (withControlPlaneTables(controlPlane, root) !== controlPlane) findings.push({ file: controlPlaneDocument, line: 1, message: 'its tables are not current: run node scripts/check-docs.ts --write' });
+  if (withControlPlaneTables(controlPlane, root) !== controlPlane)
+    findings.push({
+      file: controlPlaneDocument,
+      line: 1,
+      message: 'its tables are not current: run node scripts/check-docs.ts --write',
+    });
   const metrics = repository.read(metricsDocument);
-  if (withFamilies(metrics) !== metrics || !hasFamilies(metrics)) findings.push({ file: metricsDocument, line: 1, message: 'its table of families is not current: run node scripts/check-docs.ts --write' });
-  const dependencies = { npm: npmDependencies(repository.read('package.json')), debian: debianPackages(repository.read('scripts/setup-machine.sh')) };
+  if (withFamilies(metrics) !== metrics || !hasFamilies(metrics))
+    findings.push({
+      file: metricsDocument,
+      line: 1,
+      message: 'its table of families is not current: run node scripts/check-docs.ts --write',
+    });
+  const dependencies = {
+    npm: npmDependencies(repository.read('package.json')),
+    debian: debianPackages(repository.read('scripts/setup-machine.sh')),
+  };
   return [
     ...findings,
     ...checkLayerTable('docs/architecture.md', repository.read('docs/architecture.md'), allowed),
@@ -191,7 +267,8 @@ export function checkDocuments(root: string): Finding[] {
 if (import.meta.main) {
   const root = path.join(import.meta.dirname, '..');
   if (process.argv.includes('--write')) {
-    const renew = (file: string, render: (text: string) => string): void => writeFileSync(path.join(root, file), render(readFileSync(path.join(root, file), 'utf8')));
+    const renew = (file: string, render: (text: string) => string): void =>
+      writeFileSync(path.join(root, file), render(readFileSync(path.join(root, file), 'utf8')));
     renew('README.md', withWorks);
     renew(controlPlaneDocument, (text) => withControlPlaneTables(text, root));
     renew(metricsDocument, withFamilies);

@@ -16,7 +16,20 @@ export const allowed: Record<string, readonly string[]> = {
   'kubelet/features/*': ['base', 'api', 'pki', 'kubelet/model', 'kubelet/ports'],
   'kubelet/loop': ['base', 'api', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*'],
   'kubelet/adapters': ['base', 'api', 'pki', 'grpc', 'streaming', 'cri', 'csi', 'kubelet/model', 'kubelet/ports'],
-  'kubelet/cmd': ['base', 'api', 'pki', 'grpc', 'cri', 'csi', 'client', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters'],
+  'kubelet/cmd': [
+    'base',
+    'api',
+    'pki',
+    'grpc',
+    'cri',
+    'csi',
+    'client',
+    'kubelet/model',
+    'kubelet/ports',
+    'kubelet/features/*',
+    'kubelet/loop',
+    'kubelet/adapters',
+  ],
   client: ['base', 'api'],
   'control-plane/model': ['base', 'api'],
   'control-plane/storage': ['base', 'grpc'],
@@ -28,7 +41,14 @@ export const allowed: Record<string, readonly string[]> = {
   'control-plane/authn': ['base', 'api', 'pki', 'control-plane/model'],
   'control-plane/authz': ['base', 'api', 'control-plane/model'],
   'control-plane/admission': ['base', 'api', 'control-plane/model'],
-  'control-plane/apiserver': ['base', 'api', 'streaming', 'control-plane/model', 'control-plane/registry', 'control-plane/openapi'],
+  'control-plane/apiserver': [
+    'base',
+    'api',
+    'streaming',
+    'control-plane/model',
+    'control-plane/registry',
+    'control-plane/openapi',
+  ],
   'control-plane/controller-runtime': ['base', 'api'],
   'control-plane/controllers/*': ['base', 'api', 'control-plane/controller-runtime'],
   'control-plane/scheduler': ['base', 'api', 'control-plane/controller-runtime'],
@@ -39,20 +59,60 @@ export const allowed: Record<string, readonly string[]> = {
     'pki',
     'grpc',
     'client',
-    ...['model', 'storage', 'pki', 'patch', 'resources', 'openapi', 'registry', 'authn', 'authz', 'admission', 'apiserver', 'controller-runtime', 'controllers/*', 'scheduler', 'fake-nodes'].map(
-      (part) => `control-plane/${part}`,
-    ),
+    ...[
+      'model',
+      'storage',
+      'pki',
+      'patch',
+      'resources',
+      'openapi',
+      'registry',
+      'authn',
+      'authz',
+      'admission',
+      'apiserver',
+      'controller-runtime',
+      'controllers/*',
+      'scheduler',
+      'fake-nodes',
+    ].map((part) => `control-plane/${part}`),
   ],
   'node-network/service-routing': ['base', 'api'],
   'node-network/dns': ['base', 'api'],
   'node-network/adapters': ['base', 'node-network/service-routing', 'node-network/dns'],
-  'node-network/cmd': ['base', 'api', 'client', 'node-network/service-routing', 'node-network/dns', 'node-network/adapters'],
-  up: ['base', 'api', 'grpc', 'cri', 'csi', 'kubelet/model', 'kubelet/ports', 'kubelet/features/*', 'kubelet/loop', 'kubelet/adapters', 'kubelet/cmd', 'client', 'node-network/service-routing', 'node-network/adapters', 'control-plane/pki', 'control-plane/cmd'],
+  'node-network/cmd': [
+    'base',
+    'api',
+    'client',
+    'node-network/service-routing',
+    'node-network/dns',
+    'node-network/adapters',
+  ],
+  up: [
+    'base',
+    'api',
+    'grpc',
+    'cri',
+    'csi',
+    'kubelet/model',
+    'kubelet/ports',
+    'kubelet/features/*',
+    'kubelet/loop',
+    'kubelet/adapters',
+    'kubelet/cmd',
+    'client',
+    'node-network/service-routing',
+    'node-network/adapters',
+    'control-plane/pki',
+    'control-plane/cmd',
+  ],
 };
 
 /** Node's modules that do I/O or know the process; only adapters and the outermost folders may touch them. */
-const outerIo = /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
-const ioAllowed = /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|grpc\/|streaming\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
+const outerIo =
+  /^node:(fs|fs\/promises|net|http|http2|https|tls|dgram|dns|child_process|cluster|os|process|worker_threads|readline|repl|tty|v8|vm|inspector|perf_hooks|timers|timers\/promises|sqlite)$/;
+const ioAllowed =
+  /^src\/(base\/|pki\/|kubelet\/adapters\/|kubelet\/cmd\/|node-network\/(adapters|cmd)\/|grpc\/|streaming\/|cri\/|csi\/|up\/|client\/|control-plane\/(storage|pki|apiserver|authn|authz|admission|cmd)\/)/;
 
 interface Finding {
   file: string;
@@ -63,13 +123,17 @@ interface Finding {
 function layerOf(file: string): { exact: string; rule: string } | undefined {
   const parts = file.split('/').slice(1);
   const [top, part, concept] = parts;
-  if (top !== 'kubelet' && top !== 'control-plane' && top !== 'node-network') return top === undefined ? undefined : { exact: top, rule: top };
-  if ((top === 'kubelet' && part === 'features') || (top === 'control-plane' && part === 'controllers')) return { exact: `${top}/${part}/${concept}`, rule: `${top}/${part}/*` };
+  if (top !== 'kubelet' && top !== 'control-plane' && top !== 'node-network')
+    return top === undefined ? undefined : { exact: top, rule: top };
+  if ((top === 'kubelet' && part === 'features') || (top === 'control-plane' && part === 'controllers'))
+    return { exact: `${top}/${part}/${concept}`, rule: `${top}/${part}/*` };
   return { exact: `${top}/${part}`, rule: `${top}/${part}` };
 }
 
 function importsOf(source: string): string[] {
-  const found = source.matchAll(/(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g);
+  const found = source.matchAll(
+    /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g,
+  );
   return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
 }
 
@@ -83,12 +147,14 @@ function checkFile(file: string, source: string): Finding[] {
   const findings: Finding[] = [];
   for (const target of importsOf(source)) {
     if (!target.startsWith('.')) {
-      if (outerIo.test(target) && !ioAllowed.test(file) && !isTestCode(file)) findings.push({ file, message: `imports ${target}: I/O belongs behind a port, in kubelet/adapters` });
+      if (outerIo.test(target) && !ioAllowed.test(file) && !isTestCode(file))
+        findings.push({ file, message: `imports ${target}: I/O belongs behind a port, in kubelet/adapters` });
       continue;
     }
     const resolved = path.posix.normalize(path.posix.join(path.posix.dirname(file), target));
     if (!resolved.startsWith('src/')) {
-      if (!isTestCode(file) && from.exact !== 'up') findings.push({ file, message: `imports ${resolved}, outside src/` });
+      if (!isTestCode(file) && from.exact !== 'up')
+        findings.push({ file, message: `imports ${resolved}, outside src/` });
       continue;
     }
     if (isTestCode(file) && resolved.includes('/testing/')) continue;

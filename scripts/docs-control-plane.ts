@@ -11,18 +11,38 @@ import { allResources } from '../src/control-plane/resources/all.ts';
 const allVerbs = 8;
 
 const table = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [`| ${heads.join(' | ')} |`, `|${heads.map(() => '---|').join('')}`, ...rows.map((row) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)].join('\n');
+  [
+    `| ${heads.join(' | ')} |`,
+    `|${heads.map(() => '---|').join('')}`,
+    ...rows.map((row) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`),
+  ].join('\n');
 
 function flagsTable(): string {
-  return table(['Flag', 'Default', 'Meaning'], describeFlags().map(({ name, default: byDefault, help }) => [`\`--${name}\``, byDefault === '' ? '' : `\`${byDefault}\``, help]));
+  return table(
+    ['Flag', 'Default', 'Meaning'],
+    describeFlags().map(({ name, default: byDefault, help }) => [
+      `\`--${name}\``,
+      byDefault === '' ? '' : `\`${byDefault}\``,
+      help,
+    ]),
+  );
 }
 
 function kindsTable(): string {
-  const byGroup = [...allResources].sort((left, right) => left.type.group.localeCompare(right.type.group) || left.type.kind.localeCompare(right.type.kind));
+  const byGroup = [...allResources].sort(
+    (left, right) => left.type.group.localeCompare(right.type.group) || left.type.kind.localeCompare(right.type.kind),
+  );
   const rows = byGroup.map((definition) => {
     const { type, verbs } = definition;
     const groupVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
-    return [groupVersion, `${type.kind}${type.namespaced ? '' : ' *'}`, subresourcesOf(definition).map((name) => `\`${name}\``).join(', '), verbs === undefined || verbs.length === allVerbs ? 'all' : verbs.join(', ')];
+    return [
+      groupVersion,
+      `${type.kind}${type.namespaced ? '' : ' *'}`,
+      subresourcesOf(definition)
+        .map((name) => `\`${name}\``)
+        .join(', '),
+      verbs === undefined || verbs.length === allVerbs ? 'all' : verbs.join(', '),
+    ];
   });
   return table(['Group and version', 'Kind', 'Subresources', 'Verbs'], rows);
 }
@@ -33,13 +53,41 @@ function subresourcesOf({ hasStatus, views = [], actions = [], connects = [] }: 
 
 /** Those of kube-controller-manager that a cluster of these kinds could have, in no order; what is not here is said to be missing. */
 const upstreamControllers: readonly string[] = [
-  'bootstrap-signer-controller', 'certificatesigningrequest-approving-controller', 'certificatesigningrequest-cleaner-controller', 'certificatesigningrequest-signing-controller',
-  'cronjob-controller', 'daemonset-controller', 'deployment-controller', 'disruption-controller', 'endpoints-controller', 'endpointslice-controller',
-  'endpointslice-mirroring-controller', 'ephemeral-volume-controller', 'garbage-collector-controller', 'horizontal-pod-autoscaler-controller', 'job-controller', 'namespace-controller',
-  'node-ipam-controller', 'node-lifecycle-controller', 'persistentvolume-attach-detach-controller', 'persistentvolume-binder-controller', 'persistentvolume-expander-controller',
-  'persistentvolume-protection-controller', 'persistentvolumeclaim-protection-controller', 'pod-garbage-collector-controller', 'replicaset-controller', 'replicationcontroller-controller',
-  'resourcequota-controller', 'root-ca-certificate-publisher-controller', 'serviceaccount-controller', 'serviceaccount-token-controller', 'statefulset-controller',
-  'taint-eviction-controller', 'token-cleaner-controller', 'ttl-after-finished-controller', 'ttl-controller',
+  'bootstrap-signer-controller',
+  'certificatesigningrequest-approving-controller',
+  'certificatesigningrequest-cleaner-controller',
+  'certificatesigningrequest-signing-controller',
+  'cronjob-controller',
+  'daemonset-controller',
+  'deployment-controller',
+  'disruption-controller',
+  'endpoints-controller',
+  'endpointslice-controller',
+  'endpointslice-mirroring-controller',
+  'ephemeral-volume-controller',
+  'garbage-collector-controller',
+  'horizontal-pod-autoscaler-controller',
+  'job-controller',
+  'namespace-controller',
+  'node-ipam-controller',
+  'node-lifecycle-controller',
+  'persistentvolume-attach-detach-controller',
+  'persistentvolume-binder-controller',
+  'persistentvolume-expander-controller',
+  'persistentvolume-protection-controller',
+  'persistentvolumeclaim-protection-controller',
+  'pod-garbage-collector-controller',
+  'replicaset-controller',
+  'replicationcontroller-controller',
+  'resourcequota-controller',
+  'root-ca-certificate-publisher-controller',
+  'serviceaccount-controller',
+  'serviceaccount-token-controller',
+  'statefulset-controller',
+  'taint-eviction-controller',
+  'token-cleaner-controller',
+  'ttl-after-finished-controller',
+  'ttl-controller',
 ];
 
 /** What a user notices of it when one is missing. */
@@ -47,7 +95,8 @@ const missed: Readonly<Record<string, string>> = {
   'persistentvolume-attach-detach-controller': 'no VolumeAttachments are made',
   'persistentvolume-expander-controller': 'volumes do not grow',
   'ephemeral-volume-controller': 'no claim is made for an `ephemeral` volume',
-  'serviceaccount-token-controller': 'a Secret of type `kubernetes.io/service-account-token` stays empty (`kubectl create token` works)',
+  'serviceaccount-token-controller':
+    'a Secret of type `kubernetes.io/service-account-token` stays empty (`kubectl create token` works)',
   'node-ipam-controller': 'nodes get no `podCIDR`',
   'endpointslice-mirroring-controller': 'Endpoints that are written by hand get no EndpointSlices',
 };
@@ -56,7 +105,11 @@ const controllersFile = 'src/control-plane/cmd/controllers-table.ts';
 
 function controllersTableText(root: string): string {
   const source = readFileSync(path.join(root, controllersFile), 'utf8');
-  const fileOf = (factory: string): string => path.posix.join(path.posix.dirname(controllersFile), new RegExp(`\\b${factory}\\b[^\\n]* from '([^']+)'`).exec(source)?.[1] ?? '');
+  const fileOf = (factory: string): string =>
+    path.posix.join(
+      path.posix.dirname(controllersFile),
+      new RegExp(`\\b${factory}\\b[^\\n]* from '([^']+)'`).exec(source)?.[1] ?? '',
+    );
   const rows = controllersTable.map(({ name, account }) => {
     const line = source.split('\n').find((each) => each.includes(`name: '${name}'`)) ?? '';
     const file = fileOf(/\b(create[A-Z]\w+)/.exec(line)?.[1] ?? '');
@@ -69,15 +122,32 @@ function controllersTableText(root: string): string {
 
 /** Where a plugin is: the file that says its name and that the compose files use. */
 function admissionFiles(root: string): ReadonlyMap<string, string> {
-  const composed = globSync('src/control-plane/cmd/**/*.ts', { cwd: root }).map((file) => readFileSync(path.join(root, file), 'utf8')).join('\n');
-  const sources = globSync(['src/control-plane/admission/**/*.ts', 'src/control-plane/authz/rbac/rbac-escalation.ts'], { cwd: root, exclude: ['**/*.test.ts'] }).sort();
+  const composed = globSync('src/control-plane/cmd/**/*.ts', { cwd: root })
+    .map((file) => readFileSync(path.join(root, file), 'utf8'))
+    .join('\n');
+  const sources = globSync(['src/control-plane/admission/**/*.ts', 'src/control-plane/authz/rbac/rbac-escalation.ts'], {
+    cwd: root,
+    exclude: ['**/*.test.ts'],
+  }).sort();
   const used = sources.filter((file) => composed.includes(`../${path.posix.relative('src/control-plane', file)}`));
-  return new Map(used.flatMap((file) => [...readFileSync(path.join(root, file), 'utf8').matchAll(/\bname: '([A-Z]\w+)'/g)].map((match) => [match[1] ?? '', file] as const)));
+  return new Map(
+    used.flatMap((file) =>
+      [...readFileSync(path.join(root, file), 'utf8').matchAll(/\bname: '([A-Z]\w+)'/g)].map(
+        (match) => [match[1] ?? '', file] as const,
+      ),
+    ),
+  );
 }
 
 function admissionTable(root: string): string {
   const files = admissionFiles(root);
-  const rows = knownPlugins.filter(({ state }) => state === 'here').map(({ name, isOn }) => [name, isOn ? 'on' : 'off', `\`${files.get(name) ?? 'no file of this plugin was found'}\``]);
+  const rows = knownPlugins
+    .filter(({ state }) => state === 'here')
+    .map(({ name, isOn }) => [
+      name,
+      isOn ? 'on' : 'off',
+      `\`${files.get(name) ?? 'no file of this plugin was found'}\``,
+    ]);
   const missing = knownPlugins.filter(({ state }) => state === 'absent').map(({ name }) => name);
   return `${table(['Plugin', 'By default', 'File'], rows)}\n\nNot there, of upstream's: ${missing.join(', ')}. To enable one of these is refused.`;
 }
@@ -85,8 +155,17 @@ function admissionTable(root: string): string {
 function schedulerTable(root: string): string {
   const rows = builtinPlugins.map((plugin) => {
     const file = `src/control-plane/scheduler/plugins/${plugin.name.replace(/(?<!^)([A-Z])/g, '-$1').toLowerCase()}.ts`;
-    const elsewhere: Readonly<Record<string, string>> = { PrioritySort: 'queue/scheduling-queue.ts', DefaultPreemption: 'preemption/compute-preemption.ts', DefaultBinder: 'run/bind-pod.ts' };
-    return [plugin.name, plugin.points.join(', '), 'weight' in plugin ? String(plugin.weight) : '', `\`${existsSync(path.join(root, file)) ? file : `src/control-plane/scheduler/${elsewhere[plugin.name] ?? ''}`}\``];
+    const elsewhere: Readonly<Record<string, string>> = {
+      PrioritySort: 'queue/scheduling-queue.ts',
+      DefaultPreemption: 'preemption/compute-preemption.ts',
+      DefaultBinder: 'run/bind-pod.ts',
+    };
+    return [
+      plugin.name,
+      plugin.points.join(', '),
+      'weight' in plugin ? String(plugin.weight) : '',
+      `\`${existsSync(path.join(root, file)) ? file : `src/control-plane/scheduler/${elsewhere[plugin.name] ?? ''}`}\``,
+    ];
   });
   return table(['Plugin', 'Extension points', 'Weight', 'File'], rows);
 }

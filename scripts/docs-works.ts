@@ -12,38 +12,186 @@ export interface WorksRow {
   rests: readonly string[];
 }
 
-const containerFields = ['command', 'env', 'envFrom', 'resources', 'restartPolicy', 'restartPolicyRules', 'volumeMounts', 'securityContext'].map((name) => `Container.${name}`);
+const containerFields = [
+  'command',
+  'env',
+  'envFrom',
+  'resources',
+  'restartPolicy',
+  'restartPolicyRules',
+  'volumeMounts',
+  'securityContext',
+].map((name) => `Container.${name}`);
 
 export const worksRows: readonly WorksRow[] = [
-  { area: 'Pods from files and folders', what: 'YAML and JSON, several objects per file, changes seen at once', rests: ['staticPodPath', 'fileCheckFrequency'] },
-  { area: 'Pods from a URL', what: 'with headers', rests: ['staticPodURL', 'staticPodURLHeader', 'httpCheckFrequency'] },
-  { area: 'Pods over HTTP', what: 'the manifest server, with a token; not in upstream', rests: ['--manifest-server-address', '--manifest-server-token-file'] },
-  { area: 'Admission', what: "upstream's checks and reasons, room for critical pods, steps of your own", rests: ['maxPods', 'podsPerCore', 'PodSpec.nodeSelector', 'PodSpec.affinity', 'PodSpec.priority', 'ContainerPort.hostPort', '--admission-hooks-dir'] },
-  { area: 'Containers', what: 'init containers, sidecars, restart policies and rules, environment, subPath', rests: ['PodSpec.initContainers', 'PodSpec.restartPolicy', 'VolumeMount.subPath', ...containerFields.filter((name) => name !== 'Container.resources')] },
+  {
+    area: 'Pods from files and folders',
+    what: 'YAML and JSON, several objects per file, changes seen at once',
+    rests: ['staticPodPath', 'fileCheckFrequency'],
+  },
+  {
+    area: 'Pods from a URL',
+    what: 'with headers',
+    rests: ['staticPodURL', 'staticPodURLHeader', 'httpCheckFrequency'],
+  },
+  {
+    area: 'Pods over HTTP',
+    what: 'the manifest server, with a token; not in upstream',
+    rests: ['--manifest-server-address', '--manifest-server-token-file'],
+  },
+  {
+    area: 'Admission',
+    what: "upstream's checks and reasons, room for critical pods, steps of your own",
+    rests: [
+      'maxPods',
+      'podsPerCore',
+      'PodSpec.nodeSelector',
+      'PodSpec.affinity',
+      'PodSpec.priority',
+      'ContainerPort.hostPort',
+      '--admission-hooks-dir',
+    ],
+  },
+  {
+    area: 'Containers',
+    what: 'init containers, sidecars, restart policies and rules, environment, subPath',
+    rests: [
+      'PodSpec.initContainers',
+      'PodSpec.restartPolicy',
+      'VolumeMount.subPath',
+      ...containerFields.filter((name) => name !== 'Container.resources'),
+    ],
+  },
   {
     area: 'Security context',
     what: 'users and groups, capabilities, seccomp, AppArmor, sysctls, user namespaces',
-    rests: ['PodSpec.securityContext', 'Container.securityContext', 'SecurityContext.capabilities', 'SecurityContext.seccompProfile', 'SecurityContext.appArmorProfile', 'PodSecurityContext.fsGroup', 'PodSecurityContext.sysctls', 'PodSpec.hostUsers', 'allowedUnsafeSysctls', 'seccompDefault'],
+    rests: [
+      'PodSpec.securityContext',
+      'Container.securityContext',
+      'SecurityContext.capabilities',
+      'SecurityContext.seccompProfile',
+      'SecurityContext.appArmorProfile',
+      'PodSecurityContext.fsGroup',
+      'PodSecurityContext.sysctls',
+      'PodSpec.hostUsers',
+      'allowedUnsafeSysctls',
+      'seccompDefault',
+    ],
   },
-  { area: 'Names and network', what: 'host name, DNS, hosts file, host ports, variables of services, runtime classes', rests: ['hostname', 'dnsPolicy', 'dnsConfig', 'hostAliases', 'hostNetwork', 'enableServiceLinks', 'runtimeClassName'].map((name) => `PodSpec.${name}`).concat('ContainerPort.hostPort') },
-  { area: 'Crash back-off', what: '10 s to 300 s, forgotten after 600 s', rests: ['crashLoopBackOff.maxContainerRestartPeriod'] },
-  { area: 'Probes', what: 'startup, readiness, liveness: exec, HTTP, TCP, gRPC', rests: ['Probe.exec', 'Probe.httpGet', 'Probe.tcpSocket', 'Probe.grpc'] },
-  { area: 'Hooks', what: 'postStart and preStop: exec, HTTP, sleep', rests: ['Lifecycle.postStart', 'Lifecycle.preStop', 'LifecycleHandler.exec', 'LifecycleHandler.httpGet', 'LifecycleHandler.sleep'] },
-  { area: 'Volumes on this machine', what: 'emptyDir, hostPath, ConfigMap, Secret, downward API, projected', rests: ['emptyDir', 'hostPath', 'configMap', 'secret', 'downwardAPI', 'projected'].map((kind) => `Volume.${kind}`) },
-  { area: 'Volumes by claim, CSI, network', what: 'PersistentVolumes from manifests, CSI drivers, disks, NFS, iSCSI, FC, images', rests: ['csi', 'persistentVolumeClaim', 'ephemeral', 'nfs', 'iscsi', 'fc', 'image'].map((kind) => `Volume.${kind}`) },
-  { area: 'Images', what: 'pull policies, parallel pulls with a cap, pull secrets, credential plugins', rests: ['serializeImagePulls', 'maxParallelImagePulls', 'registryPullQPS', 'Container.imagePullPolicy', 'PodSpec.imagePullSecrets', '--image-credential-provider-config'] },
-  { area: 'Image garbage collection', what: '', rests: ['imageGCHighThresholdPercent', 'imageGCLowThresholdPercent', 'imageMinimumGCAge'] },
-  { area: 'Container logs', what: 'layout as upstream, rotation by size and number', rests: ['podLogsDir', 'containerLogMaxSize', 'containerLogMaxFiles'] },
-  { area: 'Pod cgroups', what: 'v1 and v2: QoS tree, CPU, memory, pids', rests: ['cgroupsPerQOS', 'cpuCFSQuota', 'podPidsLimit'] },
-  { area: 'cgroup driver', what: 'cgroupfs, or systemd over D-Bus; the one that the runtime tells', rests: ['cgroupDriver'] },
-  { area: 'Limits and requests', what: 'CPU, memory, huge pages; no ephemeral storage, no devices', rests: ['ResourceRequirements.limits', 'ResourceRequirements.requests'] },
-  { area: 'Resources of running pods', what: 'changed in place; resources of the pod as a whole', rests: ['Container.resizePolicy', 'PodSpec.resources'] },
-  { area: 'Health and reading', what: 'healthz; pods, configuration and logs on a root-only socket', rests: ['10248 /healthz, /healthz/ping', '/pods', '/configz'] },
+  {
+    area: 'Names and network',
+    what: 'host name, DNS, hosts file, host ports, variables of services, runtime classes',
+    rests: [
+      'hostname',
+      'dnsPolicy',
+      'dnsConfig',
+      'hostAliases',
+      'hostNetwork',
+      'enableServiceLinks',
+      'runtimeClassName',
+    ]
+      .map((name) => `PodSpec.${name}`)
+      .concat('ContainerPort.hostPort'),
+  },
+  {
+    area: 'Crash back-off',
+    what: '10 s to 300 s, forgotten after 600 s',
+    rests: ['crashLoopBackOff.maxContainerRestartPeriod'],
+  },
+  {
+    area: 'Probes',
+    what: 'startup, readiness, liveness: exec, HTTP, TCP, gRPC',
+    rests: ['Probe.exec', 'Probe.httpGet', 'Probe.tcpSocket', 'Probe.grpc'],
+  },
+  {
+    area: 'Hooks',
+    what: 'postStart and preStop: exec, HTTP, sleep',
+    rests: [
+      'Lifecycle.postStart',
+      'Lifecycle.preStop',
+      'LifecycleHandler.exec',
+      'LifecycleHandler.httpGet',
+      'LifecycleHandler.sleep',
+    ],
+  },
+  {
+    area: 'Volumes on this machine',
+    what: 'emptyDir, hostPath, ConfigMap, Secret, downward API, projected',
+    rests: ['emptyDir', 'hostPath', 'configMap', 'secret', 'downwardAPI', 'projected'].map((kind) => `Volume.${kind}`),
+  },
+  {
+    area: 'Volumes by claim, CSI, network',
+    what: 'PersistentVolumes from manifests, CSI drivers, disks, NFS, iSCSI, FC, images',
+    rests: ['csi', 'persistentVolumeClaim', 'ephemeral', 'nfs', 'iscsi', 'fc', 'image'].map((kind) => `Volume.${kind}`),
+  },
+  {
+    area: 'Images',
+    what: 'pull policies, parallel pulls with a cap, pull secrets, credential plugins',
+    rests: [
+      'serializeImagePulls',
+      'maxParallelImagePulls',
+      'registryPullQPS',
+      'Container.imagePullPolicy',
+      'PodSpec.imagePullSecrets',
+      '--image-credential-provider-config',
+    ],
+  },
+  {
+    area: 'Image garbage collection',
+    what: '',
+    rests: ['imageGCHighThresholdPercent', 'imageGCLowThresholdPercent', 'imageMinimumGCAge'],
+  },
+  {
+    area: 'Container logs',
+    what: 'layout as upstream, rotation by size and number',
+    rests: ['podLogsDir', 'containerLogMaxSize', 'containerLogMaxFiles'],
+  },
+  {
+    area: 'Pod cgroups',
+    what: 'v1 and v2: QoS tree, CPU, memory, pids',
+    rests: ['cgroupsPerQOS', 'cpuCFSQuota', 'podPidsLimit'],
+  },
+  {
+    area: 'cgroup driver',
+    what: 'cgroupfs, or systemd over D-Bus; the one that the runtime tells',
+    rests: ['cgroupDriver'],
+  },
+  {
+    area: 'Limits and requests',
+    what: 'CPU, memory, huge pages; no ephemeral storage, no devices',
+    rests: ['ResourceRequirements.limits', 'ResourceRequirements.requests'],
+  },
+  {
+    area: 'Resources of running pods',
+    what: 'changed in place; resources of the pod as a whole',
+    rests: ['Container.resizePolicy', 'PodSpec.resources'],
+  },
+  {
+    area: 'Health and reading',
+    what: 'healthz; pods, configuration and logs on a root-only socket',
+    rests: ['10248 /healthz, /healthz/ping', '/pods', '/configz'],
+  },
   { area: 'API server, node status', what: '', rests: ['--kubeconfig', 'registerNode', 'nodeStatusUpdateFrequency'] },
-  { area: 'HTTPS on 10250: exec, attach, port-forward', what: '', rests: ['10250 with TLS, authentication and authorization', '/exec/{ns}/{pod}[/{uid}]/{container}'] },
-  { area: 'Metrics and stats', what: '', rests: ['/metrics, /metrics/{cadvisor,resource,probes,slis}', '/stats/summary'] },
-  { area: 'Reservations, eviction', what: 'reservations are kept from pods; nothing is evicted yet', rests: ['evictionHard', 'evictionSoft', 'kubeReserved', 'systemReserved'] },
-  { area: 'CPU, memory, topology managers', what: '', rests: ['cpuManagerPolicy', 'memoryManagerPolicy', 'topologyManagerPolicy'] },
+  {
+    area: 'HTTPS on 10250: exec, attach, port-forward',
+    what: '',
+    rests: ['10250 with TLS, authentication and authorization', '/exec/{ns}/{pod}[/{uid}]/{container}'],
+  },
+  {
+    area: 'Metrics and stats',
+    what: '',
+    rests: ['/metrics, /metrics/{cadvisor,resource,probes,slis}', '/stats/summary'],
+  },
+  {
+    area: 'Reservations, eviction',
+    what: 'reservations are kept from pods; nothing is evicted yet',
+    rests: ['evictionHard', 'evictionSoft', 'kubeReserved', 'systemReserved'],
+  },
+  {
+    area: 'CPU, memory, topology managers',
+    what: '',
+    rests: ['cpuManagerPolicy', 'memoryManagerPolicy', 'topologyManagerPolicy'],
+  },
   { area: 'Graceful node shutdown', what: '', rests: ['shutdownGracePeriod'] },
 ];
 
@@ -64,5 +212,9 @@ export function stateOf(rests: readonly string[]): ParityState {
 const words: Readonly<Record<ParityState, string>> = { honoured: 'yes', partly: 'partly', notYet: 'not yet' };
 
 export function renderWorks(): string {
-  return ['| Area | Works | |', '|---|---|---|', ...worksRows.map(({ area, what, rests }) => `| ${area} | ${words[stateOf(rests)]} | ${what} |`)].join('\n');
+  return [
+    '| Area | Works | |',
+    '|---|---|---|',
+    ...worksRows.map(({ area, what, rests }) => `| ${area} | ${words[stateOf(rests)]} | ${what} |`),
+  ].join('\n');
 }

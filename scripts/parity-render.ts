@@ -3,7 +3,12 @@ import { configFlags } from '../src/kubelet/cmd/flags/flags-config.ts';
 import { agentFlags } from '../src/kubelet/cmd/flags/flags-agent.ts';
 import { configFieldTests } from '../src/kubelet/model/config/config-field-tests.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
-import { endpoints, metricFamilies, reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
+import {
+  endpoints,
+  metricFamilies,
+  reasonTables,
+  reasonsNotYet,
+} from '../src/kubelet/model/parity/interface-parity.ts';
 import type { Parity, ParityState } from '../src/kubelet/model/parity/parity-state.ts';
 import { podFieldTests, testsOfField } from '../src/kubelet/model/parity/pod-field-tests.ts';
 import { podFieldRows } from '../src/kubelet/model/parity/pod-fields.ts';
@@ -26,8 +31,16 @@ function counted(rows: readonly Parity[]): string {
 }
 
 function fieldSection(): string {
-  const flagOf = new Map(configFlags.flatMap(({ name, field }) => (field === undefined ? [] : [[field, `--${name}`] as const])));
-  const rows = Object.entries(honouredFields).map(([field, { state, note }]) => [code(field), flagOf.has(field) ? code(flagOf.get(field) ?? '') : '', words[state], note, testCell(configFieldTests.get(field) ?? [])]);
+  const flagOf = new Map(
+    configFlags.flatMap(({ name, field }) => (field === undefined ? [] : [[field, `--${name}`] as const])),
+  );
+  const rows = Object.entries(honouredFields).map(([field, { state, note }]) => [
+    code(field),
+    flagOf.has(field) ? code(flagOf.get(field) ?? '') : '',
+    words[state],
+    note,
+    testCell(configFieldTests.get(field) ?? []),
+  ]);
   return `## KubeletConfiguration\n\n${counted(Object.values(honouredFields))}. A field that is set and not honoured yet is named once in the log at start. Tests are named as in the section on pods.\n\n${table(['Field', 'Flag', 'Works', 'Note', 'Shown by'], rows)}`;
 }
 
@@ -39,23 +52,30 @@ function flagSection(): string {
 
 function podSection(): string {
   const types = podTypes();
-  const rows = types.flatMap(({ schema }) => Object.keys(schema.fields).flatMap((name) => podFieldRows[schema.name]?.[name] ?? []));
+  const rows = types.flatMap(({ schema }) =>
+    Object.keys(schema.fields).flatMap((name) => podFieldRows[schema.name]?.[name] ?? []),
+  );
   const sections = types.map(({ schema, paths }) => {
     const fields = Object.keys(schema.fields).map((name) => {
       const row = podFieldRows[schema.name]?.[name];
-      const effect = row?.severity === 'reject' ? 'pod is rejected' : row?.severity === 'warn' ? 'pod runs, with a warning' : '';
+      const effect =
+        row?.severity === 'reject' ? 'pod is rejected' : row?.severity === 'warn' ? 'pod runs, with a warning' : '';
       const shownBy = row === undefined || row.state === 'notYet' ? '' : testCell(testsOfField(schema.name, name));
       return [code(name), row === undefined ? '?' : words[row.state], effect, row?.note ?? '', shownBy];
     });
     const shown = paths.slice(0, 4).map(code).join(', ');
     return `### ${schema.name}\n\nAt ${shown}${paths.length > 4 ? ` and ${paths.length - 4} more places` : ''}.\n\n${table(['Field', 'Works', 'If used', 'Note', 'Shown by'], fields)}`;
   });
-  const shownBy = 'Each field that works names the tests that show it; those that begin with `integration` run on a real containerd.';
+  const shownBy =
+    'Each field that works names the tests that show it; those that begin with `integration` run on a real containerd.';
   return `## Pod spec\n\n${counted(rows)}. Types below a field that does not work yet are left out. ${shownBy}\n\n${sections.join('\n\n')}`;
 }
 
 function simpleSection(title: string, head: string, rows: Readonly<Record<string, Parity>>): string {
-  return `## ${title}\n\n${table([head, 'Works', 'Note'], Object.entries(rows).map(([name, { state, note }]) => [code(name), words[state], note]))}`;
+  return `## ${title}\n\n${table(
+    [head, 'Works', 'Note'],
+    Object.entries(rows).map(([name, { state, note }]) => [code(name), words[state], note]),
+  )}`;
 }
 
 function reasonSection(): string {
@@ -77,6 +97,10 @@ export function renderParity(): string {
     simpleSection('HTTP endpoints', 'Path', endpoints),
     reasonSection(),
     simpleSection('Metric families', 'Family', metricFamilies),
-    testLinks([...configFieldTests.values(), ...Object.values(podFieldTests).flatMap((tests) => Object.values(tests))].flat()),
-  ].join('\n\n').concat('\n');
+    testLinks(
+      [...configFieldTests.values(), ...Object.values(podFieldTests).flatMap((tests) => Object.values(tests))].flat(),
+    ),
+  ]
+    .join('\n\n')
+    .concat('\n');
 }

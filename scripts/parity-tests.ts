@@ -11,7 +11,10 @@ export const testCell = (files: readonly string[]): string => files.map((file) =
 
 /** The link definitions of all named tests, for a document in docs. */
 export function testLinks(files: readonly string[]): string {
-  return [...new Set(files)].sort().map((file) => `[${testLabel(file)}]: ${path.posix.join('..', file)}`).join('\n');
+  return [...new Set(files)]
+    .sort()
+    .map((file) => `[${testLabel(file)}]: ${path.posix.join('..', file)}`)
+    .join('\n');
 }
 
 /** Whether a test uses a field: as a key, as a property, by its shorthand or in quotes. A word of a sentence is no use. */
@@ -24,4 +27,5 @@ export function usesField(test: string, field: string): boolean {
 }
 
 /** Tables and examples of what is accepted name every field and show the effect of none. */
-export const showsNoEffect = (file: string): boolean => /^src\/(api\/(validation|defaults|schema|manifest)|kubelet\/model\/parity)\//.test(file);
+export const showsNoEffect = (file: string): boolean =>
+  /^src\/(api\/(validation|defaults|schema|manifest)|kubelet\/model\/parity)\//.test(file);

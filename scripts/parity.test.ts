@@ -5,7 +5,11 @@ import { test } from 'node:test';
 import * as reasons from '../src/api/reasons.ts';
 import { agentFlags } from '../src/kubelet/cmd/flags/flags-agent.ts';
 import { configFlags } from '../src/kubelet/cmd/flags/flags-config.ts';
-import { configFieldNames, configFieldsWithoutEffect, configFieldTests } from '../src/kubelet/model/config/config-field-tests.ts';
+import {
+  configFieldNames,
+  configFieldsWithoutEffect,
+  configFieldTests,
+} from '../src/kubelet/model/config/config-field-tests.ts';
 import { honouredFields, honouredFlags } from '../src/kubelet/model/config/honoured-fields.ts';
 import { KubeletConfigurationSchema } from '../src/kubelet/model/config/schema.ts';
 import { reasonTables, reasonsNotYet } from '../src/kubelet/model/parity/interface-parity.ts';
@@ -20,11 +24,18 @@ import { parityFile } from './parity.ts';
 const root = path.join(import.meta.dirname, '..');
 /** `Type.field` of every field of a pod's spec that works, with the tests that are named for it. */
 const workingFields = podTypes().flatMap(({ schema }) =>
-  Object.keys(schema.fields).flatMap((field) => (podFieldRows[schema.name]?.[field]?.state === 'notYet' ? [] : [{ field, at: `${schema.name}.${field}`, tests: testsOfField(schema.name, field) }])),
+  Object.keys(schema.fields).flatMap((field) =>
+    podFieldRows[schema.name]?.[field]?.state === 'notYet'
+      ? []
+      : [{ field, at: `${schema.name}.${field}`, tests: testsOfField(schema.name, field) }],
+  ),
 );
 
 test('every field of the configuration has exactly one row', () => {
-  assert.deepEqual(Object.keys(honouredFields).sort(), leafPaths(KubeletConfigurationSchema, { descendArrays: false }).sort());
+  assert.deepEqual(
+    Object.keys(honouredFields).sort(),
+    leafPaths(KubeletConfigurationSchema, { descendArrays: false }).sort(),
+  );
 });
 
 test('the schema has all 125 fields of v1beta1 beside apiVersion and kind', () => {
@@ -38,7 +49,10 @@ test('every flag that sets no field and is not ignored has a row', () => {
 
 test('every flag that sets a field names a field that exists', () => {
   const known = new Set(leafPaths(KubeletConfigurationSchema, { descendArrays: false }));
-  assert.deepEqual(configFlags.filter(({ field }) => field === undefined || !known.has(field)), []);
+  assert.deepEqual(
+    configFlags.filter(({ field }) => field === undefined || !known.has(field)),
+    [],
+  );
 });
 
 test('every field of every type of a pod spec has a row, and no row is left over', () => {
@@ -49,18 +63,41 @@ test('every field of every type of a pod spec has a row, and no row is left over
 });
 
 test('whatever is not simply honoured says why', () => {
-  const all = [...Object.entries(honouredFields), ...Object.entries(honouredFlags), ...Object.values(podFieldRows).flatMap((rows) => Object.entries(rows))];
-  assert.deepEqual(all.filter(([, { state, note }]) => state !== 'honoured' && note === ''), []);
+  const all = [
+    ...Object.entries(honouredFields),
+    ...Object.entries(honouredFlags),
+    ...Object.values(podFieldRows).flatMap((rows) => Object.entries(rows)),
+  ];
+  assert.deepEqual(
+    all.filter(([, { state, note }]) => state !== 'honoured' && note === ''),
+    [],
+  );
 });
 
 test('every field of a pod that works names a test that shows it', () => {
-  assert.deepEqual(workingFields.filter(({ tests }) => tests.length === 0).map(({ at }) => at), []);
+  assert.deepEqual(
+    workingFields.filter(({ tests }) => tests.length === 0).map(({ at }) => at),
+    [],
+  );
 });
 
 test('a test that is named for a field is there and uses the field', () => {
-  const texts = new Map([...new Set(workingFields.flatMap(({ tests }) => tests))].map((file) => [file, existsSync(path.join(root, file)) ? readFileSync(path.join(root, file), 'utf8') : undefined]));
-  assert.deepEqual([...texts].filter(([, text]) => text === undefined).map(([file]) => file), []);
-  assert.deepEqual(workingFields.flatMap(({ field, at, tests }) => tests.filter((file) => !usesField(texts.get(file) ?? '', field)).map((file) => `${at}: ${file}`)), []);
+  const texts = new Map(
+    [...new Set(workingFields.flatMap(({ tests }) => tests))].map((file) => [
+      file,
+      existsSync(path.join(root, file)) ? readFileSync(path.join(root, file), 'utf8') : undefined,
+    ]),
+  );
+  assert.deepEqual(
+    [...texts].filter(([, text]) => text === undefined).map(([file]) => file),
+    [],
+  );
+  assert.deepEqual(
+    workingFields.flatMap(({ field, at, tests }) =>
+      tests.filter((file) => !usesField(texts.get(file) ?? '', field)).map((file) => `${at}: ${file}`),
+    ),
+    [],
+  );
 });
 
 test('no field is shown by a table of what is accepted, but for those whose effect is to be refused', () => {
@@ -69,15 +106,40 @@ test('no field is shown by a table of what is accepted, but for those whose effe
 });
 
 test('every name for which tests are named is a field that works', () => {
-  const named = Object.entries(podFieldTests).flatMap(([type, tests]) => Object.keys(tests).flatMap((names) => names.split(' ')).map((name) => `${type}.${name}`));
+  const named = Object.entries(podFieldTests).flatMap(([type, tests]) =>
+    Object.keys(tests)
+      .flatMap((names) => names.split(' '))
+      .map((name) => `${type}.${name}`),
+  );
   const known = new Set(workingFields.map(({ at }) => at));
   const types = new Set(podTypes().map(({ schema }) => `${schema.name}.*`));
-  assert.deepEqual(named.filter((name) => !known.has(name) && !types.has(name)), []);
+  assert.deepEqual(
+    named.filter((name) => !known.has(name) && !types.has(name)),
+    [],
+  );
 });
 
 test('a field is used where it is a key, a property or a name in quotes; a word of a sentence is no use', () => {
-  for (const text of ["{ tty: true }", "{ 'tty': 1 }", 'a.tty', 'a?.tty === x', "['tty']", "'spec.tty'", '{ stdin, tty }']) assert.equal(usesField(text, 'tty'), true, text);
-  for (const text of ['// a tty', "test('a tty is there')", 'ttyName: 1', 'my-tty: 1', 'import tty from', 'a.ttys', 'f(tty)']) assert.equal(usesField(text, 'tty'), false, text);
+  for (const text of [
+    '{ tty: true }',
+    "{ 'tty': 1 }",
+    'a.tty',
+    'a?.tty === x',
+    "['tty']",
+    "'spec.tty'",
+    '{ stdin, tty }',
+  ])
+    assert.equal(usesField(text, 'tty'), true, text);
+  for (const text of [
+    '// a tty',
+    "test('a tty is there')",
+    'ttyName: 1',
+    'my-tty: 1',
+    'import tty from',
+    'a.ttys',
+    'f(tty)',
+  ])
+    assert.equal(usesField(text, 'tty'), false, text);
 });
 
 test('tests are told apart by their labels', () => {
@@ -87,31 +149,55 @@ test('tests are told apart by their labels', () => {
 
 test('a reason that is not given yet is a reason of upstream', () => {
   const known = new Set(Object.values(reasonTables).flat());
-  assert.deepEqual([...reasonsNotYet.keys()].filter((reason) => !known.has(reason)), []);
+  assert.deepEqual(
+    [...reasonsNotYet.keys()].filter((reason) => !known.has(reason)),
+    [],
+  );
 });
 
 test('every configuration field that works names a test that shows it, and no other field does', () => {
-  const working = Object.entries(honouredFields).filter(([name, { state }]) => state !== 'notYet' && !configFieldsWithoutEffect.includes(name)).map(([name]) => name);
+  const working = Object.entries(honouredFields)
+    .filter(([name, { state }]) => state !== 'notYet' && !configFieldsWithoutEffect.includes(name))
+    .map(([name]) => name);
   assert.deepEqual([...configFieldTests.keys()].sort(), working.sort());
 });
 
 test('a test that is named for a configuration field is there and uses it, by its own name or the features’', () => {
   const wrong = [...configFieldTests].flatMap(([name, tests]) => {
     const words = [name.split('.').at(-1) ?? '', ...(configFieldNames[name] ?? [])];
-    return tests.filter((file) => !existsSync(path.join(root, file)) || !words.some((word) => usesField(readFileSync(path.join(root, file), 'utf8'), word))).map((file) => `${name}: ${file}`);
+    return tests
+      .filter(
+        (file) =>
+          !existsSync(path.join(root, file)) ||
+          !words.some((word) => usesField(readFileSync(path.join(root, file), 'utf8'), word)),
+      )
+      .map((file) => `${name}: ${file}`);
   });
   assert.deepEqual(wrong, []);
 });
 
 /** Given by the runtime and passed on. */
-const ofTheRuntime = new Set<string>([reasons.terminatedReasons.startError, reasons.terminatedReasons.containerCannotRun]);
+const ofTheRuntime = new Set<string>([
+  reasons.terminatedReasons.startError,
+  reasons.terminatedReasons.containerCannotRun,
+]);
 
 test('a reason that is said to be given stands somewhere in the code of the agent', () => {
-  const sources = globSync('src/kubelet/**/*.ts', { cwd: root }).filter((file) => !/\.test\.ts$|\/(testing|parity)\//.test(file)).map((file) => readFileSync(path.join(root, file), 'utf8')).join('\n');
+  const sources = globSync('src/kubelet/**/*.ts', { cwd: root })
+    .filter((file) => !/\.test\.ts$|\/(testing|parity)\//.test(file))
+    .map((file) => readFileSync(path.join(root, file), 'utf8'))
+    .join('\n');
   const given = new Set<string>();
-  for (const [table, entries] of Object.entries(reasons)) for (const [name, reason] of Object.entries(entries)) if (new RegExp(`\\b${table}\\.${name}\\b|'${reason}'`).test(sources)) given.add(reason);
-  const claimed = Object.values(reasonTables).flat().filter((reason) => !reasonsNotYet.has(reason) && !ofTheRuntime.has(reason));
-  assert.deepEqual(claimed.filter((reason) => !given.has(reason)), []);
+  for (const [table, entries] of Object.entries(reasons))
+    for (const [name, reason] of Object.entries(entries))
+      if (new RegExp(`\\b${table}\\.${name}\\b|'${reason}'`).test(sources)) given.add(reason);
+  const claimed = Object.values(reasonTables)
+    .flat()
+    .filter((reason) => !reasonsNotYet.has(reason) && !ofTheRuntime.has(reason));
+  assert.deepEqual(
+    claimed.filter((reason) => !given.has(reason)),
+    [],
+  );
 });
 
 test('docs/parity.md is what the tables say', () => {

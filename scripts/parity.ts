@@ -11,7 +11,9 @@ if (import.meta.main) {
     console.log('docs/parity.md written');
   } else {
     const current = readFileSync(parityFile, 'utf8') === text;
-    console.log(current ? 'docs/parity.md is current' : 'docs/parity.md is not current: run node scripts/parity.ts --write');
+    console.log(
+      current ? 'docs/parity.md is current' : 'docs/parity.md is not current: run node scripts/parity.ts --write',
+    );
     process.exitCode = current ? 0 : 1;
   }
 }

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { computeStageResult, type Stage } from './test-stages.ts';
 
 const tests: Stage = { name: 'unit', script: 'test:unit', kind: 'tests' };
-const report = (counts: object, rest: object = {}): string => JSON.stringify({ counts: { tests: 0, passed: 0, skipped: 0, todo: 0, ...counts }, failed: [], skipped: [], ...rest });
+const report = (counts: object, rest: object = {}): string =>
+  JSON.stringify({ counts: { tests: 0, passed: 0, skipped: 0, todo: 0, ...counts }, failed: [], skipped: [], ...rest });
 
 test('a check counts as one, passed or failed', () => {
   const check: Stage = { name: 'lint', script: 'lint', kind: 'check' };
@@ -11,7 +12,11 @@ test('a check counts as one, passed or failed', () => {
 });
 
 test('tests count as reported, cancelled ones as failed, skipped ones by name', () => {
-  const result = computeStageResult(tests, 1, report({ tests: 10, passed: 6, skipped: 1, todo: 1 }, { failed: ['a', 'b'], skipped: ['s', 't'] }));
+  const result = computeStageResult(
+    tests,
+    1,
+    report({ tests: 10, passed: 6, skipped: 1, todo: 1 }, { failed: ['a', 'b'], skipped: ['s', 't'] }),
+  );
   assert.deepEqual(result, { passed: 6, failed: 2, failedNames: ['a', 'b'], skippedNames: ['s', 't'] });
 });
 

@@ -37,14 +37,27 @@ const STAGE_TIMEOUT_MS = 10 * 60_000;
  * found, no report) counts as one failure, so that it can never look green.
  */
 export function computeStageResult(stage: Stage, exitCode: number, report: string): StageResult {
-  if (stage.kind === 'check') return { passed: exitCode === 0 ? 1 : 0, failed: exitCode === 0 ? 0 : 1, failedNames: exitCode === 0 ? [] : [stage.name], skippedNames: [] };
+  if (stage.kind === 'check')
+    return {
+      passed: exitCode === 0 ? 1 : 0,
+      failed: exitCode === 0 ? 0 : 1,
+      failedNames: exitCode === 0 ? [] : [stage.name],
+      skippedNames: [],
+    };
   const summary = parseReport(report);
-  if (summary === undefined) return { passed: 0, failed: 1, failedNames: [`${stage.name}: ended without a summary`], skippedNames: [] };
+  if (summary === undefined)
+    return { passed: 0, failed: 1, failedNames: [`${stage.name}: ended without a summary`], skippedNames: [] };
   const { counts, failed, skipped } = summary;
   const passed = counts.passed;
   const brokenTests = counts.tests - counts.passed - counts.skipped - counts.todo;
   if (brokenTests > 0) return { passed, failed: brokenTests, failedNames: failed, skippedNames: skipped };
-  if (exitCode !== 0 || counts.tests === 0) return { passed, failed: 1, failedNames: [counts.tests === 0 ? `${stage.name}: no test was found` : `${stage.name}: exit code ${exitCode}`], skippedNames: skipped };
+  if (exitCode !== 0 || counts.tests === 0)
+    return {
+      passed,
+      failed: 1,
+      failedNames: [counts.tests === 0 ? `${stage.name}: no test was found` : `${stage.name}: exit code ${exitCode}`],
+      skippedNames: skipped,
+    };
   return { passed, failed: 0, failedNames: [], skippedNames: skipped };
 }
 
@@ -57,7 +70,9 @@ interface Summary {
 function parseReport(report: string): Summary | undefined {
   try {
     const value = JSON.parse(report) as Partial<Summary>;
-    return value.counts === undefined ? undefined : { counts: value.counts, failed: value.failed ?? [], skipped: value.skipped ?? [] };
+    return value.counts === undefined
+      ? undefined
+      : { counts: value.counts, failed: value.failed ?? [], skipped: value.skipped ?? [] };
   } catch {
     return undefined; // The run died before its report was written.
   }
@@ -67,12 +82,19 @@ async function runStage(stage: Stage, folder: string): Promise<StageResult> {
   const reportFile = path.join(folder, `${stage.name}.json`);
   const reporter = path.join(import.meta.dirname, 'test-reporter.mjs');
   const options = `--test-reporter=spec --test-reporter-destination=stdout --test-reporter=${reporter} --test-reporter-destination=${reportFile}`;
-  const environment: NodeJS.ProcessEnv = { ...process.env, PATH: `${path.resolve('node_modules/.bin')}:${process.env['PATH'] ?? ''}` };
+  const environment: NodeJS.ProcessEnv = {
+    ...process.env,
+    PATH: `${path.resolve('node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
+  };
   // Given by NODE_OPTIONS, because arguments behind a script's file patterns would be taken for more patterns.
   if (stage.kind === 'tests') environment['NODE_OPTIONS'] = options;
   else delete environment['NODE_OPTIONS'];
   // A group of its own, so that a stage that hangs can be ended with all its children; node:test then says which test hung.
-  const child = spawn('npm', ['run', '--silent', stage.script], { stdio: ['ignore', 'inherit', 'inherit'], env: environment, detached: true });
+  const child = spawn('npm', ['run', '--silent', stage.script], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: environment,
+    detached: true,
+  });
   const endGroup = (): void => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
   };
@@ -115,7 +137,9 @@ async function main(): Promise<void> {
   }
   console.log('\n== summary');
   for (const { stage, result, seconds } of results) {
-    console.log(`${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s`);
+    console.log(
+      `${stage.name.padEnd(12)} ${String(result.passed).padStart(5)} passed ${String(result.failed).padStart(4)} failed ${String(result.skippedNames.length).padStart(4)} skipped ${seconds.toFixed(1).padStart(7)} s`,
+    );
     result.failedNames.forEach((name) => console.log(`  FAILED  ${name}`));
     result.skippedNames.forEach((name) => console.log(`  skipped ${name}`));
   }

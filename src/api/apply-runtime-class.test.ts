@@ -12,9 +12,28 @@ const apply = (pod: Pod, rest: Partial<RuntimeClass>): Pod['spec'] | string => {
 
 test('a pod gets the overhead, the node selector and the tolerations of its class', () => {
   const pod = buildPod({ 'spec.nodeSelector': { a: '1' }, 'spec.tolerations': [{ key: 'k', operator: 'Exists' }] });
-  const spec = apply(pod, { overhead: { podFixed: { memory: '10Mi' } }, scheduling: { nodeSelector: { a: '1', b: '2' }, tolerations: [{ key: 't', operator: 'Exists' }, { key: 'k', operator: 'Equal', value: 'v' }] } });
+  const spec = apply(pod, {
+    overhead: { podFixed: { memory: '10Mi' } },
+    scheduling: {
+      nodeSelector: { a: '1', b: '2' },
+      tolerations: [
+        { key: 't', operator: 'Exists' },
+        { key: 'k', operator: 'Equal', value: 'v' },
+      ],
+    },
+  });
   assert.ok(typeof spec !== 'string');
-  assert.deepEqual([spec.overhead, spec.nodeSelector, spec.tolerations], [{ memory: '10Mi' }, { a: '1', b: '2' }, [{ key: 'k', operator: 'Exists' }, { key: 't', operator: 'Exists' }]]);
+  assert.deepEqual(
+    [spec.overhead, spec.nodeSelector, spec.tolerations],
+    [
+      { memory: '10Mi' },
+      { a: '1', b: '2' },
+      [
+        { key: 'k', operator: 'Exists' },
+        { key: 't', operator: 'Exists' },
+      ],
+    ],
+  );
   assert.equal(pod.spec.overhead, undefined);
 });
 
@@ -24,8 +43,20 @@ test('a class that says nothing changes nothing', () => {
 });
 
 test('a pod that contradicts its class is refused in the words of the API server', () => {
-  assert.equal(apply(buildPod({ 'spec.overhead': { memory: '1Mi' } }), { overhead: { podFixed: { memory: '2Mi' } } }), "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
-  assert.ok(typeof apply(buildPod({ 'spec.overhead': { memory: '1024Ki' } }), { overhead: { podFixed: { memory: '1Mi' } } }) !== 'string');
-  assert.equal(apply(buildPod({ 'spec.overhead': { memory: '1Mi' } }), {}), 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
-  assert.equal(apply(buildPod({ 'spec.nodeSelector': { a: '1' } }), { scheduling: { nodeSelector: { a: '2' } } }), 'conflict: runtimeClass.scheduling.nodeSelector[a] = 2; pod.spec.nodeSelector[a] = 1');
+  assert.equal(
+    apply(buildPod({ 'spec.overhead': { memory: '1Mi' } }), { overhead: { podFixed: { memory: '2Mi' } } }),
+    "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+  );
+  assert.ok(
+    typeof apply(buildPod({ 'spec.overhead': { memory: '1024Ki' } }), { overhead: { podFixed: { memory: '1Mi' } } }) !==
+      'string',
+  );
+  assert.equal(
+    apply(buildPod({ 'spec.overhead': { memory: '1Mi' } }), {}),
+    'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
+  );
+  assert.equal(
+    apply(buildPod({ 'spec.nodeSelector': { a: '1' } }), { scheduling: { nodeSelector: { a: '2' } } }),
+    'conflict: runtimeClass.scheduling.nodeSelector[a] = 2; pod.spec.nodeSelector[a] = 1',
+  );
 });

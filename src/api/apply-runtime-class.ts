@@ -5,9 +5,12 @@ import type { RuntimeClass } from './node/runtime-class.ts';
 import { compareQuantities } from './quantity.ts';
 
 /** Upstream's words for an overhead that no runtime class gave. */
-export const overheadWithoutClass = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
+export const overheadWithoutClass =
+  'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
 
-export type AppliedRuntimeClass = { readonly kind: 'applied'; readonly pod: Pod } | { readonly kind: 'refused'; readonly message: string };
+export type AppliedRuntimeClass =
+  | { readonly kind: 'applied'; readonly pod: Pod }
+  | { readonly kind: 'refused'; readonly message: string };
 
 /** What the API server makes of a pod whose runtime class is this one (upstream: the admission plugin RuntimeClass): its overhead and where it may run. */
 export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeClass): AppliedRuntimeClass {
@@ -16,7 +19,8 @@ export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeCla
   if (overhead !== undefined) {
     const podFixed = overhead.podFixed ?? {};
     const own = spec.overhead ?? {};
-    if (Object.keys(own).length > 0 && !sameAmounts(own, podFixed)) return { kind: 'refused', message: "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead" };
+    if (Object.keys(own).length > 0 && !sameAmounts(own, podFixed))
+      return { kind: 'refused', message: "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead" };
     spec.overhead = podFixed;
   }
   if (scheduling !== undefined) {
@@ -24,7 +28,10 @@ export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeCla
     const own = spec.nodeSelector ?? {};
     const clash = Object.keys(nodeSelector).find((key) => Object.hasOwn(own, key) && own[key] !== nodeSelector[key]);
     if (clash !== undefined) {
-      return { kind: 'refused', message: `conflict: runtimeClass.scheduling.nodeSelector[${clash}] = ${nodeSelector[clash]}; pod.spec.nodeSelector[${clash}] = ${own[clash]}` };
+      return {
+        kind: 'refused',
+        message: `conflict: runtimeClass.scheduling.nodeSelector[${clash}] = ${nodeSelector[clash]}; pod.spec.nodeSelector[${clash}] = ${own[clash]}`,
+      };
     }
     if (Object.keys(nodeSelector).length > 0) spec.nodeSelector = { ...own, ...nodeSelector };
     if (tolerations.length > 0) spec.tolerations = mergeTolerations([...(spec.tolerations ?? []), ...tolerations]);
@@ -55,6 +62,11 @@ function tolerates(wide: Toleration, narrow: Toleration): boolean {
   const { key = '', operator = 'Equal', value = '', effect = '', tolerationSeconds } = wide;
   if (key !== (narrow.key ?? '') && !(key === '' && operator === 'Exists')) return false;
   if (effect !== '' && effect !== (narrow.effect ?? '')) return false;
-  if (effect === 'NoExecute' && tolerationSeconds !== undefined && (narrow.tolerationSeconds === undefined || narrow.tolerationSeconds > tolerationSeconds)) return false;
+  if (
+    effect === 'NoExecute' &&
+    tolerationSeconds !== undefined &&
+    (narrow.tolerationSeconds === undefined || narrow.tolerationSeconds > tolerationSeconds)
+  )
+    return false;
   return operator === 'Exists' || ((narrow.operator ?? 'Equal') === 'Equal' && value === (narrow.value ?? ''));
 }

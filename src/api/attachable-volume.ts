@@ -23,7 +23,9 @@ export const isAttachmentName = (name: string): boolean => /^csi-[0-9a-f]{64}$/.
 export const csiVolumeKey = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 /** undefined for kinds that nobody attaches. A CSI volume may be of a driver that needs no attaching: its CSIDriver says so. */
-export function attachableVolume(source: Pick<PersistentVolumeSpec, 'csi' | 'iscsi' | 'fc'> | Pick<Volume, 'iscsi' | 'fc'>): AttachableVolume | undefined {
+export function attachableVolume(
+  source: Pick<PersistentVolumeSpec, 'csi' | 'iscsi' | 'fc'> | Pick<Volume, 'iscsi' | 'fc'>,
+): AttachableVolume | undefined {
   const { iscsi, fc } = source;
   if ('csi' in source && source.csi !== undefined) {
     const { driver, volumeHandle: handle } = source.csi;
@@ -35,5 +37,7 @@ export function attachableVolume(source: Pick<PersistentVolumeSpec, 'csi' | 'isc
   }
   if (fc === undefined) return undefined;
   const { targetWWNs = [], wwids = [], lun = 0 } = fc;
-  return { key: `kubernetes.io/fc/${targetWWNs.length > 0 ? `[${targetWWNs.join(' ')}]:${lun}` : `[${wwids.join(' ')}]`}` };
+  return {
+    key: `kubernetes.io/fc/${targetWWNs.length > 0 ? `[${targetWWNs.join(' ')}]:${lun}` : `[${wwids.join(' ')}]`}`,
+  };
 }

@@ -16,15 +16,23 @@ const other: Condition = { type: 'Other', status: 'Unknown', reason: '' };
 
 it('a condition is found by its type, and holds only when it says True', () => {
   assert.deepEqual([findCondition([other, ready], 'Ready'), findCondition(undefined, 'Ready')], [ready, undefined]);
-  assert.deepEqual([isConditionTrue([ready], 'Ready'), isConditionTrue([other], 'Other'), isConditionTrue([], 'Ready')], [true, false, false]);
+  assert.deepEqual(
+    [isConditionTrue([ready], 'Ready'), isConditionTrue([other], 'Other'), isConditionTrue([], 'Ready')],
+    [true, false, false],
+  );
 });
 
 it('a condition takes the place of the one of its type, or comes last', () => {
-  assert.deepEqual(withCondition([ready, other], { type: 'Ready', status: 'False', reason: 'B' }, nowMs), [{ type: 'Ready', status: 'False', reason: 'B', lastTransitionTime: now }, other]);
+  assert.deepEqual(withCondition([ready, other], { type: 'Ready', status: 'False', reason: 'B' }, nowMs), [
+    { type: 'Ready', status: 'False', reason: 'B', lastTransitionTime: now },
+    other,
+  ]);
   assert.deepEqual(withCondition(undefined, { ...other }, nowMs), [{ ...other, lastTransitionTime: now }]);
 });
 
 it('its time changes with its status only, and is filled in where it is missing', () => {
-  assert.deepEqual(withCondition([ready], { type: 'Ready', status: 'True', reason: 'B' }, nowMs), [{ ...ready, reason: 'B' }]);
+  assert.deepEqual(withCondition([ready], { type: 'Ready', status: 'True', reason: 'B' }, nowMs), [
+    { ...ready, reason: 'B' },
+  ]);
   assert.deepEqual(withCondition([other], { ...other }, nowMs), [{ ...other, lastTransitionTime: now }]);
 });

@@ -6,7 +6,10 @@ export interface ConditionLike {
   readonly status: string;
 }
 
-export function findCondition<C extends ConditionLike>(conditions: readonly C[] | undefined, type: string): C | undefined {
+export function findCondition<C extends ConditionLike>(
+  conditions: readonly C[] | undefined,
+  type: string,
+): C | undefined {
   return conditions?.find((each) => each.type === type);
 }
 
@@ -16,12 +19,22 @@ export function isConditionTrue(conditions: readonly ConditionLike[] | undefined
 }
 
 /** The time of transition is that of the status, not of its reason or message: it stays while the status does (upstream: SetStatusCondition, UpdatePodCondition). */
-export function transitionTime(before: (ConditionLike & { readonly lastTransitionTime?: string }) | undefined, status: string, nowMs: number): string {
-  return before?.status === status && before.lastTransitionTime !== undefined && before.lastTransitionTime !== '' ? before.lastTransitionTime : formatTime(nowMs);
+export function transitionTime(
+  before: (ConditionLike & { readonly lastTransitionTime?: string }) | undefined,
+  status: string,
+  nowMs: number,
+): string {
+  return before?.status === status && before.lastTransitionTime !== undefined && before.lastTransitionTime !== ''
+    ? before.lastTransitionTime
+    : formatTime(nowMs);
 }
 
 /** The conditions with this one in the place of the one of its type, or behind all. */
-export function withCondition<C extends ConditionLike & { lastTransitionTime?: string }>(conditions: readonly C[] | undefined, condition: C, nowMs: number): C[] {
+export function withCondition<C extends ConditionLike & { lastTransitionTime?: string }>(
+  conditions: readonly C[] | undefined,
+  condition: C,
+  nowMs: number,
+): C[] {
   const list = conditions ?? [];
   const index = list.findIndex(({ type }) => type === condition.type);
   const changed = { ...condition, lastTransitionTime: transitionTime(list[index], condition.status, nowMs) };

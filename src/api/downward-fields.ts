@@ -19,7 +19,11 @@ export interface PodAddresses {
 }
 
 /** A field of the pod for a variable. */
-export function podFieldValue({ fieldPath }: Pick<ObjectFieldSelector, 'fieldPath'>, pod: Pod, { podIps, hostIps }: PodAddresses): string {
+export function podFieldValue(
+  { fieldPath }: Pick<ObjectFieldSelector, 'fieldPath'>,
+  pod: Pod,
+  { podIps, hostIps }: PodAddresses,
+): string {
   switch (fieldPath) {
     case 'spec.nodeName':
     case 'spec.host':
@@ -44,7 +48,8 @@ export function podMetadataValue({ metadata }: Pod, fieldPath: string): string {
   const subscripted = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
   if (subscripted !== null) {
     const [, path = '', key = ''] = subscripted;
-    if (path !== 'metadata.annotations' && path !== 'metadata.labels') throw invalid(`fieldPath ${goQuote(fieldPath)} does not support subscript`);
+    if (path !== 'metadata.annotations' && path !== 'metadata.labels')
+      throw invalid(`fieldPath ${goQuote(fieldPath)} does not support subscript`);
     const complaints = checkLabelKey(path === 'metadata.annotations' ? key.toLowerCase() : key);
     if (complaints.length > 0) throw invalid(`invalid key subscript in ${fieldPath}: ${complaints.join(';')}`);
     const map = (path === 'metadata.annotations' ? metadata.annotations : metadata.labels) ?? {};
@@ -92,9 +97,11 @@ export function resourceFieldValue(selector: ResourceFieldSelector, pod: Pod, fa
   const subject = containerName === '' ? facts.container : named?.kind === 'ephemeral' ? undefined : named?.container;
   if (subject === undefined) throw invalid(`container ${containerName} not found`);
   const [, which, name = ''] = /^(limits|requests)\.(.+)$/s.exec(resource) ?? [];
-  if ((which !== 'limits' && which !== 'requests') || !(limitable.has(name) || name.startsWith('hugepages-'))) throw invalid(`unsupported container resource : ${resource}`);
+  if ((which !== 'limits' && which !== 'requests') || !(limitable.has(name) || name.startsWith('hugepages-')))
+    throw invalid(`unsupported container resource : ${resource}`);
   const isDefaulted = which === 'limits' && limitable.has(name) && (named?.kind !== 'init' || facts.defaultsInit);
-  const amount = nonZero(subject.resources?.[which]?.[name]) ?? (isDefaulted ? facts.defaultLimits[name] : undefined) ?? '0';
+  const amount =
+    nonZero(subject.resources?.[which]?.[name]) ?? (isDefaulted ? facts.defaultLimits[name] : undefined) ?? '0';
   const divisor = parseQuantity(nonZero(selector.divisor) ?? '1').nanos;
   return String((parseQuantity(amount).nanos + divisor - 1n) / divisor);
 }

@@ -2,8 +2,8 @@
 const unitNanos: Readonly<Record<string, bigint>> = {
   ns: 1n,
   us: 1_000n,
-  'µs': 1_000n,
-  'μs': 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
   ms: 1_000_000n,
   s: 1_000_000_000n,
   m: 60_000_000_000n,
@@ -65,6 +65,9 @@ function belowSecond(nanos: bigint): string {
 }
 
 function decimal(nanos: bigint, unit: bigint): string {
-  const fraction = (nanos % unit).toString().padStart(unit.toString().length - 1, '0').replace(/0+$/, '');
+  const fraction = (nanos % unit)
+    .toString()
+    .padStart(unit.toString().length - 1, '0')
+    .replace(/0+$/, '');
   return fraction === '' ? `${nanos / unit}` : `${nanos / unit}.${fraction}`;
 }

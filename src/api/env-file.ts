@@ -40,7 +40,10 @@ function quotedValue(lines: Lines, first: string): string {
     if (!/^[ \t]*(#|$)/.test(rest.slice(end + 1))) throw lines.invalid('unexpected content after closing quote');
     return parts.join('') + rest.slice(0, end);
   }
-  throw new KubeletError('Invalid', `invalid environment variable format starting at line ${began}: unclosed single quote`);
+  throw new KubeletError(
+    'Invalid',
+    `invalid environment variable format starting at line ${began}: unclosed single quote`,
+  );
 }
 
 /** Lines as Go's scanner gives them: without their end, also one of two characters, and without an empty last one. */

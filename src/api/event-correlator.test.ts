@@ -6,11 +6,25 @@ import { makeEvent } from './make-event.ts';
 const MINUTE = 60_000;
 
 /** Says `message` and gives what is recorded: `text xCOUNT`, or `-`. */
-function teller(): (message: string, atMs?: number, more?: { reason?: string; container?: string; type?: 'Normal' | 'Warning' }) => string {
+function teller(): (
+  message: string,
+  atMs?: number,
+  more?: { reason?: string; container?: string; type?: 'Normal' | 'Warning' },
+) => string {
   const correlator = new EventCorrelator();
   let serial = 0;
   return (message, atMs = 0, { reason = 'Unhealthy', container, type = 'Warning' } = {}) => {
-    const event = makeEvent({ kind: 'Pod', namespace: 'default', name: 'web', uid: 'u', ...(container !== undefined && { fieldPath: `spec.containers{${container}}` }) }, { type, reason, message }, { nowMs: atMs, serial: serial++, component: 'kubelet', host: 'n' });
+    const event = makeEvent(
+      {
+        kind: 'Pod',
+        namespace: 'default',
+        name: 'web',
+        uid: 'u',
+        ...(container !== undefined && { fieldPath: `spec.containers{${container}}` }),
+      },
+      { type, reason, message },
+      { nowMs: atMs, serial: serial++, component: 'kubelet', host: 'n' },
+    );
     const result = correlator.correlate(event, atMs);
     return result.kind === 'skip' ? '-' : `${result.event.message} x${result.event.count}`;
   };
@@ -18,21 +32,39 @@ function teller(): (message: string, atMs?: number, more?: { reason?: string; co
 
 test('equal events are counted, each container for itself, and keep their first time', () => {
   const say = teller();
-  assert.deepEqual([say('m'), say('m', 1_000), say('m', 2_000, { container: 'a' }), say('m', 3_000, { container: 'b' }), say('m', 4_000)], ['m x1', 'm x2', 'm x1', 'm x1', 'm x3']);
+  assert.deepEqual(
+    [
+      say('m'),
+      say('m', 1_000),
+      say('m', 2_000, { container: 'a' }),
+      say('m', 3_000, { container: 'b' }),
+      say('m', 4_000),
+    ],
+    ['m x1', 'm x2', 'm x1', 'm x1', 'm x3'],
+  );
 });
 
 test('the tenth different message of one reason, and what follows within ten minutes, is combined and counted', () => {
   const say = teller();
   const first = Array.from({ length: 9 }, (_, index) => say(`m${index}`, index));
-  assert.deepEqual(first, Array.from({ length: 9 }, (_, index) => `m${index} x1`));
-  assert.deepEqual([say('m9', 9 * MINUTE), say('m10', 18 * MINUTE), say('other', 18 * MINUTE, { reason: 'BackOff' })], ['(combined from similar events): m9 x1', '(combined from similar events): m10 x2', 'other x1']);
+  assert.deepEqual(
+    first,
+    Array.from({ length: 9 }, (_, index) => `m${index} x1`),
+  );
+  assert.deepEqual(
+    [say('m9', 9 * MINUTE), say('m10', 18 * MINUTE), say('other', 18 * MINUTE, { reason: 'BackOff' })],
+    ['(combined from similar events): m9 x1', '(combined from similar events): m10 x2', 'other x1'],
+  );
   assert.equal(say('m11', 29 * MINUTE), 'm11 x1');
 });
 
 test('of one object 25 events are heard at once, then one each five minutes; warnings and the rest have their own budgets', () => {
   const say = teller();
   for (let index = 0; index < 25; index++) assert.equal(say('m'), `m x${index + 1}`);
-  assert.deepEqual([say('m'), say('m', 4 * MINUTE), say('m', 5 * MINUTE), say('m', 6 * MINUTE)], ['-', '-', 'm x28', '-']);
+  assert.deepEqual(
+    [say('m'), say('m', 4 * MINUTE), say('m', 5 * MINUTE), say('m', 6 * MINUTE)],
+    ['-', '-', 'm x28', '-'],
+  );
   assert.equal(say('n', 6 * MINUTE, { type: 'Normal' }), 'n x1');
 });
 

@@ -43,11 +43,15 @@ export class EventCorrelator {
   #combine(event: Event, nowMs: number): { combined: Event; key: string } {
     const groupKey = keyOf(event, [event.reason, event.reportingComponent, event.reportingInstance]);
     const known = this.#similar.get(groupKey);
-    const group = known === undefined || nowMs - known.lastMs > SIMILAR_WITHIN_MS ? { messages: new Set<string>(), lastMs: nowMs } : known;
+    const group =
+      known === undefined || nowMs - known.lastMs > SIMILAR_WITHIN_MS
+        ? { messages: new Set<string>(), lastMs: nowMs }
+        : known;
     group.messages.add(event.message ?? '');
     group.lastMs = nowMs;
     this.#similar.set(groupKey, group);
-    if (group.messages.size < SIMILAR_LIMIT) return { combined: event, key: keyOf(event, [event.involvedObject.fieldPath, event.reason, event.message]) };
+    if (group.messages.size < SIMILAR_LIMIT)
+      return { combined: event, key: keyOf(event, [event.involvedObject.fieldPath, event.reason, event.message]) };
     // It stays at its limit, so that whatever comes within the time is combined too.
     group.messages.delete(group.messages.values().next().value as string);
     return { combined: { ...event, message: `(combined from similar events): ${event.message ?? ''}` }, key: groupKey };
@@ -56,8 +60,20 @@ export class EventCorrelator {
   /** What was said before keeps its name and its first time, and counts one more. */
   #count(event: Event, key: string): Event {
     const seen = this.#seen.get(key);
-    const counted = seen === undefined ? event : { ...event, metadata: { ...event.metadata, name: seen.name ?? '' }, firstTimestamp: seen.firstTimestamp, count: seen.count + 1 };
-    this.#seen.set(key, { count: counted.count ?? 1, firstTimestamp: counted.firstTimestamp, name: counted.metadata.name });
+    const counted =
+      seen === undefined
+        ? event
+        : {
+            ...event,
+            metadata: { ...event.metadata, name: seen.name ?? '' },
+            firstTimestamp: seen.firstTimestamp,
+            count: seen.count + 1,
+          };
+    this.#seen.set(key, {
+      count: counted.count ?? 1,
+      firstTimestamp: counted.firstTimestamp,
+      name: counted.metadata.name,
+    });
     return counted;
   }
 
@@ -75,5 +91,7 @@ export class EventCorrelator {
 /** Source, object and type; what is told apart besides comes behind. */
 function keyOf({ source, involvedObject, type }: Event, more: readonly (string | undefined)[]): string {
   const { kind, namespace, name, uid, apiVersion } = involvedObject;
-  return [source?.component, source?.host, kind, namespace, name, uid, apiVersion, type, ...more].map((part) => part ?? '').join('\u0000');
+  return [source?.component, source?.host, kind, namespace, name, uid, apiVersion, type, ...more]
+    .map((part) => part ?? '')
+    .join('\u0000');
 }

@@ -8,6 +8,7 @@ const longestName = 63;
 /** A name for `metadata.generateName`: the prefix, cut so that all fits into a DNS label, and five random characters (upstream: SimpleNameGenerator). */
 export function generateName(prefix: string, random: Random): string {
   let name = prefix.slice(0, longestName - suffixLength);
-  for (let count = 0; count < suffixLength; count++) name += safeAlphabet[Math.floor(random.next() * safeAlphabet.length)] ?? 'x';
+  for (let count = 0; count < suffixLength; count++)
+    name += safeAlphabet[Math.floor(random.next() * safeAlphabet.length)] ?? 'x';
   return name;
 }

@@ -3,5 +3,8 @@ import { test } from 'node:test';
 import { goAggregate } from './go-aggregate.ts';
 
 test('one error stands by itself, several in brackets, equal ones once', () => {
-  assert.deepEqual([goAggregate([]), goAggregate(['a']), goAggregate(['a', 'a']), goAggregate(['b', 'a', 'b'])], ['', 'a', 'a', '[b, a]']);
+  assert.deepEqual(
+    [goAggregate([]), goAggregate(['a']), goAggregate(['a', 'a']), goAggregate(['b', 'a', 'b'])],
+    ['', 'a', 'a', '[b, a]'],
+  );
 });

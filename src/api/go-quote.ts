@@ -1,6 +1,16 @@
 /** Characters that Go's strconv prints as they are: letters, marks, numbers, punctuation, symbols and the ASCII space. */
 const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
-const named: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\x07': '\\a', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v' };
+const named: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\x07': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+};
 
 /** Text in quotes as Go's %q writes it. */
 export function goQuote(text: string): string {

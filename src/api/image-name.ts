@@ -8,7 +8,8 @@ export interface ImageName {
   readonly digest: string | undefined;
 }
 
-const domainPattern = /^(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?$/;
+const domainPattern =
+  /^(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?$/;
 const pathPattern = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$/;
 const tagPattern = /^\w[\w.-]{0,127}$/;
 const digestPattern = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
@@ -28,7 +29,13 @@ export function parseImageName(image: string): ImageName | undefined {
   if (!domainPattern.test(domain) || !pathPattern.test(path) || path.length > maxNameLength) return undefined;
   if (tag !== undefined && !tagPattern.test(tag)) return undefined;
   if (digest !== undefined && !digestPattern.test(digest)) return undefined;
-  return { repository: `${domain}/${path}`, domain, path, tag: tag ?? (digest === undefined ? 'latest' : undefined), digest };
+  return {
+    repository: `${domain}/${path}`,
+    domain,
+    path,
+    tag: tag ?? (digest === undefined ? 'latest' : undefined),
+    digest,
+  };
 }
 
 function splitDomain(name: string): { domain: string; path: string } {

@@ -21,11 +21,18 @@ export interface Saying {
 }
 
 /** The event as it is first said (upstream: client-go tools/record makeEvent). */
-export function makeEvent(object: ObjectReference, { type, reason, message }: Said, { nowMs, serial, component, host }: Saying): Event {
+export function makeEvent(
+  object: ObjectReference,
+  { type, reason, message }: Said,
+  { nowMs, serial, component, host }: Saying,
+): Event {
   const time = formatTime(nowMs);
   const nanos = BigInt(Math.floor(nowMs)) * BigInt(NANOS_PER_MS) + BigInt(serial % NANOS_PER_MS);
   return {
-    metadata: { name: `${object.name}.${nanos.toString(16)}`, namespace: object.namespace === undefined || object.namespace === '' ? 'default' : object.namespace },
+    metadata: {
+      name: `${object.name}.${nanos.toString(16)}`,
+      namespace: object.namespace === undefined || object.namespace === '' ? 'default' : object.namespace,
+    },
     involvedObject: object,
     reason,
     message,

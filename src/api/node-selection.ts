@@ -6,28 +6,47 @@ import { matchesRequirement, type Labels } from './selectors.ts';
 /** Whether the pod's node selector and required node affinity let it run here (upstream: component-helpers scheduling/corev1/nodeaffinity). */
 export function matchesNodeAffinity(pod: Pick<Pod, 'spec'>, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
-  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (!matchesRequirement({ key, operator: 'In', values: [value] }, labels)) return false;
+  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {}))
+    if (!matchesRequirement({ key, operator: 'In', values: [value] }, labels)) return false;
   const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node.metadata.name, labels));
+  return (
+    required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node.metadata.name, labels))
+  );
 }
 
 /** A term without any condition matches nothing. */
 function matchesTerm(term: NodeSelectorTerm, name: string, labels: Labels): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
-  return matchExpressions.every((expression) => holds(expression, labels)) && matchFields.every((field) => holds(field, { 'metadata.name': name }));
+  return (
+    matchExpressions.every((expression) => holds(expression, labels)) &&
+    matchFields.every((field) => holds(field, { 'metadata.name': name }))
+  );
 }
 
-const holds = ({ key, operator, values = [] }: NodeSelectorRequirement, among: Labels): boolean => matchesRequirement({ key, operator, values }, among);
+const holds = ({ key, operator, values = [] }: NodeSelectorRequirement, among: Labels): boolean =>
+  matchesRequirement({ key, operator, values }, among);
 
 /** The first taint of these effects that the pod does not tolerate; those that would end it here unless said otherwise. */
-export function untoleratedTaint(pod: Pick<Pod, 'spec'>, taints: readonly Taint[], comparisons: boolean, effects: readonly Taint['effect'][] = ['NoExecute']): Taint | undefined {
+export function untoleratedTaint(
+  pod: Pick<Pod, 'spec'>,
+  taints: readonly Taint[],
+  comparisons: boolean,
+  effects: readonly Taint['effect'][] = ['NoExecute'],
+): Taint | undefined {
   const tolerations = pod.spec.tolerations ?? [];
-  return taints.find((taint) => effects.includes(taint.effect) && !tolerations.some((toleration) => tolerates(toleration, taint, comparisons)));
+  return taints.find(
+    (taint) =>
+      effects.includes(taint.effect) && !tolerations.some((toleration) => tolerates(toleration, taint, comparisons)),
+  );
 }
 
 /** An empty key tolerates every key, an empty effect every effect (core/v1 Toleration.ToleratesTaint). `Lt` and `Gt` need an alpha gate. */
-export function tolerates({ key = '', operator = 'Equal', value = '', effect }: Toleration, taint: Taint, comparisons: boolean): boolean {
+export function tolerates(
+  { key = '', operator = 'Equal', value = '', effect }: Toleration,
+  taint: Taint,
+  comparisons: boolean,
+): boolean {
   if (effect !== undefined && effect !== taint.effect) return false;
   if (key !== '' && key !== taint.key) return false;
   switch (operator) {

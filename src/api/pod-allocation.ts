@@ -22,15 +22,28 @@ export function withAllocation(pod: Pod, allocation: PodAllocation): Pod {
   const apply = (containers: readonly Container[] | undefined): Container[] | undefined =>
     containers?.map((container) => {
       const granted = allocation.containers[container.name];
-      return granted === undefined || sameRequirements(granted, container.resources) ? container : { ...container, resources: granted };
+      return granted === undefined || sameRequirements(granted, container.resources)
+        ? container
+        : { ...container, resources: granted };
     });
   const containers = apply(spec.containers) ?? [];
   const initContainers = apply(spec.initContainers);
-  const same = sameRequirements(allocation.pod, spec.resources) && containers.every((one, index) => one === spec.containers[index]) && (initContainers ?? []).every((one, index) => one === spec.initContainers?.[index]);
+  const same =
+    sameRequirements(allocation.pod, spec.resources) &&
+    containers.every((one, index) => one === spec.containers[index]) &&
+    (initContainers ?? []).every((one, index) => one === spec.initContainers?.[index]);
   if (same) return pod;
   const { resources, ...rest } = spec;
   const podLevel = sameRequirements(allocation.pod, resources) ? resources : allocation.pod;
-  return { ...pod, spec: { ...rest, ...(initContainers === undefined ? {} : { initContainers }), containers, ...(podLevel === undefined ? {} : { resources: podLevel }) } };
+  return {
+    ...pod,
+    spec: {
+      ...rest,
+      ...(initContainers === undefined ? {} : { initContainers }),
+      containers,
+      ...(podLevel === undefined ? {} : { resources: podLevel }),
+    },
+  };
 }
 
 /** Init containers first, as a spec lists them. */
@@ -39,21 +52,35 @@ export function resizable(pod: Pod): Container[] {
 }
 
 /** Equal amounts, however they are written; claims cannot be resized. */
-export function sameRequirements(left: ResourceRequirements | undefined, right: ResourceRequirements | undefined): boolean {
+export function sameRequirements(
+  left: ResourceRequirements | undefined,
+  right: ResourceRequirements | undefined,
+): boolean {
   return sameList(left?.requests, right?.requests) && sameList(left?.limits, right?.limits);
 }
 
 function sameList(left: ResourceList = {}, right: ResourceList = {}): boolean {
   const names = Object.keys(left);
-  return names.length === Object.keys(right).length && names.every((name) => right[name] !== undefined && compareQuantities(left[name] ?? '0', right[name]) === 0);
+  return (
+    names.length === Object.keys(right).length &&
+    names.every((name) => right[name] !== undefined && compareQuantities(left[name] ?? '0', right[name]) === 0)
+  );
 }
 
 /** A container without its own limit of CPU or memory is limited by the pod's (upstream: kubelet/util GetLimits). */
-export function effectiveLimits(podResources: ResourceRequirements | undefined, container: Pick<AnyContainer, 'resources'>): ResourceList {
+export function effectiveLimits(
+  podResources: ResourceRequirements | undefined,
+  container: Pick<AnyContainer, 'resources'>,
+): ResourceList {
   const limits = { ...container.resources?.limits };
   for (const name of ['cpu', 'memory'] as const) {
     const podLimit = podResources?.limits?.[name];
-    if (podLimit !== undefined && compareQuantities(podLimit, '0') > 0 && compareQuantities(limits[name] ?? '0', '0') === 0) limits[name] = podLimit;
+    if (
+      podLimit !== undefined &&
+      compareQuantities(podLimit, '0') > 0 &&
+      compareQuantities(limits[name] ?? '0', '0') === 0
+    )
+      limits[name] = podLimit;
   }
   return limits;
 }

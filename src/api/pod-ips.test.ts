@@ -11,6 +11,9 @@ test('the family of the node comes first, one address of each', () => {
 });
 
 test('on the network of the host a pod has the addresses of the host', () => {
-  assert.deepEqual(podAddresses(buildPod({ 'spec.hostNetwork': true }), [], ['192.168.0.1', 'fd01::1']), ['192.168.0.1', 'fd01::1']);
+  assert.deepEqual(podAddresses(buildPod({ 'spec.hostNetwork': true }), [], ['192.168.0.1', 'fd01::1']), [
+    '192.168.0.1',
+    'fd01::1',
+  ]);
   assert.deepEqual(podAddresses(buildPod({}), ['10.0.0.1'], ['192.168.0.1']), ['10.0.0.1']);
 });

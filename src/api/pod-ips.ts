@@ -7,7 +7,9 @@ const isV6 = (ip: string): boolean => ip.includes(':');
 export function orderPodIps(ips: readonly string[], nodeIps: readonly string[]): readonly string[] {
   if (ips.length === 1) return ips;
   const primaryV6 = isV6(nodeIps[0] ?? '');
-  return [ips.find((ip) => isV6(ip) === primaryV6), ips.find((ip) => isV6(ip) !== primaryV6)].filter((ip) => ip !== undefined);
+  return [ips.find((ip) => isV6(ip) === primaryV6), ips.find((ip) => isV6(ip) !== primaryV6)].filter(
+    (ip) => ip !== undefined,
+  );
 }
 
 /** The addresses a pod is told of as its own: on the host's network those of the host. */

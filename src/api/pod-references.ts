@@ -2,7 +2,8 @@ import { allContainers } from './pod.ts';
 import type { Pod } from './core/pod.ts';
 import type { Volume } from './core/volume.ts';
 
-const named = (names: readonly (string | undefined)[]): Set<string> => new Set(names.filter((name) => name !== undefined && name !== '')) as Set<string>;
+const named = (names: readonly (string | undefined)[]): Set<string> =>
+  new Set(names.filter((name) => name !== undefined && name !== '')) as Set<string>;
 
 function secretsOfVolume(volume: Volume): (string | undefined)[] {
   return [
@@ -47,5 +48,9 @@ export function configMapNames(pod: Pod): Set<string> {
 
 /** Names of the claims, in the pod's namespace, that its volumes use: named ones and those made for its ephemeral volumes. */
 export function claimNames(pod: Pod): Set<string> {
-  return named((pod.spec.volumes ?? []).map((volume) => (volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${pod.metadata.name}-${volume.name}`)));
+  return named(
+    (pod.spec.volumes ?? []).map((volume) =>
+      volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${pod.metadata.name}-${volume.name}`,
+    ),
+  );
 }

@@ -19,7 +19,11 @@ export function* allContainers(pod: Pod): Generator<ContainerRef> {
   yield* refs('ephemeral', 'spec.ephemeralContainers', pod.spec.ephemeralContainers);
 }
 
-function* refs(kind: ContainerKind, path: string, containers: readonly AnyContainer[] | undefined): Generator<ContainerRef> {
+function* refs(
+  kind: ContainerKind,
+  path: string,
+  containers: readonly AnyContainer[] | undefined,
+): Generator<ContainerRef> {
   for (const [index, container] of (containers ?? []).entries()) yield { kind, container, path: `${path}[${index}]` };
 }
 

@@ -32,7 +32,8 @@ export function computePodQos(pod: Pod): PodQOSClass {
     if (counts && limited < qosResources.length) everyoneLimitsBoth = false;
   }
   if (requests.size === 0 && limits.size === 0) return 'BestEffort';
-  const same = requests.size === limits.size && [...requests].every(([name, amount]) => limits.get(name)?.nanos === amount.nanos);
+  const same =
+    requests.size === limits.size && [...requests].every(([name, amount]) => limits.get(name)?.nanos === amount.nanos);
   return everyoneLimitsBoth && same ? 'Guaranteed' : 'Burstable';
 }
 

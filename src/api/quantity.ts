@@ -18,7 +18,18 @@ const nano = 1_000_000_000n;
 const maxBinaryNanos = (2n ** 63n - 1n) * nano;
 const shape = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 const binaryPowers: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
-const decimalPowers: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const decimalPowers: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  '': 0,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
 const decimalSuffixes = new Map(Object.entries(decimalPowers).map(([suffix, power]) => [power, suffix]));
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
@@ -45,7 +56,8 @@ export function tryParseQuantity(text: string): Quantity | string {
 /** As `tryParseQuantity`; throws `Invalid` for what is not a quantity. */
 export function parseQuantity(text: string): Quantity {
   const parsed = tryParseQuantity(text);
-  if (typeof parsed === 'string') throw new KubeletError('Invalid', `quantity ${JSON.stringify(text)}: ${parsed}`, { op: 'parse quantity' });
+  if (typeof parsed === 'string')
+    throw new KubeletError('Invalid', `quantity ${JSON.stringify(text)}: ${parsed}`, { op: 'parse quantity' });
   return parsed;
 }
 

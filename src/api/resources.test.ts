@@ -22,21 +22,54 @@ test('a pod needs the larger of its steady state and its hungriest init step', (
 });
 
 test('pod-level resources replace the sum of the containers', () => {
-  const pod = buildPod({ [c0]: { requests: { cpu: '100m' } }, 'spec.resources': { requests: { cpu: '1' }, limits: { cpu: '2' } } });
-  assert.deepEqual([podRequests(pod), podLimits(pod), podRequests(pod, { skipPodLevel: true })], [{ cpu: '1' }, { cpu: '2' }, { cpu: '100m' }]);
+  const pod = buildPod({
+    [c0]: { requests: { cpu: '100m' } },
+    'spec.resources': { requests: { cpu: '1' }, limits: { cpu: '2' } },
+  });
+  assert.deepEqual(
+    [podRequests(pod), podLimits(pod), podRequests(pod, { skipPodLevel: true })],
+    [{ cpu: '1' }, { cpu: '2' }, { cpu: '100m' }],
+  );
 });
 
 test('while a resize is under way the larger of asked, allocated and actual counts', () => {
   const pod = buildPod({ [c0]: { requests: { cpu: '100m' } } });
-  pod.status = { containerStatuses: [{ name: 'main', ready: true, restartCount: 0, image: '', imageID: '', resources: { requests: { cpu: '300m' } }, allocatedResources: { cpu: '200m' } }] };
+  pod.status = {
+    containerStatuses: [
+      {
+        name: 'main',
+        ready: true,
+        restartCount: 0,
+        image: '',
+        imageID: '',
+        resources: { requests: { cpu: '300m' } },
+        allocatedResources: { cpu: '200m' },
+      },
+    ],
+  };
   assert.deepEqual(podRequests(pod, { useStatus: true }), { cpu: '300m' });
   assert.deepEqual(podRequests(pod), { cpu: '100m' });
 });
 
 test('while a resize is infeasible only what is there counts; an init container that is done counts as asked', () => {
-  const pod = buildPod({ [c0]: { requests: { cpu: '2' } }, 'spec.initContainers': [{ name: 'init', image: 'x', resources: { requests: { cpu: '50m' } } }] });
-  const has = (name: string, cpu: string) => ({ name, ready: true, restartCount: 0, image: '', imageID: '', resources: { requests: { cpu } }, allocatedResources: { cpu } });
-  pod.status = { containerStatuses: [has('main', '300m')], initContainerStatuses: [has('init', '4')], conditions: [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }] };
+  const pod = buildPod({
+    [c0]: { requests: { cpu: '2' } },
+    'spec.initContainers': [{ name: 'init', image: 'x', resources: { requests: { cpu: '50m' } } }],
+  });
+  const has = (name: string, cpu: string) => ({
+    name,
+    ready: true,
+    restartCount: 0,
+    image: '',
+    imageID: '',
+    resources: { requests: { cpu } },
+    allocatedResources: { cpu },
+  });
+  pod.status = {
+    containerStatuses: [has('main', '300m')],
+    initContainerStatuses: [has('init', '4')],
+    conditions: [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }],
+  };
   assert.deepEqual(podRequests(pod, { useStatus: true }), { cpu: '300m' });
 });
 
@@ -47,7 +80,10 @@ test('the QoS class follows requests and limits of all containers, or of the pod
   assert.equal(computePodQos(buildPod({ [c0]: { limits: both, requests: { cpu: '500m' } } })), 'Burstable');
   assert.equal(computePodQos(buildPod({ [c0]: { limits: { cpu: '1' } } })), 'Burstable');
   assert.equal(computePodQos(buildPod({ [c0]: { requests: { cpu: '0' } } })), 'BestEffort');
-  assert.equal(computePodQos(buildPod({ [c0]: { limits: both }, 'spec.initContainers': [{ name: 'i', image: 'x:1' }] })), 'Burstable');
+  assert.equal(
+    computePodQos(buildPod({ [c0]: { limits: both }, 'spec.initContainers': [{ name: 'i', image: 'x:1' }] })),
+    'Burstable',
+  );
   assert.equal(computePodQos(buildPod({ 'spec.resources': { limits: both } })), 'Guaranteed');
   assert.equal(computePodQos(buildPod({ 'spec.resources': { requests: both } })), 'Burstable');
 });
@@ -56,8 +92,23 @@ test('label selectors match as the API server matches them', () => {
   const labels = { app: 'web', tier: '2' };
   assert.equal(matchesLabelSelector(undefined, labels), false);
   assert.equal(matchesLabelSelector({}, labels), true);
-  assert.equal(matchesLabelSelector({ matchLabels: { app: 'web' }, matchExpressions: [{ key: 'x', operator: 'DoesNotExist' }, { key: 'x', operator: 'NotIn', values: ['1'] }] }, labels), true);
-  assert.equal(matchesLabelSelector({ matchExpressions: [{ key: 'tier', operator: 'In', values: ['1'] }] }, labels), false);
+  assert.equal(
+    matchesLabelSelector(
+      {
+        matchLabels: { app: 'web' },
+        matchExpressions: [
+          { key: 'x', operator: 'DoesNotExist' },
+          { key: 'x', operator: 'NotIn', values: ['1'] },
+        ],
+      },
+      labels,
+    ),
+    true,
+  );
+  assert.equal(
+    matchesLabelSelector({ matchExpressions: [{ key: 'tier', operator: 'In', values: ['1'] }] }, labels),
+    false,
+  );
   assert.deepEqual(parseLabelSelector('a=b,c!=d,e in (x, y),!f,g'), [
     { key: 'a', operator: 'In', values: ['b'] },
     { key: 'c', operator: 'NotIn', values: ['d'] },

@@ -67,7 +67,12 @@ function aggregate(pod: Pod, which: Which, options: PodResourceOptions): Amounts
   const peak: Amounts = new Map();
   for (const container of pod.spec.initContainers ?? []) {
     // What an init container has counts only while it may run again.
-    const own = amountsOf(pod, container, which, isRestartableInit(container) ? options : { ...options, useStatus: false });
+    const own = amountsOf(
+      pod,
+      container,
+      which,
+      isRestartableInit(container) ? options : { ...options, useStatus: false },
+    );
     if (isRestartableInit(container)) {
       addAll(total, own);
       addAll(sidecars, own);
@@ -81,7 +86,12 @@ function aggregate(pod: Pod, which: Which, options: PodResourceOptions): Amounts
   return total;
 }
 
-function amountsOf(pod: Pod, container: Pod['spec']['containers'][number], which: Which, options: PodResourceOptions): Amounts {
+function amountsOf(
+  pod: Pod,
+  container: Pod['spec']['containers'][number],
+  which: Which,
+  options: PodResourceOptions,
+): Amounts {
   const own = parseList(container.resources?.[which]);
   if (options.useStatus === true) raiseToStatus(own, pod, container.name, which);
   if (which === 'requests') {
@@ -94,7 +104,12 @@ function raiseToStatus(own: Amounts, pod: Pod, containerName: string, which: Whi
   const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])];
   const status = statuses.find((candidate) => candidate.name === containerName);
   if (status?.resources === undefined) return;
-  mergeActual(own, pod, parseList(status.resources[which]), which === 'requests' ? parseList(status.allocatedResources) : new Map());
+  mergeActual(
+    own,
+    pod,
+    parseList(status.resources[which]),
+    which === 'requests' ? parseList(status.allocatedResources) : new Map(),
+  );
 }
 
 /** While a resize is infeasible, what was asked for does not count. */
@@ -115,7 +130,12 @@ function overridePodLevel(total: Amounts, pod: Pod, which: Which, options: PodRe
   const effective = new Map(asked);
   const status = pod.status?.resources;
   if (options.useStatus === true && status !== undefined) {
-    mergeActual(effective, pod, parseList(status[which]), which === 'requests' ? parseList(pod.status?.allocatedResources) : new Map());
+    mergeActual(
+      effective,
+      pod,
+      parseList(status[which]),
+      which === 'requests' ? parseList(pod.status?.allocatedResources) : new Map(),
+    );
   }
   for (const [name, amount] of asked) total.set(name, effective.get(name) ?? amount);
 }

@@ -14,7 +14,8 @@ export interface Requirement {
 /** An absent selector selects nothing, an empty one everything (meta/v1 LabelSelector). */
 export function matchesLabelSelector(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) if (!matchesRequirement({ key, operator: 'In', values: [value] }, labels)) return false;
+  for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
+    if (!matchesRequirement({ key, operator: 'In', values: [value] }, labels)) return false;
   return (selector.matchExpressions ?? []).every((expression) =>
     matchesRequirement({ key: expression.key, operator: expression.operator, values: expression.values ?? [] }, labels),
   );
@@ -87,7 +88,15 @@ interface Token {
   readonly text: string;
 }
 const symbols = new Set([')', ',', '!', '==', '=', '>', '<', '!=', '(']);
-const operators: Readonly<Record<string, SelectorOperator>> = { in: 'In', notin: 'NotIn', '=': 'In', '==': 'In', '!=': 'NotIn', '>': 'Gt', '<': 'Lt' };
+const operators: Readonly<Record<string, SelectorOperator>> = {
+  in: 'In',
+  notin: 'NotIn',
+  '=': 'In',
+  '==': 'In',
+  '!=': 'NotIn',
+  '>': 'Gt',
+  '<': 'Lt',
+};
 
 /** Symbols are as long as they can be; everything else up to a symbol or a blank is an identifier, `in` and `notin` included. */
 function tokensOf(text: string): readonly Token[] {
@@ -118,12 +127,14 @@ class LabelSelectorParser {
   parse(): Requirement[] {
     const requirements: Requirement[] = [];
     while (this.#ahead.kind !== 'end') {
-      if (!this.#startsRequirement) throw new SelectorError(`found '${this.#ahead.text}', expected: !, identifier, or 'end of string'`);
+      if (!this.#startsRequirement)
+        throw new SelectorError(`found '${this.#ahead.text}', expected: !, identifier, or 'end of string'`);
       requirements.push(this.#requirement());
       const next = this.#take();
       if (next.kind === 'end') break;
       if (next.text !== ',') throw new SelectorError(`found '${next.text}', expected: ',' or 'end of string'`);
-      if (!this.#startsRequirement) throw new SelectorError(`found '${this.#ahead.text}', expected: identifier after ','`);
+      if (!this.#startsRequirement)
+        throw new SelectorError(`found '${this.#ahead.text}', expected: identifier after ','`);
     }
     return requirements;
   }
@@ -175,7 +186,8 @@ class LabelSelectorParser {
     const open = this.#take();
     if (open.text !== '(') throw unparsed(`found '${open.text}' expected: '('`);
     const first = this.#ahead;
-    if (first.kind !== 'identifier' && first.text !== ',' && first.text !== ')') throw unparsed(`found '${first.text}', expected: ',', ')' or identifier`);
+    if (first.kind !== 'identifier' && first.text !== ',' && first.text !== ')')
+      throw unparsed(`found '${first.text}', expected: ',', ')' or identifier`);
     const values: string[] = [];
     for (;;) {
       if (this.#ahead.kind === 'identifier') values.push(this.#take().text);
@@ -194,14 +206,19 @@ function checkValues(key: string, operator: SelectorOperator, values: readonly s
   const problems = new Set<string>();
   const whole = operator === 'Gt' || operator === 'Lt';
   for (const [index, value] of values.entries()) {
-    if (whole && !isInt64(value)) problems.add(`values[${index}]: Invalid value: ${goQuote(value)}: for 'Gt', 'Lt' operators, the value must be an integer`);
+    if (whole && !isInt64(value))
+      problems.add(
+        `values[${index}]: Invalid value: ${goQuote(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
+      );
     const wrong = checkLabelValue(value);
-    if (wrong.length > 0) problems.add(`values[${index}][${key}]: Invalid value: ${goQuote(value)}: ${wrong.join('; ')}`);
+    if (wrong.length > 0)
+      problems.add(`values[${index}][${key}]: Invalid value: ${goQuote(value)}: ${wrong.join('; ')}`);
   }
   if (problems.size > 0) throw unparsed(problems.size === 1 ? [...problems].join('') : `[${[...problems].join(', ')}]`);
 }
 
-const isInt64 = (text: string): boolean => /^[-+]?\d+$/.test(text) && BigInt.asIntN(64, BigInt(text.replace('+', ''))) === BigInt(text.replace('+', ''));
+const isInt64 = (text: string): boolean =>
+  /^[-+]?\d+$/.test(text) && BigInt.asIntN(64, BigInt(text.replace('+', ''))) === BigInt(text.replace('+', ''));
 
 export interface FieldRequirement {
   readonly field: string;
@@ -232,20 +249,27 @@ function unescapeValue(escaped: string): { readonly text: string } | { readonly 
   const characters = [...escaped];
   for (let at = 0; at < characters.length; at++) {
     const character = characters[at] ?? '';
-    if (character === ',' || character === '=') return { problem: `invalid field selector: unescaped character in value: ${character.charCodeAt(0)}` };
+    if (character === ',' || character === '=')
+      return { problem: `invalid field selector: unescaped character in value: ${character.charCodeAt(0)}` };
     if (character !== '\\') {
       text += character;
       continue;
     }
     const next = characters[++at] ?? '';
-    if (next === '' || !'\\,='.includes(next)) return { problem: `invalid field selector: invalid escape sequence: \\${next}` };
+    if (next === '' || !'\\,='.includes(next))
+      return { problem: `invalid field selector: invalid escape sequence: \\${next}` };
     text += next;
   }
   return { text };
 }
 
 export function formatFieldSelector(requirements: readonly FieldRequirement[]): string {
-  return requirements.map(({ field, equal, value }) => `${field}${equal ? '=' : '!='}${value.replaceAll(/[\\,=]/g, (character) => `\\${character}`)}`).join(',');
+  return requirements
+    .map(
+      ({ field, equal, value }) =>
+        `${field}${equal ? '=' : '!='}${value.replaceAll(/[\\,=]/g, (character) => `\\${character}`)}`,
+    )
+    .join(',');
 }
 
 /** The fields of a pod that field selectors may name (core/v1 conversion.go). */
@@ -265,6 +289,9 @@ export function podFields(pod: Pod): Readonly<Record<string, string>> {
 }
 
 /** Whether all requirements hold; a field that does not exist never equals anything. */
-export function matchesFields(requirements: readonly FieldRequirement[], fields: Readonly<Record<string, string>>): boolean {
+export function matchesFields(
+  requirements: readonly FieldRequirement[],
+  fields: Readonly<Record<string, string>>,
+): boolean {
   return requirements.every(({ field, equal, value }) => (fields[field] === value) === equal);
 }

@@ -21,5 +21,12 @@ test('an empty text is something: a label without a value is no absent label', (
 });
 
 test('every value equals its copy, and comparing is symmetric', () => {
-  fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => semanticEqual(one, structuredClone(one)) && semanticEqual(one, other) === semanticEqual(other, one)));
+  fc.assert(
+    fc.property(
+      fc.jsonValue(),
+      fc.jsonValue(),
+      (one, other) =>
+        semanticEqual(one, structuredClone(one)) && semanticEqual(one, other) === semanticEqual(other, one),
+    ),
+  );
 });

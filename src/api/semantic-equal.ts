@@ -7,7 +7,12 @@ export function semanticEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (isFields(one) && isFields(other)) return sameFields(one, other);
   if (isEmpty(one) || isEmpty(other)) return isEmpty(one) && isEmpty(other);
-  return Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((item, index) => semanticEqual(item, other[index]));
+  return (
+    Array.isArray(one) &&
+    Array.isArray(other) &&
+    one.length === other.length &&
+    one.every((item, index) => semanticEqual(item, other[index]))
+  );
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -17,8 +22,10 @@ function isFields(value: unknown): value is Fields {
 }
 
 function sameFields(one: Fields, other: Fields): boolean {
-  for (const key of Object.keys(one)) if (!semanticEqual(one[key], Object.hasOwn(other, key) ? other[key] : undefined)) return false;
-  for (const key of Object.keys(other)) if (!Object.hasOwn(one, key) && !semanticEqual(undefined, other[key])) return false;
+  for (const key of Object.keys(one))
+    if (!semanticEqual(one[key], Object.hasOwn(other, key) ? other[key] : undefined)) return false;
+  for (const key of Object.keys(other))
+    if (!Object.hasOwn(one, key) && !semanticEqual(undefined, other[key])) return false;
   return true;
 }
 

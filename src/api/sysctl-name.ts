@@ -7,7 +7,18 @@ export const maxSysctlBytes = 253;
 export const sysctlSegment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 
 /** `kernel.shm` and `kernel.msg` are what is left of the patterns `kernel.shm*` and `kernel.msg*`. */
-const ipcNames = new Set(['kernel.sem', 'kernel.shmall', 'kernel.shmmax', 'kernel.shmmni', 'kernel.shm_rmid_forced', 'kernel.shm', 'kernel.msgmax', 'kernel.msgmnb', 'kernel.msgmni', 'kernel.msg']);
+const ipcNames = new Set([
+  'kernel.sem',
+  'kernel.shmall',
+  'kernel.shmmax',
+  'kernel.shmmni',
+  'kernel.shm_rmid_forced',
+  'kernel.shm',
+  'kernel.msgmax',
+  'kernel.msgmnb',
+  'kernel.msgmni',
+  'kernel.msg',
+]);
 
 /** The form with dots, by which the runtime tells namespaces. Where the first separator is a slash, dots stand for slashes inside a name: `net/ipv4/conf/eno2.100/rp_filter`. */
 export function dottedSysctl(name: string): string {

@@ -9,9 +9,15 @@ it('times have whole seconds, rounded down also before 1970', () => {
 });
 
 it('micro times have six decimals', () => {
-  assert.deepEqual([formatMicroTime(at), formatMicroTime(0)], ['2026-02-03T04:05:06.789000Z', '1970-01-01T00:00:00.000000Z']);
+  assert.deepEqual(
+    [formatMicroTime(at), formatMicroTime(0)],
+    ['2026-02-03T04:05:06.789000Z', '1970-01-01T00:00:00.000000Z'],
+  );
 });
 
 it('what was written is read back, and what is no time is none', () => {
-  assert.deepEqual([parseTime(formatMicroTime(at)), parseTime(formatTime(at)), parseTime('soon'), parseTime(undefined)], [at, at - 789, undefined, undefined]);
+  assert.deepEqual(
+    [parseTime(formatMicroTime(at)), parseTime(formatTime(at)), parseTime('soon'), parseTime(undefined)],
+    [at, at - 789, undefined, undefined],
+  );
 });

@@ -5,14 +5,22 @@ import { unifiedDiff } from './unified-diff.ts';
 
 test('a change is shown with three lines around it, as unified diffs are', () => {
   const before = { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8 };
-  assert.equal(unifiedDiff(before, { ...before, d: 40 }), '@@ -2,7 +2,7 @@\n  "a": 1,\n  "b": 2,\n  "c": 3,\n- "d": 4,\n+ "d": 40,\n  "e": 5,\n  "f": 6,\n  "g": 7,\n');
+  assert.equal(
+    unifiedDiff(before, { ...before, d: 40 }),
+    '@@ -2,7 +2,7 @@\n  "a": 1,\n  "b": 2,\n  "c": 3,\n- "d": 4,\n+ "d": 40,\n  "e": 5,\n  "f": 6,\n  "g": 7,\n',
+  );
   assert.equal(unifiedDiff(before, before), '');
   assert.equal(unifiedDiff({ b: 1, a: 2 }, { a: 2, b: 1 }), '');
 });
 
 test('changes far apart stand in two parts, and a replaced whole in one', () => {
-  const long = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`k${String(index).padStart(2, '0')}`, index]));
-  assert.deepEqual(unifiedDiff(long, { ...long, k03: -1, k25: -1 }).match(/@@ .* @@/g), ['@@ -2,7 +2,7 @@', '@@ -24,7 +24,7 @@']);
+  const long = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [`k${String(index).padStart(2, '0')}`, index]),
+  );
+  assert.deepEqual(unifiedDiff(long, { ...long, k03: -1, k25: -1 }).match(/@@ .* @@/g), [
+    '@@ -2,7 +2,7 @@',
+    '@@ -24,7 +24,7 @@',
+  ]);
   assert.equal(unifiedDiff([1], []), '@@ -1,3 +1 @@\n-[\n- 1\n-]\n+[]\n');
 });
 

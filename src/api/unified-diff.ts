@@ -33,7 +33,9 @@ function advance(edits: readonly Edit[], place: Place, end: number): void {
 /** Keys are sorted, so that only what they hold can differ. */
 function printed(value: unknown): readonly string[] {
   const sorted = (_: string, item: unknown): unknown =>
-    typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item).sort(([one], [other]) => (one < other ? -1 : 1))) : item;
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : item;
   return (JSON.stringify(value, sorted, 1) ?? 'null').split('\n');
 }
 
@@ -51,12 +53,14 @@ function computeEdits(left: readonly string[], right: readonly string[]): readon
 function diffMiddle(left: readonly string[], right: readonly string[]): readonly Edit[] {
   const width = right.length + 1;
   const edits: Edit[] = [];
-  if (left.length * right.length > maxPairs) return [...left.map((line): Edit => ({ kind: '-', line })), ...right.map((line): Edit => ({ kind: '+', line }))];
+  if (left.length * right.length > maxPairs)
+    return [...left.map((line): Edit => ({ kind: '-', line })), ...right.map((line): Edit => ({ kind: '+', line }))];
   const common = new Uint32Array((left.length + 1) * width);
   const at = (row: number, column: number): number => common[row * width + column] ?? 0;
   for (let row = left.length - 1; row >= 0; row--) {
     for (let column = right.length - 1; column >= 0; column--) {
-      common[row * width + column] = left[row] === right[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+      common[row * width + column] =
+        left[row] === right[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
     }
   }
   let row = 0;
@@ -93,11 +97,16 @@ function hunksOf(edits: readonly Edit[]): readonly { start: number; end: number 
 }
 
 /** Moves `place` to the end of the hunk. */
-function formatHunk(edits: readonly Edit[], { start, end }: { readonly start: number; readonly end: number }, place: Place): string {
+function formatHunk(
+  edits: readonly Edit[],
+  { start, end }: { readonly start: number; readonly end: number },
+  place: Place,
+): string {
   advance(edits, place, start);
   const first = { ...place };
   advance(edits, place, end);
-  const range = (before: number, length: number): string => (length === 1 ? String(before + 1) : `${before + (length === 0 ? 0 : 1)},${length}`);
+  const range = (before: number, length: number): string =>
+    length === 1 ? String(before + 1) : `${before + (length === 0 ? 0 : 1)},${length}`;
   const lines = edits.slice(start, end).map(({ kind, line }) => `${kind}${line}\n`);
   return `@@ -${range(first.old, place.old - first.old)} +${range(first.now, place.now - first.now)} @@\n${lines.join('')}`;
 }

@@ -4,9 +4,16 @@ import type { PersistentVolumeClaim } from './core/persistent-volume-claim.ts';
 import type { PersistentVolume } from './core/persistent-volume.ts';
 import { boundVolumeOf } from './volume-binding.ts';
 
-const claim = (volumeName?: string): PersistentVolumeClaim => ({ metadata: { name: 'c', namespace: 'x', uid: '' }, spec: volumeName === undefined ? {} : { volumeName } });
-const volume = (name: string, claimRef?: PersistentVolume['spec']['claimRef']): PersistentVolume => ({ metadata: { name, namespace: '', uid: '' }, spec: claimRef === undefined ? {} : { claimRef } });
-const boundTo = (of: PersistentVolumeClaim, ...volumes: PersistentVolume[]): string | undefined => boundVolumeOf(of, volumes)?.metadata.name;
+const claim = (volumeName?: string): PersistentVolumeClaim => ({
+  metadata: { name: 'c', namespace: 'x', uid: '' },
+  spec: volumeName === undefined ? {} : { volumeName },
+});
+const volume = (name: string, claimRef?: PersistentVolume['spec']['claimRef']): PersistentVolume => ({
+  metadata: { name, namespace: '', uid: '' },
+  spec: claimRef === undefined ? {} : { claimRef },
+});
+const boundTo = (of: PersistentVolumeClaim, ...volumes: PersistentVolume[]): string | undefined =>
+  boundVolumeOf(of, volumes)?.metadata.name;
 
 test('a claim is bound to the volume it names, or to the one that names it', () => {
   assert.equal(boundTo(claim('two'), volume('one'), volume('two')), 'two');

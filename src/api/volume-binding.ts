@@ -6,13 +6,21 @@ import type { PersistentVolume } from './core/persistent-volume.ts';
  * names the claim. Both have to agree where both say something. Nothing is matched by size, class or selector: whoever writes the manifests
  * says which volume it is.
  */
-export function boundVolumeOf(claim: PersistentVolumeClaim, volumes: readonly PersistentVolume[]): PersistentVolume | undefined {
+export function boundVolumeOf(
+  claim: PersistentVolumeClaim,
+  volumes: readonly PersistentVolume[],
+): PersistentVolume | undefined {
   const wanted = claim.spec.volumeName ?? '';
-  const inReach = volumes.filter((volume) => (wanted === '' ? volume.spec.claimRef !== undefined : volume.metadata.name === wanted));
+  const inReach = volumes.filter((volume) =>
+    wanted === '' ? volume.spec.claimRef !== undefined : volume.metadata.name === wanted,
+  );
   return inReach.find((volume) => volume.spec.claimRef === undefined || refersTo(volume.spec.claimRef, claim));
 }
 
-function refersTo(reference: { readonly namespace?: string; readonly name?: string; readonly uid?: string }, { metadata }: PersistentVolumeClaim): boolean {
+function refersTo(
+  reference: { readonly namespace?: string; readonly name?: string; readonly uid?: string },
+  { metadata }: PersistentVolumeClaim,
+): boolean {
   if (reference.name !== metadata.name || (reference.namespace ?? 'default') !== metadata.namespace) return false;
   // A claim from a manifest has no UID of its own unless it was written there.
   return !reference.uid || metadata.uid === '' || reference.uid === metadata.uid;

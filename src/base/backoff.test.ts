@@ -5,11 +5,18 @@ import { backoffDelayMs, nextBackoff, type BackoffCurve, type BackoffEntry } fro
 
 /** Upstream's curve for crashed containers. */
 const crash: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };
-const curve = fc.record({ initialMs: fc.integer({ min: 1, max: 60_000 }), maxMs: fc.integer({ min: 60_000, max: 600_000 }), factor: fc.double({ min: 1, max: 10, noNaN: true }) });
+const curve = fc.record({
+  initialMs: fc.integer({ min: 1, max: 60_000 }),
+  maxMs: fc.integer({ min: 60_000, max: 600_000 }),
+  factor: fc.double({ min: 1, max: 10, noNaN: true }),
+});
 
 describe('back-off', () => {
   it('doubles from ten seconds to five minutes, as containers that crash are used to', () => {
-    assert.deepEqual([0, 1, 2, 3, 4, 5, 6, 7, 1000].map((failures) => backoffDelayMs(crash, failures)), [0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000]);
+    assert.deepEqual(
+      [0, 1, 2, 3, 4, 5, 6, 7, 1000].map((failures) => backoffDelayMs(crash, failures)),
+      [0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000],
+    );
   });
 
   it('never shrinks with more failures and stays between its ends', () => {

@@ -21,7 +21,13 @@ export interface BackoffEntry {
  * The entry after one more failure at `nowMs`. An entry left alone for `resetAfterMs` starts again from the beginning
  * (upstream: client-go flowcontrol.Backoff, which resets after twice the maximum).
  */
-export function nextBackoff(curve: BackoffCurve, entry: BackoffEntry | undefined, nowMs: number, resetAfterMs: number): BackoffEntry {
-  if (entry === undefined || nowMs - entry.lastUpdateMs > resetAfterMs) return { delayMs: curve.initialMs, lastUpdateMs: nowMs };
+export function nextBackoff(
+  curve: BackoffCurve,
+  entry: BackoffEntry | undefined,
+  nowMs: number,
+  resetAfterMs: number,
+): BackoffEntry {
+  if (entry === undefined || nowMs - entry.lastUpdateMs > resetAfterMs)
+    return { delayMs: curve.initialMs, lastUpdateMs: nowMs };
   return { delayMs: Math.min(curve.maxMs, entry.delayMs * curve.factor), lastUpdateMs: nowMs };
 }

@@ -24,7 +24,10 @@ describe('sleep', () => {
     const controller = new AbortController();
     const slept = kindOf(sleep(clock, 100, controller.signal));
     controller.abort();
-    assert.deepEqual([await slept, await kindOf(sleep(clock, 100, controller.signal)), clock.armedTimers], ['Aborted', 'Aborted', 0]);
+    assert.deepEqual(
+      [await slept, await kindOf(sleep(clock, 100, controller.signal)), clock.armedTimers],
+      ['Aborted', 'Aborted', 0],
+    );
   });
 });
 
@@ -53,13 +56,17 @@ describe('a deadline', () => {
     const late = withDeadline({ clock, ...limit }, work).catch((error: unknown) => error);
     await clock.advance(1000);
     const error = (await late) as KubeletError;
-    assert.deepEqual([error.kind, error.message, error.op, aborted, clock.armedTimers], ['Timeout', 'mount took longer than 1000 ms', 'mount', true, 0]);
+    assert.deepEqual(
+      [error.kind, error.message, error.op, aborted, clock.armedTimers],
+      ['Timeout', 'mount took longer than 1000 ms', 'mount', true, 0],
+    );
   });
 
   it('passes an abort on, one from before too', async () => {
     const clock = new FakeClock();
     const controller = new AbortController();
-    const run = () => kindOf(withDeadline({ clock, signal: controller.signal, ...limit }, (signal) => sleep(clock, 500, signal)));
+    const run = () =>
+      kindOf(withDeadline({ clock, signal: controller.signal, ...limit }, (signal) => sleep(clock, 500, signal)));
     const running = run();
     controller.abort();
     assert.deepEqual([await running, await run(), listeners(controller.signal)], ['Aborted', 'Aborted', 0]);

@@ -13,7 +13,8 @@ function copy(value: unknown): unknown {
   for (const key of Object.keys(value)) {
     const part = copy((value as Record<string, unknown>)[key]);
     // Plain assignment would replace the prototype.
-    if (key === '__proto__') Object.defineProperty(copied, key, { value: part, writable: true, enumerable: true, configurable: true });
+    if (key === '__proto__')
+      Object.defineProperty(copied, key, { value: part, writable: true, enumerable: true, configurable: true });
     else copied[key] = part;
   }
   return copied;

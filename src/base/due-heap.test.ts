@@ -15,8 +15,13 @@ it('gives back what is due by time, then by order of adding, without what was ca
       });
       for (let fire = heap.takeDue(nowMs); fire !== undefined; fire = heap.takeDue(nowMs)) fire();
       const live = list.map((entry, index) => ({ ...entry, index })).filter((entry) => !entry.cancelled);
-      const due = live.filter((entry) => entry.dueMs <= nowMs).sort((left, right) => left.dueMs - right.dueMs || left.index - right.index);
-      assert.deepEqual(fired, due.map((entry) => entry.index));
+      const due = live
+        .filter((entry) => entry.dueMs <= nowMs)
+        .sort((left, right) => left.dueMs - right.dueMs || left.index - right.index);
+      assert.deepEqual(
+        fired,
+        due.map((entry) => entry.index),
+      );
       assert.equal(heap.size, live.length - due.length);
     }),
   );

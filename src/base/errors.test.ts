@@ -6,20 +6,28 @@ describe('errors', () => {
   it('carry kind, operation and cause', () => {
     const cause = new Error('ENOENT');
     const error = new KubeletError('NotFound', 'no such pod', { op: 'read pod', cause });
-    assert.deepEqual([error.kind, error.message, error.op, error.cause, error.name, error instanceof Error], ['NotFound', 'no such pod', 'read pod', cause, 'KubeletError', true]);
+    assert.deepEqual(
+      [error.kind, error.message, error.op, error.cause, error.name, error instanceof Error],
+      ['NotFound', 'no such pod', 'read pod', cause, 'KubeletError', true],
+    );
     assert.equal('cause' in new KubeletError('Internal', 'x'), false);
   });
 
   it('have a kind and a text whatever was thrown', () => {
     const aborted = AbortSignal.abort().reason as unknown;
-    assert.deepEqual([new KubeletError('Timeout', 'x'), aborted, new TypeError('x'), 'text', undefined, null].map(errorKind), ['Timeout', 'Aborted', 'Internal', 'Internal', 'Internal', 'Internal']);
+    assert.deepEqual(
+      [new KubeletError('Timeout', 'x'), aborted, new TypeError('x'), 'text', undefined, null].map(errorKind),
+      ['Timeout', 'Aborted', 'Internal', 'Internal', 'Internal', 'Internal'],
+    );
     assert.deepEqual([new Error('a'), 'b', 7, undefined].map(errorMessage), ['a', 'b', '7', 'undefined']);
     assert.equal(isKind(new KubeletError('Conflict', 'x'), 'Conflict'), true);
   });
 
   it('count what is gone as deleted, and nothing else', async () => {
     await ignoreNotFound(Promise.reject(new KubeletError('NotFound', 'x')));
-    await assert.rejects(ignoreNotFound(Promise.reject(new KubeletError('Unavailable', 'x'))), (error) => isKind(error, 'Unavailable'));
+    await assert.rejects(ignoreNotFound(Promise.reject(new KubeletError('Unavailable', 'x'))), (error) =>
+      isKind(error, 'Unavailable'),
+    );
   });
 
   it('name a case that nobody handled', () => {

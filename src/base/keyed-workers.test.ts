@@ -60,7 +60,12 @@ describe('keyed workers', () => {
   });
 
   it('never run a key twice at once, lose no item, keep their order, and hold nothing when idle', async () => {
-    const step = fc.record({ key: fc.constantFrom('a', 'b', 'c'), waitMs: fc.integer({ min: 0, max: 5 }), runMs: fc.integer({ min: 0, max: 7 }), fails: fc.boolean() });
+    const step = fc.record({
+      key: fc.constantFrom('a', 'b', 'c'),
+      waitMs: fc.integer({ min: 0, max: 5 }),
+      runMs: fc.integer({ min: 0, max: 7 }),
+      fails: fc.boolean(),
+    });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
         const clock = new FakeClock();

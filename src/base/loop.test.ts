@@ -66,7 +66,10 @@ describe('loop', () => {
     });
     loop.start();
     await clock.advance(2000);
-    assert.deepEqual([passes, loop.lastSuccessMs(), log.lines.map((line) => line.fields['error'])], [3, 1000, ['boom', 'boom']]);
+    assert.deepEqual(
+      [passes, loop.lastSuccessMs(), log.lines.map((line) => line.fields['error'])],
+      [3, 1000, ['boom', 'boom']],
+    );
   });
 
   it('goes on when the period cannot be told', async () => {
@@ -81,7 +84,10 @@ describe('loop', () => {
     loop.start();
     await clock.advance(100_000);
     assert.ok(startedAtMs.length > 5);
-    assert.deepEqual(log.lines.map((line) => line.fields['error']), ['no period']);
+    assert.deepEqual(
+      log.lines.map((line) => line.fields['error']),
+      ['no period'],
+    );
   });
 
   it('stops for good when the running pass has ended, whatever wakes it', async () => {

@@ -22,7 +22,9 @@ export interface AdjustableLogger extends Logger {
 }
 
 export function createPinoLog(options: LogOptions): AdjustableLogger {
-  const destination = { write: (line: string) => options.write(options.format === 'json' ? line : klogLine(line, options)) };
+  const destination = {
+    write: (line: string) => options.write(options.format === 'json' ? line : klogLine(line, options)),
+  };
   const root = pino(
     {
       level: 'info',
@@ -64,6 +66,11 @@ function klogLine(json: string, { pid, program }: LogOptions): string {
   const day = `${two(at.getMonth() + 1)}${two(at.getDate())}`;
   const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}000`;
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const text = pairs.map(([key, value]) => ` ${key}=${typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)}`).join('');
+  const text = pairs
+    .map(
+      ([key, value]) =>
+        ` ${key}=${typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)}`,
+    )
+    .join('');
   return `${LETTERS[level] ?? 'I'}${day} ${time} ${String(pid).padStart(7)} ${program}] ${JSON.stringify(msg)}${text}\n`;
 }

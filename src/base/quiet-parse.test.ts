@@ -17,25 +17,49 @@ const messageOf = (parse: () => unknown): string => {
 describe('texts that are not what they should be', () => {
   it('are refused without a word of theirs, wherever they are cut or broken', () => {
     const canary = 'CANARY';
-    const [json, yaml] = [JSON.stringify({ users: [{ token: canary, key: [`${canary}${canary}`] }] }), `users:\n- token: ${canary}\n  key: &a "${canary}"\n  other: *a\n`];
+    const [json, yaml] = [
+      JSON.stringify({ users: [{ token: canary, key: [`${canary}${canary}`] }] }),
+      `users:\n- token: ${canary}\n  key: &a "${canary}"\n  other: *a\n`,
+    ];
     fc.assert(
-      fc.property(fc.nat({ max: 70 }), fc.constantFrom('', '{', '"', ': ', '\n\t', '*x', '!!z ', '%', '@', '`', canary), (at, insert) => {
-        const spoil = (text: string): string => text.slice(0, at) + insert + (insert === '' ? '' : text.slice(at));
-        assert.ok(!messageOf(() => parseJsonQuietly(spoil(json))).includes('CAN'));
-        assert.ok(!messageOf(() => parseYamlQuietly(spoil(yaml))).includes('CAN'));
-      }),
+      fc.property(
+        fc.nat({ max: 70 }),
+        fc.constantFrom('', '{', '"', ': ', '\n\t', '*x', '!!z ', '%', '@', '`', canary),
+        (at, insert) => {
+          const spoil = (text: string): string => text.slice(0, at) + insert + (insert === '' ? '' : text.slice(at));
+          assert.ok(!messageOf(() => parseJsonQuietly(spoil(json))).includes('CAN'));
+          assert.ok(!messageOf(() => parseYamlQuietly(spoil(yaml))).includes('CAN'));
+        },
+      ),
     );
   });
 
   it('are told where they break', () => {
-    assert.equal(messageOf(() => parseYamlQuietly('a: [1')), 'it is no YAML: BAD_INDENT at line 1, column 6');
-    assert.equal(messageOf(() => parseJsonQuietly('{"a":1')), 'it is no JSON at position 6');
-    assert.equal(messageOf(() => parseJsonQuietly('')), 'it is empty, not JSON');
+    assert.equal(
+      messageOf(() => parseYamlQuietly('a: [1')),
+      'it is no YAML: BAD_INDENT at line 1, column 6',
+    );
+    assert.equal(
+      messageOf(() => parseJsonQuietly('{"a":1')),
+      'it is no JSON at position 6',
+    );
+    assert.equal(
+      messageOf(() => parseJsonQuietly('')),
+      'it is empty, not JSON',
+    );
     assert.deepEqual([parseYamlQuietly('a: [1]'), parseJsonQuietly('{"a":[1]}')], [{ a: [1] }, { a: [1] }]);
   });
 
   it('do not multiply', () => {
-    const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]', ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map((name, at) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdefghi'[at]}`).join()}]`)].join('\n');
-    assert.equal(messageOf(() => parseYamlQuietly(bomb)), 'it is no YAML');
+    const bomb = [
+      'a: &a [x,x,x,x,x,x,x,x,x]',
+      ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map(
+        (name, at) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdefghi'[at]}`).join()}]`,
+      ),
+    ].join('\n');
+    assert.equal(
+      messageOf(() => parseYamlQuietly(bomb)),
+      'it is no YAML',
+    );
   });
 });

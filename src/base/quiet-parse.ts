@@ -14,12 +14,17 @@ export function parseJsonQuietly(text: string): unknown {
 }
 
 /** One YAML document. Aliases count as long as they do not multiply. Throws UnreadableText. */
-export function parseYamlQuietly(text: string, { maxAliasCount = 100 }: { readonly maxAliasCount?: number } = {}): unknown {
+export function parseYamlQuietly(
+  text: string,
+  { maxAliasCount = 100 }: { readonly maxAliasCount?: number } = {},
+): unknown {
   try {
     return parse(text, { maxAliasCount, logLevel: 'error' }) as unknown;
   } catch (error) {
     if (!(error instanceof YAMLParseError)) throw new UnreadableText('it is no YAML');
     const [at] = error.linePos ?? [];
-    throw new UnreadableText(`it is no YAML: ${error.code}${at === undefined ? '' : ` at line ${at.line}, column ${at.col}`}`);
+    throw new UnreadableText(
+      `it is no YAML: ${error.code}${at === undefined ? '' : ` at line ${at.line}, column ${at.col}`}`,
+    );
   }
 }

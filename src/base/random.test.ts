@@ -18,7 +18,10 @@ describe('chance', () => {
   it('spreads evenly over [0, 1)', () => {
     const tenths = Array.from({ length: 10 }, () => 0);
     for (const value of draw(7, 10_000)) tenths[Math.floor(value * 10)]!++;
-    assert.ok(tenths.every((count) => count > 850 && count < 1150), tenths.join(' '));
+    assert.ok(
+      tenths.every((count) => count > 850 && count < 1150),
+      tenths.join(' '),
+    );
   });
 
   it('makes version 4 UUIDs that differ', () => {

@@ -27,6 +27,9 @@ describe('work that is waited for until somebody gives it up', () => {
 
   it('is given up in the words of whoever waits', async () => {
     const signal = AbortSignal.abort(new Error('closed'));
-    await assert.rejects(untilAborted(never, signal, () => signal.reason as unknown), /closed/);
+    await assert.rejects(
+      untilAborted(never, signal, () => signal.reason as unknown),
+      /closed/,
+    );
   });
 });

@@ -1,7 +1,11 @@
 import { KubeletError } from './errors.ts';
 
 /** What `work` comes to, or a rejection (with `Aborted`, unless told otherwise) as soon as `signal` aborts, whether the work heeds it or not; it goes on by itself then. */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal, why: () => unknown = () => new KubeletError('Aborted', 'the wait was aborted')): Promise<T> {
+export function untilAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  why: () => unknown = () => new KubeletError('Aborted', 'the wait was aborted'),
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(why() as Error);
     if (signal.aborted) abort();

@@ -52,7 +52,11 @@ export interface ClientCredentials {
 
 /** An access that never changes. */
 export function fixedAccess(access: ClusterAccess): AccessSource {
-  return { current: () => Promise.resolve(access), renew: () => Promise.resolve(access), onChange: () => () => undefined };
+  return {
+    current: () => Promise.resolve(access),
+    renew: () => Promise.resolve(access),
+    onChange: () => () => undefined,
+  };
 }
 
 /**
@@ -60,7 +64,9 @@ export function fixedAccess(access: ClusterAccess): AccessSource {
  * strips its kubeconfig of every other credential).
  */
 export function withClientCertificate(source: AccessSource, credentials: ClientCredentials): AccessSource {
-  let last: { readonly access: ClusterAccess; readonly own: ClientCertificate; readonly signed: ClusterAccess } | undefined;
+  let last:
+    | { readonly access: ClusterAccess; readonly own: ClientCertificate; readonly signed: ClusterAccess }
+    | undefined;
   // The same object for as long as nothing changes: whoever was refused knows then that there is nothing to try anew.
   const signed = (access: ClusterAccess): ClusterAccess => {
     const own = credentials.current();
@@ -80,8 +86,20 @@ export function withClientCertificate(source: AccessSource, credentials: ClientC
   };
 }
 
-function withOnly({ server, ca, insecureSkipTlsVerify, tlsServerName, proxyUrl, namespace }: ClusterAccess, { certificate, key }: ClientCertificate): ClusterAccess {
-  return { server, insecureSkipTlsVerify, namespace, ...(ca !== undefined && { ca }), ...(tlsServerName !== undefined && { tlsServerName }), ...(proxyUrl !== undefined && { proxyUrl }), certificate, key };
+function withOnly(
+  { server, ca, insecureSkipTlsVerify, tlsServerName, proxyUrl, namespace }: ClusterAccess,
+  { certificate, key }: ClientCertificate,
+): ClusterAccess {
+  return {
+    server,
+    insecureSkipTlsVerify,
+    namespace,
+    ...(ca !== undefined && { ca }),
+    ...(tlsServerName !== undefined && { tlsServerName }),
+    ...(proxyUrl !== undefined && { proxyUrl }),
+    certificate,
+    key,
+  };
 }
 
 export function isAccessSource(access: ClusterAccess | AccessSource): access is AccessSource {

@@ -34,7 +34,14 @@ export class ConnectionFailure extends Error {
   /** The connection had served others before, and may have been closed meanwhile. */
   readonly reused: boolean;
 
-  constructor(message: string, { unsent = false, reused = false, cause }: { readonly unsent?: boolean; readonly reused?: boolean; readonly cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    {
+      unsent = false,
+      reused = false,
+      cause,
+    }: { readonly unsent?: boolean; readonly reused?: boolean; readonly cause?: unknown } = {},
+  ) {
     super(message, { cause });
     this.name = 'ConnectionFailure';
     this.unsent = unsent;

@@ -22,7 +22,11 @@ import { accessTo, certificates, deadWire, listen, serveTls } from './testing/te
 import type { TestAnswer } from './testing/test-server.ts';
 
 const key = { namespace: 'default', name: 'web' };
-const web = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'web', namespace: 'default', uid: 'u', resourceVersion: '7' } };
+const web = {
+  kind: 'ConfigMap',
+  apiVersion: 'v1',
+  metadata: { name: 'web', namespace: 'default', uid: 'u', resourceVersion: '7' },
+};
 const line = `${JSON.stringify({ type: 'ADDED', object: web })}\n`;
 const never = new AbortController().signal;
 
@@ -33,7 +37,11 @@ const apiServer: TestAnswer = (request, response) => {
   else response.end(JSON.stringify(web));
 };
 
-function transportOf(t: TestContext, access: ClusterAccess | AccessSource, options: Partial<HttpTransportOptions> = {}): { transport: HttpTransport; client: HttpApiClient } {
+function transportOf(
+  t: TestContext,
+  access: ClusterAccess | AccessSource,
+  options: Partial<HttpTransportOptions> = {},
+): { transport: HttpTransport; client: HttpApiClient } {
   const transport = new HttpTransport(access, { userAgent: 'test', ...options });
   t.after(() => transport.close());
   return { transport, client: new HttpApiClient(transport) };
@@ -74,7 +82,10 @@ it('a server without HTTP/2 is spoken to as it can: each watch has a connection,
   const { client } = transportOf(t, server.access, { maxSockets: 1 });
   await Promise.all(Array.from({ length: 5 }, () => beginWatch(client)));
   await Promise.all(Array.from({ length: 20 }, () => client.get(configMaps, key)));
-  assert.deepEqual([server.sockets.map(({ alpnProtocol }) => alpnProtocol), server.sessions.length], [new Array(6).fill('http/1.1'), 0]);
+  assert.deepEqual(
+    [server.sockets.map(({ alpnProtocol }) => alpnProtocol), server.sessions.length],
+    [new Array(6).fill('http/1.1'), 0],
+  );
 });
 
 it('a server that says goodbye gets no new requests, and what it has begun goes on', async (t) => {
@@ -95,13 +106,18 @@ it('when the other end does not answer pings, everything on that connection fail
   const watches = await Promise.all([beginWatch(client), beginWatch(client), beginWatch(client)]);
   wire.kill();
   const get = client.get(configMaps, key);
-  assert.deepEqual((await Promise.all(watches.map(({ ended }) => ended))).map((said) => /has not answered a ping/.test(said)), [true, true, true]);
+  assert.deepEqual(
+    (await Promise.all(watches.map(({ ended }) => ended))).map((said) => /has not answered a ping/.test(said)),
+    [true, true, true],
+  );
   // It may have been received, but it changes nothing: it was asked again by itself.
   assert.deepEqual([await get, server.sessions.length, transport.problem()], [web, 2, undefined]);
 });
 
 it('a request that had no answer in time has the connection looked at, however lately something came', async (t) => {
-  const server = await serveTls(t, (request, response) => (request.method === 'GET' ? apiServer(request, response) : undefined));
+  const server = await serveTls(t, (request, response) =>
+    request.method === 'GET' ? apiServer(request, response) : undefined,
+  );
   const wire = await deadWire(t, server.port);
   const { client, transport } = transportOf(t, accessTo(wire.port), { pingTimeoutMs: 500 });
   const { ended } = await beginWatch(client);
@@ -121,7 +137,9 @@ it('pings that are answered keep a silent connection', async (t) => {
   const { client } = transportOf(t, server.access, { readIdleMs: 10, pingTimeoutMs: 5_000 });
   const { ended } = await beginWatch(client);
   let pings = 0;
-  const five = new Promise<string>((resolve) => server.sessions[0]?.on('ping', () => ++pings === 5 && resolve('alive')));
+  const five = new Promise<string>((resolve) =>
+    server.sessions[0]?.on('ping', () => ++pings === 5 && resolve('alive')),
+  );
   assert.equal(await Promise.race([ended, five]), 'alive');
 });
 
@@ -180,7 +198,10 @@ for (const h2 of [true, false]) {
           return () => undefined;
         },
       };
-      const { client } = transportOf(t, withClientCertificate(fixedAccess({ ...server.access, token: 'of the kubeconfig' }), credentials));
+      const { client } = transportOf(
+        t,
+        withClientCertificate(fixedAccess({ ...server.access, token: 'of the kubeconfig' }), credentials),
+      );
       const { ended } = await beginWatch(client);
       const create = client.create(configMaps, web);
       const answer = await arrived.promise;
@@ -189,7 +210,10 @@ for (const h2 of [true, false]) {
       assert.match(await ended, /given up for another/);
       await client.get(configMaps, key);
       answer();
-      assert.deepEqual([await create, names.at(-1), names.slice(0, -1).every((name) => name === undefined)], [web, 'jane', true]);
+      assert.deepEqual(
+        [await create, names.at(-1), names.slice(0, -1).every((name) => name === undefined)],
+        [web, 'jane', true],
+      );
     });
 
     it('whose connections were given up dials anew', async (t) => {
@@ -220,7 +244,10 @@ for (const h2 of [true, false]) {
 }
 
 it('a proxy that refuses is told of', async (t) => {
-  const proxy = createHttpServer().on('connect', (_request, socket) => void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+  const proxy = createHttpServer().on(
+    'connect',
+    (_request, socket) => void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'),
+  );
   const port = await listen(proxy);
   t.after(() => proxy.close());
   const { client } = transportOf(t, { ...accessTo(1), proxyUrl: `http://127.0.0.1:${port}` });
@@ -236,20 +263,31 @@ it('a server that takes the connection and says nothing is given up when the tim
     mute.close();
   });
   const { client } = transportOf(t, accessTo(port), { dialLimitMs: 50 });
-  await assert.rejects(client.get(configMaps, key), (error) => unavailable(error) && /no connection after 0.05 s/.test((error as Error).message));
+  await assert.rejects(
+    client.get(configMaps, key),
+    (error) => unavailable(error) && /no connection after 0.05 s/.test((error as Error).message),
+  );
 });
 
 const unusable: readonly [what: string, change: Partial<ClusterAccess>, said: RegExp][] = [
   ['a server of an unknown authority', { ca: certificates.clientCa }, /self-signed|unable to verify/i],
   ['a server of another name', { tlsServerName: 'elsewhere' }, /elsewhere/],
   ['a key that is none', { certificate: certificates.client.cert, key: 'rubbish' }, /PEM|DECODER|asn1/i],
-  ['a key of another certificate', { certificate: certificates.client.cert, key: certificates.stranger.key }, /mismatch/i],
+  [
+    'a key of another certificate',
+    { certificate: certificates.client.cert, key: certificates.stranger.key },
+    /mismatch/i,
+  ],
 ];
 for (const [what, change, said] of unusable) {
   it(`${what} makes requests fail, and nothing else`, async (t) => {
     const server = await serveTls(t, apiServer);
     const { client } = transportOf(t, { ...server.access, ...change });
-    for (let each = 0; each < 2; each += 1) await assert.rejects(client.get(configMaps, key), (error) => unavailable(error) && said.test((error as Error).message));
+    for (let each = 0; each < 2; each += 1)
+      await assert.rejects(
+        client.get(configMaps, key),
+        (error) => unavailable(error) && said.test((error as Error).message),
+      );
   });
 }
 
@@ -275,13 +313,28 @@ it('a client that is closed lets nobody wait on: not for a turn, not for a conne
   const budget = new RequestBudget({ clock: new FakeClock(), qps: 1, burst: 1, waitingLimit: 10 });
   const access = accessTo(port);
   const changed: (() => void)[] = [];
-  const source = { current: () => Promise.resolve(access), renew: () => Promise.resolve(access), onChange: (listener: () => void) => (changed.push(listener), () => undefined) };
+  const source = {
+    current: () => Promise.resolve(access),
+    renew: () => Promise.resolve(access),
+    onChange: (listener: () => void) => (changed.push(listener), () => undefined),
+  };
   const transport = new HttpTransport(source, { userAgent: 'test' });
   const gate = budget.gate(0);
-  const ends = ['dialling', 'waiting'].map((name) => transport.lane({ gate }).send({ method: 'GET', path: `/${name}` }).then(() => 'answered', (error: unknown) => (error as Error).message));
+  const ends = ['dialling', 'waiting'].map((name) =>
+    transport
+      .lane({ gate })
+      .send({ method: 'GET', path: `/${name}` })
+      .then(
+        () => 'answered',
+        (error: unknown) => (error as Error).message,
+      ),
+  );
   await once(silent, 'connection');
   transport.close();
-  assert.deepEqual(await Promise.all(ends), ['dialling', 'waiting'].map((name) => `GET https://127.0.0.1:${port}/${name}: the client was closed`));
+  assert.deepEqual(
+    await Promise.all(ends),
+    ['dialling', 'waiting'].map((name) => `GET https://127.0.0.1:${port}/${name}: the client was closed`),
+  );
   // Whoever hears of another access now has nothing to mind.
   for (const listener of changed) listener();
   await new Promise((resolve) => setImmediate(resolve));

@@ -9,7 +9,10 @@ import type { ClusterAccess } from './cluster-access.ts';
 import { ConnectionFailure } from './connection.ts';
 
 /** What of an access a connection is made with: where it differs, connections are others. */
-export type DialTarget = Pick<ClusterAccess, 'server' | 'ca' | 'certificate' | 'key' | 'insecureSkipTlsVerify' | 'tlsServerName' | 'proxyUrl'>;
+export type DialTarget = Pick<
+  ClusterAccess,
+  'server' | 'ca' | 'certificate' | 'key' | 'insecureSkipTlsVerify' | 'tlsServerName' | 'proxyUrl'
+>;
 
 export interface DialOptions {
   readonly clock: Clock;
@@ -35,7 +38,9 @@ export function dial(target: DialTarget, options: DialOptions): Promise<Socket |
   return new Promise((resolve, reject) => {
     let socket: Socket | undefined;
     let settled = false;
-    const timer = options.clock.setTimer(options.dialLimitMs, () => fail(new Error(`no connection after ${options.dialLimitMs / 1000} s`)));
+    const timer = options.clock.setTimer(options.dialLimitMs, () =>
+      fail(new Error(`no connection after ${options.dialLimitMs / 1000} s`)),
+    );
     const fail = (error: Error): void => {
       timer.cancel();
       socket?.destroy();
@@ -68,7 +73,10 @@ export function dial(target: DialTarget, options: DialOptions): Promise<Socket |
       }
     };
     const ready = (made: Socket): void => (secure ? secured(made) : done(made));
-    if (target.proxyUrl !== undefined) throughProxy(new URL(target.proxyUrl), { host, port }, (result) => (result instanceof Error ? fail(result) : settled ? result.destroy() : ready(result)));
+    if (target.proxyUrl !== undefined)
+      throughProxy(new URL(target.proxyUrl), { host, port }, (result) =>
+        result instanceof Error ? fail(result) : settled ? result.destroy() : ready(result),
+      );
     else {
       const made = connect({ host, port });
       watched(made, 'connect', () => ready(made));
@@ -76,7 +84,11 @@ export function dial(target: DialTarget, options: DialOptions): Promise<Socket |
   });
 }
 
-function tlsOptions({ ca, certificate, key, insecureSkipTlsVerify, tlsServerName }: DialTarget, host: string, protocols: DialOptions['protocols']): object {
+function tlsOptions(
+  { ca, certificate, key, insecureSkipTlsVerify, tlsServerName }: DialTarget,
+  host: string,
+  protocols: DialOptions['protocols'],
+): object {
   const named = tlsServerName ?? (/^[\d.]+$|:/.test(host) ? '' : host);
   return {
     // Names of certificates are compared with `host`; an address is no name that a server could be asked for.
@@ -91,10 +103,26 @@ function tlsOptions({ ca, certificate, key, insecureSkipTlsVerify, tlsServerName
 }
 
 /** Asks an HTTP proxy for a way to the server. */
-function throughProxy(proxy: URL, { host, port }: { readonly host: string; readonly port: number }, done: (result: Socket | Error) => void): void {
+function throughProxy(
+  proxy: URL,
+  { host, port }: { readonly host: string; readonly port: number },
+  done: (result: Socket | Error) => void,
+): void {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const credentials = proxy.username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64')}` };
-  const asked = request({ host: proxy.hostname, port: proxy.port === '' ? 80 : Number(proxy.port), method: 'CONNECT', path: authority, agent: false, headers: { host: authority, ...credentials } });
+  const credentials =
+    proxy.username === ''
+      ? {}
+      : {
+          'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64')}`,
+        };
+  const asked = request({
+    host: proxy.hostname,
+    port: proxy.port === '' ? 80 : Number(proxy.port),
+    method: 'CONNECT',
+    path: authority,
+    agent: false,
+    headers: { host: authority, ...credentials },
+  });
   asked.once('connect', (answer, socket) => {
     if (answer.statusCode === 200) return done(socket as Socket);
     socket.destroy();

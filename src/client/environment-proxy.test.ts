@@ -39,5 +39,8 @@ for (const [server, list, isDirect] of excepted) {
 }
 
 test('a proxy of another kind is refused, without what may be secret in it', () => {
-  assert.throws(() => proxyOfEnvironment('https://api', { HTTPS_PROXY: 'socks5://ann:pw@proxy' }), (error) => isKind(error, 'Invalid') && !(error as Error).message.includes('pw'));
+  assert.throws(
+    () => proxyOfEnvironment('https://api', { HTTPS_PROXY: 'socks5://ann:pw@proxy' }),
+    (error) => isKind(error, 'Invalid') && !(error as Error).message.includes('pw'),
+  );
 });

@@ -13,9 +13,17 @@ export function proxyOfEnvironment(server: string, env: Environment): string | u
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const given = valueOf(env, name);
-  if (given === undefined || isLoopbackHost(host) || isExcepted(host, port === '' ? (protocol === 'https:' ? '443' : '80') : port, valueOf(env, 'NO_PROXY') ?? '')) return undefined;
+  if (
+    given === undefined ||
+    isLoopbackHost(host) ||
+    isExcepted(host, port === '' ? (protocol === 'https:' ? '443' : '80') : port, valueOf(env, 'NO_PROXY') ?? '')
+  )
+    return undefined;
   const proxy = given.includes('://') ? given : `http://${given}`;
-  if (!URL.canParse(proxy) || new URL(proxy).protocol !== 'http:') throw new KubeletError('Invalid', `the proxy that ${name} names is not supported here; only http: is`, { op: 'read environment' });
+  if (!URL.canParse(proxy) || new URL(proxy).protocol !== 'http:')
+    throw new KubeletError('Invalid', `the proxy that ${name} names is not supported here; only http: is`, {
+      op: 'read environment',
+    });
   return proxy;
 }
 
@@ -42,7 +50,8 @@ function isExcepted(host: string, port: string, list: string): boolean {
 function isWithin(host: string, network: string): boolean {
   const [address = '', bits = ''] = network.split('/');
   const [family, hostFamily] = [isIP(address), isIP(host)];
-  if (family === 0 || family !== hostFamily || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128)) return false;
+  if (family === 0 || family !== hostFamily || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
+    return false;
   const kind = family === 4 ? 'ipv4' : 'ipv6';
   const list = new BlockList();
   list.addSubnet(address, Number(bits), kind);

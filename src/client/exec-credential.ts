@@ -26,12 +26,23 @@ const PAUSE_AFTER_FAILURE_MS = 2_000;
 /** Without a shell, without standard input; ended when it takes too long or says too much. */
 export const runPlugin: RunPlugin = ({ command, args, env, installHint }, info) =>
   new Promise((resolve, reject) => {
-    const options = { env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info }, timeout: PLUGIN_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: PLUGIN_OUTPUT_BYTES, encoding: 'utf8' } as const;
+    const options = {
+      env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
+      timeout: PLUGIN_LIMIT_MS,
+      killSignal: 'SIGKILL',
+      maxBuffer: PLUGIN_OUTPUT_BYTES,
+      encoding: 'utf8',
+    } as const;
     const child = execFile(command, args, options, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout);
       const hint = installHint === '' ? '' : `\n\n${installHint}`;
       if (error.code === 'ENOENT') return reject(new Error(`exec: executable ${command} not found${hint}`));
-      const how = typeof error.code === 'number' ? `failed with exit code ${error.code}` : error.killed === true ? `was ended after ${PLUGIN_LIMIT_MS / 1000} s` : `failed: ${error.signal ?? error.code ?? error.message}`;
+      const how =
+        typeof error.code === 'number'
+          ? `failed with exit code ${error.code}`
+          : error.killed === true
+            ? `was ended after ${PLUGIN_LIMIT_MS / 1000} s`
+            : `failed: ${error.signal ?? error.code ?? error.message}`;
       const said = stderr.trim().slice(-500);
       reject(new Error(`exec: executable ${command} ${how}${said === '' ? '' : `: ${said}`}${hint}`));
     });
@@ -47,13 +58,23 @@ export function parseExecCredential(text: string, apiVersion: string): ExecCrede
     throw new Error(`decoding stdout: ${errorMessage(error)}`, { cause: error });
   }
   const given = isSection(value) ? value : {};
-  if (given['kind'] !== 'ExecCredential') throw new Error(`decoding stdout: expected kind ExecCredential, got ${JSON.stringify(given['kind'] ?? '')}`);
-  if (given['apiVersion'] !== apiVersion) throw new Error(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(given['apiVersion'])}`);
+  if (given['kind'] !== 'ExecCredential')
+    throw new Error(`decoding stdout: expected kind ExecCredential, got ${JSON.stringify(given['kind'] ?? '')}`);
+  if (given['apiVersion'] !== apiVersion)
+    throw new Error(
+      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(given['apiVersion'])}`,
+    );
   const status = given['status'];
   if (!isSection(status)) throw new Error("exec plugin didn't return a status field");
-  const [token, certificate, key] = [textOf(status, 'token'), textOf(status, 'clientCertificateData'), textOf(status, 'clientKeyData')];
-  if (token === undefined && certificate === undefined && key === undefined) throw new Error("exec plugin didn't return a token or cert/key pair");
-  if ((certificate === undefined) !== (key === undefined)) throw new Error('exec plugin returned only certificate or key, not both');
+  const [token, certificate, key] = [
+    textOf(status, 'token'),
+    textOf(status, 'clientCertificateData'),
+    textOf(status, 'clientKeyData'),
+  ];
+  if (token === undefined && certificate === undefined && key === undefined)
+    throw new Error("exec plugin didn't return a token or cert/key pair");
+  if ((certificate === undefined) !== (key === undefined))
+    throw new Error('exec plugin returned only certificate or key, not both');
   const expiresMs = Date.parse(textOf(status, 'expirationTimestamp') ?? '');
   return {
     ...(token !== undefined && { token }),
@@ -64,7 +85,11 @@ export function parseExecCredential(text: string, apiVersion: string): ExecCrede
 
 /** What a plugin is told by its environment. */
 export function execInfo({ apiVersion, cluster }: ExecPlugin): string {
-  return JSON.stringify({ kind: 'ExecCredential', apiVersion, spec: { ...(cluster !== undefined && { cluster }), interactive: false } });
+  return JSON.stringify({
+    kind: 'ExecCredential',
+    apiVersion,
+    spec: { ...(cluster !== undefined && { cluster }), interactive: false },
+  });
 }
 
 /**
@@ -95,7 +120,8 @@ export class ExecCredentials {
 
   /** `credential` was refused. */
   forget(credential: Pick<ExecCredential, 'token' | 'certificate'>): void {
-    if (this.#known?.token === credential.token && this.#known?.certificate === credential.certificate) this.#known = undefined;
+    if (this.#known?.token === credential.token && this.#known?.certificate === credential.certificate)
+      this.#known = undefined;
   }
 
   async #fetch(): Promise<ExecCredential> {
@@ -104,7 +130,10 @@ export class ExecCredentials {
       this.#failed = undefined;
       return (this.#known = parseExecCredential(text, this.#plugin.apiVersion));
     } catch (cause) {
-      const error = new KubeletError('Unavailable', `getting credentials: ${errorMessage(cause)}`, { op: 'run credential plugin', cause });
+      const error = new KubeletError('Unavailable', `getting credentials: ${errorMessage(cause)}`, {
+        op: 'run credential plugin',
+        cause,
+      });
       this.#failed = { untilMs: this.#clock.monotonicMs() + PAUSE_AFTER_FAILURE_MS, error };
       throw error;
     }

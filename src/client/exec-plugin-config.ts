@@ -48,11 +48,21 @@ export function parseExecPlugin(user: Section, { userName, cluster, folder, wron
 }
 
 /** Nobody sits at a terminal here. */
-function checkMode(mode: string | undefined, { apiVersion, use, userName, wrong }: { readonly apiVersion: string; readonly use: string; readonly userName: string; wrong(what: string): Error }): void {
+function checkMode(
+  mode: string | undefined,
+  {
+    apiVersion,
+    use,
+    userName,
+    wrong,
+  }: { readonly apiVersion: string; readonly use: string; readonly userName: string; wrong(what: string): Error },
+): void {
   if (mode === undefined) {
     if (apiVersion === v1) throw wrong(`interactiveMode must be specified ${use}`);
-  } else if (mode === 'Always') throw wrong('exec plugin cannot support interactive mode: standard input is unavailable');
-  else if (mode !== 'Never' && mode !== 'IfAvailable') throw wrong(`invalid interactiveMode for ${userName}: ${JSON.stringify(mode)}`);
+  } else if (mode === 'Always')
+    throw wrong('exec plugin cannot support interactive mode: standard input is unavailable');
+  else if (mode !== 'Never' && mode !== 'IfAvailable')
+    throw wrong(`invalid interactiveMode for ${userName}: ${JSON.stringify(mode)}`);
 }
 
 function environmentOf(given: unknown, unnamed: string, wrong: (what: string) => Error): Record<string, string> {
@@ -67,7 +77,19 @@ function environmentOf(given: unknown, unnamed: string, wrong: (what: string) =>
 /** `spec.cluster` of an ExecCredential. */
 function clusterInfo(cluster: Section): object {
   const extensions = Array.isArray(cluster['extensions']) ? (cluster['extensions'] as readonly unknown[]) : [];
-  const config = extensions.find((each): each is Section => isSection(each) && each['name'] === clusterExtension)?.['extension'];
-  const fields = ['server', 'tls-server-name', 'insecure-skip-tls-verify', 'certificate-authority-data', 'proxy-url', 'disable-compression'] as const;
-  return { ...Object.fromEntries(fields.flatMap((field) => (cluster[field] === undefined ? [] : [[field, cluster[field]]]))), ...(config !== undefined && { config }) };
+  const config = extensions.find((each): each is Section => isSection(each) && each['name'] === clusterExtension)?.[
+    'extension'
+  ];
+  const fields = [
+    'server',
+    'tls-server-name',
+    'insecure-skip-tls-verify',
+    'certificate-authority-data',
+    'proxy-url',
+    'disable-compression',
+  ] as const;
+  return {
+    ...Object.fromEntries(fields.flatMap((field) => (cluster[field] === undefined ? [] : [[field, cluster[field]]]))),
+    ...(config !== undefined && { config }),
+  };
 }

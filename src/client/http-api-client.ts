@@ -1,4 +1,16 @@
-import type { ApiClient, DeleteOptions, GetOptions, ListOptions, ListResult, Patch, PatchOptions, ReturnListener, WatchEvent, WatchOptions, WriteOptions } from '../api/client/api-client.ts';
+import type {
+  ApiClient,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ListResult,
+  Patch,
+  PatchOptions,
+  ReturnListener,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../api/client/api-client.ts';
 import { apiVersionOf } from '../api/client/resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../api/client/resource-type.ts';
 import type { ObjectMeta } from '../api/core/meta.ts';
@@ -30,8 +42,15 @@ export class HttpApiClient implements ApiClient {
     return whole<T>(await this.#transport.send({ method: 'GET', path: objectPath(type, key) + query({ ...options }) }));
   }
 
-  async list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: ListOptions = {}): Promise<ListResult<T>> {
-    const list = (await this.#transport.send({ method: 'GET', path: collectionPath(type, namespace) + query({ ...options }) })) as ListBody;
+  async list<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options: ListOptions = {},
+  ): Promise<ListResult<T>> {
+    const list = (await this.#transport.send({
+      method: 'GET',
+      path: collectionPath(type, namespace) + query({ ...options }),
+    })) as ListBody;
     const more = list.metadata?.continue;
     const kind = { kind: type.kind, apiVersion: apiVersionOf(type) };
     return {
@@ -41,37 +60,83 @@ export class HttpApiClient implements ApiClient {
     };
   }
 
-  async *watch<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: WatchOptions, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
+  async *watch<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent<T>> {
     const { allowBookmarks, sendInitialEvents, onOpen, ...rest } = options;
     const parameters = {
       watch: 'true',
       ...rest,
       ...(allowBookmarks !== undefined && { allowWatchBookmarks: String(allowBookmarks) }),
-      ...(sendInitialEvents !== undefined && { sendInitialEvents: String(sendInitialEvents), resourceVersionMatch: 'NotOlderThan' }),
+      ...(sendInitialEvents !== undefined && {
+        sendInitialEvents: String(sendInitialEvents),
+        resourceVersionMatch: 'NotOlderThan',
+      }),
     };
     try {
-      for await (const event of this.#transport.stream(collectionPath(type, namespace) + query(parameters), signal, onOpen)) yield toEvent<T>(event);
+      for await (const event of this.#transport.stream(
+        collectionPath(type, namespace) + query(parameters),
+        signal,
+        onOpen,
+      ))
+        yield toEvent<T>(event);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
   async create<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
-    return whole<T>(await this.#transport.send({ method: 'POST', path: collectionPath(type, object.metadata.namespace) + writeQuery(options), body: bodyOf(type, object) }));
+    return whole<T>(
+      await this.#transport.send({
+        method: 'POST',
+        path: collectionPath(type, object.metadata.namespace) + writeQuery(options),
+        body: bodyOf(type, object),
+      }),
+    );
   }
 
-  async update<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions & { readonly subresource?: string } = {}): Promise<T> {
-    return whole<T>(await this.#transport.send({ method: 'PUT', path: objectPath(type, object.metadata, options.subresource) + writeQuery(options), body: bodyOf(type, object) }));
+  async update<T extends ApiObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: WriteOptions & { readonly subresource?: string } = {},
+  ): Promise<T> {
+    return whole<T>(
+      await this.#transport.send({
+        method: 'PUT',
+        path: objectPath(type, object.metadata, options.subresource) + writeQuery(options),
+        body: bodyOf(type, object),
+      }),
+    );
   }
 
-  async patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: PatchOptions = {}): Promise<T> {
+  async patch<T extends ApiObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: PatchOptions = {},
+  ): Promise<T> {
     const parameters = { ...(options.force !== undefined && { force: String(options.force) }) };
-    const body = patch.type === 'apply' ? { apiVersion: apiVersionOf(type), kind: type.kind, ...patch.body } : patch.body;
-    return whole<T>(await this.#transport.send({ method: 'PATCH', path: objectPath(type, key, options.subresource) + writeQuery(options, parameters), body, contentType: patchTypes[patch.type] }));
+    const body =
+      patch.type === 'apply' ? { apiVersion: apiVersionOf(type), kind: type.kind, ...patch.body } : patch.body;
+    return whole<T>(
+      await this.#transport.send({
+        method: 'PATCH',
+        path: objectPath(type, key, options.subresource) + writeQuery(options, parameters),
+        body,
+        contentType: patchTypes[patch.type],
+      }),
+    );
   }
 
   async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
-    await this.#transport.send({ method: 'DELETE', path: objectPath(type, key), body: { kind: 'DeleteOptions', apiVersion: 'v1', ...options } });
+    await this.#transport.send({
+      method: 'DELETE',
+      path: objectPath(type, key),
+      body: { kind: 'DeleteOptions', apiVersion: 'v1', ...options },
+    });
   }
 
   async post(type: ResourceType, key: ObjectKey, subresource: string, body: object): Promise<unknown> {
@@ -94,18 +159,29 @@ function objectPath(type: ResourceType, { namespace, name }: ObjectKey, subresou
 }
 
 function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(parameters).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]));
+  const given = Object.entries(parameters).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key, String(value)]],
+  );
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }
 
 function writeQuery({ dryRun, fieldManager }: WriteOptions, others: Readonly<Record<string, string>> = {}): string {
-  return query({ ...(dryRun === true && { dryRun: 'All' }), ...(fieldManager !== undefined && { fieldManager }), ...others });
+  return query({
+    ...(dryRun === true && { dryRun: 'All' }),
+    ...(fieldManager !== undefined && { fieldManager }),
+    ...others,
+  });
 }
 
 /** What is '' in here is absent on the wire. */
 function bodyOf(type: ResourceType, object: ApiObject): object {
   const { name, namespace, uid, ...rest } = object.metadata;
-  const metadata = { ...(name !== '' && { name }), ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }), ...rest };
+  const metadata = {
+    ...(name !== '' && { name }),
+    ...(namespace !== '' && { namespace }),
+    ...(uid !== '' && { uid }),
+    ...rest,
+  };
   return { ...object, kind: type.kind, apiVersion: apiVersionOf(type), metadata };
 }
 
@@ -113,7 +189,10 @@ function bodyOf(type: ResourceType, object: ApiObject): object {
 function whole<T extends ApiObject>(value: unknown): T {
   const object = value as ApiObject;
   const metadata = object.metadata as Partial<ObjectMeta>;
-  return { ...object, metadata: { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' } } as T;
+  return {
+    ...object,
+    metadata: { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' },
+  } as T;
 }
 
 function toEvent<T extends ApiObject>(event: unknown): WatchEvent<T> {
@@ -121,5 +200,9 @@ function toEvent<T extends ApiObject>(event: unknown): WatchEvent<T> {
   if (type === 'ERROR') return { type, error: apiErrorFromStatus(object as Status) };
   const shown = whole<T>(object);
   if (type !== 'BOOKMARK') return { type: type as 'ADDED' | 'MODIFIED' | 'DELETED', object: shown };
-  return { type, resourceVersion: shown.metadata.resourceVersion ?? '', initialEventsEnd: shown.metadata.annotations?.[initialEventsEnd] === 'true' };
+  return {
+    type,
+    resourceVersion: shown.metadata.resourceVersion ?? '',
+    initialEventsEnd: shown.metadata.annotations?.[initialEventsEnd] === 'true',
+  };
 }

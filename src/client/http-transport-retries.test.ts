@@ -25,7 +25,14 @@ interface Ground {
   readonly asked: string[];
 }
 
-async function groundOf(t: TestContext, answer: (request: IncomingMessage, response: ServerResponse, count: number) => void, { source, ...options }: Partial<HttpTransportOptions> & { readonly source?: (access: ClusterAccess) => AccessSource } = {}): Promise<Ground> {
+async function groundOf(
+  t: TestContext,
+  answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
+  {
+    source,
+    ...options
+  }: Partial<HttpTransportOptions> & { readonly source?: (access: ClusterAccess) => AccessSource } = {},
+): Promise<Ground> {
   const asked: string[] = [];
   const serve: RequestListener = (request, response) => {
     asked.push(`${request.method} ${request.url}`);
@@ -37,20 +44,33 @@ async function groundOf(t: TestContext, answer: (request: IncomingMessage, respo
     server.closeAllConnections();
     server.close();
   });
-  const access = { server: `http://127.0.0.1:${port}`, insecureSkipTlsVerify: false, namespace: 'default', token: 'one' };
-  const transport = new HttpTransport(source === undefined ? access : source(access), { userAgent: 'test', ...options });
+  const access = {
+    server: `http://127.0.0.1:${port}`,
+    insecureSkipTlsVerify: false,
+    namespace: 'default',
+    token: 'one',
+  };
+  const transport = new HttpTransport(source === undefined ? access : source(access), {
+    userAgent: 'test',
+    ...options,
+  });
   t.after(() => transport.close());
   return { client: new HttpApiClient(transport), transport, asked };
 }
 
-const busy = (code: number, seconds: number | string): ((response: ServerResponse) => void) => (response) => void response.writeHead(code, { 'retry-after': String(seconds) }).end('later');
+const busy =
+  (code: number, seconds: number | string): ((response: ServerResponse) => void) =>
+  (response) =>
+    void response.writeHead(code, { 'retry-after': String(seconds) }).end('later');
 const found = (response: ServerResponse): void => void response.end(JSON.stringify(web));
 const drain = async (events: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of events);
 };
 
 test('who is asked to come again does, reading and writing', async (t) => {
-  const { client, asked } = await groundOf(t, (_, response, count) => (count % 3 === 0 ? found : busy(count % 2 === 0 ? 429 : 503, 0))(response));
+  const { client, asked } = await groundOf(t, (_, response, count) =>
+    (count % 3 === 0 ? found : busy(count % 2 === 0 ? 429 : 503, 0))(response),
+  );
   await client.get(configMaps, key);
   await client.create(configMaps, web);
   assert.equal(asked.length, 6);
@@ -66,8 +86,14 @@ test('an error without that word is an answer, and so is the eleventh with it', 
 
 test('who is to come later than a request may take is told at once, with the time', async (t) => {
   const { client, asked } = await groundOf(t, (_, response) => busy(503, 3600)(response));
-  await assert.rejects(client.get(configMaps, key), (error) => error instanceof ApiStatusError && error.details?.retryAfterSeconds === 3600);
-  await assert.rejects(drain(client.watch(configMaps, '', {}, new AbortController().signal)), (error) => error instanceof ApiStatusError && error.details?.retryAfterSeconds === 3600);
+  await assert.rejects(
+    client.get(configMaps, key),
+    (error) => error instanceof ApiStatusError && error.details?.retryAfterSeconds === 3600,
+  );
+  await assert.rejects(
+    drain(client.watch(configMaps, '', {}, new AbortController().signal)),
+    (error) => error instanceof ApiStatusError && error.details?.retryAfterSeconds === 3600,
+  );
   assert.equal(asked.length, 2);
 });
 
@@ -82,22 +108,36 @@ test('401 is asked again with other credentials, once, by requests and watches; 
     },
     onChange: () => () => undefined,
   });
-  const { client, asked } = await groundOf(t, (request, response) => (request.headers.authorization === 'Bearer two' ? found(response) : void response.writeHead(401).end()), { source });
+  const { client, asked } = await groundOf(
+    t,
+    (request, response) =>
+      request.headers.authorization === 'Bearer two' ? found(response) : void response.writeHead(401).end(),
+    { source },
+  );
   await assert.rejects(client.get(configMaps, key), (error) => isApiError(error, 'Unauthorized'));
   assert.equal(asked.length, 1);
   token = 'two';
   await client.get(configMaps, key);
   token = 'three';
   await assert.rejects(client.get(configMaps, key), (error) => isApiError(error, 'Unauthorized'));
-  await assert.rejects(drain(client.watch(configMaps, '', {}, new AbortController().signal)), (error) => isApiError(error, 'Unauthorized'));
+  await assert.rejects(drain(client.watch(configMaps, '', {}, new AbortController().signal)), (error) =>
+    isApiError(error, 'Unauthorized'),
+  );
   assert.deepEqual([asked.length, renewed], [7, ['one', 'one', 'one', 'one']]);
 });
 
 test('credentials that cannot be used make requests fail; the next one looks again', async (t) => {
   let usable = false;
-  const source = (access: ClusterAccess): AccessSource => ({ current: () => (usable ? Promise.resolve(access) : Promise.reject(new Error('no such file'))), renew: () => Promise.resolve(access), onChange: () => () => undefined });
+  const source = (access: ClusterAccess): AccessSource => ({
+    current: () => (usable ? Promise.resolve(access) : Promise.reject(new Error('no such file'))),
+    renew: () => Promise.resolve(access),
+    onChange: () => () => undefined,
+  });
   const { client, transport } = await groundOf(t, (_, response) => found(response), { source });
-  await assert.rejects(client.get(configMaps, key), (error) => isApiError(error, 'ServiceUnavailable') && error.message.endsWith('no such file'));
+  await assert.rejects(
+    client.get(configMaps, key),
+    (error) => isApiError(error, 'ServiceUnavailable') && error.message.endsWith('no such file'),
+  );
   assert.equal(transport.problem()?.message, 'no such file');
   usable = true;
   assert.deepEqual([await client.get(configMaps, key), transport.problem()], [web, undefined]);
@@ -105,8 +145,15 @@ test('credentials that cannot be used make requests fail; the next one looks aga
 
 test('the end of an outage is told, that of a hiccup is not', async (t) => {
   let away = true;
-  for (const [outageMs, told] of [[0, 1], [60_000, 0]] as const) {
-    const { client, transport } = await groundOf(t, (request, response) => (away ? void request.destroy() : found(response)), { outageMs });
+  for (const [outageMs, told] of [
+    [0, 1],
+    [60_000, 0],
+  ] as const) {
+    const { client, transport } = await groundOf(
+      t,
+      (request, response) => (away ? void request.destroy() : found(response)),
+      { outageMs },
+    );
     let returns = 0;
     const end = client.onReturn(() => returns++);
     for (const isAway of [true, true, false, false]) {
@@ -141,7 +188,11 @@ test('an access that has come, or is another one, is told as a return: who could
 test('the end of a time in which everybody was refused is told, that of a refusal among answers is not', async (t) => {
   for (const code of [401, 403, 500, 503]) {
     const codes = [code, code, 200, code, 200, 200];
-    const { client } = await groundOf(t, (_, response) => (codes[0] === 200 ? found(response) : void response.writeHead(codes[0] ?? 0).end()), { outageMs: 0 });
+    const { client } = await groundOf(
+      t,
+      (_, response) => (codes[0] === 200 ? found(response) : void response.writeHead(codes[0] ?? 0).end()),
+      { outageMs: 0 },
+    );
     const returns: number[] = [];
     client.onReturn(() => returns.push(codes.length));
     for (; codes.length > 0; codes.shift()) await client.get(configMaps, key).catch(() => undefined);
@@ -150,27 +201,39 @@ test('the end of a time in which everybody was refused is told, that of a refusa
 });
 
 test('redirects are not followed', async (t) => {
-  const { client, asked } = await groundOf(t, (_, response) => void response.writeHead(307, { location: '/elsewhere' }).end());
+  const { client, asked } = await groundOf(
+    t,
+    (_, response) => void response.writeHead(307, { location: '/elsewhere' }).end(),
+  );
   await assert.rejects(client.get(configMaps, key), ApiStatusError);
   await assert.rejects(drain(client.watch(configMaps, '', {}, new AbortController().signal)), ApiStatusError);
-  assert.equal(asked.some((each) => each.includes('elsewhere')), false);
+  assert.equal(
+    asked.some((each) => each.includes('elsewhere')),
+    false,
+  );
 });
 
 test('no answer, and no line of a watch, grows without bound', async (t) => {
   const endless = (_: IncomingMessage, response: ServerResponse): void => void response.write('x'.repeat(1_000_000));
   const { client } = await groundOf(t, endless, { maxBodyBytes: 100_000, maxLineBytes: 50_000 });
   await assert.rejects(client.get(configMaps, key), /an answer of more than 100000 bytes/);
-  await assert.rejects(drain(client.watch(configMaps, '', {}, new AbortController().signal)), /a line of more than 50000 bytes/);
+  await assert.rejects(
+    drain(client.watch(configMaps, '', {}, new AbortController().signal)),
+    /a line of more than 50000 bytes/,
+  );
 });
 
 test('a watch that does not begin is given up like any request', async (t) => {
   const { client } = await groundOf(t, () => undefined, { requestLimitMs: 30 });
-  await assert.rejects(drain(client.watch(configMaps, '', {}, new AbortController().signal)), (error) => isApiError(error, 'ServiceUnavailable'));
+  await assert.rejects(drain(client.watch(configMaps, '', {}, new AbortController().signal)), (error) =>
+    isApiError(error, 'ServiceUnavailable'),
+  );
 });
 
 test('each lane has terms of its own: a limit, a place to wait; retries wait there, too, and a watch only when it begins', async (t) => {
   const { transport, asked } = await groundOf(t, (request, response, count) => {
-    if (request.url?.includes('watch') === true) response.end(`${JSON.stringify({ type: 'ADDED', object: web })}\n`.repeat(5));
+    if (request.url?.includes('watch') === true)
+      response.end(`${JSON.stringify({ type: 'ADDED', object: web })}\n`.repeat(5));
     else if (count === 1) busy(429, 0)(response);
     else if (count === 2) found(response);
   });
@@ -179,20 +242,35 @@ test('each lane has terms of its own: a limit, a place to wait; retries wait the
   const gate = { admit: (signal?: AbortSignal) => (admitted++, budget.gate(0).admit(signal)) };
   await new HttpApiClient(transport.lane({ gate })).get(configMaps, key);
   assert.equal(admitted, 2);
-  await assert.rejects(new HttpApiClient(transport.lane({ limitMs: 20 })).get(configMaps, key), (error) => isApiError(error, 'ServiceUnavailable'));
+  await assert.rejects(new HttpApiClient(transport.lane({ limitMs: 20 })).get(configMaps, key), (error) =>
+    isApiError(error, 'ServiceUnavailable'),
+  );
   await drain(new HttpApiClient(transport.lane({ gate })).watch(configMaps, '', {}, new AbortController().signal));
   assert.deepEqual([admitted, asked.length], [3, 4]);
 });
 
 test('what is done can be observed: turns, attempts with their codes and sizes, and which were retries', async (t) => {
-  const { client, transport } = await groundOf(t, (_, response, count) => (count === 1 ? busy(429, 0)(response) : found(response)));
+  const { client, transport } = await groundOf(t, (_, response, count) =>
+    count === 1 ? busy(429, 0)(response) : found(response),
+  );
   const seen: ClientObservation[] = [];
   const end = transport.observe((each) => seen.push(each));
   await client.create(configMaps, web);
   end();
   await client.get(configMaps, key);
-  const attempts = seen.flatMap((each) => (each.kind === 'attempt' ? [[each.method, each.code, each.isRetry, each.responseBytes, each.requestBytes > 50]] : []));
-  assert.deepEqual([seen.map(({ kind }) => kind), attempts], [['admitted', 'attempt', 'admitted', 'attempt'], [['POST', '429', false, 5, true], ['POST', '200', true, JSON.stringify(web).length, true]]]);
+  const attempts = seen.flatMap((each) =>
+    each.kind === 'attempt' ? [[each.method, each.code, each.isRetry, each.responseBytes, each.requestBytes > 50]] : [],
+  );
+  assert.deepEqual(
+    [seen.map(({ kind }) => kind), attempts],
+    [
+      ['admitted', 'attempt', 'admitted', 'attempt'],
+      [
+        ['POST', '429', false, 5, true],
+        ['POST', '200', true, JSON.stringify(web).length, true],
+      ],
+    ],
+  );
 });
 
 test('the rules of asking again', () => {
@@ -202,21 +280,51 @@ test('the rules of asking again', () => {
   assert.deepEqual(afterAnswer(404, 1000, first), { kind: 'done' });
   assert.deepEqual(afterAnswer(504, 1000, { ...first, retries: 9 }), { kind: 'again', waitMs: 1000 });
   assert.deepEqual(afterAnswer(504, 1000, { ...first, retries: 10 }), { kind: 'done' });
-  assert.deepEqual(['5', ' 0', '-1', '1e3', 'Wed, 21 Oct 2026 07:28:00 GMT', undefined].map(parseRetryAfterMs), [5000, 0, undefined, undefined, undefined, undefined]);
-  assert.deepEqual([isSentAgain('POST', { unsent: true, reused: true }), isSentAgain('POST', { unsent: false, reused: true }), isSentAgain('GET', { unsent: false, reused: false })], [true, false, false]);
+  assert.deepEqual(['5', ' 0', '-1', '1e3', 'Wed, 21 Oct 2026 07:28:00 GMT', undefined].map(parseRetryAfterMs), [
+    5000,
+    0,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.deepEqual(
+    [
+      isSentAgain('POST', { unsent: true, reused: true }),
+      isSentAgain('POST', { unsent: false, reused: true }),
+      isSentAgain('GET', { unsent: false, reused: false }),
+    ],
+    [true, false, false],
+  );
 });
 
 test('who acts as somebody else says so in headers', async (t) => {
   let headers: IncomingMessage['headers'] = {};
   const source = (access: ClusterAccess): AccessSource => {
-    const acting = { ...access, impersonate: { user: 'ann', uid: '7', groups: ['a', 'b'], extra: { 'Example.com/Why': ['x'] } } };
-    return { current: () => Promise.resolve(acting), renew: () => Promise.resolve(acting), onChange: () => () => undefined };
+    const acting = {
+      ...access,
+      impersonate: { user: 'ann', uid: '7', groups: ['a', 'b'], extra: { 'Example.com/Why': ['x'] } },
+    };
+    return {
+      current: () => Promise.resolve(acting),
+      renew: () => Promise.resolve(acting),
+      onChange: () => () => undefined,
+    };
   };
-  const { client } = await groundOf(t, (request, response) => {
-    headers = request.headers;
-    found(response);
-  }, { source });
+  const { client } = await groundOf(
+    t,
+    (request, response) => {
+      headers = request.headers;
+      found(response);
+    },
+    { source },
+  );
   await client.get(configMaps, key);
-  const { 'impersonate-user': user, 'impersonate-uid': uid, 'impersonate-group': groups, 'impersonate-extra-example.com%2fwhy': extra } = headers;
+  const {
+    'impersonate-user': user,
+    'impersonate-uid': uid,
+    'impersonate-group': groups,
+    'impersonate-extra-example.com%2fwhy': extra,
+  } = headers;
   assert.deepEqual([user, uid, groups, extra], ['ann', '7', 'a, b', 'x']);
 });

@@ -113,7 +113,13 @@ export class HttpTransport implements ApiTransport {
     this.#source = isAccessSource(access) ? access : fixedAccess(access);
     this.#options = { ...defaults, ...options };
     // What cannot be used, or comes after the end, is the matter of whoever asks next.
-    this.#endOfSource = this.#source.onChange(() => void this.#source.current().then((now) => this.#accessChanged(now)).catch(() => undefined));
+    this.#endOfSource = this.#source.onChange(
+      () =>
+        void this.#source
+          .current()
+          .then((now) => this.#accessChanged(now))
+          .catch(() => undefined),
+    );
   }
 
   close(): void {
@@ -147,18 +153,32 @@ export class HttpTransport implements ApiTransport {
 
   /** The same connections on terms of its own. */
   lane(terms: Partial<RequestTerms>): ApiTransport {
-    return { send: (request) => this.send(request, terms), stream: (path, signal, onOpen) => this.stream(path, signal, onOpen, terms), onReturn: (listener) => this.onReturn(listener) };
+    return {
+      send: (request) => this.send(request, terms),
+      stream: (path, signal, onOpen) => this.stream(path, signal, onOpen, terms),
+      onReturn: (listener) => this.onReturn(listener),
+    };
   }
 
-  async send(request: ApiRequest, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): Promise<unknown> {
+  async send(
+    request: ApiRequest,
+    { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {},
+  ): Promise<unknown> {
     await this.#admit(request, gate, this.#closed.signal).catch((error: unknown) => {
       throw this.#failure(request, error);
     });
-    const text = await this.#within(request, limitMs, (signal, endMs) => this.#exchange(request, { gate, signal, endMs }));
+    const text = await this.#within(request, limitMs, (signal, endMs) =>
+      this.#exchange(request, { gate, signal, endMs }),
+    );
     return text === '' ? undefined : this.#parse(request, text);
   }
 
-  async *stream(path: string, signal: AbortSignal, onOpen?: () => void, { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {}): AsyncGenerator<unknown> {
+  async *stream(
+    path: string,
+    signal: AbortSignal,
+    onOpen?: () => void,
+    { gate = openGate, limitMs = this.#options.requestLimitMs }: Partial<RequestTerms> = {},
+  ): AsyncGenerator<unknown> {
     const request = { method: 'GET', path } as const;
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal.reason);
@@ -170,12 +190,16 @@ export class HttpTransport implements ApiTransport {
     try {
       await this.#admit(request, gate, controller.signal);
       const { answer, done } = await this.#within(request, limitMs, (late) => {
-        late.addEventListener('abort', () => controller.abort(new Error(`no answer for ${limitMs / 1000} s`)), { once: true });
+        late.addEventListener('abort', () => controller.abort(new Error(`no answer for ${limitMs / 1000} s`)), {
+          once: true,
+        });
         return this.#openWatch(request, controller.signal);
       });
       done(0);
       onOpen?.();
-      const silence = watchSilence(clock, watchIdleMs, () => controller.abort(new Error(`nothing came for ${watchIdleMs / 1000} s`)));
+      const silence = watchSilence(clock, watchIdleMs, () =>
+        controller.abort(new Error(`nothing came for ${watchIdleMs / 1000} s`)),
+      );
       try {
         yield* this.#lines(request, answer, silence.heard);
       } finally {
@@ -199,14 +223,18 @@ export class HttpTransport implements ApiTransport {
       heard();
       const parts = (rest + decoder.write(chunk)).split('\n');
       rest = parts.pop() ?? '';
-      if (rest.length > this.#options.maxLineBytes) throw new Error(`a line of more than ${this.#options.maxLineBytes} bytes`);
+      if (rest.length > this.#options.maxLineBytes)
+        throw new Error(`a line of more than ${this.#options.maxLineBytes} bytes`);
       for (const line of parts) if (line !== '') yield this.#parse(request, line);
     }
     // A line without its end is half an event: whoever watches goes on after the last whole one.
     if (wasCut()) throw new Error('the connection was closed');
   }
 
-  async #exchange(request: ApiRequest, given: { readonly gate: RequestGate; readonly signal: AbortSignal; readonly endMs: number }): Promise<string> {
+  async #exchange(
+    request: ApiRequest,
+    given: { readonly gate: RequestGate; readonly signal: AbortSignal; readonly endMs: number },
+  ): Promise<string> {
     const { clock, random } = this.#options;
     let [retries, signedInAgain] = [0, false];
     let access = await this.#source.current();
@@ -251,16 +279,40 @@ export class HttpTransport implements ApiTransport {
   }
 
   /** An attempt, and at once another one where the connection it took turned out to be an old one. */
-  async #open(request: ApiRequest, access: ClusterAccess, { signal, lasting, isRetry }: { readonly signal: AbortSignal; readonly lasting: boolean; readonly isRetry: boolean }): Promise<Opened> {
+  async #open(
+    request: ApiRequest,
+    access: ClusterAccess,
+    {
+      signal,
+      lasting,
+      isRetry,
+    }: { readonly signal: AbortSignal; readonly lasting: boolean; readonly isRetry: boolean },
+  ): Promise<Opened> {
     const { clock, userAgent } = this.#options;
     const { host, pathname } = new URL(access.server);
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
-    const outgoing: Outgoing = { method: request.method, path: pathname.replace(/\/$/, '') + request.path, headers: requestHeaders(access, { userAgent, contentType: request.contentType, body }), ...(body !== undefined && { body }) };
+    const outgoing: Outgoing = {
+      method: request.method,
+      path: pathname.replace(/\/$/, '') + request.path,
+      headers: requestHeaders(access, { userAgent, contentType: request.contentType, body }),
+      ...(body !== undefined && { body }),
+    };
     const requestBytes = body === undefined ? 0 : Buffer.byteLength(body);
     for (let again = false; ; again = true) {
       const startMs = clock.monotonicMs();
       const tell = (code: string, responseBytes: number): void => {
-        for (const observer of this.#observers) observer({ kind: 'attempt', method: request.method, host, code, durationMs: clock.monotonicMs() - startMs, requestBytes, responseBytes, isRetry: isRetry || again, isWatch: lasting });
+        for (const observer of this.#observers)
+          observer({
+            kind: 'attempt',
+            method: request.method,
+            host,
+            code,
+            durationMs: clock.monotonicMs() - startMs,
+            requestBytes,
+            responseBytes,
+            isRetry: isRetry || again,
+            isWatch: lasting,
+          });
       };
       try {
         const answer = await this.#connectionsTo(access).open(outgoing, signal, lasting);
@@ -296,7 +348,11 @@ export class HttpTransport implements ApiTransport {
 
   #connectionsTo(access: ClusterAccess): Connections {
     this.#closed.signal.throwIfAborted();
-    if (this.#connections !== undefined && (access === this.#access || (this.#access !== undefined && sameTarget(access, this.#access)))) return this.#connections;
+    if (
+      this.#connections !== undefined &&
+      (access === this.#access || (this.#access !== undefined && sameTarget(access, this.#access)))
+    )
+      return this.#connections;
     this.#connections?.retire();
     this.#access = access;
     return (this.#connections = new NegotiatedConnections(access, this.#options));
@@ -309,11 +365,18 @@ export class HttpTransport implements ApiTransport {
   }
 
   /** Work that ends with an `ApiStatusError` in any case, and in time. */
-  async #within<T>(request: ApiRequest, limitMs: number, work: (signal: AbortSignal, endMs: number) => Promise<T>): Promise<T> {
+  async #within<T>(
+    request: ApiRequest,
+    limitMs: number,
+    work: (signal: AbortSignal, endMs: number) => Promise<T>,
+  ): Promise<T> {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + limitMs;
     try {
-      return await withDeadline({ clock, limitMs, op: `${request.method} ${request.path}`, signal: this.#closed.signal }, (signal) => work(signal, endMs));
+      return await withDeadline(
+        { clock, limitMs, op: `${request.method} ${request.path}`, signal: this.#closed.signal },
+        (signal) => work(signal, endMs),
+      );
     } catch (error) {
       throw this.#failure(request, error);
     }
@@ -345,7 +408,12 @@ export class HttpTransport implements ApiTransport {
     if (error instanceof ApiStatusError) return error;
     const cause: unknown = this.#closed.signal.aborted ? this.#closed.signal.reason : error;
     const server = this.#access?.server ?? '';
-    const failure = new ApiStatusError('ServiceUnavailable', `${method} ${server}${path}: ${errorMessage(cause)}`, undefined, { cause });
+    const failure = new ApiStatusError(
+      'ServiceUnavailable',
+      `${method} ${server}${path}: ${errorMessage(cause)}`,
+      undefined,
+      { cause },
+    );
     const { clock } = this.#options;
     const { sinceMs, atMs } = this.#problem ?? { sinceMs: clock.nowMs(), atMs: clock.monotonicMs() };
     this.#problem = { sinceMs, atMs, message: errorMessage(cause) };

@@ -48,10 +48,24 @@ export class Http1Connections implements Connections {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       let body: IncomingMessage | undefined;
-      const sent = request({ host: this.#options.host, method, path, agent, headers: { host: this.#options.host, ...headers } as Record<string, string | string[]> }, (response) => {
-        body = response;
-        resolve({ status: response.statusCode ?? 500, headers: response.headers, body: response, wasCut: () => !response.complete });
-      });
+      const sent = request(
+        {
+          host: this.#options.host,
+          method,
+          path,
+          agent,
+          headers: { host: this.#options.host, ...headers } as Record<string, string | string[]>,
+        },
+        (response) => {
+          body = response;
+          resolve({
+            status: response.statusCode ?? 500,
+            headers: response.headers,
+            body: response,
+            wasCut: () => !response.complete,
+          });
+        },
+      );
       const end = (reason: Error): void => {
         // Who reads it is told the reason, too.
         body?.destroy(reason);
@@ -66,7 +80,13 @@ export class Http1Connections implements Connections {
         // Its connection is free for others only after this.
         if (!this.#lasting.delete(end)) queueMicrotask(() => this.#next());
       });
-      sent.on('error', (error) => reject(signal.aborted || error instanceof ConnectionFailure ? error : new ConnectionFailure(errorMessage(error), { reused: sent.reusedSocket, cause: error })));
+      sent.on('error', (error) =>
+        reject(
+          signal.aborted || error instanceof ConnectionFailure
+            ? error
+            : new ConnectionFailure(errorMessage(error), { reused: sent.reusedSocket, cause: error }),
+        ),
+      );
       sent.end(outgoing.body);
     });
   }

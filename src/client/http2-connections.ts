@@ -101,7 +101,11 @@ class LiveSession {
 
   constructor(options: Http2Options, socket: Socket) {
     this.#options = options;
-    this.#session = connect(`https://${options.authority}`, { createConnection: () => socket, maxSessionMemory: SESSION_MEMORY_MEGABYTES, settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES } });
+    this.#session = connect(`https://${options.authority}`, {
+      createConnection: () => socket,
+      maxSessionMemory: SESSION_MEMORY_MEGABYTES,
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+    });
     this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES);
     this.#session.on('error', () => undefined);
     this.#session.on('goaway', (_code, lastStreamId) => {
@@ -129,7 +133,10 @@ class LiveSession {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       const reused = this.#served++ > 0;
-      const stream = this.#session.request({ ':method': method, ':path': path, ...headers } as Record<string, string | string[]>, { endStream: body === undefined });
+      const stream = this.#session.request(
+        { ':method': method, ':path': path, ...headers } as Record<string, string | string[]>,
+        { endStream: body === undefined },
+      );
       let answered = false;
       const abort = (): void => {
         cancel(stream, signal.reason as Error);
@@ -157,7 +164,8 @@ class LiveSession {
   }
 
   retire(): void {
-    for (const stream of this.#lasting) cancel(stream, new ConnectionFailure('the connection was given up for another'));
+    for (const stream of this.#lasting)
+      cancel(stream, new ConnectionFailure('the connection was given up for another'));
     this.#session.close();
   }
 
@@ -167,7 +175,10 @@ class LiveSession {
 
   #failure(stream: ClientHttp2Stream, error: unknown, reused: boolean): ConnectionFailure {
     if (error instanceof ConnectionFailure) return error;
-    const unsent = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || (stream.id ?? Infinity) > this.#lastStreamId || stream.id === undefined;
+    const unsent =
+      stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ||
+      (stream.id ?? Infinity) > this.#lastStreamId ||
+      stream.id === undefined;
     return new ConnectionFailure(errorMessage(error), { unsent, reused, cause: error });
   }
 
@@ -190,7 +201,9 @@ class LiveSession {
   #ping(): void {
     const { clock, pingTimeoutMs } = this.#options;
     this.#isPinging = true;
-    this.#timer = clock.setTimer(pingTimeoutMs, () => this.#session.destroy(new Error(`the server has not answered a ping for ${pingTimeoutMs / 1000} s`)));
+    this.#timer = clock.setTimer(pingTimeoutMs, () =>
+      this.#session.destroy(new Error(`the server has not answered a ping for ${pingTimeoutMs / 1000} s`)),
+    );
     const sent = this.#session.ping((error) => {
       this.#timer.cancel();
       this.#isPinging = false;

@@ -27,7 +27,12 @@ function groundOf(t: TestContext): Ground {
     renameSync(path.join(folder, `${name}.new`), path.join(folder, name));
   };
   const file: Ground['file'] = (user, server = 'https://192.0.2.1') =>
-    JSON.stringify({ 'current-context': 'c', contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }], clusters: [{ name: 'c', cluster: { server } }], users: [{ name: 'u', user }] });
+    JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server } }],
+      users: [{ name: 'u', user }],
+    });
   return {
     clock,
     said,
@@ -35,7 +40,12 @@ function groundOf(t: TestContext): Ground {
     file,
     open: (user, options = {}) => {
       write('config', file(user));
-      return new KubeconfigSource(path.join(folder, 'config'), { clock, env: {}, onUnusable: (error) => said.push(errorMessage(error)), ...options });
+      return new KubeconfigSource(path.join(folder, 'config'), {
+        clock,
+        env: {},
+        onUnusable: (error) => said.push(errorMessage(error)),
+        ...options,
+      });
     },
   };
 }
@@ -63,8 +73,14 @@ test('what is replaced on disk counts at most a second later: tokens, certificat
 
 test('a proxy of the environment counts, for servers it is not excepted for', async (t) => {
   const { open } = groundOf(t);
-  const [through, past] = [open({}, { env: { https_proxy: 'proxy:3128' } }), open({}, { env: { HTTPS_PROXY: 'proxy:3128', NO_PROXY: '192.0.2.0/24' } })];
-  assert.deepEqual([(await through.current()).proxyUrl, (await past.current()).proxyUrl], ['http://proxy:3128', undefined]);
+  const [through, past] = [
+    open({}, { env: { https_proxy: 'proxy:3128' } }),
+    open({}, { env: { HTTPS_PROXY: 'proxy:3128', NO_PROXY: '192.0.2.0/24' } }),
+  ];
+  assert.deepEqual(
+    [(await through.current()).proxyUrl, (await past.current()).proxyUrl],
+    ['http://proxy:3128', undefined],
+  );
 });
 
 test('what was refused is looked at again without waiting', async (t) => {
@@ -81,7 +97,11 @@ test('files that cannot be used leave in force what stood there, and are read ag
   const { clock, said, write, open, file } = groundOf(t);
   write('token', 'one');
   const source = open({ tokenFile: 'token' });
-  for (const [name, text] of [['token', ''], ['config', '{"current-con'], ['config', file({ tokenFile: 'elsewhere' })]] as const) {
+  for (const [name, text] of [
+    ['token', ''],
+    ['config', '{"current-con'],
+    ['config', file({ tokenFile: 'elsewhere' })],
+  ] as const) {
     write(name, text);
     await clock.advance(1_000);
     assert.equal((await source.current()).token, 'one');
@@ -89,14 +109,27 @@ test('files that cannot be used leave in force what stood there, and are read ag
   write('elsewhere', 'three');
   await clock.advance(1_000);
   assert.equal((await source.current()).token, 'three');
-  assert.deepEqual(said.map((each) => /tokenFile|kubeconfig/.test(each)), [true, true, true]);
+  assert.deepEqual(
+    said.map((each) => /tokenFile|kubeconfig/.test(each)),
+    [true, true, true],
+  );
 });
 
 test('who signs in by a program gets what it says, and what it says anew when that was refused', async (t) => {
   const { clock, open } = groundOf(t);
   let runs = 0;
-  const run = (): Promise<string> => Promise.resolve(JSON.stringify({ kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', status: { token: `t${++runs}`, clientCertificateData: 'C', clientKeyData: 'K' } }));
-  const source = open({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'sign-in', interactiveMode: 'Never' } }, { clock, run });
+  const run = (): Promise<string> =>
+    Promise.resolve(
+      JSON.stringify({
+        kind: 'ExecCredential',
+        apiVersion: 'client.authentication.k8s.io/v1',
+        status: { token: `t${++runs}`, clientCertificateData: 'C', clientKeyData: 'K' },
+      }),
+    );
+  const source = open(
+    { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'sign-in', interactiveMode: 'Never' } },
+    { clock, run },
+  );
   const first = await source.current();
   assert.deepEqual([first.token, first.certificate, first.key], ['t1', 'C', 'K']);
   assert.equal(await source.current(), first);

@@ -36,7 +36,9 @@ export class KubeconfigSource implements AccessSource {
   #seen = '';
   #lookedMs = -Infinity;
   #exec: ExecCredentials | undefined;
-  #signed: { readonly base: ClusterAccess; readonly credential: ExecCredential; readonly access: ClusterAccess } | undefined;
+  #signed:
+    | { readonly base: ClusterAccess; readonly credential: ExecCredential; readonly access: ClusterAccess }
+    | undefined;
 
   /** Throws what `readKubeconfigEntry` throws. */
   constructor(file: string, options: KubeconfigSourceOptions = {}) {
@@ -70,7 +72,12 @@ export class KubeconfigSource implements AccessSource {
     const credential = await this.#exec.current();
     if (this.#signed?.base === base && this.#signed.credential === credential) return this.#signed.access;
     const { token, certificate, key } = credential;
-    const access = { ...base, ...(token !== undefined && { token }), ...(certificate !== undefined && { certificate }), ...(key !== undefined && { key }) };
+    const access = {
+      ...base,
+      ...(token !== undefined && { token }),
+      ...(certificate !== undefined && { certificate }),
+      ...(key !== undefined && { key }),
+    };
     this.#signed = { base, credential, access };
     return access;
   }
@@ -94,7 +101,14 @@ export class KubeconfigSource implements AccessSource {
     const execChanged = JSON.stringify(entry.exec) !== JSON.stringify(this.#entry?.exec);
     this.#entry = entry;
     if (JSON.stringify(access) !== JSON.stringify(this.#access)) this.#access = access;
-    if (execChanged) this.#exec = entry.exec === undefined ? undefined : new ExecCredentials(entry.exec, { clock: this.#clock, ...(this.#options.run !== undefined && { run: this.#options.run }) });
+    if (execChanged)
+      this.#exec =
+        entry.exec === undefined
+          ? undefined
+          : new ExecCredentials(entry.exec, {
+              clock: this.#clock,
+              ...(this.#options.run !== undefined && { run: this.#options.run }),
+            });
     this.#lookedMs = this.#clock.monotonicMs();
     this.#seen = seen;
   }

@@ -14,7 +14,12 @@ export interface KubeconfigEntry {
   /** All that needs neither. */
   readonly access: ClusterAccess;
   /** Absolute paths. */
-  readonly files: { readonly ca?: string; readonly certificate?: string; readonly key?: string; readonly token?: string };
+  readonly files: {
+    readonly ca?: string;
+    readonly certificate?: string;
+    readonly key?: string;
+    readonly token?: string;
+  };
   readonly exec?: ExecPlugin;
   /** Of the user, for errors. */
   readonly userName: string;
@@ -31,7 +36,9 @@ export function readKubeconfigEntry(file: string, context?: string, read: ReadFi
   try {
     text = read(file);
   } catch (error) {
-    throw new KubeletError('NotFound', `kubeconfig ${file} cannot be read: ${errorMessage(error)}`, { op: 'read kubeconfig' });
+    throw new KubeletError('NotFound', `kubeconfig ${file} cannot be read: ${errorMessage(error)}`, {
+      op: 'read kubeconfig',
+    });
   }
   return parseKubeconfigEntry(text, file, context);
 }
@@ -46,13 +53,19 @@ export function parseKubeconfig(text: string, file: string, context?: string): C
 }
 
 function withoutPrograms(entry: KubeconfigEntry, file: string): ClusterAccess {
-  if (entry.exec !== undefined) throw wrongIn(file)(`user ${JSON.stringify(entry.userName)} signs in by exec, which is not supported here`);
+  if (entry.exec !== undefined)
+    throw wrongIn(file)(`user ${JSON.stringify(entry.userName)} signs in by exec, which is not supported here`);
   return readFiles(entry, file);
 }
 
 /** Throws `Invalid` when a file cannot be read. */
 export function readFiles({ access, files }: KubeconfigEntry, file: string, read: ReadFile = readText): ClusterAccess {
-  const fields = { ca: 'certificate-authority', certificate: 'client-certificate', key: 'client-key', token: 'tokenFile' } as const;
+  const fields = {
+    ca: 'certificate-authority',
+    certificate: 'client-certificate',
+    key: 'client-key',
+    token: 'tokenFile',
+  } as const;
   const found: { ca?: string; certificate?: string; key?: string; token?: string } = {};
   for (const field of ['ca', 'certificate', 'key', 'token'] as const) {
     const named = files[field];
@@ -86,38 +99,64 @@ export function parseKubeconfigEntry(text: string, file: string, context?: strin
   const userName = String(chosen['user'] ?? '');
   const user = find(sections['users'], userName, 'user') ?? (userName === '' ? {} : undefined);
   if (user === undefined) throw wrong(`there is no user ${JSON.stringify(userName)}`);
-  if (user['auth-provider'] !== undefined) throw wrong(`user ${JSON.stringify(userName)} signs in by auth-provider, which is not supported here`);
-  const [ca, certificate, key] = [material(cluster, 'certificate-authority', file), material(user, 'client-certificate', file), material(user, 'client-key', file)];
+  if (user['auth-provider'] !== undefined)
+    throw wrong(`user ${JSON.stringify(userName)} signs in by auth-provider, which is not supported here`);
+  const [ca, certificate, key] = [
+    material(cluster, 'certificate-authority', file),
+    material(user, 'client-certificate', file),
+    material(user, 'client-key', file),
+  ];
   const token = fileOf(user, 'tokenFile', file);
   checkUser(user, userName, wrong);
   const access: ClusterAccess = {
     server: serverOf(cluster, wrong),
     insecureSkipTlsVerify: isTrue(cluster, 'insecure-skip-tls-verify'),
     namespace: textOf(chosen, 'namespace') ?? 'default',
-    ...present({ ca: ca.data, tlsServerName: textOf(cluster, 'tls-server-name'), proxyUrl: proxyOf(cluster, wrong), certificate: certificate.data, key: key.data }),
-    ...present({ token: token === undefined ? textOf(user, 'token') : undefined, username: textOf(user, 'username'), password: textOf(user, 'password') }),
+    ...present({
+      ca: ca.data,
+      tlsServerName: textOf(cluster, 'tls-server-name'),
+      proxyUrl: proxyOf(cluster, wrong),
+      certificate: certificate.data,
+      key: key.data,
+    }),
+    ...present({
+      token: token === undefined ? textOf(user, 'token') : undefined,
+      username: textOf(user, 'username'),
+      password: textOf(user, 'password'),
+    }),
     ...impersonation(user, userName, wrong),
   };
   const exec = parseExecPlugin(user, { userName, cluster, folder: path.dirname(file), wrong });
-  return { access, files: present({ ca: ca.file, certificate: certificate.file, key: key.file, token }), userName, ...(exec !== undefined && { exec }) };
+  return {
+    access,
+    files: present({ ca: ca.file, certificate: certificate.file, key: key.file, token }),
+    userName,
+    ...(exec !== undefined && { exec }),
+  };
 }
 
-const wrongIn = (file: string): Wrong => (what) => new KubeletError('Invalid', `kubeconfig ${file}: ${what}`, { op: 'read kubeconfig' });
+const wrongIn =
+  (file: string): Wrong =>
+  (what) =>
+    new KubeletError('Invalid', `kubeconfig ${file}: ${what}`, { op: 'read kubeconfig' });
 
 function serverOf(cluster: Section, wrong: Wrong): string {
   const server = cluster['server'];
-  if (typeof server !== 'string' || !URL.canParse(server) || !/^https?:/.test(server)) throw wrong(`server ${withoutPassword(server)} is no URL`);
+  if (typeof server !== 'string' || !URL.canParse(server) || !/^https?:/.test(server))
+    throw wrong(`server ${withoutPassword(server)} is no URL`);
   return server.replace(/\/+$/, '');
 }
 
 /** Upstream takes SOCKS5 and HTTPS proxies, too; who names one is told rather than sent around it. */
 function proxyOf(cluster: Section, wrong: Wrong): string | undefined {
   const proxy = textOf(cluster, 'proxy-url');
-  if (proxy !== undefined && (!URL.canParse(proxy) || new URL(proxy).protocol !== 'http:')) throw wrong(`proxy-url ${withoutPassword(proxy)} is not supported here; only http: is`);
+  if (proxy !== undefined && (!URL.canParse(proxy) || new URL(proxy).protocol !== 'http:'))
+    throw wrong(`proxy-url ${withoutPassword(proxy)} is not supported here; only http: is`);
   return proxy;
 }
 
-const withoutPassword = (url: unknown): string => JSON.stringify(typeof url === 'string' ? url.replace(/\/\/[^/@]*@/, '//') : (url ?? ''));
+const withoutPassword = (url: unknown): string =>
+  JSON.stringify(typeof url === 'string' ? url.replace(/\/\/[^/@]*@/, '//') : (url ?? ''));
 
 /** `client-key-data` counts before the file `client-key`. */
 function material(section: Section, field: string, file: string): { readonly data?: string; readonly file?: string } {
@@ -134,10 +173,21 @@ function fileOf(section: Section, field: string, file: string): string | undefin
 /** Upstream's words (client-go tools/clientcmd validation). */
 function checkUser(user: Section, name: string, wrong: Wrong): void {
   const has = (field: string): boolean => textOf(user, field) !== undefined;
-  const ways = [...(has('token') || has('tokenFile') ? ['token'] : []), ...(has('username') || has('password') ? ['basicAuth'] : [])];
-  if (ways.length > 1) throw wrong(`more than one authentication method found for ${name}; found [${ways.join(' ')}], only one is allowed`);
-  const [certificate, key] = (['client-certificate', 'client-key'] as const).map((field) => has(field) || has(`${field}-data`));
-  if (certificate === true && key === false) throw wrong(`client-key-data or client-key must be specified for ${name} to use the clientCert authentication method.`);
+  const ways = [
+    ...(has('token') || has('tokenFile') ? ['token'] : []),
+    ...(has('username') || has('password') ? ['basicAuth'] : []),
+  ];
+  if (ways.length > 1)
+    throw wrong(
+      `more than one authentication method found for ${name}; found [${ways.join(' ')}], only one is allowed`,
+    );
+  const [certificate, key] = (['client-certificate', 'client-key'] as const).map(
+    (field) => has(field) || has(`${field}-data`),
+  );
+  if (certificate === true && key === false)
+    throw wrong(
+      `client-key-data or client-key must be specified for ${name} to use the clientCert authentication method.`,
+    );
 }
 
 function impersonation(user: Section, name: string, wrong: Wrong): { readonly impersonate?: Impersonation } {
@@ -145,13 +195,20 @@ function impersonation(user: Section, name: string, wrong: Wrong): { readonly im
   const uid = textOf(user, 'as-uid');
   const groups = Array.isArray(user['as-groups']) ? user['as-groups'].map(String) : [];
   const given = user['as-user-extra'];
-  const extra = typeof given === 'object' && given !== null ? Object.entries(given).map(([key, values]) => [key, Array.isArray(values) ? values.map(String) : []] as const) : [];
-  if (as !== undefined) return { impersonate: { user: as, groups, extra: Object.fromEntries(extra), ...(uid !== undefined && { uid }) } };
-  if (uid !== undefined || groups.length > 0 || extra.length > 0) throw wrong(`requesting uid, groups or user-extra for ${name} without impersonating a user`);
+  const extra =
+    typeof given === 'object' && given !== null
+      ? Object.entries(given).map(([key, values]) => [key, Array.isArray(values) ? values.map(String) : []] as const)
+      : [];
+  if (as !== undefined)
+    return { impersonate: { user: as, groups, extra: Object.fromEntries(extra), ...(uid !== undefined && { uid }) } };
+  if (uid !== undefined || groups.length > 0 || extra.length > 0)
+    throw wrong(`requesting uid, groups or user-extra for ${name} without impersonating a user`);
   return {};
 }
 
 /** Without what is undefined. */
 function present<T extends Readonly<Record<string, string | undefined>>>(fields: T): { [Key in keyof T]?: string } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [Key in keyof T]?: string };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof T]?: string;
+  };
 }

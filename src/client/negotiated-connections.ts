@@ -52,17 +52,28 @@ export class NegotiatedConnections implements Connections {
 
   #end(state: 'retired' | 'closed'): void {
     this.#state = state;
-    this.#agreed?.then((connections) => (state === 'closed' ? connections.close() : connections.retire()), () => undefined);
+    this.#agreed?.then(
+      (connections) => (state === 'closed' ? connections.close() : connections.retire()),
+      () => undefined,
+    );
   }
 
   async #agree(): Promise<Connections> {
     const { host: authority, protocol } = new URL(this.#target.server);
-    const dialAs = (protocols: readonly ('h2' | 'http/1.1')[]): Promise<Socket | TLSSocket> => dial(this.#target, { ...this.#options, protocols });
-    const http1 = (spare?: Socket): Connections => new Http1Connections({ dial: () => dialAs(['http/1.1']), maxSockets: this.#options.maxSockets, host: authority }, spare);
+    const dialAs = (protocols: readonly ('h2' | 'http/1.1')[]): Promise<Socket | TLSSocket> =>
+      dial(this.#target, { ...this.#options, protocols });
+    const http1 = (spare?: Socket): Connections =>
+      new Http1Connections(
+        { dial: () => dialAs(['http/1.1']), maxSockets: this.#options.maxSockets, host: authority },
+        spare,
+      );
     if (protocol === 'http:' || this.#options.http1Only) return http1();
     const socket = await dialAs(['h2', 'http/1.1']);
     const forget = (): void => (this.#agreed = undefined);
-    const connections = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2' ? new Http2Connections({ ...this.#options, dial: () => dialAs(['h2']), authority }, socket, forget) : http1(socket);
+    const connections =
+      'alpnProtocol' in socket && socket.alpnProtocol === 'h2'
+        ? new Http2Connections({ ...this.#options, dial: () => dialAs(['h2']), authority }, socket, forget)
+        : http1(socket);
     if (this.#state !== 'open') connections[this.#state === 'closed' ? 'close' : 'retire']();
     return connections;
   }

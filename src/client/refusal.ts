@@ -5,7 +5,10 @@ import type { Status } from '../api/status/status.ts';
 export function refusal(code: number, text: string, retryAfterMs: number | undefined): ApiStatusError {
   const status = asStatus(text) ?? { code, message: `the server answered ${code}: ${text.slice(0, 200)}` };
   if (retryAfterMs === undefined) return apiErrorFromStatus(status);
-  return apiErrorFromStatus({ ...status, details: { ...status.details, retryAfterSeconds: status.details?.retryAfterSeconds ?? retryAfterMs / 1000 } });
+  return apiErrorFromStatus({
+    ...status,
+    details: { ...status.details, retryAfterSeconds: status.details?.retryAfterSeconds ?? retryAfterMs / 1000 },
+  });
 }
 
 function asStatus(text: string): Status | undefined {

@@ -5,7 +5,10 @@ import { isApiError } from '../api/status/api-status-error.ts';
 import { FakeClock } from '../base/testing/fake-clock.ts';
 import { RequestBudget } from './request-budget.ts';
 
-const budgetOf = (clock: FakeClock, given: Partial<{ qps: number; burst: number; waitingLimit: number }> = {}): RequestBudget => new RequestBudget({ clock, qps: 10, burst: 2, waitingLimit: 100, ...given });
+const budgetOf = (
+  clock: FakeClock,
+  given: Partial<{ qps: number; burst: number; waitingLimit: number }> = {},
+): RequestBudget => new RequestBudget({ clock, qps: 10, burst: 2, waitingLimit: 100, ...given });
 
 test('a burst goes at once, the rest at the rate, and a pause saves up no more than a burst', async () => {
   const clock = new FakeClock();
@@ -25,7 +28,8 @@ test('who is told how long was waited; a lower rank passes all that wait in high
   const budget = budgetOf(clock, { burst: 1 });
   const [status, objects] = [budget.gate(0), budget.gate(1)];
   const went: string[] = [];
-  const ask = (name: string, gate: typeof status): void => void gate.admit().then((waitedMs) => went.push(`${name} ${waitedMs}`));
+  const ask = (name: string, gate: typeof status): void =>
+    void gate.admit().then((waitedMs) => went.push(`${name} ${waitedMs}`));
   for (const name of ['a', 'b', 'c']) ask(name, objects);
   await clock.advance(50);
   ask('s', status);
@@ -50,19 +54,33 @@ test('who gives up leaves their place; who comes when too many wait is refused',
 
 test('in no stretch of time more goes than a burst and the rate allow, and everybody goes', () =>
   fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 20 }), fc.array(fc.record({ pauseMs: fc.integer({ min: 0, max: 300 }), rank: fc.integer({ min: 0, max: 2 }) }), { maxLength: 40 }), async (qps, burst, asked) => {
-      const clock = new FakeClock();
-      const budget = budgetOf(clock, { qps, burst });
-      const wentMs: number[] = [];
-      for (const { pauseMs, rank } of asked) {
-        await clock.advance(pauseMs);
-        void budget.gate(rank).admit().then(() => wentMs.push(clock.monotonicMs()));
-      }
-      await clock.advance(100_000);
-      assert.equal(wentMs.length, asked.length);
-      for (const [first, fromMs] of wentMs.entries()) {
-        for (const [offset, toMs] of wentMs.slice(first).entries()) assert.ok(offset + 1 <= burst + ((toMs - fromMs) * qps) / 1000 + 1e-6, `${offset + 1} in ${toMs - fromMs} ms`);
-      }
-    }),
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 50 }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.array(fc.record({ pauseMs: fc.integer({ min: 0, max: 300 }), rank: fc.integer({ min: 0, max: 2 }) }), {
+        maxLength: 40,
+      }),
+      async (qps, burst, asked) => {
+        const clock = new FakeClock();
+        const budget = budgetOf(clock, { qps, burst });
+        const wentMs: number[] = [];
+        for (const { pauseMs, rank } of asked) {
+          await clock.advance(pauseMs);
+          void budget
+            .gate(rank)
+            .admit()
+            .then(() => wentMs.push(clock.monotonicMs()));
+        }
+        await clock.advance(100_000);
+        assert.equal(wentMs.length, asked.length);
+        for (const [first, fromMs] of wentMs.entries()) {
+          for (const [offset, toMs] of wentMs.slice(first).entries())
+            assert.ok(
+              offset + 1 <= burst + ((toMs - fromMs) * qps) / 1000 + 1e-6,
+              `${offset + 1} in ${toMs - fromMs} ms`,
+            );
+        }
+      },
+    ),
     { numRuns: 100 },
   ));

@@ -53,7 +53,10 @@ export class RequestBudget {
       return Promise.resolve(0);
     }
     const { waitingLimit, clock } = this.#options;
-    if (this.#waiting.reduce((sum, each) => sum + each.size, 0) >= waitingLimit) return Promise.reject(new ApiStatusError('TooManyRequests', `${waitingLimit} requests to the API server wait already`));
+    if (this.#waiting.reduce((sum, each) => sum + each.size, 0) >= waitingLimit)
+      return Promise.reject(
+        new ApiStatusError('TooManyRequests', `${waitingLimit} requests to the API server wait already`),
+      );
     return new Promise((resolve, reject) => {
       const abort = (): void => {
         queue.delete(waiter);

@@ -1,7 +1,10 @@
 import type { ConnectionFailure } from './connection.ts';
 
 /** What becomes of a request after an attempt. */
-export type AfterAttempt = { readonly kind: 'done' } | { readonly kind: 'again'; readonly waitMs: number } | { readonly kind: 'sign-in' };
+export type AfterAttempt =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'again'; readonly waitMs: number }
+  | { readonly kind: 'sign-in' };
 
 /** As client-go's. */
 export const MOST_RETRIES = 10;
@@ -14,10 +17,16 @@ export interface AttemptsSoFar {
 }
 
 /** Servers that are busy say when to come again; without that word an answer is an answer (upstream: client-go rest with_retry). */
-export function afterAnswer(status: number, retryAfterMs: number | undefined, { retries, signedInAgain }: AttemptsSoFar): AfterAttempt {
+export function afterAnswer(
+  status: number,
+  retryAfterMs: number | undefined,
+  { retries, signedInAgain }: AttemptsSoFar,
+): AfterAttempt {
   if (status === 401 && !signedInAgain) return { kind: 'sign-in' };
   const isBusy = status === 429 || status >= 500;
-  return isBusy && retryAfterMs !== undefined && retries < MOST_RETRIES ? { kind: 'again', waitMs: retryAfterMs } : { kind: 'done' };
+  return isBusy && retryAfterMs !== undefined && retries < MOST_RETRIES
+    ? { kind: 'again', waitMs: retryAfterMs }
+    : { kind: 'done' };
 }
 
 /**

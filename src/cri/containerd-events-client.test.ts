@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../base/clock.ts';
 import { isKind } from '../base/errors.ts';
-import { CONTAINERD_SUBSCRIBE_PATH, decodeContainerdEvent, subscribeContainerdEvents, topicFilter } from './containerd-events-client.ts';
+import {
+  CONTAINERD_SUBSCRIBE_PATH,
+  decodeContainerdEvent,
+  subscribeContainerdEvents,
+  topicFilter,
+} from './containerd-events-client.ts';
 import type { ContainerdEvent } from './containerd-events-client.ts';
 import { serveCri } from './cri-server.ts';
 import { serveRaw } from '../grpc/grpc-server.ts';
@@ -16,31 +21,84 @@ import { GrpcChannel } from '../grpc/grpc-channel.ts';
 import { tempSocket } from './testing/temp-socket.ts';
 
 function envelope(topic: string, typeUrl: string, value: Uint8Array): Uint8Array {
-  return Envelope.encode(Envelope.fromPartial({ timestamp: { seconds: 10, nanos: 5_999_999 }, namespace: 'k8s.io', topic, event: { typeUrl, value } })).finish();
+  return Envelope.encode(
+    Envelope.fromPartial({
+      timestamp: { seconds: 10, nanos: 5_999_999 },
+      namespace: 'k8s.io',
+      topic,
+      event: { typeUrl, value },
+    }),
+  ).finish();
 }
 
 const at = { timestampMs: 10_005, namespace: 'k8s.io' };
 
 const decoded: readonly [string, Uint8Array, ContainerdEvent][] = [
-  ['the start of a task', envelope('/tasks/start', 'containerd.events.TaskStart', TaskStart.encode({ containerId: 'c', pid: 7 }).finish()), { topic: '/tasks/start', ...at, containerId: 'c', pid: 7 }],
+  [
+    'the start of a task',
+    envelope('/tasks/start', 'containerd.events.TaskStart', TaskStart.encode({ containerId: 'c', pid: 7 }).finish()),
+    { topic: '/tasks/start', ...at, containerId: 'c', pid: 7 },
+  ],
   [
     'the exit of a container',
-    envelope('/tasks/exit', 'containerd.events.TaskExit', TaskExit.encode({ containerId: 'c', id: 'c', pid: 7, exitStatus: 137, exitedAt: { seconds: 9n, nanos: 1_000_000 } }).finish()),
+    envelope(
+      '/tasks/exit',
+      'containerd.events.TaskExit',
+      TaskExit.encode({
+        containerId: 'c',
+        id: 'c',
+        pid: 7,
+        exitStatus: 137,
+        exitedAt: { seconds: 9n, nanos: 1_000_000 },
+      }).finish(),
+    ),
     { topic: '/tasks/exit', ...at, containerId: 'c', pid: 7, exitStatus: 137, exitedAtMs: 9001 },
   ],
   [
     'the exit of an exec, which is not the exit of the container',
-    envelope('/tasks/exit', 'containerd.events.TaskExit', TaskExit.encode({ containerId: 'c', id: 'e', pid: 8, exitStatus: 1, exitedAt: undefined }).finish()),
+    envelope(
+      '/tasks/exit',
+      'containerd.events.TaskExit',
+      TaskExit.encode({ containerId: 'c', id: 'e', pid: 8, exitStatus: 1, exitedAt: undefined }).finish(),
+    ),
     { topic: '/tasks/exit', ...at, containerId: 'c', execId: 'e', pid: 8, exitStatus: 1 },
   ],
   [
     'a deleted task of an old shim, without an id',
-    envelope('/tasks/delete', 'containerd.events.TaskDelete', TaskDelete.encode({ containerId: 'c', id: '', pid: 7, exitStatus: 0, exitedAt: undefined }).finish()),
+    envelope(
+      '/tasks/delete',
+      'containerd.events.TaskDelete',
+      TaskDelete.encode({ containerId: 'c', id: '', pid: 7, exitStatus: 0, exitedAt: undefined }).finish(),
+    ),
     { topic: '/tasks/delete', ...at, containerId: 'c', pid: 7, exitStatus: 0 },
   ],
-  ['an OOM under a prefixed type URL', envelope('/tasks/oom', 'types.googleapis.com/containerd.events.TaskOOM', TaskOOM.encode({ containerId: 'c' }).finish()), { topic: '/tasks/oom', ...at, containerId: 'c' }],
-  ['a created container', envelope('/containers/create', 'containerd.events.ContainerCreate', ContainerCreate.encode({ id: 'c', image: 'i' }).finish()), { topic: '/containers/create', ...at, containerId: 'c', image: 'i' }],
-  ['a created image', envelope('/images/create', 'containerd.services.images.v1.ImageCreate', ImageCreate.encode({ name: 'i', labels: { a: 'b' } }).finish()), { topic: '/images/create', ...at, image: 'i' }],
+  [
+    'an OOM under a prefixed type URL',
+    envelope(
+      '/tasks/oom',
+      'types.googleapis.com/containerd.events.TaskOOM',
+      TaskOOM.encode({ containerId: 'c' }).finish(),
+    ),
+    { topic: '/tasks/oom', ...at, containerId: 'c' },
+  ],
+  [
+    'a created container',
+    envelope(
+      '/containers/create',
+      'containerd.events.ContainerCreate',
+      ContainerCreate.encode({ id: 'c', image: 'i' }).finish(),
+    ),
+    { topic: '/containers/create', ...at, containerId: 'c', image: 'i' },
+  ],
+  [
+    'a created image',
+    envelope(
+      '/images/create',
+      'containerd.services.images.v1.ImageCreate',
+      ImageCreate.encode({ name: 'i', labels: { a: 'b' } }).finish(),
+    ),
+    { topic: '/images/create', ...at, image: 'i' },
+  ],
   ['only the envelope of a payload nobody knows', envelope('/x', 'x.Y', new Uint8Array([255])), { topic: '/x', ...at }],
 ];
 
@@ -49,16 +107,24 @@ for (const [what, bytes, event] of decoded) {
 }
 
 test('bytes that are no event fail as internal', () => {
-  assert.throws(() => decodeContainerdEvent(new Uint8Array([255, 255])), (error) => isKind(error, 'Internal'));
+  assert.throws(
+    () => decodeContainerdEvent(new Uint8Array([255, 255])),
+    (error) => isKind(error, 'Internal'),
+  );
 });
 
 test('a topic filter quotes its values and anchors the prefix', () => {
   assert.equal(topicFilter('k8s.io', '/tasks/'), 'namespace=="k8s.io",topic~="^/tasks/"');
 });
 
-async function serveEvents(context: TestContext, handle: RawHandler['handle']): Promise<{ channel: GrpcChannel; server: RunningServer }> {
+async function serveEvents(
+  context: TestContext,
+  handle: RawHandler['handle'],
+): Promise<{ channel: GrpcChannel; server: RunningServer }> {
   const endpoint = tempSocket(context);
-  const server = await serveRaw(endpoint, [{ path: CONTAINERD_SUBSCRIBE_PATH, op: 'Subscribe', responseStream: true, handle }]);
+  const server = await serveRaw(endpoint, [
+    { path: CONTAINERD_SUBSCRIBE_PATH, op: 'Subscribe', responseStream: true, handle },
+  ]);
   const channel = new GrpcChannel({ socketPath: endpoint, clock: systemClock });
   context.after(() => {
     channel.close();
@@ -78,7 +144,10 @@ test('a subscription sends its filters, yields events, and ends quietly when abo
   });
   const controller = new AbortController();
   const seen: ContainerdEvent[] = [];
-  for await (const event of subscribeContainerdEvents(channel, { filters: ['topic=="/tasks/oom"'], signal: controller.signal })) {
+  for await (const event of subscribeContainerdEvents(channel, {
+    filters: ['topic=="/tasks/oom"'],
+    signal: controller.signal,
+  })) {
     seen.push(event);
     controller.abort();
   }

@@ -2,7 +2,20 @@ import { errorMessage, KubeletError } from '../base/errors.ts';
 import type { GrpcChannel } from '../grpc/grpc-channel.ts';
 import { SubscribeRequest } from './generated/containerd-events.ts';
 import { ImageCreate, ImageDelete, ImageUpdate } from './generated/containerd-image-events.ts';
-import { ContainerCreate, ContainerDelete, ContainerUpdate, TaskCreate, TaskDelete, TaskExecAdded, TaskExecStarted, TaskExit, TaskOOM, TaskPaused, TaskResumed, TaskStart } from './generated/containerd-task-events.ts';
+import {
+  ContainerCreate,
+  ContainerDelete,
+  ContainerUpdate,
+  TaskCreate,
+  TaskDelete,
+  TaskExecAdded,
+  TaskExecStarted,
+  TaskExit,
+  TaskOOM,
+  TaskPaused,
+  TaskResumed,
+  TaskStart,
+} from './generated/containerd-task-events.ts';
 import { Envelope } from './generated/containerd-types.ts';
 import type { Timestamp } from './generated/google/protobuf/timestamp.ts';
 
@@ -49,11 +62,20 @@ const DEFAULT_FILTERS = ['/tasks/', '/containers/', '/images/'].map((prefix) => 
  * so a reader relists after subscribing and keeps a slow timer.
  * Ends quietly when `signal` aborts; fails with `Unavailable` when containerd goes away, `Unimplemented` when the runtime is not containerd.
  */
-export async function* subscribeContainerdEvents(channel: GrpcChannel, options: SubscribeOptions = {}): AsyncGenerator<ContainerdEvent, void, undefined> {
+export async function* subscribeContainerdEvents(
+  channel: GrpcChannel,
+  options: SubscribeOptions = {},
+): AsyncGenerator<ContainerdEvent, void, undefined> {
   const request = SubscribeRequest.encode({ filters: [...(options.filters ?? DEFAULT_FILTERS)] }).finish();
   const op = 'Subscribe';
   try {
-    const messages = channel.stream({ op, path: CONTAINERD_SUBSCRIBE_PATH, request, timeoutMs: Infinity, signal: options.signal });
+    const messages = channel.stream({
+      op,
+      path: CONTAINERD_SUBSCRIBE_PATH,
+      request,
+      timeoutMs: Infinity,
+      signal: options.signal,
+    });
     for await (const message of messages) yield decodeContainerdEvent(message);
   } catch (error) {
     if (options.signal?.aborted === true) return;
@@ -95,9 +117,17 @@ export function decodeContainerdEvent(bytes: Uint8Array): ContainerdEvent {
     const envelope = Envelope.decode(bytes);
     const type = envelope.event?.typeUrl.split('/').at(-1) ?? '';
     const payload = DECODERS[type]?.(envelope.event?.value ?? new Uint8Array());
-    return { topic: envelope.topic, timestampMs: milliseconds(envelope.timestamp) ?? 0, namespace: envelope.namespace, ...payload };
+    return {
+      topic: envelope.topic,
+      timestampMs: milliseconds(envelope.timestamp) ?? 0,
+      namespace: envelope.namespace,
+      ...payload,
+    };
   } catch (error) {
-    throw new KubeletError('Internal', `cannot decode a containerd event: ${errorMessage(error)}`, { op: 'Subscribe', cause: error });
+    throw new KubeletError('Internal', `cannot decode a containerd event: ${errorMessage(error)}`, {
+      op: 'Subscribe',
+      cause: error,
+    });
   }
 }
 

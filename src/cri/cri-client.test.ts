@@ -8,7 +8,13 @@ import type { ImageServiceApi, RuntimeServiceApi } from './cri-api.ts';
 import { createCriClient } from './cri-client.ts';
 import type { CriCallRecord, CriClient } from './cri-client.ts';
 import { serveCri } from './cri-server.ts';
-import { ContainerEventType, ExecSyncResponse, ListContainersResponse, StreamContainersResponse, VersionResponse } from './generated/cri-v1.ts';
+import {
+  ContainerEventType,
+  ExecSyncResponse,
+  ListContainersResponse,
+  StreamContainersResponse,
+  VersionResponse,
+} from './generated/cri-v1.ts';
 import { tempSocket } from './testing/temp-socket.ts';
 
 interface Fixture {
@@ -27,7 +33,12 @@ async function serve(context: TestContext, served: Served): Promise<Fixture> {
   const endpoint = tempSocket(context);
   const server = await serveCri({ endpoint, runtime: served.runtime ?? {}, images: served.images ?? {} });
   const records: CriCallRecord[] = [];
-  const client = createCriClient({ endpoint, clock: systemClock, requestTimeoutMs: served.requestTimeoutMs ?? 5000, observe: (record) => records.push(record) });
+  const client = createCriClient({
+    endpoint,
+    clock: systemClock,
+    requestTimeoutMs: served.requestTimeoutMs ?? 5000,
+    observe: (record) => records.push(record),
+  });
   context.after(() => {
     client.close();
     server.close();
@@ -46,7 +57,11 @@ async function kindOf(action: Promise<unknown>): Promise<ErrorKind | 'none'> {
 }
 
 /** Never answers; settles when the server learns that the caller is gone. */
-function heldUntilGone(): { api: (request: object, options?: { signal?: AbortSignal }) => Promise<never>; started: Promise<void>; gone: Promise<void> } {
+function heldUntilGone(): {
+  api: (request: object, options?: { signal?: AbortSignal }) => Promise<never>;
+  started: Promise<void>;
+  gone: Promise<void>;
+} {
   const started = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
   return {
@@ -74,8 +89,14 @@ test('a call reaches the server with what was left out set to defaults, and its 
     },
   });
   const answer = await client.runtime.version({});
-  assert.deepEqual([answer, seen], [{ version: '0.1.0', runtimeName: 'fake', runtimeVersion: '', runtimeApiVersion: '' }, [{ version: '' }]]);
-  assert.deepEqual(records.map(({ op, errorKind: kind }) => ({ op, kind })), [{ op: 'Version', kind: undefined }]);
+  assert.deepEqual(
+    [answer, seen],
+    [{ version: '0.1.0', runtimeName: 'fake', runtimeVersion: '', runtimeApiVersion: '' }, [{ version: '' }]],
+  );
+  assert.deepEqual(
+    records.map(({ op, errorKind: kind }) => ({ op, kind })),
+    [{ op: 'Version', kind: undefined }],
+  );
 });
 
 test('each kind of failure keeps its kind and text and names the operation', async (context) => {
@@ -89,16 +110,27 @@ test('each kind of failure keeps its kind and text and names the operation', asy
   });
   const heard: [string, string | undefined, boolean][] = [];
   for (const containerId of kinds) {
-    await client.runtime.removeContainer({ containerId }).catch((error: KubeletError) => heard.push([error.kind, error.op, error.message.endsWith(' desc = because')]));
+    await client.runtime
+      .removeContainer({ containerId })
+      .catch((error: KubeletError) => heard.push([error.kind, error.op, error.message.endsWith(' desc = because')]));
   }
-  assert.deepEqual(heard, kinds.map((kind) => [kind, 'RemoveContainer', true]));
-  assert.deepEqual(records.map((record) => record.errorKind), kinds);
+  assert.deepEqual(
+    heard,
+    kinds.map((kind) => [kind, 'RemoveContainer', true]),
+  );
+  assert.deepEqual(
+    records.map((record) => record.errorKind),
+    kinds,
+  );
 });
 
 test('a method the server lacks is unimplemented, for single answers and for streams', async (context) => {
   const { client } = await serve(context, {});
   const streamed = kindOf(Array.fromAsync(client.images.streamImages({})));
-  assert.deepEqual([await kindOf(client.runtime.runtimeConfig({})), await streamed], ['Unimplemented', 'Unimplemented']);
+  assert.deepEqual(
+    [await kindOf(client.runtime.runtimeConfig({})), await streamed],
+    ['Unimplemented', 'Unimplemented'],
+  );
 });
 
 test('a call that exceeds its deadline times out, and the server learns of it', async (context) => {
@@ -122,7 +154,10 @@ test('aborting a call fails it as aborted, and the server learns of it', async (
   controller.abort();
   assert.equal(await pull, 'Aborted');
   await held.gone;
-  assert.deepEqual(records.map(({ op, errorKind: kind }) => ({ op, kind })), [{ op: 'PullImage', kind: 'Aborted' }]);
+  assert.deepEqual(
+    records.map(({ op, errorKind: kind }) => ({ op, kind })),
+    [{ op: 'PullImage', kind: 'Aborted' }],
+  );
 });
 
 test('a call whose signal has aborted before is never made', async (context) => {
@@ -136,7 +171,10 @@ test('a call whose signal has aborted before is never made', async (context) => 
     },
   });
   const streamed = kindOf(Array.fromAsync(client.runtime.getContainerEvents({}, { signal: AbortSignal.abort() })));
-  assert.deepEqual([await kindOf(client.runtime.status({}, { signal: AbortSignal.abort() })), await streamed, calls], ['Aborted', 'Aborted', 0]);
+  assert.deepEqual(
+    [await kindOf(client.runtime.status({}, { signal: AbortSignal.abort() })), await streamed, calls],
+    ['Aborted', 'Aborted', 0],
+  );
 });
 
 test('closing the client aborts what is under way and refuses what comes later', async (context) => {
@@ -151,7 +189,9 @@ test('closing the client aborts what is under way and refuses what comes later',
 test('answers of 15 MB pass, above 16 MB they fail without ending the connection', async (context) => {
   const megabytes = (count: number): Uint8Array => new Uint8Array(count * 1024 * 1024);
   const { client } = await serve(context, {
-    runtime: { execSync: async (request) => ExecSyncResponse.fromPartial({ stdout: megabytes(Number(request.timeout)) }) },
+    runtime: {
+      execSync: async (request) => ExecSyncResponse.fromPartial({ stdout: megabytes(Number(request.timeout)) }),
+    },
   });
   const small = await client.runtime.execSync({ timeout: 15 });
   assert.equal(small.stdout.length, 15 * 1024 * 1024);
@@ -160,7 +200,12 @@ test('answers of 15 MB pass, above 16 MB they fail without ending the connection
 });
 
 test('requests above 16 MB are refused, of 15 MB accepted', async (context) => {
-  const { client } = await serve(context, { runtime: { execSync: async (request) => ExecSyncResponse.fromPartial({ stdout: Buffer.from(String(request.cmd?.[0]?.length)) }) } });
+  const { client } = await serve(context, {
+    runtime: {
+      execSync: async (request) =>
+        ExecSyncResponse.fromPartial({ stdout: Buffer.from(String(request.cmd?.[0]?.length)) }),
+    },
+  });
   const command = (count: number): { cmd: string[] } => ({ cmd: ['x'.repeat(count * 1024 * 1024)] });
   assert.equal(Buffer.from((await client.runtime.execSync(command(15))).stdout).toString(), String(15 * 1024 * 1024));
   assert.equal(await kindOf(client.runtime.execSync(command(17))), 'Internal');
@@ -178,7 +223,8 @@ test('without a server calls fail as unavailable at once, and work again when it
   const runtime: Partial<RuntimeServiceApi> = { listContainers: async () => ListContainersResponse.fromPartial({}) };
   const eventually = async (): Promise<void> => {
     const endMs = systemClock.monotonicMs() + 4000;
-    while ((await kindOf(client.runtime.listContainers({}))) === 'Unavailable' && systemClock.monotonicMs() < endMs) await new Promise((resolve) => setTimeout(resolve, 10));
+    while ((await kindOf(client.runtime.listContainers({}))) === 'Unavailable' && systemClock.monotonicMs() < endMs)
+      await new Promise((resolve) => setTimeout(resolve, 10));
   };
 
   assert.equal(await kindOf(client.runtime.listContainers({})), 'Unavailable');
@@ -214,7 +260,10 @@ test('streamed pages arrive in order and the stream ends with the list', async (
     },
   });
   const pages = await Array.fromAsync(client.runtime.streamContainers({}));
-  assert.deepEqual([pages.flatMap((page) => page.containers.map((found) => found.id)), records.map((record) => record.op)], [['a', 'b', 'c'], ['StreamContainers']]);
+  assert.deepEqual(
+    [pages.flatMap((page) => page.containers.map((found) => found.id)), records.map((record) => record.op)],
+    [['a', 'b', 'c'], ['StreamContainers']],
+  );
 });
 
 test('a long event stream is not held up by a slow reader, and leaving the loop ends it on the server', async (context) => {
@@ -224,7 +273,13 @@ test('a long event stream is not held up by a slow reader, and leaving the loop 
       async *getContainerEvents(_request, options) {
         try {
           for (let index = 0; options?.signal?.aborted !== true; index++) {
-            yield { containerId: `${index}`, containerEventType: ContainerEventType.CONTAINER_STARTED_EVENT, createdAt: BigInt(index), podSandboxStatus: undefined, containersStatuses: [] };
+            yield {
+              containerId: `${index}`,
+              containerEventType: ContainerEventType.CONTAINER_STARTED_EVENT,
+              createdAt: BigInt(index),
+              podSandboxStatus: undefined,
+              containersStatuses: [],
+            };
           }
         } finally {
           ended.resolve();
@@ -247,7 +302,13 @@ test('an event stream fails as unavailable when the server goes away', async (co
     images: {},
     runtime: {
       async *getContainerEvents(_request, options) {
-        yield { containerId: 'a', containerEventType: ContainerEventType.CONTAINER_CREATED_EVENT, createdAt: 1n, podSandboxStatus: undefined, containersStatuses: [] };
+        yield {
+          containerId: 'a',
+          containerEventType: ContainerEventType.CONTAINER_CREATED_EVENT,
+          createdAt: 1n,
+          podSandboxStatus: undefined,
+          containersStatuses: [],
+        };
         await new Promise((resolve) => options?.signal?.addEventListener('abort', resolve));
       },
     },

@@ -9,7 +9,18 @@ test('a runtime endpoint may be a unix URL or a bare path', () => {
 });
 
 test('an endpoint that is no absolute unix path is invalid', () => {
-  for (const endpoint of ['', 'run/a.sock', 'unix://run/a.sock', 'unix://', 'tcp://127.0.0.1:1', 'npipe:////./pipe/x']) {
-    assert.throws(() => parseEndpoint(endpoint), (error) => isKind(error, 'Invalid'), endpoint);
+  for (const endpoint of [
+    '',
+    'run/a.sock',
+    'unix://run/a.sock',
+    'unix://',
+    'tcp://127.0.0.1:1',
+    'npipe:////./pipe/x',
+  ]) {
+    assert.throws(
+      () => parseEndpoint(endpoint),
+      (error) => isKind(error, 'Invalid'),
+      endpoint,
+    );
   }
 });

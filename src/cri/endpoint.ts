@@ -7,7 +7,10 @@ import { KubeletError } from '../base/errors.ts';
 export function parseEndpoint(endpoint: string): string {
   const path = endpoint.replace(/^unix:(?:\/\/(?=\/)|(?=\/(?!\/)))/, '');
   if (!path.startsWith('/')) {
-    throw new KubeletError('Invalid', `runtime endpoint ${JSON.stringify(endpoint)} is not a unix socket: want unix:///path`);
+    throw new KubeletError(
+      'Invalid',
+      `runtime endpoint ${JSON.stringify(endpoint)} is not a unix socket: want unix:///path`,
+    );
   }
   return path;
 }

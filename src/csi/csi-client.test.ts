@@ -6,7 +6,11 @@ import { errorKind, KubeletError } from '../base/errors.ts';
 import { tempSocket } from '../cri/testing/temp-socket.ts';
 import { createCsiClient, createRegistrationClient, type NodeApi } from './csi-client.ts';
 import { serveCsi, serveRegistration } from './csi-server.ts';
-import { NodePublishVolumeRequest, NodeServiceCapability_RPC_Type, VolumeCapability_AccessMode_Mode } from './generated/csi-v1.ts';
+import {
+  NodePublishVolumeRequest,
+  NodeServiceCapability_RPC_Type,
+  VolumeCapability_AccessMode_Mode,
+} from './generated/csi-v1.ts';
 
 async function serveNode(context: TestContext, node: Partial<NodeApi>) {
   const socketPath = tempSocket(context);
@@ -26,17 +30,37 @@ test('what is published arrives whole, with numbers and maps', async (context) =
       seen.push(request);
       return {};
     },
-    nodeGetCapabilities: async () => ({ capabilities: [{ rpc: { type: NodeServiceCapability_RPC_Type.STAGE_UNSTAGE_VOLUME } }] }),
-    nodeGetInfo: async () => ({ nodeId: 'n1', maxVolumesPerNode: 2n ** 40n, accessibleTopology: { segments: { zone: 'a' } } }),
+    nodeGetCapabilities: async () => ({
+      capabilities: [{ rpc: { type: NodeServiceCapability_RPC_Type.STAGE_UNSTAGE_VOLUME } }],
+    }),
+    nodeGetInfo: async () => ({
+      nodeId: 'n1',
+      maxVolumesPerNode: 2n ** 40n,
+      accessibleTopology: { segments: { zone: 'a' } },
+    }),
   });
   const request = {
-    volumeId: 'v', publishContext: { a: 'b' }, stagingTargetPath: '/s', targetPath: '/t', readonly: true, secrets: { k: 'v' }, volumeContext: { c: 'd' },
-    volumeCapability: { accessMode: { mode: VolumeCapability_AccessMode_Mode.SINGLE_NODE_WRITER }, mount: { fsType: 'ext4', mountFlags: ['noatime'], volumeMountGroup: '7' }, block: undefined },
+    volumeId: 'v',
+    publishContext: { a: 'b' },
+    stagingTargetPath: '/s',
+    targetPath: '/t',
+    readonly: true,
+    secrets: { k: 'v' },
+    volumeContext: { c: 'd' },
+    volumeCapability: {
+      accessMode: { mode: VolumeCapability_AccessMode_Mode.SINGLE_NODE_WRITER },
+      mount: { fsType: 'ext4', mountFlags: ['noatime'], volumeMountGroup: '7' },
+      block: undefined,
+    },
   };
   await client.node.nodePublishVolume(request);
   assert.deepEqual(seen, [NodePublishVolumeRequest.fromPartial(request)]);
   assert.deepEqual(await client.node.nodeGetCapabilities({}), { capabilities: [{ rpc: { type: 1 } }] });
-  assert.deepEqual(await client.node.nodeGetInfo({}), { nodeId: 'n1', maxVolumesPerNode: 2n ** 40n, accessibleTopology: { segments: { zone: 'a' } } });
+  assert.deepEqual(await client.node.nodeGetInfo({}), {
+    nodeId: 'n1',
+    maxVolumesPerNode: 2n ** 40n,
+    accessibleTopology: { segments: { zone: 'a' } },
+  });
 });
 
 test('a failure keeps its code, what a driver lacks is Unimplemented, and a call over time is cut off', async (context) => {
@@ -44,15 +68,32 @@ test('a failure keeps its code, what a driver lacks is Unimplemented, and a call
     nodeStageVolume: () => Promise.reject(new KubeletError('Invalid', 'no such volume')),
     nodeUnstageVolume: () => new Promise(() => undefined),
   });
-  await assert.rejects(client.node.nodeStageVolume({ volumeId: 'v' }), { kind: 'Invalid', message: 'rpc error: code = InvalidArgument desc = no such volume' });
+  await assert.rejects(client.node.nodeStageVolume({ volumeId: 'v' }), {
+    kind: 'Invalid',
+    message: 'rpc error: code = InvalidArgument desc = no such volume',
+  });
   await assert.rejects(client.node.nodeExpandVolume({}), { kind: 'Unimplemented' });
-  await assert.rejects(client.node.nodeUnstageVolume({}, { timeoutMs: 30 }), { kind: 'Timeout', message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded' });
+  await assert.rejects(client.node.nodeUnstageVolume({}, { timeoutMs: 30 }), {
+    kind: 'Timeout',
+    message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+  });
 });
 
 test('the fields of CSI have the numbers of the specification', () => {
-  const bytes = NodePublishVolumeRequest.encode(NodePublishVolumeRequest.fromPartial({ volumeId: 'v', targetPath: 't', readonly: true, volumeContext: { a: 'b' }, volumeCapability: { accessMode: { mode: 5 }, block: {} } })).finish();
+  const bytes = NodePublishVolumeRequest.encode(
+    NodePublishVolumeRequest.fromPartial({
+      volumeId: 'v',
+      targetPath: 't',
+      readonly: true,
+      volumeContext: { a: 'b' },
+      volumeCapability: { accessMode: { mode: 5 }, block: {} },
+    }),
+  ).finish();
   // 1: "v" · 4: "t" · 5: { 1: {}, 3: { 1: 5 } } · 6: true · 8: { 1: "a", 2: "b" }
-  assert.equal(Buffer.from(bytes).toString('hex'), '0a0176' + '220174' + '2a060a001a020805' + '3001' + '42060a016112' + '0162');
+  assert.equal(
+    Buffer.from(bytes).toString('hex'),
+    '0a0176' + '220174' + '2a060a001a020805' + '3001' + '42060a016112' + '0162',
+  );
 });
 
 test('a plugin is asked what it is and told how it went; one that does not listen yet is waited for', async (context) => {
@@ -74,7 +115,12 @@ test('a plugin is asked what it is and told how it went; one that does not liste
   });
   context.after(() => server.close());
   await ready;
-  assert.deepEqual(await client.registration.getInfo({}), { type: 'CSIPlugin', name: 'x.example', endpoint: '/e', supportedVersions: ['1.0.0'] });
+  assert.deepEqual(await client.registration.getInfo({}), {
+    type: 'CSIPlugin',
+    name: 'x.example',
+    endpoint: '/e',
+    supportedVersions: ['1.0.0'],
+  });
   await client.registration.notifyRegistrationStatus({ pluginRegistered: true });
   assert.deepEqual(told, [{ pluginRegistered: true, error: '' }]);
 });

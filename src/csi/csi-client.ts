@@ -34,7 +34,11 @@ export interface RegistrationClient {
 
 export function createCsiClient(options: PluginClientOptions): CsiClient {
   const { channel, invoker } = connect(options);
-  return { identity: bindService(IdentityDefinition, invoker), node: bindService(NodeDefinition, invoker), close: () => channel.close() };
+  return {
+    identity: bindService(IdentityDefinition, invoker),
+    node: bindService(NodeDefinition, invoker),
+    close: () => channel.close(),
+  };
 }
 
 export function createRegistrationClient(options: PluginClientOptions): RegistrationClient {
@@ -44,5 +48,8 @@ export function createRegistrationClient(options: PluginClientOptions): Registra
 
 function connect(options: PluginClientOptions): { channel: GrpcChannel; invoker: CodecInvoker } {
   const channel = new GrpcChannel(options);
-  return { channel, invoker: new CodecInvoker(channel, { clock: options.clock, timeoutMs: () => DEFAULT_CALL_TIMEOUT_MS }) };
+  return {
+    channel,
+    invoker: new CodecInvoker(channel, { clock: options.clock, timeoutMs: () => DEFAULT_CALL_TIMEOUT_MS }),
+  };
 }

@@ -47,11 +47,17 @@ export class CodecInvoker implements Invoker {
     }
   }
 
-  async *stream(path: string, method: MethodDefinition, request: object, options: CallOptions): AsyncGenerator<unknown> {
+  async *stream(
+    path: string,
+    method: MethodDefinition,
+    request: object,
+    options: CallOptions,
+  ): AsyncGenerator<unknown> {
     const startMs = this.#options.clock.monotonicMs();
     let failure: ErrorKind | undefined;
     try {
-      for await (const message of this.#channel.stream(this.#rawCall(path, method, request, options))) yield decode(method, message);
+      for await (const message of this.#channel.stream(this.#rawCall(path, method, request, options)))
+        yield decode(method, message);
     } catch (error) {
       failure = errorKind(error);
       throw error;
@@ -62,11 +68,22 @@ export class CodecInvoker implements Invoker {
 
   #rawCall(path: string, method: MethodDefinition, request: object, options: CallOptions): RawCall {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs(method.name, request);
-    return { op: method.name, path, request: encode(method, request), timeoutMs, wording: this.#options.wording?.(method.name) ?? 'full', signal: options.signal };
+    return {
+      op: method.name,
+      path,
+      request: encode(method, request),
+      timeoutMs,
+      wording: this.#options.wording?.(method.name) ?? 'full',
+      signal: options.signal,
+    };
   }
 
   #report(method: MethodDefinition, startMs: number, kind: ErrorKind | undefined): void {
-    this.#options.observe?.({ op: method.name, durationMs: this.#options.clock.monotonicMs() - startMs, errorKind: kind });
+    this.#options.observe?.({
+      op: method.name,
+      durationMs: this.#options.clock.monotonicMs() - startMs,
+      errorKind: kind,
+    });
   }
 }
 
@@ -75,7 +92,10 @@ function encode(method: MethodDefinition, request: object): Uint8Array {
   try {
     return method.requestType.encode(method.requestType.fromPartial(request)).finish();
   } catch (error) {
-    throw new KubeletError('Invalid', `${method.name}: the request cannot be encoded`, { op: method.name, cause: error });
+    throw new KubeletError('Invalid', `${method.name}: the request cannot be encoded`, {
+      op: method.name,
+      cause: error,
+    });
   }
 }
 
@@ -83,6 +103,9 @@ function decode(method: MethodDefinition, bytes: Uint8Array): unknown {
   try {
     return method.responseType.decode(bytes);
   } catch (error) {
-    throw new KubeletError('Internal', `${method.name}: the answer cannot be decoded`, { op: method.name, cause: error });
+    throw new KubeletError('Internal', `${method.name}: the answer cannot be decoded`, {
+      op: method.name,
+      cause: error,
+    });
   }
 }

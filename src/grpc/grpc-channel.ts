@@ -81,7 +81,10 @@ export class GrpcChannel {
     this.#clock = options.clock;
     const { maxMessageBytes = MAX_MESSAGE_BYTES, maxReconnectMs = MAX_RECONNECT_MS } = options;
     const remote = 'address' in options;
-    const { channelCredentials, nameOptions } = remote && options.tls !== undefined ? secured(options.address, options.tls) : { channelCredentials: credentials.createInsecure(), nameOptions: {} };
+    const { channelCredentials, nameOptions } =
+      remote && options.tls !== undefined
+        ? secured(options.address, options.tls)
+        : { channelCredentials: credentials.createInsecure(), nameOptions: {} };
     this.#client = new Client(remote ? options.address : `unix:${options.socketPath}`, channelCredentials, {
       ...nameOptions,
       // A machine that is gone says nothing: only a question without an answer shows it.
@@ -101,11 +104,19 @@ export class GrpcChannel {
     const refused = this.#refusal(call);
     if (refused !== undefined) return Promise.reject(refused);
     return new Promise((resolve, reject) => {
-      const wire = this.#client.makeUnaryRequest(call.path, identity, identity, asBuffer(call.request), new Metadata(), this.#grpcOptions(call), (error, response) => {
-        const aborted = finish();
-        if (error === null && response !== undefined) resolve(response);
-        else reject(aborted ? abortedError(call.op, error) : errorFromStatus(call.op, error, call.wording));
-      });
+      const wire = this.#client.makeUnaryRequest(
+        call.path,
+        identity,
+        identity,
+        asBuffer(call.request),
+        new Metadata(),
+        this.#grpcOptions(call),
+        (error, response) => {
+          const aborted = finish();
+          if (error === null && response !== undefined) resolve(response);
+          else reject(aborted ? abortedError(call.op, error) : errorFromStatus(call.op, error, call.wording));
+        },
+      );
       const finish = this.#track(wire, call.signal);
     });
   }
@@ -114,7 +125,14 @@ export class GrpcChannel {
   async *stream(call: RawCall): AsyncGenerator<Uint8Array, void, undefined> {
     const refused = this.#refusal(call);
     if (refused !== undefined) throw refused;
-    const wire = this.#client.makeServerStreamRequest(call.path, identity, identity, asBuffer(call.request), new Metadata(), this.#grpcOptions(call));
+    const wire = this.#client.makeServerStreamRequest(
+      call.path,
+      identity,
+      identity,
+      asBuffer(call.request),
+      new Metadata(),
+      this.#grpcOptions(call),
+    );
     // After a cancel grpc-js reports it once more to a stream nobody reads.
     wire.on('error', () => undefined);
     const finish = this.#track(wire, call.signal);
@@ -131,7 +149,10 @@ export class GrpcChannel {
   }
 
   /** Starts at once. `metadata` is sent as headers. */
-  duplex(call: Pick<RawCall, 'op' | 'path' | 'wording'> & { metadata?: Readonly<Record<string, string>> }, handlers: DuplexHandlers): DuplexCall {
+  duplex(
+    call: Pick<RawCall, 'op' | 'path' | 'wording'> & { metadata?: Readonly<Record<string, string>> },
+    handlers: DuplexHandlers,
+  ): DuplexCall {
     const metadata = new Metadata();
     for (const [name, value] of Object.entries(call.metadata ?? {})) metadata.set(name, value);
     const wire = this.#client.makeBidiStreamRequest(call.path, asBuffer, identity, metadata, {});
@@ -146,7 +167,9 @@ export class GrpcChannel {
     wire.on('data', (message: Buffer) => {
       if (!over) handlers.message(message);
     });
-    wire.on('error', (error) => end(this.#closed ? abortedError(call.op, error) : errorFromStatus(call.op, error, call.wording)));
+    wire.on('error', (error) =>
+      end(this.#closed ? abortedError(call.op, error) : errorFromStatus(call.op, error, call.wording)),
+    );
     wire.on('end', () => end(undefined));
     return {
       write: (message) => void (over || wire.write(message)),
@@ -169,7 +192,12 @@ export class GrpcChannel {
     return new Promise((resolve, reject) => {
       this.#client.waitForReady(this.#clock.nowMs() + timeoutMs, (error) => {
         if (error === undefined) resolve();
-        else reject(this.#closed ? abortedError('connect', error) : new KubeletError('Timeout', 'context deadline exceeded', { op: 'connect', cause: error }));
+        else
+          reject(
+            this.#closed
+              ? abortedError('connect', error)
+              : new KubeletError('Timeout', 'context deadline exceeded', { op: 'connect', cause: error }),
+          );
       });
     });
   }
@@ -205,12 +233,22 @@ export class GrpcChannel {
 }
 
 /** grpc-js sends what it connects to as the server's name, which TLS forbids for an IP address: another name is sent then, and the address still checked. */
-function secured(address: string, tls: GrpcTls): { channelCredentials: ChannelCredentials; nameOptions: ClientOptions } {
+function secured(
+  address: string,
+  tls: GrpcTls,
+): { channelCredentials: ChannelCredentials; nameOptions: ClientOptions } {
   const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   const byAddress = isIP(host) !== 0;
-  const checkServerIdentity = byAddress ? (_name: string, certificate: PeerCertificate) => checkIdentity(host, certificate) : undefined;
+  const checkServerIdentity = byAddress
+    ? (_name: string, certificate: PeerCertificate) => checkIdentity(host, certificate)
+    : undefined;
   return {
-    channelCredentials: credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null, checkServerIdentity === undefined ? {} : { checkServerIdentity }),
+    channelCredentials: credentials.createSsl(
+      tls.ca ?? null,
+      tls.key ?? null,
+      tls.cert ?? null,
+      checkServerIdentity === undefined ? {} : { checkServerIdentity },
+    ),
     nameOptions: byAddress ? { 'grpc.ssl_target_name_override': 'localhost' } : {},
   };
 }

@@ -1,5 +1,12 @@
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
-import type { handleServerStreamingCall, handleUnaryCall, ServerUnaryCall, ServerWritableStream, ServiceDefinition as GrpcServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type {
+  handleServerStreamingCall,
+  handleUnaryCall,
+  ServerUnaryCall,
+  ServerWritableStream,
+  ServiceDefinition as GrpcServiceDefinition,
+  UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import { errorMessage, KubeletError } from '../base/errors.ts';
 import { MAX_MESSAGE_BYTES } from './grpc-channel.ts';
 import { statusFromError } from './grpc-status.ts';
@@ -34,9 +41,15 @@ export function handlersOf(definition: ServiceDefinition, api: object): RawHandl
   }));
 }
 
-async function* invoke(api: object, key: string, method: MethodDefinition, call: { request: Uint8Array; signal: AbortSignal }): AsyncIterable<Uint8Array> {
+async function* invoke(
+  api: object,
+  key: string,
+  method: MethodDefinition,
+  call: { request: Uint8Array; signal: AbortSignal },
+): AsyncIterable<Uint8Array> {
   const implementation = (api as Record<string, Implementation | undefined>)[key];
-  if (implementation === undefined) throw new KubeletError('Unimplemented', `method ${method.name} not implemented`, { op: method.name });
+  if (implementation === undefined)
+    throw new KubeletError('Unimplemented', `method ${method.name} not implemented`, { op: method.name });
   const answer = implementation.call(api, method.requestType.decode(call.request), { signal: call.signal });
   if (Symbol.asyncIterator in answer) for await (const message of answer) yield encode(method, message);
   else yield encode(method, await answer);
@@ -81,7 +94,13 @@ function bind(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) => {
       if (error === null) resolve();
-      else reject(new KubeletError('Unavailable', `cannot listen on ${path}: ${errorMessage(error)}`, { op: 'listen', cause: error }));
+      else
+        reject(
+          new KubeletError('Unavailable', `cannot listen on ${path}: ${errorMessage(error)}`, {
+            op: 'listen',
+            cause: error,
+          }),
+        );
     });
   });
 }
@@ -130,7 +149,10 @@ function drained(call: ServerWritableStream<Uint8Array, Uint8Array>, signal: Abo
   });
 }
 
-function cancellation(call: { cancelled: boolean; once(event: 'cancelled', listener: () => void): unknown }): AbortSignal {
+function cancellation(call: {
+  cancelled: boolean;
+  once(event: 'cancelled', listener: () => void): unknown;
+}): AbortSignal {
   const controller = new AbortController();
   call.once('cancelled', () => controller.abort());
   if (call.cancelled) controller.abort();

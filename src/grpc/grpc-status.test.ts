@@ -7,24 +7,61 @@ import { errorFromStatus, statusFromError } from './grpc-status.ts';
 test('every gRPC code has a kind, and unheard-of codes are internal', () => {
   const kinds = [...Array(18).keys()].slice(1).map((code) => errorFromStatus('Status', { code, details: 'x' }).kind);
   const expected: ErrorKind[] = [
-    'Unavailable', 'Internal', 'Invalid', 'Timeout', 'NotFound', 'AlreadyExists', 'Internal', 'Internal', 'Conflict',
-    'Conflict', 'Invalid', 'Unimplemented', 'Internal', 'Unavailable', 'Internal', 'Internal', 'Internal',
+    'Unavailable',
+    'Internal',
+    'Invalid',
+    'Timeout',
+    'NotFound',
+    'AlreadyExists',
+    'Internal',
+    'Internal',
+    'Conflict',
+    'Conflict',
+    'Invalid',
+    'Unimplemented',
+    'Internal',
+    'Unavailable',
+    'Internal',
+    'Internal',
+    'Internal',
   ];
   assert.deepEqual(kinds, expected);
 });
 
 test('the message of a failed call reads as a Go client prints it', () => {
-  assert.equal(errorFromStatus('RunPodSandbox', { code: 2, details: 'no CNI' }).message, 'rpc error: code = Unknown desc = no CNI');
-  assert.equal(errorFromStatus('Status', { code: 4, details: 'Deadline exceeded after 2s,LB pick: 1s' }).message, 'rpc error: code = DeadlineExceeded desc = context deadline exceeded');
+  assert.equal(
+    errorFromStatus('RunPodSandbox', { code: 2, details: 'no CNI' }).message,
+    'rpc error: code = Unknown desc = no CNI',
+  );
+  assert.equal(
+    errorFromStatus('Status', { code: 4, details: 'Deadline exceeded after 2s,LB pick: 1s' }).message,
+    'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+  );
 });
 
 test('an unknown code can be left out of the message, another cannot', () => {
-  assert.equal(errorFromStatus('PullImage', { code: 2, details: 'RegistryUnavailable: x' }, 'bareUnknown').message, 'RegistryUnavailable: x');
-  assert.equal(errorFromStatus('PullImage', { code: 5, details: 'x' }, 'bareUnknown').message, 'rpc error: code = NotFound desc = x');
+  assert.equal(
+    errorFromStatus('PullImage', { code: 2, details: 'RegistryUnavailable: x' }, 'bareUnknown').message,
+    'RegistryUnavailable: x',
+  );
+  assert.equal(
+    errorFromStatus('PullImage', { code: 5, details: 'x' }, 'bareUnknown').message,
+    'rpc error: code = NotFound desc = x',
+  );
 });
 
 test('each kind survives the way through a gRPC status, except that an abort turns into unavailability', () => {
-  const kinds: ErrorKind[] = ['NotFound', 'AlreadyExists', 'Conflict', 'Invalid', 'Unavailable', 'Timeout', 'Unimplemented', 'Internal', 'Aborted'];
+  const kinds: ErrorKind[] = [
+    'NotFound',
+    'AlreadyExists',
+    'Conflict',
+    'Invalid',
+    'Unavailable',
+    'Timeout',
+    'Unimplemented',
+    'Internal',
+    'Aborted',
+  ];
   const back = kinds.map((kind) => errorFromStatus('Status', statusFromError(new KubeletError(kind, 'x'))).kind);
   assert.deepEqual(back, [...kinds.slice(0, -1), 'Unavailable']);
 });

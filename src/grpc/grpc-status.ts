@@ -3,8 +3,23 @@ import type { ErrorKind } from '../base/errors.ts';
 
 /** Names of the gRPC status codes, by number, spelled as Go prints them. */
 const CODE_NAMES = [
-  'OK', 'Canceled', 'Unknown', 'InvalidArgument', 'DeadlineExceeded', 'NotFound', 'AlreadyExists', 'PermissionDenied', 'ResourceExhausted',
-  'FailedPrecondition', 'Aborted', 'OutOfRange', 'Unimplemented', 'Internal', 'Unavailable', 'DataLoss', 'Unauthenticated',
+  'OK',
+  'Canceled',
+  'Unknown',
+  'InvalidArgument',
+  'DeadlineExceeded',
+  'NotFound',
+  'AlreadyExists',
+  'PermissionDenied',
+  'ResourceExhausted',
+  'FailedPrecondition',
+  'Aborted',
+  'OutOfRange',
+  'Unimplemented',
+  'Internal',
+  'Unavailable',
+  'DataLoss',
+  'Unauthenticated',
 ] as const;
 
 export type GrpcCodeName = (typeof CODE_NAMES)[number];
@@ -61,7 +76,14 @@ export function grpcCodeByName(name: string): number | undefined {
 }
 
 function isGrpcStatus(value: unknown): value is GrpcStatus {
-  return typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'number' && 'details' in value && typeof value.details === 'string';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'code' in value &&
+    typeof value.code === 'number' &&
+    'details' in value &&
+    typeof value.details === 'string'
+  );
 }
 
 /** `full`: as a Go client prints it. `bareUnknown`: the same, without the code where that is Unknown and adds nothing. */
@@ -73,10 +95,14 @@ export type StatusWording = 'full' | 'bareUnknown';
  */
 export function errorFromStatus(op: string, failure: unknown, wording: StatusWording = 'full'): KubeletError {
   if (failure instanceof KubeletError) return failure;
-  if (!isGrpcStatus(failure)) return new KubeletError('Internal', `${op}: ${errorMessage(failure)}`, { op, cause: failure });
+  if (!isGrpcStatus(failure))
+    return new KubeletError('Internal', `${op}: ${errorMessage(failure)}`, { op, cause: failure });
   const code = CODE_NAMES[failure.code] ?? 'Unknown';
   // grpc-js explains a deadline of its own at length; Go says the same two words everywhere, and people search for them.
-  const details = code === 'DeadlineExceeded' && failure.details.startsWith('Deadline exceeded') ? 'context deadline exceeded' : failure.details;
+  const details =
+    code === 'DeadlineExceeded' && failure.details.startsWith('Deadline exceeded')
+      ? 'context deadline exceeded'
+      : failure.details;
   const bare = wording === 'bareUnknown' && code === 'Unknown';
   const message = bare ? details : `rpc error: code = ${code} desc = ${details}`;
   return new KubeletError(KIND_OF_CODE[code], message, { op, cause: failure });
@@ -90,6 +116,7 @@ export function grpcCodeOf(error: unknown): GrpcCodeName | undefined {
 
 /** The way back, for servers. A status that came from another gRPC server passes through unchanged. */
 export function statusFromError(error: unknown): GrpcStatus {
-  if (error instanceof KubeletError && isGrpcStatus(error.cause)) return { code: error.cause.code, details: error.cause.details };
+  if (error instanceof KubeletError && isGrpcStatus(error.cause))
+    return { code: error.cause.code, details: error.cause.details };
   return { code: grpcCode(CODE_OF_KIND[errorKind(error)]), details: errorMessage(error) };
 }

@@ -1,12 +1,17 @@
 type Builtin = Date | Uint8Array | string | number | boolean | undefined;
 
 /** A message as callers write it: every field may be left out, 64-bit numbers may be plain numbers. The same as ts-proto's DeepPartial. */
-export type PartialMessage<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T
-  : T extends globalThis.Array<infer U> ? globalThis.Array<PartialMessage<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<PartialMessage<U>>
-  : T extends object ? { [K in keyof T]?: PartialMessage<T[K]> }
-  : Partial<T>;
+export type PartialMessage<T> = T extends bigint
+  ? string | number | bigint
+  : T extends Builtin
+    ? T
+    : T extends globalThis.Array<infer U>
+      ? globalThis.Array<PartialMessage<U>>
+      : T extends ReadonlyArray<infer U>
+        ? ReadonlyArray<PartialMessage<U>>
+        : T extends object
+          ? { [K in keyof T]?: PartialMessage<T[K]> }
+          : Partial<T>;
 
 /** What ts-proto generates for a message. */
 export interface MessageFns<T> {
@@ -39,8 +44,14 @@ export interface ServiceDefinition {
 export type MessageOf<Fns> = Fns extends MessageFns<infer T> ? T : never;
 
 type ApiMethod<M extends MethodDefinition> = M['responseStream'] extends true
-  ? (request: PartialMessage<MessageOf<M['requestType']>>, options?: CallOptions) => AsyncIterable<MessageOf<M['responseType']>>
-  : (request: PartialMessage<MessageOf<M['requestType']>>, options?: CallOptions) => Promise<MessageOf<M['responseType']>>;
+  ? (
+      request: PartialMessage<MessageOf<M['requestType']>>,
+      options?: CallOptions,
+    ) => AsyncIterable<MessageOf<M['responseType']>>
+  : (
+      request: PartialMessage<MessageOf<M['requestType']>>,
+      options?: CallOptions,
+    ) => Promise<MessageOf<M['responseType']>>;
 
 export type ApiOf<D extends ServiceDefinition> = { readonly [K in keyof D['methods']]: ApiMethod<D['methods'][K]> };
 

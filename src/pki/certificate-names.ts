@@ -11,14 +11,22 @@ export interface CertificateNames {
 
 /** The parts of a subject, of which a certificate may have several of each kind. */
 export function subjectValues(certificate: X509Certificate, field: string): readonly string[] {
-  const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, string | readonly string[] | undefined>>;
+  const subject = certificate.toLegacyObject().subject as unknown as Readonly<
+    Record<string, string | readonly string[] | undefined>
+  >;
   return [subject[field] ?? []].flat();
 }
 
 export function namesOf(certificate: X509Certificate): CertificateNames {
   const alternative = (certificate.subjectAltName ?? '').split(', ');
-  const after = (prefix: string): string[] => alternative.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
-  return { commonName: subjectValues(certificate, 'CN').at(-1) ?? '', organizations: subjectValues(certificate, 'O'), dnsNames: after('DNS:'), ipAddresses: after('IP Address:').map(canonicalAddress) };
+  const after = (prefix: string): string[] =>
+    alternative.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+  return {
+    commonName: subjectValues(certificate, 'CN').at(-1) ?? '',
+    organizations: subjectValues(certificate, 'O'),
+    dnsNames: after('DNS:'),
+    ipAddresses: after('IP Address:').map(canonicalAddress),
+  };
 }
 
 /** IPv6 addresses as Node writes those of certificates: in capitals, all eight groups. */

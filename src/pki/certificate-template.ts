@@ -1,6 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 
-export type KeyUsageName = 'digitalSignature' | 'contentCommitment' | 'keyEncipherment' | 'dataEncipherment' | 'keyAgreement' | 'certSign' | 'crlSign' | 'encipherOnly' | 'decipherOnly';
+export type KeyUsageName =
+  | 'digitalSignature'
+  | 'contentCommitment'
+  | 'keyEncipherment'
+  | 'dataEncipherment'
+  | 'keyAgreement'
+  | 'certSign'
+  | 'crlSign'
+  | 'encipherOnly'
+  | 'decipherOnly';
 
 export interface AltNames {
   readonly dnsNames: readonly string[];
@@ -12,7 +21,9 @@ export interface AltNames {
 /** What is to stand in a certificate. */
 export interface CertificateTemplate {
   /** Either by its usual parts or, where somebody asked for a whole name, as DER. */
-  readonly subject: { readonly commonName: string; readonly organizations?: readonly string[] } | { readonly der: Uint8Array };
+  readonly subject:
+    | { readonly commonName: string; readonly organizations?: readonly string[] }
+    | { readonly der: Uint8Array };
   readonly publicKey: KeyObject;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
@@ -23,6 +34,10 @@ export interface CertificateTemplate {
   readonly altNames: AltNames;
 }
 
-export const extendedUsages = { serverAuth: '1.3.6.1.5.5.7.3.1', clientAuth: '1.3.6.1.5.5.7.3.2', any: '2.5.29.37.0' } as const;
+export const extendedUsages = {
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  clientAuth: '1.3.6.1.5.5.7.3.2',
+  any: '2.5.29.37.0',
+} as const;
 
 export const noNames: AltNames = { dnsNames: [], ipAddresses: [], emailAddresses: [], uris: [] };

@@ -22,7 +22,10 @@ export interface CertificateUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-export type CertificateVerdict = { readonly outcome: 'user'; readonly user: CertificateUser } | { readonly outcome: 'none' } | { readonly outcome: 'failed'; readonly error: string };
+export type CertificateVerdict =
+  | { readonly outcome: 'user'; readonly user: CertificateUser }
+  | { readonly outcome: 'none' }
+  | { readonly outcome: 'failed'; readonly error: string };
 
 interface Known {
   readonly verdict: CertificateVerdict;
@@ -34,7 +37,10 @@ interface Known {
  * Client certificates: the common name is the user, each organization a group. TLS has shown that the client has the key; that the certificate is of one
  * of today's authorities, for clients, and valid now is checked at each request. A chain has no intermediates.
  */
-export function createClientCertificateJudge({ authorities, nowMs }: ClientCertificateOptions): (der: Uint8Array) => CertificateVerdict {
+export function createClientCertificateJudge({
+  authorities,
+  nowMs,
+}: ClientCertificateOptions): (der: Uint8Array) => CertificateVerdict {
   let bundle: string | undefined;
   let trusted: readonly X509Certificate[] = [];
   const known = new Map<string, Known>();
@@ -67,7 +73,9 @@ const failed = (error: string): CertificateVerdict => ({ outcome: 'failed', erro
 
 function expired(nowMs: number, fromMs: number, toMs: number): CertificateVerdict {
   const relation = nowMs > toMs ? `is after ${formatTime(toMs)}` : `is before ${formatTime(fromMs)}`;
-  return failed(`verifying certificate failed: x509: certificate has expired or is not yet valid: current time ${formatTime(nowMs)} ${relation}`);
+  return failed(
+    `verifying certificate failed: x509: certificate has expired or is not yet valid: current time ${formatTime(nowMs)} ${relation}`,
+  );
 }
 
 function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certificate[]): Known {
@@ -76,14 +84,28 @@ function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certi
   try {
     certificate = new X509Certificate(der);
   } catch (error) {
-    return { ...always, verdict: failed(`x509: the client certificate cannot be read: ${error instanceof Error ? error.message : String(error)}`) };
+    return {
+      ...always,
+      verdict: failed(
+        `x509: the client certificate cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      ),
+    };
   }
   const issuer = trusted.find((authority) => isIssuedBy(certificate, authority));
-  if (issuer === undefined) return { ...always, verdict: failed(`verifying certificate SN=${BigInt(`0x${certificate.serialNumber}`)} failed: x509: certificate signed by unknown authority`) };
+  if (issuer === undefined)
+    return {
+      ...always,
+      verdict: failed(
+        `verifying certificate SN=${BigInt(`0x${certificate.serialNumber}`)} failed: x509: certificate signed by unknown authority`,
+      ),
+    };
   // Absent: for all purposes. Node calls the extended usages `keyUsage`.
   const usages: readonly string[] | undefined = certificate.keyUsage;
   if (usages !== undefined && !usages.includes(extendedUsages.clientAuth) && !usages.includes(extendedUsages.any)) {
-    return { ...always, verdict: failed('verifying certificate failed: x509: certificate specifies an incompatible key usage') };
+    return {
+      ...always,
+      verdict: failed('verifying certificate failed: x509: certificate specifies an incompatible key usage'),
+    };
   }
   const fromMs = Math.max(certificate.validFromDate.getTime(), issuer.validFromDate.getTime());
   const toMs = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
@@ -96,6 +118,11 @@ function userOf(certificate: X509Certificate, fingerprint: string): CertificateV
   const uids = subjectValues(certificate, UID);
   if (uids.length > 1) return failed(`expected 1 UID, but found multiple: [${uids.join(' ')}]`);
   if (uids[0] === '') return failed('UID cannot be an empty string');
-  const user: CertificateUser = { name, groups: subjectValues(certificate, 'O'), extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] }, ...(uids[0] !== undefined && { uid: uids[0] }) };
+  const user: CertificateUser = {
+    name,
+    groups: subjectValues(certificate, 'O'),
+    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] },
+    ...(uids[0] !== undefined && { uid: uids[0] }),
+  };
   return { outcome: 'user', user };
 }

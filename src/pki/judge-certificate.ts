@@ -3,7 +3,10 @@ import { canonicalAddress, namesOf } from './certificate-names.ts';
 import type { AltNames } from './certificate-template.ts';
 
 /** What is to become of a certificate that is there. `broken` needs a person: nothing is overwritten that somebody may have put there on purpose. */
-export type Judgement = { readonly kind: 'keep' } | { readonly kind: 'renew'; readonly why: string } | { readonly kind: 'broken'; readonly why: string };
+export type Judgement =
+  | { readonly kind: 'keep' }
+  | { readonly kind: 'renew'; readonly why: string }
+  | { readonly kind: 'broken'; readonly why: string };
 
 /** Renewed when less than this part of its life is left: two and a half months of a year. */
 const RENEW_AT_SHARE = 0.2;
@@ -18,8 +21,10 @@ export interface CertificateFacts {
 }
 
 export function judgeCertificate({ certificate, key, authority, names, nowMs }: CertificateFacts): Judgement {
-  if (!certificate.checkPrivateKey(key)) return { kind: 'broken', why: 'the certificate and the key do not belong together' };
-  if (!isIssuedBy(certificate, authority)) return { kind: 'broken', why: 'the certificate was not issued by the authority in ca.crt' };
+  if (!certificate.checkPrivateKey(key))
+    return { kind: 'broken', why: 'the certificate and the key do not belong together' };
+  if (!isIssuedBy(certificate, authority))
+    return { kind: 'broken', why: 'the certificate was not issued by the authority in ca.crt' };
   const { validFromDate, validToDate } = certificate;
   const [fromMs, toMs] = [validFromDate.getTime(), validToDate.getTime()];
   if (nowMs >= toMs) return { kind: 'renew', why: 'it has expired' };
@@ -36,5 +41,8 @@ export function isIssuedBy(certificate: X509Certificate, authority: X509Certific
 /** The names that stand in the certificate by themselves: a name that only a wildcard covers is missing. */
 function missingNames(certificate: X509Certificate, { dnsNames, ipAddresses }: CertificateFacts['names']): string[] {
   const there = namesOf(certificate);
-  return [...dnsNames.filter((name) => !there.dnsNames.includes(name)), ...ipAddresses.filter((address) => !there.ipAddresses.includes(canonicalAddress(address)))];
+  return [
+    ...dnsNames.filter((name) => !there.dnsNames.includes(name)),
+    ...ipAddresses.filter((address) => !there.ipAddresses.includes(canonicalAddress(address))),
+  ];
 }

@@ -3,7 +3,10 @@ import type { KeyObject } from 'node:crypto';
 
 /** The armour: base64 in lines of 64 between a head and a foot. */
 export function toPem(label: string, der: Uint8Array): string {
-  const lines = Buffer.from(der).toString('base64').match(/.{1,64}/g) ?? [];
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
@@ -16,7 +19,9 @@ export function fromPem(text: string): { readonly label: string; readonly der: U
 
 /** All certificates of a bundle, in order. Throws what Node throws for one that is broken. */
 export function certificatesOf(text: string): readonly X509Certificate[] {
-  return [...text.matchAll(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g)].map(([block]) => new X509Certificate(block));
+  return [...text.matchAll(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g)].map(
+    ([block]) => new X509Certificate(block),
+  );
 }
 
 /** A private key as OpenSSL and kubeadm write it: SEC 1 for elliptic keys, PKCS 1 for RSA. */

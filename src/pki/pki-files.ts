@@ -43,5 +43,7 @@ async function writeAtomically(file: string, content: string, mode: number): Pro
   }
 }
 
-export const writeSecretFile = (file: string, content: string): Promise<void> => writeAtomically(file, content, KEY_MODE);
-export const writePublicFile = (file: string, content: string): Promise<void> => writeAtomically(file, content, CERTIFICATE_MODE);
+export const writeSecretFile = (file: string, content: string): Promise<void> =>
+  writeAtomically(file, content, KEY_MODE);
+export const writePublicFile = (file: string, content: string): Promise<void> =>
+  writeAtomically(file, content, CERTIFICATE_MODE);

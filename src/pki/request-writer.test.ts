@@ -19,13 +19,20 @@ describe('a certificate request', () => {
       const altNames = { ...noNames, dnsNames: ['n1', 'n1.example'], ipAddresses: ['192.0.2.1', 'fd00::1'] };
       const read = readCertificateRequest(writeCertificateRequest({ subject, key, altNames }));
       const { commonName, organizations, dnsNames, ipAddresses, isSignedByItself } = read;
-      assert.deepEqual({ commonName, organizations, dnsNames, isSignedByItself, addresses: ipAddresses.length }, { ...subject, dnsNames: altNames.dnsNames, isSignedByItself: true, addresses: 2 });
+      assert.deepEqual(
+        { commonName, organizations, dnsNames, isSignedByItself, addresses: ipAddresses.length },
+        { ...subject, dnsNames: altNames.dnsNames, isSignedByItself: true, addresses: 2 },
+      );
     });
   }
 
   it('is one for OpenSSL, too, with names and without', () => {
     for (const altNames of [noNames, { ...noNames, dnsNames: ['n1'], ipAddresses: ['192.0.2.1'] }]) {
-      const text = execFileSync('openssl', ['req', '-noout', '-text', '-verify'], { input: writeCertificateRequest({ subject, key: keys.elliptic, altNames }), encoding: 'utf8', stdio: ['pipe', 'pipe', 'ignore'] });
+      const text = execFileSync('openssl', ['req', '-noout', '-text', '-verify'], {
+        input: writeCertificateRequest({ subject, key: keys.elliptic, altNames }),
+        encoding: 'utf8',
+        stdio: ['pipe', 'pipe', 'ignore'],
+      });
       assert.match(text, /Subject: O ?= ?system:nodes, CN ?= ?system:node:n1/);
       assert.equal(text.includes('DNS:n1, IP Address:192.0.2.1'), altNames !== noNames);
     }

@@ -26,11 +26,19 @@ export function writeCertificateRequest({ subject, key, altNames }: RequestTempl
   });
   const { algorithm, digest } = signatureOf(key);
   const signature = sign(digest, Buffer.from(AsnConvert.serialize(info)), key);
-  const request = new CertificationRequest({ certificationRequestInfo: info, signatureAlgorithm: algorithm, signature: Uint8Array.from(signature).buffer });
+  const request = new CertificationRequest({
+    certificationRequestInfo: info,
+    signatureAlgorithm: algorithm,
+    signature: Uint8Array.from(signature).buffer,
+  });
   return toPem('CERTIFICATE REQUEST', new Uint8Array(AsnConvert.serialize(request)));
 }
 
 function extensionRequest(altNames: AltNames): Attribute {
-  const names = new Extension({ extnID: objectIds.subjectAltName, critical: false, extnValue: new OctetString(AsnConvert.serialize(new SubjectAlternativeName(generalNames(altNames)))) });
+  const names = new Extension({
+    extnID: objectIds.subjectAltName,
+    critical: false,
+    extnValue: new OctetString(AsnConvert.serialize(new SubjectAlternativeName(generalNames(altNames)))),
+  });
   return new Attribute({ type: EXTENSION_REQUEST, values: [AsnConvert.serialize(new Extensions([names]))] });
 }

@@ -32,7 +32,11 @@ it('a watched file counts as it is now, and as it last was when it is broken', a
   await clock.advance(60_000);
   assert.deepEqual([watched.value, seen], [2, [2]]);
   await clock.advance(600_000);
-  assert.deepEqual(log.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields['error']), ['no number'], 'said once, not each minute');
+  assert.deepEqual(
+    log.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields['error']),
+    ['no number'],
+    'said once, not each minute',
+  );
   rmSync(file);
   watched.refresh();
   assert.equal(watched.value, 2);

@@ -51,9 +51,17 @@ export class WatchedFile<T> {
     // The folder is watched, since a file that is replaced by another is a new one to the kernel.
     try {
       this.#watcher = watch(path.dirname(this.#options.file), { persistent: false }, () => this.#lookIn(SETTLE_MS));
-      this.#watcher.on('error', (error) => this.#options.log.warn('a folder cannot be watched; its file is looked at every minute', { file: this.#options.file, error: errorMessage(error) }));
+      this.#watcher.on('error', (error) =>
+        this.#options.log.warn('a folder cannot be watched; its file is looked at every minute', {
+          file: this.#options.file,
+          error: errorMessage(error),
+        }),
+      );
     } catch (error) {
-      this.#options.log.warn('a folder cannot be watched; its file is looked at every minute', { file: this.#options.file, error: errorMessage(error) });
+      this.#options.log.warn('a folder cannot be watched; its file is looked at every minute', {
+        file: this.#options.file,
+        error: errorMessage(error),
+      });
     }
     this.#lookIn(LOOK_AGAIN_MS);
   }
@@ -80,7 +88,8 @@ export class WatchedFile<T> {
       log.info('a file was read again', { file });
     } catch (error) {
       const failure = errorMessage(error);
-      if (failure !== this.#failure) log.error('a changed file cannot be used; what it held before stays in force', { file, error: failure });
+      if (failure !== this.#failure)
+        log.error('a changed file cannot be used; what it held before stays in force', { file, error: failure });
       this.#failure = failure;
       return;
     }

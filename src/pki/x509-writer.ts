@@ -35,7 +35,10 @@ export interface SigningAuthority {
 }
 
 /** The certificate as PEM, signed by the authority or, without one, by the key itself. */
-export function writeCertificate(template: CertificateTemplate, authority: SigningAuthority | { readonly selfSignedBy: KeyObject }): string {
+export function writeCertificate(
+  template: CertificateTemplate,
+  authority: SigningAuthority | { readonly selfSignedBy: KeyObject },
+): string {
   const key = 'key' in authority ? authority.key : authority.selfSignedBy;
   const issuer = 'key' in authority ? parseCertificate(authority.certificate) : undefined;
   const subject = subjectName(template.subject);
@@ -52,7 +55,12 @@ export function writeCertificate(template: CertificateTemplate, authority: Signi
     extensions: new Extensions(extensionsOf(template, issuer)),
   });
   const signatureValue = bufferOf(sign(digest, Buffer.from(AsnConvert.serialize(tbsCertificate)), key));
-  return toPem('CERTIFICATE', new Uint8Array(AsnConvert.serialize(new Certificate({ tbsCertificate, signatureAlgorithm: algorithm, signatureValue }))));
+  return toPem(
+    'CERTIFICATE',
+    new Uint8Array(
+      AsnConvert.serialize(new Certificate({ tbsCertificate, signatureAlgorithm: algorithm, signatureValue })),
+    ),
+  );
 }
 
 function parseCertificate(pem: string): Certificate {
@@ -83,18 +91,27 @@ export const objectIds = {
 
 export function subjectName(subject: CertificateTemplate['subject']): Name {
   if ('der' in subject) return AsnConvert.parse(subject.der, Name);
-  const attributes = [...(subject.organizations ?? []).map((organization) => [objectIds.organization, organization] as const), [objectIds.commonName, subject.commonName] as const];
+  const attributes = [
+    ...(subject.organizations ?? []).map((organization) => [objectIds.organization, organization] as const),
+    [objectIds.commonName, subject.commonName] as const,
+  ];
   return new Name(
     attributes.map(([type, value]) => {
       const isPrintable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
-      return new RelativeDistinguishedName([new AttributeTypeAndValue({ type, value: new AttributeValue(isPrintable ? { printableString: value } : { utf8String: value }) })]);
+      return new RelativeDistinguishedName([
+        new AttributeTypeAndValue({
+          type,
+          value: new AttributeValue(isPrintable ? { printableString: value } : { utf8String: value }),
+        }),
+      ]);
     }),
   );
 }
 
 /** How a key signs: the algorithm's name in the certificate, and the digest. */
 export function signatureOf(key: KeyObject): { algorithm: AlgorithmIdentifier; digest: string | null } {
-  const named = (algorithm: string, parameters?: null): AlgorithmIdentifier => new AlgorithmIdentifier(parameters === undefined ? { algorithm } : { algorithm, parameters });
+  const named = (algorithm: string, parameters?: null): AlgorithmIdentifier =>
+    new AlgorithmIdentifier(parameters === undefined ? { algorithm } : { algorithm, parameters });
   switch (key.asymmetricKeyType) {
     case 'rsa':
       return { algorithm: named('1.2.840.113549.1.1.11', null), digest: 'sha256' };
@@ -110,25 +127,55 @@ export function signatureOf(key: KeyObject): { algorithm: AlgorithmIdentifier; d
     case 'ed25519':
       return { algorithm: named('1.3.101.112'), digest: null };
     default:
-      throw new KubeletError('Invalid', `a key of type ${key.asymmetricKeyType ?? 'unknown'} cannot sign certificates; use RSA, ECDSA or Ed25519`);
+      throw new KubeletError(
+        'Invalid',
+        `a key of type ${key.asymmetricKeyType ?? 'unknown'} cannot sign certificates; use RSA, ECDSA or Ed25519`,
+      );
   }
 }
 
-const usageBits = { digitalSignature: 0, contentCommitment: 1, keyEncipherment: 2, dataEncipherment: 3, keyAgreement: 4, certSign: 5, crlSign: 6, encipherOnly: 7, decipherOnly: 8 } as const;
+const usageBits = {
+  digitalSignature: 0,
+  contentCommitment: 1,
+  keyEncipherment: 2,
+  dataEncipherment: 3,
+  keyAgreement: 4,
+  certSign: 5,
+  crlSign: 6,
+  encipherOnly: 7,
+  decipherOnly: 8,
+} as const;
 
 function extensionsOf(template: CertificateTemplate, issuer: Certificate | undefined): Extension[] {
-  const extension = (extnID: string, value: object, critical: boolean): Extension => new Extension({ extnID, critical, extnValue: new OctetString(AsnConvert.serialize(value)) });
+  const extension = (extnID: string, value: object, critical: boolean): Extension =>
+    new Extension({ extnID, critical, extnValue: new OctetString(AsnConvert.serialize(value)) });
   const ownId = keyIdentifier(template.publicKey);
-  const issuerId = issuer?.tbsCertificate.extensions?.find(({ extnID }) => extnID === objectIds.subjectKeyIdentifier)?.extnValue;
+  const issuerId = issuer?.tbsCertificate.extensions?.find(
+    ({ extnID }) => extnID === objectIds.subjectKeyIdentifier,
+  )?.extnValue;
   const authorityId = issuerId === undefined ? undefined : AsnConvert.parse(issuerId, SubjectKeyIdentifier);
   const { isAuthority = false, keyUsages, extendedKeyUsages, altNames } = template;
   return [
-    ...(keyUsages.length > 0 ? [extension(objectIds.keyUsage, new KeyUsage(usageBytes(keyUsages), unusedBits(keyUsages)), true)] : []),
-    ...(extendedKeyUsages.length > 0 ? [extension(objectIds.extendedKeyUsage, new ExtendedKeyUsage([...extendedKeyUsages]), false)] : []),
+    ...(keyUsages.length > 0
+      ? [extension(objectIds.keyUsage, new KeyUsage(usageBytes(keyUsages), unusedBits(keyUsages)), true)]
+      : []),
+    ...(extendedKeyUsages.length > 0
+      ? [extension(objectIds.extendedKeyUsage, new ExtendedKeyUsage([...extendedKeyUsages]), false)]
+      : []),
     extension(objectIds.basicConstraints, new BasicConstraints({ cA: isAuthority }), true),
     ...(isAuthority ? [extension(objectIds.subjectKeyIdentifier, new SubjectKeyIdentifier(ownId), false)] : []),
-    ...(authorityId !== undefined ? [extension(objectIds.authorityKeyIdentifier, new AuthorityKeyIdentifier({ keyIdentifier: new KeyIdentifier(authorityId.buffer) }), false)] : []),
-    ...(hasNames(altNames) ? [extension(objectIds.subjectAltName, new SubjectAlternativeName(generalNames(altNames)), false)] : []),
+    ...(authorityId !== undefined
+      ? [
+          extension(
+            objectIds.authorityKeyIdentifier,
+            new AuthorityKeyIdentifier({ keyIdentifier: new KeyIdentifier(authorityId.buffer) }),
+            false,
+          ),
+        ]
+      : []),
+    ...(hasNames(altNames)
+      ? [extension(objectIds.subjectAltName, new SubjectAlternativeName(generalNames(altNames)), false)]
+      : []),
   ];
 }
 
@@ -147,9 +194,11 @@ function usageBytes(usages: CertificateTemplate['keyUsages']): ArrayBuffer {
   return bytes.buffer;
 }
 
-const unusedBits = (usages: CertificateTemplate['keyUsages']): number => 7 - (Math.max(...usages.map((usage) => usageBits[usage])) & 7);
+const unusedBits = (usages: CertificateTemplate['keyUsages']): number =>
+  7 - (Math.max(...usages.map((usage) => usageBits[usage])) & 7);
 
-export const hasNames = ({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): boolean => dnsNames.length + ipAddresses.length + emailAddresses.length + uris.length > 0;
+export const hasNames = ({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): boolean =>
+  dnsNames.length + ipAddresses.length + emailAddresses.length + uris.length > 0;
 
 export function generalNames({ dnsNames, ipAddresses, emailAddresses, uris }: AltNames): GeneralName[] {
   return [
@@ -159,4 +208,3 @@ export function generalNames({ dnsNames, ipAddresses, emailAddresses, uris }: Al
     ...uris.map((uniformResourceIdentifier) => new GeneralName({ uniformResourceIdentifier })),
   ];
 }
-

@@ -39,11 +39,22 @@ class Proxy {
         const connection = await this.backend.dial();
         try {
           const { upgrade = '', connection: _connection, ...headers } = request.headers;
-          const opened = await openStream({ connection, method: request.method ?? 'GET', path: request.url ?? '/', headers: headers as Record<string, string>, protocol: upgrade, mode: streamModeOf(request.headers, this.streams), clock: this.clock, idleMs: this.idleMs });
+          const opened = await openStream({
+            connection,
+            method: request.method ?? 'GET',
+            path: request.url ?? '/',
+            headers: headers as Record<string, string>,
+            protocol: upgrade,
+            mode: streamModeOf(request.headers, this.streams),
+            clock: this.clock,
+            idleMs: this.idleMs,
+          });
           if (opened.kind === 'switched') return opened.take({ request, socket, head });
           let body = '';
           for await (const chunk of opened.response as AsyncIterable<Buffer>) body += chunk.toString('utf8');
-          socket.end(`HTTP/1.1 ${opened.response.statusCode} x\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+          socket.end(
+            `HTTP/1.1 ${opened.response.statusCode} x\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+          );
           connection.destroy();
         } catch (error) {
           this.errors.push(String(error));
@@ -78,7 +89,9 @@ class Client {
 
   constructor(port: number, protocol = 'v5.channel.k8s.io') {
     this.webSocket = new WebSocket(`ws://127.0.0.1:${port}/exec?command=cat`, protocol === '' ? [] : [protocol]);
-    this.webSocket.on('message', (data: Buffer) => this.messages.push({ channel: data[0] ?? -1, text: data.subarray(1).toString('utf8') }));
+    this.webSocket.on('message', (data: Buffer) =>
+      this.messages.push({ channel: data[0] ?? -1, text: data.subarray(1).toString('utf8') }),
+    );
     this.webSocket.on('error', () => undefined);
     this.closed = new Promise((resolve) => this.webSocket.on('close', resolve));
   }
@@ -88,7 +101,10 @@ class Client {
   }
 
   textOf(channel: number): string {
-    return this.messages.filter((each) => each.channel === channel).map(({ text }) => text).join('');
+    return this.messages
+      .filter((each) => each.channel === channel)
+      .map(({ text }) => text)
+      .join('');
   }
 }
 
@@ -115,9 +131,21 @@ describe('a stream opened through a proxy', () => {
   it('of v5 becomes SPDY v4: streams by what was asked for, an empty message first, the status last', async () => {
     const { client, peer } = await command();
     await peer.until(() => peer.streams.size === 4);
-    assert.deepEqual([...peer.streams.values()].map(({ headers }) => headers['streamtype']), ['error', 'stdin', 'stdout', 'stderr']);
+    assert.deepEqual(
+      [...peer.streams.values()].map(({ headers }) => headers['streamtype']),
+      ['error', 'stdin', 'stdout', 'stderr'],
+    );
     const [request] = proxy.backend.requests;
-    assert.deepEqual([request?.method, request?.url, request?.headers.upgrade, request?.headers['x-stream-protocol-version'], request?.headers['sec-websocket-key']], ['POST', '/exec?command=cat', 'SPDY/3.1', 'v4.channel.k8s.io', undefined]);
+    assert.deepEqual(
+      [
+        request?.method,
+        request?.url,
+        request?.headers.upgrade,
+        request?.headers['x-stream-protocol-version'],
+        request?.headers['sec-websocket-key'],
+      ],
+      ['POST', '/exec?command=cat', 'SPDY/3.1', 'v4.channel.k8s.io', undefined],
+    );
     client.send(0, 'in');
     await peer.until(() => peer.streamOf('stdin')?.text === 'in');
     peer.send('stdout', 'out');
@@ -125,8 +153,14 @@ describe('a stream opened through a proxy', () => {
     peer.send('error', '{"metadata":{},"status":"Failure","reason":"NonZeroExitCode"}');
     peer.end();
     await client.closed;
-    assert.deepEqual([client.webSocket.protocol, client.messages[0], client.textOf(1), client.textOf(2)], ['v5.channel.k8s.io', { channel: 1, text: '' }, 'out', 'warned']);
-    assert.deepEqual(client.messages.at(-1), { channel: 3, text: '{"metadata":{},"status":"Failure","reason":"NonZeroExitCode"}' });
+    assert.deepEqual(
+      [client.webSocket.protocol, client.messages[0], client.textOf(1), client.textOf(2)],
+      ['v5.channel.k8s.io', { channel: 1, text: '' }, 'out', 'warned'],
+    );
+    assert.deepEqual(client.messages.at(-1), {
+      channel: 3,
+      text: '{"metadata":{},"status":"Failure","reason":"NonZeroExitCode"}',
+    });
   });
 
   it('tells that input is over, and hears the rest', async () => {
@@ -138,7 +172,10 @@ describe('a stream opened through a proxy', () => {
     peer.send('stdout', 'counted');
     peer.end();
     await client.closed;
-    assert.deepEqual([peer.streamOf('stdin')?.text, client.textOf(1), JSON.parse(client.textOf(3))], ['all of it', 'counted', { metadata: {}, status: 'Success' }]);
+    assert.deepEqual(
+      [peer.streamOf('stdin')?.text, client.textOf(1), JSON.parse(client.textOf(3))],
+      ['all of it', 'counted', { metadata: {}, status: 'Success' }],
+    );
   });
 
   it('writes nothing on streams the command has finished: a runtime that closes with that unread would take its status with it', async () => {
@@ -152,7 +189,10 @@ describe('a stream opened through a proxy', () => {
       await peer.until(() => peer.pings.includes(id));
     }
     assert.equal(client.textOf(1), 'all');
-    assert.deepEqual(['stdout', 'stderr', 'error'].map((name) => peer.streamOf(name)?.ended), ['open', 'open', 'open']);
+    assert.deepEqual(
+      ['stdout', 'stderr', 'error'].map((name) => peer.streamOf(name)?.ended),
+      ['open', 'open', 'open'],
+    );
     peer.end();
     await client.closed;
   });
@@ -200,7 +240,8 @@ describe('a stream opened through a proxy', () => {
       setImmediate(() => client.webSocket.resume());
     });
     const feeding = (async () => {
-      for (let sent = 0; sent < total; sent += piece.length) if (!peer.send('stdout', piece)) await once(peer.connection, 'drain');
+      for (let sent = 0; sent < total; sent += piece.length)
+        if (!peer.send('stdout', piece)) await once(peer.connection, 'drain');
     })();
     for (let sent = 0; sent < total; sent += piece.length) client.send(0, piece);
     client.send(255, Uint8Array.of(0));
@@ -224,26 +265,43 @@ describe('a stream opened through a proxy', () => {
     const socket = connect(proxy.port, '127.0.0.1');
     let back = '';
     socket.setEncoding('latin1').on('data', (text: string) => (back += text));
-    socket.write('GET /portForward/a/b HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: MDEyMzQ1Njc4OWFiY2RlZg==\r\nsec-websocket-protocol: SPDY/3.1+portforward.k8s.io\r\n\r\n');
+    socket.write(
+      'GET /portForward/a/b HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: MDEyMzQ1Njc4OWFiY2RlZg==\r\nsec-websocket-protocol: SPDY/3.1+portforward.k8s.io\r\n\r\n',
+    );
     while (!back.endsWith('\r\n\r\n')) await turn();
     assert.match(back, /^HTTP\/1\.1 101 [^]*Sec-WebSocket-Protocol: SPDY\/3\.1\+portforward\.k8s\.io\r\n/);
     // Binary messages masked with zeros.
-    socket.write(Buffer.concat([Buffer.of(0x82, 0x84, 0, 0, 0, 0, 0x80, 0x03, 0x00, 0x01), Buffer.of(0x82, 0x81, 0, 0, 0, 0, 0xff)]));
+    socket.write(
+      Buffer.concat([
+        Buffer.of(0x82, 0x84, 0, 0, 0, 0, 0x80, 0x03, 0x00, 0x01),
+        Buffer.of(0x82, 0x81, 0, 0, 0, 0, 0xff),
+      ]),
+    );
     while (heard.length < 5) await turn();
     while (!back.endsWith('\xff')) await turn();
-    assert.deepEqual([heard, proxy.backend.requests[0]?.headers['x-stream-protocol-version'], proxy.backend.requests[0]?.method], ['\x80\x03\x00\x01\xff', 'portforward.k8s.io', 'POST']);
+    assert.deepEqual(
+      [heard, proxy.backend.requests[0]?.headers['x-stream-protocol-version'], proxy.backend.requests[0]?.method],
+      ['\x80\x03\x00\x01\xff', 'portforward.k8s.io', 'POST'],
+    );
     socket.write(Buffer.of(0x88, 0x80, 0, 0, 0, 0));
     await once(socket, 'close');
     while (proxy.backend.openConnections > 0) await turn();
   });
 
   it('of anything else passes as it is, in both directions', async () => {
-    proxy.backend.raw = (connection) => void connection.on('data', (chunk: Buffer) => connection.write(chunk)).on('error', () => undefined);
-    for (const [protocol, extra] of [['SPDY/3.1', 'x-stream-protocol-version: v4.channel.k8s.io\r\n'], ['websocket', 'sec-websocket-protocol: v4.channel.k8s.io\r\n']] as const) {
+    proxy.backend.raw = (connection) =>
+      void connection.on('data', (chunk: Buffer) => connection.write(chunk)).on('error', () => undefined);
+    for (const [protocol, extra] of [
+      ['SPDY/3.1', 'x-stream-protocol-version: v4.channel.k8s.io\r\n'],
+      ['websocket', 'sec-websocket-protocol: v4.channel.k8s.io\r\n'],
+    ] as const) {
       const socket = connect(proxy.port, '127.0.0.1');
       let heard = '';
       socket.setEncoding('latin1').on('data', (text: string) => (heard += text));
-      socket.write(`POST /exec HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: ${protocol}\r\n${extra}\r\n\x00\xffearly`, 'latin1');
+      socket.write(
+        `POST /exec HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: ${protocol}\r\n${extra}\r\n\x00\xffearly`,
+        'latin1',
+      );
       while (!heard.endsWith('\x00\xffearly')) await turn();
       assert.match(heard, /^HTTP\/1\.1 101 /);
       socket.destroy();
@@ -252,7 +310,11 @@ describe('a stream opened through a proxy', () => {
   });
 
   it('that the backend refuses is an answer, whatever it is, and no way to speak on (CVE-2018-1002105, CVE-2018-1002102)', async () => {
-    for (const [head, status] of [['HTTP/1.1 200 OK', 200], ['HTTP/1.1 403 Forbidden', 403], ['HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/', 302]] as const) {
+    for (const [head, status] of [
+      ['HTTP/1.1 200 OK', 200],
+      ['HTTP/1.1 403 Forbidden', 403],
+      ['HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/', 302],
+    ] as const) {
       proxy.backend.refusal = `${head}\r\ncontent-length: 2\r\n\r\nno`;
       const socket = connect(proxy.port, '127.0.0.1');
       let heard = '';
@@ -300,10 +362,11 @@ describe('a stream opened through a proxy', () => {
       // Some ends before it has begun, some in the middle of a flood, some by the book.
       const fate = proxy.backend.peers.length % 4;
       if (fate === 0) peer.connection.destroy();
-      else peer.onStream = (_id, headers) => {
-        if (headers['streamtype'] === 'stdout') peer.send('stdout', Buffer.alloc(200_000, 'z'));
-        if (headers['streamtype'] === 'stderr' && fate === 1) peer.end();
-      };
+      else
+        peer.onStream = (_id, headers) => {
+          if (headers['streamtype'] === 'stdout') peer.send('stdout', Buffer.alloc(200_000, 'z'));
+          if (headers['streamtype'] === 'stderr' && fate === 1) peer.end();
+        };
     };
     const clients = Array.from({ length: 200 }, () => new Client(proxy.port));
     await Promise.all(
@@ -321,15 +384,28 @@ describe('a stream opened through a proxy', () => {
 });
 
 describe('the way of a stream', () => {
-  const mode = (upgrade: string, protocols: string, streams: CommandStreams | undefined): string => streamModeOf({ upgrade, 'sec-websocket-protocol': protocols }, streams).kind;
+  const mode = (upgrade: string, protocols: string, streams: CommandStreams | undefined): string =>
+    streamModeOf({ upgrade, 'sec-websocket-protocol': protocols }, streams).kind;
 
   it('is raw for what runtimes speak themselves', () => {
-    assert.deepEqual([mode('SPDY/3.1', '', all), mode('websocket', 'v4.channel.k8s.io, channel.k8s.io', all), mode('websocket', 'base64.channel.k8s.io', all), mode('WebSocket', 'v4.channel.k8s.io', undefined), mode('websocket', '', all)], ['raw', 'raw', 'raw', 'raw', 'raw']);
+    assert.deepEqual(
+      [
+        mode('SPDY/3.1', '', all),
+        mode('websocket', 'v4.channel.k8s.io, channel.k8s.io', all),
+        mode('websocket', 'base64.channel.k8s.io', all),
+        mode('WebSocket', 'v4.channel.k8s.io', undefined),
+        mode('websocket', '', all),
+      ],
+      ['raw', 'raw', 'raw', 'raw', 'raw'],
+    );
   });
 
   it('leads through a translation for v5, and through a tunnel for SPDY in WebSocket', () => {
     assert.equal(mode('websocket', 'v5.channel.k8s.io,v4.channel.k8s.io', all), 'translate');
-    assert.deepEqual(streamModeOf({ upgrade: 'WebSocket', 'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io, x' }, undefined), { kind: 'tunnel', protocols: ['portforward.k8s.io'] });
+    assert.deepEqual(
+      streamModeOf({ upgrade: 'WebSocket', 'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io, x' }, undefined),
+      { kind: 'tunnel', protocols: ['portforward.k8s.io'] },
+    );
     assert.equal(mode('websocket', 'SPDY/3.1+portforward.k8s.io', all), 'raw');
   });
 });

@@ -48,12 +48,25 @@ export async function openStream(opening: StreamOpening): Promise<OpenedStream> 
 
 function backendRequest({ mode, connection, method, path, headers, protocol, clock }: StreamOpening): UpgradeRequest {
   if (mode.kind === 'raw') return { connection, method, path, headers, protocol, clock };
-  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('sec-websocket-') && name !== SPDY_PROTOCOL_HEADER));
+  const kept = Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !name.startsWith('sec-websocket-') && name !== SPDY_PROTOCOL_HEADER),
+  );
   const versions = mode.kind === 'tunnel' ? mode.protocols : [COMMAND_V4];
-  return { connection, method: 'POST', path, headers: { ...kept, [SPDY_PROTOCOL_HEADER]: versions.join(', ') }, protocol: SPDY, clock };
+  return {
+    connection,
+    method: 'POST',
+    path,
+    headers: { ...kept, [SPDY_PROTOCOL_HEADER]: versions.join(', ') },
+    protocol: SPDY,
+    clock,
+  };
 }
 
-function takeRaw({ socket, head }: WebSocketClient, { response, connection, head: backendHead }: Switched, options: StreamOpening): void {
+function takeRaw(
+  { socket, head }: WebSocketClient,
+  { response, connection, head: backendHead }: Switched,
+  options: StreamOpening,
+): void {
   socket.write(switchingHead(response), 'latin1');
   if (backendHead.length > 0) socket.write(backendHead);
   if (head.length > 0) connection.write(head);
@@ -70,12 +83,25 @@ function takeTunnel(client: WebSocketClient, { response, connection, head }: Swi
   });
 }
 
-function takeCommand(client: WebSocketClient, { connection, head }: Switched, options: StreamOpening & { readonly streams: CommandMode['streams'] }): void {
+function takeCommand(
+  client: WebSocketClient,
+  { connection, head }: Switched,
+  options: StreamOpening & { readonly streams: CommandMode['streams'] },
+): void {
   endTogether(client.socket, connection);
   const onActivity = cutWhenIdle([client.socket, connection], options);
   void (async () => {
-    const [webSocket, { SpdyClientSession }, { bridgeCommand }] = await Promise.all([acceptWebSocket(client, COMMAND_V5), import('./spdy-session.ts'), import('./remote-command.ts')]);
-    await bridgeCommand({ webSocket, session: new SpdyClientSession(connection, head), streams: options.streams, onActivity });
+    const [webSocket, { SpdyClientSession }, { bridgeCommand }] = await Promise.all([
+      acceptWebSocket(client, COMMAND_V5),
+      import('./spdy-session.ts'),
+      import('./remote-command.ts'),
+    ]);
+    await bridgeCommand({
+      webSocket,
+      session: new SpdyClientSession(connection, head),
+      streams: options.streams,
+      onActivity,
+    });
   })().catch(() => client.socket.destroy());
 }
 

@@ -19,7 +19,10 @@ export interface CommandStreams {
 }
 
 /** How the bytes of a client come to who runs the command: as they are, out of a tunnel of WebSocket messages, or from channels to SPDY streams. */
-export type StreamMode = { readonly kind: 'raw' } | { readonly kind: 'tunnel'; readonly protocols: readonly string[] } | { readonly kind: 'translate'; readonly streams: CommandStreams };
+export type StreamMode =
+  | { readonly kind: 'raw' }
+  | { readonly kind: 'tunnel'; readonly protocols: readonly string[] }
+  | { readonly kind: 'translate'; readonly streams: CommandStreams };
 
 interface UpgradeHeaders {
   readonly upgrade?: string | undefined;
@@ -31,7 +34,9 @@ export function streamModeOf(headers: UpgradeHeaders, streams: CommandStreams | 
   if ((headers.upgrade ?? '').toLowerCase() !== 'websocket') return { kind: 'raw' };
   const asked = webSocketProtocols(headers);
   if (streams !== undefined) return asked.includes(COMMAND_V5) ? { kind: 'translate', streams } : { kind: 'raw' };
-  const protocols = asked.filter((each) => each.startsWith(TUNNEL_PREFIX) && each.endsWith('.k8s.io')).map((each) => each.slice(TUNNEL_PREFIX.length));
+  const protocols = asked
+    .filter((each) => each.startsWith(TUNNEL_PREFIX) && each.endsWith('.k8s.io'))
+    .map((each) => each.slice(TUNNEL_PREFIX.length));
   return protocols.length > 0 ? { kind: 'tunnel', protocols } : { kind: 'raw' };
 }
 
@@ -40,5 +45,8 @@ export const tunnelProtocol = (spdyProtocol: string): string => TUNNEL_PREFIX + 
 export function webSocketProtocols(headers: UpgradeHeaders): readonly string[] {
   const value = headers['sec-websocket-protocol'] ?? '';
   const text = typeof value === 'string' ? value : value.join(',');
-  return text.split(',').map((each) => each.trim()).filter((each) => each !== '');
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
 }

@@ -60,14 +60,18 @@ export async function bridgeCommand({ webSocket, session, streams, onActivity }:
 }
 
 /** False: standard input is behind. */
-function takeMessage(message: Buffer, { stdin, resize }: { readonly stdin: SpdyStream | undefined; readonly resize: SpdyStream | undefined }): boolean {
+function takeMessage(
+  message: Buffer,
+  { stdin, resize }: { readonly stdin: SpdyStream | undefined; readonly resize: SpdyStream | undefined },
+): boolean {
   const [channel] = message;
   const body = message.subarray(1);
   if (channel === channels.close) {
     if (body[0] === channels.stdin && stdin !== undefined && !stdin.destroyed) stdin.end();
     return true;
   }
-  if (channel === channels.resize && resize !== undefined && body.length <= MOST_RESIZE_BYTES && isWritable(resize)) resize.write(body);
+  if (channel === channels.resize && resize !== undefined && body.length <= MOST_RESIZE_BYTES && isWritable(resize))
+    resize.write(body);
   // Input that comes after its end, or that the command does not want any more, is nobody's.
   if (channel !== channels.stdin || body.length === 0 || stdin === undefined || !isWritable(stdin)) return true;
   return stdin.write(body);
@@ -94,10 +98,19 @@ async function readStatus(stream: SpdyStream): Promise<string> {
 /** A metav1.Status in any case. What the runtime wrote goes on as it is: the exit code stands in it. */
 function statusMessage(text: string, isLost: boolean): string {
   if (text !== '') return isObject(text) ? text : JSON.stringify(failure(text));
-  return JSON.stringify(isLost ? failure('the connection ended before the command did') : { metadata: {}, status: 'Success' });
+  return JSON.stringify(
+    isLost ? failure('the connection ended before the command did') : { metadata: {}, status: 'Success' },
+  );
 }
 
-const failure = (why: string): object => ({ metadata: {}, status: 'Failure', message: `Internal error occurred: ${why}`, reason: 'InternalError', details: { causes: [{ message: why }] }, code: 500 });
+const failure = (why: string): object => ({
+  metadata: {},
+  status: 'Failure',
+  message: `Internal error occurred: ${why}`,
+  reason: 'InternalError',
+  details: { causes: [{ message: why }] },
+  code: 500,
+});
 
 function isObject(text: string): boolean {
   try {

@@ -4,7 +4,17 @@ import { describe, it } from 'node:test';
 import { constants, deflateSync, inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { isKind } from '../base/errors.ts';
-import { dataFrames, finFrame, goAwayFrame, HeaderBlocks, openFrame, pingFrame, replyFrame, resetFrame, SpdyFrameReader } from './spdy-frames.ts';
+import {
+  dataFrames,
+  finFrame,
+  goAwayFrame,
+  HeaderBlocks,
+  openFrame,
+  pingFrame,
+  replyFrame,
+  resetFrame,
+  SpdyFrameReader,
+} from './spdy-frames.ts';
 import type { SpdyFrame } from './spdy-frames.ts';
 
 /** Frames with the pieces of data put together again. */
@@ -36,17 +46,21 @@ describe('SPDY frames', () => {
       fc.constant(goAwayFrame(0)),
     );
     fc.assert(
-      fc.property(fc.array(frame, { minLength: 1, maxLength: 8 }), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (frames, sizes) => {
-        const whole = Buffer.concat(frames);
-        const pieces: Buffer[] = [];
-        for (let at = 0, index = 0; at < whole.length; index++) {
-          const next = Math.min(whole.length, at + (sizes[index % sizes.length] ?? 1));
-          pieces.push(whole.subarray(at, next));
-          at = next;
-        }
-        assert.deepEqual(readAll(pieces), readAll([whole]));
-        assert.equal(readAll([whole]).length, frames.length);
-      }),
+      fc.property(
+        fc.array(frame, { minLength: 1, maxLength: 8 }),
+        fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }),
+        (frames, sizes) => {
+          const whole = Buffer.concat(frames);
+          const pieces: Buffer[] = [];
+          for (let at = 0, index = 0; at < whole.length; index++) {
+            const next = Math.min(whole.length, at + (sizes[index % sizes.length] ?? 1));
+            pieces.push(whole.subarray(at, next));
+            at = next;
+          }
+          assert.deepEqual(readAll(pieces), readAll([whole]));
+          assert.equal(readAll([whole]).length, frames.length);
+        },
+      ),
     );
   });
 
@@ -60,7 +74,8 @@ describe('SPDY frames', () => {
         let expected = 0;
         for (const pairs of blocks) {
           expected += 4;
-          for (const [name, value] of Object.entries(Object.fromEntries(pairs))) expected += 8 + Buffer.byteLength(name) + Buffer.byteLength(value);
+          for (const [name, value] of Object.entries(Object.fromEntries(pairs)))
+            expected += 8 + Buffer.byteLength(name) + Buffer.byteLength(value);
         }
         assert.equal(plain.length, expected);
       }),
@@ -74,8 +89,16 @@ describe('SPDY frames', () => {
   });
 
   it('that are none end the reading: another protocol, a frame without an end, one too short for what it is', () => {
-    const wrong = [Buffer.from('GET / HTTP/1.1\r\n').map((byte, index) => (index === 0 ? 0xff : byte)), Buffer.of(0x80, 3, 0, 1, 0, 0xff, 0xff, 0xff), Buffer.of(0x80, 3, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1)];
-    for (const bytes of wrong) assert.throws(() => readAll([Buffer.from(bytes)]), (error) => isKind(error, 'Invalid'));
+    const wrong = [
+      Buffer.from('GET / HTTP/1.1\r\n').map((byte, index) => (index === 0 ? 0xff : byte)),
+      Buffer.of(0x80, 3, 0, 1, 0, 0xff, 0xff, 0xff),
+      Buffer.of(0x80, 3, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1),
+    ];
+    for (const bytes of wrong)
+      assert.throws(
+        () => readAll([Buffer.from(bytes)]),
+        (error) => isKind(error, 'Invalid'),
+      );
   });
 
   it('survive whatever a peer sends: they are read or refused, and at most one control frame is kept', () => {
@@ -93,6 +116,9 @@ describe('SPDY frames', () => {
   it('of more than a megabyte are several', () => {
     const parts = dataFrames(1, Buffer.alloc(2_500_000, 7));
     assert.equal(parts.length, 6);
-    assert.equal(parts.reduce((sum, part) => sum + part.length, 0), 2_500_000 + 3 * 8);
+    assert.equal(
+      parts.reduce((sum, part) => sum + part.length, 0),
+      2_500_000 + 3 * 8,
+    );
   });
 });

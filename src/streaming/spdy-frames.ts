@@ -43,11 +43,15 @@ export class HeaderBlocks {
   }
 }
 
-export const openFrame = (streamId: number, headerBlock: Buffer): Buffer => control(types.open, Buffer.concat([uint32(streamId), uint32(0), Buffer.of(0, 0), headerBlock]));
-export const replyFrame = (streamId: number, headerBlock: Buffer): Buffer => control(types.reply, Buffer.concat([uint32(streamId), headerBlock]));
-export const resetFrame = (streamId: number, status: number): Buffer => control(types.reset, Buffer.concat([uint32(streamId), uint32(status)]));
+export const openFrame = (streamId: number, headerBlock: Buffer): Buffer =>
+  control(types.open, Buffer.concat([uint32(streamId), uint32(0), Buffer.of(0, 0), headerBlock]));
+export const replyFrame = (streamId: number, headerBlock: Buffer): Buffer =>
+  control(types.reply, Buffer.concat([uint32(streamId), headerBlock]));
+export const resetFrame = (streamId: number, status: number): Buffer =>
+  control(types.reset, Buffer.concat([uint32(streamId), uint32(status)]));
 export const pingFrame = (id: number): Buffer => control(types.ping, uint32(id));
-export const goAwayFrame = (lastStreamId: number): Buffer => control(types.goAway, Buffer.concat([uint32(lastStreamId), uint32(0)]));
+export const goAwayFrame = (lastStreamId: number): Buffer =>
+  control(types.goAway, Buffer.concat([uint32(lastStreamId), uint32(0)]));
 export const finFrame = (streamId: number): Buffer => dataHead(streamId, 0, FIN);
 
 /** The bytes of `data` in as many frames as it takes. */
@@ -83,7 +87,10 @@ const sized = (text: string): Buffer => {
 };
 
 /** What is being read: the eight bytes before each frame, a control frame as a whole, or the rest of a data frame. */
-type Reading = { at: 'head' } | { at: 'control'; type: number; flags: number; lengthBytes: number } | { at: 'data'; streamId: number; fin: boolean; leftBytes: number };
+type Reading =
+  | { at: 'head' }
+  | { at: 'control'; type: number; flags: number; lengthBytes: number }
+  | { at: 'data'; streamId: number; fin: boolean; leftBytes: number };
 
 /** Cuts what arrives into frames. At most one control frame is kept back, never data. Throws `Invalid` for what is no SPDY/3.1; the connection is of no use then. */
 export class SpdyFrameReader {
@@ -133,7 +140,8 @@ export class SpdyFrameReader {
       if (lengthBytes === 0) this.#data(this.#reading, bytes.subarray(0, 0));
       return HEAD_BYTES;
     }
-    if ((first & 0x7fff_0000) !== (CONTROL & 0x7fff_0000)) throw new KubeletError('Invalid', 'the peer does not speak SPDY/3.1');
+    if ((first & 0x7fff_0000) !== (CONTROL & 0x7fff_0000))
+      throw new KubeletError('Invalid', 'the peer does not speak SPDY/3.1');
     if (lengthBytes > MOST_CONTROL_BYTES) throw new KubeletError('Invalid', `a control frame of ${lengthBytes} bytes`);
     this.#reading = { at: 'control', type: first & 0xffff, flags, lengthBytes };
     return HEAD_BYTES;
@@ -152,7 +160,8 @@ export class SpdyFrameReader {
   /** Settings, headers, window updates and what else there may be mean nothing to streams of Kubernetes: moby/spdystream neither sends nor heeds windows. */
   #control({ type, flags }: Reading & { at: 'control' }, payload: Buffer): void {
     const needed = { [types.open]: 10, [types.reply]: 4, [types.reset]: 8, [types.ping]: 4 }[type] ?? 0;
-    if (payload.length < needed) throw new KubeletError('Invalid', `a control frame of type ${type} with ${payload.length} bytes`);
+    if (payload.length < needed)
+      throw new KubeletError('Invalid', `a control frame of type ${type} with ${payload.length} bytes`);
     const fin = (flags & FIN) !== 0;
     const streamId = payload.length < 4 ? 0 : payload.readUInt32BE(0) & 0x7fff_ffff;
     if (type === types.open) this.#onFrame({ kind: 'open', streamId, headerBlock: payload.subarray(10), fin });

@@ -8,10 +8,16 @@ import { socketPair } from './testing/socket-pair.ts';
 import { SpdyClientSession } from './spdy-session.ts';
 import type { SpdyStream } from './spdy-session.ts';
 
-async function pair(run: (given: { session: SpdyClientSession; peer: FakeSpdyPeer; client: Socket }) => Promise<void>): Promise<void> {
+async function pair(
+  run: (given: { session: SpdyClientSession; peer: FakeSpdyPeer; client: Socket }) => Promise<void>,
+): Promise<void> {
   const [client, server, close] = await socketPair();
   try {
-    await run({ session: new SpdyClientSession(client, Buffer.alloc(0)), peer: new FakeSpdyPeer(server, Buffer.alloc(0)), client });
+    await run({
+      session: new SpdyClientSession(client, Buffer.alloc(0)),
+      peer: new FakeSpdyPeer(server, Buffer.alloc(0)),
+      client,
+    });
   } finally {
     await close();
   }
@@ -30,7 +36,13 @@ describe('a SPDY session', () => {
       const data = session.open({ streamType: 'data', port: '80', requestID: '0' });
       data.write('ping');
       await peer.until(() => peer.streamOf('data')?.text === 'ping');
-      assert.deepEqual([...peer.streams.entries()].map(([id, { headers }]) => [id, headers]), [[1, { streamtype: 'error' }], [3, { streamtype: 'data', port: '80', requestid: '0' }]]);
+      assert.deepEqual(
+        [...peer.streams.entries()].map(([id, { headers }]) => [id, headers]),
+        [
+          [1, { streamtype: 'error' }],
+          [3, { streamtype: 'data', port: '80', requestid: '0' }],
+        ],
+      );
       peer.send('data', 'pong');
       peer.finish('data');
       peer.finish('error');
@@ -86,7 +98,8 @@ describe('a SPDY session', () => {
       const piece = Buffer.alloc(256 * 1024, 'x');
       let sent = 0;
       const feed = async (): Promise<void> => {
-        for (; sent < total; sent += piece.length) if (!peer.send('stdout', piece)) await once(peer.connection, 'drain');
+        for (; sent < total; sent += piece.length)
+          if (!peer.send('stdout', piece)) await once(peer.connection, 'drain');
         peer.finish('stdout');
       };
       stream.read(0);

@@ -1,6 +1,16 @@
 import { Duplex } from 'node:stream';
 import { KubeletError } from '../base/errors.ts';
-import { dataFrames, finFrame, goAwayFrame, HeaderBlocks, openFrame, pingFrame, resetFrame, resetStatus, SpdyFrameReader } from './spdy-frames.ts';
+import {
+  dataFrames,
+  finFrame,
+  goAwayFrame,
+  HeaderBlocks,
+  openFrame,
+  pingFrame,
+  resetFrame,
+  resetStatus,
+  SpdyFrameReader,
+} from './spdy-frames.ts';
 import type { SpdyFrame } from './spdy-frames.ts';
 
 /** How a stream's reading side came to its end. A peer that is done with everything resets what it left open, so that is an end like any other. */
@@ -73,7 +83,8 @@ export class SpdyClientSession {
   }
 
   #write(parts: readonly Uint8Array[], done: (error?: Error | null) => void): void {
-    if (this.#isClosed || this.#connection.destroyed) return done(new KubeletError('Unavailable', 'the connection is closed'));
+    if (this.#isClosed || this.#connection.destroyed)
+      return done(new KubeletError('Unavailable', 'the connection is closed'));
     const [last, ...before] = [...parts].reverse();
     if (last === undefined) return done();
     this.#connection.cork();
@@ -184,7 +195,8 @@ export class SpdyStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    if (this.#remote === 'reset' || this.#remote === 'lost') done(new KubeletError('Unavailable', 'the stream was closed by the other side'));
+    if (this.#remote === 'reset' || this.#remote === 'lost')
+      done(new KubeletError('Unavailable', 'the stream was closed by the other side'));
     else this.#links.write(chunk, done);
   }
 

@@ -18,18 +18,36 @@ export interface UpgradeRequest {
 
 /** The other side's word on an upgrade. Only a 101 to the very protocol asked for makes the connection a raw one (CVE-2018-1002105); anything else is an answer to be shown, and the connection ends with it. Redirects are answers, too (CVE-2018-1002102, CVE-2020-8559). */
 export type UpgradeAnswer =
-  | { readonly kind: 'switched'; readonly response: IncomingMessage; readonly connection: Duplex; readonly head: Buffer }
+  | {
+      readonly kind: 'switched';
+      readonly response: IncomingMessage;
+      readonly connection: Duplex;
+      readonly head: Buffer;
+    }
   | { readonly kind: 'answer'; readonly response: IncomingMessage };
 
 /** The head of an answer must come within this time. */
 const ANSWER_TIMEOUT_MS = 60_000;
 
 /** Rejects with `Unavailable` when no answer comes, `Internal` for a switch to another protocol. */
-export function requestUpgrade({ connection, method, path, headers, protocol, clock }: UpgradeRequest): Promise<UpgradeAnswer> {
+export function requestUpgrade({
+  connection,
+  method,
+  path,
+  headers,
+  protocol,
+  clock,
+}: UpgradeRequest): Promise<UpgradeAnswer> {
   return new Promise((resolve, reject) => {
     const sent = { ...headers, connection: 'Upgrade', upgrade: protocol } as Record<string, string>;
     // Node's types want a socket; any duplex stream will do.
-    const request = httpRequest({ method, path, headers: sent, createConnection: () => connection as never, setHost: false });
+    const request = httpRequest({
+      method,
+      path,
+      headers: sent,
+      createConnection: () => connection as never,
+      setHost: false,
+    });
     const timer = clock.setTimer(ANSWER_TIMEOUT_MS, () => request.destroy(new Error('no answer came in time')));
     const refuse = (switched: Duplex): void => {
       switched.destroy();
@@ -61,6 +79,7 @@ export function requestUpgrade({ connection, method, path, headers, protocol, cl
 /** The head of a 101 as it came, for a client that is to speak to the backend itself. */
 export function switchingHead({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string {
   const lines = ['HTTP/1.1 101 Switching Protocols'];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
   return `${lines.join('\r\n')}\r\n\r\n`;
 }

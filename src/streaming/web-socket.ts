@@ -20,7 +20,10 @@ export interface WebSocketClient {
  * 400 by the library, and the promise never settles: nobody is there any more. The names of tunnels (`SPDY/3.1+...`) are no names to the library, so it
  * does not see what was asked for.
  */
-export async function acceptWebSocket({ request, socket, head }: WebSocketClient, protocol: string): Promise<WebSocket> {
+export async function acceptWebSocket(
+  { request, socket, head }: WebSocketClient,
+  protocol: string,
+): Promise<WebSocket> {
   const { WebSocketServer } = await import('ws');
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MOST_MESSAGE_BYTES });
   if (protocol !== '') server.on('headers', (headers) => headers.push(`Sec-WebSocket-Protocol: ${protocol}`));
@@ -36,7 +39,10 @@ export async function acceptWebSocket({ request, socket, head }: WebSocketClient
 }
 
 /** The messages of a WebSocket as messages: whole, in order, and none while the last one is still being worked on. */
-export function readMessages(webSocket: WebSocket, handlers: { readonly onMessage: (data: Buffer) => boolean; readonly onClose: () => void }): { resume(): void } {
+export function readMessages(
+  webSocket: WebSocket,
+  handlers: { readonly onMessage: (data: Buffer) => boolean; readonly onClose: () => void },
+): { resume(): void } {
   webSocket.binaryType = 'nodebuffer';
   webSocket.on('message', (data: RawData) => {
     if (!handlers.onMessage(data as Buffer)) webSocket.pause();

@@ -9,7 +9,10 @@ const ANSWER_TIMEOUT_MS = 5000;
 /** `GET path`, parsed. Throws `Unavailable` while the agent does not listen. */
 export function getJson(socketPath: string, path: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const fail = (cause: Error): void => reject(new KubeletError('Unavailable', `the agent does not answer ${path}: ${cause.message}`, { op: path, cause }));
+    const fail = (cause: Error): void =>
+      reject(
+        new KubeletError('Unavailable', `the agent does not answer ${path}: ${cause.message}`, { op: path, cause }),
+      );
     const call = request({ socketPath, path, timeout: ANSWER_TIMEOUT_MS }, (answer) => {
       let body = '';
       answer.setEncoding('utf8').on('data', (text: string) => (body += text));

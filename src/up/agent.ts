@@ -1,6 +1,16 @@
 /** Starts `bin/kubelet` for an instance. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,7 +25,8 @@ import type { CgroupDriver } from './runtime-config.ts';
 import { kubeletPidFile } from './teardown.ts';
 
 /** Our programs. Tests of `up` put others in their place: `KUBELET_TS_BIN` names their folder, `KUBELET_TS_PROGRAM` the agent. */
-export const programPath = (name: string): string => join(process.env['KUBELET_TS_BIN'] ?? join(repositoryRoot, 'bin'), name);
+export const programPath = (name: string): string =>
+  join(process.env['KUBELET_TS_BIN'] ?? join(repositoryRoot, 'bin'), name);
 export const kubeletProgram = process.env['KUBELET_TS_PROGRAM'] ?? programPath('kubelet');
 const exampleFolder = join(repositoryRoot, 'src', 'up', 'manifests');
 /** systemd-resolved's stub (127.0.0.53) is of no use inside a pod; this file of its own names the real servers. */
@@ -38,14 +49,40 @@ export function ensureManifests(instance: Instance): void {
 
 /** The pods the folder announces. A file that cannot be parsed announces none: saying so is the agent's part. */
 export function expectedPods(instance: Instance): string[] {
-  const files = readdirSync(instance.manifestsDir).filter((name) => /\.(ya?ml|json)$/.test(name) && !name.startsWith('.')).sort();
-  return files.flatMap((name) => podNames(parseAllDocuments(readFileSync(join(instance.manifestsDir, name), 'utf8')).map((document) => (document.errors.length > 0 ? undefined : document.toJS()))));
+  const files = readdirSync(instance.manifestsDir)
+    .filter((name) => /\.(ya?ml|json)$/.test(name) && !name.startsWith('.'))
+    .sort();
+  return files.flatMap((name) =>
+    podNames(
+      parseAllDocuments(readFileSync(join(instance.manifestsDir, name), 'utf8')).map((document) =>
+        document.errors.length > 0 ? undefined : document.toJS(),
+      ),
+    ),
+  );
 }
 
-export async function writeAgentConfig(instance: Instance, runtimeEndpoint: string, cgroupDriver: CgroupDriver = 'cgroupfs', cluster?: ClusterFacts): Promise<{ port: number; healthzPort: number }> {
-  const ports = { port: await freePort(KUBELET_PORT, cluster === undefined ? undefined : (cluster.address ?? '0.0.0.0')), healthzPort: await freePort(HEALTHZ_PORT, cluster === undefined ? undefined : instance.loopback) };
+export async function writeAgentConfig(
+  instance: Instance,
+  runtimeEndpoint: string,
+  cgroupDriver: CgroupDriver = 'cgroupfs',
+  cluster?: ClusterFacts,
+): Promise<{ port: number; healthzPort: number }> {
+  const ports = {
+    port: await freePort(KUBELET_PORT, cluster === undefined ? undefined : (cluster.address ?? '0.0.0.0')),
+    healthzPort: await freePort(HEALTHZ_PORT, cluster === undefined ? undefined : instance.loopback),
+  };
   mkdirSync(instance.kubeletRoot, { recursive: true });
-  writeFileSync(instance.kubeletConfig, renderKubeletConfig(instance, { runtimeEndpoint, cgroupDriver, ...ports, resolvConf: existsSync(RESOLVED_CONF) ? RESOLVED_CONF : undefined, ...(cluster !== undefined && { cluster }) }), { mode: 0o600 });
+  writeFileSync(
+    instance.kubeletConfig,
+    renderKubeletConfig(instance, {
+      runtimeEndpoint,
+      cgroupDriver,
+      ...ports,
+      resolvConf: existsSync(RESOLVED_CONF) ? RESOLVED_CONF : undefined,
+      ...(cluster !== undefined && { cluster }),
+    }),
+    { mode: 0o600 },
+  );
   chmodSync(instance.kubeletConfig, 0o600);
   return ports;
 }
@@ -60,7 +97,11 @@ export function startAgent(instance: Instance, options: AgentOptions): ChildProc
   const log = openSync(instance.kubeletLog, 'a');
   const args = ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, ...options.extraArgs];
   const environment = machineEnvironment();
-  const child = spawn(kubeletProgram, args, { detached: true, stdio: ['ignore', log, log], env: { ...environment, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` } });
+  const child = spawn(kubeletProgram, args, {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { ...environment, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` },
+  });
   closeSync(log);
   if (child.pid !== undefined) writeProcessFile(kubeletPidFile(instance), child.pid);
   return child;

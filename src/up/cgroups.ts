@@ -10,7 +10,16 @@ export interface CgroupHierarchies {
 }
 
 export function findHierarchies(mountinfo: string = readFileSync('/proc/self/mountinfo', 'utf8')): CgroupHierarchies {
-  const ofType = (type: string): string[] => [...new Set(parseMountPoints(mountinfo.split('\n').filter((line) => line.includes(` - ${type} `)).join('\n')))];
+  const ofType = (type: string): string[] => [
+    ...new Set(
+      parseMountPoints(
+        mountinfo
+          .split('\n')
+          .filter((line) => line.includes(` - ${type} `))
+          .join('\n'),
+      ),
+    ),
+  ];
   return { v1: ofType('cgroup'), v2: ofType('cgroup2') };
 }
 
@@ -21,7 +30,8 @@ export function ensureCgroupRoot(path: string): void {
   for (const mount of v1.filter((point) => existsSync(join(point, 'cpuset.cpus')))) {
     // An empty v1 cpuset refuses processes until it names processors and memory nodes.
     for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-      if (readFileSync(join(mount, path, file), 'utf8').trim() === '') writeFileSync(join(mount, path, file), readFileSync(join(mount, file)));
+      if (readFileSync(join(mount, path, file), 'utf8').trim() === '')
+        writeFileSync(join(mount, path, file), readFileSync(join(mount, file)));
     }
   }
   for (const mount of v2) {
@@ -35,7 +45,8 @@ function delegateControllers(folder: string): void {
       writeFileSync(join(folder, 'cgroup.subtree_control'), `+${controller}`);
     } catch (error) {
       // Some controllers (cpu with real-time processes about) cannot be handed down; the agent reports what it then misses.
-      if (!['EBUSY', 'EINVAL', 'EOPNOTSUPP', 'EPERM', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      if (!['EBUSY', 'EINVAL', 'EOPNOTSUPP', 'EPERM', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? ''))
+        throw error;
     }
   }
 }
@@ -58,16 +69,20 @@ function listBelow(folder: string): string[] {
 
 /** Kills every process in the tree and removes the tree. Returns what could not be removed. */
 export async function removeCgroupTree(path: string): Promise<string[]> {
-  await waitUntil(() => {
-    const folders = listCgroupTree(path);
-    const pids = new Set(folders.flatMap(readPids));
-    for (const pid of pids) {
-      const record = describeProcess(pid);
-      if (isAlive(record)) signalProcess(record, 'SIGKILL');
-    }
-    for (const folder of folders) tryRemove(folder);
-    return listCgroupTree(path).length === 0;
-  }, 5000, 20);
+  await waitUntil(
+    () => {
+      const folders = listCgroupTree(path);
+      const pids = new Set(folders.flatMap(readPids));
+      for (const pid of pids) {
+        const record = describeProcess(pid);
+        if (isAlive(record)) signalProcess(record, 'SIGKILL');
+      }
+      for (const folder of folders) tryRemove(folder);
+      return listCgroupTree(path).length === 0;
+    },
+    5000,
+    20,
+  );
   return listCgroupTree(path);
 }
 

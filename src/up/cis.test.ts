@@ -11,15 +11,27 @@ import { renderKubeletConfig } from './kubelet-config.ts';
 import { failedChecks, type NodeFacts } from './testing/cis-checks.ts';
 
 const own = { uid: 0, gid: 0 };
-const files: NodeFacts['files'] = { kubeconfig: { mode: 0o600, ...own }, config: { mode: 0o600, ...own }, clientCa: { mode: 0o644, ...own } };
+const files: NodeFacts['files'] = {
+  kubeconfig: { mode: 0o600, ...own },
+  config: { mode: 0o600, ...own },
+  clientCa: { mode: 0o644, ...own },
+};
 const configOf = (cluster?: { clientCaFile: string; requestServingCertificate?: boolean }): Record<string, unknown> => {
-  const given = { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2, ...(cluster !== undefined && { cluster: { clusterDns: [], clusterDomain: 'cluster.local', ...cluster } }) };
+  const given = {
+    runtimeEndpoint: 'unix:///x',
+    port: 1,
+    healthzPort: 2,
+    ...(cluster !== undefined && { cluster: { clusterDns: [], clusterDomain: 'cluster.local', ...cluster } }),
+  };
   return parse(renderKubeletConfig(deriveInstance('/data'), given)) as Record<string, unknown>;
 };
 const args = nodeNameArguments(hostname().toLowerCase());
 
 test('the agent of a cluster of up passes every check of CIS for nodes', () => {
-  assert.deepEqual(failedChecks({ args, files, config: configOf({ clientCaFile: '/ca.crt', requestServingCertificate: true }) }), []);
+  assert.deepEqual(
+    failedChecks({ args, files, config: configOf({ clientCaFile: '/ca.crt', requestServingCertificate: true }) }),
+    [],
+  );
 });
 
 test('one that joined another cluster serves with a certificate of its own making, which nobody there has to approve (4.2.9)', () => {
@@ -27,21 +39,64 @@ test('one that joined another cluster serves with a certificate of its own makin
 });
 
 test('a node of its own lets in nobody over the network, and so needs no authority of clients, no decisions and no kubeconfig', () => {
-  assert.deepEqual(failedChecks({ args, files: { config: files.config }, config: configOf() }), ['4.1.5', '4.1.6', '4.1.7', '4.1.8', '4.2.2', '4.2.3', '4.2.9']);
+  assert.deepEqual(failedChecks({ args, files: { config: files.config }, config: configOf() }), [
+    '4.1.5',
+    '4.1.6',
+    '4.1.7',
+    '4.1.8',
+    '4.2.2',
+    '4.2.3',
+    '4.2.9',
+  ]);
 });
 
 test('an agent that is told nothing but where its files are passes what upstream’s defaults pass: what is missing is a person’s to decide', () => {
-  const { authentication, authorization, ...rest } = applyDefaults({ authentication: { x509: { clientCAFile: '/ca.crt' } }, rotateCertificates: true }, () => true);
-  assert.deepEqual(failedChecks({ args: [], files, config: { ...rest, authentication, authorization } }), ['4.2.9', '4.2.12', '4.2.13', '4.2.14']);
+  const { authentication, authorization, ...rest } = applyDefaults(
+    { authentication: { x509: { clientCAFile: '/ca.crt' } }, rotateCertificates: true },
+    () => true,
+  );
+  assert.deepEqual(failedChecks({ args: [], files, config: { ...rest, authentication, authorization } }), [
+    '4.2.9',
+    '4.2.12',
+    '4.2.13',
+    '4.2.14',
+  ]);
 });
 
 test('each check fails a node that is set up loosely', () => {
   const loose: NodeFacts = {
-    args: ['--anonymous-auth=true', '--authorization-mode', 'AlwaysAllow', '--read-only-port=10255', '--hostname-override=x', '--make-iptables-util-chains=false', '--event-qps=-1', '--rotate-certificates=false'],
-    config: { streamingConnectionIdleTimeout: '0s', featureGates: { RotateKubeletServerCertificate: false }, tlsCipherSuites: ['TLS_RSA_WITH_AES_128_CBC_SHA'], podPidsLimit: -1, seccompDefault: false },
-    files: { kubeconfig: { mode: 0o644, uid: 1, gid: 0 }, config: { mode: 0o640, uid: 0, gid: 1 }, clientCa: { mode: 0o664, uid: 1, gid: 1 } },
+    args: [
+      '--anonymous-auth=true',
+      '--authorization-mode',
+      'AlwaysAllow',
+      '--read-only-port=10255',
+      '--hostname-override=x',
+      '--make-iptables-util-chains=false',
+      '--event-qps=-1',
+      '--rotate-certificates=false',
+    ],
+    config: {
+      streamingConnectionIdleTimeout: '0s',
+      featureGates: { RotateKubeletServerCertificate: false },
+      tlsCipherSuites: ['TLS_RSA_WITH_AES_128_CBC_SHA'],
+      podPidsLimit: -1,
+      seccompDefault: false,
+    },
+    files: {
+      kubeconfig: { mode: 0o644, uid: 1, gid: 0 },
+      config: { mode: 0o640, uid: 0, gid: 1 },
+      clientCa: { mode: 0o664, uid: 1, gid: 1 },
+    },
   };
-  const all = ['4.1.5', '4.1.6', '4.1.7', '4.1.8', '4.1.9', '4.1.10', ...Array.from({ length: 14 }, (_, each) => `4.2.${each + 1}`)];
+  const all = [
+    '4.1.5',
+    '4.1.6',
+    '4.1.7',
+    '4.1.8',
+    '4.1.9',
+    '4.1.10',
+    ...Array.from({ length: 14 }, (_, each) => `4.2.${each + 1}`),
+  ];
   assert.deepEqual(failedChecks(loose), all);
 });
 

@@ -10,7 +10,11 @@ export interface CommandResult {
 
 /** Debian keeps iptables, runc and ip in sbin, which a plain `su` leaves out of PATH. */
 export function machineEnvironment(): NodeJS.ProcessEnv {
-  return { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin`, LC_ALL: 'C' };
+  return {
+    ...process.env,
+    PATH: `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin`,
+    LC_ALL: 'C',
+  };
 }
 
 /** Runs to the end. A program that does not exist throws `NotFound`; an exit code other than 0 is an answer, not an error. */
@@ -22,8 +26,17 @@ export function tryCommand(argv: readonly string[], input?: Buffer): Promise<Com
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    child.on('error', (cause: NodeJS.ErrnoException) => reject(new KubeletError(cause.code === 'ENOENT' ? 'NotFound' : 'Internal', `cannot run ${program}: ${cause.message}`, { op: program, cause })));
-    child.on('close', (code, signal) => resolve({ code: code ?? 128, stdout, stderr: signal === null ? stderr : `${stderr} (killed by ${signal})` }));
+    child.on('error', (cause: NodeJS.ErrnoException) =>
+      reject(
+        new KubeletError(cause.code === 'ENOENT' ? 'NotFound' : 'Internal', `cannot run ${program}: ${cause.message}`, {
+          op: program,
+          cause,
+        }),
+      ),
+    );
+    child.on('close', (code, signal) =>
+      resolve({ code: code ?? 128, stdout, stderr: signal === null ? stderr : `${stderr} (killed by ${signal})` }),
+    );
     // A program that ends without reading its input breaks the pipe; its exit code tells more than that error would.
     child.stdin.on('error', () => child.stdin.destroy());
     child.stdin.end(input);
@@ -33,6 +46,11 @@ export function tryCommand(argv: readonly string[], input?: Buffer): Promise<Com
 /** Runs to the end and gives its output; any exit code but 0 throws `Internal` with what the program said. */
 export async function runCommand(argv: readonly string[], input?: Buffer): Promise<string> {
   const result = await tryCommand(argv, input);
-  if (result.code !== 0) throw new KubeletError('Internal', `${argv.slice(0, 6).join(' ')} failed (${result.code}): ${result.stderr.trim().slice(-600)}`, { op: argv[0] });
+  if (result.code !== 0)
+    throw new KubeletError(
+      'Internal',
+      `${argv.slice(0, 6).join(' ')} failed (${result.code}): ${result.stderr.trim().slice(-600)}`,
+      { op: argv[0] },
+    );
   return result.stdout;
 }

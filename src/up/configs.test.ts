@@ -7,11 +7,19 @@ import { hasSysResource, parseContainerdVersion, renderCniConfig, renderContaine
 import { chooseSubnet, isSubnetFree } from './subnet.ts';
 
 const instance = deriveInstance('/data/a');
-const facts = { majorVersion: 1, minorVersion: 6, maySetOomScore: false, snapshotter: 'overlayfs', cniBinDir: '/usr/lib/cni', sandboxImage: 'localhost/p:1' } as const;
+const facts = {
+  majorVersion: 1,
+  minorVersion: 6,
+  maySetOomScore: false,
+  snapshotter: 'overlayfs',
+  cniBinDir: '/usr/lib/cni',
+  sandboxImage: 'localhost/p:1',
+} as const;
 
 test('two data folders share no name, and a bridge name fits the kernel', () => {
   const other = deriveInstance('/data/b');
-  for (const key of ['id', 'bridge', 'cgroupRoot', 'networkName', 'iptablesChain', 'containerdSocket'] as const) assert.notEqual(instance[key], other[key]);
+  for (const key of ['id', 'bridge', 'cgroupRoot', 'networkName', 'iptablesChain', 'containerdSocket'] as const)
+    assert.notEqual(instance[key], other[key]);
   assert.ok(instance.bridge.length <= 15);
 });
 
@@ -26,8 +34,14 @@ test('the subnet starts where the seed points and steps over what is routed', ()
   assert.deepEqual(first, { cidr: '10.84.0.0/22', gateway: '10.84.0.1', prefixLength: 22 });
   assert.equal(chooseSubnet('00000001', [], 'br').cidr, '10.84.0.0/22');
   assert.equal(chooseSubnet('00000100', [], 'br').cidr, '10.84.4.0/22');
-  assert.equal(chooseSubnet('00000000', [{ dst: 'default' }, { dst: '10.84.2.7', dev: 'x' }], 'br').cidr, '10.84.4.0/22');
-  assert.equal(chooseSubnet('00000000', [{ dst: '10.84.0.0/14', dev: 'x' }, { dst: 'fd00::/64' }].slice(1), 'br').cidr, '10.84.0.0/22');
+  assert.equal(
+    chooseSubnet('00000000', [{ dst: 'default' }, { dst: '10.84.2.7', dev: 'x' }], 'br').cidr,
+    '10.84.4.0/22',
+  );
+  assert.equal(
+    chooseSubnet('00000000', [{ dst: '10.84.0.0/14', dev: 'x' }, { dst: 'fd00::/64' }].slice(1), 'br').cidr,
+    '10.84.0.0/22',
+  );
 });
 
 test('a route of our own bridge is no conflict, and a machine that routes all of it is an error', () => {
@@ -39,8 +53,14 @@ test('a route of our own bridge is no conflict, and a machine that routes all of
 });
 
 test("containerd's version is read from upstream's and from Debian's words", () => {
-  assert.deepEqual(parseContainerdVersion('containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3'), { majorVersion: 1, minorVersion: 6 });
-  assert.deepEqual(parseContainerdVersion('containerd containerd.io v2.1.4 75cb2b7193e4'), { majorVersion: 2, minorVersion: 1 });
+  assert.deepEqual(
+    parseContainerdVersion('containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3'),
+    { majorVersion: 1, minorVersion: 6 },
+  );
+  assert.deepEqual(parseContainerdVersion('containerd containerd.io v2.1.4 75cb2b7193e4'), {
+    majorVersion: 2,
+    minorVersion: 1,
+  });
   assert.throws(() => parseContainerdVersion('containerd x 1.5.9 y'), /too old/);
 });
 
@@ -53,13 +73,32 @@ test('containerd 1.x gets a version 2 file with everything below the data folder
   const text = renderContainerdConfig(instance, facts);
   assert.match(text, /^version = 2$/m);
   assert.match(text, /^restrict_oom_score_adj = true$/m);
-  assert.match(text, /\[plugins\."io\.containerd\.grpc\.v1\.cri"\.containerd\.runtimes\.runc\.options\]\nSystemdCgroup = false\nRoot = "\/data\/a\/containerd\/state\/runc"/);
+  assert.match(
+    text,
+    /\[plugins\."io\.containerd\.grpc\.v1\.cri"\.containerd\.runtimes\.runc\.options\]\nSystemdCgroup = false\nRoot = "\/data\/a\/containerd\/state\/runc"/,
+  );
   for (const path of text.matchAll(/= "(\/[^"]*)"/g)) assert.match(path[1] ?? '', /^(\/data\/a\/|\/usr\/lib\/cni)/);
 });
 
 test('the cgroup driver systemd reaches containerd and the agent alike', () => {
-  for (const majorVersion of [1, 2]) assert.match(renderContainerdConfig(instance, { ...facts, majorVersion, cgroupDriver: 'systemd' }), /^SystemdCgroup = true$/m);
-  assert.equal((parse(renderKubeletConfig(instance, { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2, cgroupDriver: 'systemd' })) as Record<string, unknown>)['cgroupDriver'], 'systemd');
+  for (const majorVersion of [1, 2])
+    assert.match(
+      renderContainerdConfig(instance, { ...facts, majorVersion, cgroupDriver: 'systemd' }),
+      /^SystemdCgroup = true$/m,
+    );
+  assert.equal(
+    (
+      parse(
+        renderKubeletConfig(instance, {
+          runtimeEndpoint: 'unix:///x',
+          port: 1,
+          healthzPort: 2,
+          cgroupDriver: 'systemd',
+        }),
+      ) as Record<string, unknown>
+    )['cgroupDriver'],
+    'systemd',
+  );
   assert.equal(instance.cgroupSlice, `${instance.cgroupRoot.slice(1).replaceAll('-', '_')}.slice`);
 });
 
@@ -73,13 +112,18 @@ test('containerd 2.x gets a version 3 file with the renamed plugins', () => {
 });
 
 test('the CNI network keeps its addresses below the data folder and bears our name', () => {
-  const config = JSON.parse(renderCniConfig(instance, chooseSubnet('0', [], 'br'))) as { name: string; plugins: { ipam?: { dataDir: string } }[] };
+  const config = JSON.parse(renderCniConfig(instance, chooseSubnet('0', [], 'br'))) as {
+    name: string;
+    plugins: { ipam?: { dataDir: string } }[];
+  };
   assert.equal(config.name, instance.networkName);
   assert.equal(config.plugins[0]?.ipam?.dataDir, '/data/a/cni/ipam');
 });
 
 test("the agent's configuration is closed to the network and never collects images that cannot be pulled again", () => {
-  const config = parse(renderKubeletConfig(instance, { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2 })) as Record<string, unknown>;
+  const config = parse(
+    renderKubeletConfig(instance, { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2 }),
+  ) as Record<string, unknown>;
   assert.equal(config['address'], '127.0.0.1');
   assert.equal(config['imageGCHighThresholdPercent'], 100);
   assert.equal('resolvConf' in config, false);

@@ -12,7 +12,13 @@ import { PAUSE_IMAGE } from './images/catalogue.ts';
 import { checkSocketPaths, type Instance } from './instance.ts';
 import { setUpNetwork } from './network.ts';
 import { isAlive, readProcessFile, type ProcessRecord, waitUntil, writeProcessFile } from './processes.ts';
-import { type ContainerdFacts, hasSysResource, parseContainerdVersion, renderContainerdConfig, type Snapshotter } from './runtime-config.ts';
+import {
+  type ContainerdFacts,
+  hasSysResource,
+  parseContainerdVersion,
+  renderContainerdConfig,
+  type Snapshotter,
+} from './runtime-config.ts';
 
 const START_TIMEOUT_MS = 30_000;
 /** Debian's place first, then upstream's. */
@@ -29,7 +35,11 @@ export function runningContainerd(instance: Instance): ProcessRecord | undefined
 /** Reads the machine: version, capabilities, whether overlay mounts work below the data folder. */
 async function readContainerdFacts(instance: Instance): Promise<ContainerdFacts> {
   const cniBinDir = CNI_BIN_DIRS.find((folder) => CNI_PLUGINS.every((plugin) => existsSync(join(folder, plugin))));
-  if (cniBinDir === undefined) throw new KubeletError('NotFound', `no CNI plugins (${CNI_PLUGINS.join(', ')}) in ${CNI_BIN_DIRS.join(', ')}; install containernetworking-plugins`);
+  if (cniBinDir === undefined)
+    throw new KubeletError(
+      'NotFound',
+      `no CNI plugins (${CNI_PLUGINS.join(', ')}) in ${CNI_BIN_DIRS.join(', ')}; install containernetworking-plugins`,
+    );
   return {
     ...parseContainerdVersion(await runCommand(['containerd', '--version'])),
     maySetOomScore: hasSysResource(readFileSync('/proc/self/status', 'utf8')),
@@ -55,10 +65,21 @@ async function chooseSnapshotter(instance: Instance): Promise<Snapshotter> {
  * Starts containerd in a session of its own (a Ctrl-C in the terminal does not reach it) with network and cgroup prepared;
  * returns when its CRI answers. Throws `Unavailable` with the end of its log otherwise.
  */
-export async function startOwnContainerd(instance: Instance, warn: (message: string) => void, wanted: Pick<ContainerdFacts, 'handlers' | 'cgroupDriver'> & { network?: 'made'; onEnd?: (how: string) => void } = {}): Promise<ContainerdFacts> {
+export async function startOwnContainerd(
+  instance: Instance,
+  warn: (message: string) => void,
+  wanted: Pick<ContainerdFacts, 'handlers' | 'cgroupDriver'> & { network?: 'made'; onEnd?: (how: string) => void } = {},
+): Promise<ContainerdFacts> {
   const { network, onEnd, ...chosen } = wanted;
   checkSocketPaths(instance);
-  for (const folder of [instance.runDir, instance.containerdRoot, instance.containerdState, instance.registryCertsDir, instance.podLogsDir]) mkdirSync(folder, { recursive: true });
+  for (const folder of [
+    instance.runDir,
+    instance.containerdRoot,
+    instance.containerdState,
+    instance.registryCertsDir,
+    instance.podLogsDir,
+  ])
+    mkdirSync(folder, { recursive: true });
   const facts = { ...(await readContainerdFacts(instance)), ...chosen };
   if (network !== 'made') await setUpNetwork(instance, warn);
   // With the other driver systemd makes the slice.
@@ -68,23 +89,38 @@ export async function startOwnContainerd(instance: Instance, warn: (message: str
 }
 
 /** Only the process, with everything else in place: tests restart containerd with it. `onEnd` hears when it ends after it has served. */
-export async function launchContainerd(instance: Instance, facts: ContainerdFacts, onEnd: (how: string) => void = () => undefined): Promise<void> {
+export async function launchContainerd(
+  instance: Instance,
+  facts: ContainerdFacts,
+  onEnd: (how: string) => void = () => undefined,
+): Promise<void> {
   writeFileSync(instance.containerdConfig, renderContainerdConfig(instance, facts));
   rmSync(instance.containerdSocket, { force: true });
   const log = openSync(instance.containerdLog, 'a');
-  const child = spawn('containerd', ['--config', instance.containerdConfig], { detached: true, stdio: ['ignore', log, log], env: machineEnvironment() });
+  const child = spawn('containerd', ['--config', instance.containerdConfig], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: machineEnvironment(),
+  });
   closeSync(log);
   let ended: string | undefined;
   child.on('error', (error) => (ended = error.message));
   child.on('exit', (code, signal) => (ended = `exit ${code ?? signal}`));
   if (child.pid !== undefined) writeProcessFile(containerdPidFile(instance), child.pid);
   child.unref();
-  const up = await waitUntil(async () => ended !== undefined || (await accepts(instance.containerdSocket)), START_TIMEOUT_MS);
+  const up = await waitUntil(
+    async () => ended !== undefined || (await accepts(instance.containerdSocket)),
+    START_TIMEOUT_MS,
+  );
   if (ended === undefined && up && (await criAnswers(instance.containerdSocket))) {
     child.once('exit', (code, signal) => onEnd(signal === null ? `exit ${code}` : `signal ${signal}`));
     return;
   }
-  throw new KubeletError('Unavailable', `containerd did not start (${ended ?? 'no answer'}):\n${lastLines(instance.containerdLog, 8)}`, { op: 'start containerd' });
+  throw new KubeletError(
+    'Unavailable',
+    `containerd did not start (${ended ?? 'no answer'}):\n${lastLines(instance.containerdLog, 8)}`,
+    { op: 'start containerd' },
+  );
 }
 
 /** Whether something listens. A connection is opened and closed, nothing is sent. */
@@ -99,7 +135,15 @@ export function accepts(socket: string): Promise<boolean> {
 async function criAnswers(socket: string): Promise<boolean> {
   const client = openCri(socket);
   try {
-    return await waitUntil(() => client.runtime.status({}, { timeoutMs: 2000 }).then((answer) => answer.status?.conditions.every((condition) => condition.status) === true, () => false), START_TIMEOUT_MS, 20);
+    return await waitUntil(
+      () =>
+        client.runtime.status({}, { timeoutMs: 2000 }).then(
+          (answer) => answer.status?.conditions.every((condition) => condition.status) === true,
+          () => false,
+        ),
+      START_TIMEOUT_MS,
+      20,
+    );
   } finally {
     client.close();
   }

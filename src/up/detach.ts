@@ -8,7 +8,12 @@ import type { Instance } from './instance.ts';
 /** The last line of an `up` in the background that serves. */
 export const READY_LINE = '-- serving --';
 /** It waits for nearly all of its life. */
-const SMALL = ['--optimize-for-size', '--max-semi-space-size=2', '--max-old-space-size=128', '--disable-warning=ExperimentalWarning'];
+const SMALL = [
+  '--optimize-for-size',
+  '--max-semi-space-size=2',
+  '--max-old-space-size=128',
+  '--disable-warning=ExperimentalWarning',
+];
 export const KEEPER_VARIABLE = 'KUBELET_TS_KEEPER';
 
 /** 0 once it serves; otherwise what it ended with. */
@@ -16,7 +21,11 @@ export async function detach(instance: Instance, args: readonly string[]): Promi
   mkdirSync(dirname(instance.upLog), { recursive: true });
   writeFileSync(instance.upLog, '');
   const log = openSync(instance.upLog, 'a');
-  const child = spawn(process.execPath, [...SMALL, process.argv[1] ?? '', ...args], { detached: true, stdio: ['ignore', log, log], env: { ...process.env, [KEEPER_VARIABLE]: '1' } });
+  const child = spawn(process.execPath, [...SMALL, process.argv[1] ?? '', ...args], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { ...process.env, [KEEPER_VARIABLE]: '1' },
+  });
   closeSync(log);
   const code = await Promise.race([copyUntilReady(instance.upLog), codeOf(child)]);
   child.unref();

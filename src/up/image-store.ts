@@ -13,15 +13,24 @@ import { waitUntil } from './processes.ts';
 import type { Snapshotter } from './runtime-config.ts';
 
 /** The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one. */
-const BUSYBOX_PATHS = ['/bin/busybox', '/usr/bin/busybox', join(repositoryRoot, '.data/busybox-static/bin/busybox'), join(repositoryRoot, '.data/busybox-static/usr/bin/busybox')];
+const BUSYBOX_PATHS = [
+  '/bin/busybox',
+  '/usr/bin/busybox',
+  join(repositoryRoot, '.data/busybox-static/bin/busybox'),
+  join(repositoryRoot, '.data/busybox-static/usr/bin/busybox'),
+];
 
 const NGINX_PATHS = ['/usr/sbin/nginx', join(repositoryRoot, '.data/nginx/usr/sbin/nginx')];
-const DYNAMIC_BUSYBOX_PATHS = [join(repositoryRoot, '.data/busybox/bin/busybox'), join(repositoryRoot, '.data/busybox/usr/bin/busybox')];
+const DYNAMIC_BUSYBOX_PATHS = [
+  join(repositoryRoot, '.data/busybox/bin/busybox'),
+  join(repositoryRoot, '.data/busybox/usr/bin/busybox'),
+];
 
 /** Where a busybox is that runs without libraries. Throws `NotFound` if set-up did not provide one. */
 export function findBusybox(): string {
   const path = BUSYBOX_PATHS.find((candidate) => existsSync(candidate) && isStaticElf(readFileSync(candidate)));
-  if (path === undefined) throw new KubeletError('NotFound', 'no static busybox found: run `sh scripts/setup-machine.sh`');
+  if (path === undefined)
+    throw new KubeletError('NotFound', 'no static busybox found: run `sh scripts/setup-machine.sh`');
   return path;
 }
 
@@ -46,9 +55,13 @@ async function readDynamic(name: string, paths: readonly string[]): Promise<Dyna
   if (path === undefined) throw new KubeletError('NotFound', `no ${name} found: run \`sh scripts/setup-machine.sh\``);
   const listed = await runCommand(['ldd', path]);
   const missing = [...listed.matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]);
-  if (missing.length > 0) throw new KubeletError('NotFound', `${name} lacks ${missing.join(', ')}: run \`sh scripts/setup-machine.sh\``);
+  if (missing.length > 0)
+    throw new KubeletError('NotFound', `${name} lacks ${missing.join(', ')}: run \`sh scripts/setup-machine.sh\``);
   const libraries = [...listed.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
-  return { binary: readFileSync(path), libraries: [...new Set(libraries)].sort().map((library) => ({ path: library, content: readFileSync(library) })) };
+  return {
+    binary: readFileSync(path),
+    libraries: [...new Set(libraries)].sort().map((library) => ({ path: library, content: readFileSync(library) })),
+  };
 }
 
 /** An ELF file with no interpreter segment (program header type 3) is loaded by nobody but the kernel. */
@@ -64,15 +77,24 @@ function isStaticElf(file: Buffer): boolean {
  * Imports what is not there yet and waits until CRI knows it. `endpoint` must be a containerd's: `ctr` speaks nothing else.
  * Returns the references that were imported.
  */
-export async function ensureImages(endpoint: string, client: CriClient, images: readonly OciImage[], snapshotter: Snapshotter = 'overlayfs'): Promise<string[]> {
+export async function ensureImages(
+  endpoint: string,
+  client: CriClient,
+  images: readonly OciImage[],
+  snapshotter: Snapshotter = 'overlayfs',
+): Promise<string[]> {
   const missing: OciImage[] = [];
   for (const image of images) if (!(await isKnown(client, image))) missing.push(image);
   if (missing.length === 0) return [];
   const ctr = ['ctr', '--address', parseEndpoint(endpoint), '--namespace', 'k8s.io', 'images'];
   await runCommand([...ctr, 'import', '--snapshotter', snapshotter, '-'], writeImageArchive(missing));
-  if (missing.some((image) => image.reference === PAUSE_IMAGE)) await runCommand([...ctr, 'label', PAUSE_IMAGE, 'io.cri-containerd.pinned=pinned']);
+  if (missing.some((image) => image.reference === PAUSE_IMAGE))
+    await runCommand([...ctr, 'label', PAUSE_IMAGE, 'io.cri-containerd.pinned=pinned']);
   for (const image of missing) {
-    if (!(await waitUntil(() => isKnown(client, image), 10_000))) throw new KubeletError('Timeout', `${image.reference} was imported but CRI does not list it`, { op: 'import image' });
+    if (!(await waitUntil(() => isKnown(client, image), 10_000)))
+      throw new KubeletError('Timeout', `${image.reference} was imported but CRI does not list it`, {
+        op: 'import image',
+      });
   }
   return missing.map((image) => image.reference);
 }

@@ -58,7 +58,8 @@ export interface Instance {
 
 /** `dataDir` must be absolute and free of symbolic links (mounts are found by their real path). */
 export function deriveInstance(dataDir: string): Instance {
-  if (!dataDir.startsWith('/') || dataDir === '/') throw new KubeletError('Invalid', `data folder must be an absolute path below /, not "${dataDir}"`);
+  if (!dataDir.startsWith('/') || dataDir === '/')
+    throw new KubeletError('Invalid', `data folder must be an absolute path below /, not "${dataDir}"`);
   const id = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
   const at = (...parts: string[]): string => join(dataDir, ...parts);
   return {
@@ -108,6 +109,7 @@ function loopbackOf(id: string): string {
 /** The address of a unix socket is at most 107 bytes; the longest we make is checked before anything is started. */
 export function checkSocketPaths(instance: Instance): void {
   for (const path of [instance.kubeletSocket, instance.containerdSocket, `${instance.containerdSocket}.ttrpc`]) {
-    if (Buffer.byteLength(path) > 107) throw new KubeletError('Invalid', `data folder path is too long for a unix socket below it: ${path}`);
+    if (Buffer.byteLength(path) > 107)
+      throw new KubeletError('Invalid', `data folder path is too long for a unix socket below it: ${path}`);
   }
 }

@@ -36,10 +36,18 @@ const POD_PIDS = 4096;
 /** Stricter than what an agent does unasked, which is upstream's: what benchmarks ask of a node (CIS 4.2). */
 const hardening = { seccompDefault: true, podPidsLimit: POD_PIDS, tlsCipherSuites: strongCipherSuites };
 
-const standaloneAccess = { authentication: { anonymous: { enabled: false }, webhook: { enabled: false } }, authorization: { mode: 'AlwaysAllow' } };
+const standaloneAccess = {
+  authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
+  authorization: { mode: 'AlwaysAllow' },
+};
 
 /** As kubeadm sets it: who asks is known by a certificate or asked of the API server, and so is what they may. */
-function clusterAccess({ clientCaFile, requestServingCertificate = false, clusterDns, clusterDomain }: ClusterFacts): object {
+function clusterAccess({
+  clientCaFile,
+  requestServingCertificate = false,
+  clusterDns,
+  clusterDomain,
+}: ClusterFacts): object {
   return {
     authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: clientCaFile } },
     authorization: { mode: 'Webhook' },

@@ -53,8 +53,15 @@ const isKeeper = process.env[KEEPER_VARIABLE] !== undefined;
 async function up(instance: Instance, line: CommandLine): Promise<number> {
   mkdirSync(instance.runDir, { recursive: true });
   const hasKeeper = line.detach && !isKeeper && (line.mode === 'cluster' || line.mode === 'join');
-  if (isRunning(instance) || isAlive(readProcessFile(upPidFile(instance))) || (!hasKeeper && !acquireProcessFile(upPidFile(instance)))) {
-    const look = line.mode === 'cluster' ? `kubectl --kubeconfig ${instance.adminConfig} get pods -A` : `bin/kubelet pods${rootFlag(instance)}`;
+  if (
+    isRunning(instance) ||
+    isAlive(readProcessFile(upPidFile(instance))) ||
+    (!hasKeeper && !acquireProcessFile(upPidFile(instance)))
+  ) {
+    const look =
+      line.mode === 'cluster'
+        ? `kubectl --kubeconfig ${instance.adminConfig} get pods -A`
+        : `bin/kubelet pods${rootFlag(instance)}`;
     say(`kubelet-ts already runs on ${instance.dataDir}. Look: ${look}. Stop: ${stopCommand(instance)}`);
     return 0;
   }
@@ -67,7 +74,12 @@ async function up(instance: Instance, line: CommandLine): Promise<number> {
   try {
     if (line.mode === 'cluster' || line.mode === 'join') code = await runCluster(instance, line, stop);
     else {
-      const options = { endpoint: line.endpoint, cgroupDriver: line.cgroupDriver, detach: line.detach, runtimeOnly: line.mode === 'runtime-only' };
+      const options = {
+        endpoint: line.endpoint,
+        cgroupDriver: line.cgroupDriver,
+        detach: line.detach,
+        runtimeOnly: line.mode === 'runtime-only',
+      };
       const endpoint = await startRuntime(instance, options);
       if (stop.signal.aborted) return 130;
       ({ keep, code } = await runAgent(instance, { ...options, endpoint }, stop.signal));
@@ -124,8 +136,14 @@ async function runCluster(instance: Instance, line: CommandLine, stop: AbortCont
 async function startRuntime(instance: Instance, options: UpOptions): Promise<string> {
   const endpoint = options.endpoint ?? `unix://${instance.containerdSocket}`;
   writeFileSync(endpointFile(instance), options.endpoint === undefined ? '' : `${endpoint}\n`);
-  const facts = options.endpoint === undefined ? await startOwnContainerd(instance, say, { cgroupDriver: options.cgroupDriver }) : undefined;
-  if (facts !== undefined) say(`containerd ${facts.majorVersion}.${facts.minorVersion} runs on ${instance.containerdSocket}${facts.maySetOomScore ? '' : ' (no CAP_SYS_RESOURCE: oom scores are not lowered)'}`);
+  const facts =
+    options.endpoint === undefined
+      ? await startOwnContainerd(instance, say, { cgroupDriver: options.cgroupDriver })
+      : undefined;
+  if (facts !== undefined)
+    say(
+      `containerd ${facts.majorVersion}.${facts.minorVersion} runs on ${instance.containerdSocket}${facts.maySetOomScore ? '' : ' (no CAP_SYS_RESOURCE: oom scores are not lowered)'}`,
+    );
   else if (options.cgroupDriver === 'cgroupfs') ensureCgroupRoot(instance.cgroupRoot);
   const client = openCri(endpoint);
   try {
@@ -138,7 +156,11 @@ async function startRuntime(instance: Instance, options: UpOptions): Promise<str
   return endpoint;
 }
 
-async function runAgent(instance: Instance, options: UpOptions & { endpoint: string }, signal: AbortSignal): Promise<{ keep: boolean; code: number }> {
+async function runAgent(
+  instance: Instance,
+  options: UpOptions & { endpoint: string },
+  signal: AbortSignal,
+): Promise<{ keep: boolean; code: number }> {
   if (options.runtimeOnly) {
     say(`runtime only: CRI on ${options.endpoint}`);
     if (options.detach) {
@@ -170,7 +192,11 @@ async function down(instance: Instance, purge: boolean): Promise<number> {
 async function takeDown(instance: Instance, options: { purge: boolean; code: number }): Promise<number> {
   const left = await tearDown(instance, { purge: options.purge, say });
   if (left.length === 0) {
-    say(options.purge ? `all removed, ${instance.dataDir} too` : `all removed; images, manifests, logs and what a cluster knows stay in ${instance.dataDir} (npm run down -- ${instance.dataDir === DEFAULT_DATA_DIR ? '' : `--data ${instance.dataDir} `}--purge removes them too)`);
+    say(
+      options.purge
+        ? `all removed, ${instance.dataDir} too`
+        : `all removed; images, manifests, logs and what a cluster knows stay in ${instance.dataDir} (npm run down -- ${instance.dataDir === DEFAULT_DATA_DIR ? '' : `--data ${instance.dataDir} `}--purge removes them too)`,
+    );
     return options.code;
   }
   console.error(`could not remove:\n  ${left.join('\n  ')}`);

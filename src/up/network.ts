@@ -24,14 +24,28 @@ interface NetworkRecord {
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
 
 /** Makes bridge, rules and CNI configuration. Repeating it changes nothing. `warn` hears what pods will miss. `wanted` is taken when it is free. */
-export async function setUpNetwork(instance: Instance, warn: (message: string) => void, wanted?: Subnet): Promise<Subnet> {
+export async function setUpNetwork(
+  instance: Instance,
+  warn: (message: string) => void,
+  wanted?: Subnet,
+): Promise<Subnet> {
   const routes = await readRoutes();
   const before = readRecord(instance);
   const known = before?.subnet ?? wanted;
-  const subnet = known !== undefined && isSubnetFree(known, routes, instance.bridge) ? known : chooseSubnet(instance.id, routes, instance.bridge);
-  const chainsBefore = before?.chainsBefore ?? { nat: chainNames(await listRules('nat')), filter: chainNames(await listRules('filter')) };
-  const othersMadeHints = before === undefined ? haveOthersMadeHints(chainsBefore.nat) : (before.othersMadeHints ?? true);
-  writeFileSync(recordPath(instance), JSON.stringify({ subnet, chainsBefore, othersMadeHints } satisfies NetworkRecord));
+  const subnet =
+    known !== undefined && isSubnetFree(known, routes, instance.bridge)
+      ? known
+      : chooseSubnet(instance.id, routes, instance.bridge);
+  const chainsBefore = before?.chainsBefore ?? {
+    nat: chainNames(await listRules('nat')),
+    filter: chainNames(await listRules('filter')),
+  };
+  const othersMadeHints =
+    before === undefined ? haveOthersMadeHints(chainsBefore.nat) : (before.othersMadeHints ?? true);
+  writeFileSync(
+    recordPath(instance),
+    JSON.stringify({ subnet, chainsBefore, othersMadeHints } satisfies NetworkRecord),
+  );
   await setUpBridge(instance, subnet);
   try {
     await setUpRules(instance, subnet);
@@ -50,7 +64,8 @@ export async function readRoutes(): Promise<Route[]> {
 /** A bridge without ports counts as down, and then its address, which is the node's, is not shown to who lists addresses. This port is always there; it goes with the bridge. */
 export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
   const [port, peer] = [`${bridge}p`, `${bridge}q`];
-  if (!existsSync(`/sys/class/net/${port}`)) await runCommand(['ip', 'link', 'add', port, 'type', 'veth', 'peer', 'name', peer]);
+  if (!existsSync(`/sys/class/net/${port}`))
+    await runCommand(['ip', 'link', 'add', port, 'type', 'veth', 'peer', 'name', peer]);
   await runCommand(['ip', 'link', 'set', port, 'master', bridge, 'up']);
   await runCommand(['ip', 'link', 'set', peer, 'up']);
 }
@@ -67,14 +82,22 @@ export async function claimServiceRange(instance: Instance, wanted: string | und
     // Two that start at once see the same routes; only one can add this one.
     const { code, stderr } = await tryCommand(['ip', 'route', 'add', range, 'dev', instance.bridge, 'src', from]);
     if (code === 0) return range;
-    if (!stderr.includes('File exists')) throw new KubeletError('Internal', `no route for services: ${stderr.trim()}`, { op: 'ip route add' });
-    if (wanted !== undefined) throw new KubeletError('Conflict', `another cluster of this machine has this one's range for services, ${range}: stop that one first`, { op: 'ip route add' });
+    if (!stderr.includes('File exists'))
+      throw new KubeletError('Internal', `no route for services: ${stderr.trim()}`, { op: 'ip route add' });
+    if (wanted !== undefined)
+      throw new KubeletError(
+        'Conflict',
+        `another cluster of this machine has this one's range for services, ${range}: stop that one first`,
+        { op: 'ip route add' },
+      );
   }
 }
 
 function readRecord(instance: Instance): NetworkRecord | undefined {
   try {
-    return existsSync(recordPath(instance)) ? (JSON.parse(readFileSync(recordPath(instance), 'utf8')) as NetworkRecord) : undefined;
+    return existsSync(recordPath(instance))
+      ? (JSON.parse(readFileSync(recordPath(instance), 'utf8')) as NetworkRecord)
+      : undefined;
   } catch {
     return undefined; // Half-written when the machine went down: chosen anew.
   }
@@ -103,7 +126,19 @@ async function setUpRules(instance: Instance, subnet: Subnet): Promise<void> {
   const filter = ['iptables', '-w', '10', '-t', 'filter'];
   await runCommand([...filter, '-N', chain]);
   await runCommand([...filter, '-A', chain, '-s', net, '-j', 'ACCEPT']);
-  await runCommand([...filter, '-A', chain, '-d', net, '-m', 'conntrack', '--ctstate', 'RELATED,ESTABLISHED,DNAT', '-j', 'ACCEPT']);
+  await runCommand([
+    ...filter,
+    '-A',
+    chain,
+    '-d',
+    net,
+    '-m',
+    'conntrack',
+    '--ctstate',
+    'RELATED,ESTABLISHED,DNAT',
+    '-j',
+    'ACCEPT',
+  ]);
   // First in line, because another engine may have set the policy to DROP; it only ever speaks about our own subnet.
   await runCommand([...filter, '-I', 'FORWARD', '-j', chain]);
 }
@@ -130,7 +165,11 @@ async function removeRules(instance: Instance): Promise<void> {
     const rules = await listRules(table);
     // Without a record nothing is known about who made the shared chains: they stay.
     const chainsBefore = record?.chainsBefore[table] ?? chainNames(rules);
-    const { commands } = selectIptablesCleanUp(rules, { chain: instance.iptablesChain, networkName: instance.networkName, chainsBefore });
+    const { commands } = selectIptablesCleanUp(rules, {
+      chain: instance.iptablesChain,
+      networkName: instance.networkName,
+      chainsBefore,
+    });
     for (const command of commands) await tryCommand(['iptables', '-w', '10', '-t', table, ...command]);
   }
 }
@@ -138,8 +177,13 @@ async function removeRules(instance: Instance): Promise<void> {
 /** What the agent made for other programs, of both families. What is not there is no error. */
 async function removeHints(instance: Instance): Promise<void> {
   const othersMadeThem = readRecord(instance)?.othersMadeHints ?? true;
-  const commands = selectHintCleanUp(chainNames(await listRules('nat')), { chain: instance.iptablesChain, othersMadeThem });
-  for (const command of commands) for (const program of ['iptables', 'ip6tables']) await tryCommand([program, '-w', '10', ...command]).catch(() => undefined);
+  const commands = selectHintCleanUp(chainNames(await listRules('nat')), {
+    chain: instance.iptablesChain,
+    othersMadeThem,
+  });
+  for (const command of commands)
+    for (const program of ['iptables', 'ip6tables'])
+      await tryCommand([program, '-w', '10', ...command]).catch(() => undefined);
 }
 
 /** Removes all of it. Returns what is left. */
@@ -147,7 +191,8 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
   const { bridge } = instance;
   const ports = `/sys/class/net/${bridge}/brif`;
   if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
-  for (const name of [bridge, `${bridge}p`]) if (existsSync(`/sys/class/net/${name}`)) await tryCommand(['ip', 'link', 'del', name]);
+  for (const name of [bridge, `${bridge}p`])
+    if (existsSync(`/sys/class/net/${name}`)) await tryCommand(['ip', 'link', 'del', name]);
   await removeServiceRules(instance);
   await removeHints(instance);
   await removeRules(instance);
@@ -159,8 +204,12 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
 function cniCacheFiles(instance: Instance): string[] {
   if (!existsSync(CNI_CACHE)) return [];
   const names = readdirSync(CNI_CACHE);
-  const sandboxIds = names.flatMap((name) => (name.startsWith(`${instance.networkName}-`) ? (/-([0-9a-f]{64})-/.exec(name)?.[1] ?? []) : []));
-  return names.filter((name) => name.startsWith(`${instance.networkName}-`) || sandboxIds.some((id) => name.includes(id)));
+  const sandboxIds = names.flatMap((name) =>
+    name.startsWith(`${instance.networkName}-`) ? (/-([0-9a-f]{64})-/.exec(name)?.[1] ?? []) : [],
+  );
+  return names.filter(
+    (name) => name.startsWith(`${instance.networkName}-`) || sandboxIds.some((id) => name.includes(id)),
+  );
 }
 
 function removeCniCache(instance: Instance): void {
@@ -174,8 +223,12 @@ function removeCniCache(instance: Instance): void {
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
   const rules = (await Promise.all(TABLES.map(listRules))).join('\n').split('\n');
   return [
-    ...[instance.bridge, `${instance.bridge}p`].filter((name) => existsSync(`/sys/class/net/${name}`)).map((name) => `network interface ${name}`),
-    ...rules.filter((rule) => rule.includes(instance.iptablesChain) || rule.includes(`"${instance.networkName}\\"`)).map((rule) => `iptables rule ${rule}`),
+    ...[instance.bridge, `${instance.bridge}p`]
+      .filter((name) => existsSync(`/sys/class/net/${name}`))
+      .map((name) => `network interface ${name}`),
+    ...rules
+      .filter((rule) => rule.includes(instance.iptablesChain) || rule.includes(`"${instance.networkName}\\"`))
+      .map((rule) => `iptables rule ${rule}`),
     ...cniCacheFiles(instance).map((name) => `CNI result ${name}`),
   ];
 }

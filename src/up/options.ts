@@ -72,7 +72,11 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       help: flag,
     },
   });
-  const given = { standalone: values.standalone, join: values.join !== undefined, 'runtime-only': values['runtime-only'] };
+  const given = {
+    standalone: values.standalone,
+    join: values.join !== undefined,
+    'runtime-only': values['runtime-only'],
+  };
   const modes = (['standalone', 'join', 'runtime-only'] as const).filter((mode) => given[mode]);
   if (modes.length > 1) throw mistyped(`--${modes.join(' and --')} exclude each other`);
   return {
@@ -89,14 +93,19 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     dns: !values['no-dns'],
     serviceRouting: !values['no-service-routing'],
     nodeName: values['node-name']?.toLowerCase(),
-    agentArgs: [...(values['node-labels'] === undefined ? [] : ['--node-labels', values['node-labels']]), ...values['kubelet-arg']],
+    agentArgs: [
+      ...(values['node-labels'] === undefined ? [] : ['--node-labels', values['node-labels']]),
+      ...values['kubelet-arg'],
+    ],
     args,
   };
 }
 
 function cgroupDriverOf(text: string): CgroupDriver {
-  if (text !== 'cgroupfs' && text !== 'systemd') throw mistyped(`--cgroup-driver must be cgroupfs or systemd, not "${text}"`);
+  if (text !== 'cgroupfs' && text !== 'systemd')
+    throw mistyped(`--cgroup-driver must be cgroupfs or systemd, not "${text}"`);
   return text;
 }
 
-const mistyped = (message: string): TypeError => Object.assign(new TypeError(message), { code: 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE' });
+const mistyped = (message: string): TypeError =>
+  Object.assign(new TypeError(message), { code: 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE' });

@@ -16,7 +16,11 @@ export function pause(ms: number): Promise<void> {
 }
 
 /** Asks `check` every few milliseconds until it says yes (true) or the time is over (false). */
-export async function waitUntil(check: () => boolean | Promise<boolean>, timeoutMs: number, pollMs: number = POLL_MS): Promise<boolean> {
+export async function waitUntil(
+  check: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+  pollMs: number = POLL_MS,
+): Promise<boolean> {
   const deadlineMs = systemClock.monotonicMs() + timeoutMs;
   for (;;) {
     if (await check()) return true;
@@ -111,11 +115,14 @@ export async function stopProcess(record: ProcessRecord | undefined, graceMs: nu
 
 /** The living shims of the containerd on `socket`, and every descendant of theirs. */
 export function findShims(socket: string): { shims: ProcessRecord[]; children: ProcessRecord[] } {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+  const pids = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
   const shims = pids.filter((pid) => isShimOf(readOrEmpty(`/proc/${pid}/cmdline`), socket));
   const parents = new Map(pids.map((pid) => [pid, parseParentPid(readOrEmpty(`/proc/${pid}/stat`))]));
   const isBelow = (pid: number): boolean => {
-    for (let at = parents.get(pid); at !== undefined && at > 1; at = parents.get(at)) if (shims.includes(at)) return true;
+    for (let at = parents.get(pid); at !== undefined && at > 1; at = parents.get(at))
+      if (shims.includes(at)) return true;
     return false;
   };
   const describe = (list: readonly number[]): ProcessRecord[] => list.flatMap((pid) => describeProcess(pid) ?? []);

@@ -4,21 +4,35 @@ import { allSettled, computeRows, podNames, type PodView, renderChanges, renderT
 
 const ready: PodView = {
   metadata: { name: 'web-node' },
-  status: { phase: 'Running', podIP: '10.84.0.2', conditions: [{ type: 'Ready', status: 'True' }], containerStatuses: [{ name: 'a', ready: true, restartCount: 2, state: { running: {} } }] },
+  status: {
+    phase: 'Running',
+    podIP: '10.84.0.2',
+    conditions: [{ type: 'Ready', status: 'True' }],
+    containerStatuses: [{ name: 'a', ready: true, restartCount: 2, state: { running: {} } }],
+  },
 };
 
 test('a pod is settled when it is Ready or has succeeded, and found with the node name behind its own', () => {
-  const rows = computeRows(['web', 'job', 'new'], [ready, { metadata: { name: 'job' }, status: { phase: 'Succeeded' } }]);
-  assert.deepEqual(rows.map((row) => [row.name, row.settled, row.ready, row.state, row.restarts]), [
-    ['web', true, '1/1', 'Ready', 2],
-    ['job', true, '0/0', 'Succeeded', 0],
-    ['new', false, '-', 'not seen yet', 0],
-  ]);
+  const rows = computeRows(
+    ['web', 'job', 'new'],
+    [ready, { metadata: { name: 'job' }, status: { phase: 'Succeeded' } }],
+  );
+  assert.deepEqual(
+    rows.map((row) => [row.name, row.settled, row.ready, row.state, row.restarts]),
+    [
+      ['web', true, '1/1', 'Ready', 2],
+      ['job', true, '0/0', 'Succeeded', 0],
+      ['new', false, '-', 'not seen yet', 0],
+    ],
+  );
   assert.equal(allSettled(rows), false);
 });
 
 test('a waiting container says why, instead of Pending', () => {
-  const pod = (state: object): PodView => ({ metadata: { name: 'p' }, status: { phase: 'Pending', containerStatuses: [{ name: 'a', state }] } });
+  const pod = (state: object): PodView => ({
+    metadata: { name: 'p' },
+    status: { phase: 'Pending', containerStatuses: [{ name: 'a', state }] },
+  });
   const stateOf = (state: object) => computeRows(['p'], [pod(state)])[0]?.state;
   assert.equal(stateOf({ waiting: { reason: 'ImagePullBackOff' } }), 'ImagePullBackOff');
   assert.equal(stateOf({ waiting: { reason: 'PodInitializing' } }), 'Pending');
@@ -34,14 +48,26 @@ test('without a terminal only what changed is printed', () => {
 });
 
 test('the table is aligned and has no blanks at line ends', () => {
-  assert.deepEqual(renderTable(computeRows(['web'], [ready])), ['POD  READY  STATE  RESTARTS  IP         WHY', 'web  1/1    Ready  2         10.84.0.2']);
+  assert.deepEqual(renderTable(computeRows(['web'], [ready])), [
+    'POD  READY  STATE  RESTARTS  IP         WHY',
+    'web  1/1    Ready  2         10.84.0.2',
+  ]);
 });
 
 test('pods are found in many documents and in lists, whatever else is there', () => {
-  assert.deepEqual(podNames([{ kind: 'Pod', metadata: { name: 'a' } }, null, 'x', { kind: 'Secret', metadata: { name: 's' } }, { kind: 'List', items: [{ kind: 'Pod', metadata: { name: 'b' } }] }]), ['a', 'b']);
+  assert.deepEqual(
+    podNames([
+      { kind: 'Pod', metadata: { name: 'a' } },
+      null,
+      'x',
+      { kind: 'Secret', metadata: { name: 's' } },
+      { kind: 'List', items: [{ kind: 'Pod', metadata: { name: 'b' } }] },
+    ]),
+    ['a', 'b'],
+  );
 });
 
-test('a pod that is not ready carries the agent\'s first cause, one that is ready none', () => {
+test("a pod that is not ready carries the agent's first cause, one that is ready none", () => {
   const pending: PodView = { metadata: { name: 'web-node' }, status: { phase: 'Pending' } };
   const causes = [{ name: 'web-node', blockers: [{ cause: 'pulling' }, { cause: 'later' }] }];
   assert.equal(computeRows(['web'], [pending], causes)[0]?.why, 'pulling');

@@ -16,7 +16,11 @@ export interface ContainerView {
   name: string;
   ready?: boolean;
   restartCount?: number;
-  state?: { waiting?: { reason?: string; message?: string }; running?: object; terminated?: { reason?: string; exitCode?: number } };
+  state?: {
+    waiting?: { reason?: string; message?: string };
+    running?: object;
+    terminated?: { reason?: string; exitCode?: number };
+  };
 }
 
 /** The parts of an explanation (kubelet/model/explanation.ts) that are shown. */
@@ -43,13 +47,20 @@ const MAX_CAUSE_LENGTH = 90;
 const NOT_SEEN = 'not seen yet';
 
 /** One row per expected pod, in their order. A static pod's name is the manifest's with `-node` appended; a pod nobody announced is left out. */
-export function computeRows(expected: readonly string[], pods: readonly PodView[], causes: readonly CauseView[] = []): ProgressRow[] {
+export function computeRows(
+  expected: readonly string[],
+  pods: readonly PodView[],
+  causes: readonly CauseView[] = [],
+): ProgressRow[] {
   return expected.map((name) => {
-    const pod = pods.find((candidate) => candidate.metadata.name === name) ?? pods.find((candidate) => candidate.metadata.name.startsWith(`${name}-`));
+    const pod =
+      pods.find((candidate) => candidate.metadata.name === name) ??
+      pods.find((candidate) => candidate.metadata.name.startsWith(`${name}-`));
     if (pod === undefined) return { name, settled: false, ready: '-', state: NOT_SEEN, ip: '', restarts: 0, why: '' };
     const containers = pod.status?.containerStatuses ?? [];
     const all = [...(pod.status?.initContainerStatuses ?? []), ...containers];
-    const isReady = pod.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+    const isReady =
+      pod.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
     const phase = pod.status?.phase ?? 'Pending';
     const settled = isReady || phase === 'Succeeded';
     const blocker = settled ? undefined : causes.find((cause) => cause.name === pod.metadata.name)?.blockers?.[0];
@@ -80,9 +91,17 @@ export function allSettled(rows: readonly ProgressRow[]): boolean {
 
 /** Columns padded to the widest entry. */
 export function renderTable(rows: readonly ProgressRow[]): string[] {
-  const cells = [['POD', 'READY', 'STATE', 'RESTARTS', 'IP', 'WHY'], ...rows.map((row) => [row.name, row.ready, row.state, String(row.restarts), row.ip, row.why])];
+  const cells = [
+    ['POD', 'READY', 'STATE', 'RESTARTS', 'IP', 'WHY'],
+    ...rows.map((row) => [row.name, row.ready, row.state, String(row.restarts), row.ip, row.why]),
+  ];
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0))) ?? [];
-  return cells.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  return cells.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 /** For output that cannot be redrawn: one line for each row that changed. */
@@ -90,8 +109,17 @@ export function renderChanges(before: readonly ProgressRow[], after: readonly Pr
   return after.flatMap((row) => {
     if (row.state === NOT_SEEN) return [];
     const old = before.find((candidate) => candidate.name === row.name);
-    if (old !== undefined && old.state === row.state && old.ready === row.ready && old.restarts === row.restarts && old.why === row.why) return [];
-    return [`${row.name}: ${row.state}, ${row.ready} ready${row.restarts > 0 ? `, ${row.restarts} restarts` : ''}${row.ip === '' ? '' : `, ${row.ip}`}${row.why === '' ? '' : ` (${row.why})`}`];
+    if (
+      old !== undefined &&
+      old.state === row.state &&
+      old.ready === row.ready &&
+      old.restarts === row.restarts &&
+      old.why === row.why
+    )
+      return [];
+    return [
+      `${row.name}: ${row.state}, ${row.ready} ready${row.restarts > 0 ? `, ${row.restarts} restarts` : ''}${row.ip === '' ? '' : `, ${row.ip}`}${row.why === '' ? '' : ` (${row.why})`}`,
+    ];
   });
 }
 

@@ -30,7 +30,10 @@ export function parseContainerdVersion(output: string): { majorVersion: number; 
   const majorVersion = Number(match[1]);
   const minorVersion = Number(match[2]);
   if (majorVersion < 1 || (majorVersion === 1 && minorVersion < 6)) {
-    throw new KubeletError('Unimplemented', `containerd ${majorVersion}.${minorVersion} is too old, 1.6 is the oldest with CRI v1`);
+    throw new KubeletError(
+      'Unimplemented',
+      `containerd ${majorVersion}.${minorVersion} is too old, 1.6 is the oldest with CRI v1`,
+    );
   }
   return { majorVersion, minorVersion };
 }
@@ -88,13 +91,16 @@ export function renderContainerdConfig(instance: Instance, facts: ContainerdFact
 function criTablesV2(instance: Instance, facts: ContainerdFacts): [string, TomlTable][] {
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
   return [
-    [cri, {
-      sandbox_image: facts.sandboxImage,
-      restrict_oom_score_adj: !facts.maySetOomScore,
-      netns_mounts_under_state_dir: true,
-      stream_server_address: '127.0.0.1',
-      stream_server_port: '0',
-    }],
+    [
+      cri,
+      {
+        sandbox_image: facts.sandboxImage,
+        restrict_oom_score_adj: !facts.maySetOomScore,
+        netns_mounts_under_state_dir: true,
+        stream_server_address: '127.0.0.1',
+        stream_server_port: '0',
+      },
+    ],
     [`${cri}.cni`, { bin_dir: facts.cniBinDir, conf_dir: instance.cniConfDir, max_conf_num: 1 }],
     [`${cri}.registry`, { config_path: instance.registryCertsDir }],
     [`${cri}.containerd`, { snapshotter: facts.snapshotter, default_runtime_name: 'runc' }],
@@ -107,7 +113,8 @@ function criTablesV3(instance: Instance, facts: ContainerdFacts): [string, TomlT
   const images = "plugins.'io.containerd.cri.v1.images'";
   const runtime = "plugins.'io.containerd.cri.v1.runtime'";
   // `bin_dirs` replaced `bin_dir` in 2.1; the older name is refused beside it and deprecated later.
-  const binDir: TomlTable = facts.majorVersion > 2 || facts.minorVersion >= 1 ? { bin_dirs: [facts.cniBinDir] } : { bin_dir: facts.cniBinDir };
+  const binDir: TomlTable =
+    facts.majorVersion > 2 || facts.minorVersion >= 1 ? { bin_dirs: [facts.cniBinDir] } : { bin_dir: facts.cniBinDir };
   return [
     [images, { snapshotter: facts.snapshotter }],
     [`${images}.pinned_images`, { sandbox: facts.sandboxImage }],
@@ -121,18 +128,27 @@ function criTablesV3(instance: Instance, facts: ContainerdFacts): [string, TomlT
   ];
 }
 
-function runcTables(parent: string, instance: Instance, { handlers = {}, cgroupDriver }: ContainerdFacts): [string, TomlTable][] {
+function runcTables(
+  parent: string,
+  instance: Instance,
+  { handlers = {}, cgroupDriver }: ContainerdFacts,
+): [string, TomlTable][] {
   // Root: runc's own state would otherwise lie in /run/containerd, shared with every other containerd.
   const common = { SystemdCgroup: cgroupDriver === 'systemd', Root: `${instance.containerdState}/runc` };
   const tables = (name: string, options: TomlTable): [string, TomlTable][] => [
     [`${parent}.runtimes.${name}`, { runtime_type: 'io.containerd.runc.v2' }],
     [`${parent}.runtimes.${name}.options`, options],
   ];
-  return [...tables('runc', common), ...Object.entries(handlers).flatMap(([name, program]) => tables(name, { ...common, BinaryName: program }))];
+  return [
+    ...tables('runc', common),
+    ...Object.entries(handlers).flatMap(([name, program]) => tables(name, { ...common, BinaryName: program })),
+  ];
 }
 
 function renderTable(table: TomlTable): string {
-  return Object.entries(table).map(([key, value]) => `${key} = ${renderValue(value)}\n`).join('');
+  return Object.entries(table)
+    .map(([key, value]) => `${key} = ${renderValue(value)}\n`)
+    .join('');
 }
 
 /** JSON's strings are TOML's basic strings as long as no lone surrogate is in them. */

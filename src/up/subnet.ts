@@ -33,7 +33,10 @@ export function chooseSubnet(seed: string, routes: readonly Route[], ownBridge: 
       return { cidr: `${numberToIp(base)}/${PREFIX}`, gateway: numberToIp(base + 1), prefixLength: PREFIX };
     }
   }
-  throw new KubeletError('Conflict', 'every subnet from 10.84.0.0/22 to 10.87.252.0/22 overlaps a route of this machine');
+  throw new KubeletError(
+    'Conflict',
+    'every subnet from 10.84.0.0/22 to 10.87.252.0/22 overlaps a route of this machine',
+  );
 }
 
 /** Sixteen candidates of 65534 addresses, together kubeadm's 10.96.0.0/12. */
@@ -42,7 +45,11 @@ const SERVICE_RANGES = Array.from({ length: 16 }, (_, index) => `10.${96 + index
 /** The first range for services that no route leads to. A cluster puts a route on its own, so that the next one sees it. Throws `Conflict` when all are taken. */
 export function chooseServiceRange(routes: readonly Route[], ownBridge: string): string {
   const found = SERVICE_RANGES.find((cidr) => isRangeFree(cidr, routes, ownBridge));
-  if (found === undefined) throw new KubeletError('Conflict', 'every range from 10.96.0.0/16 to 10.111.0.0/16 overlaps a route of this machine');
+  if (found === undefined)
+    throw new KubeletError(
+      'Conflict',
+      'every range from 10.96.0.0/16 to 10.111.0.0/16 overlaps a route of this machine',
+    );
   return found;
 }
 
@@ -59,7 +66,10 @@ export function isSubnetFree(subnet: Subnet, routes: readonly Route[], ownBridge
 export function isRangeFree(cidr: string, routes: readonly Route[], ownBridge: string): boolean {
   const [own] = toRange({ dst: cidr });
   if (own === undefined) return false;
-  return !routes.filter((route) => route.dev !== ownBridge).flatMap(toRange).some((range) => range.first <= own.last && own.first <= range.last);
+  return !routes
+    .filter((route) => route.dev !== ownBridge)
+    .flatMap(toRange)
+    .some((range) => range.first <= own.last && own.first <= range.last);
 }
 
 function toRange(route: Route): { first: number; last: number }[] {

@@ -33,7 +33,11 @@ const HEALTHY_LIFE_MS = 10_000;
 const MAX_QUICK_DEATHS = 3;
 
 /** Until `signal` (or, detached, until all is ready). `keep` says whether everything is to stay. */
-export async function watchAgent(instance: Instance, options: WatchOptions, signal: AbortSignal): Promise<{ keep: boolean; code: number }> {
+export async function watchAgent(
+  instance: Instance,
+  options: WatchOptions,
+  signal: AbortSignal,
+): Promise<{ keep: boolean; code: number }> {
   const view = new ProgressView(instance, process.stdout.isTTY);
   const over = new AbortController();
   signal.addEventListener('abort', () => over.abort(), { once: true });
@@ -47,14 +51,20 @@ export async function watchAgent(instance: Instance, options: WatchOptions, sign
     sayWhatNext(instance, options);
     if (options.detach) finish({ keep: true, code: 0 });
   };
-  const giveUp = options.detach ? systemClock.setTimer(DETACH_TIMEOUT_MS, () => {
-    console.error(`not all pods were ready within ${DETACH_TIMEOUT_MS / 1000} s; they go on trying: bin/kubelet explain${options.rootFlag}`);
-    finish({ keep: true, code: 1 });
-  }) : undefined;
-  const supervision = superviseAgent(instance, options, over.signal, (started) => (child = started)).catch((error: unknown) => {
-    console.error(errorMessage(error));
-    finish({ keep: false, code: 1 });
-  });
+  const giveUp = options.detach
+    ? systemClock.setTimer(DETACH_TIMEOUT_MS, () => {
+        console.error(
+          `not all pods were ready within ${DETACH_TIMEOUT_MS / 1000} s; they go on trying: bin/kubelet explain${options.rootFlag}`,
+        );
+        finish({ keep: true, code: 1 });
+      })
+    : undefined;
+  const supervision = superviseAgent(instance, options, over.signal, (started) => (child = started)).catch(
+    (error: unknown) => {
+      console.error(errorMessage(error));
+      finish({ keep: false, code: 1 });
+    },
+  );
   while (!over.signal.aborted) {
     await view.follow(over.signal, onReady);
     if (!over.signal.aborted) await pause(RECONNECT_MS);
@@ -66,18 +76,28 @@ export async function watchAgent(instance: Instance, options: WatchOptions, sign
 }
 
 /** Starts the agent, and again when it dies: its pods do not notice. Throws when it keeps dying at once. */
-async function superviseAgent(instance: Instance, options: WatchOptions, signal: AbortSignal, onStart: (child: ChildProcess) => void): Promise<void> {
+async function superviseAgent(
+  instance: Instance,
+  options: WatchOptions,
+  signal: AbortSignal,
+  onStart: (child: ChildProcess) => void,
+): Promise<void> {
   for (let quickDeaths = 0; !signal.aborted; ) {
     const startMs = systemClock.monotonicMs();
     const child = startAgent(instance, { runtimeEndpoint: options.endpoint, extraArgs: [] });
     onStart(child);
     const ended = await Promise.race([
-      once(child, 'exit').then(([code, name]: unknown[]) => `exit ${String(code ?? name)}`, (error: unknown) => errorMessage(error)),
+      once(child, 'exit').then(
+        ([code, name]: unknown[]) => `exit ${String(code ?? name)}`,
+        (error: unknown) => errorMessage(error),
+      ),
       aborted(signal),
     ]);
     if (ended === undefined) return;
     quickDeaths = systemClock.monotonicMs() - startMs < HEALTHY_LIFE_MS ? quickDeaths + 1 : 0;
-    console.error(`the agent ended by itself (${ended}); its last words, from ${instance.kubeletLog}:\n${lastLines(instance.kubeletLog, 10)}`);
+    console.error(
+      `the agent ended by itself (${ended}); its last words, from ${instance.kubeletLog}:\n${lastLines(instance.kubeletLog, 10)}`,
+    );
     if (quickDeaths >= MAX_QUICK_DEATHS) throw new Error('giving up: the agent ends each time right after its start');
     console.error('starting it again (pods are not touched)');
   }
@@ -125,7 +145,9 @@ class ProgressView {
       } while (this.#again);
       if (!this.#wasReady && allSettled(this.#rows)) {
         this.#wasReady = true;
-        console.log(`all ${this.#rows.length} pods are ready after ${((systemClock.monotonicMs() - this.#startMs) / 1000).toFixed(1)} s`);
+        console.log(
+          `all ${this.#rows.length} pods are ready after ${((systemClock.monotonicMs() - this.#startMs) / 1000).toFixed(1)} s`,
+        );
         onReady();
       }
     } catch {

@@ -11,7 +11,15 @@ import { accepts, openCri, runningContainerd } from './containerd.ts';
 import { selectMountsBelow } from './host-tables.ts';
 import type { Instance } from './instance.ts';
 import { networkLeftovers, tearDownNetwork } from './network.ts';
-import { commandLine, findShims, isAlive, readProcessFile, signalProcess, stopProcess, waitUntil } from './processes.ts';
+import {
+  commandLine,
+  findShims,
+  isAlive,
+  readProcessFile,
+  signalProcess,
+  stopProcess,
+  waitUntil,
+} from './processes.ts';
 
 export const kubeletPidFile = (instance: Instance): string => join(instance.runDir, 'kubelet.json');
 export const controlPlanePidFile = (instance: Instance): string => join(instance.runDir, 'control-plane.json');
@@ -109,7 +117,9 @@ async function removePods(instance: Instance, say: (message: string) => void): P
   try {
     const { items } = await client.runtime.listPodSandbox({}, { timeoutMs: 10_000 });
     const ownUids = foreign === undefined ? undefined : podUids(instance);
-    const own = items.filter((item) => ownUids === undefined || ownUids.has(item.labels['io.kubernetes.pod.uid'] ?? ''));
+    const own = items.filter(
+      (item) => ownUids === undefined || ownUids.has(item.labels['io.kubernetes.pod.uid'] ?? ''),
+    );
     if (own.length > 0) say(`removing ${own.length} pod${own.length === 1 ? '' : 's'}`);
     const queue = own.map((item) => item.id);
     const worker = async (): Promise<void> => {
@@ -133,7 +143,11 @@ function givenEndpoint(instance: Instance): string | undefined {
 
 async function removePod(client: CriClient, id: string): Promise<void> {
   const { containers } = await client.runtime.listContainers({ filter: { podSandboxId: id } });
-  await Promise.all(containers.map((container) => client.runtime.stopContainer({ containerId: container.id, timeout: CONTAINER_GRACE_S }, { timeoutMs: 15_000 })));
+  await Promise.all(
+    containers.map((container) =>
+      client.runtime.stopContainer({ containerId: container.id, timeout: CONTAINER_GRACE_S }, { timeoutMs: 15_000 }),
+    ),
+  );
   await client.runtime.stopPodSandbox({ podSandboxId: id }, { timeoutMs: 20_000 });
   await client.runtime.removePodSandbox({ podSandboxId: id }, { timeoutMs: 20_000 });
 }
@@ -147,11 +161,15 @@ function podUids(instance: Instance): Set<string> {
 
 /** Containers before their shims, because a shim that dies first leaves its container to process 1. */
 async function killLeftovers(instance: Instance): Promise<void> {
-  await waitUntil(() => {
-    const { shims, children } = findShims(instance.containerdSocket);
-    for (const record of [...children, ...shims]) signalProcess(record, 'SIGKILL');
-    return shims.length === 0 && children.length === 0;
-  }, 5000, 20);
+  await waitUntil(
+    () => {
+      const { shims, children } = findShims(instance.containerdSocket);
+      for (const record of [...children, ...shims]) signalProcess(record, 'SIGKILL');
+      return shims.length === 0 && children.length === 0;
+    },
+    5000,
+    20,
+  );
 }
 
 /** systemd forgets its slices only when it is told to; with the driver cgroupfs there are none. */
@@ -175,7 +193,9 @@ async function unmountAll(instance: Instance): Promise<void> {
 
 /** Shims listen in /run/containerd/s whatever containerd's state folder is; each bundle remembers its address. */
 function removeShimSockets(instance: Instance): void {
-  for (const path of globSync('io.containerd.runtime.v2.task/*/*/{address,bootstrap.json}', { cwd: instance.containerdState })) {
+  for (const path of globSync('io.containerd.runtime.v2.task/*/*/{address,bootstrap.json}', {
+    cwd: instance.containerdState,
+  })) {
     const text = readFileSync(join(instance.containerdState, path), 'utf8');
     const socket = /unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)/.exec(text)?.[1];
     if (socket !== undefined) rmSync(socket, { force: true });
@@ -189,7 +209,15 @@ function removeFiles(instance: Instance, options: { purge: boolean; keepImages: 
     remove(instance.dataDir);
     return;
   }
-  for (const path of [instance.containerdState, instance.containerdSocket, `${instance.containerdSocket}.ttrpc`, instance.kubeletRoot, instance.podLogsDir, join(instance.dataDir, 'cni')]) remove(path);
+  for (const path of [
+    instance.containerdState,
+    instance.containerdSocket,
+    `${instance.containerdSocket}.ttrpc`,
+    instance.kubeletRoot,
+    instance.podLogsDir,
+    join(instance.dataDir, 'cni'),
+  ])
+    remove(path);
   if (!options.keepImages) remove(instance.containerdRoot);
   remove(instance.runDir);
 }

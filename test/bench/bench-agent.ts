@@ -8,7 +8,15 @@ import { getJson } from '../../src/up/agent-client.ts';
 import { machineEnvironment, runCommand } from '../../src/up/commands.ts';
 import { lastLines } from '../../src/up/containerd.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
-import { describeProcess, isAlive, pause, type ProcessRecord, stopProcess, waitUntil, writeProcessFile } from '../../src/up/processes.ts';
+import {
+  describeProcess,
+  isAlive,
+  pause,
+  type ProcessRecord,
+  stopProcess,
+  waitUntil,
+  writeProcessFile,
+} from '../../src/up/processes.ts';
 import { kubeletPidFile } from '../../src/up/teardown.ts';
 import type { TestContainerd } from '../integration/support/containerd.ts';
 import { type PodStatusView, PodWatch } from './pod-watch.ts';
@@ -50,9 +58,21 @@ export class BenchAgent {
   spawn(): ChildProcess {
     const { instance } = this.#containerd;
     const log = openSync(instance.kubeletLog, 'a');
-    const args = ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--hostname-override', NODE_NAME, ...(process.env['BENCH_KUBELET_ARGS'] ?? '').split(' ').filter(Boolean)];
+    const args = [
+      '--config',
+      instance.kubeletConfig,
+      '--root-dir',
+      instance.kubeletRoot,
+      '--hostname-override',
+      NODE_NAME,
+      ...(process.env['BENCH_KUBELET_ARGS'] ?? '').split(' ').filter(Boolean),
+    ];
     const environment = machineEnvironment();
-    const child = spawn(this.#program, args, { detached: true, stdio: ['ignore', log, log], env: { ...environment, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` } });
+    const child = spawn(this.#program, args, {
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: { ...environment, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` },
+    });
     closeSync(log);
     if (child.pid === undefined) throw new Error(`cannot start ${this.#program}`);
     writeProcessFile(kubeletPidFile(instance), child.pid);
@@ -64,7 +84,8 @@ export class BenchAgent {
   /** Starts it and opens the watch. */
   async start(): Promise<void> {
     this.spawn();
-    if (!(await waitUntil(() => !isAlive(this.#record) || this.answers(), START_TIMEOUT_MS))) throw this.#broken('did not answer');
+    if (!(await waitUntil(() => !isAlive(this.#record) || this.answers(), START_TIMEOUT_MS)))
+      throw this.#broken('did not answer');
     if (!isAlive(this.#record)) throw this.#broken('ended right after its start');
     await this.openWatch();
   }
@@ -90,11 +111,16 @@ export class BenchAgent {
   }
 
   async answers(): Promise<boolean> {
-    return this.pods().then(() => true, () => false);
+    return this.pods().then(
+      () => true,
+      () => false,
+    );
   }
 
   async pods(): Promise<PodStatusView[]> {
-    const { items } = (await getJson(this.#containerd.instance.kubeletSocket, '/pods')) as { items?: PodStatusView[] | null };
+    const { items } = (await getJson(this.#containerd.instance.kubeletSocket, '/pods')) as {
+      items?: PodStatusView[] | null;
+    };
     return items ?? [];
   }
 
@@ -136,7 +162,8 @@ export class BenchAgent {
     for (const name of names) writeFileSync(join(this.#staging, `${name}.yaml`), manifest(name, restartPolicy));
     return () => {
       const atMs = performance.now();
-      for (const name of names) renameSync(join(this.#staging, `${name}.yaml`), join(this.#containerd.instance.manifestsDir, `${name}.yaml`));
+      for (const name of names)
+        renameSync(join(this.#staging, `${name}.yaml`), join(this.#containerd.instance.manifestsDir, `${name}.yaml`));
       return atMs;
     };
   }
@@ -161,6 +188,9 @@ function manifest(name: string, restartPolicy: string): string {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'default', labels: { app: 'bench' } },
-    spec: { restartPolicy, containers: [{ name: 'main', image: WEB_IMAGE, imagePullPolicy: 'IfNotPresent', command: COMMAND }] },
+    spec: {
+      restartPolicy,
+      containers: [{ name: 'main', image: WEB_IMAGE, imagePullPolicy: 'IfNotPresent', command: COMMAND }],
+    },
   });
 }

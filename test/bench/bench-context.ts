@@ -17,8 +17,12 @@ export interface BenchContext {
 
 /** What the runtime still holds of the agent's pod, found by the label it gives to sandboxes and containers. */
 export async function countInRuntime({ containerd }: BenchContext, pod?: string): Promise<number> {
-  const labelSelector: Record<string, string> = pod === undefined ? { 'io.kubernetes.pod.namespace': 'default' } : { 'io.kubernetes.pod.name': pod };
-  const [{ items }, { containers }] = await Promise.all([containerd.cri.runtime.listPodSandbox({ filter: { labelSelector } }), containerd.cri.runtime.listContainers({ filter: { labelSelector } })]);
+  const labelSelector: Record<string, string> =
+    pod === undefined ? { 'io.kubernetes.pod.namespace': 'default' } : { 'io.kubernetes.pod.name': pod };
+  const [{ items }, { containers }] = await Promise.all([
+    containerd.cri.runtime.listPodSandbox({ filter: { labelSelector } }),
+    containerd.cri.runtime.listContainers({ filter: { labelSelector } }),
+  ]);
   return items.length + containers.length;
 }
 

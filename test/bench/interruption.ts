@@ -1,7 +1,8 @@
 /** Rejects on Ctrl-C, on SIGTERM, and when the time is over; never resolves. */
 export function interruption(limitMs: number): Promise<never> {
   return new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => reject(new Error(`ended by ${signal}`)));
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.once(signal, () => reject(new Error(`ended by ${signal}`)));
     setTimeout(() => reject(new Error(`took longer than ${limitMs / 60_000} minutes`)), limitMs).unref();
   });
 }

@@ -21,21 +21,26 @@ export interface Machine {
 }
 
 export async function describeMachine(): Promise<Machine> {
-  const firstLine = async (argv: string[]): Promise<string> => (await tryCommand(argv).catch(() => undefined))?.stdout.split('\n')[0]?.trim() ?? '';
+  const firstLine = async (argv: string[]): Promise<string> =>
+    (await tryCommand(argv).catch(() => undefined))?.stdout.split('\n')[0]?.trim() ?? '';
   const repository = join(import.meta.dirname, '..', '..');
   const { v1, v2 } = findHierarchies();
   const dirty = await firstLine(['git', '-C', repository, 'status', '--porcelain', '--untracked-files=no']);
   return {
     processors: `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}`,
     memory: `${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
-    system: existsSync('/etc/os-release') ? (/^PRETTY_NAME="(.*)"/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? '') : '',
+    system: existsSync('/etc/os-release')
+      ? (/^PRETTY_NAME="(.*)"/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? '')
+      : '',
     kernel: release(),
     cgroups: v1.length === 0 ? 'v2' : v2.length === 0 ? 'v1' : 'v1 and v2 (hybrid)',
     containerd: /\d+\.\d+\.\d+\S*/.exec(await firstLine(['containerd', '--version']))?.[0] ?? '',
     runc: (await firstLine(['runc', '--version'])).replace('runc version ', ''),
     node: process.version,
     commit: `${await firstLine(['git', '-C', repository, 'rev-parse', '--short', 'HEAD'])}${dirty === '' ? '' : ' and changes'}`,
-    load: loadavg().map((value) => value.toFixed(2)).join(' '),
+    load: loadavg()
+      .map((value) => value.toFixed(2))
+      .join(' '),
   };
 }
 

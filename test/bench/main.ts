@@ -43,16 +43,30 @@ async function main(args: readonly string[]): Promise<number> {
   const rows: Row[] = [];
   const notes: string[] = [];
   const busy = await measureBusyShare();
-  if (busy > QUIET_SHARE) notes.push(`the machine was ${Math.round(busy * 100)} % busy with other work just before the run; rows of many pods at once mean little then`);
+  if (busy > QUIET_SHARE)
+    notes.push(
+      `the machine was ${Math.round(busy * 100)} % busy with other work just before the run; rows of many pods at once mean little then`,
+    );
   const startMs = performance.now();
   const error = await run(options, rows, notes);
-  console.log(['', ...renderMachine(machine), '', ...(rows.length > 0 ? renderTable(rows) : []), ...notes.map((text) => `note: ${text}`)].join('\n'));
+  console.log(
+    [
+      '',
+      ...renderMachine(machine),
+      '',
+      ...(rows.length > 0 ? renderTable(rows) : []),
+      ...notes.map((text) => `note: ${text}`),
+    ].join('\n'),
+  );
   const missed = rows.filter((row) => (judge(row).over ?? 0) > 0).length;
   const judged = rows.filter((row) => row.target !== undefined).length;
   console.log(`\n${judged - missed} of ${judged} targets met, ${Math.round((performance.now() - startMs) / 1000)} s`);
   if (options.jsonFile !== undefined) {
     const results = rows.map((row) => ({ ...row, ...judge(row), samples: { agent: row.agent, floor: row.floor } }));
-    writeFileSync(options.jsonFile, `${JSON.stringify({ machine, quick: options.quick, rows: results, notes, markdown: renderMarkdown(rows), malfunction: error }, null, 2)}\n`);
+    writeFileSync(
+      options.jsonFile,
+      `${JSON.stringify({ machine, quick: options.quick, rows: results, notes, markdown: renderMarkdown(rows), malfunction: error }, null, 2)}\n`,
+    );
   }
   if (error === undefined) return 0;
   console.error(`bench: malfunction: ${error}`);
@@ -69,7 +83,14 @@ async function run(options: BenchOptions, rows: Row[], notes: string[]): Promise
     say('starting containerd, building the agent');
     containerd = await startContainerd({ name: 'bench' });
     agent = await BenchAgent.prepare(containerd);
-    const context: BenchContext = { containerd, agent, options, add: (row) => rows.push(row), note: (text) => notes.push(text), say };
+    const context: BenchContext = {
+      containerd,
+      agent,
+      options,
+      add: (row) => rows.push(row),
+      note: (text) => notes.push(text),
+      say,
+    };
     await Promise.race([measure(context), interrupted]);
   } catch (cause) {
     error = errorMessage(cause);
@@ -78,7 +99,10 @@ async function run(options: BenchOptions, rows: Row[], notes: string[]): Promise
     if (containerd !== undefined) {
       say('cleaning up');
       await agent?.stop();
-      keepLogs(containerd, options.logFolder ?? (error === undefined ? undefined : join('/tmp', `kubelet-ts-bench-${process.pid}`)));
+      keepLogs(
+        containerd,
+        options.logFolder ?? (error === undefined ? undefined : join('/tmp', `kubelet-ts-bench-${process.pid}`)),
+      );
       await containerd.stop();
     }
   } catch (cause) {
@@ -100,7 +124,11 @@ function keepLogs(containerd: TestContainerd, folder: string | undefined): void 
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
   const { kubeletLog, containerdLog } = containerd.instance;
-  for (const [from, name] of [[kubeletLog, 'kubelet.log'], [containerdLog, 'containerd.log']] as const) if (existsSync(from)) copyFileSync(from, join(folder, name));
+  for (const [from, name] of [
+    [kubeletLog, 'kubelet.log'],
+    [containerdLog, 'containerd.log'],
+  ] as const)
+    if (existsSync(from)) copyFileSync(from, join(folder, name));
   say(`logs are in ${folder}`);
 }
 

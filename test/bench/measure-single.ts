@@ -36,9 +36,29 @@ export async function measureStartAndDelete(context: BenchContext): Promise<void
     own.remove.push(gone.allMs);
     own.reported.push(gone.reportedMs);
   }
-  context.add({ name: 'start', title: 'manifest written -> Ready', unit: 'ms', agent: own.start, floor: floor.start, target: { kind: 'floorPlus', value: 60 }, upstream: 'floor + 400 ms' });
-  context.add({ name: 'delete', title: 'manifest removed -> all gone', unit: 'ms', agent: own.remove, floor: floor.remove });
-  context.add({ name: 'delete-reported', title: '  of which: pod reported gone', unit: 'ms', agent: own.reported, floor: [] });
+  context.add({
+    name: 'start',
+    title: 'manifest written -> Ready',
+    unit: 'ms',
+    agent: own.start,
+    floor: floor.start,
+    target: { kind: 'floorPlus', value: 60 },
+    upstream: 'floor + 400 ms',
+  });
+  context.add({
+    name: 'delete',
+    title: 'manifest removed -> all gone',
+    unit: 'ms',
+    agent: own.remove,
+    floor: floor.remove,
+  });
+  context.add({
+    name: 'delete-reported',
+    title: '  of which: pod reported gone',
+    unit: 'ms',
+    agent: own.reported,
+    floor: [],
+  });
 }
 
 /** Takes the manifest away; how long until the agent reports the pod gone, and until the runtime holds nothing of it either. */
@@ -47,7 +67,9 @@ async function removeAndWait(context: BenchContext, name: string): Promise<{ rep
   const removedMs = agent.withdraw([name]);
   const deleted = await agent.watch.deleted(podName(name));
   if (!(await waitUntil(async () => (await countInRuntime(context, podName(name))) === 0, GONE_TIMEOUT_MS, 5))) {
-    throw new Error(`pod ${name} was reported gone, and its containers are still in the runtime after ${GONE_TIMEOUT_MS / 1000} s`);
+    throw new Error(
+      `pod ${name} was reported gone, and its containers are still in the runtime after ${GONE_TIMEOUT_MS / 1000} s`,
+    );
   }
   return { reportedMs: deleted.atMs - removedMs, allMs: performance.now() - removedMs };
 }
@@ -74,11 +96,23 @@ export async function measureRestart(context: BenchContext): Promise<void> {
     const pid = await containerPid(containerd.cri, first);
     const killedMs = performance.now();
     process.kill(pid, 'SIGKILL');
-    const again = await agent.watch.until(podName(name), (change) => isRunning(change) && containerOf(change) !== first, 30_000);
+    const again = await agent.watch.until(
+      podName(name),
+      (change) => isRunning(change) && containerOf(change) !== first,
+      30_000,
+    );
     if (sample > 0) own.push(again.atMs - killedMs);
     await removeAndWait(context, name);
   }
-  context.add({ name: 'restart', title: 'container killed -> running again', unit: 'ms', agent: own, floor, target: { kind: 'floorPlus', value: 60 }, upstream: '700..1200 ms' });
+  context.add({
+    name: 'restart',
+    title: 'container killed -> running again',
+    unit: 'ms',
+    agent: own,
+    floor,
+    target: { kind: 'floorPlus', value: 60 },
+    upstream: '700..1200 ms',
+  });
 }
 
 /** Row `exit`: killed from outside (Failed) and ended by itself on SIGTERM (Succeeded) by turns; the floor is the runtime's own status. */
@@ -103,12 +137,25 @@ export async function measureExit(context: BenchContext): Promise<void> {
     const pid = await containerPid(containerd.cri, first);
     const signalledMs = performance.now();
     process.kill(pid, signal);
-    const ended = await agent.watch.until(podName(name), ({ pod }) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded', 30_000);
-    if (ended.pod.status?.phase !== phase) context.note(`exit: sample ${sample}: after ${signal} the phase is ${ended.pod.status?.phase}, not ${phase}`);
+    const ended = await agent.watch.until(
+      podName(name),
+      ({ pod }) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded',
+      30_000,
+    );
+    if (ended.pod.status?.phase !== phase)
+      context.note(`exit: sample ${sample}: after ${signal} the phase is ${ended.pod.status?.phase}, not ${phase}`);
     if (sample > 0) own.push(ended.atMs - signalledMs);
     await removeAndWait(context, name);
   }
-  context.add({ name: 'exit', title: 'process exits -> phase', unit: 'ms', agent: own, floor, target: { kind: 'atMost', value: 60 }, upstream: '1900 ms' });
+  context.add({
+    name: 'exit',
+    title: 'process exits -> phase',
+    unit: 'ms',
+    agent: own,
+    floor,
+    target: { kind: 'atMost', value: 60 },
+    upstream: '1900 ms',
+  });
 }
 
 function containerOf({ pod }: Change): string {

@@ -62,12 +62,14 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
 
 function rowName(text: string): RowName {
   const name = ROW_NAMES.find((known) => known === text);
-  if (name === undefined) throw new KubeletError('Invalid', `--only: there is no row "${text}", there are: ${ROW_NAMES.join(', ')}`);
+  if (name === undefined)
+    throw new KubeletError('Invalid', `--only: there is no row "${text}", there are: ${ROW_NAMES.join(', ')}`);
   return name;
 }
 
 function positive(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 1000) throw new KubeletError('Invalid', `--samples: "${text}" is no whole number from 1 to 1000`);
+  if (!Number.isInteger(value) || value < 1 || value > 1000)
+    throw new KubeletError('Invalid', `--samples: "${text}" is no whole number from 1 to 1000`);
   return value;
 }

@@ -4,12 +4,20 @@ import { type IncomingMessage, request } from 'node:http';
 export interface ContainerStatusView {
   containerID?: string;
   restartCount?: number;
-  state?: { running?: { startedAt?: string }; terminated?: { exitCode?: number }; waiting?: { reason?: string; message?: string } };
+  state?: {
+    running?: { startedAt?: string };
+    terminated?: { exitCode?: number };
+    waiting?: { reason?: string; message?: string };
+  };
 }
 
 export interface PodStatusView {
   metadata: { name: string; namespace: string; uid: string };
-  status?: { phase?: string; conditions?: { type: string; status: string; lastTransitionTime?: string }[]; containerStatuses?: ContainerStatusView[] };
+  status?: {
+    phase?: string;
+    conditions?: { type: string; status: string; lastTransitionTime?: string }[];
+    containerStatuses?: ContainerStatusView[];
+  };
 }
 
 export interface Change {
@@ -26,7 +34,8 @@ interface Waiter {
   reject: (error: Error) => void;
 }
 
-export const isReady = (pod: PodStatusView): boolean => pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+export const isReady = (pod: PodStatusView): boolean =>
+  pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 
 export class PodWatch {
   readonly #latest = new Map<string, Change>();
@@ -58,13 +67,23 @@ export class PodWatch {
     const known = this.#latest.get(pod);
     if (known !== undefined && accept(known)) return Promise.resolve(known);
     return new Promise((resolve, reject) => {
-      const settle = <T>(then: (value: T) => void) => (value: T): void => {
-        clearTimeout(timer);
-        this.#waiters.delete(waiter);
-        then(value);
-      };
+      const settle =
+        <T>(then: (value: T) => void) =>
+        (value: T): void => {
+          clearTimeout(timer);
+          this.#waiters.delete(waiter);
+          then(value);
+        };
       const waiter: Waiter = { pod, accept, resolve: settle(resolve), reject: settle(reject) };
-      const timer = setTimeout(() => waiter.reject(new Error(`pod ${pod} did not come to be as wanted within ${timeoutMs / 1000} s; last seen: ${JSON.stringify(this.#latest.get(pod) ?? 'nothing').slice(0, 1500)}`)), timeoutMs);
+      const timer = setTimeout(
+        () =>
+          waiter.reject(
+            new Error(
+              `pod ${pod} did not come to be as wanted within ${timeoutMs / 1000} s; last seen: ${JSON.stringify(this.#latest.get(pod) ?? 'nothing').slice(0, 1500)}`,
+            ),
+          ),
+        timeoutMs,
+      );
       this.#waiters.add(waiter);
       if (this.#closed) waiter.reject(new Error("the agent's stream of changes ended"));
     });

@@ -40,7 +40,9 @@ function probeOf(order: HostOrder, index: number): Probe {
   const numbers = { periodSeconds: 1, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3 };
   const turn = order.kind === 'http' ? 0 : index % 10;
   if (turn === 9) return { ...numbers, grpc: { port: grpc } };
-  return turn >= 7 ? { ...numbers, tcpSocket: { port: tcp } } : { ...numbers, httpGet: { path: '/healthz', port: http } };
+  return turn >= 7
+    ? { ...numbers, tcpSocket: { port: tcp } }
+    : { ...numbers, httpGet: { path: '/healthz', port: http } };
 }
 
 interface Counts {
@@ -54,7 +56,14 @@ async function runAgent(order: HostOrder): Promise<{ counts: () => Counts; lates
   const manager = new ProbeManager({
     clock: systemClock,
     random: systemRandom,
-    log: createPinoLog({ format: 'text', verbosity: 0, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid, program: 'probes' }),
+    log: createPinoLog({
+      format: 'text',
+      verbosity: 0,
+      write: (line) => void process.stderr.write(line),
+      nowMs: () => Date.now(),
+      pid: process.pid,
+      program: 'probes',
+    }),
     recorder: { event: () => undefined },
     runtime: { execSync: () => Promise.reject(new Error('no exec probes here')) },
     dial: netDial,
@@ -65,14 +74,64 @@ async function runAgent(order: HostOrder): Promise<{ counts: () => Counts; lates
   });
   for (let index = 0; index < order.probes; index++) {
     const [uid, name] = [podUid(`pod-${index}`), `pod-${index}`];
-    manager.addPod({ metadata: { name, namespace: 'default', uid }, spec: { containers: [{ name: 'main', livenessProbe: probeOf(order, index) }] } });
-    const sandbox = { id: sandboxId(`s-${index}`), podUid: uid, podName: name, podNamespace: 'default', attempt: 0, ready: true, createdAtMs: 0, ips: ['127.0.0.1'], hostNetwork: false, runtimeHandler: '', labels: {}, annotations: {} };
-    const container = { id: containerId(`c-${index}`), sandboxId: sandbox.id, name: 'main', attempt: 0, state: 'running' as const, createdAtMs: 0, startedAtMs: Date.now(), finishedAtMs: 0, exitCode: 0, reason: '', message: '', image: '', imageRef: '', imageId: '', logPath: '', labels: {}, annotations: {} };
-    manager.noteStatus({ uid, name, namespace: 'default', sandboxes: [sandbox], containers: [container], observedAtMs: systemClock.monotonicMs() });
+    manager.addPod({
+      metadata: { name, namespace: 'default', uid },
+      spec: { containers: [{ name: 'main', livenessProbe: probeOf(order, index) }] },
+    });
+    const sandbox = {
+      id: sandboxId(`s-${index}`),
+      podUid: uid,
+      podName: name,
+      podNamespace: 'default',
+      attempt: 0,
+      ready: true,
+      createdAtMs: 0,
+      ips: ['127.0.0.1'],
+      hostNetwork: false,
+      runtimeHandler: '',
+      labels: {},
+      annotations: {},
+    };
+    const container = {
+      id: containerId(`c-${index}`),
+      sandboxId: sandbox.id,
+      name: 'main',
+      attempt: 0,
+      state: 'running' as const,
+      createdAtMs: 0,
+      startedAtMs: Date.now(),
+      finishedAtMs: 0,
+      exitCode: 0,
+      reason: '',
+      message: '',
+      image: '',
+      imageRef: '',
+      imageId: '',
+      logPath: '',
+      labels: {},
+      annotations: {},
+    };
+    manager.noteStatus({
+      uid,
+      name,
+      namespace: 'default',
+      sandboxes: [sandbox],
+      containers: [container],
+      observedAtMs: systemClock.monotonicMs(),
+    });
     await pause(1000 / order.probes);
   }
   return {
-    counts: () => ({ done: Object.values(manager.counters()).reduce((sum, each) => sum + each, 0), failed: order.probes === 0 ? 0 : manager.counters().failure + manager.counters().timeout + manager.counters().error + manager.counters().inconclusive }),
+    counts: () => ({
+      done: Object.values(manager.counters()).reduce((sum, each) => sum + each, 0),
+      failed:
+        order.probes === 0
+          ? 0
+          : manager.counters().failure +
+            manager.counters().timeout +
+            manager.counters().error +
+            manager.counters().inconclusive,
+    }),
     lates: () => {
       const taken = lates;
       lates = [];

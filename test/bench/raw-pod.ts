@@ -3,7 +3,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PartialMessage } from '../../src/cri/cri-api.ts';
 import type { CriClient } from '../../src/cri/cri-client.ts';
-import { ContainerState, MountPropagation, NamespaceMode, SecurityProfile_ProfileType, type ContainerConfig, type PodSandboxConfig } from '../../src/cri/generated/cri-v1.ts';
+import {
+  ContainerState,
+  MountPropagation,
+  NamespaceMode,
+  SecurityProfile_ProfileType,
+  type ContainerConfig,
+  type PodSandboxConfig,
+} from '../../src/cri/generated/cri-v1.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { describeProcess, waitUntil } from '../../src/up/processes.ts';
 import type { TestContainerd } from '../integration/support/containerd.ts';
@@ -12,8 +19,18 @@ import type { TestContainerd } from '../integration/support/containerd.ts';
 export const COMMAND = ['sh', '-c', 'trap "exit 0" TERM; sleep 2147483647 & wait'];
 const NAMESPACES = { network: NamespaceMode.POD, pid: NamespaceMode.CONTAINER, ipc: NamespaceMode.POD };
 const MASKED_PATHS = [
-  '/proc/asound', '/proc/acpi', '/proc/interrupts', '/proc/kcore', '/proc/keys', '/proc/latency_stats', '/proc/timer_list', '/proc/timer_stats', '/proc/sched_debug',
-  '/proc/scsi', '/sys/firmware', '/sys/devices/virtual/powercap',
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
 ];
 const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 /** What a best-effort container gets. */
@@ -21,8 +38,14 @@ const RESOURCES = { cpuPeriod: 100_000n, cpuQuota: 0n, cpuShares: 2n };
 
 /** Of the service `kubernetes`. */
 const SERVICE_ENVIRONMENT = Object.entries({
-  KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443', KUBERNETES_SERVICE_PORT_HTTPS: '443', KUBERNETES_PORT: 'tcp://10.96.0.1:443', KUBERNETES_PORT_443_TCP: 'tcp://10.96.0.1:443',
-  KUBERNETES_PORT_443_TCP_PROTO: 'tcp', KUBERNETES_PORT_443_TCP_PORT: '443', KUBERNETES_PORT_443_TCP_ADDR: '10.96.0.1',
+  KUBERNETES_SERVICE_HOST: '10.96.0.1',
+  KUBERNETES_SERVICE_PORT: '443',
+  KUBERNETES_SERVICE_PORT_HTTPS: '443',
+  KUBERNETES_PORT: 'tcp://10.96.0.1:443',
+  KUBERNETES_PORT_443_TCP: 'tcp://10.96.0.1:443',
+  KUBERNETES_PORT_443_TCP_PROTO: 'tcp',
+  KUBERNETES_PORT_443_TCP_PORT: '443',
+  KUBERNETES_PORT_443_TCP_ADDR: '10.96.0.1',
 }).map(([key, value]) => ({ key, value: Buffer.from(value) }));
 
 /** Labels are as many and as long as the agent's, and do not say that the pod is a kubelet's: the agent on the same runtime must leave it alone. */
@@ -65,7 +88,10 @@ export class RawPod {
         // As deep as kubepods/besteffort/podUID.
         cgroupParent: `${cgroupRoot}/raw/besteffort/pod${name}`,
         resources: RESOURCES,
-        securityContext: { namespaceOptions: NAMESPACES, seccomp: { profileType: SecurityProfile_ProfileType.RuntimeDefault } },
+        securityContext: {
+          namespaceOptions: NAMESPACES,
+          seccomp: { profileType: SecurityProfile_ProfileType.RuntimeDefault },
+        },
       },
     };
   }
@@ -80,7 +106,11 @@ export class RawPod {
 
   /** CreateContainer and StartContainer, each time with the next attempt's number. */
   async startContainer(): Promise<void> {
-    const { containerId } = await this.#cri.runtime.createContainer({ podSandboxId: this.#sandboxId, sandboxConfig: this.#sandbox, config: this.#container() });
+    const { containerId } = await this.#cri.runtime.createContainer({
+      podSandboxId: this.#sandboxId,
+      sandboxConfig: this.#sandbox,
+      config: this.#container(),
+    });
     this.#containerIds.push(containerId);
     await this.#cri.runtime.startContainer({ containerId });
   }
@@ -88,7 +118,9 @@ export class RawPod {
   /** SIGKILL to its process; returns when the runtime says that it has exited. */
   async killContainer(): Promise<void> {
     process.kill(await containerPid(this.#cri, this.#current), 'SIGKILL');
-    const exited = async (): Promise<boolean> => (await this.#cri.runtime.containerStatus({ containerId: this.#current })).status?.state === ContainerState.CONTAINER_EXITED;
+    const exited = async (): Promise<boolean> =>
+      (await this.#cri.runtime.containerStatus({ containerId: this.#current })).status?.state ===
+      ContainerState.CONTAINER_EXITED;
     if (!(await waitUntil(exited, 10_000, 1))) throw new Error('a killed container did not exit');
   }
 
@@ -120,13 +152,24 @@ export class RawPod {
 
   #container(): PartialMessage<ContainerConfig> {
     const attempt = this.#containerIds.length;
-    const mount = (containerPath: string, file: string) => ({ containerPath, hostPath: join(this.#files, file), readonly: false, propagation: MountPropagation.PROPAGATION_PRIVATE });
+    const mount = (containerPath: string, file: string) => ({
+      containerPath,
+      hostPath: join(this.#files, file),
+      readonly: false,
+      propagation: MountPropagation.PROPAGATION_PRIVATE,
+    });
     return {
       metadata: { name: 'main', attempt },
       image: { image: WEB_IMAGE },
       command: COMMAND,
       envs: this.#inCluster ? SERVICE_ENVIRONMENT : [],
-      mounts: [...(this.#inCluster ? [{ ...mount('/var/run/secrets/kubernetes.io/serviceaccount', 'token'), readonly: true }] : []), mount('/etc/hosts', 'etc-hosts'), mount('/dev/termination-log', 'termination-log')],
+      mounts: [
+        ...(this.#inCluster
+          ? [{ ...mount('/var/run/secrets/kubernetes.io/serviceaccount', 'token'), readonly: true }]
+          : []),
+        mount('/etc/hosts', 'etc-hosts'),
+        mount('/dev/termination-log', 'termination-log'),
+      ],
       labels: labels(this.#sandbox.metadata?.name ?? '', 'main'),
       logPath: `main/${attempt}.log`,
       linux: {
@@ -147,10 +190,14 @@ export class RawPod {
 export async function containerPid(cri: CriClient, containerId: string): Promise<number> {
   const { info } = await cri.runtime.containerStatus({ containerId, verbose: true });
   const { pid } = JSON.parse(info['info'] ?? '{}') as { pid?: number };
-  if (pid === undefined || pid <= 1 || describeProcess(pid) === undefined) throw new Error(`the runtime names no living process for container ${containerId}`);
+  if (pid === undefined || pid <= 1 || describeProcess(pid) === undefined)
+    throw new Error(`the runtime names no living process for container ${containerId}`);
   return pid;
 }
 
 function nameServers(): string[] {
-  return readFileSync('/etc/resolv.conf', 'utf8').split('\n').flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? []).slice(0, 3);
+  return readFileSync('/etc/resolv.conf', 'utf8')
+    .split('\n')
+    .flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
+    .slice(0, 3);
 }

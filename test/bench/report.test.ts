@@ -3,7 +3,14 @@ import { test } from 'node:test';
 import { parseOptions } from './options.ts';
 import { judge, renderMarkdown, renderTable, summarize, type Row } from './report.ts';
 
-const row = (extra: Partial<Row>): Row => ({ name: 'start', title: 'start', unit: 'ms', agent: [110], floor: [100], ...extra });
+const row = (extra: Partial<Row>): Row => ({
+  name: 'start',
+  title: 'start',
+  unit: 'ms',
+  agent: [110],
+  floor: [100],
+  ...extra,
+});
 
 test('the median of an even number of samples lies between the two in the middle', () => {
   assert.deepEqual(summarize([4, 1, 3, 2]), { n: 4, median: 2.5, min: 1, max: 4 });
@@ -32,7 +39,10 @@ test('a relative target without a floor is a malfunction, not a pass', () => {
 
 test('the table says by how much a target is missed', () => {
   const [, line] = renderTable([row({ agent: [200, 180, 220], target: { kind: 'floorPlus', value: 60 } })]);
-  assert.match(line ?? '', /^start +200 ms \(180\.\.220\) +100 ms +3 +\+100 ms, x2\.00 +<= floor \+ 60 ms +over by 40 ms$/);
+  assert.match(
+    line ?? '',
+    /^start +200 ms \(180\.\.220\) +100 ms +3 +\+100 ms, x2\.00 +<= floor \+ 60 ms +over by 40 ms$/,
+  );
   assert.match(renderTable([row({ target: { kind: 'atMost', value: 110 } })])[1] ?? '', /PASS$/);
 });
 

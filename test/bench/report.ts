@@ -8,7 +8,11 @@ export interface Summary {
 }
 
 /** Where the goal for a row lies. `atMost` and `atLeast` are absolute, the others are relative to the floor of the same run. */
-export type Target = { kind: 'atMost'; value: number } | { kind: 'atLeast'; value: number } | { kind: 'floorPlus'; value: number } | { kind: 'floorTimes'; value: number };
+export type Target =
+  | { kind: 'atMost'; value: number }
+  | { kind: 'atLeast'; value: number }
+  | { kind: 'floorPlus'; value: number }
+  | { kind: 'floorTimes'; value: number };
 
 export interface Row {
   name: string;
@@ -47,7 +51,13 @@ export function judge(row: Row): Judgement {
   const agent = summarize(row.agent);
   const floor = row.floor.length === 0 ? undefined : summarize(row.floor);
   const limit = row.target === undefined ? undefined : computeLimit(row.target, floor);
-  return { agent, floor, limit, over: limit === undefined ? undefined : row.target?.kind === 'atLeast' ? limit - agent.median : agent.median - limit };
+  return {
+    agent,
+    floor,
+    limit,
+    over:
+      limit === undefined ? undefined : row.target?.kind === 'atLeast' ? limit - agent.median : agent.median - limit,
+  };
 }
 
 function computeLimit(target: Target, floor: Summary | undefined): number {
@@ -56,14 +66,28 @@ function computeLimit(target: Target, floor: Summary | undefined): number {
   return target.kind === 'floorPlus' ? floor.median + target.value : floor.median * target.value;
 }
 
-const headings = (subject: string): string[] => ['', `${subject}: median (min..max)`, 'floor: median (min..max)', 'n', `${subject} to floor`, 'goal', 'verdict', 'upstream'];
+const headings = (subject: string): string[] => [
+  '',
+  `${subject}: median (min..max)`,
+  'floor: median (min..max)',
+  'n',
+  `${subject} to floor`,
+  'goal',
+  'verdict',
+  'upstream',
+];
 
 /** One line per row, columns aligned. `subject` is what is measured. */
 export function renderTable(rows: readonly Row[], subject = 'agent'): string[] {
   const first = headings(subject);
   const cells = [first, ...rows.map(renderRow)];
   const widths = first.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  return cells.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  return cells.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 /** The same as Markdown, for docs/benchmarks.md. */
@@ -75,7 +99,16 @@ export function renderMarkdown(rows: readonly Row[], subject = 'agent'): string[
 
 function renderRow(row: Row): string[] {
   const { agent, floor, over } = judge(row);
-  return [row.title, range(agent, row.unit), floor === undefined ? '' : range(floor, row.unit), String(agent.n), compare(row, agent, floor), targetText(row), verdict(row, over), row.upstream ?? ''];
+  return [
+    row.title,
+    range(agent, row.unit),
+    floor === undefined ? '' : range(floor, row.unit),
+    String(agent.n),
+    compare(row, agent, floor),
+    targetText(row),
+    verdict(row, over),
+    row.upstream ?? '',
+  ];
 }
 
 function range({ n, median, min, max }: Summary, unit: Row['unit']): string {

@@ -38,7 +38,11 @@ describe('the API client', () => {
     return transport;
   };
   const whoIs = async (transport: HttpTransport): Promise<string> => {
-    const review = await transport.send({ method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews', body: { kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1' } });
+    const review = await transport.send({
+      method: 'POST',
+      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      body: { kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1' },
+    });
     return (review as { status: { userInfo: { username: string } } }).status.userInfo.username;
   };
   /** A kubeconfig for the server of the test. */
@@ -46,24 +50,58 @@ describe('the API client', () => {
     const { server, ca } = access();
     const file = path.join(cluster.folder, name);
     const authority = Buffer.from(ca ?? '').toString('base64');
-    writeFileSync(file, JSON.stringify({ 'current-context': 'c', contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }], clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': authority } }], users: [{ name: 'u', user }] }));
+    writeFileSync(
+      file,
+      JSON.stringify({
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+        clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': authority } }],
+        users: [{ name: 'u', user }],
+      }),
+    );
     return file;
   };
-  const access = (): ClusterAccess => ({ ...readKubeconfig(cluster.kubeconfig), server: `https://127.0.0.1:${cluster.port}` });
+  const access = (): ClusterAccess => ({
+    ...readKubeconfig(cluster.kubeconfig),
+    server: `https://127.0.0.1:${cluster.port}`,
+  });
 
   describe('with a watch for each of many objects', () => {
     let transport: HttpTransport;
     let client: HttpApiClient;
     let informers: OwnInformer<ConfigMap>[];
     const change = (value: string): Promise<unknown> =>
-      Promise.all(informers.map((_, at) => client.patch(configMaps, { namespace: 'default', name: `each-${at}` }, { type: 'apply', body: { metadata: { name: `each-${at}` }, data: { value } } }, { fieldManager: 'e2e', force: true })));
-    const seen = (value: string): Promise<void> => until(() => informers.every((informer) => informer.list()[0]?.data?.['value'] === value), `all watches show ${value}`);
+      Promise.all(
+        informers.map((_, at) =>
+          client.patch(
+            configMaps,
+            { namespace: 'default', name: `each-${at}` },
+            { type: 'apply', body: { metadata: { name: `each-${at}` }, data: { value } } },
+            { fieldManager: 'e2e', force: true },
+          ),
+        ),
+      );
+    const seen = (value: string): Promise<void> =>
+      until(
+        () => informers.every((informer) => informer.list()[0]?.data?.['value'] === value),
+        `all watches show ${value}`,
+      );
 
     before(async () => {
       transport = keep(new HttpTransport(access(), { userAgent: 'e2e', readIdleMs: 500, pingTimeoutMs: 1_000 }));
       client = new HttpApiClient(transport);
       informers = Array.from({ length: WATCHES }, (_, at) =>
-        createInformer({ client, clock: systemClock, random: systemRandom, log: silentLogger, type: configMaps, namespace: 'default', fieldSelector: `metadata.name=each-${at}`, transform: withoutManagedFields }));
+        createInformer({
+          client,
+          clock: systemClock,
+          random: systemRandom,
+          log: silentLogger,
+          type: configMaps,
+          namespace: 'default',
+          fieldSelector: `metadata.name=each-${at}`,
+          transform: withoutManagedFields,
+        }),
+      );
       for (const informer of informers) {
         informer.start();
         ends.push(() => informer.stop());
@@ -89,7 +127,10 @@ describe('the API client', () => {
     it('a server that hangs is noticed by pings, and everything goes on when it is back', async () => {
       process.kill(cluster.pid(), 'SIGSTOP');
       try {
-        await until(() => informers.every((informer) => informer.problem() !== undefined), 'the silence is noticed by all');
+        await until(
+          () => informers.every((informer) => informer.problem() !== undefined),
+          'the silence is noticed by all',
+        );
       } finally {
         process.kill(cluster.pid(), 'SIGCONT');
       }
@@ -100,42 +141,81 @@ describe('the API client', () => {
 
   it('signs in by a program, which is told of the cluster', async () => {
     const { certificate, key } = readKubeconfig(path.join(cluster.folder, 'scheduler.conf'));
-    const credential = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', status: { clientCertificateData: certificate, clientKeyData: key } };
+    const credential = {
+      kind: 'ExecCredential',
+      apiVersion: 'client.authentication.k8s.io/v1',
+      status: { clientCertificateData: certificate, clientKeyData: key },
+    };
     writeFileSync(path.join(cluster.folder, 'credential.json'), JSON.stringify(credential));
-    const script = 'if (!JSON.parse(process.env.KUBERNETES_EXEC_INFO).spec.cluster.server.includes(process.argv[1])) process.exit(1); process.stdout.write(require("fs").readFileSync(process.env.FROM, "utf8"))';
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', script, String(cluster.port)], env: [{ name: 'FROM', value: path.join(cluster.folder, 'credential.json') }], interactiveMode: 'Never', provideClusterInfo: true };
-    assert.equal(await whoIs(keep(new HttpTransport(new KubeconfigSource(kubeconfig('exec.conf', { exec })), { userAgent: 'e2e' }))), 'system:kube-scheduler');
+    const script =
+      'if (!JSON.parse(process.env.KUBERNETES_EXEC_INFO).spec.cluster.server.includes(process.argv[1])) process.exit(1); process.stdout.write(require("fs").readFileSync(process.env.FROM, "utf8"))';
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: process.execPath,
+      args: ['-e', script, String(cluster.port)],
+      env: [{ name: 'FROM', value: path.join(cluster.folder, 'credential.json') }],
+      interactiveMode: 'Never',
+      provideClusterInfo: true,
+    };
+    assert.equal(
+      await whoIs(
+        keep(new HttpTransport(new KubeconfigSource(kubeconfig('exec.conf', { exec })), { userAgent: 'e2e' })),
+      ),
+      'system:kube-scheduler',
+    );
   });
 
   it('is somebody else as soon as its certificate files are', async () => {
     const put = (from: string): void => {
       const { certificate = '', key = '' } = readKubeconfig(path.join(cluster.folder, from));
-      for (const [name, text] of [['tls.crt', certificate], ['tls.key', key]] as const) {
+      for (const [name, text] of [
+        ['tls.crt', certificate],
+        ['tls.key', key],
+      ] as const) {
         writeFileSync(path.join(cluster.folder, `${name}.new`), text);
         renameSync(path.join(cluster.folder, `${name}.new`), path.join(cluster.folder, name));
       }
     };
     put('scheduler.conf');
-    const transport = keep(new HttpTransport(new KubeconfigSource(kubeconfig('files.conf', { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' })), { userAgent: 'e2e' }));
+    const transport = keep(
+      new HttpTransport(
+        new KubeconfigSource(kubeconfig('files.conf', { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' })),
+        { userAgent: 'e2e' },
+      ),
+    );
     assert.equal(await whoIs(transport), 'system:kube-scheduler');
     put('controller-manager.conf');
-    await until(async () => (await whoIs(transport)) === 'system:kube-controller-manager', 'the new certificate counts');
+    await until(
+      async () => (await whoIs(transport)) === 'system:kube-controller-manager',
+      'the new certificate counts',
+    );
   });
 
   it('acts as somebody else where the kubeconfig says so', async () => {
     const { certificate = '', key = '' } = access();
-    const user = { 'client-certificate-data': Buffer.from(certificate).toString('base64'), 'client-key-data': Buffer.from(key).toString('base64'), as: 'ann', 'as-groups': ['dev', 'ops'] };
-    assert.equal(await whoIs(keep(new HttpTransport(new KubeconfigSource(kubeconfig('as.conf', user)), { userAgent: 'e2e' }))), 'ann');
+    const user = {
+      'client-certificate-data': Buffer.from(certificate).toString('base64'),
+      'client-key-data': Buffer.from(key).toString('base64'),
+      as: 'ann',
+      'as-groups': ['dev', 'ops'],
+    };
+    assert.equal(
+      await whoIs(keep(new HttpTransport(new KubeconfigSource(kubeconfig('as.conf', user)), { userAgent: 'e2e' }))),
+      'ann',
+    );
   });
 });
 
-const until = (check: () => boolean | Promise<boolean>, what: string): Promise<void> => eventually(async () => assert.ok(await check(), what));
+const until = (check: () => boolean | Promise<boolean>, what: string): Promise<void> =>
+  eventually(async () => assert.ok(await check(), what));
 
 /** Established connections of this machine to the port. */
 function connectionsTo(port: number): number {
   const remote = port.toString(16).toUpperCase().padStart(4, '0');
-  return readFileSync('/proc/net/tcp', 'utf8').split('\n').filter((line) => {
-    const [, , to = '', state] = line.trim().split(/\s+/);
-    return state === '01' && to.endsWith(`:${remote}`);
-  }).length;
+  return readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .filter((line) => {
+      const [, , to = '', state] = line.trim().split(/\s+/);
+      return state === '01' && to.endsWith(`:${remote}`);
+    }).length;
 }

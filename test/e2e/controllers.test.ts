@@ -5,12 +5,16 @@ import { startCluster, startFakeNodes } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
 
-const pod = (name: string, spec: string): string => `{apiVersion: v1, kind: Pod, metadata: {name: ${name}, labels: {app: ${name}}}, spec: {containers: [{name: c, image: x}], ${spec}}}`;
-const tolerating = (key: string, seconds: number): string => `tolerations: [{key: ${key}, operator: Exists, effect: NoExecute, tolerationSeconds: ${seconds}}]`;
+const pod = (name: string, spec: string): string =>
+  `{apiVersion: v1, kind: Pod, metadata: {name: ${name}, labels: {app: ${name}}}, spec: {containers: [{name: c, image: x}], ${spec}}}`;
+const tolerating = (key: string, seconds: number): string =>
+  `tolerations: [{key: ${key}, operator: Exists, effect: NoExecute, tolerationSeconds: ${seconds}}]`;
 const deployment = (name: string, replicas: number): string =>
   `{apiVersion: apps/v1, kind: Deployment, metadata: {name: ${name}}, spec: {replicas: ${replicas}, selector: {matchLabels: {app: ${name}}}, template: {metadata: {labels: {app: ${name}}}, spec: {terminationGracePeriodSeconds: 1, containers: [{name: c, image: x}]}}}}`;
-const volume = (name: string, spec: string): string => `{apiVersion: v1, kind: PersistentVolume, metadata: {name: ${name}}, spec: {capacity: {storage: 10Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /data}, ${spec}}}`;
-const claim = (name: string, storageClassName: string): string => `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ${name}}, spec: {accessModes: [ReadWriteOnce], storageClassName: ${storageClassName}, resources: {requests: {storage: 5Gi}}}}`;
+const volume = (name: string, spec: string): string =>
+  `{apiVersion: v1, kind: PersistentVolume, metadata: {name: ${name}}, spec: {capacity: {storage: 10Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /data}, ${spec}}}`;
+const claim = (name: string, storageClassName: string): string =>
+  `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ${name}}, spec: {accessModes: [ReadWriteOnce], storageClassName: ${storageClassName}, resources: {requests: {storage: 5Gi}}}}`;
 
 describe('controllers, with kubectl', () => {
   let cluster: TestCluster;
@@ -20,9 +24,12 @@ describe('controllers, with kubectl', () => {
     fleets.push(stop);
     return stop;
   };
-  const run = (words: string | readonly string[], input?: string): Promise<string> => cluster.kubectl(typeof words === 'string' ? words.split(' ') : words, input);
-  const apply = (...objects: readonly string[]): Promise<string> => run('apply -f -', objects.map((each) => `---\n${each}\n`).join(''));
-  const path = (what: string, jsonpath: string): Promise<string> => run([...`get ${what}`.split(' '), '-o', `jsonpath=${jsonpath}`]);
+  const run = (words: string | readonly string[], input?: string): Promise<string> =>
+    cluster.kubectl(typeof words === 'string' ? words.split(' ') : words, input);
+  const apply = (...objects: readonly string[]): Promise<string> =>
+    run('apply -f -', objects.map((each) => `---\n${each}\n`).join(''));
+  const path = (what: string, jsonpath: string): Promise<string> =>
+    run([...`get ${what}`.split(' '), '-o', `jsonpath=${jsonpath}`]);
   const running = (name: string): Promise<string> => run(`wait --for=condition=Ready pod/${name} --timeout=30s`);
 
   before(async () => {
@@ -35,7 +42,12 @@ describe('controllers, with kubectl', () => {
   });
 
   it('a taint that makes pods leave does so: at once, after their time, or not at all', async () => {
-    await apply(pod('at-once', 'nodeName: fake-0'), pod('after-a-time', `nodeName: fake-0, ${tolerating('out', 4)}`), pod('stays', 'nodeName: fake-0, tolerations: [{operator: Exists}]'), pod('spared', `nodeName: fake-0, ${tolerating('out', 600)}`));
+    await apply(
+      pod('at-once', 'nodeName: fake-0'),
+      pod('after-a-time', `nodeName: fake-0, ${tolerating('out', 4)}`),
+      pod('stays', 'nodeName: fake-0, tolerations: [{operator: Exists}]'),
+      pod('spared', `nodeName: fake-0, ${tolerating('out', 600)}`),
+    );
     for (const name of ['at-once', 'after-a-time', 'stays', 'spared']) await running(name);
     await run('taint node fake-0 out=yes:NoExecute');
     const names = (): Promise<string> => path('pods', '{.items[*].metadata.name}');
@@ -43,7 +55,10 @@ describe('controllers, with kubectl', () => {
     await eventually(async () => assert.equal(await names(), 'spared stays'));
     await run('taint node fake-0 out-');
     const messages = await eventually(async () => {
-      const text = await path('events --field-selector=reason=TaintManagerEviction', '{range .items[*]}{.message}{"\\n"}{end}');
+      const text = await path(
+        'events --field-selector=reason=TaintManagerEviction',
+        '{range .items[*]}{.message}{"\\n"}{end}',
+      );
       assert.match(text, /Cancelling deletion of Pod default\/spared/);
       return text;
     });
@@ -57,7 +72,12 @@ describe('controllers, with kubectl', () => {
     await running('mine');
     await silence();
     await run('wait --for=condition=Ready=Unknown node/lone-0 --timeout=40s');
-    await eventually(async () => assert.match(await path('node lone-0', '{range .spec.taints[*]}{.key}:{.effect} {end}'), /node\.kubernetes\.io\/unreachable:NoExecute/));
+    await eventually(async () =>
+      assert.match(
+        await path('node lone-0', '{range .spec.taints[*]}{.key}:{.effect} {end}'),
+        /node\.kubernetes\.io\/unreachable:NoExecute/,
+      ),
+    );
     await eventually(async () => assert.notEqual(await path('pod mine', '{.metadata.deletionTimestamp}'), ''));
     const conditions = await path('pod mine', '{range .status.conditions[*]}{.type}={.status} {.reason},{end}');
     assert.match(conditions, /Ready=False/);
@@ -71,15 +91,25 @@ describe('controllers, with kubectl', () => {
   });
 
   it('a budget counts what its Deployment wants, and follows it', async () => {
-    await apply(deployment('web', 4), '{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {maxUnavailable: 25%, selector: {matchLabels: {app: web}}}}');
-    const numbers = (): Promise<string> => path('pdb web', '{.status.expectedPods} {.status.desiredHealthy} {.status.currentHealthy} {.status.disruptionsAllowed} {.status.conditions[0].reason}');
+    await apply(
+      deployment('web', 4),
+      '{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {maxUnavailable: 25%, selector: {matchLabels: {app: web}}}}',
+    );
+    const numbers = (): Promise<string> =>
+      path(
+        'pdb web',
+        '{.status.expectedPods} {.status.desiredHealthy} {.status.currentHealthy} {.status.disruptionsAllowed} {.status.conditions[0].reason}',
+      );
     await run('rollout status deployment/web --timeout=30s');
     await eventually(async () => assert.equal(await numbers(), '4 3 4 1 SufficientPods'));
     await run('scale deployment/web --replicas=8');
     await eventually(async () => assert.equal(await numbers(), '8 6 8 2 SufficientPods'));
     await run('annotate pods -l app=web fake-nodes/ready=false');
     const [evicted = ''] = (await path('pods -l app=web', '{.items[*].metadata.name}')).split(' ');
-    await run(['create', '--raw', `/api/v1/namespaces/default/pods/${evicted}/eviction`, '-f', '-'], JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: evicted, namespace: 'default' } }));
+    await run(
+      ['create', '--raw', `/api/v1/namespaces/default/pods/${evicted}/eviction`, '-f', '-'],
+      JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: evicted, namespace: 'default' } }),
+    );
     await eventually(async () => assert.equal(await path('pdb web', '{.status.disruptedPods}'), ''));
     await run('delete deployment,pdb web');
   });
@@ -87,47 +117,95 @@ describe('controllers, with kubectl', () => {
   it('volumes and claims find each other, are held while they are used, and say how it ended', async () => {
     await apply(
       volume('disk', 'storageClassName: manual'),
-      volume('late', 'storageClassName: late, persistentVolumeReclaimPolicy: Delete, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [fake-1]}]}]}}'),
+      volume(
+        'late',
+        'storageClassName: late, persistentVolumeReclaimPolicy: Delete, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [fake-1]}]}]}}',
+      ),
       '{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: late}, provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}',
       claim('data', 'manual'),
       claim('late', 'late'),
     );
-    const phases = async (): Promise<string> => `${await path('pv', '{range .items[*]}{.metadata.name}={.status.phase} {end}')}${await path('pvc', '{range .items[*]}{.metadata.name}={.status.phase} {end}')}`.trim();
+    const phases = async (): Promise<string> =>
+      `${await path('pv', '{range .items[*]}{.metadata.name}={.status.phase} {end}')}${await path('pvc', '{range .items[*]}{.metadata.name}={.status.phase} {end}')}`.trim();
     await eventually(async () => assert.equal(await phases(), 'disk=Bound late=Available data=Bound late=Pending'));
-    assert.match(await run('describe pvc late'), /WaitForFirstConsumer .*waiting for first consumer to be created before binding/);
-    await apply(pod('user', 'volumes: [{name: a, persistentVolumeClaim: {claimName: data}}, {name: b, persistentVolumeClaim: {claimName: late}}], terminationGracePeriodSeconds: 1'));
+    assert.match(
+      await run('describe pvc late'),
+      /WaitForFirstConsumer .*waiting for first consumer to be created before binding/,
+    );
+    await apply(
+      pod(
+        'user',
+        'volumes: [{name: a, persistentVolumeClaim: {claimName: data}}, {name: b, persistentVolumeClaim: {claimName: late}}], terminationGracePeriodSeconds: 1',
+      ),
+    );
     await running('user');
-    assert.deepEqual([await path('pod user', '{.spec.nodeName}'), await phases()], ['fake-1', 'disk=Bound late=Bound data=Bound late=Bound']);
+    assert.deepEqual(
+      [await path('pod user', '{.spec.nodeName}'), await phases()],
+      ['fake-1', 'disk=Bound late=Bound data=Bound late=Bound'],
+    );
     await run('delete pvc data late --wait=false');
     assert.match(await run('get pvc'), /data +Terminating/);
     await run('delete pod user');
     await eventually(async () => assert.equal(await phases(), 'disk=Released late=Failed'));
-    assert.equal(await path('pv late', '{.status.message}'), 'host_path deleter only supports /tmp/.+ but received provided /data');
+    assert.equal(
+      await path('pv late', '{.status.message}'),
+      'host_path deleter only supports /tmp/.+ but received provided /data',
+    );
     await run('delete pv disk late --timeout=20s');
   });
 
   it('an owner does not wait for what somebody else owns, too', async () => {
-    const map = (name: string, references = '[]'): string => `{apiVersion: v1, kind: ConfigMap, metadata: {name: ${name}, ownerReferences: ${references}}}`;
+    const map = (name: string, references = '[]'): string =>
+      `{apiVersion: v1, kind: ConfigMap, metadata: {name: ${name}, ownerReferences: ${references}}}`;
     await apply(map('first'), map('second'));
-    const reference = async (name: string): Promise<string> => `{apiVersion: v1, kind: ConfigMap, name: ${name}, uid: ${await path(`configmap ${name}`, '{.metadata.uid}')}, blockOwnerDeletion: true}`;
-    await apply(map('shared', `[${await reference('first')}, ${await reference('second')}]`), map('own', `[${await reference('first')}]`));
+    const reference = async (name: string): Promise<string> =>
+      `{apiVersion: v1, kind: ConfigMap, name: ${name}, uid: ${await path(`configmap ${name}`, '{.metadata.uid}')}, blockOwnerDeletion: true}`;
+    await apply(
+      map('shared', `[${await reference('first')}, ${await reference('second')}]`),
+      map('own', `[${await reference('first')}]`),
+    );
     await run('delete configmap first --cascade=foreground --timeout=20s');
     assert.equal(await path('configmaps', '{.items[*].metadata.name}'), 'kube-root-ca.crt second shared');
     assert.equal(await path('configmap shared', '{.metadata.ownerReferences[*].name}'), 'second');
   });
 
-  it('the cluster\'s address is signed by the tokens with which nodes join, for as long as they hold', async () => {
-    assert.match(await path('configmap cluster-info -n kube-public', '{.data.kubeconfig}'), /certificate-authority-data: \S+\n[\s\S]*server: https:/);
+  it("the cluster's address is signed by the tokens with which nodes join, for as long as they hold", async () => {
+    assert.match(
+      await path('configmap cluster-info -n kube-public', '{.data.kubeconfig}'),
+      /certificate-authority-data: \S+\n[\s\S]*server: https:/,
+    );
     const expiration = `${new Date(Date.now() + 5_000).toISOString().slice(0, 19)}Z`;
-    const literals = ['token-id=abcdef', 'token-secret=0123456789abcdef', 'usage-bootstrap-signing=true', `expiration=${expiration}`].map((each) => `--from-literal=${each}`);
-    await run(['-n', 'kube-system', 'create', 'secret', 'generic', 'bootstrap-token-abcdef', '--type=bootstrap.kubernetes.io/token', ...literals]);
-    const signature = (): Promise<string> => path('configmap cluster-info -n kube-public', '{.data.jws-kubeconfig-abcdef}');
-    await eventually(async () => assert.match(await signature(), /^eyJhbGciOiJIUzI1NiIsImtpZCI6ImFiY2RlZiJ9\.\.[\w-]{43}$/));
-    await eventually(async () => assert.deepEqual([await signature(), await run('get secrets -n kube-system -o name')], ['', '']));
+    const literals = [
+      'token-id=abcdef',
+      'token-secret=0123456789abcdef',
+      'usage-bootstrap-signing=true',
+      `expiration=${expiration}`,
+    ].map((each) => `--from-literal=${each}`);
+    await run([
+      '-n',
+      'kube-system',
+      'create',
+      'secret',
+      'generic',
+      'bootstrap-token-abcdef',
+      '--type=bootstrap.kubernetes.io/token',
+      ...literals,
+    ]);
+    const signature = (): Promise<string> =>
+      path('configmap cluster-info -n kube-public', '{.data.jws-kubeconfig-abcdef}');
+    await eventually(async () =>
+      assert.match(await signature(), /^eyJhbGciOiJIUzI1NiIsImtpZCI6ImFiY2RlZiJ9\.\.[\w-]{43}$/),
+    );
+    await eventually(async () =>
+      assert.deepEqual([await signature(), await run('get secrets -n kube-system -o name')], ['', '']),
+    );
   });
 
   it('no controller lacks a right or falls over meanwhile', () => {
-    const bad = cluster.log().split('\n').filter((line) => /Sync (keeps failing|failed)|is forbidden/.test(line));
+    const bad = cluster
+      .log()
+      .split('\n')
+      .filter((line) => /Sync (keeps failing|failed)|is forbidden/.test(line));
     assert.deepEqual(bad, []);
   });
 });

@@ -36,7 +36,12 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     await run(['patch', 'pod', pod ?? '', '--type=merge', '-p', '{"metadata":{"finalizers":["example.com/hold"]}}']);
     await run('delete deployment web --cascade=foreground --wait=false');
     await run('wait deployment/web --for=jsonpath={.metadata.finalizers[0]}=foregroundDeletion --timeout=60s');
-    await eventually(async () => assert.deepEqual((await run(all)).split('\n').map((name) => name.split('/')[0]), ['deployment.apps', 'replicaset.apps', 'pod']));
+    await eventually(async () =>
+      assert.deepEqual(
+        (await run(all)).split('\n').map((name) => name.split('/')[0]),
+        ['deployment.apps', 'replicaset.apps', 'pod'],
+      ),
+    );
     await run(['patch', 'pod', pod ?? '', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
     await run('wait deployment/web --for=delete --timeout=60s');
     assert.equal(await run(all), '');
@@ -48,7 +53,10 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     await deployed(scope, 'web');
     const pods = await run('get pods -o name');
     await run('delete deployment web --cascade=orphan');
-    assert.deepEqual((await run(all)).split('\n').map((name) => name.split('/')[0]), ['replicaset.apps', 'pod', 'pod']);
+    assert.deepEqual(
+      (await run(all)).split('\n').map((name) => name.split('/')[0]),
+      ['replicaset.apps', 'pod', 'pod'],
+    );
     await run('delete replicasets --all --cascade=orphan');
     assert.equal(await run('get pods -o jsonpath={.items[*].metadata.ownerReferences}'), '');
     await run('delete pods -l app=web --dry-run=server');
@@ -59,7 +67,8 @@ describe('kubectl delete', { concurrency: 4 }, () => {
 
   it('of pods with grace, at once, by force, by label, by file and all', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'grace');
-    const pod = (name: string, node: string): string => `kind: Pod\napiVersion: v1\nmetadata: {name: ${name}, labels: {app: ${name}}}\nspec: {nodeName: ${node}, terminationGracePeriodSeconds: 600, containers: [{name: c, image: x}]}`;
+    const pod = (name: string, node: string): string =>
+      `kind: Pod\napiVersion: v1\nmetadata: {name: ${name}, labels: {app: ${name}}}\nspec: {nodeName: ${node}, terminationGracePeriodSeconds: 600, containers: [{name: c, image: x}]}`;
     // Nobody confirms the end of pods on a node that is not there.
     await run('apply -f -', ['one', 'two', 'three'].map((name) => pod(name, 'nowhere')).join('\n---\n'));
     await run('delete pod one --wait=false');
@@ -84,12 +93,22 @@ describe('kubectl delete', { concurrency: 4 }, () => {
 
   it('waits for what finalizers hold, and lets nobody add one', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'held');
-    const finalizers = (value: string): string[] => ['patch', 'configmap', 'held', '--type=merge', '-p', `{"metadata":{"finalizers":${value}}}`];
+    const finalizers = (value: string): string[] => [
+      'patch',
+      'configmap',
+      'held',
+      '--type=merge',
+      '-p',
+      `{"metadata":{"finalizers":${value}}}`,
+    ];
     await run('create configmap held --from-literal=a=b');
     await run(finalizers('["example.com/hold"]'));
     assert.match(await refused('delete configmap held --timeout=1s'), /timed out/);
     assert.match(await refused('create configmap held --from-literal=a=b'), /already exists/);
-    assert.match(await refused(finalizers('["example.com/hold","example.com/new"]')), /metadata\.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers \[\]string\{"example\.com\/new"\}/);
+    assert.match(
+      await refused(finalizers('["example.com/hold","example.com/new"]')),
+      /metadata\.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers \[\]string\{"example\.com\/new"\}/,
+    );
     await run(['patch', 'configmap', 'held', '--type=merge', '-p', '{"data":{"a":"c"}}']);
     assert.match(await run(finalizers('null')), /patched$/);
     await refused('get configmap held');
@@ -106,16 +125,32 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     await run('create secret generic s --from-literal=a=b');
     assert.match(await refused('delete namespace doomed --timeout=1s'), /timed out/);
     await eventually(async () => {
-      const conditions = await run(['get', 'namespace', 'doomed', '-o', 'jsonpath={range .status.conditions[*]}{.type}: {.message}{"\\n"}{end}']);
-      assert.match(conditions, /^NamespaceContentRemaining: Some resources are remaining: configmaps\. has 1 resource instances$/m);
-      assert.match(conditions, /^NamespaceFinalizersRemaining: Some content in the namespace has finalizers remaining: example\.com\/hold in 1 resource instances$/m);
+      const conditions = await run([
+        'get',
+        'namespace',
+        'doomed',
+        '-o',
+        'jsonpath={range .status.conditions[*]}{.type}: {.message}{"\\n"}{end}',
+      ]);
+      assert.match(
+        conditions,
+        /^NamespaceContentRemaining: Some resources are remaining: configmaps\. has 1 resource instances$/m,
+      );
+      assert.match(
+        conditions,
+        /^NamespaceFinalizersRemaining: Some content in the namespace has finalizers remaining: example\.com\/hold in 1 resource instances$/m,
+      );
     });
     assert.equal(await run('get deployments,replicasets,pods,secrets,serviceaccounts -o name'), '');
-    assert.match(await refused('create configmap more --from-literal=a=b'), /forbidden: unable to create new content in namespace doomed because it is being terminated/);
+    assert.match(
+      await refused('create configmap more --from-literal=a=b'),
+      /forbidden: unable to create new content in namespace doomed because it is being terminated/,
+    );
     await run(['patch', 'configmap', 'held', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
     await run('wait namespace/doomed --for=delete --timeout=60s');
     await run('create namespace doomed');
     await eventually(() => run('get serviceaccount default'));
-    for (const name of ['default', 'kube-system', 'kube-public']) assert.match(await refused(`delete namespace ${name}`), /Forbidden.*this namespace may not be deleted/);
+    for (const name of ['default', 'kube-system', 'kube-public'])
+      assert.match(await refused(`delete namespace ${name}`), /Forbidden.*this namespace may not be deleted/);
   });
 });

@@ -18,12 +18,21 @@ describe('kubectl and nodes', { concurrency: 4 }, () => {
     await run('label node fake-0 zone=a');
     assert.match(await refused('label node fake-0 zone=b'), /already has a value \(a\), and --overwrite is false/);
     await run('label node fake-0 zone=b --overwrite');
-    assert.match(await refused('label node fake-0 zone=c --overwrite --resource-version=1'), /Conflict.*the object has been modified/);
+    assert.match(
+      await refused('label node fake-0 zone=c --overwrite --resource-version=1'),
+      /Conflict.*the object has been modified/,
+    );
     await run('label node fake-0 zone=c --overwrite --dry-run=server');
-    assert.equal(await run('get nodes -l zone -o jsonpath={.items[*].metadata.name}={.items[0].metadata.labels.zone}'), 'fake-0=b');
+    assert.equal(
+      await run('get nodes -l zone -o jsonpath={.items[*].metadata.name}={.items[0].metadata.labels.zone}'),
+      'fake-0=b',
+    );
     await run('label node fake-0 zone-');
     assert.equal(await run('get nodes -l zone -o name'), '');
-    assert.match(await refused(['label', 'node', 'fake-0', 'bad key=1']), /metadata\.labels: Invalid value: "bad key": name part must consist of/);
+    assert.match(
+      await refused(['label', 'node', 'fake-0', 'bad key=1']),
+      /metadata\.labels: Invalid value: "bad key": name part must consist of/,
+    );
     await run('create configmap one --from-literal=a=b');
     await run('create configmap two --from-literal=a=b');
     await run('label configmap one two team=x');
@@ -46,7 +55,8 @@ describe('kubectl and nodes', { concurrency: 4 }, () => {
 
   it('taints, and takes taints away', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'taint');
-    const taints = (): Promise<string> => run('get node fake-1 -o jsonpath={range@.spec.taints[*]}{.key}={.value}:{.effect};{end}');
+    const taints = (): Promise<string> =>
+      run('get node fake-1 -o jsonpath={range@.spec.taints[*]}{.key}={.value}:{.effect};{end}');
     await run('run lone --image=x --overrides={"spec":{"nodeName":"fake-1"}}');
     await run('taint nodes fake-1 dedicated=x:NoSchedule');
     assert.match(await refused('taint nodes fake-1 dedicated=y:NoSchedule'), /--overwrite is false/);
@@ -71,7 +81,10 @@ describe('kubectl and nodes', { concurrency: 4 }, () => {
     const here = '--overrides={"spec":{"nodeSelector":{"kubernetes.io/hostname":"fake-2"}}}';
     await run(`run waits --image=x ${here}`);
     await run('wait pod/waits --for=jsonpath={.status.conditions[0].reason}=Unschedulable --timeout=60s');
-    assert.match(await run('get pod waits -o jsonpath={.status.conditions[0].message}'), /^0\/7 nodes are available: .*1 node\(s\) were unschedulable/);
+    assert.match(
+      await run('get pod waits -o jsonpath={.status.conditions[0].message}'),
+      /^0\/7 nodes are available: .*1 node\(s\) were unschedulable/,
+    );
     await run('uncordon fake-2');
     await run('wait pod/waits --for=condition=Ready --timeout=60s');
     assert.match(await run('uncordon fake-2'), /already uncordoned/);
@@ -81,13 +94,30 @@ describe('kubectl and nodes', { concurrency: 4 }, () => {
   it('drains: asks for what it would lose, evicts the rest, and leaves daemons', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'drain');
     const here = ['kubernetes.io/hostname', 'fake-3'] as const;
-    const pods = async (): Promise<string[]> => (await run(['get', 'pods', '--field-selector=spec.nodeName=fake-3', '-o', 'jsonpath={range .items[*]}{.metadata.labels.app} {end}'])).trim().split(' ').sort();
+    const pods = async (): Promise<string[]> =>
+      (
+        await run([
+          'get',
+          'pods',
+          '--field-selector=spec.nodeName=fake-3',
+          '-o',
+          'jsonpath={range .items[*]}{.metadata.labels.app} {end}',
+        ])
+      )
+        .trim()
+        .split(' ')
+        .sort();
     await run('apply -f -', onNode(...here));
     await run('wait pods --all --for=condition=Ready --timeout=60s');
     await run('rollout status deployment/web --timeout=60s');
     await run('rollout status daemonset/agent --timeout=60s');
     const refusal = await refused('drain fake-3');
-    for (const why of [/DaemonSet-managed Pods \(use --ignore-daemonsets to ignore\): drain\/agent/, /declare no controller \(use --force to override\): drain\/\w+/, /local storage \(use --delete-emptydir-data to override\): drain\/scratch/]) assert.match(refusal, why);
+    for (const why of [
+      /DaemonSet-managed Pods \(use --ignore-daemonsets to ignore\): drain\/agent/,
+      /declare no controller \(use --force to override\): drain\/\w+/,
+      /local storage \(use --delete-emptydir-data to override\): drain\/scratch/,
+    ])
+      assert.match(refusal, why);
     const all = 'drain fake-3 --ignore-daemonsets --force --delete-emptydir-data --timeout=60s';
     assert.match(await run(`${all} --dry-run=server`), /evicting pod drain\/lone \(server dry run\)/);
     assert.deepEqual(await pods(), ['agent', 'lone', 'scratch', 'web', 'web']);
@@ -108,13 +138,24 @@ describe('kubectl and nodes', { concurrency: 4 }, () => {
     await run('rollout status deployment/web --timeout=60s');
     await run('create poddisruptionbudget web --selector=app=web --min-available=1');
     await run('wait poddisruptionbudget/web --for=jsonpath={.status.disruptionsAllowed}=1 --timeout=60s');
-    const [first, second] = (await run(['get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].metadata.name}'])).split(' ');
+    const [first, second] = (
+      await run(['get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].metadata.name}'])
+    ).split(' ');
     await run('cordon fake-4');
     const evict = (name = ''): ReturnType<typeof tried> =>
-      tried(['create', '--raw', `/api/v1/namespaces/budget/pods/${name}/eviction`, '-f', '-'], JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'budget' } }));
+      tried(
+        ['create', '--raw', `/api/v1/namespaces/budget/pods/${name}/eviction`, '-f', '-'],
+        JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'budget' } }),
+      );
     const evicted = await evict(first);
     assert.equal(evicted.code, 0, evicted.stderr);
-    assert.deepEqual(JSON.parse(evicted.stdout), { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+    assert.deepEqual(JSON.parse(evicted.stdout), {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      code: 201,
+    });
     const kept = await evict(second);
     assert.match(kept.stderr, /TooManyRequests.*Cannot evict pod as it would violate the pod's disruption budget/);
     await run('delete poddisruptionbudget web');

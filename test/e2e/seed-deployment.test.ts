@@ -14,7 +14,16 @@ import { nginxDeployment } from './support/nginx-deployment.ts';
 async function wholeLife(run: (args: readonly string[], input?: string) => Promise<string>): Promise<void> {
   const name = 'deployment/nginx-deployment';
   const settled = (): Promise<string> => run(['rollout', 'status', name, '--timeout=60s']);
-  const images = (): Promise<string> => run(['get', 'pods', '-l', 'app=nginx', '--field-selector=status.phase=Running', '-o', 'jsonpath={.items[*].spec.containers[0].image}']);
+  const images = (): Promise<string> =>
+    run([
+      'get',
+      'pods',
+      '-l',
+      'app=nginx',
+      '--field-selector=status.phase=Running',
+      '-o',
+      'jsonpath={.items[*].spec.containers[0].image}',
+    ]);
   await run(['apply', '-f', '-'], nginxDeployment);
   await settled();
   assert.equal((await images()).trim().split(/\s+/).length, 3);
@@ -27,10 +36,19 @@ async function wholeLife(run: (args: readonly string[], input?: string) => Promi
   await run(['rollout', 'undo', name]);
   await settled();
   await eventually(async () => assert.deepEqual([...new Set((await images()).trim().split(/\s+/))], ['nginx']));
-  const revisions = await run(['get', 'replicasets', '-l', 'app=nginx', '-o', 'jsonpath={.items[*].metadata.annotations.deployment\\.kubernetes\\.io/revision}']);
+  const revisions = await run([
+    'get',
+    'replicasets',
+    '-l',
+    'app=nginx',
+    '-o',
+    'jsonpath={.items[*].metadata.annotations.deployment\\.kubernetes\\.io/revision}',
+  ]);
   assert.deepEqual(revisions.trim().split(/\s+/).sort(), ['2', '3']);
   await run(['delete', name, '--ignore-not-found']);
-  await eventually(async () => assert.equal(await run(['get', 'deployments,replicasets,pods', '-l', 'app=nginx', '-o', 'name']), ''));
+  await eventually(async () =>
+    assert.equal(await run(['get', 'deployments,replicasets,pods', '-l', 'app=nginx', '-o', 'name']), ''),
+  );
 }
 
 describe('the seed Deployment with nothing but kubectl', { concurrency: 2 }, () => {
@@ -96,7 +114,10 @@ async function insisting(cluster: TestCluster, args: readonly string[], input?: 
   for (let left = 60; ; left--) {
     const { code, stdout, stderr } = await cluster.tryKubectl(args, input);
     if (code === 0) return stdout;
-    const unanswered = /refused|EOF|reset by peer|broken pipe|TLS handshake|closed|unexpected error when reading|connection|timed out|not ready|etcdserver|unable to connect|InternalError/i.test(stderr);
+    const unanswered =
+      /refused|EOF|reset by peer|broken pipe|TLS handshake|closed|unexpected error when reading|connection|timed out|not ready|etcdserver|unable to connect|InternalError/i.test(
+        stderr,
+      );
     if (!unanswered || left === 0) throw new Error(`kubectl ${args.join(' ')}: ${stdout}${stderr}`);
     await pause(200);
   }

@@ -36,15 +36,26 @@ describe('two API servers on one etcd', () => {
 
   const other = (index: number): 0 | 1 => (index % 2 === 0 ? 1 : 0);
   const either = (index: number): 0 | 1 => (index % 2 === 0 ? 0 : 1);
-  const configMap = (namespace: string, name: string, data: Record<string, string> = {}): { metadata: { namespace: string; name: string; uid: string }; data: Record<string, string> } => ({ metadata: { namespace, name, uid: '' }, data });
+  const configMap = (
+    namespace: string,
+    name: string,
+    data: Record<string, string> = {},
+  ): { metadata: { namespace: string; name: string; uid: string }; data: Record<string, string> } => ({
+    metadata: { namespace, name, uid: '' },
+    data,
+  });
   const made = async (name: string): Promise<string> => {
     await servers[0].kubectl(['create', 'namespace', name]);
     return name;
   };
   /** How many of the calls were done, and the reasons of those that were refused. */
-  const outcomes = async (calls: readonly Promise<unknown>[]): Promise<{ done: number; reasons: readonly string[] }> => {
+  const outcomes = async (
+    calls: readonly Promise<unknown>[],
+  ): Promise<{ done: number; reasons: readonly string[] }> => {
     const settled = await Promise.allSettled(calls);
-    const reasons = settled.flatMap((each) => (each.status === 'rejected' ? [isApiError(each.reason) ? each.reason.reason : String(each.reason)] : []));
+    const reasons = settled.flatMap((each) =>
+      each.status === 'rejected' ? [isApiError(each.reason) ? each.reason.reason : String(each.reason)] : [],
+    );
     return { done: settled.length - reasons.length, reasons };
   };
 
@@ -56,9 +67,14 @@ describe('two API servers on one etcd', () => {
       const read = await clients[other(index)].get(configMaps, { namespace, name });
       assert.equal(read.metadata.resourceVersion, metadata.resourceVersion);
       const { items } = await clients[other(index)].list(configMaps, namespace);
-      assert.ok(items.some((item) => item.metadata.name === name), `${name} is listed`);
+      assert.ok(
+        items.some((item) => item.metadata.name === name),
+        `${name} is listed`,
+      );
       await clients[other(index)].delete(configMaps, { namespace, name });
-      await assert.rejects(clients[either(index)].get(configMaps, { namespace, name }), (error) => isApiError(error, 'NotFound'));
+      await assert.rejects(clients[either(index)].get(configMaps, { namespace, name }), (error) =>
+        isApiError(error, 'NotFound'),
+      );
     }
   });
 
@@ -88,31 +104,65 @@ describe('two API servers on one etcd', () => {
         }
       }
     };
-    await Promise.all(Array.from({ length: 8 }, async (_, index) => {
-      for (let round = 0; round < 5; round++) await increment(clients[either(index + round)]);
-    }));
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        for (let round = 0; round < 5; round++) await increment(clients[either(index + round)]);
+      }),
+    );
     assert.equal((await clients[1].get(configMaps, { namespace, name: 'count' })).data?.['n'], '40');
-    const { done, reasons } = await outcomes([0, 1, 2, 3].map((index) => clients[either(index)].create(configMaps, configMap(namespace, 'once'))));
+    const { done, reasons } = await outcomes(
+      [0, 1, 2, 3].map((index) => clients[either(index)].create(configMaps, configMap(namespace, 'once'))),
+    );
     assert.deepEqual([done, [...new Set(reasons)]], [1, ['AlreadyExists']]);
   });
 
   it('no address and no port is handed out twice', async () => {
     const namespace = await made('addresses');
-    const service = (index: number, type: string): Promise<unknown> => clients[either(index)].create(services, { metadata: { namespace, name: `${type.toLowerCase()}-${index}`, uid: '' }, spec: { type, ports: [{ port: 80 }] } } as never);
-    assert.deepEqual(await outcomes(Array.from({ length: 60 }, (_, index) => service(index, 'ClusterIP'))), { done: 60, reasons: [] });
-    const { done, reasons } = await outcomes(Array.from({ length: nodePorts + 10 }, (_, index) => service(index, 'NodePort')));
+    const service = (index: number, type: string): Promise<unknown> =>
+      clients[either(index)].create(services, {
+        metadata: { namespace, name: `${type.toLowerCase()}-${index}`, uid: '' },
+        spec: { type, ports: [{ port: 80 }] },
+      } as never);
+    assert.deepEqual(await outcomes(Array.from({ length: 60 }, (_, index) => service(index, 'ClusterIP'))), {
+      done: 60,
+      reasons: [],
+    });
+    const { done, reasons } = await outcomes(
+      Array.from({ length: nodePorts + 10 }, (_, index) => service(index, 'NodePort')),
+    );
     assert.deepEqual([done, reasons.length], [nodePorts, 10]);
     const { items } = await clients[0].list(services, '');
     const addresses = items.flatMap(({ spec }) => (spec?.clusterIP === undefined ? [] : [spec.clusterIP]));
-    const ports = items.flatMap(({ spec }) => spec?.ports?.flatMap(({ nodePort }) => (nodePort === undefined ? [] : [nodePort])) ?? []);
-    assert.deepEqual([new Set(addresses).size, new Set(ports).size, ports.length], [items.length, nodePorts, nodePorts]);
+    const ports = items.flatMap(
+      ({ spec }) => spec?.ports?.flatMap(({ nodePort }) => (nodePort === undefined ? [] : [nodePort])) ?? [],
+    );
+    assert.deepEqual(
+      [new Set(addresses).size, new Set(ports).size, ports.length],
+      [items.length, nodePorts, nodePorts],
+    );
   });
 
   it('a quota holds through both at once', async () => {
     const namespace = await made('quota');
-    await clients[0].create(resourceQuotas, { metadata: { namespace, name: 'few', uid: '' }, spec: { hard: { 'count/configmaps': '10' } } } as never);
-    await eventually(async () => assert.equal((await clients[1].get(resourceQuotas, { namespace, name: 'few' }) as { status?: { used?: Record<string, string> } }).status?.used?.['count/configmaps'], '1'));
-    const { done, reasons } = await outcomes(Array.from({ length: 40 }, (_, index) => clients[either(index)].create(configMaps, configMap(namespace, `c${index}`))));
+    await clients[0].create(resourceQuotas, {
+      metadata: { namespace, name: 'few', uid: '' },
+      spec: { hard: { 'count/configmaps': '10' } },
+    } as never);
+    await eventually(async () =>
+      assert.equal(
+        (
+          (await clients[1].get(resourceQuotas, { namespace, name: 'few' })) as {
+            status?: { used?: Record<string, string> };
+          }
+        ).status?.used?.['count/configmaps'],
+        '1',
+      ),
+    );
+    const { done, reasons } = await outcomes(
+      Array.from({ length: 40 }, (_, index) =>
+        clients[either(index)].create(configMaps, configMap(namespace, `c${index}`)),
+      ),
+    );
     const { items } = await clients[1].list(configMaps, namespace);
     assert.ok(items.length <= 10, `${items.length} are within the quota`);
     assert.deepEqual([done, items.length, [...new Set(reasons)]], [9, 10, ['Forbidden']]);
@@ -124,18 +174,28 @@ describe('two API servers on one etcd', () => {
     const seen: string[] = [];
     const { resourceVersion } = await clients[0].list(configMaps, namespace);
     const watching = (async () => {
-      for await (const event of clients[0].watch(configMaps, namespace, { resourceVersion }, stop.signal)) if (event.type === 'ADDED') seen.push(event.object.metadata.name);
+      for await (const event of clients[0].watch(configMaps, namespace, { resourceVersion }, stop.signal))
+        if (event.type === 'ADDED') seen.push(event.object.metadata.name);
     })();
     await servers[1].kill();
     await clients[0].create(configMaps, configMap(namespace, 'alone'));
     await servers[1].start();
     await clients[1].create(configMaps, configMap(namespace, 'together'));
-    await eventually(() => Promise.resolve(assert.deepEqual(seen.filter((name) => name === 'alone' || name === 'together'), ['alone', 'together'])));
+    await eventually(() =>
+      Promise.resolve(
+        assert.deepEqual(
+          seen.filter((name) => name === 'alone' || name === 'together'),
+          ['alone', 'together'],
+        ),
+      ),
+    );
     stop.abort();
     await watching;
   });
 
-  const holder = async (client: HttpApiClient): Promise<string> => (await client.get(leases, { namespace: 'kube-system', name: 'kube-controller-manager' })).spec?.holderIdentity ?? '';
+  const holder = async (client: HttpApiClient): Promise<string> =>
+    (await client.get(leases, { namespace: 'kube-system', name: 'kube-controller-manager' })).spec?.holderIdentity ??
+    '';
   const leads = (server: TestCluster): number => server.log().split('"leading" lease=').length - 1;
   const works = async (name: string, through: TestCluster): Promise<void> => {
     await through.kubectl(['create', 'deployment', name, '--image=x']);
@@ -173,7 +233,15 @@ describe('two API servers on one etcd', () => {
 
   async function leaderAndFollower(): Promise<readonly [TestCluster, TestCluster]> {
     // Who has taken the lease last is who has said so in the log last; the identity tells which it is.
-    const identities = await Promise.all(servers.map((server) => server.log().match(/"leading" lease="?kube-controller-manager"? identity="?([^\s"]+)/g)?.at(-1) ?? ''));
+    const identities = await Promise.all(
+      servers.map(
+        (server) =>
+          server
+            .log()
+            .match(/"leading" lease="?kube-controller-manager"? identity="?([^\s"]+)/g)
+            ?.at(-1) ?? '',
+      ),
+    );
     const current = await holder(clients[0]);
     return identities[0]?.includes(current) === true ? [servers[0], servers[1]] : [servers[1], servers[0]];
   }
@@ -185,7 +253,10 @@ describe('two API servers on one etcd', () => {
     await etcd.start();
     for (const [index, client] of clients.entries()) {
       await eventually(() => client.create(configMaps, configMap(namespace, `from-${index}`)), 30_000);
-      assert.equal((await clients[other(index)].get(configMaps, { namespace, name: `from-${index}` })).metadata.name, `from-${index}`);
+      assert.equal(
+        (await clients[other(index)].get(configMaps, { namespace, name: `from-${index}` })).metadata.name,
+        `from-${index}`,
+      );
     }
     await works('after-etcd', servers[1]);
   });

@@ -26,7 +26,10 @@ before(async () => {
   [containerd, cluster] = await Promise.all([startContainerd({ name: 'apifaults' }), startCluster()]);
   const made = await startFaultProxy(cluster);
   proxy = made;
-  const kubeconfig = await writeNodeKubeconfig({ folder: cluster.folder, port: proxy.port }, join(folder, 'kubelet.conf'));
+  const kubeconfig = await writeNodeKubeconfig(
+    { folder: cluster.folder, port: proxy.port },
+    join(folder, 'kubelet.conf'),
+  );
   made.identify(kubeconfig);
   agent = await TestAgent.prepare(containerd, { args: ['--kubeconfig', kubeconfig] });
   await agent.start();
@@ -44,15 +47,23 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const create = (name: string): Promise<string> => cluster.kubectl(['create', '-f', '-'], JSON.stringify(pod(name, { nodeName: 'node', terminationGracePeriodSeconds: 1 })));
-const ready = (...names: string[]): Promise<string> => cluster.kubectl(['wait', ...names.map((name) => `pod/${name}`), '--for=condition=Ready', '--timeout=60s']);
+const create = (name: string): Promise<string> =>
+  cluster.kubectl(
+    ['create', '-f', '-'],
+    JSON.stringify(pod(name, { nodeName: 'node', terminationGracePeriodSeconds: 1 })),
+  );
+const ready = (...names: string[]): Promise<string> =>
+  cluster.kubectl(['wait', ...names.map((name) => `pod/${name}`), '--for=condition=Ready', '--timeout=60s']);
 const get = (name: string): Promise<Pod> => cluster.client().get(pods, { namespace, name });
-const runOf = (each: Pod): unknown => each.status?.containerStatuses?.map(({ containerID, restartCount }) => [containerID, restartCount]);
+const runOf = (each: Pod): unknown =>
+  each.status?.containerStatuses?.map(({ containerID, restartCount }) => [containerID, restartCount]);
 
 /** What must not change of what was running before: its runs, and since when it and its node are ready. */
 async function whatHolds(): Promise<unknown> {
   const [steady, node] = [await get('steady'), await cluster.client().get(nodes, { namespace: '', name: 'node' })];
-  const since = [steady, node].map(({ status }) => status?.conditions?.find(({ type }) => type === 'Ready')).map((condition) => [condition?.status, condition?.lastTransitionTime]);
+  const since = [steady, node]
+    .map(({ status }) => status?.conditions?.find(({ type }) => type === 'Ready'))
+    .map((condition) => [condition?.status, condition?.lastTransitionTime]);
   return [steady.metadata.uid, runOf(steady), since];
 }
 
@@ -84,7 +95,10 @@ test('pods come and go through a storm of refusals, lost and broken answers', as
 
 test('a node whose rights are taken away goes on with what it has, and on from there when they are back', async () => {
   const before = await whatHolds();
-  for (const [code, reason, name] of [[401, 'Unauthorized', 'later-1'], [403, 'Forbidden', 'later-2']] as const) {
+  for (const [code, reason, name] of [
+    [401, 'Unauthorized', 'later-1'],
+    [403, 'Forbidden', 'later-2'],
+  ] as const) {
     proxy.set(() => ({ kind: 'answer', code, reason }));
     proxy.drop();
     const from = proxy.calls.length;
@@ -150,6 +164,8 @@ test('a cluster that was put back to an earlier copy of its store gets its node 
   await create('after');
   await ready('after');
   assert.deepEqual(await whatHolds(), before);
-  await eventually(async () => assert.ok(!(await agent.pods()).some(({ metadata }) => metadata.name === 'unknown-then')));
+  await eventually(async () =>
+    assert.ok(!(await agent.pods()).some(({ metadata }) => metadata.name === 'unknown-then')),
+  );
   await cluster.kubectl(['delete', 'pod', 'after']);
 });

@@ -18,7 +18,11 @@ import { startContainerd, type TestContainerd } from './support/containerd.ts';
 import { container, pod } from './support/manifests.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-join-'));
-const [controlPlane, kubeconfig, bootstrap] = [join(folder, 'control-plane'), join(folder, 'kubelet.conf'), join(folder, 'bootstrap.conf')];
+const [controlPlane, kubeconfig, bootstrap] = [
+  join(folder, 'control-plane'),
+  join(folder, 'kubelet.conf'),
+  join(folder, 'bootstrap.conf'),
+];
 let [containerd, cluster, agent, port]: [TestContainerd?, TestCluster?, TestAgent?, number?] = [];
 const ground = (): { cluster: TestCluster; agent: TestAgent; certDir: string; port: number } => {
   assert.ok(cluster !== undefined && agent !== undefined && port !== undefined);
@@ -28,10 +32,28 @@ const ground = (): { cluster: TestCluster; agent: TestAgent; certDir: string; po
 before(async () => {
   mkdirSync(controlPlane);
   // Certificates that are over as soon as they are made: they are exchanged again and again.
-  const flags = ['--advertise-address=127.0.0.1', '--cluster-signing-duration=30s', '--approve-kubelet-serving', '--kubelet-preferred-address-types=InternalIP', `--kubelet-certificate-authority=${join(controlPlane, 'pki', 'ca.crt')}`];
-  [containerd, cluster, port] = await Promise.all([startContainerd({ name: 'join' }), startCluster({ folder: controlPlane, flags }), freePort(0)]);
+  const flags = [
+    '--advertise-address=127.0.0.1',
+    '--cluster-signing-duration=30s',
+    '--approve-kubelet-serving',
+    '--kubelet-preferred-address-types=InternalIP',
+    `--kubelet-certificate-authority=${join(controlPlane, 'pki', 'ca.crt')}`,
+  ];
+  [containerd, cluster, port] = await Promise.all([
+    startContainerd({ name: 'join' }),
+    startCluster({ folder: controlPlane, flags }),
+    freePort(0),
+  ]);
   let said = '';
-  assert.equal(await tokenCommand(['create', '--data-dir', cluster.folder, '--bootstrap-kubeconfig', bootstrap], { write: (text) => (said += text), defaultDataDir: '', nowMs: Date.now() }), 0, said);
+  assert.equal(
+    await tokenCommand(['create', '--data-dir', cluster.folder, '--bootstrap-kubeconfig', bootstrap], {
+      write: (text) => (said += text),
+      defaultDataDir: '',
+      nowMs: Date.now(),
+    }),
+    0,
+    said,
+  );
   agent = await TestAgent.prepare(containerd, {
     args: ['--kubeconfig', kubeconfig, '--bootstrap-kubeconfig', bootstrap, '--cert-dir', join(folder, 'pki')],
     config: {
@@ -43,7 +65,11 @@ before(async () => {
       tlsMinVersion: 'VersionTLS12',
       tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'],
       tlsCurvePreferences: [29],
-      authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: '2m' }, x509: { clientCAFile: join(cluster.folder, 'pki', 'ca.crt') } },
+      authentication: {
+        anonymous: { enabled: false },
+        webhook: { enabled: true, cacheTTL: '2m' },
+        x509: { clientCAFile: join(cluster.folder, 'pki', 'ca.crt') },
+      },
       authorization: { mode: 'Webhook', webhook: { cacheAuthorizedTTL: '1s', cacheUnauthorizedTTL: '1s' } },
     },
   });
@@ -65,11 +91,17 @@ interface Answer {
 function ask(path: string, token?: string, tls: ConnectionOptions = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const outgoing = request({ host: '127.0.0.1', port: ground().port, path, headers, rejectUnauthorized: false, agent: false, ...tls }, (response) => {
-      const issuer = (response.socket as TLSSocket).getPeerX509Certificate()?.issuer ?? '';
-      let body = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk)).on('end', () => resolve({ status: response.statusCode, body, issuer }));
-    });
+    const outgoing = request(
+      { host: '127.0.0.1', port: ground().port, path, headers, rejectUnauthorized: false, agent: false, ...tls },
+      (response) => {
+        const issuer = (response.socket as TLSSocket).getPeerX509Certificate()?.issuer ?? '';
+        let body = '';
+        response
+          .setEncoding('utf8')
+          .on('data', (chunk: string) => (body += chunk))
+          .on('end', () => resolve({ status: response.statusCode, body, issuer }));
+      },
+    );
     outgoing.on('error', reject).end();
   });
 }
@@ -78,9 +110,26 @@ test('a node joins by a token, as itself from then on', async () => {
   const { cluster: members, certDir } = ground();
   await nodeReady(members);
   const { access, files } = readKubeconfigEntry(kubeconfig);
-  assert.deepEqual([access.server, files.certificate, files.key], [`https://127.0.0.1:${members.port}`, join(certDir, 'kubelet-client-current.pem'), join(certDir, 'kubelet-client-current.pem')]);
-  assert.deepEqual([kubeconfig, join(certDir, 'kubelet-client-current.pem')].map((file) => statSync(file).mode & 0o777), [0o600, 0o600]);
-  const whoami = await members.kubectl(['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username} {.status.userInfo.groups}', '--kubeconfig', kubeconfig]);
+  assert.deepEqual(
+    [access.server, files.certificate, files.key],
+    [
+      `https://127.0.0.1:${members.port}`,
+      join(certDir, 'kubelet-client-current.pem'),
+      join(certDir, 'kubelet-client-current.pem'),
+    ],
+  );
+  assert.deepEqual(
+    [kubeconfig, join(certDir, 'kubelet-client-current.pem')].map((file) => statSync(file).mode & 0o777),
+    [0o600, 0o600],
+  );
+  const whoami = await members.kubectl([
+    'auth',
+    'whoami',
+    '-o',
+    'jsonpath={.status.userInfo.username} {.status.userInfo.groups}',
+    '--kubeconfig',
+    kubeconfig,
+  ]);
   assert.equal(whoami, `system:node:${NODE} ["system:nodes","system:authenticated"]`);
   assert.throws(() => readFileSync(join(certDir, 'kubelet-client.key.tmp')), /ENOENT/);
 });
@@ -91,7 +140,10 @@ test('its certificate is exchanged before it ends, and nobody notices', async ()
   const first = current();
   await eventually(async () => assert.notEqual(current(), first), 40_000);
   const { items } = await members.client().list(certificateSigningRequests, '');
-  const own = items.filter(({ spec }) => spec.signerName === 'kubernetes.io/kube-apiserver-client-kubelet' && spec.username === `system:node:${NODE}`);
+  const own = items.filter(
+    ({ spec }) =>
+      spec.signerName === 'kubernetes.io/kube-apiserver-client-kubelet' && spec.username === `system:node:${NODE}`,
+  );
   assert.ok(own.length > 0, 'asked for by the node itself');
   await nodeReady(members);
 });
@@ -99,13 +151,18 @@ test('its certificate is exchanged before it ends, and nobody notices', async ()
 test('its server shows a certificate of the cluster, which the API server checks', async () => {
   const { cluster: members } = ground();
   await eventually(async () => assert.equal((await ask('/healthz')).issuer, 'CN=kubernetes'), 20_000);
-  assert.equal(await eventually(() => members.kubectl(['get', '--raw', `/api/v1/nodes/${NODE}/proxy/healthz`]), 20_000), 'ok');
+  assert.equal(
+    await eventually(() => members.kubectl(['get', '--raw', `/api/v1/nodes/${NODE}/proxy/healthz`]), 20_000),
+    'ok',
+  );
 });
 
 test('its server speaks TLS as it was told', async () => {
   assert.equal((await ask('/pods', undefined, { maxVersion: 'TLSv1.2' })).status, 401);
   await assert.rejects(ask('/pods', undefined, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }));
-  await assert.rejects(ask('/pods', undefined, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' }));
+  await assert.rejects(
+    ask('/pods', undefined, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' }),
+  );
   await assert.rejects(ask('/pods', undefined, { ecdhCurve: 'P-256' }));
 });
 
@@ -116,9 +173,21 @@ test('its server lets in those it knows, for what they may', async () => {
   await members.kubectl(['create', 'serviceaccount', 'looker']);
   const token = (await members.kubectl(['create', 'token', 'looker'])).trim();
   const { status, body } = await ask('/pods', token);
-  assert.deepEqual([status, body], [403, 'Forbidden (user=system:serviceaccount:default:looker, verb=get, resource=nodes, subresource(s)=[pods proxy])\n']);
+  assert.deepEqual(
+    [status, body],
+    [
+      403,
+      'Forbidden (user=system:serviceaccount:default:looker, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+    ],
+  );
   await members.kubectl(['create', 'clusterrole', 'looker', '--verb=get', '--resource=nodes/healthz']);
-  await members.kubectl(['create', 'clusterrolebinding', 'looker', '--clusterrole=looker', '--serviceaccount=default:looker']);
+  await members.kubectl([
+    'create',
+    'clusterrolebinding',
+    'looker',
+    '--clusterrole=looker',
+    '--serviceaccount=default:looker',
+  ]);
   await eventually(async () => assert.deepEqual((await ask('/healthz', token)).status, 200), 10_000);
   assert.equal((await ask('/exec/default/web/main?command=id', token)).status, 403);
   await members.kubectl(['delete', 'clusterrolebinding', 'looker']);
@@ -130,11 +199,24 @@ test('its log, at the highest verbosity, has no word of what is secret (CVE-2019
   const canary = 'cAnArY-5d1e';
   const encoded = Buffer.from(canary).toString('base64');
   await members.kubectl(['create', 'secret', 'generic', 'quiet', `--from-literal=key=${canary}`]);
-  await members.kubectl(['create', 'secret', 'docker-registry', 'pull', `--docker-password=${canary}`, '--docker-username=u', '--docker-server=127.0.0.1:1']);
+  await members.kubectl([
+    'create',
+    'secret',
+    'docker-registry',
+    'pull',
+    `--docker-password=${canary}`,
+    '--docker-username=u',
+    '--docker-server=127.0.0.1:1',
+  ]);
   const env = [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'quiet', key: 'key' } } }];
   const volumeMounts = [{ name: 'all', mountPath: '/all' }];
   const sources = [{ secret: { name: 'quiet' } }, { serviceAccountToken: { path: 'token', expirationSeconds: 600 } }];
-  const manifest = pod('quiet', { nodeName: NODE, imagePullSecrets: [{ name: 'pull' }], volumes: [{ name: 'all', projected: { sources } }], containers: [container('main', { env, volumeMounts })] });
+  const manifest = pod('quiet', {
+    nodeName: NODE,
+    imagePullSecrets: [{ name: 'pull' }],
+    volumes: [{ name: 'all', projected: { sources } }],
+    containers: [container('main', { env, volumeMounts })],
+  });
   await members.kubectl(['create', '-f', '-'], JSON.stringify(manifest));
   await members.kubectl(['wait', 'pod/quiet', '--for=condition=Ready', '--timeout=60s']);
   const token = await members.kubectl(['exec', 'quiet', '--', 'cat', '/all/token']);
@@ -146,13 +228,26 @@ test('its log, at the highest verbosity, has no word of what is secret (CVE-2019
   const key = readFileSync(join(certDir, 'kubelet-client-current.pem'), 'utf8').split('\n').at(-3) ?? '';
   const { log } = node;
   assert.ok(bootstrapToken.length > 20 && key.length > 20 && token.length > 100 && log.length > 10_000);
-  const secrets = { canary, encoded, bootstrapToken: bootstrapToken.split('.')[1] ?? '', key, token: token.split('.')[2] ?? '', asked: asked.split('.')[2] ?? '' };
-  assert.deepEqual(Object.entries(secrets).filter(([, secret]) => log.includes(secret)).map(([name]) => name), []);
+  const secrets = {
+    canary,
+    encoded,
+    bootstrapToken: bootstrapToken.split('.')[1] ?? '',
+    key,
+    token: token.split('.')[2] ?? '',
+    asked: asked.split('.')[2] ?? '',
+  };
+  assert.deepEqual(
+    Object.entries(secrets)
+      .filter(([, secret]) => log.includes(secret))
+      .map(([name]) => name),
+    [],
+  );
 });
 
 test('static pods run while the node has not joined, which it does as soon as there is an API server', async () => {
   const { cluster: members, agent: node, certDir } = ground();
-  const phaseHere = async (): Promise<string | undefined> => (await node.pods()).find(({ metadata }) => metadata.name === 'early-node')?.status?.phase;
+  const phaseHere = async (): Promise<string | undefined> =>
+    (await node.pods()).find(({ metadata }) => metadata.name === 'early-node')?.status?.phase;
   await members.kill();
   await node.term();
   rmSync(kubeconfig);
@@ -162,7 +257,11 @@ test('static pods run while the node has not joined, which it does as soon as th
   await eventually(async () => assert.equal(await phaseHere(), 'Running'), 20_000);
   assert.match((await node.problems()).join('\n'), /client certificate of the node is not there yet/);
   await members.start();
-  await eventually(async () => assert.equal(await members.kubectl(['get', 'pod', 'early-node', '-o', 'jsonpath={.status.phase}']), 'Running'), 40_000);
+  await eventually(
+    async () =>
+      assert.equal(await members.kubectl(['get', 'pod', 'early-node', '-o', 'jsonpath={.status.phase}']), 'Running'),
+    40_000,
+  );
   assert.equal(statSync(kubeconfig).mode & 0o777, 0o600);
   node.removeManifest('early');
   await eventually(async () => assert.equal(await phaseHere(), undefined), 20_000);

@@ -11,7 +11,10 @@ import { container, pod, shell, thenSleep } from './support/manifests.ts';
 import { commonGround, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerOf } from './support/watch.ts';
 
-const ground = commonGround({ name: 'cli', agent: { config: { containerLogMaxSize: '64Ki', containerLogMaxFiles: 3, containerLogMonitorInterval: '3s' } } });
+const ground = commonGround({
+  name: 'cli',
+  agent: { config: { containerLogMaxSize: '64Ki', containerLogMaxFiles: 3, containerLogMonitorInterval: '3s' } },
+});
 
 describe('commands', SIDE_BY_SIDE, () => {
   test('pods lists pods as a table, as JSON and by name', async () => {
@@ -20,7 +23,10 @@ describe('commands', SIDE_BY_SIDE, () => {
     const table = await agent.cli('pods');
     assert.equal(table.code, 0);
     assert.match(table.stdout, /^NAMESPACE +NAME +READY +STATUS +RESTARTS +AGE +IP$/m);
-    assert.match(table.stdout, new RegExp(`^default +${podName('listed')} +2/2 +Running +0 +\\d+s +${seen.status?.podIP}$`, 'm'));
+    assert.match(
+      table.stdout,
+      new RegExp(`^default +${podName('listed')} +2/2 +Running +0 +\\d+s +${seen.status?.podIP}$`, 'm'),
+    );
     const { items } = JSON.parse((await agent.cli('pods', '-o', 'json')).stdout) as { items: Pod[] };
     assert.equal(items.find((each) => each.metadata.name === podName('listed'))?.status?.phase, 'Running');
     assert.match((await agent.cli('pods', '-o', 'name')).stdout, new RegExp(`^${podName('listed')}$`, 'm'));
@@ -34,7 +40,12 @@ describe('commands', SIDE_BY_SIDE, () => {
     assert.deepEqual([settled.code, settled.stderr], [0, '']);
     assert.match(settled.stdout, /settled/);
     assert.match(settled.stdout, /timeline/);
-    agent.writeManifest('unsettled', pod('unsettled', { containers: [container('main', { readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } })] }));
+    agent.writeManifest(
+      'unsettled',
+      pod('unsettled', {
+        containers: [container('main', { readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } })],
+      }),
+    );
     await agent.waitFor('unsettled', 'running', (seen) => containerOf(seen).state?.running !== undefined);
     const unsettled = await agent.cli('explain', 'unsettled');
     assert.equal(unsettled.code, 1);
@@ -87,10 +98,27 @@ describe('commands', SIDE_BY_SIDE, () => {
 
   test('logs prints a container, its earlier instance, its tail and what follows', async () => {
     const { agent } = ground;
-    const talk = container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }], command: ['sh', '-c', 'n=$(cat /v/n 2>/dev/null || echo 1); echo $((n+1)) > /v/n; for i in 1 2 3; do echo "run $n line $i"; done; [ $n = 1 ] && exit 1; trap "exit 0" TERM; sleep 100000 & wait'] });
+    const talk = container('main', {
+      volumeMounts: [{ name: 'v', mountPath: '/v' }],
+      command: [
+        'sh',
+        '-c',
+        'n=$(cat /v/n 2>/dev/null || echo 1); echo $((n+1)) > /v/n; for i in 1 2 3; do echo "run $n line $i"; done; [ $n = 1 ] && exit 1; trap "exit 0" TERM; sleep 100000 & wait',
+      ],
+    });
     agent.writeManifest('talking', pod('talking', { volumes: [{ name: 'v', emptyDir: {} }], containers: [talk] }));
-    await agent.waitFor('talking', 'in its second run', (seen) => containerOf(seen).restartCount === 1 && containerOf(seen).ready);
-    assert.ok(await waitUntil(async () => (await agent.cli('logs', 'talking')).stdout === 'run 2 line 1\nrun 2 line 2\nrun 2 line 3\n', 5000, 100));
+    await agent.waitFor(
+      'talking',
+      'in its second run',
+      (seen) => containerOf(seen).restartCount === 1 && containerOf(seen).ready,
+    );
+    assert.ok(
+      await waitUntil(
+        async () => (await agent.cli('logs', 'talking')).stdout === 'run 2 line 1\nrun 2 line 2\nrun 2 line 3\n',
+        5000,
+        100,
+      ),
+    );
     assert.equal((await agent.cli('logs', 'talking', '--tail', '1')).stdout, 'run 2 line 3\n');
     assert.equal((await agent.cli('logs', 'talking', '-p')).stdout, 'run 1 line 1\nrun 1 line 2\nrun 1 line 3\n');
     assert.match((await agent.cli('logs', 'talking', '--timestamps')).stdout, /^\d{4}-\d\d-\d\dT\S+ run 2 line 1$/m);
@@ -102,7 +130,11 @@ describe('commands', SIDE_BY_SIDE, () => {
   test('logs -f goes on until the container is gone, and loses no line when the log is rotated', async () => {
     const { agent } = ground;
     const lines = 6000;
-    const flood = container('main', { command: shell(`echo begin; while [ ! -e /go ]; do sleep 0.05; done; i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "line $i of a log that is rotated while somebody reads it"; [ $((i % 100)) = 0 ] && sleep 0.12; done`) });
+    const flood = container('main', {
+      command: shell(
+        `echo begin; while [ ! -e /go ]; do sleep 0.05; done; i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "line $i of a log that is rotated while somebody reads it"; [ $((i % 100)) = 0 ] && sleep 0.12; done`,
+      ),
+    });
     agent.writeManifest('flood', pod('flood', { restartPolicy: 'Never', containers: [flood] }));
     await agent.waitFor('flood', 'running', (seen) => containerOf(seen).state?.running !== undefined);
     // The flood begins when the follower is there: files rotated before that are not read back, as upstream.
@@ -112,12 +144,22 @@ describe('commands', SIDE_BY_SIDE, () => {
     assert.ok(await waitUntil(() => text === 'begin\n', 10_000));
     await agent.inside('flood', 'touch /go');
     assert.equal(await new Promise((resolve) => follower.on('close', resolve)), 0);
-    const numbers = text.trim().split('\n').slice(1).map((line) => Number(/^line (\d+) /.exec(line)?.[1]));
+    const numbers = text
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => Number(/^line (\d+) /.exec(line)?.[1]));
     assert.deepEqual([numbers.length, numbers[0], numbers.at(-1)], [lines, 1, lines]);
-    assert.ok(numbers.every((number, index) => number === index + 1), 'a line is missing or twice');
+    assert.ok(
+      numbers.every((number, index) => number === index + 1),
+      'a line is missing or twice',
+    );
     const folder = join(agent.podLogsDir, `default_${podName('flood')}_${agent.pod('flood').metadata.uid}`, 'main');
     const files = readdirSync(folder);
-    assert.ok(files.some((name) => /^0\.log\.\d{8}-\d{6}/.test(name)), `the log was not rotated: ${files.join()}`);
+    assert.ok(
+      files.some((name) => /^0\.log\.\d{8}-\d{6}/.test(name)),
+      `the log was not rotated: ${files.join()}`,
+    );
     assert.ok(files.length <= 3, `too many files: ${files.join()}`);
     await agent.remove('flood');
   });
@@ -143,8 +185,20 @@ describe('commands', SIDE_BY_SIDE, () => {
   test('the socket is for root alone', async () => {
     const { agent } = ground;
     assert.equal(statSync(agent.socket).mode & 0o077, 0);
-    const seen = await agent.run(pod('unprivileged', { volumes: [{ name: 's', hostPath: { path: agent.socket } }], securityContext: { runAsUser: 1000 }, containers: [container('main', { command: thenSleep(''), volumeMounts: [{ name: 's', mountPath: '/s' }] })] }));
+    const seen = await agent.run(
+      pod('unprivileged', {
+        volumes: [{ name: 's', hostPath: { path: agent.socket } }],
+        securityContext: { runAsUser: 1000 },
+        containers: [container('main', { command: thenSleep(''), volumeMounts: [{ name: 's', mountPath: '/s' }] })],
+      }),
+    );
     assert.ok(seen);
-    assert.notEqual((await agent.inside('unprivileged', 'nc -w 1 local:/s </dev/null >/dev/null 2>&1; test -w /s && echo writable || echo no')), 'writable');
+    assert.notEqual(
+      await agent.inside(
+        'unprivileged',
+        'nc -w 1 local:/s </dev/null >/dev/null 2>&1; test -w /s && echo writable || echo no',
+      ),
+      'writable',
+    );
   });
 });

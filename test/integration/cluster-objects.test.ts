@@ -19,18 +19,23 @@ import { configMap, container, pod, secret } from './support/manifests.ts';
 const ground = clusterGround({ name: 'cobjects' });
 const namespace = 'default';
 
-const apply = (...manifests: readonly unknown[]): Promise<string> => ground.cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }));
+const apply = (...manifests: readonly unknown[]): Promise<string> =>
+  ground.cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }));
 const podOf = (name: string): Promise<Pod> => ground.cluster.client().get(pods, { namespace, name });
 
 async function ready(name: string): Promise<Pod> {
   return eventually(async () => {
     const found = await podOf(name);
-    assert.ok(found.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true, JSON.stringify(found.status));
+    assert.ok(
+      found.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
+      JSON.stringify(found.status),
+    );
     return found;
   }, 30_000);
 }
 
-const volumeOf = ({ metadata }: Pod, kind: string, name: string): string => join(ground.agent.rootDir, 'pods', metadata.uid, 'volumes', `kubernetes.io~${kind}`, name);
+const volumeOf = ({ metadata }: Pod, kind: string, name: string): string =>
+  join(ground.agent.rootDir, 'pods', metadata.uid, 'volumes', `kubernetes.io~${kind}`, name);
 
 /** How long until a file says so, looked at every few milliseconds. */
 async function until(file: string, content: string): Promise<number> {
@@ -45,8 +50,19 @@ async function until(file: string, content: string): Promise<number> {
 const using = (name: string, rest: Record<string, unknown> = {}) =>
   pod(name, {
     nodeName: NODE,
-    containers: [container('main', { env: [{ name: 'COLOUR', valueFrom: { configMapKeyRef: { name: 'settings', key: 'colour' } } }], volumeMounts: [{ name: 'settings', mountPath: '/settings' }, { name: 'password', mountPath: '/password' }] })],
-    volumes: [{ name: 'settings', configMap: { name: 'settings' } }, { name: 'password', secret: { secretName: 'password' } }],
+    containers: [
+      container('main', {
+        env: [{ name: 'COLOUR', valueFrom: { configMapKeyRef: { name: 'settings', key: 'colour' } } }],
+        volumeMounts: [
+          { name: 'settings', mountPath: '/settings' },
+          { name: 'password', mountPath: '/password' },
+        ],
+      }),
+    ],
+    volumes: [
+      { name: 'settings', configMap: { name: 'settings' } },
+      { name: 'password', secret: { secretName: 'password' } },
+    ],
     ...rest,
   });
 
@@ -55,26 +71,53 @@ test('a pod finds secrets, config maps and a token that the API server takes; a 
   await apply(using('reader'));
   const reader = await ready('reader');
   const settings = volumeOf(reader, 'configmap', 'settings');
-  assert.deepEqual([readFileSync(join(settings, 'colour'), 'utf8'), readFileSync(join(volumeOf(reader, 'secret', 'password'), 'word'), 'utf8')], ['red', 'sesame']);
+  assert.deepEqual(
+    [
+      readFileSync(join(settings, 'colour'), 'utf8'),
+      readFileSync(join(volumeOf(reader, 'secret', 'password'), 'word'), 'utf8'),
+    ],
+    ['red', 'sesame'],
+  );
 
   const access = reader.spec.volumes?.find(({ name }) => name.startsWith('kube-api-access'))?.name ?? '';
   const folder = volumeOf(reader, 'projected', access);
   const [token, ca] = ['token', 'ca.crt'].map((file) => readFileSync(join(folder, file), 'utf8')) as [string, string];
-  const answer = await asPod(`https://127.0.0.1:${ground.cluster.port}/api/v1/namespaces/default/secrets/password`, token, ca);
+  const answer = await asPod(
+    `https://127.0.0.1:${ground.cluster.port}/api/v1/namespaces/default/secrets/password`,
+    token,
+    ca,
+  );
   assert.match(answer, /^403 .*User \\"system:serviceaccount:default:default\\" cannot get resource/);
 
   await ground.cluster.kubectl(['patch', 'configmap', 'settings', '-p', '{"data":{"colour":"blue"}}']);
-  context.diagnostic(`a change of a config map was in the file ${Math.round(await until(join(settings, 'colour'), 'blue'))} ms after kubectl had come back`);
+  context.diagnostic(
+    `a change of a config map was in the file ${Math.round(await until(join(settings, 'colour'), 'blue'))} ms after kubectl had come back`,
+  );
 });
 
 test('a pod whose secret is late is told why in its events, and goes on the moment it is there', async (context: TestContext) => {
-  await apply(pod('waiting', { nodeName: NODE, containers: [container('main', { volumeMounts: [{ name: 'late', mountPath: '/late' }] })], volumes: [{ name: 'late', secret: { secretName: 'late' } }] }));
+  await apply(
+    pod('waiting', {
+      nodeName: NODE,
+      containers: [container('main', { volumeMounts: [{ name: 'late', mountPath: '/late' }] })],
+      volumes: [{ name: 'late', secret: { secretName: 'late' } }],
+    }),
+  );
   const said = await eventually(async () => {
-    const all = (await ground.cluster.client().list(events, namespace)).items.filter(({ involvedObject, reason }) => involvedObject.name === 'waiting' && reason === 'FailedMount');
+    const all = (await ground.cluster.client().list(events, namespace)).items.filter(
+      ({ involvedObject, reason }) => involvedObject.name === 'waiting' && reason === 'FailedMount',
+    );
     assert.ok(all[0] !== undefined);
     return all[0];
   });
-  assert.deepEqual([said.message, said.source, said.type], ['MountVolume.SetUp failed for volume "late" : secret "late" not found', { component: 'kubelet', host: NODE }, 'Warning']);
+  assert.deepEqual(
+    [said.message, said.source, said.type],
+    [
+      'MountVolume.SetUp failed for volume "late" : secret "late" not found',
+      { component: 'kubelet', host: NODE },
+      'Warning',
+    ],
+  );
   const explained = await ground.agent.cli('explain', 'waiting');
   assert.match(explained.stdout, /kubectl create secret generic late/);
   await apply(secret('late', { word: 'now' }));
@@ -89,13 +132,45 @@ test('a CSI volume is attached by the control plane, used the moment the node is
   const driver = new TestCsiDriver('disk.csi.test', agent.rootDir);
   context.after(() => driver.dispose());
   await driver.start();
-  await eventually(async () => assert.deepEqual((await client.get(csiNodes, { namespace: '', name: NODE })).spec.drivers.map(({ name, nodeID }) => [name, nodeID]), [['disk.csi.test', 'this-node']]));
+  await eventually(async () =>
+    assert.deepEqual(
+      (await client.get(csiNodes, { namespace: '', name: NODE })).spec.drivers.map(({ name, nodeID }) => [
+        name,
+        nodeID,
+      ]),
+      [['disk.csi.test', 'this-node']],
+    ),
+  );
   const size = { requests: { storage: '16Mi' } };
   await apply(
-    { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'disk.csi.test' }, spec: { attachRequired: true } },
-    { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'pv-disk' }, spec: { capacity: { storage: '16Mi' }, accessModes: ['ReadWriteOnce'], storageClassName: '', persistentVolumeReclaimPolicy: 'Retain', csi: { driver: 'disk.csi.test', volumeHandle: 'h1' } } },
-    { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'disk', namespace }, spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', volumeName: 'pv-disk', resources: size } },
-    pod('diskuser', { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'disk' } }], containers: [container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }] })] }),
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSIDriver',
+      metadata: { name: 'disk.csi.test' },
+      spec: { attachRequired: true },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'pv-disk' },
+      spec: {
+        capacity: { storage: '16Mi' },
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: '',
+        persistentVolumeReclaimPolicy: 'Retain',
+        csi: { driver: 'disk.csi.test', volumeHandle: 'h1' },
+      },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'disk', namespace },
+      spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', volumeName: 'pv-disk', resources: size },
+    },
+    pod('diskuser', {
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'disk' } }],
+      containers: [container('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
+    }),
   );
   const name = attachmentName('h1', 'disk.csi.test', NODE);
   await eventually(() => client.get(volumeAttachments, { namespace: '', name }));
@@ -105,24 +180,46 @@ test('a CSI volume is attached by the control plane, used the moment the node is
   assert.deepEqual(driver.calls('NodeStageVolume'), [], 'nobody has attached it yet');
   // The program that stands beside a driver's controller.
   const attachment = await client.get(volumeAttachments, { namespace: '', name });
-  await client.update(volumeAttachments, { ...attachment, status: { attached: true, attachmentMetadata: { device: '/dev/x' } } }, { subresource: 'status' });
+  await client.update(
+    volumeAttachments,
+    { ...attachment, status: { attached: true, attachmentMetadata: { device: '/dev/x' } } },
+    { subresource: 'status' },
+  );
   const beganMs = performance.now();
   await ready('diskuser');
   context.diagnostic(`the pod was Ready ${Math.round(performance.now() - beganMs)} ms after its volume was attached`);
-  assert.deepEqual([driver.calls('NodeStageVolume')[0]?.publishContext, (await node()).status?.volumesAttached?.map((each) => each.name)], [{ device: '/dev/x' }, [KEY]]);
+  assert.deepEqual(
+    [
+      driver.calls('NodeStageVolume')[0]?.publishContext,
+      (await node()).status?.volumesAttached?.map((each) => each.name),
+    ],
+    [{ device: '/dev/x' }, [KEY]],
+  );
   await cluster.kubectl(['delete', 'pod', 'diskuser', '--wait']);
   await eventually(async () => {
     const { status } = await node();
-    assert.deepEqual([status?.volumesInUse ?? [], status?.volumesAttached ?? [], (await client.list(volumeAttachments, '')).items.length], [[], [], 0]);
+    assert.deepEqual(
+      [
+        status?.volumesInUse ?? [],
+        status?.volumesAttached ?? [],
+        (await client.list(volumeAttachments, '')).items.length,
+      ],
+      [[], [], 0],
+    );
   });
   assert.equal(driver.calls('NodeUnstageVolume').length, 1);
 });
 
 test('what pods use is on disk for root alone, and gone with them', async () => {
   const folders = ['objects', 'tokens'].map((name) => join(ground.agent.rootDir, 'agent-state', name));
-  const modes = folders.flatMap((folder) => [folder, ...readdirSync(folder).map((file) => join(folder, file))]).map((path) => statSync(path).mode & 0o077);
+  const modes = folders
+    .flatMap((folder) => [folder, ...readdirSync(folder).map((file) => join(folder, file))])
+    .map((path) => statSync(path).mode & 0o077);
   assert.ok(modes.length > 4 && modes.every((mode) => mode === 0), String(modes));
-  const holds = (text: string): boolean => folders.some((folder) => readdirSync(folder).some((file) => readFileSync(join(folder, file), 'utf8').includes(text)));
+  const holds = (text: string): boolean =>
+    folders.some((folder) =>
+      readdirSync(folder).some((file) => readFileSync(join(folder, file), 'utf8').includes(text)),
+    );
   const word = Buffer.from('now').toString('base64');
   assert.equal(holds(word), true);
   await ground.cluster.kubectl(['delete', 'pod', 'waiting', '--wait']);
@@ -162,7 +259,10 @@ function asPod(url: string, token: string, ca: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { ca, headers: { Authorization: `Bearer ${token}` } }, (response) => {
       let body = '';
-      response.setEncoding('utf8').on('data', (text: string) => (body += text)).on('end', () => resolve(`${response.statusCode ?? 0} ${body}`));
+      response
+        .setEncoding('utf8')
+        .on('data', (text: string) => (body += text))
+        .on('end', () => resolve(`${response.statusCode ?? 0} ${body}`));
     });
     asked.on('error', reject).end();
   });

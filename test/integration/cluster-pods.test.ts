@@ -16,7 +16,8 @@ before(async () => {
   ground = await startClusterAgent({ name: 'cpods' });
   const follow = async (): Promise<void> => {
     for await (const event of ground.cluster.client().watch(pods, '', {}, stop.signal)) {
-      if (event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED') seen.push({ atMs: performance.now(), type: event.type, pod: event.object });
+      if (event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED')
+        seen.push({ atMs: performance.now(), type: event.type, pod: event.object });
     }
   };
   void follow().catch(() => undefined);
@@ -26,37 +27,60 @@ after(async () => {
   await ground?.stop();
 });
 
-const isReady = ({ status }: Pod): boolean => status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+const isReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
 const get = (name: string): Promise<Pod> => ground.cluster.client().get(pods, { namespace, name });
 
-async function until(name: string, what: (change: { type: string; pod: Pod }) => boolean, from = 0): Promise<{ atMs: number; pod: Pod }> {
+async function until(
+  name: string,
+  what: (change: { type: string; pod: Pod }) => boolean,
+  from = 0,
+): Promise<{ atMs: number; pod: Pod }> {
   return await eventually(async () => {
     const found = seen.find((change) => change.atMs >= from && change.pod.metadata.name === name && what(change));
-    assert.ok(found, `pod ${name}: ${JSON.stringify(seen.filter((change) => change.pod.metadata.name === name).at(-1)?.pod.status)}`);
+    assert.ok(
+      found,
+      `pod ${name}: ${JSON.stringify(seen.filter((change) => change.pod.metadata.name === name).at(-1)?.pod.status)}`,
+    );
     return found;
   }, 30_000);
 }
 
-const create = (manifest: unknown): Promise<string> => ground.cluster.kubectl(['create', '-f', '-'], JSON.stringify(manifest));
+const create = (manifest: unknown): Promise<string> =>
+  ground.cluster.kubectl(['create', '-f', '-'], JSON.stringify(manifest));
 
 /** What is said of the pod, without when. */
-const withoutTimes = (status: unknown): string => JSON.stringify(status, (key, value: unknown) => (/Time$|At$/.test(key) ? undefined : value));
+const withoutTimes = (status: unknown): string =>
+  JSON.stringify(status, (key, value: unknown) => (/Time$|At$/.test(key) ? undefined : value));
 
 test('a pod of kubectl comes up, and is gone from the API when nothing of it is left on the node', async (context) => {
   await create(pod('first', { nodeName: 'node' }));
   const made = await until('first', ({ type }) => type === 'ADDED');
   const ready = await until('first', ({ pod: each }) => isReady(each));
-  assert.deepEqual([ready.pod.status?.phase, ready.pod.status?.observedGeneration, ready.pod.status?.podIPs?.length], ['Running', 1, 1]);
+  assert.deepEqual(
+    [ready.pod.status?.phase, ready.pod.status?.observedGeneration, ready.pod.status?.podIPs?.length],
+    ['Running', 1, 1],
+  );
   await ground.cluster.kubectl(['delete', 'pod', 'first', '--wait=false']);
   const marked = await until('first', ({ pod: each }) => each.metadata.deletionTimestamp !== undefined);
   const gone = await until('first', ({ type }) => type === 'DELETED');
   assert.equal(gone.pod.status?.phase, 'Succeeded');
-  context.diagnostic(`create to Ready ${Math.round(ready.atMs - made.atMs)} ms; deletion to gone ${Math.round(gone.atMs - marked.atMs)} ms`);
+  context.diagnostic(
+    `create to Ready ${Math.round(ready.atMs - made.atMs)} ms; deletion to gone ${Math.round(gone.atMs - marked.atMs)} ms`,
+  );
 });
 
 test('a pod that ends, one that does not fit and one that is deleted by force are told of as they are', async () => {
-  await create(pod('ends', { nodeName: 'node', restartPolicy: 'Never', containers: [container('main', { command: shell('exit 3') })] }));
-  await create(pod('big', { nodeName: 'node', containers: [container('main', { resources: { requests: { memory: '900Gi' } } })] }));
+  await create(
+    pod('ends', {
+      nodeName: 'node',
+      restartPolicy: 'Never',
+      containers: [container('main', { command: shell('exit 3') })],
+    }),
+  );
+  await create(
+    pod('big', { nodeName: 'node', containers: [container('main', { resources: { requests: { memory: '900Gi' } } })] }),
+  );
   await create(pod('forced', { nodeName: 'node', terminationGracePeriodSeconds: 1 }));
   const ended = await until('ends', ({ pod: each }) => each.status?.phase === 'Failed');
   assert.equal(ended.pod.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 3);
@@ -66,21 +90,36 @@ test('a pod that ends, one that does not fit and one that is deleted by force ar
   await ground.cluster.kubectl(['delete', 'pod', 'forced', '--force', '--grace-period=0']);
   // A new one of the name has nothing of the old.
   await create(pod('forced', { nodeName: 'node', terminationGracePeriodSeconds: 1 }));
-  const again = await until('forced', ({ pod: each }) => isReady(each) && each.metadata.uid !== running.pod.metadata.uid);
-  assert.notEqual(again.pod.status?.containerStatuses?.[0]?.containerID, running.pod.status?.containerStatuses?.[0]?.containerID);
+  const again = await until(
+    'forced',
+    ({ pod: each }) => isReady(each) && each.metadata.uid !== running.pod.metadata.uid,
+  );
+  assert.notEqual(
+    again.pod.status?.containerStatuses?.[0]?.containerID,
+    running.pod.status?.containerStatuses?.[0]?.containerID,
+  );
   await ground.cluster.kubectl(['delete', 'pod', 'ends', 'big', 'forced']);
 });
 
 test('a static pod is shown in the API, whoever deletes it there, and taken away with its manifest', async () => {
   ground.agent.writeManifest('shown', pod('shown'));
   const first = await until('shown-node', ({ pod: each }) => isReady(each));
-  assert.deepEqual([first.pod.metadata.annotations?.['kubernetes.io/config.source'], first.pod.metadata.ownerReferences?.[0]?.kind], ['file', 'Node']);
+  assert.deepEqual(
+    [first.pod.metadata.annotations?.['kubernetes.io/config.source'], first.pod.metadata.ownerReferences?.[0]?.kind],
+    ['file', 'Node'],
+  );
   const id = first.pod.status?.containerStatuses?.[0]?.containerID;
   await ground.cluster.kubectl(['delete', 'pod', 'shown-node']);
-  const again = await until('shown-node', ({ pod: each }) => isReady(each) && each.metadata.uid !== first.pod.metadata.uid);
+  const again = await until(
+    'shown-node',
+    ({ pod: each }) => isReady(each) && each.metadata.uid !== first.pod.metadata.uid,
+  );
   assert.equal(again.pod.status?.containerStatuses?.[0]?.containerID, id);
   ground.agent.removeManifest('shown');
-  await until('shown-node', ({ type, pod: each }) => type === 'DELETED' && each.metadata.uid === again.pod.metadata.uid);
+  await until(
+    'shown-node',
+    ({ type, pod: each }) => type === 'DELETED' && each.metadata.uid === again.pod.metadata.uid,
+  );
 });
 
 test('neither a restart of the agent nor an API server that is away touches a pod, and an agent that starts without the API server has its pods', async () => {

@@ -18,20 +18,34 @@ writeFileSync(resolvConf, 'nameserver 10.1.2.3\nsearch chosen.test\n');
 /** A flexVolume driver that shows a folder of its own. */
 const driver = join(folder, 'drivers', 'example.org~shown');
 mkdirSync(driver, { recursive: true });
-writeFileSync(join(driver, 'shown'), `#!/bin/sh
+writeFileSync(
+  join(driver, 'shown'),
+  `#!/bin/sh
 case "$1" in
 init) echo '{"status":"Success","capabilities":{"attach":false}}' ;;
 mount) mkdir -p "$2" && mount -t tmpfs tmpfs "$2" && echo "$3" > "$2/options" && echo '{"status":"Success"}' ;;
 unmount) umount "$2" && echo '{"status":"Success"}' ;;
 *) echo '{"status":"Not supported"}' ;;
 esac
-`, { mode: 0o755 });
+`,
+  { mode: 0o755 },
+);
 
 const V2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
 /** As little of the defaults as can be seen from outside. Raising the agent's own OOM score is permitted everywhere. */
 const config = {
-  address: '127.0.0.3', healthzBindAddress: '127.0.0.2', oomScoreAdj: 123, kubeReserved: { memory: '100Mi' }, volumePluginDir: join(folder, 'drivers'), logging: { format: 'json', verbosity: 2 }, resolvConf,
-  podPidsLimit: 77, cpuCFSQuotaPeriod: '20ms', singleProcessOOMKill: V2 ? true : undefined, crashLoopBackOff: { maxContainerRestartPeriod: '1s' }, podCIDR: '10.8.0.0/24',
+  address: '127.0.0.3',
+  healthzBindAddress: '127.0.0.2',
+  oomScoreAdj: 123,
+  kubeReserved: { memory: '100Mi' },
+  volumePluginDir: join(folder, 'drivers'),
+  logging: { format: 'json', verbosity: 2 },
+  resolvConf,
+  podPidsLimit: 77,
+  cpuCFSQuotaPeriod: '20ms',
+  singleProcessOOMKill: V2 ? true : undefined,
+  crashLoopBackOff: { maxContainerRestartPeriod: '1s' },
+  podCIDR: '10.8.0.0/24',
 };
 let readOnlyPort: number;
 const ground = commonGround({
@@ -44,17 +58,31 @@ const ground = commonGround({
 });
 
 /** A file of the cgroup of a container, or of its pod. */
-async function ofGroup(seen: Pod, controller: string, file: string, of: 'container' | 'pod' = 'container'): Promise<string> {
-  const { info } = await ground.containerd.cri.runtime.containerStatus({ containerId: containerId(seen), verbose: true });
+async function ofGroup(
+  seen: Pod,
+  controller: string,
+  file: string,
+  of: 'container' | 'pod' = 'container',
+): Promise<string> {
+  const { info } = await ground.containerd.cri.runtime.containerStatus({
+    containerId: containerId(seen),
+    verbose: true,
+  });
   const { pid } = JSON.parse(info['info'] ?? '{}') as { pid: number };
-  const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n').find((candidate) => (V2 ? candidate.startsWith('0::') : candidate.split(':')[1]?.split(',').includes(controller)));
-  return readFileSync(join('/sys/fs/cgroup', V2 ? '' : controller, line?.split(':')[2] ?? '', of === 'pod' ? '..' : '', file), 'utf8').trim();
+  const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
+    .split('\n')
+    .find((candidate) => (V2 ? candidate.startsWith('0::') : candidate.split(':')[1]?.split(',').includes(controller)));
+  return readFileSync(
+    join('/sys/fs/cgroup', V2 ? '' : controller, line?.split(':')[2] ?? '', of === 'pod' ? '..' : '', file),
+    'utf8',
+  ).trim();
 }
 
 const limited = { resources: { limits: { cpu: '500m', memory: '32Mi' } } };
 
 describe('the agent itself', SIDE_BY_SIDE, () => {
-  test('tells the runtime which addresses pods have by podCIDR', () => assert.match(ground.agent.log, /"newPodCIDR":"10\.8\.0\.0\/24"/));
+  test('tells the runtime which addresses pods have by podCIDR', () =>
+    assert.match(ground.agent.log, /"newPodCIDR":"10\.8\.0\.0\/24"/));
 
   test('answers to health checks where healthzBindAddress says, and nowhere else', async () => {
     const { agent } = ground;
@@ -78,7 +106,11 @@ describe('the agent itself', SIDE_BY_SIDE, () => {
   test('writes its log in the logging.format and as much as logging.verbosity says', async () => {
     const { agent } = ground;
     await agent.run(pod('logged'));
-    const lines = agent.log.trim().split('\n').slice(0, -1).map((line) => JSON.parse(line) as { msg?: unknown; v?: unknown });
+    const lines = agent.log
+      .trim()
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { msg?: unknown; v?: unknown });
     assert.ok(lines.every(({ msg }) => typeof msg === 'string'));
     const levels = new Set(lines.map(({ v }) => v));
     assert.deepEqual([levels.has(2), [...levels].some((level) => Number(level) > 2)], [true, false]);
@@ -93,7 +125,12 @@ describe('pods', SIDE_BY_SIDE, () => {
 
   test('are throttled by the period of cpuCFSQuotaPeriod', async () => {
     const seen = await ground.agent.run(pod('period', { containers: [container('main', limited)] }));
-    assert.equal(V2 ? await ofGroup(seen, 'cpu', 'cpu.max') : `${await ofGroup(seen, 'cpu', 'cpu.cfs_quota_us')} ${await ofGroup(seen, 'cpu', 'cpu.cfs_period_us')}`, '10000 20000');
+    assert.equal(
+      V2
+        ? await ofGroup(seen, 'cpu', 'cpu.max')
+        : `${await ofGroup(seen, 'cpu', 'cpu.cfs_quota_us')} ${await ofGroup(seen, 'cpu', 'cpu.cfs_period_us')}`,
+      '10000 20000',
+    );
   });
 
   test('lose one process and not all of a container to the OOM killer with singleProcessOOMKill, on cgroup v2', async (context) => {
@@ -111,15 +148,24 @@ describe('pods', SIDE_BY_SIDE, () => {
   test('have volumes of the drivers in volumePluginDir', async () => {
     const { agent } = ground;
     const volumes = [{ name: 'v', flexVolume: { driver: 'example.org/shown', options: { colour: 'green' } } }];
-    await agent.run(pod('flex', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
-    assert.equal((JSON.parse(await agent.inside('flex', 'cat /v/options')) as Record<string, unknown>)['colour'], 'green');
+    await agent.run(
+      pod('flex', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }),
+    );
+    assert.equal(
+      (JSON.parse(await agent.inside('flex', 'cat /v/options')) as Record<string, unknown>)['colour'],
+      'green',
+    );
     await agent.remove('flex');
   });
 
   test('that crash wait no longer than maxContainerRestartPeriod', async () => {
     const { agent } = ground;
     agent.writeManifest('crashes', pod('crashes', { containers: [container('main', { command: shell('exit 1') })] }));
-    const seen = await agent.waitFor('crashes', 'held back a third time', (now) => containerOf(now).restartCount >= 2 && containerOf(now).state?.waiting?.reason === 'CrashLoopBackOff');
+    const seen = await agent.waitFor(
+      'crashes',
+      'held back a third time',
+      (now) => containerOf(now).restartCount >= 2 && containerOf(now).state?.waiting?.reason === 'CrashLoopBackOff',
+    );
     assert.match(containerOf(seen).state?.waiting?.message ?? '', /^back-off 1s restarting failed container=main /);
     await agent.remove('crashes');
   });
@@ -128,7 +174,12 @@ describe('pods', SIDE_BY_SIDE, () => {
 /** The memory that all pods may have together. */
 function memoryOfPods(): number {
   const { cgroupRoot } = ground.containerd;
-  return Number(readFileSync(join('/sys/fs/cgroup', V2 ? '' : 'memory', cgroupRoot, 'kubepods', V2 ? 'memory.max' : 'memory.limit_in_bytes'), 'utf8'));
+  return Number(
+    readFileSync(
+      join('/sys/fs/cgroup', V2 ? '' : 'memory', cgroupRoot, 'kubepods', V2 ? 'memory.max' : 'memory.limit_in_bytes'),
+      'utf8',
+    ),
+  );
 }
 
 // Last, as they start the agent anew.
@@ -137,20 +188,34 @@ describe('an agent that is started with other settings', () => {
     const { agent } = ground;
     const enforced = memoryOfPods();
     const before = await agent.run(pod('before', { containers: [container('main', limited)] }));
-    agent.writeConfig({ ...config, healthzBindAddress: '127.0.0.1', cpuCFSQuota: false, enforceNodeAllocatable: ['none'] });
+    agent.writeConfig({
+      ...config,
+      healthzBindAddress: '127.0.0.1',
+      cpuCFSQuota: false,
+      enforceNodeAllocatable: ['none'],
+    });
     await agent.restart();
     const seen = await agent.run(pod('unlimited', { containers: [container('main', limited)] }));
-    assert.match(V2 ? await ofGroup(seen, 'cpu', 'cpu.max') : await ofGroup(seen, 'cpu', 'cpu.cfs_quota_us'), V2 ? /^max / : /^-1$/);
+    assert.match(
+      V2 ? await ofGroup(seen, 'cpu', 'cpu.max') : await ofGroup(seen, 'cpu', 'cpu.cfs_quota_us'),
+      V2 ? /^max / : /^-1$/,
+    );
     assert.equal(containerId(agent.pod('before')), containerId(before));
     assert.equal(memoryOfPods() - enforced, 100 * 2 ** 20);
   });
 
   test('asks the imageServiceEndpoint for images, and nothing else', async () => {
     const { agent } = ground;
-    agent.writeConfig({ ...config, healthzBindAddress: '127.0.0.1', imageServiceEndpoint: 'unix:///run/nobody-listens.sock' });
+    agent.writeConfig({
+      ...config,
+      healthzBindAddress: '127.0.0.1',
+      imageServiceEndpoint: 'unix:///run/nobody-listens.sock',
+    });
     await agent.restart();
     agent.writeManifest('no-images', pod('no-images'));
-    await agent.explained('no-images', 'who does not answer', (now) => /nobody-listens\.sock/.test(JSON.stringify(now)));
+    await agent.explained('no-images', 'who does not answer', (now) =>
+      /nobody-listens\.sock/.test(JSON.stringify(now)),
+    );
     assert.ok(containerOf(agent.pod('before')).state?.running !== undefined);
   });
 });

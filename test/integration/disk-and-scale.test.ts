@@ -19,7 +19,9 @@ before(async () => {
 after(() => containerd?.stop());
 
 /** A file system of its own, so small that a test can fill it. */
-async function smallDisk(sizeMib: number): Promise<{ path: string; fill: () => void; free: () => void; remove: () => Promise<void> }> {
+async function smallDisk(
+  sizeMib: number,
+): Promise<{ path: string; fill: () => void; free: () => void; remove: () => Promise<void> }> {
   const path = mkdtempSync(join(tmpdir(), 'kts-small-'));
   await runCommand(['mount', '-t', 'tmpfs', '-o', `size=${sizeMib}m`, 'kts-small', path]);
   const ballast = join(path, 'ballast');
@@ -57,12 +59,16 @@ test('a full disk stops nothing that runs; the agent says so, survives restarts,
     const before = await agent.run(pod('lasting', { containers: [chatty] }));
     agent.writeManifest('settings', configMap('settings', { key: 'old' }));
     const volumes = [{ name: 'v', configMap: { name: 'settings' } }];
-    await agent.run(pod('mapped', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    await agent.run(
+      pod('mapped', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }),
+    );
     disk.fill();
     // Each of these writes: a volume, a pod's folders, the state files.
     agent.writeManifest('settings', configMap('settings', { key: 'new' }));
     agent.writeManifest('late', pod('late'));
-    const { blockers } = await agent.explained('late', 'that the disk is full', (now) => now.blockers.some((blocker) => /no space left|ENOSPC/i.test(JSON.stringify(blocker))));
+    const { blockers } = await agent.explained('late', 'that the disk is full', (now) =>
+      now.blockers.some((blocker) => /no space left|ENOSPC/i.test(JSON.stringify(blocker))),
+    );
     assert.ok(blockers.length > 0);
     assert.ok(isReady(agent.pod('lasting')) && isReady(agent.pod('mapped')));
     await agent.restart('SIGKILL');
@@ -72,7 +78,10 @@ test('a full disk stops nothing that runs; the agent says so, survives restarts,
     assert.equal(containerOf(await agent.ready('mapped')).restartCount, 0);
     disk.free();
     await agent.ready('late', 60_000);
-    assert.ok(await waitUntil(async () => (await agent?.inside('mapped', 'cat /v/key')) === 'new', 90_000, 200), 'the volume was not brought up to date');
+    assert.ok(
+      await waitUntil(async () => (await agent?.inside('mapped', 'cat /v/key')) === 'new', 90_000, 200),
+      'the volume was not brought up to date',
+    );
   } finally {
     disk.free();
     try {
@@ -91,13 +100,22 @@ test('110 pods made and removed at once: all ready, all gone, nothing left', asy
     for (const name of names) agent.writeManifest(name, pod(name, { terminationGracePeriodSeconds: 1 }));
     await Promise.all(names.map((name) => agent.ready(name, 120_000)));
     const readyMs = performance.now() - startMs;
-    assert.equal(new Set((await agent.pods()).map((each) => each.status?.podIP)).size, 110, 'two pods have one address');
+    assert.equal(
+      new Set((await agent.pods()).map((each) => each.status?.podIP)).size,
+      110,
+      'two pods have one address',
+    );
     const removeMs = performance.now();
     await agent.clear(120_000);
     const goneMs = performance.now() - removeMs;
     await agent.assertNoLeftovers();
-    console.log(`110 pods: all ready after ${(readyMs / 1000).toFixed(1)} s, all gone after ${(goneMs / 1000).toFixed(1)} s`);
-    assert.ok(agent.watch.history.every(({ pod: seen }) => containerOf(seen).restartCount === 0), 'a container was restarted');
+    console.log(
+      `110 pods: all ready after ${(readyMs / 1000).toFixed(1)} s, all gone after ${(goneMs / 1000).toFixed(1)} s`,
+    );
+    assert.ok(
+      agent.watch.history.every(({ pod: seen }) => containerOf(seen).restartCount === 0),
+      'a container was restarted',
+    );
   } finally {
     await agent.stop();
   }

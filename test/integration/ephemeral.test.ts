@@ -29,15 +29,40 @@ before(async () => {
   const rootDir = join(home, 'root');
   mkdirSync(home, { recursive: true });
   const file = join(home, 'kubelet.json');
-  writeFileSync(file, JSON.stringify({ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', containerRuntimeEndpoint: containerd.endpoint, podLogsDir: join(home, 'logs'), cgroupRoot: containerd.cgroupRoot, cgroupDriver: 'cgroupfs', failCgroupV1: false, failSwapOn: false, imageGCHighThresholdPercent: 100 }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      containerRuntimeEndpoint: containerd.endpoint,
+      podLogsDir: join(home, 'logs'),
+      cgroupRoot: containerd.cgroupRoot,
+      cgroupDriver: 'cgroupfs',
+      failCgroupV1: false,
+      failSwapOn: false,
+      imageGCHighThresholdPercent: 100,
+    }),
+  );
   const loaded = loadKubeletConfig(['--config', file, '--root-dir', rootDir, '--hostname-override', 'node'], {
     readFile: (path) => readFileSync(path, 'utf8'),
-    listDir: (path) => readdirSync(path, { withFileTypes: true }).map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })),
+    listDir: (path) =>
+      readdirSync(path, { withFileTypes: true }).map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })),
   });
   assert.ok(loaded.kind === 'run', JSON.stringify(loaded));
   const { config, flags } = loaded;
   world = await composeWorld({ config, flags, log: silentLogger });
-  kubelet = composeKubelet({ config, rootDir, manifestServer: false, containerGc: { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 }, credentialProviders: [], credentialProviderBinDir: '' }, world, await openRecords(rootDir, world));
+  kubelet = composeKubelet(
+    {
+      config,
+      rootDir,
+      manifestServer: false,
+      containerGc: { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 },
+      credentialProviders: [],
+      credentialProviderBinDir: '',
+    },
+    world,
+    await openRecords(rootDir, world),
+  );
   await kubelet.start();
 });
 
@@ -49,22 +74,43 @@ after(async () => {
   await containerd?.stop();
 });
 
-const container = (name: string, command: string[]): Container => ({ name, image: WEB_IMAGE, imagePullPolicy: 'IfNotPresent', command, terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
+const container = (name: string, command: string[]): Container => ({
+  name,
+  image: WEB_IMAGE,
+  imagePullPolicy: 'IfNotPresent',
+  command,
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
+});
 
 function debugged(...ephemeral: Container[]): Pod {
   return {
     metadata: { name: 'debugged', namespace: 'default', uid },
-    spec: { containers: [container('main', SLEEP)], ephemeralContainers: ephemeral.map((each) => ({ ...each, targetContainerName: 'main' })), restartPolicy: 'Always', terminationGracePeriodSeconds: 1, dnsPolicy: 'Default', enableServiceLinks: false, securityContext: {} },
+    spec: {
+      containers: [container('main', SLEEP)],
+      ephemeralContainers: ephemeral.map((each) => ({ ...each, targetContainerName: 'main' })),
+      restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 1,
+      dnsPolicy: 'Default',
+      enableServiceLinks: false,
+      securityContext: {},
+    },
     status: { phase: 'Pending' },
   };
 }
 
-async function until(what: string, accept: (main: ContainerStatus | undefined, debug: ContainerStatus | undefined) => boolean): Promise<[ContainerStatus | undefined, ContainerStatus | undefined]> {
+async function until(
+  what: string,
+  accept: (main: ContainerStatus | undefined, debug: ContainerStatus | undefined) => boolean,
+): Promise<[ContainerStatus | undefined, ContainerStatus | undefined]> {
   const now = (): [ContainerStatus | undefined, ContainerStatus | undefined] => {
     const status = kubelet.records.statuses.get(uid);
     return [status?.containerStatuses?.[0], status?.ephemeralContainerStatuses?.[0]];
   };
-  assert.ok(await waitUntil(() => accept(...now()), 30_000, 20), `not ${what}: ${JSON.stringify(kubelet.records.statuses.get(uid))} ${JSON.stringify(kubelet.explain.explainAll())}`);
+  assert.ok(
+    await waitUntil(() => accept(...now()), 30_000, 20),
+    `not ${what}: ${JSON.stringify(kubelet.records.statuses.get(uid))} ${JSON.stringify(kubelet.explain.explainAll())}`,
+  );
   return now();
 }
 
@@ -72,8 +118,13 @@ test('an ephemeral container joins a running pod, sees the processes of its targ
   kubelet.podConfig.setSource('api', [debugged()]);
   const [before] = await until('running', (main) => main?.state?.running !== undefined);
   // The first process it sees is the one of its target.
-  kubelet.podConfig.setSource('api', [debugged(container('debug', shell('tr "\\\\0" " " < /proc/1/cmdline > /dev/termination-log; exit 5')))]);
+  kubelet.podConfig.setSource('api', [
+    debugged(container('debug', shell('tr "\\\\0" " " < /proc/1/cmdline > /dev/termination-log; exit 5'))),
+  ]);
   const [main, debug] = await until('looked into', (_main, each) => each?.state?.terminated?.message !== undefined);
-  assert.deepEqual([debug?.state?.terminated?.exitCode, debug?.restartCount, main?.containerID, main?.restartCount], [5, 0, before?.containerID, 0]);
+  assert.deepEqual(
+    [debug?.state?.terminated?.exitCode, debug?.restartCount, main?.containerID, main?.restartCount],
+    [5, 0, before?.containerID, 0],
+  );
   assert.match(debug?.state?.terminated?.message ?? '', /sleep 2147483647/);
 });

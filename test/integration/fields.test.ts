@@ -20,7 +20,10 @@ import { containerId, containerOf, isReady } from './support/watch.ts';
 const folder = mkdtempSync(join(tmpdir(), 'kts-fields-'));
 // More domains than fit beside those of a cluster.
 const resolvConf = join(folder, 'resolv.conf');
-writeFileSync(resolvConf, `nameserver 127.0.0.1\nsearch ${Array.from({ length: 30 }, (_, index) => `d${index}`).join(' ')}\n`);
+writeFileSync(
+  resolvConf,
+  `nameserver 127.0.0.1\nsearch ${Array.from({ length: 30 }, (_, index) => `d${index}`).join(' ')}\n`,
+);
 const ground = commonGround({ name: 'fields', agent: { config: { resolvConf, clusterDomain: 'cluster.local' } } });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -28,27 +31,62 @@ describe('a container', SIDE_BY_SIDE, () => {
   test('has a standard input and a terminal if it asks for them, and neither otherwise', async () => {
     const { agent, containerd } = ground;
     const asking = { plain: {}, input: { stdin: true, stdinOnce: true }, terminal: { stdin: true, tty: true } };
-    const seen = await agent.run(pod('input', { containers: Object.entries(asking).map(([name, fields]) => container(name, { ...fields, command: ['sleep', '100000'] })) }));
-    const inputs = await Promise.all(Object.keys(asking).map((name) => agent.inside('input', 'readlink /proc/1/fd/0', name)));
+    const seen = await agent.run(
+      pod('input', {
+        containers: Object.entries(asking).map(([name, fields]) =>
+          container(name, { ...fields, command: ['sleep', '100000'] }),
+        ),
+      }),
+    );
+    const inputs = await Promise.all(
+      Object.keys(asking).map((name) => agent.inside('input', 'readlink /proc/1/fd/0', name)),
+    );
     assert.match(inputs.join(' '), /^\/dev\/null pipe:\S+ \/dev\/pts\/\d+$/);
-    const told = await Promise.all(Object.keys(asking).map(async (name) => (await containerd.cri.runtime.containerStatus({ containerId: containerId(seen, name), verbose: true })).info['info'] ?? ''));
-    assert.deepEqual(told.map((info) => /"stdin_once": ?true/.test(info)), [false, true, false]);
+    const told = await Promise.all(
+      Object.keys(asking).map(
+        async (name) =>
+          (await containerd.cri.runtime.containerStatus({ containerId: containerId(seen, name), verbose: true })).info[
+            'info'
+          ] ?? '',
+      ),
+    );
+    assert.deepEqual(
+      told.map((info) => /"stdin_once": ?true/.test(info)),
+      [false, true, false],
+    );
   });
 
   test('says its last words in the file it chose', async () => {
     const { agent } = ground;
-    agent.writeManifest('last-words', pod('last-words', { restartPolicy: 'Never', containers: [container('main', { terminationMessagePath: '/tmp/words', command: shell('printf farewell > /tmp/words; exit 1') })] }));
+    agent.writeManifest(
+      'last-words',
+      pod('last-words', {
+        restartPolicy: 'Never',
+        containers: [
+          container('main', {
+            terminationMessagePath: '/tmp/words',
+            command: shell('printf farewell > /tmp/words; exit 1'),
+          }),
+        ],
+      }),
+    );
     await agent.waitFor('last-words', 'its words', (now) => containerOf(now).state?.terminated?.message === 'farewell');
     await agent.remove('last-words');
   });
 
   test('goes without a hook by tcpSocket, which there is not: the container is stopped, and it is said', async () => {
     const { agent } = ground;
-    const seen = await agent.run(pod('no-hook', { containers: [container('main', { lifecycle: { preStop: { tcpSocket: { port: 80 } } } })] }));
+    const seen = await agent.run(
+      pod('no-hook', { containers: [container('main', { lifecycle: { preStop: { tcpSocket: { port: 80 } } } })] }),
+    );
     agent.removeManifest('no-hook');
     await agent.gone('no-hook');
     const { items } = await agent.get<EventList>('/api/events');
-    assert.ok(items.some(({ involvedObject, reason }) => involvedObject.uid === seen.metadata.uid && reason === 'FailedPreStopHook'));
+    assert.ok(
+      items.some(
+        ({ involvedObject, reason }) => involvedObject.uid === seen.metadata.uid && reason === 'FailedPreStopHook',
+      ),
+    );
   });
 
   test('is not enough for a pod with readiness gates that nobody sets', async () => {
@@ -56,17 +94,32 @@ describe('a container', SIDE_BY_SIDE, () => {
     agent.writeManifest('gated', pod('gated', { readinessGates: [{ conditionType: 'example.org/wired' }] }));
     const seen = await agent.waitFor('gated', 'running', (now) => containerOf(now).ready);
     const { status, reason, message } = seen.status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
-    assert.deepEqual([status, reason, message], ['False', 'ReadinessGatesNotReady', 'corresponding condition of pod readiness gate "example.org/wired" does not exist.']);
+    assert.deepEqual(
+      [status, reason, message],
+      [
+        'False',
+        'ReadinessGatesNotReady',
+        'corresponding condition of pod readiness gate "example.org/wired" does not exist.',
+      ],
+    );
     await agent.remove('gated');
   });
 
   test('runs the same whatever a scheduler or Windows is told about its pod', async () => {
     const { agent } = ground;
-    const near = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'web' } } } }] };
+    const near = {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 1, podAffinityTerm: { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'web' } } } },
+      ],
+    };
     const windowsOptions = { runAsUserName: 'Administrator' };
     const spec = {
-      schedulerName: 'my-scheduler', preemptionPolicy: 'Never', topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' }], affinity: { podAffinity: near, podAntiAffinity: near },
-      securityContext: { windowsOptions }, containers: [container('main', { securityContext: { windowsOptions } })],
+      schedulerName: 'my-scheduler',
+      preemptionPolicy: 'Never',
+      topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' }],
+      affinity: { podAffinity: near, podAntiAffinity: near },
+      securityContext: { windowsOptions },
+      containers: [container('main', { securityContext: { windowsOptions } })],
     };
     await agent.run(pod('for-others', spec));
     assert.equal(await agent.inside('for-others', 'id -u'), '0');
@@ -74,7 +127,10 @@ describe('a container', SIDE_BY_SIDE, () => {
 
   test('starts without objects that are optional and not there', async () => {
     const { agent } = ground;
-    const envFrom = [{ configMapRef: { name: 'nowhere', optional: true } }, { secretRef: { name: 'nowhere', optional: true } }];
+    const envFrom = [
+      { configMapRef: { name: 'nowhere', optional: true } },
+      { secretRef: { name: 'nowhere', optional: true } },
+    ];
     const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 'nowhere', key: 'a', optional: true } } }];
     await agent.run(pod('optional', { containers: [container('main', { envFrom, env })] }));
     assert.equal(await agent.inside('optional', 'echo ${A-unset}'), 'unset');
@@ -85,27 +141,111 @@ describe('volumes of objects and fields', SIDE_BY_SIDE, () => {
   test('have the modes that are asked for, the choice of keys, and only what is there of the optional', async () => {
     const { agent } = ground;
     const volumes = [
-      { name: 'c', configMap: { name: 'modes', defaultMode: 0o600, items: [{ key: 'a', path: 'a' }, { key: 'b', path: 'deep/b' }] } },
+      {
+        name: 'c',
+        configMap: {
+          name: 'modes',
+          defaultMode: 0o600,
+          items: [
+            { key: 'a', path: 'a' },
+            { key: 'b', path: 'deep/b' },
+          ],
+        },
+      },
       { name: 'o', configMap: { name: 'nowhere', optional: true } },
       { name: 's', secret: { secretName: 'modes', defaultMode: 0o440 } },
-      { name: 'd', downwardAPI: { defaultMode: 0o604, items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }, { path: 'millis', mode: 0o400, resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' } }] } },
-      { name: 'p', projected: { defaultMode: 0o640, sources: [{ configMap: { name: 'modes', items: [{ key: 'a', path: 'deep/a' }, { key: 'b', path: 'b', mode: 0o444 }] } }, { configMap: { name: 'nowhere', optional: true } }, { secret: { name: 'nowhere', optional: true } }, { secret: { name: 'modes', items: [{ key: 'k', path: 'k' }] } }] } },
+      {
+        name: 'd',
+        downwardAPI: {
+          defaultMode: 0o604,
+          items: [
+            { path: 'name', fieldRef: { fieldPath: 'metadata.name' } },
+            {
+              path: 'millis',
+              mode: 0o400,
+              resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' },
+            },
+          ],
+        },
+      },
+      {
+        name: 'p',
+        projected: {
+          defaultMode: 0o640,
+          sources: [
+            {
+              configMap: {
+                name: 'modes',
+                items: [
+                  { key: 'a', path: 'deep/a' },
+                  { key: 'b', path: 'b', mode: 0o444 },
+                ],
+              },
+            },
+            { configMap: { name: 'nowhere', optional: true } },
+            { secret: { name: 'nowhere', optional: true } },
+            { secret: { name: 'modes', items: [{ key: 'k', path: 'k' }] } },
+          ],
+        },
+      },
     ];
     const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
-    await agent.run(pod('modes', { volumes, containers: [container('main', { volumeMounts, resources: { limits: { cpu: '150m' } } })] }), configMap('modes', { a: 'A', b: 'B' }), secret('modes', { k: 'K' }));
-    assert.deepEqual((await agent.inside('modes', 'cd /v; for f in $(find * -follow -type f | grep -v "\\.\\." | sort); do echo "$f $(stat -L -c %a $f) $(cat $f)"; done')).split('\n'), [
-      'c/a 600 A', 'c/deep/b 600 B', 'd/millis 400 150', 'd/name 604 modes-node', 'p/b 444 B', 'p/deep/a 640 A', 'p/k 640 K', 's/k 440 K',
-    ]);
+    await agent.run(
+      pod('modes', {
+        volumes,
+        containers: [container('main', { volumeMounts, resources: { limits: { cpu: '150m' } } })],
+      }),
+      configMap('modes', { a: 'A', b: 'B' }),
+      secret('modes', { k: 'K' }),
+    );
+    assert.deepEqual(
+      (
+        await agent.inside(
+          'modes',
+          'cd /v; for f in $(find * -follow -type f | grep -v "\\.\\." | sort); do echo "$f $(stat -L -c %a $f) $(cat $f)"; done',
+        )
+      ).split('\n'),
+      [
+        'c/a 600 A',
+        'c/deep/b 600 B',
+        'd/millis 400 150',
+        'd/name 604 modes-node',
+        'p/b 444 B',
+        'p/deep/a 640 A',
+        'p/k 640 K',
+        's/k 440 K',
+      ],
+    );
   });
 
   test('of static pods show nothing that only an API server can give: the manifest is refused in upstream’s words', async () => {
     const { agent } = ground;
     const sources = {
-      token: [{ serviceAccountToken: { path: 'token' } }, 'serviceAccountToken: pod default/token: Forbidden: must not be specified when serviceAccountName is not set'],
+      token: [
+        { serviceAccountToken: { path: 'token' } },
+        'serviceAccountToken: pod default/token: Forbidden: must not be specified when serviceAccountName is not set',
+      ],
       bundle: [{ clusterTrustBundle: { name: 'x', path: 'ca' } }, 'static pods may not reference clustertrustbundles'],
-      certificate: [{ podCertificate: { signerName: 'example.org/s', keyType: 'ED25519', keyPath: 'key', certificateChainPath: 'chain' } }, 'static pods may not reference podcertificates'],
+      certificate: [
+        {
+          podCertificate: {
+            signerName: 'example.org/s',
+            keyType: 'ED25519',
+            keyPath: 'key',
+            certificateChainPath: 'chain',
+          },
+        },
+        'static pods may not reference podcertificates',
+      ],
     } as const;
-    for (const [name, [source]] of Object.entries(sources)) agent.writeManifest(name, pod(name, { volumes: [{ name: 'v', projected: { sources: [source] } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+    for (const [name, [source]] of Object.entries(sources))
+      agent.writeManifest(
+        name,
+        pod(name, {
+          volumes: [{ name: 'v', projected: { sources: [source] } }],
+          containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+        }),
+      );
     const told = async (): Promise<boolean> => {
       const problems = (await agent.problems()).join('\n');
       return Object.values(sources).every(([, what]) => problems.includes(what));
@@ -122,8 +262,19 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
     const hostPort = await freePort(0);
     const ports = [{ containerPort: 8080, hostPort, hostIP, protocol: 'TCP' }];
     const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
-    await agent.run(pod('one-address', { containers: [container('main', { command: thenSleep('echo hello > /www/index.html; httpd -p 8080 -h /www'), ports, readinessProbe })] }));
-    const ask = (host: string | undefined): Promise<Response> => fetch(`http://${host}:${hostPort}/`, { signal: AbortSignal.timeout(5000) });
+    await agent.run(
+      pod('one-address', {
+        containers: [
+          container('main', {
+            command: thenSleep('echo hello > /www/index.html; httpd -p 8080 -h /www'),
+            ports,
+            readinessProbe,
+          }),
+        ],
+      }),
+    );
+    const ask = (host: string | undefined): Promise<Response> =>
+      fetch(`http://${host}:${hostPort}/`, { signal: AbortSignal.timeout(5000) });
     assert.equal((await (await ask(hostIP)).text()).trim(), 'hello');
     await assert.rejects(ask('127.0.0.1'));
   });
@@ -137,13 +288,35 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
       callback(null, answer);
     };
     const health = new Server();
-    const definition = { path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false, requestDeserialize: (bytes: Buffer) => bytes, requestSerialize: (bytes: Buffer) => bytes, responseSerialize: (status: number) => Buffer.from([8, status]), responseDeserialize: (bytes: Buffer) => bytes[1] ?? 0 } as const;
+    const definition = {
+      path: '/grpc.health.v1.Health/Check',
+      requestStream: false,
+      responseStream: false,
+      requestDeserialize: (bytes: Buffer) => bytes,
+      requestSerialize: (bytes: Buffer) => bytes,
+      responseSerialize: (status: number) => Buffer.from([8, status]),
+      responseDeserialize: (bytes: Buffer) => bytes[1] ?? 0,
+    } as const;
     health.addService({ check: definition }, { check });
     // A pod on the network of the host is asked at the address of the host.
-    const port = await new Promise<number>((resolve, reject) => health.bindAsync('0.0.0.0:0', ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error))));
+    const port = await new Promise<number>((resolve, reject) =>
+      health.bindAsync('0.0.0.0:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      ),
+    );
     try {
-      agent.writeManifest('grpc', pod('grpc', { hostNetwork: true, containers: [container('main', { readinessProbe: { grpc: { port, service: 'shop' }, periodSeconds: 1 } })] }));
-      await agent.explained('grpc', 'what it answered', (now) => now.timeline.some(({ message }) => message === 'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")'));
+      agent.writeManifest(
+        'grpc',
+        pod('grpc', {
+          hostNetwork: true,
+          containers: [container('main', { readinessProbe: { grpc: { port, service: 'shop' }, periodSeconds: 1 } })],
+        }),
+      );
+      await agent.explained('grpc', 'what it answered', (now) =>
+        now.timeline.some(
+          ({ message }) => message === 'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")',
+        ),
+      );
       assert.equal(isReady(agent.pod('grpc')), false);
       answer = 1;
       await agent.ready('grpc');
@@ -157,9 +330,18 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
   test('a port of UDP is one of UDP', async () => {
     const { agent } = ground;
     const hostPort = await freePort(0);
-    const seen = await agent.run(pod('datagrams', { containers: [container('main', { ports: [{ containerPort: 5353, hostPort, protocol: 'UDP' }] })] }));
-    const rules = execFileSync('iptables', ['-w', '10', '-t', 'nat', '-S'], { encoding: 'utf8' }).split('\n').filter((rule) => rule.includes(`--to-destination ${seen.status?.podIP}:5353`));
-    assert.deepEqual(rules.map((rule) => / -p (\w+) .*--dport (\d+) /.exec(rule)?.slice(1)), [['udp', String(hostPort)]]);
+    const seen = await agent.run(
+      pod('datagrams', {
+        containers: [container('main', { ports: [{ containerPort: 5353, hostPort, protocol: 'UDP' }] })],
+      }),
+    );
+    const rules = execFileSync('iptables', ['-w', '10', '-t', 'nat', '-S'], { encoding: 'utf8' })
+      .split('\n')
+      .filter((rule) => rule.includes(`--to-destination ${seen.status?.podIP}:5353`));
+    assert.deepEqual(
+      rules.map((rule) => / -p (\w+) .*--dport (\d+) /.exec(rule)?.slice(1)),
+      [['udp', String(hostPort)]],
+    );
   });
 
   test('probes ask the host they name, by TLS if they say so, whoever has signed its certificate', async () => {
@@ -172,7 +354,10 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     try {
-      const probes = { startupProbe: { tcpSocket: { host: '127.0.0.1', port }, periodSeconds: 1 }, readinessProbe: { httpGet: { host: '127.0.0.1', port, path: '/well', scheme: 'HTTPS' }, periodSeconds: 1 } };
+      const probes = {
+        startupProbe: { tcpSocket: { host: '127.0.0.1', port }, periodSeconds: 1 },
+        readinessProbe: { httpGet: { host: '127.0.0.1', port, path: '/well', scheme: 'HTTPS' }, periodSeconds: 1 },
+      };
       await agent.run(pod('elsewhere', { containers: [container('main', probes)] }));
       assert.equal(asked[0], '127.0.0.1 /well');
     } finally {
@@ -184,19 +369,38 @@ describe('ports and probes', SIDE_BY_SIDE, () => {
 
   test('a probe has to pass as often in a row as it says', async () => {
     const { agent } = ground;
-    await agent.run(pod('in-a-row', { containers: [container('main', { readinessProbe: { exec: { command: shell('echo passed >> /tmp/passed') }, periodSeconds: 1, successThreshold: 3 } })] }));
+    await agent.run(
+      pod('in-a-row', {
+        containers: [
+          container('main', {
+            readinessProbe: {
+              exec: { command: shell('echo passed >> /tmp/passed') },
+              periodSeconds: 1,
+              successThreshold: 3,
+            },
+          }),
+        ],
+      }),
+    );
     assert.ok(Number(await agent.inside('in-a-row', 'wc -l < /tmp/passed')) >= 3);
   });
 });
 
 test('a resolver configuration of the node that is too much for any pod is told as an event of the node', async () => {
   const { items } = await ground.agent.get<EventList>('/api/events');
-  const told = items.filter(({ reason }) => reason === 'CheckLimitsForResolvConf').map(({ type, message, involvedObject }) => [type, message, involvedObject.kind]);
-  assert.deepEqual(told, [['Warning', `Resolv.conf file '${resolvConf}' contains search line consisting of more than 29 domains!`, 'Node']]);
+  const told = items
+    .filter(({ reason }) => reason === 'CheckLimitsForResolvConf')
+    .map(({ type, message, involvedObject }) => [type, message, involvedObject.kind]);
+  assert.deepEqual(told, [
+    ['Warning', `Resolv.conf file '${resolvConf}' contains search line consisting of more than 29 domains!`, 'Node'],
+  ]);
 });
 
 describe('the group of the pod', SIDE_BY_SIDE, () => {
-  for (const [fsGroupChangePolicy, group] of [['OnRootMismatch', 0], ['Always', 4242]] as const) {
+  for (const [fsGroupChangePolicy, group] of [
+    ['OnRootMismatch', 0],
+    ['Always', 4242],
+  ] as const) {
     test(`with ${fsGroupChangePolicy} ${group === 0 ? 'leaves alone what lies below a root that is right' : 'is given to all of the volume at each start'}`, async () => {
       const { agent } = ground;
       const name = fsGroupChangePolicy.toLowerCase();
@@ -205,10 +409,35 @@ describe('the group of the pod', SIDE_BY_SIDE, () => {
       writeFileSync(join(at, 'file'), 'old', { mode: 0o644 });
       chownSync(at, 0, 4242);
       chmodSync(at, 0o2775);
-      const here = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [NODE] }] }] } };
-      const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec: { capacity: { storage: '1Mi' }, accessModes: ['ReadWriteOnce'], local: { path: at }, nodeAffinity: here } };
-      const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' }, spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Mi' } }, volumeName: name } };
-      const spec = { securityContext: { fsGroup: 4242, fsGroupChangePolicy }, volumes: [{ name: 'v', persistentVolumeClaim: { claimName: name } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] };
+      const here = {
+        required: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [NODE] }] },
+          ],
+        },
+      };
+      const volume = {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name },
+        spec: { capacity: { storage: '1Mi' }, accessModes: ['ReadWriteOnce'], local: { path: at }, nodeAffinity: here },
+      };
+      const claim = {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name, namespace: 'default' },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          storageClassName: '',
+          resources: { requests: { storage: '1Mi' } },
+          volumeName: name,
+        },
+      };
+      const spec = {
+        securityContext: { fsGroup: 4242, fsGroupChangePolicy },
+        volumes: [{ name: 'v', persistentVolumeClaim: { claimName: name } }],
+        containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+      };
       await agent.run(pod(name, spec), volume, claim);
       assert.equal(statSync(join(at, 'file')).gid, group);
       await agent.remove(name);

@@ -23,7 +23,9 @@ before(async () => {
   containerd = await startContainerd({ name: 'images' });
   [open, closed] = await Promise.all([startRegistry(), startRegistry({ credentials: CREDENTIALS, tls: true })]);
   for (const registry of [open, closed]) registry.allowIn(containerd.instance);
-  agent = await TestAgent.start(containerd, { config: { serializeImagePulls: false, maxParallelImagePulls: 3, registryPullQPS: 0 } });
+  agent = await TestAgent.start(containerd, {
+    config: { serializeImagePulls: false, maxParallelImagePulls: 3, registryPullQPS: 0 },
+  });
 });
 after(async () => {
   try {
@@ -35,20 +37,42 @@ after(async () => {
 });
 
 async function image(seed: number, bytes = 50_000): Promise<OciImage> {
-  return busyboxImage({ reference: 'pushed:1', nodeArch: process.arch, busybox: await readBusybox(), extraLayers: [ballastLayer(bytes, seed)] });
+  return busyboxImage({
+    reference: 'pushed:1',
+    nodeArch: process.arch,
+    busybox: await readBusybox(),
+    extraLayers: [ballastLayer(bytes, seed)],
+  });
 }
-const push = async (registry: TestRegistry, name: string, seed: number): Promise<string> => registry.push(await image(seed), `test/${name}`);
-const using = (name: string, reference: string, rest: Record<string, unknown> = {}, spec: Record<string, unknown> = {}) => pod(name, { containers: [container('main', { image: reference, ...rest })], ...spec });
-const dockerConfig = (registry: TestRegistry, { username, password } = CREDENTIALS): string => JSON.stringify({ auths: { [registry.host]: { auth: Buffer.from(`${username}:${password}`).toString('base64') } } });
+const push = async (registry: TestRegistry, name: string, seed: number): Promise<string> =>
+  registry.push(await image(seed), `test/${name}`);
+const using = (
+  name: string,
+  reference: string,
+  rest: Record<string, unknown> = {},
+  spec: Record<string, unknown> = {},
+) => pod(name, { containers: [container('main', { image: reference, ...rest })], ...spec });
+const dockerConfig = (registry: TestRegistry, { username, password } = CREDENTIALS): string =>
+  JSON.stringify({ auths: { [registry.host]: { auth: Buffer.from(`${username}:${password}`).toString('base64') } } });
 /** How often a manifest of that repository was asked for. */
-const asked = (registry: TestRegistry, name: string): number => registry.log().split('\n').filter((line) => line.includes(`/v2/test/${name}/manifests/`) && /"(HEAD|GET) /.test(line)).length;
-const stateReason = (seen: Parameters<typeof containerOf>[0]): string | undefined => containerOf(seen).state?.waiting?.reason;
+const asked = (registry: TestRegistry, name: string): number =>
+  registry
+    .log()
+    .split('\n')
+    .filter((line) => line.includes(`/v2/test/${name}/manifests/`) && /"(HEAD|GET) /.test(line)).length;
+const stateReason = (seen: Parameters<typeof containerOf>[0]): string | undefined =>
+  containerOf(seen).state?.waiting?.reason;
 
 test('an image is pulled from an open registry, told as it goes, and found present the next time', async () => {
   const reference = await push(open, 'plain', 1);
   await agent.run(using('plain', reference));
-  const { timeline } = await agent.explained('plain', 'the pull', (now) => now.timeline.some(({ reason }) => reason === 'Pulled'));
-  assert.deepEqual(timeline.map(({ reason }) => reason).filter((reason) => ['Pulling', 'Pulled'].includes(reason)), ['Pulling', 'Pulled']);
+  const { timeline } = await agent.explained('plain', 'the pull', (now) =>
+    now.timeline.some(({ reason }) => reason === 'Pulled'),
+  );
+  assert.deepEqual(
+    timeline.map(({ reason }) => reason).filter((reason) => ['Pulling', 'Pulled'].includes(reason)),
+    ['Pulling', 'Pulled'],
+  );
   const before = asked(open, 'plain');
   await agent.run(using('plain-again', reference));
   assert.equal(asked(open, 'plain'), before, 'IfNotPresent asked the registry');
@@ -69,11 +93,20 @@ test('Never does not pull, and says so', async () => {
 test('a missing image is ErrImagePull, then ImagePullBackOff with a next try, and comes when it is pushed', async () => {
   const reference = `${open.host}/test/awaited:1`;
   agent.writeManifest('awaited', using('awaited', reference));
-  await agent.waitFor('awaited', 'ErrImagePull', () => agent.watch.history.some(({ pod: seen }) => seen.metadata.name.startsWith('awaited') && stateReason(seen) === 'ErrImagePull'));
+  await agent.waitFor('awaited', 'ErrImagePull', () =>
+    agent.watch.history.some(
+      ({ pod: seen }) => seen.metadata.name.startsWith('awaited') && stateReason(seen) === 'ErrImagePull',
+    ),
+  );
   const held = await agent.waitFor('awaited', 'held back', (now) => stateReason(now) === 'ImagePullBackOff', 20_000);
   assert.match(containerOf(held).state?.waiting?.message ?? '', /Back-off pulling image/);
-  const { blockers } = await agent.explained('awaited', 'the next try', (now) => now.blockers.some((blocker) => blocker.nextTryAtMs !== undefined));
-  assert.ok(blockers.some((blocker) => JSON.stringify(blocker).includes(reference)), JSON.stringify(blockers));
+  const { blockers } = await agent.explained('awaited', 'the next try', (now) =>
+    now.blockers.some((blocker) => blocker.nextTryAtMs !== undefined),
+  );
+  assert.ok(
+    blockers.some((blocker) => JSON.stringify(blocker).includes(reference)),
+    JSON.stringify(blockers),
+  );
   await push(open, 'awaited', 3);
   await agent.ready('awaited', 45_000);
   await agent.remove('awaited');
@@ -83,11 +116,21 @@ test('a registry with password and TLS: refused without, pulled with a pull secr
   const reference = await push(closed, 'guarded', 4);
   agent.writeManifest('refused', using('refused', reference));
   await agent.waitFor('refused', 'refused', (now) => /ErrImagePull|ImagePullBackOff/.test(stateReason(now) ?? ''));
-  assert.ok(!agent.log.includes('secret pass') && !agent.log.includes(Buffer.from('anna:secret pass').toString('base64')));
+  assert.ok(
+    !agent.log.includes('secret pass') && !agent.log.includes(Buffer.from('anna:secret pass').toString('base64')),
+  );
   const pullSecret = secret('closed', { '.dockerconfigjson': dockerConfig(closed) }, 'kubernetes.io/dockerconfigjson');
   await agent.run(using('guarded', reference, {}, { imagePullSecrets: [{ name: 'closed' }] }), pullSecret);
-  const wrong = secret('wrong', { '.dockerconfigjson': dockerConfig(closed, { username: 'anna', password: 'guess' }) }, 'kubernetes.io/dockerconfigjson');
-  agent.writeManifest('wrong', using('wrong', reference, { imagePullPolicy: 'Always' }, { imagePullSecrets: [{ name: 'wrong' }] }), wrong);
+  const wrong = secret(
+    'wrong',
+    { '.dockerconfigjson': dockerConfig(closed, { username: 'anna', password: 'guess' }) },
+    'kubernetes.io/dockerconfigjson',
+  );
+  agent.writeManifest(
+    'wrong',
+    using('wrong', reference, { imagePullPolicy: 'Always' }, { imagePullSecrets: [{ name: 'wrong' }] }),
+    wrong,
+  );
   await agent.waitFor('wrong', 'refused', (now) => /ErrImagePull|ImagePullBackOff/.test(stateReason(now) ?? ''));
   await agent.remove('refused', 'guarded', 'wrong');
 });
@@ -99,14 +142,19 @@ test('credentials of the node in config.json serve pods without a secret', async
   await agent.remove('by-node');
 });
 
-test("several images of one pod, and of several, are pulled side by side, and a registry that hangs holds up only its own", async () => {
+test('several images of one pod, and of several, are pulled side by side, and a registry that hangs holds up only its own', async () => {
   const references = await Promise.all([6, 7, 8].map((seed) => push(open, `side-${seed}`, seed)));
   const hanging = await push(closed, 'hanging', 9);
   closed.freeze();
   try {
     agent.writeManifest('hanging', using('hanging', hanging));
-    await agent.explained('hanging', 'the pull under way', (now) => now.blockers.some((blocker) => blocker.step.includes('pull')));
-    agent.writeManifest('side', pod('side', { containers: references.map((reference, index) => container(`c${index}`, { image: reference })) }));
+    await agent.explained('hanging', 'the pull under way', (now) =>
+      now.blockers.some((blocker) => blocker.step.includes('pull')),
+    );
+    agent.writeManifest(
+      'side',
+      pod('side', { containers: references.map((reference, index) => container(`c${index}`, { image: reference })) }),
+    );
     await agent.ready('side', 20_000);
     assert.ok(!isReady(agent.pod('hanging')));
   } finally {
@@ -121,7 +169,9 @@ test('a pull that is under way when the agent is killed is taken up again', asyn
   closed.freeze();
   try {
     agent.writeManifest('cut', using('cut', reference));
-    await agent.explained('cut', 'the pull under way', (now) => now.blockers.some((blocker) => blocker.step.includes('pull')));
+    await agent.explained('cut', 'the pull under way', (now) =>
+      now.blockers.some((blocker) => blocker.step.includes('pull')),
+    );
     await agent.restart('SIGKILL');
   } finally {
     closed.thaw();
@@ -135,10 +185,20 @@ test('dead instances are collected but the newest, and logs go with their pod', 
   await agent.run(pod(name, { containers: [container('main', { command: ['sleep', '100000'] })] }));
   for (let round = 1; round <= 2; round++) {
     await containerd.cri.runtime.stopContainer({ containerId: containerId(agent.pod(name)), timeout: 0 });
-    await agent.waitFor(name, `restarted ${round} times`, (seen) => containerOf(seen).restartCount === round && isReady(seen), 45_000);
+    await agent.waitFor(
+      name,
+      `restarted ${round} times`,
+      (seen) => containerOf(seen).restartCount === round && isReady(seen),
+      45_000,
+    );
   }
   const { uid } = agent.pod(name).metadata;
-  const list = async (): Promise<number[]> => (await containerd.cri.runtime.listContainers({ filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })).containers.map((item) => item.metadata?.attempt ?? -1).sort();
+  const list = async (): Promise<number[]> =>
+    (
+      await containerd.cri.runtime.listContainers({ filter: { labelSelector: { 'io.kubernetes.pod.uid': uid } } })
+    ).containers
+      .map((item) => item.metadata?.attempt ?? -1)
+      .sort();
   assert.ok((await list()).length <= 3);
   await agent.remove(name);
   assert.ok(await waitUntil(async () => (await list()).length === 0, 10_000, 50));

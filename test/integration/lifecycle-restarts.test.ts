@@ -19,13 +19,20 @@ const volumes = [{ name: 'host', hostPath: { path: folder } }];
 const volumeMounts = [{ name: 'host', mountPath: '/host' }];
 /** Exits with each of these in turn, from one start to the next, and then goes on. */
 const exiting = (name: string, ...codes: number[]): string[] =>
-  shell(`echo run >> /host/${name}; n=$(wc -l < /host/${name}); set -- ${codes.join(' ')}; if [ $n -le $# ]; then eval "exit \\$\{$n}"; fi; trap "exit 0" TERM; sleep 100000 & wait`);
+  shell(
+    `echo run >> /host/${name}; n=$(wc -l < /host/${name}); set -- ${codes.join(' ')}; if [ $n -le $# ]; then eval "exit \\$\{$n}"; fi; trap "exit 0" TERM; sleep 100000 & wait`,
+  );
 const rule = (action: string, operator: string, ...values: number[]) => ({ action, exitCodes: { operator, values } });
 
 describe('restart rules', SIDE_BY_SIDE, () => {
   test('a code that a rule names restarts a container that never would; one that none names ends it', async () => {
     const { agent } = ground;
-    const main = container('main', { volumeMounts, restartPolicy: 'Never', restartPolicyRules: [rule('Restart', 'In', 42)], command: exiting('rule', 42, 3) });
+    const main = container('main', {
+      volumeMounts,
+      restartPolicy: 'Never',
+      restartPolicyRules: [rule('Restart', 'In', 42)],
+      command: exiting('rule', 42, 3),
+    });
     agent.writeManifest('rule', pod('rule', { restartPolicy: 'Never', volumes, containers: [main] }));
     const done = await agent.phase('rule', 'Failed', 40_000);
     assert.deepEqual([containerOf(done).restartCount, containerOf(done).state?.terminated?.exitCode], [1, 3]);
@@ -33,26 +40,70 @@ describe('restart rules', SIDE_BY_SIDE, () => {
 
   test('an init container that a rule restarts holds the others back until it succeeds', async () => {
     const { agent } = ground;
-    const first = container('first', { volumeMounts, restartPolicy: 'Never', restartPolicyRules: [rule('Restart', 'NotIn', 3)], command: shell('echo run >> /host/init-rule; [ $(wc -l < /host/init-rule) -ge 2 ] && exit 0; exit 7') });
-    agent.writeManifest('init-rule', pod('init-rule', { restartPolicy: 'Never', volumes, initContainers: [first], containers: [container('main', { command: shell('exit 0') })] }));
+    const first = container('first', {
+      volumeMounts,
+      restartPolicy: 'Never',
+      restartPolicyRules: [rule('Restart', 'NotIn', 3)],
+      command: shell('echo run >> /host/init-rule; [ $(wc -l < /host/init-rule) -ge 2 ] && exit 0; exit 7'),
+    });
+    agent.writeManifest(
+      'init-rule',
+      pod('init-rule', {
+        restartPolicy: 'Never',
+        volumes,
+        initContainers: [first],
+        containers: [container('main', { command: shell('exit 0') })],
+      }),
+    );
     const done = await agent.phase('init-rule', 'Succeeded', 40_000);
-    assert.deepEqual([containerOf(done, 'first').restartCount, containerOf(done, 'first').state?.terminated?.exitCode], [1, 0]);
+    assert.deepEqual(
+      [containerOf(done, 'first').restartCount, containerOf(done, 'first').state?.terminated?.exitCode],
+      [1, 0],
+    );
   });
 
   test('RestartAllContainers begins the whole pod anew in the same sandbox, init containers first, and says so', async () => {
     const { agent } = ground;
     const first = container('first', { volumeMounts, command: shell('echo first >> /host/all-order') });
-    const main = container('main', { volumeMounts, restartPolicy: 'Never', restartPolicyRules: [rule('RestartAllContainers', 'In', 42)], command: exiting('all', 42) });
+    const main = container('main', {
+      volumeMounts,
+      restartPolicy: 'Never',
+      restartPolicyRules: [rule('RestartAllContainers', 'In', 42)],
+      command: exiting('all', 42),
+    });
     const other = container('other', { volumeMounts, command: thenSleep('echo other >> /host/all-order') });
-    agent.writeManifest('all', pod('all', { restartPolicy: 'Never', volumes, initContainers: [first], containers: [main, other] }));
-    const now = await agent.waitFor('all', 'begun anew', (seen) => containerOf(seen).restartCount === 1 && containerOf(seen, 'other').restartCount === 1 && containerOf(seen).ready && containerOf(seen, 'other').ready, 40_000);
+    agent.writeManifest(
+      'all',
+      pod('all', { restartPolicy: 'Never', volumes, initContainers: [first], containers: [main, other] }),
+    );
+    const now = await agent.waitFor(
+      'all',
+      'begun anew',
+      (seen) =>
+        containerOf(seen).restartCount === 1 &&
+        containerOf(seen, 'other').restartCount === 1 &&
+        containerOf(seen).ready &&
+        containerOf(seen, 'other').ready,
+      40_000,
+    );
     assert.equal(containerOf(now, 'first').restartCount, 1);
     assert.equal(conditionOf(now, 'AllContainersRestarting'), 'False');
-    const conditions = agent.watch.history.filter(({ pod: seen }) => seen.metadata.name === podName('all')).map(({ pod: seen }) => conditionOf(seen, 'AllContainersRestarting'));
+    const conditions = agent.watch.history
+      .filter(({ pod: seen }) => seen.metadata.name === podName('all'))
+      .map(({ pod: seen }) => conditionOf(seen, 'AllContainersRestarting'));
     assert.ok(conditions.includes('True'), 'the condition was never True');
-    const addresses = new Set(agent.watch.history.filter(({ pod: seen }) => seen.metadata.name === podName('all')).flatMap(({ pod: seen }) => seen.status?.podIP ?? []));
+    const addresses = new Set(
+      agent.watch.history
+        .filter(({ pod: seen }) => seen.metadata.name === podName('all'))
+        .flatMap(({ pod: seen }) => seen.status?.podIP ?? []),
+    );
     assert.equal(addresses.size, 1, 'the sandbox was kept');
-    assert.deepEqual(readFileSync(join(folder, 'all-order'), 'utf8').trim().split('\n'), ['first', 'other', 'first', 'other']);
+    assert.deepEqual(readFileSync(join(folder, 'all-order'), 'utf8').trim().split('\n'), [
+      'first',
+      'other',
+      'first',
+      'other',
+    ]);
   });
 });
 
@@ -68,12 +119,32 @@ describe('changes to a running pod', SIDE_BY_SIDE, () => {
 
   test('a pod is removed while its image is pulled, in an init container, and in its postStart hook', async () => {
     const { agent } = ground;
-    agent.writeManifest('in-pull', pod('in-pull', { containers: [container('main', { image: '10.255.255.1:5000/never/comes:1' })] }));
-    agent.writeManifest('in-init', pod('in-init', { terminationGracePeriodSeconds: 1, initContainers: [container('first', { command: SLEEP })], containers: [container('main')] }));
-    agent.writeManifest('in-post', pod('in-post', { terminationGracePeriodSeconds: 1, containers: [container('main', { lifecycle: { postStart: { exec: { command: ['sleep', '1000'] } } } })] }));
+    agent.writeManifest(
+      'in-pull',
+      pod('in-pull', { containers: [container('main', { image: '10.255.255.1:5000/never/comes:1' })] }),
+    );
+    agent.writeManifest(
+      'in-init',
+      pod('in-init', {
+        terminationGracePeriodSeconds: 1,
+        initContainers: [container('first', { command: SLEEP })],
+        containers: [container('main')],
+      }),
+    );
+    agent.writeManifest(
+      'in-post',
+      pod('in-post', {
+        terminationGracePeriodSeconds: 1,
+        containers: [container('main', { lifecycle: { postStart: { exec: { command: ['sleep', '1000'] } } } })],
+      }),
+    );
     await Promise.all([
       agent.waitFor('in-pull', 'there', (seen) => seen.status?.phase === 'Pending'),
-      agent.waitFor('in-init', 'in its init container', (seen) => containerOf(seen, 'first').state?.running !== undefined),
+      agent.waitFor(
+        'in-init',
+        'in its init container',
+        (seen) => containerOf(seen, 'first').state?.running !== undefined,
+      ),
       agent.waitFor('in-post', 'in its hook', (seen) => containerOf(seen).state?.running !== undefined),
     ]);
     await agent.remove('in-pull', 'in-init', 'in-post');
@@ -83,9 +154,21 @@ describe('changes to a running pod', SIDE_BY_SIDE, () => {
 describe('the end of a pod', SIDE_BY_SIDE, () => {
   test('sidecars are stopped after the main container, in reverse order', async () => {
     const { agent } = ground;
-    const ending = (name: string): string[] => ['sh', '-c', `trap "echo ${name} >> /host/order; exit 0" TERM; sleep 100000 & wait`];
-    const sidecar = (name: string): Record<string, unknown> => container(name, { volumeMounts, restartPolicy: 'Always', command: ending(name) });
-    await agent.run(pod('order', { terminationGracePeriodSeconds: 10, volumes, initContainers: [sidecar('one'), sidecar('two')], containers: [container('main', { volumeMounts, command: ending('main') })] }));
+    const ending = (name: string): string[] => [
+      'sh',
+      '-c',
+      `trap "echo ${name} >> /host/order; exit 0" TERM; sleep 100000 & wait`,
+    ];
+    const sidecar = (name: string): Record<string, unknown> =>
+      container(name, { volumeMounts, restartPolicy: 'Always', command: ending(name) });
+    await agent.run(
+      pod('order', {
+        terminationGracePeriodSeconds: 10,
+        volumes,
+        initContainers: [sidecar('one'), sidecar('two')],
+        containers: [container('main', { volumeMounts, command: ending('main') })],
+      }),
+    );
     await agent.remove('order');
     assert.deepEqual(readFileSync(join(folder, 'order'), 'utf8').trim().split('\n'), ['main', 'two', 'one']);
   });
@@ -93,22 +176,47 @@ describe('the end of a pod', SIDE_BY_SIDE, () => {
   test('a grace that is shortened while a container is being stopped holds from then on', async () => {
     const { agent } = ground;
     const deaf = shell('trap "" TERM; while true; do sleep 1; done');
-    const deleted = (deletionGracePeriodSeconds: number) => ({ uid: '6f1d3c52-0000-4000-8000-000000000003', deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds });
+    const deleted = (deletionGracePeriodSeconds: number) => ({
+      uid: '6f1d3c52-0000-4000-8000-000000000003',
+      deletionTimestamp: new Date().toISOString(),
+      deletionGracePeriodSeconds,
+    });
     const spec = { terminationGracePeriodSeconds: 3600, containers: [container('main', { command: deaf })] };
     await agent.run(pod('hurried', spec, { uid: deleted(0).uid }));
     agent.writeManifest('hurried', pod('hurried', spec, deleted(3600)));
-    await agent.explained('hurried', 'being stopped', (explanation) => explanation.timeline.some((entry) => entry.reason === 'Killing'));
+    await agent.explained('hurried', 'being stopped', (explanation) =>
+      explanation.timeline.some((entry) => entry.reason === 'Killing'),
+    );
     agent.writeManifest('hurried', pod('hurried', spec, deleted(1)));
-    const ended = await agent.waitFor('hurried', 'killed', (seen) => containerOf(seen).state?.terminated !== undefined, 20_000);
+    const ended = await agent.waitFor(
+      'hurried',
+      'killed',
+      (seen) => containerOf(seen).state?.terminated !== undefined,
+      20_000,
+    );
     assert.equal(containerOf(ended).state?.terminated?.exitCode, 137);
   });
 
   test("liveness with a grace of its own kills by that, though the pod's is long", async () => {
     const { agent } = ground;
     // Only its first run is deaf to SIGTERM.
-    const main = shell('echo run >> /host/own-grace; trap "exit 0" TERM; if [ $(wc -l < /host/own-grace) = 1 ]; then trap "" TERM; while true; do sleep 1; done; fi; sleep 100000 & wait');
-    const livenessProbe = { exec: { command: shell('[ $(wc -l < /host/own-grace) -gt 1 ]') }, periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 1 };
-    agent.writeManifest('own-grace', pod('own-grace', { terminationGracePeriodSeconds: 3600, volumes, containers: [container('main', { volumeMounts, command: main, livenessProbe })] }));
+    const main = shell(
+      'echo run >> /host/own-grace; trap "exit 0" TERM; if [ $(wc -l < /host/own-grace) = 1 ]; then trap "" TERM; while true; do sleep 1; done; fi; sleep 100000 & wait',
+    );
+    const livenessProbe = {
+      exec: { command: shell('[ $(wc -l < /host/own-grace) -gt 1 ]') },
+      periodSeconds: 1,
+      failureThreshold: 1,
+      terminationGracePeriodSeconds: 1,
+    };
+    agent.writeManifest(
+      'own-grace',
+      pod('own-grace', {
+        terminationGracePeriodSeconds: 3600,
+        volumes,
+        containers: [container('main', { volumeMounts, command: main, livenessProbe })],
+      }),
+    );
     await agent.waitFor('own-grace', 'restarted', (seen) => containerOf(seen).restartCount >= 1, 20_000);
   });
 });
@@ -116,11 +224,25 @@ describe('the end of a pod', SIDE_BY_SIDE, () => {
 describe('events', SIDE_BY_SIDE, () => {
   test('they are listed with object, source and count, over the API and on the command line', async () => {
     const { agent } = ground;
-    await agent.run(pod('told', { containers: [container('main', { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } })] }));
+    await agent.run(
+      pod('told', {
+        containers: [container('main', { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } })],
+      }),
+    );
     const list = await agent.get<EventList>('/api/events');
     const mine = list.items.filter(({ involvedObject }) => involvedObject.name === podName('told'));
     assert.deepEqual(
-      mine.filter(({ reason }) => reason === 'Created' || reason === 'Started').map(({ type, reason, message, involvedObject, source, reportingComponent, count }) => [type, reason, message, involvedObject.fieldPath, source?.component, reportingComponent, count]),
+      mine
+        .filter(({ reason }) => reason === 'Created' || reason === 'Started')
+        .map(({ type, reason, message, involvedObject, source, reportingComponent, count }) => [
+          type,
+          reason,
+          message,
+          involvedObject.fieldPath,
+          source?.component,
+          reportingComponent,
+          count,
+        ]),
       [
         ['Normal', 'Created', 'Container created', 'spec.containers{main}', 'kubelet', 'kubelet', 1],
         ['Normal', 'Started', 'Container started', 'spec.containers{main}', 'kubelet', 'kubelet', 1],

@@ -1,6 +1,15 @@
 // What a container finds around it: environment, volumes, user and rights, cgroup, network, files the agent writes.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -31,9 +40,20 @@ describe('environment', SIDE_BY_SIDE, () => {
       { name: 'JOINED', value: '$(PLAIN)-$(FROM_MAP)-$$(PLAIN)' },
       { name: 'MISSING', valueFrom: { configMapKeyRef: { name: 'nowhere', key: 'x', optional: true } } },
     ];
-    const main = container('main', { env, envFrom: [{ prefix: 'ALL_', configMapRef: { name: 'settings' } }], resources: { limits: { memory: '64Mi' } } });
-    const seen = await agent.run(pod('env', { containers: [main] }, { labels: { tier: 'back' } }), configMap('settings', { colour: 'green', size: 'xl' }), secret('keys', { token: 's3cret' }));
-    const printed = await agent.inside('env', 'echo "$PLAIN|$FROM_MAP|$FROM_SECRET|$POD|$IP|$LABEL|$MEMORY|$JOINED|${MISSING-unset}|$ALL_size"');
+    const main = container('main', {
+      env,
+      envFrom: [{ prefix: 'ALL_', configMapRef: { name: 'settings' } }],
+      resources: { limits: { memory: '64Mi' } },
+    });
+    const seen = await agent.run(
+      pod('env', { containers: [main] }, { labels: { tier: 'back' } }),
+      configMap('settings', { colour: 'green', size: 'xl' }),
+      secret('keys', { token: 's3cret' }),
+    );
+    const printed = await agent.inside(
+      'env',
+      'echo "$PLAIN|$FROM_MAP|$FROM_SECRET|$POD|$IP|$LABEL|$MEMORY|$JOINED|${MISSING-unset}|$ALL_size"',
+    );
     assert.equal(printed, `p|green|s3cret|${podName('env')}|${seen.status?.podIP}|back|64|p-green-$(PLAIN)|unset|xl`);
   });
 
@@ -41,7 +61,11 @@ describe('environment', SIDE_BY_SIDE, () => {
     const { agent } = ground;
     const env = [{ name: 'LATE', valueFrom: { configMapKeyRef: { name: 'late', key: 'k' } } }];
     agent.writeManifest('late', pod('late', { containers: [container('main', { env })] }));
-    const waiting = await agent.waitFor('late', 'held back', (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError');
+    const waiting = await agent.waitFor(
+      'late',
+      'held back',
+      (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError',
+    );
     assert.match(containerOf(waiting).state?.waiting?.message ?? '', /configmap "late" not found/);
     const { blockers } = await agent.explained('late', 'the missing map', (now) => now.blockers.length > 0);
     assert.match(JSON.stringify(blockers), /late/);
@@ -52,7 +76,22 @@ describe('environment', SIDE_BY_SIDE, () => {
 
   test('the image names command, arguments and folder unless the pod does', async () => {
     const { agent } = ground;
-    agent.writeManifest('image-command', pod('image-command', { containers: [container('web', { command: undefined, readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 } }), container('main', { workingDir: '/tmp', command: ['sh', '-c'], args: ['pwd > /out; trap "exit 0" TERM; sleep 1000 & wait'] })] }));
+    agent.writeManifest(
+      'image-command',
+      pod('image-command', {
+        containers: [
+          container('web', {
+            command: undefined,
+            readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
+          }),
+          container('main', {
+            workingDir: '/tmp',
+            command: ['sh', '-c'],
+            args: ['pwd > /out; trap "exit 0" TERM; sleep 1000 & wait'],
+          }),
+        ],
+      }),
+    );
     await agent.ready('image-command');
     assert.equal(await agent.inside('image-command', 'cat /out', 'main'), '/tmp');
   });
@@ -63,11 +102,22 @@ describe('volumes', SIDE_BY_SIDE, () => {
     const { agent } = ground;
     agent.writeManifest('live-map', configMap('live', { 'a.txt': 'one', 'b.txt': 'two' }));
     const volumes = [{ name: 'v', configMap: { name: 'live', defaultMode: 0o640 } }];
-    const seen = await agent.run(pod('live-volume', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
-    assert.equal(await agent.inside('live-volume', 'cat /v/a.txt /v/b.txt | tr -d "\\n"; stat -L -c " %a" /v/a.txt'), 'onetwo 640');
+    const seen = await agent.run(
+      pod('live-volume', {
+        volumes,
+        containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+      }),
+    );
+    assert.equal(
+      await agent.inside('live-volume', 'cat /v/a.txt /v/b.txt | tr -d "\\n"; stat -L -c " %a" /v/a.txt'),
+      'onetwo 640',
+    );
     agent.writeManifest('live-map', configMap('live', { 'a.txt': 'changed', 'c.txt': 'new' }));
     const startMs = performance.now();
-    assert.ok(await waitUntil(async () => (await agent.inside('live-volume', 'cat /v/*.txt')) === 'changednew', 5000, 20), 'the change did not arrive');
+    assert.ok(
+      await waitUntil(async () => (await agent.inside('live-volume', 'cat /v/*.txt')) === 'changednew', 5000, 20),
+      'the change did not arrive',
+    );
     // Far below the resync of a minute, which is what a change that woke nobody would wait for; a busy machine may take its time.
     console.log(`the change was in the container after ${Math.round(performance.now() - startMs)} ms`);
     assert.equal(containerId(agent.pod('live-volume')), containerId(seen));
@@ -77,23 +127,53 @@ describe('volumes', SIDE_BY_SIDE, () => {
     const { agent } = ground;
     const volumes = [
       { name: 's', secret: { secretName: 'store', items: [{ key: 'password', path: 'deep/pw', mode: 0o400 }] } },
-      { name: 'p', projected: { sources: [{ secret: { name: 'store' } }, { configMap: { name: 'shop' } }, { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } }] } },
+      {
+        name: 'p',
+        projected: {
+          sources: [
+            { secret: { name: 'store' } },
+            { configMap: { name: 'shop' } },
+            { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } },
+          ],
+        },
+      },
     ];
-    const main = container('main', { volumeMounts: [{ name: 's', mountPath: '/s', readOnly: true }, { name: 'p', mountPath: '/p' }] });
-    await agent.run(pod('object-volumes', { volumes, containers: [main] }), secret('store', { password: 'pw', other: 'o' }), configMap('shop', { open: 'yes' }));
-    assert.equal(await agent.inside('object-volumes', 'cat /s/deep/pw; ls /s | tr "\\n" " "; stat -L -c %a /s/deep/pw'), 'pwdeep 400');
-    assert.equal(await agent.inside('object-volumes', 'cat /p/password /p/open /p/name'), `pwyes${podName('object-volumes')}`);
+    const main = container('main', {
+      volumeMounts: [
+        { name: 's', mountPath: '/s', readOnly: true },
+        { name: 'p', mountPath: '/p' },
+      ],
+    });
+    await agent.run(
+      pod('object-volumes', { volumes, containers: [main] }),
+      secret('store', { password: 'pw', other: 'o' }),
+      configMap('shop', { open: 'yes' }),
+    );
+    assert.equal(
+      await agent.inside('object-volumes', 'cat /s/deep/pw; ls /s | tr "\\n" " "; stat -L -c %a /s/deep/pw'),
+      'pwdeep 400',
+    );
+    assert.equal(
+      await agent.inside('object-volumes', 'cat /p/password /p/open /p/name'),
+      `pwyes${podName('object-volumes')}`,
+    );
     assert.match(await agent.inside('object-volumes', 'grep " /s " /proc/mounts'), /^tmpfs /);
     assert.match(await agent.inside('object-volumes', 'touch /s/x 2>&1 || true'), /Read-only/);
   });
 
   test('an optional missing secret is an empty folder, a needed one holds the pod back until it comes', async () => {
     const { agent } = ground;
-    const one = (name: string, optional: boolean) => pod(name, { volumes: [{ name: 'v', secret: { secretName: `${name}-secret`, optional } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] });
+    const one = (name: string, optional: boolean) =>
+      pod(name, {
+        volumes: [{ name: 'v', secret: { secretName: `${name}-secret`, optional } }],
+        containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+      });
     await agent.run(one('optional', true));
     assert.equal(await agent.inside('optional', 'ls /v'), '');
     agent.writeManifest('needed', one('needed', false));
-    await agent.explained('needed', 'the missing secret', (now) => now.blockers.some((blocker) => /needed-secret/.test(JSON.stringify(blocker))));
+    await agent.explained('needed', 'the missing secret', (now) =>
+      now.blockers.some((blocker) => /needed-secret/.test(JSON.stringify(blocker))),
+    );
     agent.writeManifest('needed-s', secret('needed-secret', { k: 'v' }));
     await agent.ready('needed', 15_000);
     assert.equal(await agent.inside('needed', 'cat /v/k'), 'v');
@@ -113,11 +193,30 @@ describe('volumes', SIDE_BY_SIDE, () => {
     ];
     const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/mnt/${name}` }));
     await agent.run(pod('hostpath', { volumes, containers: [container('main', { volumeMounts })] }));
-    assert.equal(await agent.inside('hostpath', 'cat /mnt/file; echo x > /mnt/made/x; echo y > /mnt/touched'), 'content');
+    assert.equal(
+      await agent.inside('hostpath', 'cat /mnt/file; echo x > /mnt/made/x; echo y > /mnt/touched'),
+      'content',
+    );
     await agent.remove('hostpath');
-    assert.deepEqual([readFileSync(join(at('made'), 'x'), 'utf8'), readFileSync(at('touched'), 'utf8'), statSync(at('made')).mode & 0o777, statSync(at('touched')).mode & 0o777], ['x\n', 'y\n', 0o755, 0o644]);
-    agent.writeManifest('wrong-type', pod('wrong-type', { volumes: [{ name: 'v', hostPath: { path: at('file'), type: 'Directory' } }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
-    const { blockers } = await agent.explained('wrong-type', 'what is wrong', (now) => now.blockers.some((blocker) => /is not a directory/.test(JSON.stringify(blocker))));
+    assert.deepEqual(
+      [
+        readFileSync(join(at('made'), 'x'), 'utf8'),
+        readFileSync(at('touched'), 'utf8'),
+        statSync(at('made')).mode & 0o777,
+        statSync(at('touched')).mode & 0o777,
+      ],
+      ['x\n', 'y\n', 0o755, 0o644],
+    );
+    agent.writeManifest(
+      'wrong-type',
+      pod('wrong-type', {
+        volumes: [{ name: 'v', hostPath: { path: at('file'), type: 'Directory' } }],
+        containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+      }),
+    );
+    const { blockers } = await agent.explained('wrong-type', 'what is wrong', (now) =>
+      now.blockers.some((blocker) => /is not a directory/.test(JSON.stringify(blocker))),
+    );
     assert.ok(blockers.length > 0);
     assert.equal(containerOf(agent.pod('wrong-type')).state?.waiting?.reason, 'ContainerCreating');
     await agent.remove('wrong-type');
@@ -126,11 +225,38 @@ describe('volumes', SIDE_BY_SIDE, () => {
   test('a subPath shows one part of a volume, and never what a link leads out to', async () => {
     const { agent } = ground;
     const volumes = [{ name: 'v', emptyDir: {} }];
-    const init = container('make', { command: shell('mkdir -p /v/in; echo inner > /v/in/f; ln -s /etc /v/out'), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
-    await agent.run(pod('subpath', { volumes, initContainers: [init], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/data', subPath: 'in' }, { name: 'v', mountPath: '/one', subPath: 'in/f' }] })] }));
+    const init = container('make', {
+      command: shell('mkdir -p /v/in; echo inner > /v/in/f; ln -s /etc /v/out'),
+      volumeMounts: [{ name: 'v', mountPath: '/v' }],
+    });
+    await agent.run(
+      pod('subpath', {
+        volumes,
+        initContainers: [init],
+        containers: [
+          container('main', {
+            volumeMounts: [
+              { name: 'v', mountPath: '/data', subPath: 'in' },
+              { name: 'v', mountPath: '/one', subPath: 'in/f' },
+            ],
+          }),
+        ],
+      }),
+    );
     assert.equal(await agent.inside('subpath', 'cat /data/f /one'), 'inner\ninner');
-    agent.writeManifest('escape', pod('escape', { volumes, initContainers: [init], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/data', subPath: 'out' }] })] }));
-    await agent.waitFor('escape', 'refused', (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError');
+    agent.writeManifest(
+      'escape',
+      pod('escape', {
+        volumes,
+        initContainers: [init],
+        containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/data', subPath: 'out' }] })],
+      }),
+    );
+    await agent.waitFor(
+      'escape',
+      'refused',
+      (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError',
+    );
     await agent.remove('escape');
   });
 });
@@ -139,26 +265,56 @@ describe('user and rights', SIDE_BY_SIDE, () => {
   test('runs as the user and groups the pod names', async () => {
     const { agent } = ground;
     const securityContext = { runAsUser: 1234, runAsGroup: 2345, supplementalGroups: [3456], fsGroup: 4567 };
-    await agent.run(pod('as-user', { securityContext, volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
-    assert.equal(await agent.inside('as-user', 'id -u; id -g; id -G; stat -c %g /v; touch /v/ok && echo written'), '1234\n2345\n2345 3456 4567\n4567\nwritten');
+    await agent.run(
+      pod('as-user', {
+        securityContext,
+        volumes: [{ name: 'v', emptyDir: {} }],
+        containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+      }),
+    );
+    assert.equal(
+      await agent.inside('as-user', 'id -u; id -g; id -G; stat -c %g /v; touch /v/ok && echo written'),
+      '1234\n2345\n2345 3456 4567\n4567\nwritten',
+    );
   });
 
   test('runAsNonRoot refuses an image that runs as root and takes one that does not', async () => {
     const { agent } = ground;
     const securityContext = { runAsNonRoot: true };
     agent.writeManifest('nonroot', pod('nonroot', { securityContext }));
-    const refused = await agent.waitFor('nonroot', 'refused', (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError');
-    assert.match(containerOf(refused).state?.waiting?.message ?? '', /container has runAsNonRoot and image will run as root/);
-    agent.writeManifest('named-user', pod('named-user', { securityContext, containers: [container('main', { image: WEB_USER_IMAGE })] }));
-    const named = await agent.waitFor('named-user', 'refused', (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError');
-    assert.match(containerOf(named).state?.waiting?.message ?? '', /container has runAsNonRoot and image has non-numeric user \(web\), cannot verify user is non-root/);
+    const refused = await agent.waitFor(
+      'nonroot',
+      'refused',
+      (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError',
+    );
+    assert.match(
+      containerOf(refused).state?.waiting?.message ?? '',
+      /container has runAsNonRoot and image will run as root/,
+    );
+    agent.writeManifest(
+      'named-user',
+      pod('named-user', { securityContext, containers: [container('main', { image: WEB_USER_IMAGE })] }),
+    );
+    const named = await agent.waitFor(
+      'named-user',
+      'refused',
+      (seen) => containerOf(seen).state?.waiting?.reason === 'CreateContainerConfigError',
+    );
+    assert.match(
+      containerOf(named).state?.waiting?.message ?? '',
+      /container has runAsNonRoot and image has non-numeric user \(web\), cannot verify user is non-root/,
+    );
     await agent.run(pod('nonroot-ok', { securityContext: { ...securityContext, runAsUser: 1000 } }));
     await agent.remove('nonroot', 'named-user', 'nonroot-ok');
   });
 
   test('read-only root, dropped and added capabilities, no new privileges', async () => {
     const { agent } = ground;
-    const securityContext = { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } };
+    const securityContext = {
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+    };
     await agent.run(pod('confined', { containers: [container('main', { securityContext }), container('free')] }));
     assert.match(await agent.inside('confined', 'touch /x 2>&1 || true', 'main'), /Read-only file system/);
     assert.equal(await agent.inside('confined', 'touch /x && echo ok', 'free'), 'ok');
@@ -173,10 +329,25 @@ describe('user and rights', SIDE_BY_SIDE, () => {
     const { agent } = ground;
     await agent.run(pod('hostns', { hostPID: true, hostIPC: true, hostNetwork: true }));
     const link = async (kind: string): Promise<string> => agent.inside('hostns', `readlink /proc/self/ns/${kind}`);
-    for (const kind of ['pid', 'ipc', 'net']) assert.equal(await link(kind), readlinkSync(`/proc/self/ns/${kind}`), kind);
-    assert.ok((agent.pod('hostns').status?.podIP ?? '') !== '' && agent.pod('hostns').status?.podIP === agent.pod('hostns').status?.hostIP);
-    await agent.run(pod('shared-pid', { shareProcessNamespace: true, containers: [container('main'), container('other', { command: thenSleep('exec -a marker sleep 5000 2>/dev/null || sleep 4321 &') })] }));
-    assert.equal(await agent.inside('shared-pid', 'readlink /proc/self/ns/pid', 'main'), await agent.inside('shared-pid', 'readlink /proc/self/ns/pid', 'other'));
+    for (const kind of ['pid', 'ipc', 'net'])
+      assert.equal(await link(kind), readlinkSync(`/proc/self/ns/${kind}`), kind);
+    assert.ok(
+      (agent.pod('hostns').status?.podIP ?? '') !== '' &&
+        agent.pod('hostns').status?.podIP === agent.pod('hostns').status?.hostIP,
+    );
+    await agent.run(
+      pod('shared-pid', {
+        shareProcessNamespace: true,
+        containers: [
+          container('main'),
+          container('other', { command: thenSleep('exec -a marker sleep 5000 2>/dev/null || sleep 4321 &') }),
+        ],
+      }),
+    );
+    assert.equal(
+      await agent.inside('shared-pid', 'readlink /proc/self/ns/pid', 'main'),
+      await agent.inside('shared-pid', 'readlink /proc/self/ns/pid', 'other'),
+    );
   });
 });
 
@@ -184,11 +355,18 @@ describe('resources', SIDE_BY_SIDE, () => {
   const v2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
   /** The group of a process per controller. */
   const groupOf = (pid: number, controller: string): string => {
-    const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n').find((candidate) => (v2 ? candidate.startsWith('0::') : candidate.split(':')[1]?.split(',').includes(controller)));
+    const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
+      .split('\n')
+      .find((candidate) =>
+        v2 ? candidate.startsWith('0::') : candidate.split(':')[1]?.split(',').includes(controller),
+      );
     return join('/sys/fs/cgroup', v2 ? '' : controller, line?.split(':')[2] ?? '');
   };
   const pidOf = async (seen: Pod): Promise<number> => {
-    const { info } = await ground.containerd.cri.runtime.containerStatus({ containerId: containerId(seen), verbose: true });
+    const { info } = await ground.containerd.cri.runtime.containerStatus({
+      containerId: containerId(seen),
+      verbose: true,
+    });
     return (JSON.parse(info['info'] ?? '{}') as { pid: number }).pid;
   };
   const read = (path: string): string => readFileSync(path, 'utf8').trim();
@@ -201,8 +379,16 @@ describe('resources', SIDE_BY_SIDE, () => {
     const pid = await pidOf(seen);
     const [cpu, memory] = [groupOf(pid, 'cpu'), groupOf(pid, 'memory')];
     const facts = v2
-      ? { weight: read(join(cpu, 'cpu.weight')), quota: read(join(cpu, 'cpu.max')), memory: read(join(memory, 'memory.max')) }
-      : { weight: read(join(cpu, 'cpu.shares')), quota: `${read(join(cpu, 'cpu.cfs_quota_us'))} ${read(join(cpu, 'cpu.cfs_period_us'))}`, memory: read(join(memory, 'memory.limit_in_bytes')) };
+      ? {
+          weight: read(join(cpu, 'cpu.weight')),
+          quota: read(join(cpu, 'cpu.max')),
+          memory: read(join(memory, 'memory.max')),
+        }
+      : {
+          weight: read(join(cpu, 'cpu.shares')),
+          quota: `${read(join(cpu, 'cpu.cfs_quota_us'))} ${read(join(cpu, 'cpu.cfs_period_us'))}`,
+          memory: read(join(memory, 'memory.limit_in_bytes')),
+        };
     assert.deepEqual(facts, { weight: v2 ? '10' : '256', quota: '50000 100000', memory: String(64 * 1024 * 1024) });
     const podGroup = join(memory, '..');
     assert.match(podGroup, new RegExp(`${containerd.cgroupRoot}/kubepods/burstable/pod${seen.metadata.uid}$`));
@@ -210,7 +396,10 @@ describe('resources', SIDE_BY_SIDE, () => {
     const podCpu = join(cpu, '..');
     assert.equal(read(join(podCpu, v2 ? 'cpu.weight' : 'cpu.shares')), v2 ? '10' : '256');
     await agent.remove('limits');
-    assert.ok(await waitUntil(() => !existsSync(podGroup) && !existsSync(podCpu), 5000), 'the pod group is still there');
+    assert.ok(
+      await waitUntil(() => !existsSync(podGroup) && !existsSync(podCpu), 5000),
+      'the pod group is still there',
+    );
   });
 
   test('a pod without requests is BestEffort with the least share, one with equal limits is Guaranteed', async () => {
@@ -220,16 +409,32 @@ describe('resources', SIDE_BY_SIDE, () => {
     const group = groupOf(await pidOf(best), 'cpu');
     assert.match(group, /kubepods\/besteffort\/pod/);
     assert.equal(read(join(group, v2 ? 'cpu.weight' : 'cpu.shares')), v2 ? '1' : '2');
-    const guaranteed = await agent.run(pod('guaranteed', { containers: [container('main', { resources: { limits: { cpu: '100m', memory: '32Mi' } } })] }));
+    const guaranteed = await agent.run(
+      pod('guaranteed', {
+        containers: [container('main', { resources: { limits: { cpu: '100m', memory: '32Mi' } } })],
+      }),
+    );
     assert.equal(guaranteed.status?.qosClass, 'Guaranteed');
     assert.match(groupOf(await pidOf(guaranteed), 'memory'), /kubepods\/pod/);
   });
 
   test('a container over its memory is OOMKilled, and it is told so', async () => {
     const { agent } = ground;
-    agent.writeManifest('oom', pod('oom', { restartPolicy: 'Never', containers: [container('main', { resources: { limits: { memory: '16Mi' } }, command: shell('sleep 0.3; tail /dev/zero') })] }));
+    agent.writeManifest(
+      'oom',
+      pod('oom', {
+        restartPolicy: 'Never',
+        containers: [
+          container('main', { resources: { limits: { memory: '16Mi' } }, command: shell('sleep 0.3; tail /dev/zero') }),
+        ],
+      }),
+    );
     // The exit may be told before the kernel's reason for it, which containerd learns apart; the end of the pod not before a pass that is under way has ended.
-    const seen = await agent.waitFor('oom', 'OOMKilled', (now) => containerOf(now).state?.terminated?.reason === 'OOMKilled' && now.status?.phase !== 'Running');
+    const seen = await agent.waitFor(
+      'oom',
+      'OOMKilled',
+      (now) => containerOf(now).state?.terminated?.reason === 'OOMKilled' && now.status?.phase !== 'Running',
+    );
     assert.deepEqual([containerOf(seen).state?.terminated?.exitCode, seen.status?.phase], [137, 'Failed']);
     await agent.remove('oom');
   });
@@ -238,29 +443,57 @@ describe('resources', SIDE_BY_SIDE, () => {
 describe('network and files', SIDE_BY_SIDE, () => {
   test('hostname, /etc/hosts and resolv.conf are those of the pod', async () => {
     const { agent } = ground;
-    const spec = { hostname: 'mail', subdomain: 'office', hostAliases: [{ ip: '10.1.2.3', hostnames: ['printer'] }], dnsPolicy: 'None', dnsConfig: { nameservers: ['10.9.8.7'], searches: ['example.test'], options: [{ name: 'ndots', value: '2' }] } };
+    const spec = {
+      hostname: 'mail',
+      subdomain: 'office',
+      hostAliases: [{ ip: '10.1.2.3', hostnames: ['printer'] }],
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['10.9.8.7'], searches: ['example.test'], options: [{ name: 'ndots', value: '2' }] },
+    };
     const seen = await agent.run(pod('names', spec));
     assert.equal(await agent.inside('names', 'hostname'), 'mail');
     const hosts = await agent.inside('names', 'cat /etc/hosts');
-    assert.match(hosts, new RegExp(`^${seen.status?.podIP}\\s+mail\\.office\\.default\\.svc\\.cluster\\.local\\s+mail$`, 'm'));
+    assert.match(
+      hosts,
+      new RegExp(`^${seen.status?.podIP}\\s+mail\\.office\\.default\\.svc\\.cluster\\.local\\s+mail$`, 'm'),
+    );
     assert.match(hosts, /^10\.1\.2\.3\s+printer$/m);
-    assert.equal(await agent.inside('names', 'cat /etc/resolv.conf'), 'search example.test\nnameserver 10.9.8.7\noptions ndots:2');
+    assert.equal(
+      await agent.inside('names', 'cat /etc/resolv.conf'),
+      'search example.test\nnameserver 10.9.8.7\noptions ndots:2',
+    );
   });
 
   test('a pod on the host network has its name and its hosts', async () => {
     const { agent } = ground;
     await agent.run(pod('host-network', { hostNetwork: true }));
     assert.equal(await agent.inside('host-network', 'hostname'), hostname());
-    assert.equal(await agent.inside('host-network', 'cat /etc/hosts | grep -v "^#"'), readFileSync('/etc/hosts', 'utf8').trim());
+    assert.equal(
+      await agent.inside('host-network', 'cat /etc/hosts | grep -v "^#"'),
+      readFileSync('/etc/hosts', 'utf8').trim(),
+    );
   });
 
   test('pods reach each other, and a host port leads to its pod', async () => {
     const { agent } = ground;
     const hostPort = await freePort(0);
-    const web = await agent.run(pod('web', { containers: [container('main', { command: thenSleep('echo hello > /www/index.html; httpd -p 8080 -h /www'), ports: [{ containerPort: 8080, hostPort }], readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 } })] }));
+    const web = await agent.run(
+      pod('web', {
+        containers: [
+          container('main', {
+            command: thenSleep('echo hello > /www/index.html; httpd -p 8080 -h /www'),
+            ports: [{ containerPort: 8080, hostPort }],
+            readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
+          }),
+        ],
+      }),
+    );
     await agent.run(pod('client'));
     // The static busybox's wget cannot resolve names without crashing, so HTTP is spoken by hand.
-    assert.match(await agent.inside('client', `printf "GET / HTTP/1.0\\r\\n\\r\\n" | nc -w 5 ${web.status?.podIP} 8080`), /hello$/);
+    assert.match(
+      await agent.inside('client', `printf "GET / HTTP/1.0\\r\\n\\r\\n" | nc -w 5 ${web.status?.podIP} 8080`),
+      /hello$/,
+    );
     assert.equal((await (await fetch(`http://${web.status?.hostIP}:${hostPort}/`)).text()).trim(), 'hello');
     await agent.remove('web');
     await assert.rejects(fetch(`http://${web.status?.hostIP}:${hostPort}/`, { signal: AbortSignal.timeout(3000) }));
@@ -269,14 +502,31 @@ describe('network and files', SIDE_BY_SIDE, () => {
   test('the termination message comes from its file, or from the log when it is asked for and the exit is bad', async () => {
     const { agent } = ground;
     const main = container('main', { command: shell('echo noise; printf "the end" > /dev/termination-log; exit 3') });
-    const logs = container('logs', { terminationMessagePolicy: 'FallbackToLogsOnError', command: shell('echo first; echo last words; exit 4') });
-    const quiet = container('quiet', { terminationMessagePolicy: 'FallbackToLogsOnError', command: shell('echo all is well') });
+    const logs = container('logs', {
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+      command: shell('echo first; echo last words; exit 4'),
+    });
+    const quiet = container('quiet', {
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+      command: shell('echo all is well'),
+    });
     agent.writeManifest('message', pod('message', { restartPolicy: 'Never', containers: [main, logs, quiet] }));
     await agent.phase('message', 'Failed');
     // Nobody ever sees that a container ended without what it left to say.
-    const ends = agent.watch.history.filter(({ pod: now }) => now.metadata.name.startsWith('message-')).flatMap(({ pod: now }) => now.status?.containerStatuses ?? []);
-    const messages = (name: string): unknown[] => [...new Set(ends.filter((status) => status.name === name && status.state?.terminated !== undefined).map((status) => status.state?.terminated?.message))];
-    assert.deepEqual([messages('main'), messages('logs'), messages('quiet')], [['the end'], ['first\nlast words\n'], [undefined]]);
+    const ends = agent.watch.history
+      .filter(({ pod: now }) => now.metadata.name.startsWith('message-'))
+      .flatMap(({ pod: now }) => now.status?.containerStatuses ?? []);
+    const messages = (name: string): unknown[] => [
+      ...new Set(
+        ends
+          .filter((status) => status.name === name && status.state?.terminated !== undefined)
+          .map((status) => status.state?.terminated?.message),
+      ),
+    ];
+    assert.deepEqual(
+      [messages('main'), messages('logs'), messages('quiet')],
+      [['the end'], ['first\nlast words\n'], [undefined]],
+    );
     assert.match(agent.output('message'), /noise/);
     await agent.remove('message');
   });

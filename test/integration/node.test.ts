@@ -16,16 +16,25 @@ const ground = clusterGround({
   agent: {
     args: ['--node-labels=team=x,node.kubernetes.io/rack=r1', '--cloud-provider='],
     config: {
-      registerNode: true, registerWithTaints: [{ key: 'start', value: 'v', effect: 'NoSchedule' }], providerID: 'metal://1', nodeStatusUpdateFrequency: '2s', nodeStatusReportFrequency: '3s',
-      nodeLeaseDurationSeconds: 8, nodeStatusMaxImages: 2, maxPods: 20, podCIDR: '10.8.0.0/24',
+      registerNode: true,
+      registerWithTaints: [{ key: 'start', value: 'v', effect: 'NoSchedule' }],
+      providerID: 'metal://1',
+      nodeStatusUpdateFrequency: '2s',
+      nodeStatusReportFrequency: '3s',
+      nodeLeaseDurationSeconds: 8,
+      nodeStatusMaxImages: 2,
+      maxPods: 20,
+      podCIDR: '10.8.0.0/24',
     },
   },
 });
 
-const read = async <T>(...args: string[]): Promise<T> => JSON.parse(await ground.cluster.kubectl(['get', ...args, '-o', 'json'])) as T;
+const read = async <T>(...args: string[]): Promise<T> =>
+  JSON.parse(await ground.cluster.kubectl(['get', ...args, '-o', 'json'])) as T;
 const node = (): Promise<Node> => read<Node>('node', NODE);
 const lease = (): Promise<Lease> => read<Lease>('lease', NODE, '--namespace=kube-node-lease');
-const ready = (given: Node): NodeCondition | undefined => given.status?.conditions?.find(({ type }) => type === 'Ready');
+const ready = (given: Node): NodeCondition | undefined =>
+  given.status?.conditions?.find(({ type }) => type === 'Ready');
 const isReady = async (status: string, limitMs: number): Promise<Node> => {
   let last = await node();
   await waitUntil(async () => ready((last = await node()))?.status === status, limitMs, 100);
@@ -44,23 +53,42 @@ it('says all that upstream says of a node', async () => {
   const { metadata, spec, status } = first;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   assert.deepEqual(metadata.labels, {
-    'beta.kubernetes.io/arch': arch, 'beta.kubernetes.io/os': 'linux', 'kubernetes.io/arch': arch, 'kubernetes.io/hostname': NODE, 'kubernetes.io/os': 'linux',
-    'node.kubernetes.io/rack': 'r1', team: 'x',
+    'beta.kubernetes.io/arch': arch,
+    'beta.kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': arch,
+    'kubernetes.io/hostname': NODE,
+    'kubernetes.io/os': 'linux',
+    'node.kubernetes.io/rack': 'r1',
+    team: 'x',
   });
   assert.equal(metadata.annotations?.['volumes.kubernetes.io/controller-managed-attach-detach'], 'true');
   assert.equal(spec?.providerID, 'metal://1');
-  assert.ok(spec?.taints?.some(({ key, value, effect }) => key === 'start' && value === 'v' && effect === 'NoSchedule'));
-  assert.deepEqual(status?.conditions?.map(({ type, status: is, reason, message }) => [type, is, reason, message]), [
-    ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
-    ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
-    ['PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
-    ['Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'],
-  ]);
-  assert.deepEqual([status?.capacity?.['cpu'], status?.capacity?.['pods'], status?.allocatable?.['pods']], [String(os.cpus().length), '20', '20']);
-  assert.deepEqual(status?.addresses?.map(({ type }) => type), ['InternalIP', 'Hostname']);
+  assert.ok(
+    spec?.taints?.some(({ key, value, effect }) => key === 'start' && value === 'v' && effect === 'NoSchedule'),
+  );
+  assert.deepEqual(
+    status?.conditions?.map(({ type, status: is, reason, message }) => [type, is, reason, message]),
+    [
+      ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+      ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+      ['PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+      ['Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'],
+    ],
+  );
+  assert.deepEqual(
+    [status?.capacity?.['cpu'], status?.capacity?.['pods'], status?.allocatable?.['pods']],
+    [String(os.cpus().length), '20', '20'],
+  );
+  assert.deepEqual(
+    status?.addresses?.map(({ type }) => type),
+    ['InternalIP', 'Hostname'],
+  );
   const info = status?.nodeInfo;
   assert.match(info?.containerRuntimeVersion ?? '', /^containerd:\/\/\d/);
-  assert.deepEqual([info?.kubeletVersion, info?.kubeProxyVersion, info?.kernelVersion, info?.operatingSystem, info?.architecture], ['v1.36.0', '', os.release(), 'linux', arch]);
+  assert.deepEqual(
+    [info?.kubeletVersion, info?.kubeProxyVersion, info?.kernelVersion, info?.operatingSystem, info?.architecture],
+    ['v1.36.0', '', os.release(), 'linux', arch],
+  );
   assert.ok([info?.bootID, info?.osImage].every((text) => text !== undefined && text !== ''));
   assert.ok((status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) > 0);
   assert.ok(status?.images?.every(({ names, sizeBytes = 0 }) => names.length > 0 && sizeBytes > 0));
@@ -69,14 +97,25 @@ it('says all that upstream says of a node', async () => {
 
 it('holds a lease that belongs to the node, and heartbeats', async () => {
   const { spec, metadata } = await lease();
-  assert.deepEqual([spec.holderIdentity, spec.leaseDurationSeconds, metadata.ownerReferences?.[0]?.uid], [NODE, 8, first.metadata.uid]);
+  assert.deepEqual(
+    [spec.holderIdentity, spec.leaseDurationSeconds, metadata.ownerReferences?.[0]?.uid],
+    [NODE, 8, first.metadata.uid],
+  );
   await eventually(async () => assert.notEqual((await lease()).spec.renewTime, spec.renewTime));
-  await eventually(async () => assert.notEqual(ready(await node())?.lastHeartbeatTime, ready(first)?.lastHeartbeatTime));
+  await eventually(async () =>
+    assert.notEqual(ready(await node())?.lastHeartbeatTime, ready(first)?.lastHeartbeatTime),
+  );
 });
 
-it('tells the runtime which addresses pods have: the configured ones, and the node\'s once it has them', async () => {
+it("tells the runtime which addresses pods have: the configured ones, and the node's once it has them", async () => {
   assert.ok(ground.agent.log.includes('newPodCIDR="10.8.0.0/24"'));
-  await ground.cluster.kubectl(['patch', 'node', NODE, '--type=merge', '--patch={"spec":{"podCIDR":"10.9.0.0/24","podCIDRs":["10.9.0.0/24"]}}']);
+  await ground.cluster.kubectl([
+    'patch',
+    'node',
+    NODE,
+    '--type=merge',
+    '--patch={"spec":{"podCIDR":"10.9.0.0/24","podCIDRs":["10.9.0.0/24"]}}',
+  ]);
   assert.equal(await waitUntil(() => ground.agent.log.includes('newPodCIDR="10.9.0.0/24"'), 5000, 20), true);
 });
 
@@ -86,7 +125,10 @@ it('keeps what others write on it, through a restart of the agent, which changes
   await ground.agent.restart('SIGKILL');
   await eventually(async () => assert.ok(ground.agent.log.includes('Node was previously registered')));
   const now = await node();
-  assert.deepEqual([now.metadata.labels?.['owner'], ready(now)?.status, ready(now)?.lastTransitionTime, now.metadata.uid], ['me', 'True', since, first.metadata.uid]);
+  assert.deepEqual(
+    [now.metadata.labels?.['owner'], ready(now)?.status, ready(now)?.lastTransitionTime, now.metadata.uid],
+    ['me', 'True', since, first.metadata.uid],
+  );
 });
 
 it('is not ready while the runtime has no network, and says why', async () => {
@@ -95,7 +137,10 @@ it('is not ready while the runtime has no network, and says why', async () => {
   try {
     const down = await isReady('False', 15_000);
     assert.equal(ready(down)?.reason, 'KubeletNotReady');
-    assert.match(ready(down)?.message ?? '', /^container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:/);
+    assert.match(
+      ready(down)?.message ?? '',
+      /^container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:/,
+    );
   } finally {
     renameSync(`${conf}.away`, conf);
   }
@@ -115,5 +160,8 @@ it('is told of again soon after the API server was killed', async () => {
   await ground.cluster.start();
   await eventually(async () => assert.notEqual((await lease()).spec.renewTime, renewTime), 10_000);
   const now = await isReady('True', 5000);
-  await eventually(async () => assert.notEqual(ready(await node())?.lastHeartbeatTime, ready(now)?.lastHeartbeatTime), 15_000);
+  await eventually(
+    async () => assert.notEqual(ready(await node())?.lastHeartbeatTime, ready(now)?.lastHeartbeatTime),
+    15_000,
+  );
 });

@@ -12,7 +12,18 @@ import { endForgottenShims, startContainerd, type TestContainerd } from './suppo
 import { configMap, container, pod, shell } from './support/manifests.ts';
 import { containerOf, isReady } from './support/watch.ts';
 
-const WRITES = ['RunPodSandbox', 'StopPodSandbox', 'RemovePodSandbox', 'CreateContainer', 'StartContainer', 'StopContainer', 'RemoveContainer', 'UpdateContainerResources', 'PullImage', 'RemoveImage'];
+const WRITES = [
+  'RunPodSandbox',
+  'StopPodSandbox',
+  'RemovePodSandbox',
+  'CreateContainer',
+  'StartContainer',
+  'StopContainer',
+  'RemoveContainer',
+  'UpdateContainerResources',
+  'PullImage',
+  'RemoveImage',
+];
 
 let containerd: TestContainerd;
 let proxy: CriProxy;
@@ -42,12 +53,23 @@ const writes = (): number => WRITES.reduce((sum, method) => sum + proxy.counts(m
 /** Every container of the runtime: id, name, attempt and whether it runs. */
 async function facts(prefix: string): Promise<string[]> {
   const { containers } = await containerd.cri.runtime.listContainers({});
-  return containers.filter((item) => item.labels['io.kubernetes.pod.name']?.startsWith(prefix)).map((item) => `${item.labels['io.kubernetes.pod.name']} ${item.metadata?.name} ${item.metadata?.attempt} ${item.id} ${item.state}`).sort();
+  return containers
+    .filter((item) => item.labels['io.kubernetes.pod.name']?.startsWith(prefix))
+    .map(
+      (item) =>
+        `${item.labels['io.kubernetes.pod.name']} ${item.metadata?.name} ${item.metadata?.attempt} ${item.id} ${item.state}`,
+    )
+    .sort();
 }
 
 /** What was told of these pods since `from` that a person would call a flap. */
 function flaps(from: number, prefix: string): string[] {
-  return agent.watch.history.slice(from).filter((change) => change.pod.metadata.name.startsWith(prefix) && (change.type === 'DELETED' || !isReady(change.pod))).map(({ type, pod: { metadata, status } }) => JSON.stringify({ type, name: metadata.name, status }));
+  return agent.watch.history
+    .slice(from)
+    .filter(
+      (change) => change.pod.metadata.name.startsWith(prefix) && (change.type === 'DELETED' || !isReady(change.pod)),
+    )
+    .map(({ type, pod: { metadata, status } }) => JSON.stringify({ type, name: metadata.name, status }));
 }
 
 /** The same numbers each time, so that a failure can be repeated. */
@@ -57,11 +79,23 @@ function randomFrom(seed: number): () => number {
 }
 
 test('killed or asked to end in a loop, with pods running: no container restarts, no pod flaps', async () => {
-  const probes = { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 }, livenessProbe: { exec: { command: ['true'] }, periodSeconds: 1, failureThreshold: 1 }, startupProbe: { exec: { command: ['true'] }, periodSeconds: 1 } };
+  const probes = {
+    readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 },
+    livenessProbe: { exec: { command: ['true'] }, periodSeconds: 1, failureThreshold: 1 },
+    startupProbe: { exec: { command: ['true'] }, periodSeconds: 1 },
+  };
   const names = ['steady-plain', 'steady-probed', 'steady-sidecar'];
   agent.writeManifest('steady-plain', pod('steady-plain', { containers: [container('main'), container('other')] }));
   agent.writeManifest('steady-probed', pod('steady-probed', { containers: [container('main', probes)] }));
-  agent.writeManifest('steady-sidecar', pod('steady-sidecar', { initContainers: [container('init', { command: shell('true') }), container('side', { restartPolicy: 'Always', ...probes })] }));
+  agent.writeManifest(
+    'steady-sidecar',
+    pod('steady-sidecar', {
+      initContainers: [
+        container('init', { command: shell('true') }),
+        container('side', { restartPolicy: 'Always', ...probes }),
+      ],
+    }),
+  );
   await Promise.all(names.map((name) => agent.ready(name)));
   // What the probes found is on disk a moment later; a restart before that may forget it, not flip it.
   const before = await facts('steady');
@@ -75,7 +109,11 @@ test('killed or asked to end in a loop, with pods running: no container restarts
   await pause(1500);
   assert.deepEqual(flaps(from, 'steady'), []);
   assert.deepEqual(await facts('steady'), before);
-  assert.deepEqual(names.map((name) => agent.pod(name).status?.conditions), transitions, 'conditions or their times changed');
+  assert.deepEqual(
+    names.map((name) => agent.pod(name).status?.conditions),
+    transitions,
+    'conditions or their times changed',
+  );
   await agent.remove(...names);
 });
 
@@ -84,7 +122,14 @@ test('killed at random moments while pods are made and removed: each ends up onc
   const wanted = new Set<string>();
   for (let round = 0; round < 15; round++) {
     const name = `churn-${round}`;
-    agent.writeManifest(name, pod(name, { terminationGracePeriodSeconds: 1, initContainers: [container('init', { command: shell('true') })], containers: [container('main'), container('other')] }));
+    agent.writeManifest(
+      name,
+      pod(name, {
+        terminationGracePeriodSeconds: 1,
+        initContainers: [container('init', { command: shell('true') })],
+        containers: [container('main'), container('other')],
+      }),
+    );
     wanted.add(name);
     const victim = [...wanted][Math.floor(random() * wanted.size)];
     if (victim !== undefined && round % 2 === 1) {
@@ -95,18 +140,37 @@ test('killed at random moments while pods are made and removed: each ends up onc
     await agent.restart(round % 4 === 0 ? 'SIGTERM' : 'SIGKILL');
   }
   await Promise.all([...wanted].map((name) => agent.ready(name)));
-  const gone = await waitUntil(async () => (await agent.pods()).filter((each) => each.metadata.name.startsWith('churn')).length === wanted.size, 20_000, 50);
+  const gone = await waitUntil(
+    async () => (await agent.pods()).filter((each) => each.metadata.name.startsWith('churn')).length === wanted.size,
+    20_000,
+    50,
+  );
   assert.ok(gone, `still there: ${(await agent.pods()).map((each) => each.metadata.name).join()}`);
   for (const name of wanted) {
     const seen = agent.pod(name);
-    assert.deepEqual(['main', 'other'].map((each) => containerOf(seen, each).state?.running !== undefined), [true, true], name);
+    assert.deepEqual(
+      ['main', 'other'].map((each) => containerOf(seen, each).state?.running !== undefined),
+      [true, true],
+      name,
+    );
   }
-  const running = (await facts('churn')).filter((line) => line.endsWith(' 1')).map((line) => line.split(' ').slice(0, 2).join(' '));
-  assert.deepEqual(running, [...wanted].flatMap((name) => [`${podName(name)} main`, `${podName(name)} other`]).sort(), 'not exactly one live instance of each container');
+  const running = (await facts('churn'))
+    .filter((line) => line.endsWith(' 1'))
+    .map((line) => line.split(' ').slice(0, 2).join(' '));
+  assert.deepEqual(
+    running,
+    [...wanted].flatMap((name) => [`${podName(name)} main`, `${podName(name)} other`]).sort(),
+    'not exactly one live instance of each container',
+  );
   await clearDespiteContainerd();
   // Shims end a moment after their containers.
-  const ended = await waitUntil(async () => (await findLeftovers(containerd.instance)).every((item) => !item.startsWith('process ')), 3000, 100);
-  if (!ended) console.log(`containerd forgot ${endForgottenShims(containerd)} shims without a container; ended by hand`);
+  const ended = await waitUntil(
+    async () => (await findLeftovers(containerd.instance)).every((item) => !item.startsWith('process ')),
+    3000,
+    100,
+  );
+  if (!ended)
+    console.log(`containerd forgot ${endForgottenShims(containerd)} shims without a container; ended by hand`);
   await agent.assertNoLeftovers();
 });
 
@@ -126,23 +190,44 @@ async function clearDespiteContainerd(): Promise<void> {
 }
 
 test('what happened while the agent was away is made good: exits restarted, gone manifests stopped, new ones started', async () => {
-  await Promise.all(['away-exit', 'away-gone', 'away-stays'].map((name) => agent.run(pod(name, { terminationGracePeriodSeconds: 1, containers: [container('main', { command: ['sh', '-c', 'trap "exit 3" TERM; sleep 100000 & wait'] })] }))));
+  await Promise.all(
+    ['away-exit', 'away-gone', 'away-stays'].map((name) =>
+      agent.run(
+        pod(name, {
+          terminationGracePeriodSeconds: 1,
+          containers: [container('main', { command: ['sh', '-c', 'trap "exit 3" TERM; sleep 100000 & wait'] })],
+        }),
+      ),
+    ),
+  );
   const id = (await facts('away-exit'))[0]?.split(' ')[3] ?? '';
   const stays = await facts('away-stays');
   const volumes = [{ name: 'v', configMap: { name: 'away-settings' } }];
   agent.writeManifest('away-settings', configMap('away-settings', { key: 'old' }));
-  await agent.run(pod('away-shows', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }));
+  await agent.run(
+    pod('away-shows', { volumes, containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }),
+  );
   await agent.kill9();
   await containerd.cri.runtime.stopContainer({ containerId: id, timeout: 5 });
   agent.removeManifest('away-gone');
   agent.writeManifest('away-settings', configMap('away-settings', { key: 'new' }));
   agent.writeManifest('away-new', pod('away-new'));
   await agent.start();
-  const back = await agent.waitFor('away-exit', 'restarted', (seen) => containerOf(seen).restartCount === 1 && isReady(seen));
+  const back = await agent.waitFor(
+    'away-exit',
+    'restarted',
+    (seen) => containerOf(seen).restartCount === 1 && isReady(seen),
+  );
   assert.equal(containerOf(back).lastState?.terminated?.exitCode, 3);
   await Promise.all([agent.ready('away-new'), agent.ready('away-shows')]);
-  assert.ok(await waitUntil(async () => (await agent.inside('away-shows', 'cat /v/key')) === 'new', 10_000, 50), 'a ConfigMap that changed meanwhile is not shown');
-  assert.ok(await waitUntil(async () => (await facts('away-gone')).length === 0, 10_000, 50), 'the pod whose manifest went is still there');
+  assert.ok(
+    await waitUntil(async () => (await agent.inside('away-shows', 'cat /v/key')) === 'new', 10_000, 50),
+    'a ConfigMap that changed meanwhile is not shown',
+  );
+  assert.ok(
+    await waitUntil(async () => (await facts('away-gone')).length === 0, 10_000, 50),
+    'the pod whose manifest went is still there',
+  );
   assert.deepEqual(await facts('away-stays'), stays);
   await agent.clear();
 });
@@ -157,11 +242,21 @@ test('state files that are missing, empty, cut, full of noise: set aside loudly,
     ['removed', (path) => rmSync(path)],
     ['emptied', (path) => truncateSync(path, 0)],
     ['cut in half', (path) => truncateSync(path, Math.floor(readFileSync(path).length / 2))],
-    ['noise', (path) => writeFileSync(path, Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 37) % 256)))],
+    [
+      'noise',
+      (path) => writeFileSync(path, Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 37) % 256))),
+    ],
     ['of another type', (path) => writeFileSync(path, '{"checksum":"x","value":[1,2]}')],
   ];
   const folders = ['agent-state', 'manifests-last-good'].map((name) => join(agent.rootDir, name));
-  const files = (): string[] => folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && !entry.name.includes('.corrupt')).map((entry) => join(entry.parentPath, entry.name)) : []));
+  const files = (): string[] =>
+    folders.flatMap((folder) =>
+      existsSync(folder)
+        ? readdirSync(folder, { recursive: true, withFileTypes: true })
+            .filter((entry) => entry.isFile() && !entry.name.includes('.corrupt'))
+            .map((entry) => join(entry.parentPath, entry.name))
+        : [],
+    );
   for (const [what, harm] of damage) {
     assert.equal(await agent.term(), 0);
     const harmed = files();
@@ -172,7 +267,11 @@ test('state files that are missing, empty, cut, full of noise: set aside loudly,
     await Promise.all([agent.ready('memory'), agent.ready('memory-probed', 5000)]);
     if (what !== 'removed') {
       const said = agent.log.slice(logBefore);
-      for (const path of harmed.filter((each) => each.includes('agent-state') && each.endsWith('.json'))) assert.ok(said.split('\n').some((line) => line.startsWith('E') && line.includes(path)), `${what}: nothing was said about ${path}`);
+      for (const path of harmed.filter((each) => each.includes('agent-state') && each.endsWith('.json')))
+        assert.ok(
+          said.split('\n').some((line) => line.startsWith('E') && line.includes(path)),
+          `${what}: nothing was said about ${path}`,
+        );
     }
   }
   await agent.term();
@@ -206,15 +305,23 @@ test('50 pods are adopted with no write to the runtime and no flap', async () =>
   const writesBefore = writes();
   const startMs = performance.now();
   agent.spawn();
-  const adopted = await waitUntil(async () => {
-    const pods = await agent.pods().catch(() => []);
-    return pods.length === 50 && pods.every(isReady);
-  }, 10_000, 5);
+  const adopted = await waitUntil(
+    async () => {
+      const pods = await agent.pods().catch(() => []);
+      return pods.length === 50 && pods.every(isReady);
+    },
+    10_000,
+    5,
+  );
   const tookMs = performance.now() - startMs;
   assert.ok(adopted, 'the pods are not adopted');
   await agent.watch.open(agent.socket);
   await pause(1000);
-  assert.equal(writes() - writesBefore, 0, `the runtime was written to: ${WRITES.filter((method) => proxy.counts(method).received > 0).join()}`);
+  assert.equal(
+    writes() - writesBefore,
+    0,
+    `the runtime was written to: ${WRITES.filter((method) => proxy.counts(method).received > 0).join()}`,
+  );
   assert.deepEqual(await facts('fifty'), before);
   assert.deepEqual(flaps(from, 'fifty'), []);
   // Its bound, 1 s on an idle machine, is the bench's to judge.

@@ -35,7 +35,8 @@ runtimeContract('containerd', async () => {
   mkdirSync(logDirectory, { recursive: true });
   return {
     // Both halves of CRI on one object, as the fake has them.
-    runtime: new Proxy({}, { get: (_target, name) => bound(runtime, name) ?? bound(images, name) }) as CriRuntime & CriImages,
+    runtime: new Proxy({}, { get: (_target, name) => bound(runtime, name) ?? bound(images, name) }) as CriRuntime &
+      CriImages,
     events: containerdEventSource(client.channel, client.runtime),
     image: WEB_IMAGE,
     sleepCommand: ['sleep', '1000'],
@@ -50,24 +51,55 @@ runtimeContract('containerd', async () => {
   };
 });
 
-const since = (major: number, minor: number): boolean => containerd.facts.majorVersion > major || (containerd.facts.majorVersion === major && containerd.facts.minorVersion >= minor);
+const since = (major: number, minor: number): boolean =>
+  containerd.facts.majorVersion > major ||
+  (containerd.facts.majorVersion === major && containerd.facts.minorVersion >= minor);
 
 test('events of CRI bring the pod with its end since containerd 1.7; before, there are none', async () => {
   const client = createCriClient({ endpoint: containerd.endpoint, clock: systemClock, requestTimeoutMs: 20_000 });
   const stop = new AbortController();
   const seen: RuntimeEvent[] = [];
   let open = false;
-  const stream = criEventSource(client.runtime).subscribe({ onOpen: () => void (open = true), onEvent: (event) => void seen.push(event) }, stop.signal);
+  const stream = criEventSource(client.runtime).subscribe(
+    { onOpen: () => void (open = true), onEvent: (event) => void seen.push(event) },
+    stop.signal,
+  );
   try {
     if (!since(1, 7)) return await assert.rejects(stream, { kind: 'Unimplemented' });
     assert.ok(await waitUntil(() => open, 10_000));
-    const config = { metadata: { name: 'told', namespace: 'default', uid: 'told', attempt: 0 }, labels: { 'io.kubernetes.pod.uid': 'told' }, linux: { cgroupParent: `${containerd.cgroupRoot}/contract`, securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } } };
+    const config = {
+      metadata: { name: 'told', namespace: 'default', uid: 'told', attempt: 0 },
+      labels: { 'io.kubernetes.pod.uid': 'told' },
+      linux: {
+        cgroupParent: `${containerd.cgroupRoot}/contract`,
+        securityContext: { namespaceOptions: { network: NamespaceMode.NODE } },
+      },
+    };
     const { podSandboxId } = await client.runtime.runPodSandbox({ config });
-    const { containerId } = await client.runtime.createContainer({ podSandboxId, sandboxConfig: config, config: { metadata: { name: 'main', attempt: 0 }, image: { image: WEB_IMAGE }, command: ['sh', '-c', 'exit 3'], linux: {} } });
+    const { containerId } = await client.runtime.createContainer({
+      podSandboxId,
+      sandboxConfig: config,
+      config: {
+        metadata: { name: 'main', attempt: 0 },
+        image: { image: WEB_IMAGE },
+        command: ['sh', '-c', 'exit 3'],
+        linux: {},
+      },
+    });
     await client.runtime.startContainer({ containerId });
     const end = (): RuntimeEvent | undefined => seen.find(({ kind, id }) => kind === 'stopped' && id === containerId);
-    assert.ok(await waitUntil(() => end() !== undefined, 10_000), JSON.stringify(seen.map(({ kind, id }) => [kind, id])));
-    assert.deepEqual([end()?.podUid, end()?.pod?.sandbox.id, end()?.pod?.containers.map(({ id, state, exitCode }) => [id, state, exitCode])], ['told', podSandboxId, [[containerId, 'exited', 3]]]);
+    assert.ok(
+      await waitUntil(() => end() !== undefined, 10_000),
+      JSON.stringify(seen.map(({ kind, id }) => [kind, id])),
+    );
+    assert.deepEqual(
+      [
+        end()?.podUid,
+        end()?.pod?.sandbox.id,
+        end()?.pod?.containers.map(({ id, state, exitCode }) => [id, state, exitCode]),
+      ],
+      ['told', podSandboxId, [[containerId, 'exited', 3]]],
+    );
     await client.runtime.stopPodSandbox({ podSandboxId });
     await client.runtime.removePodSandbox({ podSandboxId });
   } finally {

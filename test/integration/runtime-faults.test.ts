@@ -45,11 +45,17 @@ afterEach(() => {
 
 /** `name attempt state` of a pod's containers. */
 async function containersOf(name: string): Promise<string[]> {
-  const { containers } = await containerd.cri.runtime.listContainers({ filter: { labelSelector: { 'io.kubernetes.pod.name': podName(name) } } });
-  return containers.map((item) => `${item.metadata?.name} ${item.metadata?.attempt} ${item.state === 1 ? 'running' : item.state}`).sort();
+  const { containers } = await containerd.cri.runtime.listContainers({
+    filter: { labelSelector: { 'io.kubernetes.pod.name': podName(name) } },
+  });
+  return containers
+    .map((item) => `${item.metadata?.name} ${item.metadata?.attempt} ${item.state === 1 ? 'running' : item.state}`)
+    .sort();
 }
 async function sandboxesOf(name: string): Promise<{ id: string; attempt: number; ready: boolean }[]> {
-  const { items } = await containerd.cri.runtime.listPodSandbox({ filter: { labelSelector: { 'io.kubernetes.pod.name': podName(name) } } });
+  const { items } = await containerd.cri.runtime.listPodSandbox({
+    filter: { labelSelector: { 'io.kubernetes.pod.name': podName(name) } },
+  });
   return items.map((item) => ({ id: item.id, attempt: item.metadata?.attempt ?? -1, ready: item.state === 0 }));
 }
 const heldNow = (method: string) => (): boolean => proxy.counts(method).held > 0;
@@ -57,14 +63,24 @@ const heldNow = (method: string) => (): boolean => proxy.counts(method).held > 0
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   test(`containerd restarted by ${signal}: containers run on, nothing is restarted, and exits are seen again afterwards`, async () => {
     const name = `under-${signal.toLowerCase()}`;
-    const before = await agent.run(pod(name, { containers: [container('main', { command: ['sleep', '100000'] }), container('other')] }));
+    const before = await agent.run(
+      pod(name, { containers: [container('main', { command: ['sleep', '100000'] }), container('other')] }),
+    );
     const from = agent.watch.history.length;
     await containerd.restart(signal);
     await pause(1500);
-    assert.deepEqual(agent.watch.history.slice(from).filter(({ pod: seen }) => seen.metadata.name === podName(name) && !isReady(seen)), []);
+    assert.deepEqual(
+      agent.watch.history.slice(from).filter(({ pod: seen }) => seen.metadata.name === podName(name) && !isReady(seen)),
+      [],
+    );
     assert.deepEqual(await containersOf(name), ['main 0 running', 'other 0 running']);
     await containerd.cri.runtime.stopContainer({ containerId: containerId(before), timeout: 0 });
-    const after = await agent.waitFor(name, 'restarted', (seen) => containerOf(seen).restartCount === 1 && isReady(seen), 15_000);
+    const after = await agent.waitFor(
+      name,
+      'restarted',
+      (seen) => containerOf(seen).restartCount === 1 && isReady(seen),
+      15_000,
+    );
     assert.equal(containerId(after, 'other'), containerId(before, 'other'));
     await agent.remove(name);
   });
@@ -82,7 +98,12 @@ test('containerd away for ten seconds: pods keep their status, and what was want
   await containerd.start();
   await agent.ready('wanted', 20_000);
   assert.equal(containerId(agent.pod('outage')), containerId(before));
-  assert.deepEqual(agent.watch.history.slice(from).filter(({ pod: seen }) => seen.metadata.name === podName('outage') && !isReady(seen)), []);
+  assert.deepEqual(
+    agent.watch.history
+      .slice(from)
+      .filter(({ pod: seen }) => seen.metadata.name === podName('outage') && !isReady(seen)),
+    [],
+  );
   await agent.remove('outage', 'wanted');
 });
 
@@ -109,8 +130,20 @@ test('an event stream that breaks again and again loses no exit', async () => {
     proxy.stop();
     await proxy.start();
     await containerd.cri.runtime.stopContainer({ containerId: containerId(agent.pod('deaf')), timeout: 0 });
-    if (round === 1) await agent.waitFor('deaf', 'restarted though no event told', (seen) => containerOf(seen).restartCount >= round && isReady(seen), 20_000);
-    else await agent.waitFor('deaf', 'seen as exited though no event told', (seen) => containerOf(seen).lastState?.terminated !== undefined, 20_000);
+    if (round === 1)
+      await agent.waitFor(
+        'deaf',
+        'restarted though no event told',
+        (seen) => containerOf(seen).restartCount >= round && isReady(seen),
+        20_000,
+      );
+    else
+      await agent.waitFor(
+        'deaf',
+        'seen as exited though no event told',
+        (seen) => containerOf(seen).lastState?.terminated !== undefined,
+        20_000,
+      );
     proxy.clear('Subscribe');
   }
   await agent.remove('deaf');
@@ -128,7 +161,10 @@ test('CreateContainer that hangs is given up and done again; the pod gets ready'
   await agent.remove('hung-create', 'not-hung');
 });
 
-for (const [method, what] of [['CreateContainer', 'container'], ['RunPodSandbox', 'sandbox']] as const) {
+for (const [method, what] of [
+  ['CreateContainer', 'container'],
+  ['RunPodSandbox', 'sandbox'],
+] as const) {
   for (const fault of ['late', 'lost'] as const) {
     test(`a ${what} that was made though the agent did not hear of it (${fault}) is adopted or cleaned, never made twice`, async () => {
       const name = `${fault}-${what}`;
@@ -138,7 +174,13 @@ for (const [method, what] of [['CreateContainer', 'container'], ['RunPodSandbox'
       assert.equal((await containersOf(name)).filter((line) => line.endsWith('running')).length, 1);
       assert.equal((await sandboxesOf(name)).filter(({ ready }) => ready).length, 1, 'two sandboxes run');
       await agent.remove(name);
-      assert.ok(await waitUntil(async () => (await containersOf(name)).length + (await sandboxesOf(name)).length === 0, 10_000, 50));
+      assert.ok(
+        await waitUntil(
+          async () => (await containersOf(name)).length + (await sandboxesOf(name)).length === 0,
+          10_000,
+          50,
+        ),
+      );
     });
   }
 }
@@ -154,14 +196,19 @@ test('StartContainer whose answer was lost is not started twice', async () => {
 test('a storm of RunPodSandbox errors is told, backed off from, and survived', async () => {
   proxy.set('RunPodSandbox', '4*error(Unknown: no network today)', { requestContains: 'stormy' });
   agent.writeManifest('stormy', pod('stormy'));
-  await agent.explained('stormy', 'the error', (now) => now.blockers.some((blocker) => /no network today/.test(blocker.lastError ?? '')));
+  await agent.explained('stormy', 'the error', (now) =>
+    now.blockers.some((blocker) => /no network today/.test(blocker.lastError ?? '')),
+  );
   await agent.run(pod('calm'));
   await agent.ready('stormy', 60_000);
   await agent.remove('stormy', 'calm');
 });
 
 test('a StopContainer that hangs holds up its own pod only, and ends', async () => {
-  await Promise.all([agent.run(pod('stuck-stop', { terminationGracePeriodSeconds: 1 })), agent.run(pod('free-stop', { terminationGracePeriodSeconds: 1 }))]);
+  await Promise.all([
+    agent.run(pod('stuck-stop', { terminationGracePeriodSeconds: 1 })),
+    agent.run(pod('free-stop', { terminationGracePeriodSeconds: 1 })),
+  ]);
   proxy.set('StopContainer', '1*hang', { requestContains: containerId(agent.pod('stuck-stop')) });
   agent.removeManifest('stuck-stop', 'free-stop');
   await agent.gone('free-stop', 15_000);
@@ -169,26 +216,45 @@ test('a StopContainer that hangs holds up its own pod only, and ends', async () 
 });
 
 test('the shim of a pod killed: its containers are found dead and the pod is made anew', async () => {
-  const before = await agent.run(pod('shimless', { containers: [container('main', { command: ['sleep', '100000'] })] }));
+  const before = await agent.run(
+    pod('shimless', { containers: [container('main', { command: ['sleep', '100000'] })] }),
+  );
   const [sandbox] = await sandboxesOf('shimless');
-  const shim = findShims(containerd.instance.containerdSocket).shims.find(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(sandbox?.id ?? '?'));
+  const shim = findShims(containerd.instance.containerdSocket).shims.find(({ pid }) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(sandbox?.id ?? '?'),
+  );
   assert.ok(shim);
   signalProcess(shim, 'SIGKILL');
-  const after = await agent.waitFor('shimless', 'ready with a new sandbox', (seen) => isReady(seen) && containerId(seen) !== containerId(before), 30_000);
+  const after = await agent.waitFor(
+    'shimless',
+    'ready with a new sandbox',
+    (seen) => isReady(seen) && containerId(seen) !== containerId(before),
+    30_000,
+  );
   assert.ok(containerOf(after).restartCount >= 1);
   assert.equal((await sandboxesOf('shimless')).filter(({ ready }) => ready).length, 1);
   await agent.remove('shimless');
 });
 
 test('a sandbox stopped by hand is replaced with the next attempt, and init containers run again', async () => {
-  const before = await agent.run(pod('sandboxless', { initContainers: [container('init', { command: shell('true') })] }));
+  const before = await agent.run(
+    pod('sandboxless', { initContainers: [container('init', { command: shell('true') })] }),
+  );
   const [old] = await sandboxesOf('sandboxless');
   await containerd.cri.runtime.stopPodSandbox({ podSandboxId: old?.id ?? '' });
   // containerd kills the containers before the sandbox: the agent may be quick enough to restart one in the old sandbox first.
-  const after = await agent.waitFor('sandboxless', 'ready in a new sandbox', (seen) => isReady(seen) && containerId(seen, 'init') !== containerId(before, 'init'), 30_000);
+  const after = await agent.waitFor(
+    'sandboxless',
+    'ready in a new sandbox',
+    (seen) => isReady(seen) && containerId(seen, 'init') !== containerId(before, 'init'),
+    30_000,
+  );
   assert.notEqual(containerId(after), containerId(before));
   const ready = (await sandboxesOf('sandboxless')).filter((each) => each.ready);
-  assert.deepEqual(ready.map(({ attempt }) => attempt), [1]);
+  assert.deepEqual(
+    ready.map(({ attempt }) => attempt),
+    [1],
+  );
   await agent.remove('sandboxless');
 });
 
@@ -196,7 +262,12 @@ test('a container removed by hand is made again, counted as a restart', async ()
   const before = await agent.run(pod('robbed', { containers: [container('main'), container('other')] }));
   await containerd.cri.runtime.stopContainer({ containerId: containerId(before), timeout: 0 });
   await containerd.cri.runtime.removeContainer({ containerId: containerId(before) });
-  const after = await agent.waitFor('robbed', 'made again', (seen) => isReady(seen) && containerId(seen) !== containerId(before), 30_000);
+  const after = await agent.waitFor(
+    'robbed',
+    'made again',
+    (seen) => isReady(seen) && containerId(seen) !== containerId(before),
+    30_000,
+  );
   assert.equal(containerId(after, 'other'), containerId(before, 'other'));
   assert.equal(containerOf(after).restartCount, 1);
   await agent.remove('robbed');
@@ -205,10 +276,18 @@ test('a container removed by hand is made again, counted as a restart', async ()
 test('containers of others, without the labels of Kubernetes, are left alone', async () => {
   const logDirectory = join(containerd.instance.podLogsDir, 'foreign');
   mkdirSync(logDirectory, { recursive: true });
-  const config = { metadata: { name: 'foreign', namespace: 'x', uid: 'foreign', attempt: 0 }, logDirectory, linux: { cgroupParent: `${containerd.cgroupRoot}/foreign` } };
+  const config = {
+    metadata: { name: 'foreign', namespace: 'x', uid: 'foreign', attempt: 0 },
+    logDirectory,
+    linux: { cgroupParent: `${containerd.cgroupRoot}/foreign` },
+  };
   const { podSandboxId } = await containerd.cri.runtime.runPodSandbox({ config });
   try {
-    const { containerId: id } = await containerd.cri.runtime.createContainer({ podSandboxId, sandboxConfig: config, config: { metadata: { name: 'c', attempt: 0 }, image: { image: WEB_IMAGE }, logPath: 'c.log', linux: {} } });
+    const { containerId: id } = await containerd.cri.runtime.createContainer({
+      podSandboxId,
+      sandboxConfig: config,
+      config: { metadata: { name: 'c', attempt: 0 }, image: { image: WEB_IMAGE }, logPath: 'c.log', linux: {} },
+    });
     await containerd.cri.runtime.startContainer({ containerId: id });
     await agent.run(pod('native'));
     await agent.restart();

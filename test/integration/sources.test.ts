@@ -14,7 +14,12 @@ import { containerId, isReady } from './support/watch.ts';
 
 const TOKEN = 'a token of some length';
 /** What the URL source is given, and what it asked with. */
-const remote = { body: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }), headers: {} as IncomingHttpHeaders, requests: 0, status: 200 };
+const remote = {
+  body: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }),
+  headers: {} as IncomingHttpHeaders,
+  requests: 0,
+  status: 200,
+};
 let server: Server;
 let serverPort = 0;
 
@@ -35,27 +40,50 @@ const ground = commonGround({
     const tokenFile = join(instance.dataDir, 'token');
     writeFileSync(tokenFile, `${TOKEN}\n`, { mode: 0o600 });
     return {
-      config: { httpCheckFrequency: '300ms', staticPodURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`, staticPodURLHeader: { 'X-Who': ['node-7'], Authorization: ['Bearer pull-me'] } },
+      config: {
+        httpCheckFrequency: '300ms',
+        staticPodURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`,
+        staticPodURLHeader: { 'X-Who': ['node-7'], Authorization: ['Bearer pull-me'] },
+      },
       args: ['--manifest-server-address', `127.0.0.1:${serverPort}`, '--manifest-server-token-file', tokenFile],
     };
   },
 });
 
-const noticed = (what: RegExp) => (): Promise<boolean> => ground.agent.problems().then((problems) => problems.some((problem) => what.test(problem)));
-const told = async (what: RegExp): Promise<void> => assert.ok(await waitUntil(noticed(what), 10_000, 20), `not told: ${what}; told: ${(await ground.agent.problems()).join(' | ')}`);
+const noticed = (what: RegExp) => (): Promise<boolean> =>
+  ground.agent.problems().then((problems) => problems.some((problem) => what.test(problem)));
+const told = async (what: RegExp): Promise<void> =>
+  assert.ok(
+    await waitUntil(noticed(what), 10_000, 20),
+    `not told: ${what}; told: ${(await ground.agent.problems()).join(' | ')}`,
+  );
 
 describe('folder', () => {
   test('a broken manifest is told with file and line, and blocks no other', async () => {
     const { agent } = ground;
     agent.writeRaw('a-broken.yaml', 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: [unclosed\n');
-    agent.writeRaw('b-wrong.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: {name: wrong}\nspec:\n  containers:\n  - name: UPPER\n    image: x\n');
-    agent.writeRaw('c-unknown.yaml', JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'unknown' }, spec: { containers: [{ name: 'a', image: 'x' }], conatiners: [] } }));
+    agent.writeRaw(
+      'b-wrong.yaml',
+      'apiVersion: v1\nkind: Pod\nmetadata: {name: wrong}\nspec:\n  containers:\n  - name: UPPER\n    image: x\n',
+    );
+    agent.writeRaw(
+      'c-unknown.yaml',
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'unknown' },
+        spec: { containers: [{ name: 'a', image: 'x' }], conatiners: [] },
+      }),
+    );
     await agent.run(pod('beside'));
     await told(/a-broken\.yaml:[45]:/);
     await told(/b-wrong\.yaml:6:.*spec\.containers\[0\]\.name/);
     await told(/c-unknown\.yaml:.*conatiners/);
     for (const name of ['a-broken', 'b-wrong', 'c-unknown']) agent.removeManifest(name);
-    assert.ok(await waitUntil(async () => (await agent.problems()).length === 0, 5000, 20), 'problems of files that are gone are still told');
+    assert.ok(
+      await waitUntil(async () => (await agent.problems()).length === 0, 5000, 20),
+      'problems of files that are gone are still told',
+    );
   });
 
   test('the last good version runs on when a manifest becomes broken or too large, and the next good one takes over', async () => {
@@ -68,12 +96,19 @@ describe('folder', () => {
     assert.equal(containerId(agent.pod('durable')), containerId(before));
     assert.ok(isReady(agent.pod('durable')));
     agent.writeManifest('durable', pod('durable', {}, { labels: { version: '2' } }));
-    await agent.waitFor('durable', 'the next version', (seen) => seen.metadata.labels?.['version'] === '2' && isReady(seen));
+    await agent.waitFor(
+      'durable',
+      'the next version',
+      (seen) => seen.metadata.labels?.['version'] === '2' && isReady(seen),
+    );
   });
 
   test('a YAML bomb is refused quickly and the agent stays awake', async () => {
     const { agent } = ground;
-    const levels = Array.from({ length: 30 }, (_, level) => `l${level}: &l${level} [${level === 0 ? 'x, x' : `*l${level - 1}, *l${level - 1}`}]`);
+    const levels = Array.from(
+      { length: 30 },
+      (_, level) => `l${level}: &l${level} [${level === 0 ? 'x, x' : `*l${level - 1}, *l${level - 1}`}]`,
+    );
     agent.writeRaw('bomb.yaml', `apiVersion: v1\nkind: Pod\n${levels.join('\n')}\n`);
     await told(/bomb\.yaml/);
     const startMs = performance.now();
@@ -97,7 +132,20 @@ describe('folder', () => {
     agent.writeRaw('twin-1.yaml', JSON.stringify(pod('twin', {}, { labels: { file: '1' } })));
     await agent.ready('twin');
     agent.writeRaw('twin-2.yaml', JSON.stringify(pod('twin', {}, { labels: { file: '2' } })));
-    assert.ok(await waitUntil(() => /twin/.test(agent.log.split('\n').filter((line) => /duplicate|FailedValidation|same name|already/i.test(line)).join('\n')), 10_000, 20), 'the duplicate is not told');
+    assert.ok(
+      await waitUntil(
+        () =>
+          /twin/.test(
+            agent.log
+              .split('\n')
+              .filter((line) => /duplicate|FailedValidation|same name|already/i.test(line))
+              .join('\n'),
+          ),
+        10_000,
+        20,
+      ),
+      'the duplicate is not told',
+    );
     assert.equal(agent.pod('twin').metadata.labels?.['file'], '1');
     agent.removeManifest('twin-1');
     await agent.waitFor('twin', 'the other file', (seen) => seen.metadata.labels?.['file'] === '2' && isReady(seen));
@@ -114,7 +162,8 @@ describe('folder', () => {
     await agent.run(pod('among'));
     const names = (await agent.pods()).map((each) => each.metadata.name);
     assert.ok(!names.includes(podName('hidden')) && !names.includes(podName('deep')), names.join());
-    for (const name of ['.hidden.yaml', 'sub', 'dangling.yaml']) rmSync(join(agent.manifestsDir, name), { recursive: true });
+    for (const name of ['.hidden.yaml', 'sub', 'dangling.yaml'])
+      rmSync(join(agent.manifestsDir, name), { recursive: true });
   });
 
   test('a file may come and go many times; in the end what stands there runs', async () => {
@@ -123,13 +172,22 @@ describe('folder', () => {
       agent.writeManifest('restless', pod('restless', {}, { labels: { round: String(round) } }));
       if (round % 3 === 0) agent.removeManifest('restless');
     }
-    await agent.waitFor('restless', 'the last version', (seen) => seen.metadata.labels?.['round'] === '19' && isReady(seen));
+    await agent.waitFor(
+      'restless',
+      'the last version',
+      (seen) => seen.metadata.labels?.['round'] === '19' && isReady(seen),
+    );
     await agent.remove('restless');
   });
 
   test('several documents in one file are several pods, and one bad among them does not stop the others', async () => {
     const { agent } = ground;
-    agent.writeManifest('many', pod('one'), { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bad' }, spec: {} }, pod('two'));
+    agent.writeManifest(
+      'many',
+      pod('one'),
+      { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bad' }, spec: {} },
+      pod('two'),
+    );
     await Promise.all([agent.ready('one'), agent.ready('two')]);
     await told(/many\.yaml/);
     agent.removeManifest('many');
@@ -144,7 +202,11 @@ describe('URL', () => {
     const seen = await agent.ready('from-url');
     assert.equal(seen.metadata.annotations?.['kubernetes.io/config.source'], 'http');
     assert.deepEqual([remote.headers['x-who'], remote.headers['authorization']], ['node-7', 'Bearer pull-me']);
-    for (const broken of [{ status: 500, body: 'oops' }, { status: 200, body: '{"kind": "PodList", "items": [' }, { status: 200, body: '<html>' }]) {
+    for (const broken of [
+      { status: 500, body: 'oops' },
+      { status: 200, body: '{"kind": "PodList", "items": [' },
+      { status: 200, body: '<html>' },
+    ]) {
       Object.assign(remote, broken);
       const asked = remote.requests;
       assert.ok(await waitUntil(() => remote.requests >= asked + 2, 10_000));
@@ -160,7 +222,11 @@ describe('URL', () => {
 
 describe('manifest server', () => {
   const call = (method: string, path: string, body?: string, token: string | undefined = TOKEN): Promise<Response> =>
-    fetch(`http://127.0.0.1:${serverPort}${path}`, { method, body, headers: token === undefined ? {} : { authorization: `Bearer ${token}` } });
+    fetch(`http://127.0.0.1:${serverPort}${path}`, {
+      method,
+      body,
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    });
 
   test('without the token nothing is accepted or shown', async () => {
     for (const token of ['', 'wrong']) {
@@ -176,14 +242,27 @@ describe('manifest server', () => {
     const seen = await agent.ready('given');
     await agent.restart('SIGKILL');
     // Its servers come up side by side: the one the test waits for may be first.
-    assert.ok(await waitUntil(() => call('GET', '/manifests').then(({ status }) => status === 200, () => false), 5000));
+    assert.ok(
+      await waitUntil(
+        () =>
+          call('GET', '/manifests').then(
+            ({ status }) => status === 200,
+            () => false,
+          ),
+        5000,
+      ),
+    );
     assert.equal(containerId(await agent.ready('given')), containerId(seen));
     assert.equal((await call('DELETE', '/manifests/given')).status, 200);
     await agent.gone('given');
   });
 
   test('what is wrong is refused in full, and changes nothing', async () => {
-    const answer = await call('PUT', '/manifests/bad', JSON.stringify(pod('bad', { containers: [container('main', { image: '' })] })));
+    const answer = await call(
+      'PUT',
+      '/manifests/bad',
+      JSON.stringify(pod('bad', { containers: [container('main', { image: '' })] })),
+    );
     assert.equal(answer.status, 422);
     assert.match(await answer.text(), /spec\.containers\[0\]\.image/);
     assert.equal((await call('GET', '/manifests/bad')).status, 404);

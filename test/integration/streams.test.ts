@@ -30,13 +30,21 @@ interface Result {
 }
 
 /** One with SPDY alone, one with WebSockets, the newest; those that the machine has. */
-const kubectls = ['/usr/lib/google-cloud-sdk/bin/kubectl.1.27', '/usr/lib/google-cloud-sdk/bin/kubectl.1.33', 'kubectl'].filter((each) => !each.startsWith('/') || existsSync(each));
+const kubectls = [
+  '/usr/lib/google-cloud-sdk/bin/kubectl.1.27',
+  '/usr/lib/google-cloud-sdk/bin/kubectl.1.33',
+  'kubectl',
+].filter((each) => !each.startsWith('/') || existsSync(each));
 
 const webSocketKubectl = kubectls.find((each) => each.endsWith('1.33')) ?? 'kubectl';
 
 function start(program: string, words: readonly string[]): ChildProcess {
   const { cluster } = ground;
-  return spawn(program, [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, ...words], { stdio: 'pipe', timeout: 60_000, env: { ...machineEnvironment(), HOME: kubectlHome } });
+  return spawn(
+    program,
+    [`--server=https://127.0.0.1:${cluster.port}`, `--kubeconfig=${cluster.kubeconfig}`, ...words],
+    { stdio: 'pipe', timeout: 60_000, env: { ...machineEnvironment(), HOME: kubectlHome } },
+  );
 }
 
 async function run(program: string, words: readonly string[], input: string | Buffer = ''): Promise<Result> {
@@ -57,7 +65,15 @@ async function create(manifest: unknown, name: string): Promise<void> {
 
 /** Straight to the kubelet, without what the API server knows of who asks. */
 async function ask(method: string, path: string, headers: Record<string, string>): Promise<[number, string]> {
-  const request = httpsRequest({ host: '127.0.0.1', port: kubeletPort, method, path, headers, rejectUnauthorized: false, agent: false });
+  const request = httpsRequest({
+    host: '127.0.0.1',
+    port: kubeletPort,
+    method,
+    path,
+    headers,
+    rejectUnauthorized: false,
+    agent: false,
+  });
   request.end();
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.on('error', reject);
@@ -69,7 +85,8 @@ async function ask(method: string, path: string, headers: Record<string, string>
   });
   const response = await answered;
   let body = '';
-  if (response.statusCode !== 101) for await (const chunk of response as AsyncIterable<Buffer>) body += chunk.toString('utf8');
+  if (response.statusCode !== 101)
+    for await (const chunk of response as AsyncIterable<Buffer>) body += chunk.toString('utf8');
   return [response.statusCode ?? 0, body];
 }
 
@@ -84,15 +101,36 @@ before(async () => {
     cluster: { folder: clusterFolder, flags: ['--kubelet-preferred-address-types=InternalIP'] },
     agent: {
       config: {
-        address: '0.0.0.0', enableServer: true, enableSystemLogQuery: true, streamingConnectionIdleTimeout: '8s',
-        authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: join(clusterFolder, 'pki', 'ca.crt') } },
+        address: '0.0.0.0',
+        enableServer: true,
+        enableSystemLogQuery: true,
+        streamingConnectionIdleTimeout: '8s',
+        authentication: {
+          anonymous: { enabled: false },
+          webhook: { enabled: true },
+          x509: { clientCAFile: join(clusterFolder, 'pki', 'ca.crt') },
+        },
         authorization: { mode: 'Webhook' },
       },
     },
   });
-  kubeletPort = Number(await ground.cluster.kubectl(['get', 'node', 'node', '-o', 'jsonpath={.status.daemonEndpoints.kubeletEndpoint.Port}']));
+  kubeletPort = Number(
+    await ground.cluster.kubectl([
+      'get',
+      'node',
+      'node',
+      '-o',
+      'jsonpath={.status.daemonEndpoints.kubeletEndpoint.Port}',
+    ]),
+  );
   const echo = thenSleep(`mkdir -p /www; echo served > /www/index.html; httpd -p ${port} -h /www`);
-  await create(pod('talks', { nodeName: 'node', containers: [container('main', { command: echo }), container('tty', { stdin: true, tty: true, command: ['sh'] })] }), 'talks');
+  await create(
+    pod('talks', {
+      nodeName: 'node',
+      containers: [container('main', { command: echo }), container('tty', { stdin: true, tty: true, command: ['sh'] })],
+    }),
+    'talks',
+  );
 });
 
 describe('kubectl', { concurrency: 3 }, () => {
@@ -100,7 +138,11 @@ describe('kubectl', { concurrency: 3 }, () => {
     const name = kubectl.replace(/.*\//, '');
     test(`${name} exec: streams, exit code, input to its end`, async () => {
       const exec = (...words: string[]): Promise<Result> => run(kubectl, ['exec', 'talks', '-c', 'main', ...words]);
-      assert.deepEqual(await exec('--', 'sh', '-c', 'echo out; echo err >&2'), { code: 0, stdout: 'out\n', stderr: 'err\n' });
+      assert.deepEqual(await exec('--', 'sh', '-c', 'echo out; echo err >&2'), {
+        code: 0,
+        stdout: 'out\n',
+        stderr: 'err\n',
+      });
       const failed = await exec('--', 'sh', '-c', 'exit 7');
       assert.deepEqual([failed.code, failed.stderr], [7, 'command terminated with exit code 7\n']);
       const input = randomBytes(3_000_000);
@@ -109,7 +151,10 @@ describe('kubectl', { concurrency: 3 }, () => {
       const long = await exec('--', 'sh', '-c', 'yes | head -c 20000000');
       assert.deepEqual([long.code, long.stdout.length], [0, 20_000_000]);
       assert.match((await exec('--', 'no-such-program')).stderr, /no-such-program/);
-      assert.match((await run(kubectl, ['exec', 'talks', '-c', 'nobody', '--', 'ls'])).stderr, /container nobody is not valid for pod talks|container not found/);
+      assert.match(
+        (await run(kubectl, ['exec', 'talks', '-c', 'nobody', '--', 'ls'])).stderr,
+        /container nobody is not valid for pod talks|container not found/,
+      );
     });
 
     test(`${name} port-forward: many connections at once, and one that nobody answers`, async () => {
@@ -125,7 +170,16 @@ describe('kubectl', { concurrency: 3 }, () => {
             return Number(found);
           });
         const served = await local(port);
-        const answers = await Promise.all(Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${served}/`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(20_000) })).text()));
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, async () =>
+            (
+              await fetch(`http://127.0.0.1:${served}/`, {
+                headers: { connection: 'close' },
+                signal: AbortSignal.timeout(20_000),
+              })
+            ).text(),
+          ),
+        );
         assert.deepEqual([...new Set(answers)], ['served\n']);
         const nobody = connect(await local(1), '127.0.0.1');
         nobody.on('error', () => undefined);
@@ -170,17 +224,42 @@ describe('kubectl', { concurrency: 3 }, () => {
   test('debug adds a container, and runs in it', async () => {
     await create(pod('debugged', { nodeName: 'node' }), 'debugged');
     const image = (container('x') as { image: string }).image;
-    const added = await run('kubectl', ['debug', 'debugged', `--image=${image}`, '--image-pull-policy=IfNotPresent', '-c', 'helper', '--', ...thenSleep('echo helper is here')]);
+    const added = await run('kubectl', [
+      'debug',
+      'debugged',
+      `--image=${image}`,
+      '--image-pull-policy=IfNotPresent',
+      '-c',
+      'helper',
+      '--',
+      ...thenSleep('echo helper is here'),
+    ]);
     assert.equal(added.code, 0, added.stderr);
-    await eventually(async () => assert.equal((await run('kubectl', ['logs', 'debugged', '-c', 'helper'])).stdout, 'helper is here\n'), 20_000);
+    await eventually(
+      async () => assert.equal((await run('kubectl', ['logs', 'debugged', '-c', 'helper'])).stdout, 'helper is here\n'),
+      20_000,
+    );
     assert.equal((await run('kubectl', ['exec', 'debugged', '-c', 'helper', '--', 'echo', 'yes'])).stdout, 'yes\n');
   });
 
   test('logs: since, tail, limit, timestamps, previous, follow to the end, and what waits', async () => {
-    const twice = shell('n=$(cat /v/n 2>/dev/null || echo 1); echo $((n+1)) > /v/n; for i in 1 2 3 4 5; do echo "run $n line $i"; done; [ $n = 1 ] && exit 1; trap "exit 0" TERM; sleep 100000 & wait');
-    await create(pod('logged', { nodeName: 'node', volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { command: twice, volumeMounts: [{ name: 'v', mountPath: '/v' }] })] }), 'logged');
-    const logs = async (...words: string[]): Promise<string> => (await run('kubectl', ['logs', 'logged', ...words])).stdout;
-    await eventually(async () => assert.equal(await logs(), [1, 2, 3, 4, 5].map((each) => `run 2 line ${each}\n`).join('')), 30_000);
+    const twice = shell(
+      'n=$(cat /v/n 2>/dev/null || echo 1); echo $((n+1)) > /v/n; for i in 1 2 3 4 5; do echo "run $n line $i"; done; [ $n = 1 ] && exit 1; trap "exit 0" TERM; sleep 100000 & wait',
+    );
+    await create(
+      pod('logged', {
+        nodeName: 'node',
+        volumes: [{ name: 'v', emptyDir: {} }],
+        containers: [container('main', { command: twice, volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+      }),
+      'logged',
+    );
+    const logs = async (...words: string[]): Promise<string> =>
+      (await run('kubectl', ['logs', 'logged', ...words])).stdout;
+    await eventually(
+      async () => assert.equal(await logs(), [1, 2, 3, 4, 5].map((each) => `run 2 line ${each}\n`).join('')),
+      30_000,
+    );
     assert.equal(await logs('--tail=2'), 'run 2 line 4\nrun 2 line 5\n');
     assert.equal(await logs('--previous', '--tail=1'), 'run 1 line 5\n');
     assert.equal(await logs('--limit-bytes=8'), 'run 2 li');
@@ -190,59 +269,154 @@ describe('kubectl', { concurrency: 3 }, () => {
     const following = run('kubectl', ['logs', '-f', 'logged', '--tail=1']);
     await ground.cluster.kubectl(['delete', 'pod', 'logged', '--wait=false']);
     assert.deepEqual(await following, { code: 0, stdout: 'run 2 line 5\n', stderr: '' });
-    await ground.cluster.kubectl(['create', '-f', '-'], JSON.stringify(pod('waits', { nodeName: 'node', containers: [container('main', { image: 'nowhere.invalid/x:1', imagePullPolicy: 'Never' })] })));
-    await eventually(async () => assert.match((await run('kubectl', ['logs', 'waits'])).stderr, /Error from server \(BadRequest\): container "main" in pod "waits" is waiting to start: ErrImageNeverPull/), 20_000);
+    await ground.cluster.kubectl(
+      ['create', '-f', '-'],
+      JSON.stringify(
+        pod('waits', {
+          nodeName: 'node',
+          containers: [container('main', { image: 'nowhere.invalid/x:1', imagePullPolicy: 'Never' })],
+        }),
+      ),
+    );
+    await eventually(
+      async () =>
+        assert.match(
+          (await run('kubectl', ['logs', 'waits'])).stderr,
+          /Error from server \(BadRequest\): container "main" in pod "waits" is waiting to start: ErrImageNeverPull/,
+        ),
+      20_000,
+    );
   });
 
   test('get --raw reaches the kubelet, what it shows and what it does not', async () => {
     const raw = (path: string): Promise<Result> => run('kubectl', ['get', '--raw', `/api/v1/nodes/node/proxy${path}`]);
     assert.equal((await raw('/healthz')).stdout, 'ok');
-    const names = (text: string): string[] => (JSON.parse(text) as { items: { metadata: { name: string } }[] }).items.map(({ metadata }) => metadata.name);
+    const names = (text: string): string[] =>
+      (JSON.parse(text) as { items: { metadata: { name: string } }[] }).items.map(({ metadata }) => metadata.name);
     assert.ok(names((await raw('/pods')).stdout).includes('talks'));
     assert.ok(names((await raw('/runningpods/')).stdout).includes('talks'));
-    assert.equal((JSON.parse((await raw('/configz')).stdout) as { kubeletconfig: { kind: string } }).kubeletconfig.kind, 'KubeletConfiguration');
+    assert.equal(
+      (JSON.parse((await raw('/configz')).stdout) as { kubeletconfig: { kind: string } }).kubeletconfig.kind,
+      'KubeletConfiguration',
+    );
     assert.match((await raw('/flagz')).stdout, /^\nkubelet flagz\nWarning: .*\n[^]*hostname-override=node\n/);
-    assert.match((await raw('/statusz')).stdout, /^\nkubelet statusz\n[^]*Binary version: v1\.36\.0\nPaths: .*\/healthz/);
+    assert.match(
+      (await raw('/statusz')).stdout,
+      /^\nkubelet statusz\n[^]*Binary version: v1\.36\.0\nPaths: .*\/healthz/,
+    );
     assert.match((await raw('/logs/')).stdout, /<pre>\n/);
     assert.match((await raw('/logs/?query=no-such-service')).stdout, /log not found for no-such-service/);
     assert.match((await raw('/logs/?query=a%3Bb')).stderr, /input contains unsupported characters/);
     assert.match((await raw('/containerLogs/default/nobody/main')).stderr, /could not find|does not exist/);
     assert.match((await raw('/nothing')).stderr, /NotFound/);
     assert.ok('nodes' in JSON.parse((await raw('/debug/pprof/profile?seconds=0.2')).stdout));
-    const post = await run('kubectl', ['create', '--raw', '/api/v1/nodes/node/proxy/run/default/talks/main?cmd=echo+hello', '-f', '/dev/null']);
+    const post = await run('kubectl', [
+      'create',
+      '--raw',
+      '/api/v1/nodes/node/proxy/run/default/talks/main?cmd=echo+hello',
+      '-f',
+      '/dev/null',
+    ]);
     assert.equal(post.stdout, 'hello\n', post.stderr);
-    assert.match((await run('kubectl', ['create', '--raw', '/api/v1/nodes/node/proxy/checkpoint/default/talks/main', '-f', '/dev/null'])).stderr, /checkpointing of default\/talks\/main failed/);
+    assert.match(
+      (
+        await run('kubectl', [
+          'create',
+          '--raw',
+          '/api/v1/nodes/node/proxy/checkpoint/default/talks/main',
+          '-f',
+          '/dev/null',
+        ])
+      ).stderr,
+      /checkpointing of default\/talks\/main failed/,
+    );
   });
 
   test('who may only read nodes/proxy is let into no container, whichever method leads there', async () => {
     const { cluster } = ground;
     await cluster.kubectl(['create', 'serviceaccount', 'reader']);
     await cluster.kubectl(['create', 'clusterrole', 'proxy-reader', '--verb=get', '--resource=nodes/proxy']);
-    await cluster.kubectl(['create', 'clusterrolebinding', 'proxy-reader', '--clusterrole=proxy-reader', '--serviceaccount=default:reader']);
+    await cluster.kubectl([
+      'create',
+      'clusterrolebinding',
+      'proxy-reader',
+      '--clusterrole=proxy-reader',
+      '--serviceaccount=default:reader',
+    ]);
     const token = (await cluster.kubectl(['create', 'token', 'reader'])).trim();
     const reads = { authorization: `Bearer ${token}` };
     await eventually(async () => assert.equal((await ask('GET', '/pods', reads))[0], 200));
-    const upgrade = { ...reads, connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'MDEyMzQ1Njc4OWFiY2RlZg==', 'sec-websocket-version': '13', 'sec-websocket-protocol': 'v5.channel.k8s.io' };
-    for (const path of ['/exec/default/talks/main?command=id&output=1', '/attach/default/talks/main?output=1', '/portForward/default/talks', '/run/default/talks/main?cmd=id']) {
-      for (const [method, headers] of [['GET', upgrade], ['GET', reads], ['POST', reads]] as const) {
+    const upgrade = {
+      ...reads,
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-key': 'MDEyMzQ1Njc4OWFiY2RlZg==',
+      'sec-websocket-version': '13',
+      'sec-websocket-protocol': 'v5.channel.k8s.io',
+    };
+    for (const path of [
+      '/exec/default/talks/main?command=id&output=1',
+      '/attach/default/talks/main?output=1',
+      '/portForward/default/talks',
+      '/run/default/talks/main?cmd=id',
+    ]) {
+      for (const [method, headers] of [
+        ['GET', upgrade],
+        ['GET', reads],
+        ['POST', reads],
+      ] as const) {
         const [status, body] = await ask(method, path, headers);
-        assert.deepEqual([status, /^Forbidden \(user=system:serviceaccount:default:reader, verb=create, resource=nodes, subresource\(s\)=\[proxy\]\)/.test(body)], [403, true], `${method} ${path}: ${body}`);
+        assert.deepEqual(
+          [
+            status,
+            /^Forbidden \(user=system:serviceaccount:default:reader, verb=create, resource=nodes, subresource\(s\)=\[proxy\]\)/.test(
+              body,
+            ),
+          ],
+          [403, true],
+          `${method} ${path}: ${body}`,
+        );
       }
     }
-    for (const headers of [{}, { connection: 'Upgrade', upgrade: 'SPDY/3.1' }] as Record<string, string>[]) assert.deepEqual(await ask('POST', '/exec/default/talks/main?command=id&output=1', headers), [401, 'Unauthorized']);
+    for (const headers of [{}, { connection: 'Upgrade', upgrade: 'SPDY/3.1' }] as Record<string, string>[])
+      assert.deepEqual(await ask('POST', '/exec/default/talks/main?command=id&output=1', headers), [
+        401,
+        'Unauthorized',
+      ]);
   });
 
   test('a flood of requests for everything, wrong ones too, leaves the agent as large as it was (CVE-2020-8551)', async () => {
     const { agent } = ground;
-    const residentMb = (): number => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${agent.pid}/status`, 'utf8'))?.[1]) / 1024;
+    const residentMb = (): number =>
+      Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${agent.pid}/status`, 'utf8'))?.[1]) / 1024;
     const token = (await ground.cluster.kubectl(['create', 'token', 'default'])).trim();
-    const paths = ['/pods', '/exec/a/b/c', '/containerLogs/a/b/c?tailLines=-1', '/metrics', '/stats/summary', '/run/a/b/c', '/checkpoint/a/b/c', '/logs/', '/configz', '/debug/pprof/profile', '/%', '//', `/${'x'.repeat(4000)}`];
+    const paths = [
+      '/pods',
+      '/exec/a/b/c',
+      '/containerLogs/a/b/c?tailLines=-1',
+      '/metrics',
+      '/stats/summary',
+      '/run/a/b/c',
+      '/checkpoint/a/b/c',
+      '/logs/',
+      '/configz',
+      '/debug/pprof/profile',
+      '/%',
+      '//',
+      `/${'x'.repeat(4000)}`,
+    ];
     const flood = async (requests: number): Promise<void> => {
       let left = requests;
       const worker = async (): Promise<void> => {
         while (left-- > 0) {
           const path = `${paths[left % paths.length] ?? ''}${left % 7 === 0 ? `/${left}` : ''}`;
-          await ask(['GET', 'POST', 'PUT', 'BREW'][left % 4] ?? 'GET', path, left % 3 === 0 ? { authorization: `Bearer ${token}` } : { authorization: `Bearer ${left}`, 'x-large': 'y'.repeat(2000) }).catch(() => undefined);
+          await ask(
+            ['GET', 'POST', 'PUT', 'BREW'][left % 4] ?? 'GET',
+            path,
+            left % 3 === 0
+              ? { authorization: `Bearer ${token}` }
+              : { authorization: `Bearer ${left}`, 'x-large': 'y'.repeat(2000) },
+          ).catch(() => undefined);
         }
       };
       await Promise.all(Array.from({ length: 16 }, worker));
@@ -258,7 +432,11 @@ describe('kubectl', { concurrency: 3 }, () => {
   });
 
   test('a stream over which nothing goes is cut after streamingConnectionIdleTimeout', async (context) => {
-    const { minor } = (JSON.parse((await run(webSocketKubectl, ['version', '--client', '-o', 'json'])).stdout) as { clientVersion: { minor: string } }).clientVersion;
+    const { minor } = (
+      JSON.parse((await run(webSocketKubectl, ['version', '--client', '-o', 'json'])).stdout) as {
+        clientVersion: { minor: string };
+      }
+    ).clientVersion;
     // The pings of a SPDY client keep its stream alive, as they do upstream.
     if (parseInt(minor, 10) < 31) return context.diagnostic(`kubectl 1.${minor} has no WebSockets`);
     const cut = await run(webSocketKubectl, ['exec', 'talks', '-c', 'main', '--', 'sleep', '50']);
@@ -269,10 +447,15 @@ describe('kubectl', { concurrency: 3 }, () => {
     const { agent } = ground;
     const files = (): number => readdirSync(`/proc/${agent.pid}/fd`).length;
     const children: ChildProcess[] = [];
-    await eventually(async () => assert.equal((await run('kubectl', ['exec', 'talks', '-c', 'main', '--', 'true'])).code, 0));
+    await eventually(async () =>
+      assert.equal((await run('kubectl', ['exec', 'talks', '-c', 'main', '--', 'true'])).code, 0),
+    );
     const before = files();
     for (let index = 0; index < 8; index++) {
-      const words = index % 2 === 0 ? ['exec', '-i', 'talks', '-c', 'main', '--', 'sh', '-c', 'yes'] : ['exec', '-i', 'talks', '-c', 'main', '--', 'cat'];
+      const words =
+        index % 2 === 0
+          ? ['exec', '-i', 'talks', '-c', 'main', '--', 'sh', '-c', 'yes']
+          : ['exec', '-i', 'talks', '-c', 'main', '--', 'cat'];
       const child = start(kubectls[index % kubectls.length] ?? 'kubectl', words);
       child.stdout?.pause();
       child.stderr?.resume();

@@ -25,16 +25,26 @@ interface Result {
   readonly output: string;
 }
 
-function run(command: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Result> {
+function run(
+  command: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Result> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: folder, ...environment }, timeout: 120_000 });
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...machineEnvironment(), HOME: folder, ...environment },
+      timeout: 120_000,
+    });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.on('close', (status) => resolve({ status, output }));
   });
 }
 
-const up = (instance: Instance, ...args: string[]): Promise<Result> => run(process.execPath, [...program, ...args, '--data', instance.dataDir]);
+const up = (instance: Instance, ...args: string[]): Promise<Result> =>
+  run(process.execPath, [...program, ...args, '--data', instance.dataDir]);
 
 async function kubectl(...args: string[]): Promise<string> {
   const { status, output } = await run('kubectl', ['--kubeconfig', first.adminConfig, ...args]);
@@ -54,8 +64,18 @@ function servedBy(url: string): Promise<string | undefined> {
   });
 }
 
-const serviceUrl = async (): Promise<string> => `http://${await kubectl('get', 'service', 'nginx', '-o', 'jsonpath={.spec.clusterIP}')}`;
-const containers = (): Promise<string> => kubectl('get', 'pods', '-l', 'app=nginx', '--sort-by=.metadata.name', '-o', 'jsonpath={.items[*].status.containerStatuses[*].containerID}');
+const serviceUrl = async (): Promise<string> =>
+  `http://${await kubectl('get', 'service', 'nginx', '-o', 'jsonpath={.spec.clusterIP}')}`;
+const containers = (): Promise<string> =>
+  kubectl(
+    'get',
+    'pods',
+    '-l',
+    'app=nginx',
+    '--sort-by=.metadata.name',
+    '-o',
+    'jsonpath={.items[*].status.containerStatuses[*].containerID}',
+  );
 
 before(async () => {
   program = await builtUp();
@@ -76,9 +96,21 @@ test('the agent passes every check of CIS for nodes', () => {
   const record = readProcessFile(kubeletPidFile(first));
   assert.ok(record !== undefined);
   const args = readFileSync(`/proc/${record.pid}/cmdline`, 'utf8').split('\0');
-  const config = parse(readFileSync(first.kubeletConfig, 'utf8')) as Record<string, unknown> & { authentication: { x509: { clientCAFile: string } } };
-  const [kubeconfig, clientCa] = [args[args.indexOf('--kubeconfig') + 1] ?? '', config.authentication.x509.clientCAFile];
-  assert.deepEqual(failedChecks({ args, config, files: { kubeconfig: statSync(kubeconfig), clientCa: statSync(clientCa), config: statSync(first.kubeletConfig) } }), []);
+  const config = parse(readFileSync(first.kubeletConfig, 'utf8')) as Record<string, unknown> & {
+    authentication: { x509: { clientCAFile: string } };
+  };
+  const [kubeconfig, clientCa] = [
+    args[args.indexOf('--kubeconfig') + 1] ?? '',
+    config.authentication.x509.clientCAFile,
+  ];
+  assert.deepEqual(
+    failedChecks({
+      args,
+      config,
+      files: { kubeconfig: statSync(kubeconfig), clientCa: statSync(clientCa), config: statSync(first.kubeletConfig) },
+    }),
+    [],
+  );
 });
 
 test('the three replicas run, pulled from the registry, and each of them serves on the address of the service', async () => {
@@ -86,17 +118,29 @@ test('the three replicas run, pulled from the registry, and each of them serves 
   const url = await serviceUrl();
   const pods = new Set<string | undefined>();
   for (let turn = 0; turn < 60 && pods.size < 3; turn += 1) pods.add(await servedBy(url));
-  const names = (await kubectl('get', 'pods', '-l', 'app=nginx', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
+  const names = (await kubectl('get', 'pods', '-l', 'app=nginx', '-o', 'jsonpath={.items[*].metadata.name}')).split(
+    ' ',
+  );
   assert.deepEqual([...pods].sort(), names.sort());
-  assert.match(await kubectl('logs', 'deployment/nginx-deployment'), /start worker process/, 'the API server trusts what the node serves with');
-  assert.match(await kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}'), /Successfully pulled image "nginx"/);
+  assert.match(
+    await kubectl('logs', 'deployment/nginx-deployment'),
+    /start worker process/,
+    'the API server trusts what the node serves with',
+  );
+  assert.match(
+    await kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}'),
+    /Successfully pulled image "nginx"/,
+  );
 });
 
 test('a pod finds the service by its name, and the API server by that one’s', async () => {
-  const script = 'nslookup nginx.default.svc.cluster.local && wget -qO- http://nginx && nc kubernetes.default 443 </dev/null && echo connected';
+  const script =
+    'nslookup nginx.default.svc.cluster.local && wget -qO- http://nginx && nc kubernetes.default 443 </dev/null && echo connected';
   await kubectl('run', 'client', '--image=busybox', '--restart=Never', '--', 'sh', '-c', script);
   await kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/client', '--timeout=30s');
-  const log = globSync(join(first.podLogsDir, 'default_client_*', 'client', '0.log')).map((file) => readFileSync(file, 'utf8')).join('');
+  const log = globSync(join(first.podLogsDir, 'default_client_*', 'client', '0.log'))
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('');
   assert.match(log, new RegExp(`Address: ${(await serviceUrl()).slice(7).replaceAll('.', '\\.')}`));
   assert.match(log, /Welcome to nginx/);
   assert.match(log, /connected/);
@@ -113,18 +157,46 @@ test('a rolling update goes through, and the service serves afterwards by new po
 test('what dies is started again, and no container notices', async () => {
   const url = await serviceUrl();
   const before = await containers();
-  const files = ['kubelet', 'control-plane', 'node-network', 'registry', 'containerd'].map((name) => join(first.runDir, `${name}.json`));
+  const files = ['kubelet', 'control-plane', 'node-network', 'registry', 'containerd'].map((name) =>
+    join(first.runDir, `${name}.json`),
+  );
   const records = files.map(readProcessFile);
   for (const record of records) {
     assert.ok(record);
     signalProcess(record, 'SIGKILL');
   }
   assert.ok(await servedBy(url), 'rules outlive who wrote them');
-  assert.ok(await waitUntil(() => files.every((file, index) => readProcessFile(file)?.pid !== records[index]?.pid && isAlive(readProcessFile(file))), 10_000));
-  assert.ok(await waitUntil(async () => (await run('kubectl', ['--kubeconfig', first.adminConfig, 'scale', 'deployment/nginx-deployment', '--replicas=4'])).status === 0, 20_000, 100));
+  assert.ok(
+    await waitUntil(
+      () =>
+        files.every(
+          (file, index) => readProcessFile(file)?.pid !== records[index]?.pid && isAlive(readProcessFile(file)),
+        ),
+      10_000,
+    ),
+  );
+  assert.ok(
+    await waitUntil(
+      async () =>
+        (
+          await run('kubectl', [
+            '--kubeconfig',
+            first.adminConfig,
+            'scale',
+            'deployment/nginx-deployment',
+            '--replicas=4',
+          ])
+        ).status === 0,
+      20_000,
+      100,
+    ),
+  );
   await kubectl('rollout', 'status', 'deployment/nginx-deployment', '--timeout=60s');
   const now = (await containers()).split(' ');
-  assert.ok(before.split(' ').every((id) => now.includes(id)), `${before} -> ${now.join(' ')}`);
+  assert.ok(
+    before.split(' ').every((id) => now.includes(id)),
+    `${before} -> ${now.join(' ')}`,
+  );
 });
 
 test('two clusters on one machine keep apart, and a second up on the same folder starts nothing', async () => {
@@ -143,14 +215,29 @@ test('another node joins with the administrator’s kubeconfig, as itself, and o
   try {
     const [joined, nowhere] = await Promise.all([
       up(node, 'up', '--detach', '--join', first.adminConfig, '--node-name', 'worker', '--node-labels', 'tier=edge'),
-      up(deriveInstance(join(folder, 'lost')), 'up', '--detach', '--join', second.adminConfig.replace('second', 'nowhere')),
+      up(
+        deriveInstance(join(folder, 'lost')),
+        'up',
+        '--detach',
+        '--join',
+        second.adminConfig.replace('second', 'nowhere'),
+      ),
     ]);
     assert.equal(joined.status, 0, joined.output);
     assert.deepEqual([nowhere.status, /nowhere/.test(nowhere.output)], [1, true], nowhere.output);
     assert.equal(await kubectl('get', 'node', 'worker', '-o', 'jsonpath={.metadata.labels.tier}'), 'edge');
     const requester = await kubectl('get', 'csr', '-o', 'jsonpath={.items[*].spec.username}');
     assert.match(requester, /system:bootstrap:/);
-    await kubectl('run', 'far', `--image=${WEB_IMAGE}`, '--restart=Never', '--overrides={"spec":{"nodeName":"worker"}}', '--', 'nslookup', 'nginx.default.svc.cluster.local');
+    await kubectl(
+      'run',
+      'far',
+      `--image=${WEB_IMAGE}`,
+      '--restart=Never',
+      '--overrides={"spec":{"nodeName":"worker"}}',
+      '--',
+      'nslookup',
+      'nginx.default.svc.cluster.local',
+    );
     const [another] = await Promise.all([
       up(third, 'up', '--detach', '--join', join(node.nodeDir, 'bootstrap-kubelet.conf'), '--node-name', 'third'),
       kubectl('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/far', '--timeout=30s'),
@@ -158,7 +245,8 @@ test('another node joins with the administrator’s kubeconfig, as itself, and o
     assert.equal(another.status, 0, another.output);
     assert.match(another.output, /node third is ready/);
   } finally {
-    for (const { status } of await Promise.all([node, third].map((each) => up(each, 'down', '--purge')))) assert.equal(status, 0);
+    for (const { status } of await Promise.all([node, third].map((each) => up(each, 'down', '--purge'))))
+      assert.equal(status, 0);
   }
   for (const each of [node, third]) assert.deepEqual(await findLeftovers(each), []);
   await kubectl('delete', 'node', 'worker', 'third');
@@ -175,7 +263,10 @@ test('after everything was killed the next up cleans, and is the same cluster ag
   const again = await up(first, 'up', '--detach');
   assert.match(again.output, /cut off/);
   assert.equal(again.status, 0, again.output);
-  assert.equal(await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.metadata.uid} {.spec.replicas}'), `${uid} 4`);
+  assert.equal(
+    await kubectl('get', 'deployment', 'nginx-deployment', '-o', 'jsonpath={.metadata.uid} {.spec.replicas}'),
+    `${uid} 4`,
+  );
   assert.ok(await servedBy(url), 'on the address it had');
 });
 
@@ -183,10 +274,12 @@ test('down leaves nothing; with --purge not even the folder', async () => {
   assert.equal((await up(first, 'down')).status, 0);
   assert.deepEqual(await findLeftovers(first), []);
   assert.ok(existsSync(first.adminConfig), 'what the cluster knows stays');
-  await Promise.all([first, second].map(async (instance) => {
-    const { status, output } = await up(instance, 'down', '--purge');
-    assert.equal(status, 0, output);
-    assert.deepEqual(await findLeftovers(instance), []);
-    assert.equal(existsSync(instance.dataDir), false);
-  }));
+  await Promise.all(
+    [first, second].map(async (instance) => {
+      const { status, output } = await up(instance, 'down', '--purge');
+      assert.equal(status, 0, output);
+      assert.deepEqual(await findLeftovers(instance), []);
+      assert.equal(existsSync(instance.dataDir), false);
+    }),
+  );
 });

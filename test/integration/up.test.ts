@@ -14,7 +14,9 @@ const dataDir = join(folder, 'data');
 const instance = deriveInstance(dataDir);
 const program = join(folder, 'stand-in.mjs');
 // Says that every example pod is ready, on the socket where the agent would.
-writeFileSync(program, `#!${process.execPath}
+writeFileSync(
+  program,
+  `#!${process.execPath}
 import { createServer } from 'node:http';
 import { rmSync } from 'node:fs';
 const socket = process.argv[process.argv.indexOf('--root-dir') + 1] + '/kubelet.sock';
@@ -24,7 +26,8 @@ createServer((request, response) => {
   if (request.url === '/api/watch') response.writeHead(200).flushHeaders();
   else response.end(JSON.stringify({ items }));
 }).listen(socket);
-`);
+`,
+);
 chmodSync(program, 0o755);
 
 const environment = { ...process.env, KUBELET_TS_DATA: dataDir, KUBELET_TS_PROGRAM: program };
@@ -40,7 +43,10 @@ after(() => {
 
 /** Resolves when `up` says that all is ready. */
 async function startUp(): Promise<{ child: ChildProcess; output: () => string; exit: Promise<number | null> }> {
-  const child = spawn(process.execPath, [main, 'up', '--standalone'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, 'up', '--standalone'], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -66,7 +72,12 @@ test('an agent that dies is started again, with its last words shown', async () 
   assert.ok(first);
   process.kill(first.pid, 'SIGKILL');
   assert.ok(await waitUntil(() => output().includes('starting it again'), 5000), output());
-  assert.ok(await waitUntil(() => (readProcessFile(join(instance.runDir, 'kubelet.json'))?.pid ?? first.pid) !== first.pid, 5000));
+  assert.ok(
+    await waitUntil(
+      () => (readProcessFile(join(instance.runDir, 'kubelet.json'))?.pid ?? first.pid) !== first.pid,
+      5000,
+    ),
+  );
   assert.equal(run('down').status, 0);
   assert.equal(await exit, 0);
 });
@@ -83,7 +94,11 @@ test('detached, it stays until down, and down twice is no error', async () => {
 
 test('after everything was killed with -9 the next up cleans and starts, and down --purge leaves not even the folder', async () => {
   assert.equal(run('up', '--standalone', '--detach').status, 0);
-  for (const name of ['kubelet', 'containerd']) process.kill((JSON.parse(readFileSync(join(instance.runDir, `${name}.json`), 'utf8')) as { pid: number }).pid, 'SIGKILL');
+  for (const name of ['kubelet', 'containerd'])
+    process.kill(
+      (JSON.parse(readFileSync(join(instance.runDir, `${name}.json`), 'utf8')) as { pid: number }).pid,
+      'SIGKILL',
+    );
   const { stdout, status } = run('up', '--standalone', '--detach');
   assert.match(stdout, /cut off/);
   assert.equal(status, 0);

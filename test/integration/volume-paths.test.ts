@@ -1,7 +1,16 @@
 // Paths of volumes as containers see them: parts of volumes, attacks on them, propagation of mounts, read-only mounts, the pod's group.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,21 +21,31 @@ import { containerOf } from './support/watch.ts';
 
 const ground = commonGround({ name: 'paths' });
 const folder = mkdtempSync(join(tmpdir(), 'kts-paths-'));
-const mountsBelow = (path: string): string[] => readFileSync('/proc/self/mountinfo', 'utf8').split('\n').map((line) => line.split(' ')[4] ?? '').filter((at) => at.startsWith(path));
+const mountsBelow = (path: string): string[] =>
+  readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((at) => at.startsWith(path));
 after(() => {
   for (const at of mountsBelow(folder).reverse()) execFileSync('umount', [at]);
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** Where the agent keeps what it made of the parts of a pod's volumes. */
-const subPathMounts = (name: string): string[] => mountsBelow(join(ground.agent.rootDir, 'pods', ground.agent.pod(name).metadata.uid, 'volume-subpaths'));
+const subPathMounts = (name: string): string[] =>
+  mountsBelow(join(ground.agent.rootDir, 'pods', ground.agent.pod(name).metadata.uid, 'volume-subpaths'));
 
 describe('parts of volumes', SIDE_BY_SIDE, () => {
   const volumes = [{ name: 'v', emptyDir: {} }];
 
   test('a folder, a file, one that is to be made, one named by a variable, one behind a link', async () => {
     const { agent } = ground;
-    const init = container('make', { command: shell('mkdir -p /v/in/deep; echo inner > /v/in/f; ln -s in /v/link; ln -s ../in/f /v/in/self; chmod 2775 /v'), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
+    const init = container('make', {
+      command: shell(
+        'mkdir -p /v/in/deep; echo inner > /v/in/f; ln -s in /v/link; ln -s ../in/f /v/in/self; chmod 2775 /v',
+      ),
+      volumeMounts: [{ name: 'v', mountPath: '/v' }],
+    });
     const main = container('main', {
       env: [{ name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
       volumeMounts: [
@@ -39,28 +58,55 @@ describe('parts of volumes', SIDE_BY_SIDE, () => {
       ],
     });
     await agent.run(pod('parts', { volumes, initContainers: [init], containers: [main] }));
-    assert.equal(await agent.inside('parts', 'cat /dir/f /file /linked; stat -c %a /made; ls -d /whole/of/parts-node/x; (echo no > /file) 2>&1 | tail -n 1'), "inner\ninner\ninner\n2775\n/whole/of/parts-node/x\nsh: can't create /file: Read-only file system");
+    assert.equal(
+      await agent.inside(
+        'parts',
+        'cat /dir/f /file /linked; stat -c %a /made; ls -d /whole/of/parts-node/x; (echo no > /file) 2>&1 | tail -n 1',
+      ),
+      "inner\ninner\ninner\n2775\n/whole/of/parts-node/x\nsh: can't create /file: Read-only file system",
+    );
     assert.equal(await agent.inside('parts', 'echo seen > /named/f; cat /whole/of/parts-node/x/f'), 'seen');
-    assert.deepEqual(subPathMounts('parts').map((at) => at.split('/').slice(-4).join('/')).toSorted(), [0, 1, 2, 3, 4].map((index) => `volume-subpaths/v/main/${index}`));
+    assert.deepEqual(
+      subPathMounts('parts')
+        .map((at) => at.split('/').slice(-4).join('/'))
+        .toSorted(),
+      [0, 1, 2, 3, 4].map((index) => `volume-subpaths/v/main/${index}`),
+    );
   });
 
   test('what leads out of the volume or has no value is refused with upstream’s words, and the container waits', async () => {
     const { agent } = ground;
-    const init = container('make', { command: shell('ln -s / /v/root; ln -s ../../../.. /v/up; ln -s /etc/passwd /v/passwd; ln -s nowhere /v/dangling; ln -s loop /v/loop'), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
+    const init = container('make', {
+      command: shell(
+        'ln -s / /v/root; ln -s ../../../.. /v/up; ln -s /etc/passwd /v/passwd; ln -s nowhere /v/dangling; ln -s loop /v/loop',
+      ),
+      volumeMounts: [{ name: 'v', mountPath: '/v' }],
+    });
     const cases: [string, Record<string, string>, RegExp][] = [
       ['root', { subPath: 'root/etc' }, /^failed to prepare subPath for volumeMount "v" of container "root"$/],
       ['up', { subPath: 'up' }, /^failed to prepare subPath for volumeMount "v" of container "up"$/],
       ['passwd', { subPath: 'passwd' }, /^failed to prepare subPath for volumeMount "v" of container "passwd"$/],
       ['loop', { subPath: 'loop' }, /^failed to prepare subPath for volumeMount "v" of container "loop"$/],
-      ['dangling', { subPath: 'dangling' }, /^failed to create subPath directory for volumeMount "v" of container "dangling"$/],
+      [
+        'dangling',
+        { subPath: 'dangling' },
+        /^failed to create subPath directory for volumeMount "v" of container "dangling"$/,
+      ],
       ['unset', { subPathExpr: '$(NOT_THERE)' }, /^missing value for NOT_THERE$/],
       ['climbing', { subPathExpr: '$(UP)' }, /^unable to provision SubPath `\.\.\/x`: must not contain '\.\.'$/],
       ['absolute', { subPathExpr: '$(ROOT)' }, /^error SubPath `\/etc` must not be an absolute path$/],
     ];
-    const env = [{ name: 'UP', value: '../x' }, { name: 'ROOT', value: '/etc' }];
-    const containers = cases.map(([name, mount]) => container(name, { env, volumeMounts: [{ name: 'v', mountPath: '/data', ...mount }] }));
+    const env = [
+      { name: 'UP', value: '../x' },
+      { name: 'ROOT', value: '/etc' },
+    ];
+    const containers = cases.map(([name, mount]) =>
+      container(name, { env, volumeMounts: [{ name: 'v', mountPath: '/data', ...mount }] }),
+    );
     agent.writeManifest('outside', pod('outside', { volumes, initContainers: [init], containers }));
-    const seen = await agent.waitFor('outside', 'refused', (now) => cases.every(([name]) => containerOf(now, name).state?.waiting?.reason === 'CreateContainerConfigError'));
+    const seen = await agent.waitFor('outside', 'refused', (now) =>
+      cases.every(([name]) => containerOf(now, name).state?.waiting?.reason === 'CreateContainerConfigError'),
+    );
     for (const [name, , message] of cases) assert.match(containerOf(seen, name).state?.waiting?.message ?? '', message);
     assert.deepEqual(subPathMounts('outside'), []);
     await agent.remove('outside');
@@ -68,21 +114,39 @@ describe('parts of volumes', SIDE_BY_SIDE, () => {
 
   test('a container that starts again finds what the path leads to now, through one mount', async () => {
     const { agent } = ground;
-    const init = container('make', { command: shell('mkdir -p /v/a /v/b; echo first > /v/a/f; echo second > /v/b/f; ln -s a /v/now'), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
-    const main = container('main', { command: shell('cat /data/f; until [ -e /v/go ]; do sleep 0.05; done; rm /v/go; exit 0'), volumeMounts: [{ name: 'v', mountPath: '/data', subPath: 'now' }, { name: 'v', mountPath: '/v' }] });
+    const init = container('make', {
+      command: shell('mkdir -p /v/a /v/b; echo first > /v/a/f; echo second > /v/b/f; ln -s a /v/now'),
+      volumeMounts: [{ name: 'v', mountPath: '/v' }],
+    });
+    const main = container('main', {
+      command: shell('cat /data/f; until [ -e /v/go ]; do sleep 0.05; done; rm /v/go; exit 0'),
+      volumeMounts: [
+        { name: 'v', mountPath: '/data', subPath: 'now' },
+        { name: 'v', mountPath: '/v' },
+      ],
+    });
     const side = container('side', { volumeMounts: [{ name: 'v', mountPath: '/v' }] });
     agent.writeManifest('again', pod('again', { volumes, initContainers: [init], containers: [main, side] }));
     await agent.ready('again');
     assert.equal(agent.output('again'), 'first');
     await agent.inside('again', 'ln -sfn b /v/now; touch /v/go', 'side');
-    await agent.waitFor('again', 'restarted', (now) => containerOf(now).restartCount === 1 && containerOf(now).state?.running !== undefined);
+    await agent.waitFor(
+      'again',
+      'restarted',
+      (now) => containerOf(now).restartCount === 1 && containerOf(now).state?.running !== undefined,
+    );
     assert.ok(await waitUntil(() => agent.output('again') === 'second', 5000, 20), agent.output('again'));
     assert.equal(subPathMounts('again').length, 1);
   });
 
   test('a ConfigMap’s key as a file stays what it was at the start, while the volume follows', async () => {
     const { agent } = ground;
-    const main = container('main', { volumeMounts: [{ name: 'c', mountPath: '/one', subPath: 'key' }, { name: 'c', mountPath: '/all' }] });
+    const main = container('main', {
+      volumeMounts: [
+        { name: 'c', mountPath: '/one', subPath: 'key' },
+        { name: 'c', mountPath: '/all' },
+      ],
+    });
     agent.writeManifest('frozen-map', configMap('frozen', { key: 'old' }));
     await agent.run(pod('frozen', { volumes: [{ name: 'c', configMap: { name: 'frozen' } }], containers: [main] }));
     agent.writeManifest('frozen-map', configMap('frozen', { key: 'new' }));
@@ -97,19 +161,38 @@ describe('attacks', SIDE_BY_SIDE, () => {
     const host = join(folder, 'precious');
     mkdirSync(host);
     writeFileSync(join(host, 'secret'), 'of the host');
-    const init = container('make', { command: shell(`mkdir /v/dir; echo own > /v/dir/f; ln -s ${host} /v/link`), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
+    const init = container('make', {
+      command: shell(`mkdir /v/dir; echo own > /v/dir/f; ln -s ${host} /v/link`),
+      volumeMounts: [{ name: 'v', mountPath: '/v' }],
+    });
     const swap = `while :; do mv -T /v/dir /v/aside; mv -T /v/link /v/dir; mv -T /v/dir /v/link; mv -T /v/aside /v/dir; done 2>/dev/null`;
     const attacker = container('attacker', { command: shell(swap), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
     // Each ends at once and is started a second time, beside the attack; what it saw is in its logs.
-    const victims = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'].map((name) => container(name, { command: shell('ls /data'), volumeMounts: [{ name: 'v', mountPath: '/data', subPath: 'dir' }] }));
-    agent.writeManifest('attacked', pod('attacked', { volumes: [{ name: 'v', emptyDir: {} }], terminationGracePeriodSeconds: 0, initContainers: [init], containers: [attacker, ...victims] }));
-    const starts = (now: ReturnType<typeof agent.pod>): number => victims.reduce((sum, { name }) => sum + containerOf(now, name as string).restartCount, 0);
+    const victims = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'].map((name) =>
+      container(name, {
+        command: shell('ls /data'),
+        volumeMounts: [{ name: 'v', mountPath: '/data', subPath: 'dir' }],
+      }),
+    );
+    agent.writeManifest(
+      'attacked',
+      pod('attacked', {
+        volumes: [{ name: 'v', emptyDir: {} }],
+        terminationGracePeriodSeconds: 0,
+        initContainers: [init],
+        containers: [attacker, ...victims],
+      }),
+    );
+    const starts = (now: ReturnType<typeof agent.pod>): number =>
+      victims.reduce((sum, { name }) => sum + containerOf(now, name as string).restartCount, 0);
     await agent.waitFor('attacked', 'started again and again', (now) => starts(now) >= 2);
     const { namespace, uid, name } = agent.pod('attacked').metadata;
-    const logs = victims.flatMap((victim) => {
-      const at = join(agent.podLogsDir, `${namespace}_${name}_${uid}`, victim['name'] as string);
-      return existsSync(at) ? readdirSync(at).map((file) => readFileSync(join(at, file), 'utf8')) : [];
-    }).join('');
+    const logs = victims
+      .flatMap((victim) => {
+        const at = join(agent.podLogsDir, `${namespace}_${name}_${uid}`, victim['name'] as string);
+        return existsSync(at) ? readdirSync(at).map((file) => readFileSync(join(at, file), 'utf8')) : [];
+      })
+      .join('');
     assert.match(logs, / f\n/);
     assert.doesNotMatch(logs, /secret/);
     await agent.remove('attacked');
@@ -126,7 +209,10 @@ describe('attacks', SIDE_BY_SIDE, () => {
     await agent.run(pod('litter', { volumes: [{ name: 'v', emptyDir: {} }], initContainers: [init] }));
     const { uid } = agent.pod('litter').metadata;
     await agent.remove('litter');
-    assert.ok(await waitUntil(() => !existsSync(join(agent.rootDir, 'pods', uid)), 20_000, 20), 'the folder of the pod is left');
+    assert.ok(
+      await waitUntil(() => !existsSync(join(agent.rootDir, 'pods', uid)), 20_000, 20),
+      'the folder of the pod is left',
+    );
     assert.equal(readFileSync(join(host, 'sub', 'file'), 'utf8'), 'kept');
   });
 });
@@ -144,34 +230,73 @@ describe('propagation of mounts', SIDE_BY_SIDE, () => {
     const shared = join(folder, 'shared');
     const modes = { none: undefined, slave: 'HostToContainer', both: 'Bidirectional' } as const;
     const containers = Object.entries(modes).map(([name, mountPropagation]) =>
-      container(name, { securityContext: { privileged: true }, volumeMounts: [{ name: 'h', mountPath: '/h', ...(mountPropagation === undefined ? {} : { mountPropagation }) }] }),
+      container(name, {
+        securityContext: { privileged: true },
+        volumeMounts: [{ name: 'h', mountPath: '/h', ...(mountPropagation === undefined ? {} : { mountPropagation }) }],
+      }),
     );
     await agent.run(pod('propagation', { volumes: [{ name: 'h', hostPath: { path: shared } }], containers }));
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(shared, 'from-host')]);
     writeFileSync(join(shared, 'from-host', 'f'), '');
-    const seen = async (path: string): Promise<string[]> => Promise.all(Object.keys(modes).map((name) => agent.inside('propagation', `ls ${path}`, name)));
+    const seen = async (path: string): Promise<string[]> =>
+      Promise.all(Object.keys(modes).map((name) => agent.inside('propagation', `ls ${path}`, name)));
     assert.deepEqual(await seen('/h/from-host'), ['', 'f', 'f']);
-    for (const name of ['none', 'slave']) await agent.inside('propagation', 'mount -t tmpfs tmpfs /h/from-pod && touch /h/from-pod/f', name);
+    for (const name of ['none', 'slave'])
+      await agent.inside('propagation', 'mount -t tmpfs tmpfs /h/from-pod && touch /h/from-pod/f', name);
     assert.deepEqual(readdirSync(join(shared, 'from-pod')), []);
     await agent.inside('propagation', 'mount -t tmpfs tmpfs /h/from-pod && touch /h/from-pod/f', 'both');
-    assert.deepEqual([readdirSync(join(shared, 'from-pod')), await agent.inside('propagation', 'umount /h/from-pod; ls /h/from-pod', 'both'), readdirSync(join(shared, 'from-pod'))], [['f'], '', []]);
+    assert.deepEqual(
+      [
+        readdirSync(join(shared, 'from-pod')),
+        await agent.inside('propagation', 'umount /h/from-pod; ls /h/from-pod', 'both'),
+        readdirSync(join(shared, 'from-pod')),
+      ],
+      [['f'], '', []],
+    );
   });
 
   test('what a container mounts into a volume of its pod goes with the pod', async () => {
     const { agent } = ground;
-    const main = container('main', { securityContext: { privileged: true }, command: thenSleep('mkdir -p /v/m && mount -t tmpfs tmpfs /v/m && echo x > /v/m/f'), volumeMounts: [{ name: 'v', mountPath: '/v', mountPropagation: 'Bidirectional' }] });
+    const main = container('main', {
+      securityContext: { privileged: true },
+      command: thenSleep('mkdir -p /v/m && mount -t tmpfs tmpfs /v/m && echo x > /v/m/f'),
+      volumeMounts: [{ name: 'v', mountPath: '/v', mountPropagation: 'Bidirectional' }],
+    });
     const seen = await agent.run(pod('left-mounted', { volumes: [{ name: 'v', emptyDir: {} }], containers: [main] }));
     const volume = join(agent.rootDir, 'pods', seen.metadata.uid, 'volumes', 'kubernetes.io~empty-dir', 'v');
     assert.ok(await waitUntil(() => existsSync(join(volume, 'm', 'f')), 5000, 20), 'the mount did not reach the host');
     await agent.remove('left-mounted');
-    assert.ok(await waitUntil(() => !existsSync(join(agent.rootDir, 'pods', seen.metadata.uid)), 10_000, 20), 'the folder of the pod is left');
+    assert.ok(
+      await waitUntil(() => !existsSync(join(agent.rootDir, 'pods', seen.metadata.uid)), 10_000, 20),
+      'the folder of the pod is left',
+    );
     assert.deepEqual(mountsBelow(join(agent.rootDir, 'pods', seen.metadata.uid)), []);
   });
 
   test('Bidirectional without privilege is refused in the API’s words', async () => {
     const { agent } = ground;
-    agent.writeManifest('unprivileged', pod('unprivileged', { volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v', mountPropagation: 'Bidirectional' }] })] }));
-    assert.ok(await waitUntil(async () => (await agent.problems()).some((problem) => /spec\.containers\[0\]\.volumeMounts\.mountPropagation: .*Forbidden: Bidirectional mount propagation is available only to privileged containers/.test(problem)), 10_000, 50), (await agent.problems()).join('\n'));
+    agent.writeManifest(
+      'unprivileged',
+      pod('unprivileged', {
+        volumes: [{ name: 'v', emptyDir: {} }],
+        containers: [
+          container('main', { volumeMounts: [{ name: 'v', mountPath: '/v', mountPropagation: 'Bidirectional' }] }),
+        ],
+      }),
+    );
+    assert.ok(
+      await waitUntil(
+        async () =>
+          (await agent.problems()).some((problem) =>
+            /spec\.containers\[0\]\.volumeMounts\.mountPropagation: .*Forbidden: Bidirectional mount propagation is available only to privileged containers/.test(
+              problem,
+            ),
+          ),
+        10_000,
+        50,
+      ),
+      (await agent.problems()).join('\n'),
+    );
     agent.removeManifest('unprivileged');
   });
 });
@@ -193,11 +318,24 @@ describe('read-only', SIDE_BY_SIDE, () => {
       { name: 'v', mountPath: '/possible', readOnly: true, recursiveReadOnly: 'IfPossible' },
       { name: 'v', mountPath: '/disabled', readOnly: true, recursiveReadOnly: 'Disabled' },
     ];
-    const seen = await agent.run(pod('readonly', { volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { volumeMounts })] }));
-    assert.equal(await agent.inside('readonly', 'touch /rw/f && echo ok; for at in /ro /part /possible /disabled; do touch $at/x 2>/dev/null || echo refused; done'), 'ok\nrefused\nrefused\nrefused\nrefused');
+    const seen = await agent.run(
+      pod('readonly', { volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { volumeMounts })] }),
+    );
+    assert.equal(
+      await agent.inside(
+        'readonly',
+        'touch /rw/f && echo ok; for at in /ro /part /possible /disabled; do touch $at/x 2>/dev/null || echo refused; done',
+      ),
+      'ok\nrefused\nrefused\nrefused\nrefused',
+    );
     assert.deepEqual(containerOf(seen).volumeMounts, [
       { name: 'v', mountPath: '/rw' },
-      ...['/ro', '/part', '/possible', '/disabled'].map((mountPath) => ({ name: 'v', mountPath, readOnly: true, recursiveReadOnly: mountPath === '/possible' ? possible : 'Disabled' })),
+      ...['/ro', '/part', '/possible', '/disabled'].map((mountPath) => ({
+        name: 'v',
+        mountPath,
+        readOnly: true,
+        recursiveReadOnly: mountPath === '/possible' ? possible : 'Disabled',
+      })),
     ]);
   });
 
@@ -211,28 +349,68 @@ describe('read-only', SIDE_BY_SIDE, () => {
       { name: 'h', mountPath: '/all', readOnly: true, recursiveReadOnly: 'Enabled' },
       { name: 'h', mountPath: '/part', readOnly: true, recursiveReadOnly: 'Enabled', subPath: 'sub' },
     ];
-    agent.writeManifest('rro', pod('rro', { volumes: [{ name: 'h', hostPath: { path } }], containers: [container('main', { volumeMounts })] }));
+    agent.writeManifest(
+      'rro',
+      pod('rro', { volumes: [{ name: 'h', hostPath: { path } }], containers: [container('main', { volumeMounts })] }),
+    );
     if (await recursiveReadOnly()) {
       const seen = await agent.ready('rro');
-      assert.equal(await agent.inside('rro', 'for at in /plain/f /plain/sub/below/f /all/f /all/sub/below/f /part/f /part/below/f; do touch $at 2>/dev/null && echo $at; done; true'), '/plain/sub/below/f');
-      assert.deepEqual(containerOf(seen).volumeMounts?.map((mount) => mount.recursiveReadOnly), ['Disabled', 'Enabled', 'Enabled']);
+      assert.equal(
+        await agent.inside(
+          'rro',
+          'for at in /plain/f /plain/sub/below/f /all/f /all/sub/below/f /part/f /part/below/f; do touch $at 2>/dev/null && echo $at; done; true',
+        ),
+        '/plain/sub/below/f',
+      );
+      assert.deepEqual(
+        containerOf(seen).volumeMounts?.map((mount) => mount.recursiveReadOnly),
+        ['Disabled', 'Enabled', 'Enabled'],
+      );
     } else {
-      const seen = await agent.waitFor('rro', 'refused', (now) => containerOf(now).state?.waiting?.reason === 'CreateContainerConfigError');
-      assert.equal(containerOf(seen).state?.waiting?.message, 'failed to resolve recursive read-only mode: volume "h" requested recursive read-only mode, but it is not supported by the runtime');
+      const seen = await agent.waitFor(
+        'rro',
+        'refused',
+        (now) => containerOf(now).state?.waiting?.reason === 'CreateContainerConfigError',
+      );
+      assert.equal(
+        containerOf(seen).state?.waiting?.message,
+        'failed to resolve recursive read-only mode: volume "h" requested recursive read-only mode, but it is not supported by the runtime',
+      );
     }
     await agent.remove('rro');
   });
 
   test('recursive read-only goes neither with a mount that may be written nor with one that others mount into', async () => {
     const { agent } = ground;
-    const one = (name: string, mount: object): void => agent.writeManifest(name, pod(name, { volumes: [{ name: 'v', emptyDir: {} }], containers: [container('main', { volumeMounts: [{ name: 'v', mountPath: '/v', recursiveReadOnly: 'IfPossible', ...mount }] })] }));
+    const one = (name: string, mount: object): void =>
+      agent.writeManifest(
+        name,
+        pod(name, {
+          volumes: [{ name: 'v', emptyDir: {} }],
+          containers: [
+            container('main', {
+              volumeMounts: [{ name: 'v', mountPath: '/v', recursiveReadOnly: 'IfPossible', ...mount }],
+            }),
+          ],
+        }),
+      );
     one('rro-writable', {});
     one('rro-propagated', { readOnly: true, mountPropagation: 'HostToContainer' });
-    const told = [/spec\.containers\[0\]\.volumeMounts\.recursiveReadOnly: .*Forbidden: may only be specified when readOnly is true/, /spec\.containers\[0\]\.volumeMounts\.recursiveReadOnly: .*Forbidden: may only be specified when mountPropagation is None or not specified/];
-    assert.ok(await waitUntil(async () => {
-      const problems = (await agent.problems()).join('\n');
-      return told.every((message) => message.test(problems));
-    }, 10_000, 50), (await agent.problems()).join('\n'));
+    const told = [
+      /spec\.containers\[0\]\.volumeMounts\.recursiveReadOnly: .*Forbidden: may only be specified when readOnly is true/,
+      /spec\.containers\[0\]\.volumeMounts\.recursiveReadOnly: .*Forbidden: may only be specified when mountPropagation is None or not specified/,
+    ];
+    assert.ok(
+      await waitUntil(
+        async () => {
+          const problems = (await agent.problems()).join('\n');
+          return told.every((message) => message.test(problems));
+        },
+        10_000,
+        50,
+      ),
+      (await agent.problems()).join('\n'),
+    );
     agent.removeManifest('rro-writable', 'rro-propagated');
   });
 });
@@ -242,11 +420,31 @@ describe('the group of the pod', SIDE_BY_SIDE, () => {
     const { agent } = ground;
     const host = join(folder, 'hosts-own');
     mkdirSync(host, { mode: 0o755 });
-    const volumes = [{ name: 'e', emptyDir: {} }, { name: 'm', emptyDir: { medium: 'Memory' } }, { name: 'c', configMap: { name: 'grouped', defaultMode: 0o400 } }, { name: 'h', hostPath: { path: host } }];
+    const volumes = [
+      { name: 'e', emptyDir: {} },
+      { name: 'm', emptyDir: { medium: 'Memory' } },
+      { name: 'c', configMap: { name: 'grouped', defaultMode: 0o400 } },
+      { name: 'h', hostPath: { path: host } },
+    ];
     const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
     const securityContext = { runAsUser: 1000, runAsGroup: 1000, fsGroup: 4242 };
-    await agent.run(pod('grouped', { securityContext, volumes, containers: [container('main', { volumeMounts: [...volumeMounts, { name: 'e', mountPath: '/part', subPath: 'made' }] })] }), configMap('grouped', { key: 'value' }));
-    assert.equal(await agent.inside('grouped', 'id -G; stat -c "%g %a" /e /m /part; stat -L -c "%g %a" /c/key; cat /c/key; echo; echo x > /e/f && echo y > /part/f && stat -c %g /e/f /part/f'), '1000 4242\n4242 2777\n4242 3777\n4242 2777\n4242 440\nvalue\n4242\n4242');
+    await agent.run(
+      pod('grouped', {
+        securityContext,
+        volumes,
+        containers: [
+          container('main', { volumeMounts: [...volumeMounts, { name: 'e', mountPath: '/part', subPath: 'made' }] }),
+        ],
+      }),
+      configMap('grouped', { key: 'value' }),
+    );
+    assert.equal(
+      await agent.inside(
+        'grouped',
+        'id -G; stat -c "%g %a" /e /m /part; stat -L -c "%g %a" /c/key; cat /c/key; echo; echo x > /e/f && echo y > /part/f && stat -c %g /e/f /part/f',
+      ),
+      '1000 4242\n4242 2777\n4242 3777\n4242 2777\n4242 440\nvalue\n4242\n4242',
+    );
     assert.deepEqual([statSync(host).gid, statSync(host).mode & 0o7777], [0, 0o755]);
   });
 });
@@ -254,15 +452,28 @@ describe('the group of the pod', SIDE_BY_SIDE, () => {
 // Last, as it stops the agent.
 describe('parts of volumes and an agent that is away', () => {
   const volumes = [{ name: 'v', emptyDir: {} }];
-  const parts = [{ name: 'v', mountPath: '/part', subPath: 'dir' }, { name: 'v', mountPath: '/one', subPath: 'dir/f' }, { name: 'v', mountPath: '/v' }];
-  const init = container('make', { command: shell('mkdir -p /v/dir; echo kept > /v/dir/f'), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
+  const parts = [
+    { name: 'v', mountPath: '/part', subPath: 'dir' },
+    { name: 'v', mountPath: '/one', subPath: 'dir/f' },
+    { name: 'v', mountPath: '/v' },
+  ];
+  const init = container('make', {
+    command: shell('mkdir -p /v/dir; echo kept > /v/dir/f'),
+    volumeMounts: [{ name: 'v', mountPath: '/v' }],
+  });
 
   test('they are found again, replaced when their folder was removed, and go with a pod that was removed meanwhile', async () => {
     const { agent } = ground;
-    const crashing = container('main', { command: shell('cat /part/f /one; until [ -e /v/go ]; do sleep 0.05; done; rm /v/go'), volumeMounts: parts });
+    const crashing = container('main', {
+      command: shell('cat /part/f /one; until [ -e /v/go ]; do sleep 0.05; done; rm /v/go'),
+      volumeMounts: parts,
+    });
     const side = container('side', { volumeMounts: [{ name: 'v', mountPath: '/v' }] });
     agent.writeManifest('stays', pod('stays', { volumes, initContainers: [init], containers: [crashing, side] }));
-    agent.writeManifest('goes', pod('goes', { volumes, initContainers: [init], containers: [container('main', { volumeMounts: parts })] }));
+    agent.writeManifest(
+      'goes',
+      pod('goes', { volumes, initContainers: [init], containers: [container('main', { volumeMounts: parts })] }),
+    );
     await Promise.all([agent.ready('stays'), agent.ready('goes')]);
     const before = { stays: subPathMounts('stays'), goes: agent.pod('goes').metadata.uid };
     await agent.kill9();
@@ -270,11 +481,18 @@ describe('parts of volumes and an agent that is away', () => {
     await agent.start();
     await agent.ready('stays');
     assert.deepEqual(subPathMounts('stays'), before.stays);
-    assert.ok(await waitUntil(() => !existsSync(join(agent.rootDir, 'pods', before.goes)), 20_000, 20), 'the folder of the removed pod is left');
+    assert.ok(
+      await waitUntil(() => !existsSync(join(agent.rootDir, 'pods', before.goes)), 20_000, 20),
+      'the folder of the removed pod is left',
+    );
     assert.deepEqual(mountsBelow(join(agent.rootDir, 'pods', before.goes)), []);
     // What the mounts show is gone from the volume: they are of no use to the next start.
     await agent.inside('stays', 'rm -r /v/dir; mkdir /v/dir; echo new > /v/dir/f; touch /v/go', 'side');
-    await agent.waitFor('stays', 'restarted', (now) => containerOf(now).restartCount === 1 && containerOf(now).state?.running !== undefined);
+    await agent.waitFor(
+      'stays',
+      'restarted',
+      (now) => containerOf(now).restartCount === 1 && containerOf(now).state?.running !== undefined,
+    );
     assert.ok(await waitUntil(() => agent.output('stays') === 'new\nnew', 5000, 20), agent.output('stays'));
     assert.equal(subPathMounts('stays').length, 2);
   });

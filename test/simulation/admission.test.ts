@@ -15,7 +15,15 @@ function podOf(name: string, millis: number, critical: boolean): string {
   const spec = {
     terminationGracePeriodSeconds: 5,
     ...(critical ? { priorityClassName: 'system-node-critical' } : {}),
-    containers: [{ name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], resources: { requests: { cpu: `${millis}m` } } }],
+    containers: [
+      {
+        name: 'main',
+        image: 'docker.io/library/app:1',
+        command: ['simulate'],
+        args: ['{}'],
+        resources: { requests: { cpu: `${millis}m` } },
+      },
+    ],
   };
   return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
 }
@@ -34,7 +42,8 @@ class Contest {
     this.#random = seededRandom(seed);
     this.node = new SimulatedNode({ seed });
     this.manifests = new ManifestFolder(this.node);
-    this.node.onAgent = (_agent, kubelet) => void kubelet.records.statuses.onChange(({ pod, status }) => this.#judge(pod, status));
+    this.node.onAgent = (_agent, kubelet) =>
+      void kubelet.records.statuses.onChange(({ pod, status }) => this.#judge(pod, status));
   }
 
   async step(): Promise<void> {
@@ -42,7 +51,10 @@ class Contest {
     if (kind < 0.5) {
       const name = `p${this.#count++}`;
       this.names.add(name);
-      await this.manifests.write(`${name}.yaml`, podOf(name, pick(this.#random, [300, 700, 1000, 1700, 2500]), chance(this.#random, 0.25)));
+      await this.manifests.write(
+        `${name}.yaml`,
+        podOf(name, pick(this.#random, [300, 700, 1000, 1700, 2500]), chance(this.#random, 0.25)),
+      );
     } else if (kind < 0.7 && this.names.size > 0) {
       const name = pick(this.#random, [...this.names]);
       this.names.delete(name);
@@ -51,7 +63,9 @@ class Contest {
       this.node.kill();
       this.node.start();
     }
-    await this.node.clock.advance(chance(this.#random, 0.5) ? between(this.#random, 1, 60) : between(this.#random, 1000, 20_000));
+    await this.node.clock.advance(
+      chance(this.#random, 0.5) ? between(this.#random, 1, 60) : between(this.#random, 1000, 20_000),
+    );
     this.#checkRoom();
   }
 
@@ -61,7 +75,12 @@ class Contest {
   }
 
   #running(): Set<string> {
-    return new Set(this.node.runtime.containers().filter(({ state }) => state === 'running').map(({ sandbox }) => sandbox.config.uid));
+    return new Set(
+      this.node.runtime
+        .containers()
+        .filter(({ state }) => state === 'running')
+        .map(({ sandbox }) => sandbox.config.uid),
+    );
   }
 
   #judge(pod: Pod, status: PodStatus): void {
@@ -77,9 +96,18 @@ class Contest {
     const kubelet = this.node.kubelet;
     if (kubelet === undefined) return;
     const running = this.#running();
-    const wanted = kubelet.store.pods().filter((pod) => running.has(pod.metadata.uid) && kubelet.records.statuses.get(pod.metadata.uid as never)?.reason !== 'Preempting');
+    const wanted = kubelet.store
+      .pods()
+      .filter(
+        (pod) =>
+          running.has(pod.metadata.uid) &&
+          kubelet.records.statuses.get(pod.metadata.uid as never)?.reason !== 'Preempting',
+      );
     const millis = wanted.reduce((sum, pod) => sum + quantityMilliValue(podRequests(pod)['cpu'] ?? '0'), 0);
-    assert.ok(millis <= CAPACITY_MILLIS, `${wanted.map((pod) => pod.metadata.name).join(', ')} run and ask for ${millis}m`);
+    assert.ok(
+      millis <= CAPACITY_MILLIS,
+      `${wanted.map((pod) => pod.metadata.name).join(', ')} run and ask for ${millis}m`,
+    );
   }
 }
 
@@ -96,7 +124,10 @@ describe('pods that compete for a small node', () => {
       const statuses = contest.statuses();
       assert.equal(statuses.length, contest.names.size);
       for (const { phase, reason = '' } of statuses) {
-        assert.ok(phase === 'Running' || (phase === 'Failed' && ['OutOfcpu', 'Preempting'].includes(reason)), `seed ${seed}: a pod is ${phase} ${reason}`);
+        assert.ok(
+          phase === 'Running' || (phase === 'Failed' && ['OutOfcpu', 'Preempting'].includes(reason)),
+          `seed ${seed}: a pod is ${phase} ${reason}`,
+        );
         seen.add(`${phase} ${reason}`.trim());
       }
       assert.deepEqual(contest.node.agentErrors, []);

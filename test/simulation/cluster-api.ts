@@ -38,7 +38,11 @@ export class SimulatedApi {
   constructor(clock: Clock, seed: number) {
     this.#clock = clock;
     this.#random = seededRandom(seed * 31 + 7);
-    this.server = new FakeApiClient({ clock, random: seededRandom(seed * 17 + 3), watchLagMs: () => this.#random.next() * 20 });
+    this.server = new FakeApiClient({
+      clock,
+      random: seededRandom(seed * 17 + 3),
+      watchLagMs: () => this.#random.next() * 20,
+    });
   }
 
   /** All that is open is cut, and nothing can be opened. */
@@ -56,12 +60,19 @@ export class SimulatedApi {
     const closed = Promise.withResolvers<never>();
     closed.promise.catch(() => undefined);
     const client = this.#clientOf(life, gate, closed.promise);
-    return { heartbeat: client, status: client, objects: client, events: client, close: () => closed.reject(new ApiStatusError('ServiceUnavailable', 'the client was closed')) };
+    return {
+      heartbeat: client,
+      status: client,
+      objects: client,
+      events: client,
+      close: () => closed.reject(new ApiStatusError('ServiceUnavailable', 'the client was closed')),
+    };
   }
 
   #clientOf(life: Life, gate: Gate, closed: Promise<never>): ApiClient {
     const reach = new Reach(this.#clock);
-    const call = async <T>(verb: string, target: unknown, work: () => Promise<T>): Promise<T> => reach.noted(() => this.isAway, Promise.race([closed, this.#call({ life, gate, verb, target }, work)]));
+    const call = async <T>(verb: string, target: unknown, work: () => Promise<T>): Promise<T> =>
+      reach.noted(() => this.isAway, Promise.race([closed, this.#call({ life, gate, verb, target }, work)]));
     const { server } = this;
     return {
       onReturn: (listener) => reach.onReturn(() => listener('answers')),
@@ -70,21 +81,32 @@ export class SimulatedApi {
       watch: (type, namespace, options, signal) => this.#watch({ life, type, namespace, options, signal }),
       create: (type, object, options) => call('create', object, () => server.create(type, object, options)),
       update: (type, object, options) => call('update', object, () => server.update(type, object, options)),
-      patch: (type, key, patch, options) => call('patch', key, () => this.#noting(type, key, 'patch', () => server.patch(type, key, patch, options))),
-      delete: (type, key, options) => call('delete', key, () => this.#noting(type, key, 'delete', () => server.delete(type, key, options))),
+      patch: (type, key, patch, options) =>
+        call('patch', key, () => this.#noting(type, key, 'patch', () => server.patch(type, key, patch, options))),
+      delete: (type, key, options) =>
+        call('delete', key, () => this.#noting(type, key, 'delete', () => server.delete(type, key, options))),
       post: (type, key, subresource, body) => call('post', key, () => server.post(type, key, subresource, body)),
     };
   }
 
-  async #noting<T>(type: ResourceType, key: { namespace: string; name: string }, verb: 'patch' | 'delete', work: () => Promise<T>): Promise<T> {
+  async #noting<T>(
+    type: ResourceType,
+    key: { namespace: string; name: string },
+    verb: 'patch' | 'delete',
+    work: () => Promise<T>,
+  ): Promise<T> {
     const before = type.plural === 'pods' ? this.server.peek(pods, key) : undefined;
     const result = await work();
     const after = this.server.peek(pods, key);
-    if (before !== undefined) this.onPodWrite?.({ verb, before, after: after?.metadata.uid === before.metadata.uid ? after : undefined });
+    if (before !== undefined)
+      this.onPodWrite?.({ verb, before, after: after?.metadata.uid === before.metadata.uid ? after : undefined });
     return result;
   }
 
-  async #call<T>({ life, gate, verb, target }: { life: Life; gate: Gate; verb: string; target: unknown }, work: () => Promise<T>): Promise<T> {
+  async #call<T>(
+    { life, gate, verb, target }: { life: Life; gate: Gate; verb: string; target: unknown },
+    work: () => Promise<T>,
+  ): Promise<T> {
     if (!life.alive) return await never();
     const death = gate('api', verb, target);
     if (death === 'before') life.end();
@@ -92,11 +114,14 @@ export class SimulatedApi {
     if (this.isSilent) return await never();
     // Sent before the end of its process it arrives all the same.
     if (death === 'before' || (!life.alive && this.#random.next() < 0.5)) return await never();
-    if (this.isAway) return await this.#answer(life, () => Promise.reject(new KubeletError('Unavailable', 'connect ECONNREFUSED')));
+    if (this.isAway)
+      return await this.#answer(life, () => Promise.reject(new KubeletError('Unavailable', 'connect ECONNREFUSED')));
     const fails = this.#random.next() < this.storm.share;
-    if (fails && this.#random.next() >= this.storm.effective) return await this.#answer(life, () => Promise.reject(this.#anyRefusal()));
+    if (fails && this.#random.next() >= this.storm.effective)
+      return await this.#answer(life, () => Promise.reject(this.#anyRefusal()));
     const outcome = work().then(
-      (value) => () => (fails ? Promise.reject(new KubeletError('Timeout', 'no answer in time')) : Promise.resolve(value)),
+      (value) => () =>
+        fails ? Promise.reject(new KubeletError('Timeout', 'no answer in time')) : Promise.resolve(value),
       (error: unknown) => () => Promise.reject(error as Error),
     );
     const settle = await outcome;
@@ -114,7 +139,19 @@ export class SimulatedApi {
     return new ApiStatusError(reasons[Math.floor(this.#random.next() * reasons.length)] ?? 'InternalError', 'a storm');
   }
 
-  async *#watch<T extends ApiObject>({ life, type, namespace, options, signal }: { life: Life; type: ResourceType<T>; namespace: string; options: object; signal: AbortSignal }): AsyncGenerator<WatchEvent<T>> {
+  async *#watch<T extends ApiObject>({
+    life,
+    type,
+    namespace,
+    options,
+    signal,
+  }: {
+    life: Life;
+    type: ResourceType<T>;
+    namespace: string;
+    options: object;
+    signal: AbortSignal;
+  }): AsyncGenerator<WatchEvent<T>> {
     await this.#travel();
     if (!life.alive) await never();
     if (this.isSilent) return await never();
@@ -161,7 +198,8 @@ class Reach {
   #answered(): void {
     const lostAtMs = this.#lostAtMs;
     this.#lostAtMs = undefined;
-    if (lostAtMs !== undefined && this.#clock.monotonicMs() - lostAtMs >= OUTAGE_MS) for (const listener of [...this.#listeners]) listener();
+    if (lostAtMs !== undefined && this.#clock.monotonicMs() - lostAtMs >= OUTAGE_MS)
+      for (const listener of [...this.#listeners]) listener();
   }
 }
 

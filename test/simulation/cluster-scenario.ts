@@ -23,9 +23,13 @@ interface Plan {
   hasGate: boolean;
 }
 
-const keyOf = (pod: Pod): { namespace: string; name: string } => ({ namespace: pod.metadata.namespace, name: pod.metadata.name });
+const keyOf = (pod: Pod): { namespace: string; name: string } => ({
+  namespace: pod.metadata.namespace,
+  name: pod.metadata.name,
+});
 const isTerminal = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
-const conditionOf = (pod: Pod, type: string): string | undefined => pod.status?.conditions?.find((each) => each.type === type)?.status;
+const conditionOf = (pod: Pod, type: string): string | undefined =>
+  pod.status?.conditions?.find((each) => each.type === type)?.status;
 
 /** A node of a cluster whose pods are made, deleted and made again by others, with an API server that goes away, storms and forgets, under agents that die. */
 export class ClusterScenario {
@@ -85,23 +89,37 @@ export class ClusterScenario {
 
   /** Pods of the API that are the agent's to run. */
   own(): Pod[] {
-    return this.api.server.all(pods).filter((pod) => pod.spec.nodeName === NODE_NAME && pod.metadata.annotations?.[annotations.configMirror] === undefined);
+    return this.api.server
+      .all(pods)
+      .filter(
+        (pod) => pod.spec.nodeName === NODE_NAME && pod.metadata.annotations?.[annotations.configMirror] === undefined,
+      );
   }
 
   mirrors(): Pod[] {
-    return this.api.server.all(pods).filter((pod) => pod.metadata.annotations?.[annotations.configMirror] !== undefined);
+    return this.api.server
+      .all(pods)
+      .filter((pod) => pod.metadata.annotations?.[annotations.configMirror] !== undefined);
   }
 
   addPod(name = `pod-${++this.#count}`): string {
-    const plan: Plan = { kind: pick(this.random, ['server', 'server', 'server', 'task', 'failing-task']), hasGate: chance(this.random, 0.15) };
-    const behaviour = plan.kind === 'server' ? { stopMs: between(this.random, 1, 3000) } : { exitAfterMs: between(this.random, 50, 60_000), exitCode: plan.kind === 'task' ? 0 : 3 };
+    const plan: Plan = {
+      kind: pick(this.random, ['server', 'server', 'server', 'task', 'failing-task']),
+      hasGate: chance(this.random, 0.15),
+    };
+    const behaviour =
+      plan.kind === 'server'
+        ? { stopMs: between(this.random, 1, 3000) }
+        : { exitAfterMs: between(this.random, 50, 60_000), exitCode: plan.kind === 'task' ? 0 : 3 };
     const pod = buildPod({
       'metadata.name': name,
       'metadata.uid': '',
       'spec.nodeName': NODE_NAME,
       'spec.restartPolicy': plan.kind === 'server' ? 'Always' : 'Never',
       'spec.terminationGracePeriodSeconds': between(this.random, 0, 10),
-      'spec.containers': [{ name: 'main', image: pick(this.random, IMAGES), command: ['simulate'], args: [JSON.stringify(behaviour)] }],
+      'spec.containers': [
+        { name: 'main', image: pick(this.random, IMAGES), command: ['simulate'], args: [JSON.stringify(behaviour)] },
+      ],
       ...(plan.hasGate ? { 'spec.readinessGates': [{ conditionType: GATE }] } : {}),
       ...(chance(this.random, 0.1) ? { 'metadata.finalizers': ['example.com/keep'] } : {}),
     });
@@ -141,7 +159,12 @@ export class ClusterScenario {
     this.#starts.set(key, times);
     if (times > 1) this.report(`${name} ${uid.slice(0, 8)} was started ${times} times`);
     const plan = this.plans.get(uid);
-    if (plan !== undefined && plan.kind !== 'server' && [...this.#starts.keys()].filter((each) => each.startsWith(uid)).length > 1) this.trace.push(`${this.#at()} ${name} runs again after the reboot`);
+    if (
+      plan !== undefined &&
+      plan.kind !== 'server' &&
+      [...this.#starts.keys()].filter((each) => each.startsWith(uid)).length > 1
+    )
+      this.trace.push(`${this.#at()} ${name} runs again after the reboot`);
   }
 
   #judge({ verb, before, after }: PodWrite): void {
@@ -152,16 +175,38 @@ export class ClusterScenario {
     const now = after.status ?? {};
     // Of a static pod's status only this agent's records know the times.
     const isMirror = before.metadata.annotations?.[annotations.configMirror] !== undefined;
-    if (!isMirror && withoutTimes(told) === withoutTimes(now) && before.metadata.resourceVersion !== after.metadata.resourceVersion) this.report(`${who}: a status that differs only in time: ${differenceOf({ verb, before, after })}`);
-    if (isTerminal(told.phase) && told.phase !== now.phase) this.report(`${who} went from ${told.phase} to ${now.phase}`);
-    if (isTerminal(told.phase) && endsOf(told) !== '' && endsOf(told) !== endsOf(now)) this.report(`${who} is over, and the ends of its containers became others: ${endsOf(told)} -> ${endsOf(now)}`);
-    if (told.startTime !== undefined && told.startTime !== now.startTime) this.report(`${who}: startTime ${told.startTime} became ${now.startTime}`);
+    if (
+      !isMirror &&
+      withoutTimes(told) === withoutTimes(now) &&
+      before.metadata.resourceVersion !== after.metadata.resourceVersion
+    )
+      this.report(`${who}: a status that differs only in time: ${differenceOf({ verb, before, after })}`);
+    if (isTerminal(told.phase) && told.phase !== now.phase)
+      this.report(`${who} went from ${told.phase} to ${now.phase}`);
+    if (isTerminal(told.phase) && endsOf(told) !== '' && endsOf(told) !== endsOf(now))
+      this.report(`${who} is over, and the ends of its containers became others: ${endsOf(told)} -> ${endsOf(now)}`);
+    if (told.startTime !== undefined && told.startTime !== now.startTime)
+      this.report(`${who}: startTime ${told.startTime} became ${now.startTime}`);
     const counts = (pod: Pod): number => pod.status?.containerStatuses?.[0]?.restartCount ?? 0;
-    if (counts(after) < counts(before) && !this.#wasSwept) this.report(`${who}: restartCount ${counts(before)} became ${counts(after)}`);
-    if (conditionOf(before, GATE) !== conditionOf(after, GATE)) this.report(`${who}: a condition of others was changed`);
-    if (isTerminal(now.phase) && !isTerminal(told.phase) && this.node.runtime.containers(before.metadata.uid).some((container) => container.state === 'running' && !container.dead)) this.report(`${who} is ${now.phase} and runs`);
-    const flipped = conditionOf(before, 'ContainersReady') === 'True' && conditionOf(after, 'ContainersReady') === 'False';
-    const mayFlip = before.metadata.deletionTimestamp !== undefined || isTerminal(now.phase) || this.plans.get(before.metadata.uid)?.kind !== 'server' || this.#rebootedMs >= 0;
+    if (counts(after) < counts(before) && !this.#wasSwept)
+      this.report(`${who}: restartCount ${counts(before)} became ${counts(after)}`);
+    if (conditionOf(before, GATE) !== conditionOf(after, GATE))
+      this.report(`${who}: a condition of others was changed`);
+    if (
+      isTerminal(now.phase) &&
+      !isTerminal(told.phase) &&
+      this.node.runtime
+        .containers(before.metadata.uid)
+        .some((container) => container.state === 'running' && !container.dead)
+    )
+      this.report(`${who} is ${now.phase} and runs`);
+    const flipped =
+      conditionOf(before, 'ContainersReady') === 'True' && conditionOf(after, 'ContainersReady') === 'False';
+    const mayFlip =
+      before.metadata.deletionTimestamp !== undefined ||
+      isTerminal(now.phase) ||
+      this.plans.get(before.metadata.uid)?.kind !== 'server' ||
+      this.#rebootedMs >= 0;
     if (flipped && !mayFlip) this.report(`${who} was ready and is not: ${JSON.stringify(now)}`);
   }
 
@@ -175,8 +220,14 @@ export class ClusterScenario {
   #leftOf(uid: string): string[] {
     const { runtime, cgroups, mounts } = this.node;
     return [
-      ...runtime.containers(uid).filter((container) => container.state === 'running' && !container.dead).map((container) => `container ${container.config.name}`),
-      ...runtime.sandboxes(uid).filter((sandbox) => sandbox.ready).map(() => 'a sandbox'),
+      ...runtime
+        .containers(uid)
+        .filter((container) => container.state === 'running' && !container.dead)
+        .map((container) => `container ${container.config.name}`),
+      ...runtime
+        .sandboxes(uid)
+        .filter((sandbox) => sandbox.ready)
+        .map(() => 'a sandbox'),
       ...[...cgroups.groups.keys()].filter((name) => name.includes(uid)).map((name) => `cgroup ${name}`),
       ...mounts.mounted.filter(({ path }) => path.includes(uid)).map(({ path }) => `mount ${path}`),
     ];
@@ -239,7 +290,15 @@ export class ClusterScenario {
     const name = `static-${file}`;
     const version = String(++this.#count);
     this.manifests.set(file, version);
-    const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { version } }, spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image: IMAGES[0], command: ['simulate'], args: ['{}'] }] } };
+    const manifest = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, labels: { version } },
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        containers: [{ name: 'main', image: IMAGES[0], command: ['simulate'], args: ['{}'] }],
+      },
+    };
     await this.node.files.writeFileAtomic(`${paths.manifests}/${file}.json`, JSON.stringify(manifest), 0o600);
   }
 
@@ -254,9 +313,13 @@ export class ClusterScenario {
     const problems = own.flatMap((pod) => this.#ofPod(pod));
     const known = new Set(own.map((pod) => pod.metadata.uid));
     for (const [file, version] of this.manifests) problems.push(...this.#ofMirror(file, version));
-    if (this.mirrors().length > this.manifests.size) problems.push(`${this.mirrors().length} mirrors of ${this.manifests.size} static pods`);
-    const foreign = this.node.runtime.sandboxes().filter((sandbox) => !known.has(sandbox.config.uid) && !sandbox.config.name.startsWith('static-'));
-    for (const sandbox of foreign) problems.push(`a sandbox of ${sandbox.config.name} ${sandbox.config.uid.slice(0, 8)} is left`);
+    if (this.mirrors().length > this.manifests.size)
+      problems.push(`${this.mirrors().length} mirrors of ${this.manifests.size} static pods`);
+    const foreign = this.node.runtime
+      .sandboxes()
+      .filter((sandbox) => !known.has(sandbox.config.uid) && !sandbox.config.name.startsWith('static-'));
+    for (const sandbox of foreign)
+      problems.push(`a sandbox of ${sandbox.config.name} ${sandbox.config.uid.slice(0, 8)} is left`);
     return problems;
   }
 
@@ -267,22 +330,33 @@ export class ClusterScenario {
     const running = runtime.containers(uid).filter((container) => container.state === 'running' && !container.dead);
     const left = this.#leftOf(uid);
     if (deletionTimestamp !== undefined) {
-      if (finalizers.length === 0) return [`${who} is deleted and still in the API, with ${left.join(', ') || 'nothing left of it'}, phase ${pod.status?.phase}`];
-      return left.length > 0 || !isTerminal(pod.status?.phase) ? [`${who} is deleted, with ${left.join(', ')}, phase ${pod.status?.phase}`] : [];
+      if (finalizers.length === 0)
+        return [
+          `${who} is deleted and still in the API, with ${left.join(', ') || 'nothing left of it'}, phase ${pod.status?.phase}`,
+        ];
+      return left.length > 0 || !isTerminal(pod.status?.phase)
+        ? [`${who} is deleted, with ${left.join(', ')}, phase ${pod.status?.phase}`]
+        : [];
     }
     const plan = this.plans.get(uid);
     if (isTerminal(pod.status?.phase)) {
       const wanted = plan?.kind === 'task' ? 'Succeeded' : 'Failed';
-      if (plan?.kind === 'server' && pod.status?.phase !== 'Unknown' && pod.status?.reason !== 'meddled') return [`server ${who} is ${pod.status?.phase}`];
-      return pod.status?.phase === wanted || this.#rebootedMs >= 0 || plan?.kind === 'server' ? left.map((each) => `${who} is over, with ${each}`) : [`${who} is ${pod.status?.phase}, not ${wanted}`];
+      if (plan?.kind === 'server' && pod.status?.phase !== 'Unknown' && pod.status?.reason !== 'meddled')
+        return [`server ${who} is ${pod.status?.phase}`];
+      return pod.status?.phase === wanted || this.#rebootedMs >= 0 || plan?.kind === 'server'
+        ? left.map((each) => `${who} is over, with ${each}`)
+        : [`${who} is ${pod.status?.phase}, not ${wanted}`];
     }
     if (plan?.kind !== 'server') return [`${who} has not ended: ${pod.status?.phase}`];
     if (running.length !== 1) return [`${who} has ${running.length} containers, phase ${pod.status?.phase}`];
     const isReady = conditionOf(pod, 'Ready');
     const wantsReady = plan?.hasGate === true ? (conditionOf(pod, GATE) ?? 'False') : 'True';
     const status = pod.status?.containerStatuses?.[0];
-    if (pod.status?.phase !== 'Running' || isReady !== wantsReady || status?.state?.running === undefined) return [`${who} runs and is told as ${pod.status?.phase}, Ready ${isReady} instead of ${wantsReady}`];
-    return status.containerID?.endsWith(running[0]?.id ?? '?') === true ? [] : [`${who} is told of with another container`];
+    if (pod.status?.phase !== 'Running' || isReady !== wantsReady || status?.state?.running === undefined)
+      return [`${who} runs and is told as ${pod.status?.phase}, Ready ${isReady} instead of ${wantsReady}`];
+    return status.containerID?.endsWith(running[0]?.id ?? '?') === true
+      ? []
+      : [`${who} is told of with another container`];
   }
 
   #ofMirror(file: string, version: string): string[] {
@@ -290,9 +364,13 @@ export class ClusterScenario {
     const mirror = this.mirrors().find((each) => each.metadata.name === name);
     if (mirror === undefined) return [`${name} has no mirror`];
     const owner = mirror.metadata.ownerReferences?.[0]?.uid;
-    if (owner !== this.api.server.peek(nodes, { namespace: '', name: NODE_NAME })?.metadata.uid) return [`${name} has another owner`];
-    if (mirror.metadata.labels?.['version'] !== version || mirror.metadata.deletionTimestamp !== undefined) return [`${name} is an old mirror`];
-    return mirror.status?.phase === 'Running' && conditionOf(mirror, 'Ready') === 'True' ? [] : [`${name} is told as ${mirror.status?.phase}, Ready ${conditionOf(mirror, 'Ready')}`];
+    if (owner !== this.api.server.peek(nodes, { namespace: '', name: NODE_NAME })?.metadata.uid)
+      return [`${name} has another owner`];
+    if (mirror.metadata.labels?.['version'] !== version || mirror.metadata.deletionTimestamp !== undefined)
+      return [`${name} is an old mirror`];
+    return mirror.status?.phase === 'Running' && conditionOf(mirror, 'Ready') === 'True'
+      ? []
+      : [`${name} is told as ${mirror.status?.phase}, Ready ${conditionOf(mirror, 'Ready')}`];
   }
 }
 
@@ -302,11 +380,17 @@ function differenceOf({ before, after }: PodWrite): string {
 
 /** How each container ended, as text; those that have not are left out. */
 function endsOf(status: PodStatus): string {
-  return (status.containerStatuses ?? []).flatMap(({ name, state }) => (state?.terminated === undefined ? [] : [`${name} ${state.terminated.exitCode} ${state.terminated.reason}`])).join();
+  return (status.containerStatuses ?? [])
+    .flatMap(({ name, state }) =>
+      state?.terminated === undefined ? [] : [`${name} ${state.terminated.exitCode} ${state.terminated.reason}`],
+    )
+    .join();
 }
 
 function withoutTimes(value: unknown): string {
-  return JSON.stringify(value, (key, inner: unknown) => (/^(lastTransitionTime|lastProbeTime|startTime|startedAt|finishedAt)$/.test(key) ? undefined : inner));
+  return JSON.stringify(value, (key, inner: unknown) =>
+    /^(lastTransitionTime|lastProbeTime|startTime|startedAt|finishedAt)$/.test(key) ? undefined : inner,
+  );
 }
 
 const anyPod = (scenario: ClusterScenario): Pod | undefined => {
@@ -337,7 +421,9 @@ const replace: Act = (scenario) => {
 };
 
 const dropFinalizer: Act = (scenario) => {
-  const pod = scenario.own().find(({ metadata }) => (metadata.finalizers ?? []).length > 0 && metadata.deletionTimestamp !== undefined);
+  const pod = scenario
+    .own()
+    .find(({ metadata }) => (metadata.finalizers ?? []).length > 0 && metadata.deletionTimestamp !== undefined);
   if (pod === undefined) return undefined;
   scenario.api.server.change(pods, keyOf(pod), (each) => ({ ...each, metadata: { ...each.metadata, finalizers: [] } }));
   return `no finalizers at ${pod.metadata.name}`;
@@ -347,14 +433,37 @@ const setGate: Act = (scenario) => {
   const pod = scenario.own().find(({ metadata }) => scenario.plans.get(metadata.uid)?.hasGate === true);
   if (pod === undefined) return undefined;
   const status = pick(scenario.random, ['True', 'False'] as const);
-  scenario.api.server.change(pods, keyOf(pod), (each): Pod => ({ ...each, status: { ...each.status, conditions: [...(each.status?.conditions ?? []).filter(({ type }) => type !== GATE), { type: GATE, status }] } }));
+  scenario.api.server.change(
+    pods,
+    keyOf(pod),
+    (each): Pod => ({
+      ...each,
+      status: {
+        ...each.status,
+        conditions: [...(each.status?.conditions ?? []).filter(({ type }) => type !== GATE), { type: GATE, status }],
+      },
+    }),
+  );
   return `gate of ${pod.metadata.name} ${status}`;
 };
 
 const meddle: Act = (scenario) => {
   const pod = scenario.own().find(({ status }) => status?.phase === 'Running');
   if (pod === undefined) return undefined;
-  scenario.api.server.change(pods, keyOf(pod), (each): Pod => ({ ...each, status: { ...each.status, phase: 'Pending', conditions: each.status?.conditions?.map((condition) => (condition.type === 'Ready' ? { ...condition, status: 'False' } : condition)) } }));
+  scenario.api.server.change(
+    pods,
+    keyOf(pod),
+    (each): Pod => ({
+      ...each,
+      status: {
+        ...each.status,
+        phase: 'Pending',
+        conditions: each.status?.conditions?.map((condition) =>
+          condition.type === 'Ready' ? { ...condition, status: 'False' } : condition,
+        ),
+      },
+    }),
+  );
   return `somebody says that ${pod.metadata.name} is pending`;
 };
 
@@ -395,7 +504,12 @@ const killAtCall: Act = (scenario) => {
   if (scenario.node.agent === undefined) return undefined;
   const step = between(scenario.random, 1, 30);
   const point = pick(scenario.random, ['before', 'during', 'after'] as const);
-  scenario.node.dieAt({ calls: /^(patch|delete|create|runSandbox|createContainer|startContainer|stopContainer|stopSandbox|remove|writeFileAtomic|appendFile)$/, step, point });
+  scenario.node.dieAt({
+    calls:
+      /^(patch|delete|create|runSandbox|createContainer|startContainer|stopContainer|stopSandbox|remove|writeFileAtomic|appendFile)$/,
+    step,
+    point,
+  });
   return `kill -9 ${point} the ${step}th write`;
 };
 
@@ -422,7 +536,8 @@ const killWithOldRecord: Act = async (scenario) => {
   }
   scenario.sweep();
   startLater(scenario, 5000);
-  for (const { path: mounted } of node.mounts.mounted.toReversed()) if (mounted.startsWith(`${paths.root}/pods/`)) await node.mounts.unmount(mounted);
+  for (const { path: mounted } of node.mounts.mounted.toReversed())
+    if (mounted.startsWith(`${paths.root}/pods/`)) await node.mounts.unmount(mounted);
   return 'kill -9, the runtime is emptied, and the record of statuses is old';
 };
 
@@ -431,9 +546,11 @@ const reboot: Act = async (scenario) => {
   const { node, api, random } = scenario;
   node.kill();
   scenario.lose();
-  for (const sandbox of node.runtime.sandboxes()) if (sandbox.ready) node.runtime.killSandbox(sandbox.id, { withContainers: true });
+  for (const sandbox of node.runtime.sandboxes())
+    if (sandbox.ready) node.runtime.killSandbox(sandbox.id, { withContainers: true });
   for (const name of [...node.cgroups.groups.keys()]) node.cgroups.groups.delete(name);
-  for (const { path } of node.mounts.mounted.toReversed()) if (path.startsWith(`${paths.root}/pods/`)) await node.mounts.unmount(path);
+  for (const { path } of node.mounts.mounted.toReversed())
+    if (path.startsWith(`${paths.root}/pods/`)) await node.mounts.unmount(path);
   const forMs = pick(random, [0, 30_000, 300_000]);
   if (forMs > 0 && !api.isAway) {
     api.goAway();
@@ -469,4 +586,35 @@ const deleteNode: Act = (scenario) => {
   return 'the node object is deleted';
 };
 
-const acts: readonly Act[] = [add, add, add, add, add, remove, remove, remove, replace, dropFinalizer, setGate, meddle, outage, outage, storm, storm, forget, mute, kill, kill, killAndForget, killWithOldRecord, killAtCall, killAtCall, reboot, writeManifest, writeManifest, dropManifest, deleteMirror, deleteNode];
+const acts: readonly Act[] = [
+  add,
+  add,
+  add,
+  add,
+  add,
+  remove,
+  remove,
+  remove,
+  replace,
+  dropFinalizer,
+  setGate,
+  meddle,
+  outage,
+  outage,
+  storm,
+  storm,
+  forget,
+  mute,
+  kill,
+  kill,
+  killAndForget,
+  killWithOldRecord,
+  killAtCall,
+  killAtCall,
+  reboot,
+  writeManifest,
+  writeManifest,
+  dropManifest,
+  deleteMirror,
+  deleteNode,
+];

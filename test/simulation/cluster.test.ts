@@ -10,7 +10,20 @@ describe('a node of a cluster through outages, storms, deletions, restarts and r
     for (let seed = FROM; seed < FROM + SEEDS; seed++) {
       const scenario = new ClusterScenario(seed);
       await scenario.run();
-      const report = [`seed ${seed} broke:`, ...scenario.violations, 'after:', ...scenario.trace.slice(-60), 'log:', ...scenario.node.logs.slice(-25).map((line) => `${(line.atMs / 1000).toFixed(3)} ${line.agent} ${line.level} ${line.message} ${JSON.stringify(line.fields)}`), `replay: SIMULATION_CLUSTER_SEEDS=1 SIMULATION_FROM=${seed} node --test test/simulation/cluster.test.ts`];
+      const report = [
+        `seed ${seed} broke:`,
+        ...scenario.violations,
+        'after:',
+        ...scenario.trace.slice(-60),
+        'log:',
+        ...scenario.node.logs
+          .slice(-25)
+          .map(
+            (line) =>
+              `${(line.atMs / 1000).toFixed(3)} ${line.agent} ${line.level} ${line.message} ${JSON.stringify(line.fields)}`,
+          ),
+        `replay: SIMULATION_CLUSTER_SEEDS=1 SIMULATION_FROM=${seed} node --test test/simulation/cluster.test.ts`,
+      ];
       assert.deepEqual([...scenario.violations, ...scenario.node.agentErrors], [], report.join('\n'));
     }
   });

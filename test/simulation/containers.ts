@@ -78,19 +78,36 @@ export class ContainerModel {
 
   script(identity: ContainerIdentity): ContainerScript {
     const behaviour = behaviourOf(identity.command);
-    const instance: Instance = { identity, behaviour, tally: { liveness: noTally(), readiness: noTally(), startup: noTally() }, startedMs: 0 };
+    const instance: Instance = {
+      identity,
+      behaviour,
+      tally: { liveness: noTally(), readiness: noTally(), startup: noTally() },
+      startedMs: 0,
+    };
     const isCured = this.healed && behaviour.faulty === true;
     const exits = behaviour.exitAfterMs !== undefined && (!isCured || behaviour.task === true);
     const script: ContainerScript = {
-      ...(exits ? { exitAfterMs: behaviour.exitAfterMs, exitCode: isCured ? 0 : (behaviour.exitCode ?? 0), oomKilled: !isCured && behaviour.oom === true } : {}),
-      ...(behaviour.failStart === true && !this.healed ? { failStart: 'failed to create shim task: exec: "simulate": executable file not found' } : {}),
+      ...(exits
+        ? {
+            exitAfterMs: behaviour.exitAfterMs,
+            exitCode: isCured ? 0 : (behaviour.exitCode ?? 0),
+            oomKilled: !isCured && behaviour.oom === true,
+          }
+        : {}),
+      ...(behaviour.failStart === true && !this.healed
+        ? { failStart: 'failed to create shim task: exec: "simulate": executable file not found' }
+        : {}),
       stopMs: behaviour.stopMs ?? 5,
       ignoresTerm: behaviour.ignoresTerm === true,
       exec: (command) => {
         const type = probeTypes.find((candidate) => candidate === command[1]);
         if (type === undefined) return { exitCode: 0 };
         const passed = this.probe(instance, type);
-        return { exitCode: passed ? 0 : 1, stdout: passed ? 'ok' : 'not ok', afterMs: !passed && behaviour.probesHang === true ? Number.POSITIVE_INFINITY : 0 };
+        return {
+          exitCode: passed ? 0 : 1,
+          stdout: passed ? 'ok' : 'not ok',
+          afterMs: !passed && behaviour.probesHang === true ? Number.POSITIVE_INFINITY : 0,
+        };
       },
     };
     this.#byScript.set(script, instance);

@@ -11,14 +11,28 @@ const CLAIMS = ['a', 'b', 'raw'];
 const OPERATIONS: readonly CsiOperation[] = ['stage', 'unstage', 'publish', 'unpublish', 'getCapabilities'];
 
 function objectsText(): string {
-  const driver = { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: DRIVER }, spec: { volumeLifecycleModes: ['Persistent', 'Ephemeral'] } };
+  const driver = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name: DRIVER },
+    spec: { volumeLifecycleModes: ['Persistent', 'Ephemeral'] },
+  };
   const claims = CLAIMS.flatMap((name) => {
     const volumeMode = name === 'raw' ? 'Block' : 'Filesystem';
     const shared = { accessModes: ['ReadWriteMany'], volumeMode, storageClassName: '' };
-    const source = { capacity: { storage: '1Gi' }, claimRef: { namespace: 'default', name }, csi: { driver: DRIVER, volumeHandle: `handle-${name}` } };
+    const source = {
+      capacity: { storage: '1Gi' },
+      claimRef: { namespace: 'default', name },
+      csi: { driver: DRIVER, volumeHandle: `handle-${name}` },
+    };
     return [
       { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: `pv-${name}` }, spec: { ...shared, ...source } },
-      { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' }, spec: { ...shared, volumeName: `pv-${name}`, resources: { requests: { storage: '1Gi' } } } },
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name, namespace: 'default' },
+        spec: { ...shared, volumeName: `pv-${name}`, resources: { requests: { storage: '1Gi' } } },
+      },
     ];
   });
   return [driver, ...claims].map((object) => JSON.stringify(object)).join('\n---\n');
@@ -26,9 +40,17 @@ function objectsText(): string {
 
 function podText(name: string, claim: string | undefined): string {
   const source = claim === undefined ? { csi: { driver: DRIVER } } : { persistentVolumeClaim: { claimName: claim } };
-  const use = claim === 'raw' ? { volumeDevices: [{ name: 'v', devicePath: '/dev/xvda' }] } : { volumeMounts: [{ name: 'v', mountPath: '/v' }] };
+  const use =
+    claim === 'raw'
+      ? { volumeDevices: [{ name: 'v', devicePath: '/dev/xvda' }] }
+      : { volumeMounts: [{ name: 'v', mountPath: '/v' }] };
   const containers = [{ name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], ...use }];
-  return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { terminationGracePeriodSeconds: 5, volumes: [{ name: 'v', ...source }], containers } });
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { terminationGracePeriodSeconds: 5, volumes: [{ name: 'v', ...source }], containers },
+  });
 }
 
 /** A node whose pods use volumes of a driver that fails, stalls and goes away, under an agent that is killed at any moment of it. */
@@ -60,18 +82,25 @@ class Storage {
   #watchDriver(): void {
     const { unstage, unpublish } = this.driver;
     this.driver.unstage = (request, limitMs) => {
-      if ([...this.driver.published.values()].includes(request.volumeId)) this.violations.push(`${request.volumeId} was unstaged while it is published`);
+      if ([...this.driver.published.values()].includes(request.volumeId))
+        this.violations.push(`${request.volumeId} was unstaged while it is published`);
       return unstage(request, limitMs);
     };
     this.driver.unpublish = (request, limitMs) => {
       const running = this.node.runtime.containers().filter(({ state }) => state === 'running');
-      if (running.some(({ sandbox }) => request.targetPath.includes(sandbox.config.uid))) this.violations.push(`${request.targetPath} was unpublished while its pod runs`);
+      if (running.some(({ sandbox }) => request.targetPath.includes(sandbox.config.uid)))
+        this.violations.push(`${request.targetPath} was unpublished while its pod runs`);
       return unpublish(request, limitMs);
     };
   }
 
   async come(): Promise<void> {
-    this.node.plugins.set(SOCKET, { type: 'CSIPlugin', name: DRIVER, endpoint: '/csi.sock', supportedVersions: ['1.0.0'] });
+    this.node.plugins.set(SOCKET, {
+      type: 'CSIPlugin',
+      name: DRIVER,
+      endpoint: '/csi.sock',
+      supportedVersions: ['1.0.0'],
+    });
     this.node.files.seed({ [SOCKET]: 'socket' }, true);
     // Seeded files are told to nobody; this is.
     await this.node.files.writeFile(`${SOCKET}.note`, '', 0o600);
@@ -99,15 +128,23 @@ class Storage {
     else if (this.node.plugins.has(SOCKET)) await this.go();
     else await this.come();
     if (this.node.agent === undefined) this.node.start();
-    await this.node.clock.advance(chance(this.#random, 0.5) ? between(this.#random, 1, 100) : between(this.#random, 1000, 30_000));
+    await this.node.clock.advance(
+      chance(this.#random, 0.5) ? between(this.#random, 1, 100) : between(this.#random, 1000, 30_000),
+    );
   }
 
   #disturb(): void {
     const op = pick(this.#random, OPERATIONS);
     const times = between(this.#random, 1, 3);
     const happens = chance(this.#random, 0.5);
-    if (chance(this.#random, 0.3)) this.driver.stall(op, { clock: this.node.clock, times: 1, happens: happens && op !== 'getCapabilities' });
-    else this.driver.fail(op, { code: pick(this.#random, ['Internal', 'Unavailable', 'Aborted', 'DeadlineExceeded'] as const), times, after: happens });
+    if (chance(this.#random, 0.3))
+      this.driver.stall(op, { clock: this.node.clock, times: 1, happens: happens && op !== 'getCapabilities' });
+    else
+      this.driver.fail(op, {
+        code: pick(this.#random, ['Internal', 'Unavailable', 'Aborted', 'DeadlineExceeded'] as const),
+        times,
+        after: happens,
+      });
   }
 
   async heal(): Promise<void> {
@@ -122,8 +159,11 @@ class Storage {
   /** What the driver believes, and what is mounted for it: how often each volume is staged and published. */
   found() {
     const nameOf = (volumeId: string): string => (volumeId.startsWith('csi-') ? 'inline' : volumeId);
-    const sources = this.node.mounts.mounted.map(({ source, path }) => (path.includes('/volumeDevices/pv-raw/dev/') ? 'published:handle-raw' : source));
-    const mounted = (what: string): string[] => sources.filter((source) => source.startsWith(what)).map((source) => nameOf(source.slice(what.length)));
+    const sources = this.node.mounts.mounted.map(({ source, path }) =>
+      path.includes('/volumeDevices/pv-raw/dev/') ? 'published:handle-raw' : source,
+    );
+    const mounted = (what: string): string[] =>
+      sources.filter((source) => source.startsWith(what)).map((source) => nameOf(source.slice(what.length)));
     return {
       staged: [...this.driver.staged.values()].sort(),
       published: [...this.driver.published.values()].map(nameOf).sort(),
@@ -137,7 +177,12 @@ class Storage {
     const claims = [...this.pods.values()];
     const staged = [...new Set(claims.filter((claim) => claim !== undefined))].map((claim) => `handle-${claim}`).sort();
     const published = claims.map((claim) => (claim === undefined ? 'inline' : `handle-${claim}`)).sort();
-    return { staged, published, mountedStaged: staged.filter((volume) => volume !== 'handle-raw'), mountedPublished: published };
+    return {
+      staged,
+      published,
+      mountedStaged: staged.filter((volume) => volume !== 'handle-raw'),
+      mountedPublished: published,
+    };
   }
 }
 
@@ -181,7 +226,11 @@ describe('the order of staging calls', () => {
     await manifests.remove(`${name}.yaml`);
     await node.clock.advance(20_000);
   };
-  const staging = ({ driver }: Storage): string => driver.calls.map((call) => call.split(' ')[0]).filter((op) => op === 'stage' || op === 'unstage').join(' ');
+  const staging = ({ driver }: Storage): string =>
+    driver.calls
+      .map((call) => call.split(' ')[0])
+      .filter((op) => op === 'stage' || op === 'unstage')
+      .join(' ');
   const isRunning = ({ node }: Storage): boolean => node.runtime.containers().some(({ state }) => state === 'running');
 
   for (const code of ['InvalidArgument', 'DeadlineExceeded'] as const) {
@@ -233,6 +282,9 @@ describe('the order of staging calls', () => {
     storage.node.kill();
     storage.node.start();
     await storage.node.clock.advance(120_000);
-    assert.deepEqual([isRunning(storage), staging(storage).includes('unstage'), storage.driver.published.size], [true, false, 1]);
+    assert.deepEqual(
+      [isRunning(storage), staging(storage).includes('unstage'), storage.driver.published.size],
+      [true, false, 1],
+    );
   });
 });

@@ -40,7 +40,11 @@ function lasting(stage: Stage, mostMs: number, lift: () => void): number {
 export const addPod: Disturbance = async ({ manifests, random, counter, mostPods }) => {
   if (manifests.names.length >= mostPods) return undefined;
   const name = `p${counter.pods++}`;
-  await manifests.write(`${name}.yaml`, JSON.stringify(randomPod(random, name)), chance(random, 0.3) ? 'in place' : 'atomic');
+  await manifests.write(
+    `${name}.yaml`,
+    JSON.stringify(randomPod(random, name)),
+    chance(random, 0.3) ? 'in place' : 'atomic',
+  );
   return `add ${name}`;
 };
 
@@ -50,7 +54,11 @@ const changePod: Disturbance = async ({ manifests, random }) => {
   const files = podFiles(manifests);
   if (files.length === 0) return undefined;
   const file = pick(random, files);
-  await manifests.write(file, JSON.stringify(randomPod(random, file.replace('.yaml', ''))), chance(random, 0.3) ? 'in place' : 'atomic');
+  await manifests.write(
+    file,
+    JSON.stringify(randomPod(random, file.replace('.yaml', ''))),
+    chance(random, 0.3) ? 'in place' : 'atomic',
+  );
   return `change ${file}`;
 };
 
@@ -72,17 +80,32 @@ const removePod: Disturbance = async ({ manifests, random }) => {
   return `remove ${file}`;
 };
 
-const NONSENSE = ['{', 'kind: Pod\nmetadata: [', '', '\u0000\u0001', 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: UPPER_CASE\nspec: {}\n', 'a: &a [*a, *a]\nb: *a\n'];
+const NONSENSE = [
+  '{',
+  'kind: Pod\nmetadata: [',
+  '',
+  '\u0000\u0001',
+  'apiVersion: v1\nkind: Pod\nmetadata:\n  name: UPPER_CASE\nspec: {}\n',
+  'a: &a [*a, *a]\nb: *a\n',
+];
 const damagePod: Disturbance = async ({ manifests, random }) => {
   const files = podFiles(manifests);
   if (files.length === 0) return undefined;
   const file = pick(random, files);
-  await manifests.damage(file, pick(random, NONSENSE.filter((text) => text !== '')));
+  await manifests.damage(
+    file,
+    pick(
+      random,
+      NONSENSE.filter((text) => text !== ''),
+    ),
+  );
   return `damage ${file}`;
 };
 
 const changeObjects: Disturbance = async ({ manifests, random, counter }) => {
-  const without = chance(random, 0.2) ? [pick(random, ['settings', 'extra', 'PersistentVolume', 'PersistentVolumeClaim', 'Service'])] : [];
+  const without = chance(random, 0.2)
+    ? [pick(random, ['settings', 'extra', 'PersistentVolume', 'PersistentVolumeClaim', 'Service'])]
+    : [];
   await manifests.write('objects.yaml', objectsManifest(counter.objects++, without));
   return `change the objects${without.length > 0 ? `, without ${without.join()}` : ''}`;
 };
@@ -93,7 +116,10 @@ const killContainer: Disturbance = ({ node, random }) => {
   const running = node.runtime.containers().filter((container) => container.state === 'running' && !container.dead);
   if (running.length === 0) return undefined;
   const container = pick(random, running);
-  node.runtime.killContainer(container.id, chance(random, 0.3) ? { oomKilled: true } : { exitCode: pick(random, [137, 139, 1, 0]) });
+  node.runtime.killContainer(
+    container.id,
+    chance(random, 0.3) ? { oomKilled: true } : { exitCode: pick(random, [137, 139, 1, 0]) },
+  );
   return `kill ${container.sandbox.config.name}/${container.config.name}`;
 };
 
@@ -128,15 +154,33 @@ const removeSandbox: Disturbance = ({ node, random, referee }) => {
 
 // ---- the runtime ----
 
-const WRITES: readonly FakeOp[] = ['runSandbox', 'createContainer', 'startContainer', 'stopContainer', 'removeContainer', 'stopSandbox', 'removeSandbox', 'pullImage'];
-const READS: readonly FakeOp[] = ['listSandboxes', 'listContainers', 'sandboxStatus', 'containerStatus', 'status', 'imageStatus', 'execSync'];
+const WRITES: readonly FakeOp[] = [
+  'runSandbox',
+  'createContainer',
+  'startContainer',
+  'stopContainer',
+  'removeContainer',
+  'stopSandbox',
+  'removeSandbox',
+  'pullImage',
+];
+const READS: readonly FakeOp[] = [
+  'listSandboxes',
+  'listContainers',
+  'sandboxStatus',
+  'containerStatus',
+  'status',
+  'imageStatus',
+  'execSync',
+];
 const ERRORS: readonly ErrorKind[] = ['Unavailable', 'Internal', 'Timeout', 'Unavailable'];
 
 const callFault: Disturbance = ({ node, random, referee }) => {
   const { runtime } = node;
   const op = pick(random, chance(random, 0.65) ? WRITES : READS);
   const times = between(random, 1, 3);
-  if (op === 'execSync') referee.execDisturbedUntilMs = Math.max(referee.execDisturbedUntilMs, node.clock.monotonicMs() + 10 * 60_000);
+  if (op === 'execSync')
+    referee.execDisturbedUntilMs = Math.max(referee.execDisturbedUntilMs, node.clock.monotonicMs() + 10 * 60_000);
   const how = pick(random, ['fail', 'hang', 'late', 'delay', 'stale']);
   switch (how) {
     case 'fail': {
@@ -160,7 +204,10 @@ const callFault: Disturbance = ({ node, random, referee }) => {
       return `${op} is delayed ${times} times by ${ms} ms`;
     }
     default: {
-      const read = pick(random, READS.filter((candidate) => candidate !== 'execSync'));
+      const read = pick(
+        random,
+        READS.filter((candidate) => candidate !== 'execSync'),
+      );
       runtime.staleRead(read, between(random, 10, 3000), { times });
       return `${read} is stale ${times} times`;
     }
@@ -205,7 +252,9 @@ const restartRuntime: Disturbance = ({ node, random }) => {
 const breakNetwork: Disturbance = (stage) => {
   const { node, random } = stage;
   if (chance(random, 0.5)) {
-    node.runtime.setHealth({ networkReady: { ok: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' } });
+    node.runtime.setHealth({
+      networkReady: { ok: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' },
+    });
     return `no CNI for ${lasting(stage, 30_000, () => node.runtime.setHealth({ networkReady: { ok: true, reason: '', message: '' } }))} ms`;
   }
   node.network.broken = true;
@@ -218,7 +267,12 @@ const breakDisk: Disturbance = (stage) => {
   const { node, random } = stage;
   const below = pick(random, [paths.root, paths.root, paths.logs, `${paths.root}/pods`, paths.state, paths.manifests]);
   const how = pick(random, ['full', 'read-only', 'EIO']);
-  const lift = how === 'full' ? node.files.fillDisk(below) : how === 'read-only' ? node.files.makeReadOnly(below) : node.files.failIo(below);
+  const lift =
+    how === 'full'
+      ? node.files.fillDisk(below)
+      : how === 'read-only'
+        ? node.files.makeReadOnly(below)
+        : node.files.failIo(below);
   if (below === paths.root || below === paths.state) stage.referee.stateLostMs = Number.POSITIVE_INFINITY;
   return `${how} below ${below} for ${lasting(stage, 60_000, lift)} ms`;
 };
@@ -240,7 +294,9 @@ const loseState = async ({ node, random, referee }: Stage): Promise<string> => {
     if (how === 'empty') node.files.seed({ [path]: '' });
     if (how === 'flip') {
       const at = between(random, 0, Math.max(0, text.length - 1));
-      node.files.seed({ [path]: `${text.slice(0, at)}${String.fromCharCode(text.charCodeAt(at) ^ 1)}${text.slice(at + 1)}` });
+      node.files.seed({
+        [path]: `${text.slice(0, at)}${String.fromCharCode(text.charCodeAt(at) ^ 1)}${text.slice(at + 1)}`,
+      });
     }
   }
   return said.join(', ');
@@ -249,7 +305,14 @@ const loseState = async ({ node, random, referee }: Stage): Promise<string> => {
 // ---- the clock ----
 
 const stepWall: Disturbance = ({ node, random }) => {
-  const byMs = pick(random, [HOUR_MS, -HOUR_MS, 60_000, -60_000, -node.clock.nowMs() + 60_000, Date.UTC(2026, 0, 1) - node.clock.nowMs()]);
+  const byMs = pick(random, [
+    HOUR_MS,
+    -HOUR_MS,
+    60_000,
+    -60_000,
+    -node.clock.nowMs() + 60_000,
+    Date.UTC(2026, 0, 1) - node.clock.nowMs(),
+  ]);
   node.clock.stepWall(byMs);
   return `step the wall clock by ${Math.round(byMs / 1000)} s`;
 };
@@ -284,7 +347,8 @@ const terminateAgent: Disturbance = (stage) => {
 };
 
 const POINTS: readonly DeathPoint[] = ['before', 'during', 'after'];
-const GATED = /^(runSandbox|createContainer|startContainer|stopContainer|removeContainer|stopSandbox|removeSandbox|write.*|appendFile|makeDirectory|remove.*|rename|symlink|ensure|mountTmpfs|unmount)$/;
+const GATED =
+  /^(runSandbox|createContainer|startContainer|stopContainer|removeContainer|stopSandbox|removeSandbox|write.*|appendFile|makeDirectory|remove.*|rename|symlink|ensure|mountTmpfs|unmount)$/;
 
 const killAtCall: Disturbance = (stage) => {
   const { node, random } = stage;

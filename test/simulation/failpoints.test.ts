@@ -6,7 +6,8 @@ import { Referee } from './referee.ts';
 import { Standing } from './standing.ts';
 import { SimulatedNode } from './world.ts';
 
-const WRITES = /^(runSandbox|createContainer|startContainer|stopContainer|removeContainer|stopSandbox|removeSandbox|write.*|appendFile|makeDirectory|remove.*|rename|symlink|ensure|mountTmpfs|unmount)$/;
+const WRITES =
+  /^(runSandbox|createContainer|startContainer|stopContainer|removeContainer|stopSandbox|removeSandbox|write.*|appendFile|makeDirectory|remove.*|rename|symlink|ensure|mountTmpfs|unmount)$/;
 
 const pod = JSON.stringify({
   apiVersion: 'v1',
@@ -14,9 +15,30 @@ const pod = JSON.stringify({
   metadata: { name: 'web' },
   spec: {
     terminationGracePeriodSeconds: 2,
-    initContainers: [{ name: 'init', image: 'docker.io/library/tool:1', command: ['simulate'], args: [JSON.stringify({ exitAfterMs: 50, task: true })] }],
-    containers: [{ name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], volumeMounts: [{ name: 'config', mountPath: '/c' }, { name: 'tmp', mountPath: '/t' }] }],
-    volumes: [{ name: 'config', configMap: { name: 'settings' } }, { name: 'tmp', emptyDir: { medium: 'Memory' } }],
+    initContainers: [
+      {
+        name: 'init',
+        image: 'docker.io/library/tool:1',
+        command: ['simulate'],
+        args: [JSON.stringify({ exitAfterMs: 50, task: true })],
+      },
+    ],
+    containers: [
+      {
+        name: 'main',
+        image: 'docker.io/library/app:1',
+        command: ['simulate'],
+        args: ['{}'],
+        volumeMounts: [
+          { name: 'config', mountPath: '/c' },
+          { name: 'tmp', mountPath: '/t' },
+        ],
+      },
+    ],
+    volumes: [
+      { name: 'config', configMap: { name: 'settings' } },
+      { name: 'tmp', emptyDir: { medium: 'Memory' } },
+    ],
   },
 });
 
@@ -36,7 +58,9 @@ async function lifeWithDeath(step: number, point: DeathPoint): Promise<boolean> 
   node.start();
   await manifests.write('web.yaml', pod);
   await settle('creation');
-  const main = node.runtime.containers().find((container) => container.config.name === 'main' && container.state === 'running');
+  const main = node.runtime
+    .containers()
+    .find((container) => container.config.name === 'main' && container.state === 'running');
   node.runtime.killContainer(main?.id ?? '');
   await settle('restart');
   await manifests.remove('web.yaml');
@@ -44,7 +68,7 @@ async function lifeWithDeath(step: number, point: DeathPoint): Promise<boolean> 
   return hasDied();
 }
 
-describe('kill -9 at every write of a pod\'s life', () => {
+describe("kill -9 at every write of a pod's life", () => {
   for (const point of ['before', 'during', 'after'] as const) {
     it(`${point} the call: the next agent ends up with the same pod, and leaves nothing behind`, async () => {
       let step = 1;

@@ -17,7 +17,23 @@ function setUp() {
     assert.deepEqual([standing.problems(), referee.violations], [[], []]);
   };
   const pod = (name: string, behaviour: object = {}, more: object = {}): string =>
-    JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { terminationGracePeriodSeconds: 2, containers: [{ name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: [JSON.stringify(behaviour)], ...more }] } });
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name },
+      spec: {
+        terminationGracePeriodSeconds: 2,
+        containers: [
+          {
+            name: 'main',
+            image: 'docker.io/library/app:1',
+            command: ['simulate'],
+            args: [JSON.stringify(behaviour)],
+            ...more,
+          },
+        ],
+      },
+    });
   return { node, manifests, referee, settle, pod };
 }
 
@@ -43,7 +59,8 @@ describe('many pods and bad company', () => {
     node.start();
     await manifests.write('healthy.yaml', pod('healthy'));
     await settle(10_000);
-    for (let index = 0; index < 110; index++) await manifests.write(`c${index}.yaml`, pod(`c${index}`, { exitAfterMs: 1, exitCode: 1, faulty: true }));
+    for (let index = 0; index < 110; index++)
+      await manifests.write(`c${index}.yaml`, pod(`c${index}`, { exitAfterMs: 1, exitCode: 1, faulty: true }));
     await node.clock.advance(600_000);
     const starts = node.runtime.journal.processes.filter((entry) => entry.what === 'started').length;
     assert.ok(starts <= 1 + 110 * 8, `${starts} starts in ten minutes`);
@@ -57,7 +74,8 @@ describe('many pods and bad company', () => {
       node.kill();
       node.start();
       await node.clock.advance(50 + ((round * 137) % 900));
-      const running = round % 50 === 25 ? node.runtime.containers().find((container) => container.state === 'running') : undefined;
+      const running =
+        round % 50 === 25 ? node.runtime.containers().find((container) => container.state === 'running') : undefined;
       if (running !== undefined) node.runtime.killContainer(running.id);
     }
     await settle(400_000);

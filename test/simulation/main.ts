@@ -9,9 +9,17 @@ const argument = (name: string): number | undefined => {
 function show(result: ScenarioResult, verbose: boolean): void {
   if (verbose) {
     console.log(result.trace.map((line) => `  ${line}`).join('\n'));
-    console.log(result.logs.slice(-(argument('logs') ?? 60)).map((line) => `  ${line}`).join('\n'));
+    console.log(
+      result.logs
+        .slice(-(argument('logs') ?? 60))
+        .map((line) => `  ${line}`)
+        .join('\n'),
+    );
   }
-  for (const violation of result.violations) console.log(`seed ${result.seed}: ${violation.invariant} at ${(violation.atMs / 1000).toFixed(3)} s: ${violation.message}`);
+  for (const violation of result.violations)
+    console.log(
+      `seed ${result.seed}: ${violation.invariant} at ${(violation.atMs / 1000).toFixed(3)} s: ${violation.message}`,
+    );
 }
 
 const kindsAt = process.argv.indexOf('--kinds');
@@ -22,7 +30,9 @@ const seed = argument('seed');
 if (seed !== undefined) {
   const result = await runScenario({ ...smallScenario(seed), ...kinds });
   show(result, true);
-  console.log(`hash ${result.hash}, ${result.writes} writes, ${Math.round(result.totalMs / 1000)} s of virtual time, converged after ${result.convergedMs / 1000} s`);
+  console.log(
+    `hash ${result.hash}, ${result.writes} writes, ${Math.round(result.totalMs / 1000)} s of virtual time, converged after ${result.convergedMs / 1000} s`,
+  );
   process.exitCode = result.violations.length > 0 ? 1 : 0;
 } else {
   const from = argument('from') ?? 1;
@@ -39,6 +49,8 @@ if (seed !== undefined) {
     show({ ...result, violations: result.violations.slice(0, 2) }, false);
   }
   const tookMs = performance.now() - beganMs;
-  console.log(`${failed} failed; ${Math.round(tookMs)} ms for ${Math.round(virtualMs / 3_600_000)} h of virtual time (1:${Math.round(virtualMs / tookMs)}); slowest convergence ${slowest / 1000} s`);
+  console.log(
+    `${failed} failed; ${Math.round(tookMs)} ms for ${Math.round(virtualMs / 3_600_000)} h of virtual time (1:${Math.round(virtualMs / tookMs)}); slowest convergence ${slowest / 1000} s`,
+  );
   process.exitCode = failed > 0 ? 1 : 0;
 }

@@ -84,21 +84,23 @@ type Method = (...args: unknown[]) => unknown;
 /** A port as one process holds it: calls of a dead process do nothing and never answer. */
 export function mortalPort<T extends object>(port: string, target: T, life: Life, gate: Gate): T {
   const wrapped = new Map<string | symbol, unknown>();
-  const wrap = (key: string | symbol, method: Method): Method => (...args) => {
-    if (!life.alive) return never();
-    const death = gate(port, String(key), args[0]);
-    if (death === 'before') {
-      life.end();
+  const wrap =
+    (key: string | symbol, method: Method): Method =>
+    (...args) => {
+      if (!life.alive) return never();
+      const death = gate(port, String(key), args[0]);
+      if (death === 'before') {
+        life.end();
+        return never();
+      }
+      const result = method.apply(target, args);
+      if (!(result instanceof Promise)) return result;
+      if (death === 'during') life.end();
+      if (death !== 'after') return whileAlive(result, life);
+      const finish = (): void => life.end();
+      result.then(finish, finish);
       return never();
-    }
-    const result = method.apply(target, args);
-    if (!(result instanceof Promise)) return result;
-    if (death === 'during') life.end();
-    if (death !== 'after') return whileAlive(result, life);
-    const finish = (): void => life.end();
-    result.then(finish, finish);
-    return never();
-  };
+    };
   return new Proxy(target, {
     get(object, key) {
       const known = wrapped.get(key);
@@ -115,7 +117,12 @@ export function mortalPort<T extends object>(port: string, target: T, life: Life
 /** A process that dies while it makes a cgroup gives it no limits. */
 export function mortalCgroups(cgroups: FakeCgroups, life: Life, gate: Gate): Cgroups {
   const ensure: Cgroups['ensure'] = (name, limits) => cgroups.ensure(name, limits, () => life.alive);
-  return mortalPort<Cgroups>('cgroups', new Proxy(cgroups, { get: (object, key) => (key === 'ensure' ? ensure : bound(object, key)) }), life, gate);
+  return mortalPort<Cgroups>(
+    'cgroups',
+    new Proxy(cgroups, { get: (object, key) => (key === 'ensure' ? ensure : bound(object, key)) }),
+    life,
+    gate,
+  );
 }
 
 function bound(object: object, key: string | symbol): unknown {

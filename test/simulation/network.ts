@@ -26,13 +26,17 @@ export class SimulatedNetwork implements NetDial {
     this.#model = model;
   }
 
-  async httpProbe(request: Parameters<NetDial['httpProbe']>[0], signal?: AbortSignal): ReturnType<NetDial['httpProbe']> {
+  async httpProbe(
+    request: Parameters<NetDial['httpProbe']>[0],
+    signal?: AbortSignal,
+  ): ReturnType<NetDial['httpProbe']> {
     const passed = await this.#knock(request.host, request.port, request.timeoutMs, signal);
     return { kind: 'answer', status: passed ? 200 : 503, body: passed ? 'ok' : 'not ok' };
   }
 
   async tcpProbe(host: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
-    if (!(await this.#knock(host, port, timeoutMs, signal))) throw new KubeletError('Unavailable', `dial tcp ${host}:${port}: connect: connection refused`);
+    if (!(await this.#knock(host, port, timeoutMs, signal)))
+      throw new KubeletError('Unavailable', `dial tcp ${host}:${port}: connect: connection refused`);
   }
 
   grpcProbe(host: string, port: number): Promise<'SERVING'> {
@@ -51,7 +55,8 @@ export class SimulatedNetwork implements NetDial {
       if (instance !== undefined && type !== undefined) this.#model.noteFailure(instance, type);
       return this.#silence(host, timeoutMs, signal);
     }
-    if (container === undefined || instance === undefined || type === undefined) throw new KubeletError('Unavailable', `dial tcp ${host}:${port}: connect: connection refused`);
+    if (container === undefined || instance === undefined || type === undefined)
+      throw new KubeletError('Unavailable', `dial tcp ${host}:${port}: connect: connection refused`);
     const passed = this.#model.probe(instance, type);
     if (!passed && instance.behaviour.probesHang === true) return this.#silence(host, timeoutMs, signal);
     return passed;
@@ -61,7 +66,13 @@ export class SimulatedNetwork implements NetDial {
     const sandbox = this.#runtime.sandboxAt(host);
     if (sandbox?.ready !== true) return undefined;
     const ports = String(port);
-    for (const container of sandbox.containers) if (container.state === 'running' && !container.dead && container.config.envs.some(({ key, value }) => key === 'PORTS' && value.split(',').includes(ports))) return container;
+    for (const container of sandbox.containers)
+      if (
+        container.state === 'running' &&
+        !container.dead &&
+        container.config.envs.some(({ key, value }) => key === 'PORTS' && value.split(',').includes(ports))
+      )
+        return container;
     return undefined;
   }
 

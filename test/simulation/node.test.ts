@@ -69,7 +69,10 @@ class NodeScenario {
         const ready = this.readyOf(event.object);
         // What the control plane has given up says anew how it is.
         if (ready !== 'False') wasReady = ready === 'True' ? uid : '';
-        else if (wasReady === uid) this.violations.push(`${this.node.clock.monotonicMs()} a ready node became unready: ${JSON.stringify(event.object.status?.conditions?.at(-1))}`);
+        else if (wasReady === uid)
+          this.violations.push(
+            `${this.node.clock.monotonicMs()} a ready node became unready: ${JSON.stringify(event.object.status?.conditions?.at(-1))}`,
+          );
       }
     };
     const again = async (): Promise<void> => {
@@ -94,7 +97,9 @@ class NodeScenario {
       ...(this.readyOf(now) === 'True' ? [] : ['the node is not ready']),
       ...(now?.metadata.labels?.['kubernetes.io/hostname'] === NODE_NAME ? [] : ['the labels of the node are missing']),
       ...(wanted === undefined || now?.metadata.labels?.[label] === wanted ? [] : ['the label of others is gone']),
-      ...(Math.abs(this.node.clock.nowMs() - renewedMs) < 15_000 ? [] : [`the lease was renewed at ${lease?.spec.renewTime}`]),
+      ...(Math.abs(this.node.clock.nowMs() - renewedMs) < 15_000
+        ? []
+        : [`the lease was renewed at ${lease?.spec.renewTime}`]),
       ...(lease?.metadata.ownerReferences?.[0]?.uid === now?.metadata.uid ? [] : ['the lease belongs to another node']),
     ];
     this.violations.push(...wrong.map((each) => `after the faults: ${each}`));
@@ -105,8 +110,13 @@ class NodeScenario {
     await this.node.clock.advance(10 * 60_000);
     this.api.server.calls.length = 0;
     await this.node.clock.advance(HOUR_MS);
-    const count = (verb: string, plural: string): number => this.api.server.calls.filter((call) => call.verb === verb && call.plural === plural).length;
-    const [patches, renewals, reads] = [count('patch', 'nodes'), count('update', 'leases'), count('get', 'nodes') + count('get', 'leases')];
+    const count = (verb: string, plural: string): number =>
+      this.api.server.calls.filter((call) => call.verb === verb && call.plural === plural).length;
+    const [patches, renewals, reads] = [
+      count('patch', 'nodes'),
+      count('update', 'leases'),
+      count('get', 'nodes') + count('get', 'leases'),
+    ];
     if (patches < 10 || patches > 13) this.violations.push(`${patches} reports in a quiet hour`);
     if (renewals < 340 || renewals > 361) this.violations.push(`${renewals} renewals in a quiet hour`);
     if (reads > 0) this.violations.push(`${reads} reads in a quiet hour`);
@@ -157,19 +167,36 @@ const deleteNode: Act = ({ api: { server }, random }) => {
 };
 
 const lose: Act = ({ api: { server } }) => {
-  server.change(nodes, key, (found): Node => ({ ...found, status: { ...found.status, conditions: found.status?.conditions?.map((each) => ({ ...each, status: 'Unknown' as const })) ?? [] } }));
+  server.change(
+    nodes,
+    key,
+    (found): Node => ({
+      ...found,
+      status: {
+        ...found.status,
+        conditions: found.status?.conditions?.map((each) => ({ ...each, status: 'Unknown' as const })) ?? [],
+      },
+    }),
+  );
   return 'the control plane takes the node for lost';
 };
 
 const meddle: Act = (scenario) => {
   const value = String(between(scenario.random, 0, 9));
-  const changed = scenario.api.server.change(nodes, key, (found) => ({ ...found, metadata: { ...found.metadata, labels: { ...found.metadata.labels, [label]: value } }, spec: { ...found.spec, unschedulable: value === '1' } }));
+  const changed = scenario.api.server.change(nodes, key, (found) => ({
+    ...found,
+    metadata: { ...found.metadata, labels: { ...found.metadata.labels, [label]: value } },
+    spec: { ...found.spec, unschedulable: value === '1' },
+  }));
   if (changed !== undefined) scenario.labelled.set(changed.metadata.uid, value);
   return 'somebody labels the node';
 };
 
 const takeLease: Act = ({ api: { server } }) => {
-  server.change(leases, leaseKey, (found) => ({ ...found, spec: { ...found.spec, leaseTransitions: (found.spec.leaseTransitions ?? 0) + 1 } }));
+  server.change(leases, leaseKey, (found) => ({
+    ...found,
+    spec: { ...found.spec, leaseTransitions: (found.spec.leaseTransitions ?? 0) + 1 },
+  }));
   return 'somebody writes the lease';
 };
 
@@ -179,15 +206,40 @@ const step: Act = ({ node, random }) => {
   return `the wall clock is stepped by ${byMs / HOUR_MS} h`;
 };
 
-const acts: readonly Act[] = [outage, storm, forget, mute, restart, restart, deleteNode, lose, meddle, meddle, takeLease, step];
+const acts: readonly Act[] = [
+  outage,
+  storm,
+  forget,
+  mute,
+  restart,
+  restart,
+  deleteNode,
+  lose,
+  meddle,
+  meddle,
+  takeLease,
+  step,
+];
 
 describe('the node of a cluster through outages, storms, deletions, meddling, stepped clocks and restarts', () => {
   it(`is ready, alive and its own again soon after, was never called unready, and costs nothing in quiet, with seeds ${FROM} to ${FROM + SEEDS - 1}`, async () => {
     for (let seed = FROM; seed < FROM + SEEDS; seed++) {
       const scenario = new NodeScenario(seed);
       await scenario.run();
-      const log = scenario.node.logs.slice(-25).map(({ atMs, agent, level, message, fields }) => `${atMs} ${agent} ${level} ${message} ${JSON.stringify(fields)}`);
-      const report = [`seed ${seed} broke:`, ...scenario.violations, 'after:', ...scenario.trace, 'log:', ...log, `replay: SIMULATION_NODE_SEEDS=1 SIMULATION_FROM=${seed} node --test test/simulation/node.test.ts`];
+      const log = scenario.node.logs
+        .slice(-25)
+        .map(
+          ({ atMs, agent, level, message, fields }) => `${atMs} ${agent} ${level} ${message} ${JSON.stringify(fields)}`,
+        );
+      const report = [
+        `seed ${seed} broke:`,
+        ...scenario.violations,
+        'after:',
+        ...scenario.trace,
+        'log:',
+        ...log,
+        `replay: SIMULATION_NODE_SEEDS=1 SIMULATION_FROM=${seed} node --test test/simulation/node.test.ts`,
+      ];
       assert.deepEqual([...scenario.violations, ...scenario.node.agentErrors], [], report.join('\n'));
     }
   });

@@ -6,13 +6,35 @@ import { paths, SimulatedNode } from './world.ts';
 const WRITES = /^(runSandbox|createContainer|startContainer|ensure|update|write.*|rename)$/;
 const MiB = 2 ** 20;
 
-const runtimeClass = JSON.stringify({ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'late' }, handler: 'second', overhead: { podFixed: { memory: '16Mi' } } });
-const service = JSON.stringify({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'shop' }, spec: { clusterIP: '10.0.0.9', ports: [{ port: 80 }] } });
+const runtimeClass = JSON.stringify({
+  apiVersion: 'node.k8s.io/v1',
+  kind: 'RuntimeClass',
+  metadata: { name: 'late' },
+  handler: 'second',
+  overhead: { podFixed: { memory: '16Mi' } },
+});
+const service = JSON.stringify({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'shop' },
+  spec: { clusterIP: '10.0.0.9', ports: [{ port: 80 }] },
+});
 const pod = JSON.stringify({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name: 'web', uid: 'uid-1' },
-  spec: { runtimeClassName: 'late', containers: [{ name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], resources: { limits: { cpu: '100m', memory: '64Mi' } } }] },
+  spec: {
+    runtimeClassName: 'late',
+    containers: [
+      {
+        name: 'main',
+        image: 'docker.io/library/app:1',
+        command: ['simulate'],
+        args: ['{}'],
+        resources: { limits: { cpu: '100m', memory: '64Mi' } },
+      },
+    ],
+  },
 });
 
 /** A node whose manifests are written by the test. */

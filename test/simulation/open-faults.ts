@@ -11,5 +11,7 @@ export const MOST_OPEN_PERCENT = 1;
 
 /** The open fault this is, if it is one. */
 export function openFaultOf(violation: Violation): string | undefined {
-  return openFaults.find(({ invariant, pattern }) => invariant === violation.invariant && pattern.test(violation.message))?.name;
+  return openFaults.find(
+    ({ invariant, pattern }) => invariant === violation.invariant && pattern.test(violation.message),
+  )?.name;
 }

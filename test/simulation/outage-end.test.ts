@@ -13,7 +13,18 @@ describe('the end of an outage of the API server', () => {
     assert.ok(api !== undefined);
     for (let at = 0; at < PODS; at++) {
       const behaviour = { exitAfterMs: 30_000 + at * 10_000, exitCode: 0 };
-      api.server.seed(pods, buildPod({ 'metadata.name': `task-${at}`, 'metadata.uid': `task-${at}`, 'spec.nodeName': NODE_NAME, 'spec.restartPolicy': 'Never', 'spec.containers': [{ name: 'main', image: IMAGES[0], command: ['simulate'], args: [JSON.stringify(behaviour)] }] }));
+      api.server.seed(
+        pods,
+        buildPod({
+          'metadata.name': `task-${at}`,
+          'metadata.uid': `task-${at}`,
+          'spec.nodeName': NODE_NAME,
+          'spec.restartPolicy': 'Never',
+          'spec.containers': [
+            { name: 'main', image: IMAGES[0], command: ['simulate'], args: [JSON.stringify(behaviour)] },
+          ],
+        }),
+      );
     }
     node.start();
     await clock.advance(20_000);

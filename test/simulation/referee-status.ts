@@ -57,7 +57,11 @@ export class StatusReferee {
     if (before !== undefined && !this.#parts.wantedSince(uid, before.firstMs)) before = undefined;
     if (before !== undefined) this.#compare(pod, before, status);
     for (const container of statusesOf(status)) this.#judge(pod, container);
-    if (pod.spec.restartPolicy === 'Always' && (status.phase === 'Failed' || status.phase === 'Succeeded') && this.#parts.wantedSince(uid, nowMs)) {
+    if (
+      pod.spec.restartPolicy === 'Always' &&
+      (status.phase === 'Failed' || status.phase === 'Succeeded') &&
+      this.#parts.wantedSince(uid, nowMs)
+    ) {
       this.#parts.report('I4', `${pod.metadata.name} restarts always and was said to be ${status.phase}`);
     }
     this.#pods.set(uid, { status, atMs: nowMs, firstMs: before?.firstMs ?? nowMs });
@@ -67,16 +71,34 @@ export class StatusReferee {
     const { report, stateLostMs } = this.#parts;
     const before = record.status;
     const name = pod.metadata.name;
-    if (before.startTime !== status.startTime && stateLostMs() < record.atMs && this.#hadSandbox(pod.metadata.uid)) report('I4', `startTime of ${name} changed from ${before.startTime} to ${status.startTime}`);
-    if ((before.phase === 'Failed' || before.phase === 'Succeeded') && status.phase !== before.phase && stateLostMs() < 0 && !this.takenFrom.has(pod.metadata.uid)) report('I4', `${name} left its terminal phase ${before.phase} for ${status.phase}`);
+    if (before.startTime !== status.startTime && stateLostMs() < record.atMs && this.#hadSandbox(pod.metadata.uid))
+      report('I4', `startTime of ${name} changed from ${before.startTime} to ${status.startTime}`);
+    if (
+      (before.phase === 'Failed' || before.phase === 'Succeeded') &&
+      status.phase !== before.phase &&
+      stateLostMs() < 0 &&
+      !this.takenFrom.has(pod.metadata.uid)
+    )
+      report('I4', `${name} left its terminal phase ${before.phase} for ${status.phase}`);
     for (const container of statusesOf(status)) {
       const earlier = statusesOf(before).find((candidate) => candidate.name === container.name);
       if (earlier === undefined) continue;
-      if (container.restartCount < earlier.restartCount && stateLostMs() < 0 && !this.takenFrom.has(pod.metadata.uid)) report('I4', `restartCount of ${name}/${container.name} went back from ${earlier.restartCount} to ${container.restartCount}`);
+      if (container.restartCount < earlier.restartCount && stateLostMs() < 0 && !this.takenFrom.has(pod.metadata.uid))
+        report(
+          'I4',
+          `restartCount of ${name}/${container.name} went back from ${earlier.restartCount} to ${container.restartCount}`,
+        );
       if (earlier.ready !== container.ready) this.readyChanges++;
-      const isSame = earlier.containerID === container.containerID && earlier.state?.running !== undefined && container.state?.running !== undefined;
+      const isSame =
+        earlier.containerID === container.containerID &&
+        earlier.state?.running !== undefined &&
+        container.state?.running !== undefined;
       if (isSame && earlier.ready && !container.ready) this.#judgeUnready(pod, container);
-      if (isSame && earlier.state?.running?.startedAt !== container.state?.running?.startedAt) report('I4', `startedAt of ${name}/${container.name} changed from ${earlier.state?.running?.startedAt} to ${container.state?.running?.startedAt}`);
+      if (isSame && earlier.state?.running?.startedAt !== container.state?.running?.startedAt)
+        report(
+          'I4',
+          `startedAt of ${name}/${container.name} changed from ${earlier.state?.running?.startedAt} to ${container.state?.running?.startedAt}`,
+        );
     }
   }
 
@@ -95,19 +117,23 @@ export class StatusReferee {
       if (end === undefined || id === '') continue;
       const said = `${end.exitCode} ${end.finishedAt ?? ''}`;
       const before = this.#ends.get(id);
-      if (before !== undefined && before !== said && !this.taken.has(id)) report('I4', `the end of ${where} (${id.slice(0, 8)}) changed from "${before}" to "${said}"`);
+      if (before !== undefined && before !== said && !this.taken.has(id))
+        report('I4', `the end of ${where} (${id.slice(0, 8)}) changed from "${before}" to "${said}"`);
       this.#ends.set(id, said);
       const truth = this.#truth.get(id);
-      if (truth !== undefined && truth !== end.exitCode && !this.taken.has(id)) report('I4', `${where} (${id.slice(0, 8)}) ended with ${truth}, but ${end.exitCode} (${end.reason}) was said`);
+      if (truth !== undefined && truth !== end.exitCode && !this.taken.has(id))
+        report('I4', `${where} (${id.slice(0, 8)}) ended with ${truth}, but ${end.exitCode} (${end.reason}) was said`);
     }
     const spec = specOf(pod, container.name);
     if (!container.ready || container.state?.running === undefined || spec?.readinessProbe === undefined) return;
     const tally = instance(bareId(container.containerID))?.tally.readiness;
     if (tally === undefined) return;
     const madeMs = instance(bareId(container.containerID))?.startedMs ?? 0;
-    if (tally.passed === 0 && stateLostMs() < 0 && !this.#isUnsaved(madeMs)) report('I6', `${where} is said to be ready, and its readiness probe never passed`);
+    if (tally.passed === 0 && stateLostMs() < 0 && !this.#isUnsaved(madeMs))
+      report('I6', `${where} is said to be ready, and its readiness probe never passed`);
     const limit = (spec.readinessProbe.failureThreshold ?? 3) + 1;
-    if (tally.failedInRow > limit && tally.firstFailedMs > (node.agent?.startedMs ?? 0) && !execDisturbed()) report('I6', `${where} is said to be ready after ${tally.failedInRow} failed readiness probes in a row`);
+    if (tally.failedInRow > limit && tally.firstFailedMs > (node.agent?.startedMs ?? 0) && !execDisturbed())
+      report('I6', `${where} is said to be ready after ${tally.failedInRow} failed readiness probes in a row`);
   }
 
   /** Whether something happened in the moment of the last agent's end, so that nothing of it could be written. */
@@ -123,8 +149,17 @@ export class StatusReferee {
     if (tally === undefined || record === undefined || record.dead || !record.sandbox.ready) return;
     if (!wantedSince(pod.metadata.uid, node.clock.monotonicMs()) || execDisturbed()) return;
     // Said in the moment of a kill -9, so that it could not be written any more.
-    if (this.#isUnsaved(tally.readiness.firstPassedMs) || this.#isUnsaved(tally.startup.firstPassedMs) || stateLostMs() > 0) return;
-    if (tally.readiness.failedInRow === 0) report('I6', `${pod.metadata.name}/${container.name} was said to be not ready any more, and no probe of it failed`);
+    if (
+      this.#isUnsaved(tally.readiness.firstPassedMs) ||
+      this.#isUnsaved(tally.startup.firstPassedMs) ||
+      stateLostMs() > 0
+    )
+      return;
+    if (tally.readiness.failedInRow === 0)
+      report(
+        'I6',
+        `${pod.metadata.name}/${container.name} was said to be not ready any more, and no probe of it failed`,
+      );
   }
 }
 

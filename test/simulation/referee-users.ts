@@ -5,7 +5,9 @@ type Userns = NonNullable<SandboxConfig['security']['namespaces']['userns']>;
 
 const ofHost: Userns = { mode: 'node' };
 
-function usersOf(config: { security: SandboxConfig['security'] | { namespaces: SandboxConfig['security']['namespaces'] } }): Userns {
+function usersOf(config: {
+  security: SandboxConfig['security'] | { namespaces: SandboxConfig['security']['namespaces'] };
+}): Userns {
   return config.security.namespaces.userns ?? ofHost;
 }
 
@@ -17,12 +19,15 @@ export function problemsOfUsers(sandboxes: readonly SandboxRecord[]): string[] {
     const users = usersOf(sandbox.config);
     const { name, uid } = sandbox.config;
     for (const container of sandbox.containers) {
-      if (JSON.stringify(usersOf(container.config)) !== JSON.stringify(users)) problems.push(`container ${container.config.name} of ${name} was made with other ids than its sandbox`);
+      if (JSON.stringify(usersOf(container.config)) !== JSON.stringify(users))
+        problems.push(`container ${container.config.name} of ${name} was made with other ids than its sandbox`);
     }
     if (users.mode !== 'pod') continue;
     const range = { name, uid, from: users.hostId, to: users.hostId + users.length };
     if (range.from < 65_536) problems.push(`${name} has ids of the host`);
-    const other = taken.find((candidate) => candidate.uid !== uid && candidate.from < range.to && range.from < candidate.to);
+    const other = taken.find(
+      (candidate) => candidate.uid !== uid && candidate.from < range.to && range.from < candidate.to,
+    );
     if (other !== undefined) problems.push(`${name} and ${other.name} have the same ids`);
     taken.push(range);
   }

@@ -102,8 +102,18 @@ export class Referee {
     const id = entry.target.id ?? '';
     const container = runtime.containerById(id);
     if (entry.op === 'stopContainer') return container?.state === 'running';
-    if (entry.op === 'removeContainer' && container?.dead === true && /Failed|Succeeded/.test(this.lastStatus(container.sandbox.config.uid)?.phase ?? '')) return false;
-    if (entry.op === 'removeContainer') return container !== undefined && ((container.state === 'running' && !container.dead) || runtime.container(container.sandbox.config.uid, container.config.name) === container);
+    if (
+      entry.op === 'removeContainer' &&
+      container?.dead === true &&
+      /Failed|Succeeded/.test(this.lastStatus(container.sandbox.config.uid)?.phase ?? '')
+    )
+      return false;
+    if (entry.op === 'removeContainer')
+      return (
+        container !== undefined &&
+        ((container.state === 'running' && !container.dead) ||
+          runtime.container(container.sandbox.config.uid, container.config.name) === container)
+      );
     const sandbox = runtime.sandboxById(id);
     if (entry.op === 'stopSandbox') return sandbox?.ready === true;
     return entry.op === 'removeSandbox' ? sandbox?.ready === true : true;
@@ -115,7 +125,10 @@ export class Referee {
     if (this.#mayEndPod(sandbox, container.startedAtMs)) return;
     if (!sandbox.ready) return;
     if (entry.op === 'stopContainer' && this.#failedProbe(container)) return;
-    this.report('I2', `${entry.actor} called ${entry.op} on the healthy container ${config.name} (attempt ${config.attempt}) of ${sandbox.config.name}`);
+    this.report(
+      'I2',
+      `${entry.actor} called ${entry.op} on the healthy container ${config.name} (attempt ${config.attempt}) of ${sandbox.config.name}`,
+    );
   }
 
   #judgeSandbox(sandbox: SandboxRecord, entry: JournalEntry): void {
@@ -123,7 +136,10 @@ export class Referee {
     if (!sandbox.ready && running.length === 0) return;
     if (this.#mayEndPod(sandbox, sandbox.createdAtMs)) return;
     if (!sandbox.ready && entry.op === 'stopSandbox') return;
-    this.report('I2', `${entry.actor} called ${entry.op} on the sandbox (attempt ${sandbox.config.attempt}) of ${sandbox.config.name}, with ${running.length} containers running`);
+    this.report(
+      'I2',
+      `${entry.actor} called ${entry.op} on the sandbox (attempt ${sandbox.config.attempt}) of ${sandbox.config.name}, with ${running.length} containers running`,
+    );
   }
 
   /** The pod is not wanted, or was not at some moment since, or is done, or this is a sandbox too many. */
@@ -134,7 +150,8 @@ export class Referee {
     if (!this.#manifests.isWantedSince(uid, Math.min(sinceMs, this.#startOf(sandbox)))) return true;
     if (this.#manifests.isDoubtful(uid, this.#node.agent?.startedMs ?? 0)) return true;
     const siblings = this.#node.runtime.sandboxes(uid);
-    if (siblings.some((other) => other !== sandbox && (other.ready || other.config.attempt > sandbox.config.attempt))) return true;
+    if (siblings.some((other) => other !== sandbox && (other.ready || other.config.attempt > sandbox.config.attempt)))
+      return true;
     if (this.statuses.takenFrom.has(uid) && /Failed|Succeeded/.test(this.lastStatus(uid)?.phase ?? '')) return true;
     return this.isDone(uid) || this.cgroupLost.has(uid);
   }
@@ -166,7 +183,9 @@ export class Referee {
   #failedProbe(container: ContainerRecord): boolean {
     const pod = this.#pods.get(container.sandbox.config.uid);
     const instance = this.#instances.get(container.id);
-    const spec = [...(pod?.spec.initContainers ?? []), ...(pod?.spec.containers ?? [])].find(({ name }) => name === container.config.name);
+    const spec = [...(pod?.spec.initContainers ?? []), ...(pod?.spec.containers ?? [])].find(
+      ({ name }) => name === container.config.name,
+    );
     if (spec === undefined || instance === undefined) return false;
     for (const type of ['liveness', 'startup'] as const) {
       const probe = type === 'liveness' ? spec.livenessProbe : spec.startupProbe;
@@ -196,21 +215,27 @@ export class Referee {
     if (!this.#sandboxStarts.has(record.sandbox)) this.#sandboxStarts.set(record.sandbox, entry.atMs);
     for (const id of live) {
       const other = this.#node.runtime.containerById(id);
-      if (other?.state === 'running' && !other.dead) this.report('I3', `${key} was started (pod ${entry.podUid}, attempt ${entry.attempt}) while ${other.sandbox.config.uid}, attempt ${other.config.attempt} runs`);
+      if (other?.state === 'running' && !other.dead)
+        this.report(
+          'I3',
+          `${key} was started (pod ${entry.podUid}, attempt ${entry.attempt}) while ${other.sandbox.config.uid}, attempt ${other.config.attempt} runs`,
+        );
     }
     live.add(entry.id);
   }
 
   #noteEnd(entry: ProcessEntry): void {
     this.statuses.noteExit(entry.id, entry.exitCode);
-    if (entry.by === 'outside' || (entry.by === 'self' && entry.exitCode !== 0)) this.crashes.push({ uid: entry.podUid, name: entry.name, atMs: entry.atMs, wallMs: this.#node.clock.nowMs() });
+    if (entry.by === 'outside' || (entry.by === 'self' && entry.exitCode !== 0))
+      this.crashes.push({ uid: entry.podUid, name: entry.name, atMs: entry.atMs, wallMs: this.#node.clock.nowMs() });
   }
 
   /** What the fake itself noticed. */
   takeRuntimeViolations(): void {
     const { violations } = this.#node.runtime.journal;
     // A sandbox that comes late, by a call the runtime had given an error for, is the runtime's doing; containers in two are the agent's.
-    for (const violation of violations.splice(0)) if (!violation.includes(' got sandbox ')) this.report('I3', violation);
+    for (const violation of violations.splice(0))
+      if (!violation.includes(' got sandbox ')) this.report('I3', violation);
   }
 
   containerStatuses(status: PodStatus): ContainerStatus[] {

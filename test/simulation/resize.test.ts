@@ -8,7 +8,8 @@ import type { DeathPoint } from './mortal.ts';
 import { SimulatedNode } from './world.ts';
 
 const MiB = 2 ** 20;
-const WRITES = /^(runSandbox|createContainer|startContainer|stopContainer|removeContainer|updateContainerResources|updateSandboxResources|update|write.*|rename)$/;
+const WRITES =
+  /^(runSandbox|createContainer|startContainer|stopContainer|removeContainer|updateContainerResources|updateSandboxResources|update|write.*|rename)$/;
 const POD_GROUP = '/kubepods/burstable/poduid-1';
 
 interface Size {
@@ -22,13 +23,24 @@ const large: Size = { cpu: '300m', memory: '128Mi', whole: '512Mi' };
 
 /** A sidecar and a container that are changed in place, one that restarts for memory, and one that the pod's own limit holds. */
 function pod({ cpu, memory, whole }: Size): Pod {
-  const container = (name: string, resources: object, more: object = {}) => ({ name, image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], resources, ...more });
+  const container = (name: string, resources: object, more: object = {}) => ({
+    name,
+    image: 'docker.io/library/app:1',
+    command: ['simulate'],
+    args: ['{}'],
+    resources,
+    ...more,
+  });
   const limits = { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu, memory } };
   return buildPod({
     'metadata.uid': 'uid-1',
     'spec.resources': { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: whole } },
     'spec.initContainers': [container('side', limits, { restartPolicy: 'Always' })],
-    'spec.containers': [container('main', limits), container('again', limits, { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] }), container('held', {})],
+    'spec.containers': [
+      container('main', limits),
+      container('again', limits, { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] }),
+      container('held', {}),
+    ],
   });
 }
 
@@ -38,7 +50,8 @@ class Node extends SimulatedNode {
 
   constructor(seed: number) {
     super({ seed });
-    this.onAgent = (_agent, kubelet) => void Promise.resolve().then(() => kubelet.podConfig.setSource('api', this.pods));
+    this.onAgent = (_agent, kubelet) =>
+      void Promise.resolve().then(() => kubelet.podConfig.setSource('api', this.pods));
   }
 
   want(...pods: Pod[]): void {
@@ -48,7 +61,14 @@ class Node extends SimulatedNode {
 
   /** `main#0 64Mi`, newest runs only. */
   sizes(): string[] {
-    return this.runtime.containers().filter(({ state }) => state === 'running').map(({ config, resources }) => `${config.name}#${config.attempt} ${(resources.memoryLimitBytes ?? 0) / MiB}Mi ${resources.cpuQuota}`).sort();
+    return this.runtime
+      .containers()
+      .filter(({ state }) => state === 'running')
+      .map(
+        ({ config, resources }) =>
+          `${config.name}#${config.attempt} ${(resources.memoryLimitBytes ?? 0) / MiB}Mi ${resources.cpuQuota}`,
+      )
+      .sort();
   }
 
   podLimits(): CgroupLimits | undefined {
@@ -56,7 +76,9 @@ class Node extends SimulatedNode {
   }
 
   conditions(): string[] {
-    return (this.kubelet?.records.statuses.get('uid-1' as never)?.conditions ?? []).filter(({ type }) => type.startsWith('PodResize')).map(({ type, reason = '' }) => `${type} ${reason}`.trim());
+    return (this.kubelet?.records.statuses.get('uid-1' as never)?.conditions ?? [])
+      .filter(({ type }) => type.startsWith('PodResize'))
+      .map(({ type, reason = '' }) => `${type} ${reason}`.trim());
   }
 
   /** A call that hangs is given up after two minutes; what comes of that is waited for, too. */
@@ -68,11 +90,20 @@ class Node extends SimulatedNode {
 
 const wanted = (size: Size, attempt: string): string[] => {
   const [memory, quota] = [size.memory, parseInt(size.cpu) * 100];
-  return [`again#${attempt} ${memory} ${quota}`, `held#0 ${size.whole} 0`, `main#0 ${memory} ${quota}`, `side#0 ${memory} ${quota}`];
+  return [
+    `again#${attempt} ${memory} ${quota}`,
+    `held#0 ${size.whole} 0`,
+    `main#0 ${memory} ${quota}`,
+    `side#0 ${memory} ${quota}`,
+  ];
 };
 const isSized = (node: Node, size: Size, attempt: string): boolean => {
   const limits = node.podLimits();
-  return JSON.stringify(node.sizes()) === JSON.stringify(wanted(size, attempt)) && limits?.memoryBytes === parseInt(size.whole) * MiB && node.conditions().length === 0;
+  return (
+    JSON.stringify(node.sizes()) === JSON.stringify(wanted(size, attempt)) &&
+    limits?.memoryBytes === parseInt(size.whole) * MiB &&
+    node.conditions().length === 0
+  );
 };
 
 /** Grown and shrunk; the agent dies at its `step`th write since then. Returns whether it came to that. */
@@ -99,13 +130,42 @@ describe('a pod of an API server', () => {
     node.want(pod(large));
     await node.until('growth', () => isSized(node, large, '1'));
     const status = node.kubelet?.records.statuses.get('uid-1' as never);
-    assert.deepEqual([status?.phase, status?.qosClass, status?.resources?.limits?.['memory'], status?.containerStatuses?.map(({ name, restartCount }) => `${name} ${restartCount}`)], ['Running', 'Burstable', '512Mi', ['again 1', 'held 0', 'main 0']]);
+    assert.deepEqual(
+      [
+        status?.phase,
+        status?.qosClass,
+        status?.resources?.limits?.['memory'],
+        status?.containerStatuses?.map(({ name, restartCount }) => `${name} ${restartCount}`),
+      ],
+      ['Running', 'Burstable', '512Mi', ['again 1', 'held 0', 'main 0']],
+    );
   });
 
   it('is deferred while the node has no room, across a restart of the agent, and grows when there is some', async () => {
     const node = new Node(2);
-    const other = (cpu: string, generation: number): Pod => buildPod({ 'metadata.uid': 'uid-1', 'metadata.generation': generation, 'spec.containers[0]': { name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], resources: { requests: { cpu } } } });
-    const big = buildPod({ 'metadata.uid': 'big', 'metadata.name': 'big', 'spec.containers[0]': { name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: ['{}'], resources: { requests: { cpu: '3' } } } });
+    const other = (cpu: string, generation: number): Pod =>
+      buildPod({
+        'metadata.uid': 'uid-1',
+        'metadata.generation': generation,
+        'spec.containers[0]': {
+          name: 'main',
+          image: 'docker.io/library/app:1',
+          command: ['simulate'],
+          args: ['{}'],
+          resources: { requests: { cpu } },
+        },
+      });
+    const big = buildPod({
+      'metadata.uid': 'big',
+      'metadata.name': 'big',
+      'spec.containers[0]': {
+        name: 'main',
+        image: 'docker.io/library/app:1',
+        command: ['simulate'],
+        args: ['{}'],
+        resources: { requests: { cpu: '3' } },
+      },
+    });
     node.want(other('500m', 1), big);
     node.start();
     await node.until('creation', () => node.sizes().length === 2);
@@ -117,24 +177,48 @@ describe('a pod of an API server', () => {
     assert.deepEqual([node.conditions(), node.podLimits()?.cpuShares], [['PodResizePending Deferred'], 512]);
     node.want(other('2', 2));
     await node.until('the growth', () => node.podLimits()?.cpuShares === 2048 && node.conditions().length === 0);
-    assert.deepEqual(node.runtime.containers('uid-1').map(({ config }) => config.attempt), [0]);
+    assert.deepEqual(
+      node.runtime.containers('uid-1').map(({ config }) => config.attempt),
+      [0],
+    );
   });
 });
 
 describe('a pod that is not simply running', () => {
   const one = (memory: string, more: { args?: object; generation?: number } = {}): Pod =>
-    buildPod({ 'metadata.uid': 'uid-1', 'metadata.generation': more.generation ?? 1, 'spec.terminationGracePeriodSeconds': 2, 'spec.containers[0]': { name: 'main', image: 'docker.io/library/app:1', command: ['simulate'], args: [JSON.stringify(more.args ?? {})], resources: { requests: { memory: '16Mi' }, limits: { memory } } } });
-  const sizes = (node: Node): string[] => node.runtime.containers('uid-1').map(({ config, state, resources }) => `#${config.attempt} ${state} ${(resources.memoryLimitBytes ?? 0) / MiB}Mi`);
+    buildPod({
+      'metadata.uid': 'uid-1',
+      'metadata.generation': more.generation ?? 1,
+      'spec.terminationGracePeriodSeconds': 2,
+      'spec.containers[0]': {
+        name: 'main',
+        image: 'docker.io/library/app:1',
+        command: ['simulate'],
+        args: [JSON.stringify(more.args ?? {})],
+        resources: { requests: { memory: '16Mi' }, limits: { memory } },
+      },
+    });
+  const sizes = (node: Node): string[] =>
+    node.runtime
+      .containers('uid-1')
+      .map(
+        ({ config, state, resources }) => `#${config.attempt} ${state} ${(resources.memoryLimitBytes ?? 0) / MiB}Mi`,
+      );
 
   it('waits no longer for its crash back-off when it gets other resources, and starts with them, in a group that allows them', async () => {
     const node = new Node(3);
     const args = { exitAfterMs: 100, exitCode: 1, faulty: true };
     node.want(one('32Mi', { args }));
     node.start();
-    await node.until('two crashes', () => node.runtime.containers('uid-1').some(({ config, state }) => config.attempt === 2 && state === 'exited'));
+    await node.until('two crashes', () =>
+      node.runtime.containers('uid-1').some(({ config, state }) => config.attempt === 2 && state === 'exited'),
+    );
     node.want(one('64Mi', { args, generation: 2 }));
     await node.clock.advance(2000);
-    assert.ok(sizes(node).some((size) => size === '#3 exited 64Mi'), sizes(node).join());
+    assert.ok(
+      sizes(node).some((size) => size === '#3 exited 64Mi'),
+      sizes(node).join(),
+    );
     assert.equal(node.podLimits()?.memoryBytes, 64 * MiB);
   });
 
@@ -147,7 +231,13 @@ describe('a pod that is not simply running', () => {
     node.want(one('64Mi', { generation: 2 }));
     const [sandbox] = node.runtime.sandboxes('uid-1');
     node.runtime.killSandbox(sandbox?.id ?? '', { withContainers: true });
-    await node.until('the new one', () => sizes(node).some((size) => size === '#1 running 64Mi') && node.podLimits()?.memoryBytes === 64 * MiB && node.conditions().length === 0);
+    await node.until(
+      'the new one',
+      () =>
+        sizes(node).some((size) => size === '#1 running 64Mi') &&
+        node.podLimits()?.memoryBytes === 64 * MiB &&
+        node.conditions().length === 0,
+    );
   });
 
   it('has containers that never started: they, and its group, are as they were granted last', async () => {
@@ -155,16 +245,31 @@ describe('a pod that is not simply running', () => {
     const lift = node.runtime.fail('pullImage', { kind: 'Unavailable' });
     const pulled = (memory: string): Pod => {
       const pod = one(memory);
-      return { ...pod, spec: { ...pod.spec, containers: pod.spec.containers.map((container) => ({ ...container, image: 'docker.io/library/pulled:1' })) } };
+      return {
+        ...pod,
+        spec: {
+          ...pod.spec,
+          containers: pod.spec.containers.map((container) => ({ ...container, image: 'docker.io/library/pulled:1' })),
+        },
+      };
     };
     node.want(pulled('32Mi'));
     node.start();
-    await node.until('the sandbox', () => node.podLimits()?.memoryBytes === 32 * MiB && node.runtime.sandboxes('uid-1').length === 1);
+    await node.until(
+      'the sandbox',
+      () => node.podLimits()?.memoryBytes === 32 * MiB && node.runtime.sandboxes('uid-1').length === 1,
+    );
     await node.clock.advance(5000);
     node.want(pulled('64Mi'));
     await node.clock.advance(5000);
     lift();
-    await node.until('the start', () => sizes(node).some((size) => size === '#0 running 64Mi') && node.podLimits()?.memoryBytes === 64 * MiB && node.conditions().length === 0);
+    await node.until(
+      'the start',
+      () =>
+        sizes(node).some((size) => size === '#0 running 64Mi') &&
+        node.podLimits()?.memoryBytes === 64 * MiB &&
+        node.conditions().length === 0,
+    );
   });
 
   it('is held to its old limits by the kernel for a while, and no longer than that', async () => {
@@ -172,10 +277,15 @@ describe('a pod that is not simply running', () => {
     const args = { exitAfterMs: 100, exitCode: 1, faulty: true };
     node.want(one('32Mi', { args }));
     node.start();
-    await node.until('a crash', () => node.runtime.containers('uid-1').some(({ config, state }) => config.attempt === 1 && state === 'exited'));
+    await node.until('a crash', () =>
+      node.runtime.containers('uid-1').some(({ config, state }) => config.attempt === 1 && state === 'exited'),
+    );
     node.cgroups.fail('update', { name: POD_GROUP, kind: 'Unavailable', times: 2 });
     node.want(one('64Mi', { args, generation: 2 }));
-    await node.until('the new limit', () => node.podLimits()?.memoryBytes === 64 * MiB && node.conditions().length === 0);
+    await node.until(
+      'the new limit',
+      () => node.podLimits()?.memoryBytes === 64 * MiB && node.conditions().length === 0,
+    );
   });
 
   it('comes back under its uid while it is being stopped, with what it asks for then', async () => {
@@ -186,7 +296,10 @@ describe('a pod that is not simply running', () => {
     node.want();
     await node.clock.advance(500);
     node.want(one('64Mi', { args: { stopMs: 1500 } }));
-    await node.until('the new one', () => sizes(node).some((size) => size.endsWith('running 64Mi')) && node.conditions().length === 0);
+    await node.until(
+      'the new one',
+      () => sizes(node).some((size) => size.endsWith('running 64Mi')) && node.conditions().length === 0,
+    );
   });
 
   it('is gone before its resize was done, and leaves nothing of it', async () => {

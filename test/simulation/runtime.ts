@@ -9,7 +9,13 @@ export class SimulatedRuntime extends FakeRuntime {
 
   /** Something is still to happen by calls made before: those that take effect late, and stops whose grace has not passed. */
   get isSettling(): boolean {
-    return this.isDown || this.node.lateEffects > 0 || [...this.node.containers.values()].some((container) => container.stoppedBy !== undefined && !container.dead && container.state === 'running');
+    return (
+      this.isDown ||
+      this.node.lateEffects > 0 ||
+      [...this.node.containers.values()].some(
+        (container) => container.stoppedBy !== undefined && !container.dead && container.state === 'running',
+      )
+    );
   }
 
   /** One number for each sandbox of the pod that is up: as if it were the process that holds it. */

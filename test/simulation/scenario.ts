@@ -45,7 +45,12 @@ const NOTICE_MS = 5000;
 /** How this seed's scenario looks when nothing else is asked for. */
 export function smallScenario(seed: number): ScenarioOptions {
   const random = seededRandom(seed * 7919 + 1);
-  return { seed, pods: between(random, 3, 9), durationMs: between(random, 3, 8) * 60_000, pauseMs: between(random, 2, 20) * 1000 };
+  return {
+    seed,
+    pods: between(random, 3, 9),
+    durationMs: between(random, 3, 8) * 60_000,
+    pauseMs: between(random, 2, 20) * 1000,
+  };
 }
 
 /** Runs one seeded scenario: pods and faults at random, then healing, a restart of the settled node, and the removal of everything. */
@@ -73,11 +78,26 @@ class Scenario {
   constructor(options: ScenarioOptions) {
     this.#options = options;
     const random = seededRandom(options.seed);
-    this.#node = new SimulatedNode({ seed: options.seed, runtime: { abandonedTakesEffect: random.next() < 0.5 ? 0 : 0.5, exitLagMs: random.next() < 0.5 ? 0 : 25, journalLimit: 1_000_000 } });
+    this.#node = new SimulatedNode({
+      seed: options.seed,
+      runtime: {
+        abandonedTakesEffect: random.next() < 0.5 ? 0 : 0.5,
+        exitLagMs: random.next() < 0.5 ? 0 : 25,
+        journalLimit: 1_000_000,
+      },
+    });
     this.#manifests = new ManifestFolder(this.#node);
     this.#referee = new Referee(this.#node, this.#manifests);
     this.#standing = new Standing(this.#node, this.#manifests, this.#referee);
-    this.#stage = { node: this.#node, manifests: this.#manifests, referee: this.#referee, random, mostPods: options.pods, counter: { pods: 0, objects: 1 }, lifts: new Set() };
+    this.#stage = {
+      node: this.#node,
+      manifests: this.#manifests,
+      referee: this.#referee,
+      random,
+      mostPods: options.pods,
+      counter: { pods: 0, objects: 1 },
+      lifts: new Set(),
+    };
     this.#node.onAgent = (agent, kubelet) => this.#referee.watch(agent, kubelet);
     this.#pick = disturbances.filter(([, kind]) => options.kinds === undefined || options.kinds.includes(kind));
   }
@@ -116,7 +136,11 @@ class Scenario {
       problems = this.#standing.problems();
     }
     this.#convergedMs = clock.monotonicMs() - healedMs;
-    for (const problem of problems.slice(0, 5)) this.#referee.report('I1', `not as wanted after ${CONVERGENCE_LIMIT_MS / 60_000} minutes without faults: ${problem}`);
+    for (const problem of problems.slice(0, 5))
+      this.#referee.report(
+        'I1',
+        `not as wanted after ${CONVERGENCE_LIMIT_MS / 60_000} minutes without faults: ${problem}`,
+      );
   }
 
   /** A node where nothing is wrong: a new agent asks nothing of the runtime but how it is, and says nothing new. */
@@ -131,9 +155,18 @@ class Scenario {
     this.#node.start();
     await this.#advance(30_000);
     const asked = effective.slice(writes);
-    for (const entry of asked.slice(0, 3)) this.#referee.report('I2', `a restart of the agent on a settled node led to ${entry.op} of ${entry.target.podUid}/${entry.target.container ?? ''}`);
-    if (statuses.readyChanges !== readyChanges) this.#referee.report('I6', `a restart of the agent on a settled node changed ${statuses.readyChanges - readyChanges} Ready`);
-    for (const problem of this.#standing.problems().slice(0, 3)) this.#referee.report('I1', `after a restart of the agent: ${problem}`);
+    for (const entry of asked.slice(0, 3))
+      this.#referee.report(
+        'I2',
+        `a restart of the agent on a settled node led to ${entry.op} of ${entry.target.podUid}/${entry.target.container ?? ''}`,
+      );
+    if (statuses.readyChanges !== readyChanges)
+      this.#referee.report(
+        'I6',
+        `a restart of the agent on a settled node changed ${statuses.readyChanges - readyChanges} Ready`,
+      );
+    for (const problem of this.#standing.problems().slice(0, 3))
+      this.#referee.report('I1', `after a restart of the agent: ${problem}`);
   }
 
   /** Without manifests nothing is left. */
@@ -149,10 +182,18 @@ class Scenario {
       await this.#advance(LOOK_MS);
       problems = this.#standing.problems();
     }
-    for (const problem of problems.slice(0, 5)) this.#referee.report('I5', `${problem} ${Math.round((clock.monotonicMs() - beganMs) / 1000)} s after all manifests are gone`);
+    for (const problem of problems.slice(0, 5))
+      this.#referee.report(
+        'I5',
+        `${problem} ${Math.round((clock.monotonicMs() - beganMs) / 1000)} s after all manifests are gone`,
+      );
     await this.#advance(30_000);
     const timers = this.#node.agent?.life.timers.size ?? 0;
-    if (timers > MOST_IDLE_TIMERS) this.#referee.report('I5', `${timers} timers are armed on an idle node, more than ${MOST_IDLE_TIMERS}: ${[...(this.#node.agent?.life.timers.values() ?? [])].map((label) => label).join(', ')}`);
+    if (timers > MOST_IDLE_TIMERS)
+      this.#referee.report(
+        'I5',
+        `${timers} timers are armed on an idle node, more than ${MOST_IDLE_TIMERS}: ${[...(this.#node.agent?.life.timers.values() ?? [])].map((label) => label).join(', ')}`,
+      );
   }
 
   result(): ScenarioResult {
@@ -160,7 +201,8 @@ class Scenario {
     for (const error of this.#node.agentErrors) this.#referee.report('agent', error);
     const { journal } = this.#node.runtime;
     const hash = createHash('sha256');
-    for (const entry of journal.writes) hash.update(JSON.stringify([entry.atMs, entry.actor, entry.op, entry.target, entry.outcome]));
+    for (const entry of journal.writes)
+      hash.update(JSON.stringify([entry.atMs, entry.actor, entry.op, entry.target, entry.outcome]));
     for (const entry of journal.processes) hash.update(JSON.stringify(entry));
     return {
       seed: this.#options.seed,
@@ -171,7 +213,10 @@ class Scenario {
       writes: journal.writes.length,
       statuses: this.#referee.statuses.published,
       trace: this.#trace,
-      logs: this.#node.logs.map((line) => `${(line.atMs / 1000).toFixed(3)} ${line.agent} ${line.level} ${line.message} ${JSON.stringify(line.fields)}`),
+      logs: this.#node.logs.map(
+        (line) =>
+          `${(line.atMs / 1000).toFixed(3)} ${line.agent} ${line.level} ${line.message} ${JSON.stringify(line.fields)}`,
+      ),
     };
   }
 
@@ -203,7 +248,8 @@ class Scenario {
     const nowMs = clock.monotonicMs();
     const mayKnow = agent?.started === true && nowMs - agent.startedMs > NOTICE_MS && !runtime.isDown;
     const unexplained = mayKnow ? this.#standing.unexplained() : [];
-    for (const known of [...this.#unexplained.keys()]) if (!unexplained.includes(known)) this.#unexplained.delete(known);
+    for (const known of [...this.#unexplained.keys()])
+      if (!unexplained.includes(known)) this.#unexplained.delete(known);
     for (const problem of unexplained) {
       const sinceMs = this.#unexplained.get(problem) ?? nowMs;
       this.#unexplained.set(problem, sinceMs);

@@ -9,9 +9,19 @@ const BATCH = 50;
 
 /** What somebody needs who has to find out why: what broke, what happened before, and how to see it again. */
 function report(result: ScenarioResult): string {
-  const broken = result.violations.map(({ invariant, message, atMs }) => `  ${(atMs / 1000).toFixed(3)} ${invariant}: ${message}`);
+  const broken = result.violations.map(
+    ({ invariant, message, atMs }) => `  ${(atMs / 1000).toFixed(3)} ${invariant}: ${message}`,
+  );
   const replay = `node test/simulation/main.ts --seed ${result.seed}`;
-  return [`seed ${result.seed} broke:`, ...broken.slice(0, 10), 'after:', ...result.trace.slice(-25).map((line) => `  ${line}`), 'log:', ...result.logs.slice(-15).map((line) => `  ${line}`), `replay: ${replay}`].join('\n');
+  return [
+    `seed ${result.seed} broke:`,
+    ...broken.slice(0, 10),
+    'after:',
+    ...result.trace.slice(-25).map((line) => `  ${line}`),
+    'log:',
+    ...result.logs.slice(-15).map((line) => `  ${line}`),
+    `replay: ${replay}`,
+  ].join('\n');
 }
 
 /** Fails for whatever is not a known open fault; returns the known ones that were seen. */
@@ -33,14 +43,16 @@ export function describeSeeds(part: number, parts: number): void {
       const to = Math.min(from + BATCH, end) - 1;
       it(`keeps every invariant with seeds ${from} to ${to}`, async () => {
         for (let seed = from; seed <= to; seed++) {
-          for (const fault of judge(await runScenario(smallScenario(seed)))) open.set(fault, (open.get(fault) ?? new Set()).add(seed));
+          for (const fault of judge(await runScenario(smallScenario(seed))))
+            open.set(fault, (open.get(fault) ?? new Set()).add(seed));
         }
       });
     }
 
     it('shows the faults that are known to be open (docs/faults.md) in few seeds only', (context) => {
       const seeds = end - first;
-      for (const [fault, shown] of open) context.diagnostic(`open: ${fault}: ${shown.size} of ${seeds} seeds (${[...shown].slice(0, 5).join(', ')})`);
+      for (const [fault, shown] of open)
+        context.diagnostic(`open: ${fault}: ${shown.size} of ${seeds} seeds (${[...shown].slice(0, 5).join(', ')})`);
       const total = new Set([...open.values()].flatMap((shown) => [...shown])).size;
       assert.ok(total <= Math.max(3, (seeds * MOST_OPEN_PERCENT) / 100), `${total} of ${seeds} seeds show open faults`);
     });

@@ -9,7 +9,17 @@ describe('an API server that takes every question and answers none', () => {
     const node = new SimulatedNode({ seed: 1, cluster: true });
     const { api, clock } = node;
     assert.ok(api !== undefined);
-    const addPod = (name: string, changes: object = {}): void => void api.server.seed(pods, buildPod({ 'metadata.name': name, 'metadata.uid': name, 'spec.nodeName': NODE_NAME, 'spec.containers': [{ name: 'main', image: IMAGES[0], command: ['simulate'], args: ['{}'] }], ...changes }));
+    const addPod = (name: string, changes: object = {}): void =>
+      void api.server.seed(
+        pods,
+        buildPod({
+          'metadata.name': name,
+          'metadata.uid': name,
+          'spec.nodeName': NODE_NAME,
+          'spec.containers': [{ name: 'main', image: IMAGES[0], command: ['simulate'], args: ['{}'] }],
+          ...changes,
+        }),
+      );
     api.server.seed(configMaps, { metadata: { name: 'settings', namespace: 'default', uid: 'settings' }, data: {} });
     addPod('runs', { 'spec.volumes': [{ name: 'settings', configMap: { name: 'settings' } }] });
     node.start();

@@ -5,7 +5,11 @@ import { judge } from './seeds.ts';
 
 describe('the simulation', () => {
   it('goes the same way again with the same seed, to the last call', async () => {
-    const [first, second, other] = [await runScenario(smallScenario(3)), await runScenario(smallScenario(3)), await runScenario(smallScenario(4))];
+    const [first, second, other] = [
+      await runScenario(smallScenario(3)),
+      await runScenario(smallScenario(3)),
+      await runScenario(smallScenario(4)),
+    ];
     assert.equal(first.hash, second.hash);
     assert.notEqual(first.hash, other.hash);
   });

@@ -31,12 +31,16 @@ export class Standing {
     const running = runtime.containers(uid).filter((container) => container.state === 'running' && !container.dead);
     const phase = this.#referee.lastStatus(uid)?.phase;
     if (phase === 'Failed' || phase === 'Succeeded') {
-      if (running.length > 0) return `${name} is ${phase} and ${running.map((container) => container.config.name).join(', ')} still runs`;
+      if (running.length > 0)
+        return `${name} is ${phase} and ${running.map((container) => container.config.name).join(', ')} still runs`;
       return undefined;
     }
     if (this.#referee.isDone(uid)) return `${name} has done all it is for and is ${phase}`;
     if (ready.length !== 1) return `${name} has ${ready.length} ready sandboxes (phase ${phase})`;
-    const lasting = [...(pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always'), ...pod.spec.containers];
+    const lasting = [
+      ...(pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always'),
+      ...pod.spec.containers,
+    ];
     for (const container of lasting) {
       const problem = this.#ofContainer(pod, container);
       if (problem !== undefined) return problem;
@@ -50,21 +54,44 @@ export class Standing {
     const name = [...groups.keys()].find((candidate) => candidate.endsWith(`/pod${pod.metadata.uid}`));
     if (name === undefined) return withoutGroup(pod);
     const overhead = pod.spec.runtimeClassName === 'heavy' ? HEAVY_OVERHEAD : undefined;
-    const wanted = computePodLimits(overhead === undefined ? pod : { ...pod, spec: { ...pod.spec, overhead } }, { cgroupsPerQOS: true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] });
+    const wanted = computePodLimits(overhead === undefined ? pod : { ...pod, spec: { ...pod.spec, overhead } }, {
+      cgroupsPerQOS: true,
+      cgroupRoot: '/',
+      cpuCFSQuota: true,
+      cpuCFSQuotaPeriodUs: 100_000,
+      podPidsLimit: -1,
+      hugePageSizesBytes: [],
+    });
     const has = groups.get(name)?.limits ?? {};
-    const wrong = (['memoryBytes', 'cpuQuotaUs', 'cpuShares'] as const).find((limit) => wanted[limit] !== undefined && Math.abs(wanted[limit] - (has[limit] ?? 0)) > (limit === 'cpuShares' ? WEIGHT_LOSS : 0));
-    return wrong === undefined ? undefined : `${pod.metadata.name}'s cgroup has ${wrong} ${has[wrong]}, not ${wanted[wrong]}`;
+    const wrong = (['memoryBytes', 'cpuQuotaUs', 'cpuShares'] as const).find(
+      (limit) =>
+        wanted[limit] !== undefined &&
+        Math.abs(wanted[limit] - (has[limit] ?? 0)) > (limit === 'cpuShares' ? WEIGHT_LOSS : 0),
+    );
+    return wrong === undefined
+      ? undefined
+      : `${pod.metadata.name}'s cgroup has ${wrong} ${has[wrong]}, not ${wanted[wrong]}`;
   }
 
   #ofContainer(pod: Pod, container: Container): string | undefined {
     const where = `${pod.metadata.name}/${container.name}`;
     const { runtime } = this.#node;
     // A container that came late, by a create that had been given up, is not the one to look at.
-    const running = runtime.containers(pod.metadata.uid).find((candidate) => candidate.config.name === container.name && candidate.state === 'running' && !candidate.dead);
+    const running = runtime
+      .containers(pod.metadata.uid)
+      .find(
+        (candidate) => candidate.config.name === container.name && candidate.state === 'running' && !candidate.dead,
+      );
     const newest = running ?? runtime.container(pod.metadata.uid, container.name);
     if (newest === undefined) return `${where} was never made`;
-    if (newest.state === 'running' && !newest.dead) return newest.sandbox.ready ? sizeProblem(where, container, newest.resources) : `${where} runs in a dead sandbox`;
-    if (newest.state === 'exited' && container.restartPolicy !== 'Always' && !restartsAfterExit(pod, container, newest.exitCode)) return undefined;
+    if (newest.state === 'running' && !newest.dead)
+      return newest.sandbox.ready ? sizeProblem(where, container, newest.resources) : `${where} runs in a dead sandbox`;
+    if (
+      newest.state === 'exited' &&
+      container.restartPolicy !== 'Always' &&
+      !restartsAfterExit(pod, container, newest.exitCode)
+    )
+      return undefined;
     return `${where} is ${newest.state}${newest.state === 'exited' ? ` (${newest.exitCode})` : ''}`;
   }
 
@@ -73,13 +100,18 @@ export class Standing {
     const { runtime, agent } = this.#node;
     const wanted = this.#manifests.pods();
     const uids = new Set(wanted.map((pod) => pod.metadata.uid));
-    const explained = new Map(this.#node.kubelet?.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]));
+    const explained = new Map(
+      this.#node.kubelet?.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]),
+    );
     const problems = wanted.flatMap((pod) => {
       const problem = this.ofPod(pod) ?? this.#published(pod, explained.get(pod.metadata.uid));
       return problem === undefined ? [] : [problem];
     });
-    for (const sandbox of runtime.sandboxes()) if (!uids.has(sandbox.config.uid)) problems.push(`sandbox of ${sandbox.config.name} (${sandbox.config.uid.slice(0, 8)}) is left`);
-    for (const name of this.#leftFolders()) if (!uids.has(name)) problems.push(`folder of pod ${name.slice(0, 8)} is left`);
+    for (const sandbox of runtime.sandboxes())
+      if (!uids.has(sandbox.config.uid))
+        problems.push(`sandbox of ${sandbox.config.name} (${sandbox.config.uid.slice(0, 8)}) is left`);
+    for (const name of this.#leftFolders())
+      if (!uids.has(name)) problems.push(`folder of pod ${name.slice(0, 8)} is left`);
     for (const name of this.#node.cgroups.groups.keys()) {
       const uid = /\/pod([^/]+)$/.exec(name)?.[1];
       if (uid !== undefined && !uids.has(uid)) problems.push(`cgroup ${name} is left`);
@@ -88,7 +120,9 @@ export class Standing {
       const uid = path.startsWith(`${paths.root}/pods/`) ? path.split('/')[5] : undefined;
       if (uid === undefined || !uids.has(uid)) problems.push(`mount ${path} is left`);
     }
-    for (const container of runtime.containers()) if (container.state === 'running' && container.script.exitAfterMs !== undefined) problems.push(`${container.sandbox.config.name}/${container.config.name} is still to exit`);
+    for (const container of runtime.containers())
+      if (container.state === 'running' && container.script.exitAfterMs !== undefined)
+        problems.push(`${container.sandbox.config.name}/${container.config.name} is still to exit`);
     if (agent?.started !== true) problems.push('no agent runs');
     if (runtime.isSettling) problems.push('the runtime is down or has not done yet what it was told before');
     return problems;
@@ -104,10 +138,13 @@ export class Standing {
     if (status.phase !== 'Running') return `${name} runs and is said to be ${status.phase}`;
     for (const container of pod.spec.containers) {
       const said = status.containerStatuses?.find((candidate) => candidate.name === container.name);
-      if (said?.state?.running !== undefined && said.ready !== true) return `${name}/${container.name} runs and is not ready`;
+      if (said?.state?.running !== undefined && said.ready !== true)
+        return `${name}/${container.name} runs and is not ready`;
     }
     if (explanation === undefined) return `${name} is not explained`;
-    return explanation.settled ? undefined : `${name} is not settled: ${explanation.blockers.map((blocker) => `${blocker.step}: ${blocker.cause}`).join('; ')}`;
+    return explanation.settled
+      ? undefined
+      : `${name} is not settled: ${explanation.blockers.map((blocker) => `${blocker.step}: ${blocker.cause}`).join('; ')}`;
   }
 
   #leftFolders(): string[] {
@@ -122,15 +159,24 @@ export class Standing {
   unexplained(): string[] {
     const { kubelet } = this.#node;
     if (kubelet === undefined) return [];
-    const explained = new Map(kubelet.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]));
+    const explained = new Map(
+      kubelet.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]),
+    );
     return this.#manifests.pods().flatMap((pod) => {
       const problem = this.ofPod(pod);
       // Nothing tells of it: it is found when the pod is looked at again, at the latest after 90 s.
-      if (problem === undefined || problem === withoutGroup(pod) || this.#manifests.isDoubtful(pod.metadata.uid, this.#node.agent?.startedMs ?? 0)) return [];
+      if (
+        problem === undefined ||
+        problem === withoutGroup(pod) ||
+        this.#manifests.isDoubtful(pod.metadata.uid, this.#node.agent?.startedMs ?? 0)
+      )
+        return [];
       const explanation = explained.get(podUid(pod.metadata.uid));
       if (explanation === undefined) return [`${problem}, and explain does not know the pod`];
       if (explanation.settled) return [`${problem}, and explain says that it is settled`];
-      const empty = explanation.blockers.find((blocker) => blocker.cause === '' || blocker.step === '' || !Number.isFinite(blocker.sinceMs));
+      const empty = explanation.blockers.find(
+        (blocker) => blocker.cause === '' || blocker.step === '' || !Number.isFinite(blocker.sinceMs),
+      );
       return empty === undefined ? [] : [`${problem}, and a blocker says nothing: ${JSON.stringify(empty)}`];
     });
   }
@@ -146,5 +192,7 @@ function sizeProblem(where: string, { resources }: Container, told: LinuxResourc
   const { cpu, memory } = resources?.limits ?? {};
   if (cpu === undefined || memory === undefined) return undefined;
   const wanted = { cpuQuota: quantityMilliValue(cpu) * 100, memoryLimitBytes: quantityValue(memory) };
-  return told.cpuQuota === wanted.cpuQuota && told.memoryLimitBytes === wanted.memoryLimitBytes ? undefined : `${where} has ${told.memoryLimitBytes} bytes and a quota of ${told.cpuQuota}, not ${wanted.memoryLimitBytes} and ${wanted.cpuQuota}`;
+  return told.cpuQuota === wanted.cpuQuota && told.memoryLimitBytes === wanted.memoryLimitBytes
+    ? undefined
+    : `${where} has ${told.memoryLimitBytes} bytes and a quota of ${told.cpuQuota}, not ${wanted.memoryLimitBytes} and ${wanted.cpuQuota}`;
 }

@@ -19,11 +19,26 @@ import type { FakeRuntimeClient } from '../../src/kubelet/ports/testing/fake-run
 import type { FakeRuntimeOptions } from '../../src/kubelet/ports/testing/fake-runtime-node.ts';
 import { SimulatedApi } from './cluster-api.ts';
 import { ContainerModel } from './containers.ts';
-import { Life, mortalCgroups, mortalClock, mortalEvents, mortalFiles, mortalPort, type DeathPoint, type Gate } from './mortal.ts';
+import {
+  Life,
+  mortalCgroups,
+  mortalClock,
+  mortalEvents,
+  mortalFiles,
+  mortalPort,
+  type DeathPoint,
+  type Gate,
+} from './mortal.ts';
 import { SimulatedNetwork } from './network.ts';
 import { SimulatedRuntime } from './runtime.ts';
 
-export const paths = { root: '/var/lib/kubelet', manifests: '/etc/kubernetes/manifests', logs: '/var/log/pods', state: '/var/lib/kubelet/agent-state', hostData: '/srv/data' };
+export const paths = {
+  root: '/var/lib/kubelet',
+  manifests: '/etc/kubernetes/manifests',
+  logs: '/var/log/pods',
+  state: '/var/lib/kubelet/agent-state',
+  hostData: '/srv/data',
+};
 export const NODE_NAME = 'sim';
 export const IMAGES = ['docker.io/library/app:1', 'docker.io/library/app:2', 'docker.io/library/tool:1'];
 const LOG_LINES = 4000;
@@ -92,7 +107,13 @@ export class SimulatedNode {
 
   constructor(options: NodeOptions) {
     this.#seed = options.seed;
-    this.runtime = new SimulatedRuntime({ clock: this.clock, seed: options.seed, images: IMAGES, jitterFactor: 0.3, ...options.runtime });
+    this.runtime = new SimulatedRuntime({
+      clock: this.clock,
+      seed: options.seed,
+      images: IMAGES,
+      jitterFactor: 0.3,
+      ...options.runtime,
+    });
     this.files = new FakeHostFiles(this.clock);
     this.mounts = new FakeMounts(this.files);
     this.cgroups.inhabitants = (name) => this.runtime.inhabitants(/\/pod([^/]+)$/.exec(name)?.[1] ?? '');
@@ -100,7 +121,10 @@ export class SimulatedNode {
     this.network = new SimulatedNetwork(this.clock, this.runtime, this.model);
     this.api = options.cluster === true ? new SimulatedApi(this.clock, options.seed) : undefined;
     this.config = simulatedConfig(options.config ?? {});
-    this.runtime.behaviour(() => true, (identity) => this.model.script(identity));
+    this.runtime.behaviour(
+      () => true,
+      (identity) => this.model.script(identity),
+    );
     const { journal } = this.runtime;
     const process = journal.process.bind(journal);
     journal.process = (entry) => {
@@ -110,9 +134,15 @@ export class SimulatedNode {
       this.model.noteStart(container.script);
       this.files.seed({ [`${container.sandbox.config.logDirectory}/${container.config.logPath}`]: 'a line\n' });
       const scratch = container.config.mounts.find(({ containerPath }) => containerPath === '/mnt/scratch');
-      if (container.config.name === 'init0' && scratch !== undefined) this.files.seed({ [`${scratch.hostPath}/vars`]: "KEY='value'\n" });
+      if (container.config.name === 'init0' && scratch !== undefined)
+        this.files.seed({ [`${scratch.hostPath}/vars`]: "KEY='value'\n" });
     };
-    this.files.seed({ [`${paths.manifests}/.keep`]: '', '/etc/resolv.conf': 'nameserver 10.0.0.2\n', [`${paths.hostData}/file`]: 'x', '/var/log/containers/.keep': '' });
+    this.files.seed({
+      [`${paths.manifests}/.keep`]: '',
+      '/etc/resolv.conf': 'nameserver 10.0.0.2\n',
+      [`${paths.hostData}/file`]: 'x',
+      '/var/log/containers/.keep': '',
+    });
   }
 
   /** The agent dies at its `step`th call, counted from now, whose name is one of `calls`; the next one starts half a second later. Returns whether it came to that yet. */
@@ -132,7 +162,15 @@ export class SimulatedNode {
   /** A new agent process; what it does next needs time to pass. */
   start(): Agent {
     const name = `agent-${++this.#generations}`;
-    const agent: Agent = { name, life: new Life(), client: this.runtime.client(name), startedMs: this.clock.monotonicMs(), kubelet: undefined, started: false, stopping: undefined };
+    const agent: Agent = {
+      name,
+      life: new Life(),
+      client: this.runtime.client(name),
+      startedMs: this.clock.monotonicMs(),
+      kubelet: undefined,
+      started: false,
+      stopping: undefined,
+    };
     this.agent = agent;
     agent.life.onEnd(() => {
       agent.client.kill();
@@ -194,7 +232,10 @@ export class SimulatedNode {
       log: this.#logOf(agent, {}),
       runtime: client_,
       images: client_,
-      eventSources: [mortalEvents(client.eventSource('cri'), life), mortalEvents(client.eventSource('containerd'), life)],
+      eventSources: [
+        mortalEvents(client.eventSource('cri'), life),
+        mortalEvents(client.eventSource('containerd'), life),
+      ],
       files,
       guardedFiles: files,
       mounts: mortalPort('mounts', this.mounts, life, gate),
@@ -206,7 +247,30 @@ export class SimulatedNode {
       pluginDial: mortalPort('plugins', { dial: (path: string) => this.#dialPlugin(path) }, life, gate),
       logFiles: new FakeLogFiles(this.files),
       disk: { diskUsage: () => Promise.resolve({ capacityBytes: 100 * 2 ** 30, availableBytes: 60 * 2 ** 30 }) },
-      machine: { nodeName: NODE_NAME, cores: 4, onlineCpus: [0, 1, 2, 3], architecture: 'amd64', rootStorageBytes: 100 * 2 ** 30, hugePages: [], memoryBytes: 8 * 2 ** 30, swapBytes: 0, hugePageSizes: [], hugePageSizesBytes: [], thermalThrottlePaths: [], selinuxEnabled: false, appArmorEnabled: false, kernelVersion: '6.12.0', machineId: 'm', systemUuid: 's', bootId: 'b', osImage: 'Simulated Linux', bootedAtMs: undefined, workingDir: '/', homeDir: '/root', addresses: ['192.0.2.1'] },
+      machine: {
+        nodeName: NODE_NAME,
+        cores: 4,
+        onlineCpus: [0, 1, 2, 3],
+        architecture: 'amd64',
+        rootStorageBytes: 100 * 2 ** 30,
+        hugePages: [],
+        memoryBytes: 8 * 2 ** 30,
+        swapBytes: 0,
+        hugePageSizes: [],
+        hugePageSizesBytes: [],
+        thermalThrottlePaths: [],
+        selinuxEnabled: false,
+        appArmorEnabled: false,
+        kernelVersion: '6.12.0',
+        machineId: 'm',
+        systemUuid: 's',
+        bootId: 'b',
+        osImage: 'Simulated Linux',
+        bootedAtMs: undefined,
+        workingDir: '/',
+        homeDir: '/root',
+        addresses: ['192.0.2.1'],
+      },
       runtimeName: 'containerd',
     };
   }
@@ -214,13 +278,23 @@ export class SimulatedNode {
   async #dialPlugin(path: string): Promise<PluginConnection> {
     const info = this.plugins.get(path);
     if (info === undefined) throw new KubeletError('Timeout', `nobody listens at ${path}`);
-    return { getInfo: () => Promise.resolve(info), notifyRegistrationStatus: () => Promise.resolve(), close: () => undefined };
+    return {
+      getInfo: () => Promise.resolve(info),
+      notifyRegistrationStatus: () => Promise.resolve(),
+      close: () => undefined,
+    };
   }
 
   #logOf(agent: Agent, base: LogFields): Logger {
     const add = (level: string, message: string, fields: LogFields = {}): void => {
       if (!agent.life.alive) return;
-      this.logs.push({ atMs: this.clock.monotonicMs(), agent: agent.name, level, message, fields: { ...base, ...fields } });
+      this.logs.push({
+        atMs: this.clock.monotonicMs(),
+        agent: agent.name,
+        level,
+        message,
+        fields: { ...base, ...fields },
+      });
       if (this.logs.length > LOG_LINES * 2) this.logs.splice(0, LOG_LINES);
     };
     return {
@@ -241,7 +315,10 @@ export class SimulatedNode {
 
 /** The user `kubelet` has just as many ids as there may be pods. */
 async function runProgram(program: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-  const outputs: Readonly<Record<string, string>> = { getent: 'kubelet:x:900:900::/:/bin/false\n', getsubids: `0: kubelet 65536 ${65_536 * MOST_PODS}\n` };
+  const outputs: Readonly<Record<string, string>> = {
+    getent: 'kubelet:x:900:900::/:/bin/false\n',
+    getsubids: `0: kubelet 65536 ${65_536 * MOST_PODS}\n`,
+  };
   const stdout = outputs[program];
   if (stdout === undefined) throw new KubeletError('NotFound', `${program} could not be started: ENOENT`);
   return { exitCode: 0, stdout, stderr: '' };
@@ -249,9 +326,28 @@ async function runProgram(program: string): Promise<{ exitCode: number; stdout: 
 
 function simulatedConfig(given: Record<string, unknown>): KubeletConfig {
   const { gates } = computeFeatureGates({});
-  return toKubeletConfig(applyDefaults({ staticPodPath: paths.manifests, podLogsDir: paths.logs, clusterDNS: ['10.0.0.10'], maxPods: MOST_PODS, ...given }, () => false), gates);
+  return toKubeletConfig(
+    applyDefaults(
+      {
+        staticPodPath: paths.manifests,
+        podLogsDir: paths.logs,
+        clusterDNS: ['10.0.0.10'],
+        maxPods: MOST_PODS,
+        ...given,
+      },
+      () => false,
+    ),
+    gates,
+  );
 }
 
 function simulatedSettings(config: KubeletConfig): ComposeSettings {
-  return { config, rootDir: paths.root, manifestServer: false, containerGc: { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 }, credentialProviders: [], credentialProviderBinDir: '' };
+  return {
+    config,
+    rootDir: paths.root,
+    manifestServer: false,
+    containerGc: { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 },
+    credentialProviders: [],
+    credentialProviderBinDir: '',
+  };
 }

@@ -1,5 +1,17 @@
 /** Deployment of apps/v1. Which fields exist follows k8s.io/api/apps/v1. */
-import { array, boolean, int32, int64, intOrString, object, oneOf, required, retainKeys, string, time } from '../schema/schema.ts';
+import {
+  array,
+  boolean,
+  int32,
+  int64,
+  intOrString,
+  object,
+  oneOf,
+  required,
+  retainKeys,
+  string,
+  time,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema, ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
 import { ConditionStatusSchema } from '../core/pod-status.ts';

@@ -2,7 +2,11 @@
 import { object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
-import { NonResourceAttributesSchema, ResourceAttributesSchema, SubjectAccessReviewStatusSchema } from './access-review.ts';
+import {
+  NonResourceAttributesSchema,
+  ResourceAttributesSchema,
+  SubjectAccessReviewStatusSchema,
+} from './access-review.ts';
 
 /** Exactly one of the two. */
 export const SelfSubjectAccessReviewSpecSchema = object('SelfSubjectAccessReviewSpec', {

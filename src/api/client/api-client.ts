@@ -10,10 +10,19 @@ export interface ApiClient {
   /** `namespace` '' lists all namespaces. */
   list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options?: ListOptions): Promise<ListResult<T>>;
   /** Ends when `signal` aborts, when the server ends it, or with an `ERROR` event (410 Expired: list again). Rejects when it cannot be begun. */
-  watch<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
+  watch<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>>;
   create<T extends ApiObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>;
   /** Replaces; `metadata.resourceVersion` set means only if that is still the newest. */
-  update<T extends ApiObject>(type: ResourceType<T>, object: T, options?: WriteOptions & { readonly subresource?: string }): Promise<T>;
+  update<T extends ApiObject>(
+    type: ResourceType<T>,
+    object: T,
+    options?: WriteOptions & { readonly subresource?: string },
+  ): Promise<T>;
   patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: PatchOptions): Promise<T>;
   /** Resolves when the deletion is accepted: graceful deletion and finalizers may keep the object for a while. */
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>;

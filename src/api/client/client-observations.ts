@@ -1,7 +1,17 @@
 /** What a client does, for metrics (upstream: client-go tools/metrics, the `rest_client_*` families). */
 export type ClientObservation =
   /** One attempt ended, or, of a watch, has begun. `code` is that of HTTP, or `<error>` when no answer came. */
-  | { readonly kind: 'attempt'; readonly method: string; readonly host: string; readonly code: string; readonly durationMs: number; readonly requestBytes: number; readonly responseBytes: number; readonly isRetry: boolean; readonly isWatch: boolean }
+  | {
+      readonly kind: 'attempt';
+      readonly method: string;
+      readonly host: string;
+      readonly code: string;
+      readonly durationMs: number;
+      readonly requestBytes: number;
+      readonly responseBytes: number;
+      readonly isRetry: boolean;
+      readonly isWatch: boolean;
+    }
   /** A request got its turn. */
   | { readonly kind: 'admitted'; readonly method: string; readonly host: string; readonly waitedMs: number };
 

@@ -12,7 +12,10 @@ import { configMaps } from './resource-types.ts';
 import { FakeApiClient } from './testing/fake-api-client.ts';
 import type { FakeApiOptions } from './testing/fake-api-client.ts';
 
-const build = (name: string, value = '1', namespace = 'default'): ConfigMap => ({ metadata: { name, namespace, uid: '' }, data: { value } });
+const build = (name: string, value = '1', namespace = 'default'): ConfigMap => ({
+  metadata: { name, namespace, uid: '' },
+  data: { value },
+});
 const key = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 
 interface Setting {
@@ -30,15 +33,22 @@ function setUp(options: Partial<FakeApiOptions> = {}): Setting {
   const informer = informers.for(configMaps);
   const said: string[] = [];
   informer.addHandlers({
-    onAdd: ({ metadata, data }, initial) => said.push(`${initial ? 'first' : 'add'} ${metadata.name}=${data?.['value']}`),
-    onUpdate: (before, after) => said.push(`update ${after.metadata.name} ${before.data?.['value']}->${after.data?.['value']}`),
+    onAdd: ({ metadata, data }, initial) =>
+      said.push(`${initial ? 'first' : 'add'} ${metadata.name}=${data?.['value']}`),
+    onUpdate: (before, after) =>
+      said.push(`update ${after.metadata.name} ${before.data?.['value']}->${after.data?.['value']}`),
     onDelete: ({ metadata }, unknown) => said.push(`${unknown ? 'lost' : 'delete'} ${metadata.name}`),
   });
   return { clock, api, informers, informer, said };
 }
 
-const verbs = (api: FakeApiClient): string => api.calls.filter(({ verb }) => verb === 'list' || verb === 'watch').map(({ verb }) => verb).join(' ');
-const setValue = (api: FakeApiClient, name: string, value: string): void => void api.change(configMaps, key(name), (object) => ({ ...object, data: { value } }));
+const verbs = (api: FakeApiClient): string =>
+  api.calls
+    .filter(({ verb }) => verb === 'list' || verb === 'watch')
+    .map(({ verb }) => verb)
+    .join(' ');
+const setValue = (api: FakeApiClient, name: string, value: string): void =>
+  void api.change(configMaps, key(name), (object) => ({ ...object, data: { value } }));
 
 for (const streamsLists of [true, false]) {
   describe(streamsLists ? 'informer on a server that streams lists' : 'informer on a server that only lists', () => {
@@ -159,7 +169,9 @@ it('one watch per kind, however many ask for it; who comes late is told what the
   informers.start();
   await clock.settle();
   const late: string[] = [];
-  const leave = informers.for(configMaps).addHandlers({ onAdd: ({ metadata }, initial) => late.push(`${metadata.name} ${initial}`) });
+  const leave = informers
+    .for(configMaps)
+    .addHandlers({ onAdd: ({ metadata }, initial) => late.push(`${metadata.name} ${initial}`) });
   api.seed(configMaps, build('b'));
   await clock.settle();
   leave();
@@ -172,7 +184,11 @@ it('one watch per kind, however many ask for it; who comes late is told what the
 it('what one handler throws does not keep the others from hearing it', async () => {
   const { clock, api, informers, informer } = setUp();
   const heard: string[] = [];
-  informer.addHandlers({ onAdd: () => { throw new Error('broken'); } });
+  informer.addHandlers({
+    onAdd: () => {
+      throw new Error('broken');
+    },
+  });
   informer.addHandlers({ onAdd: ({ metadata }) => heard.push(metadata.name) });
   informers.start();
   api.seed(configMaps, build('a'));
@@ -184,13 +200,26 @@ it('what one handler throws does not keep the others from hearing it', async () 
 it('a part of a kind is followed by selectors: what ceases to be selected is deleted', async () => {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
-  const informer = createInformer({ client: api, clock, random: seededRandom(1), log: silentLogger, type: configMaps, namespace: 'default', labelSelector: 'on=yes' });
+  const informer = createInformer({
+    client: api,
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    type: configMaps,
+    namespace: 'default',
+    labelSelector: 'on=yes',
+  });
   informer.start();
-  const labelled = (value: string): ConfigMap => ({ metadata: { name: 'a', namespace: 'default', uid: 'u', labels: { on: value } } });
+  const labelled = (value: string): ConfigMap => ({
+    metadata: { name: 'a', namespace: 'default', uid: 'u', labels: { on: value } },
+  });
   api.seed(configMaps, labelled('yes'));
   api.seed(configMaps, build('b'));
   await clock.settle();
-  assert.deepEqual(informer.list().map(({ metadata }) => metadata.name), ['a']);
+  assert.deepEqual(
+    informer.list().map(({ metadata }) => metadata.name),
+    ['a'],
+  );
   api.seed(configMaps, labelled('no'));
   await clock.settle();
   assert.equal(informer.size, 0);
@@ -198,7 +227,10 @@ it('a part of a kind is followed by selectors: what ceases to be selected is del
 });
 
 it('indexes always say what a search through all objects would', () => {
-  const steps = fc.array(fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), value: fc.constantFrom('1', '2', ''), gone: fc.boolean() }), { maxLength: 30 });
+  const steps = fc.array(
+    fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), value: fc.constantFrom('1', '2', ''), gone: fc.boolean() }),
+    { maxLength: 30 },
+  );
   return fc.assert(
     fc.asyncProperty(steps, async (changes) => {
       const { clock, api, informers, informer } = setUp();
@@ -211,10 +243,14 @@ it('indexes always say what a search through all objects would', () => {
       }
       await clock.settle();
       const late = informer.index('late', by);
-      const names = (objects: readonly ConfigMap[]): string[] => objects.map(({ metadata }) => metadata.name).toSorted();
+      const names = (objects: readonly ConfigMap[]): string[] =>
+        objects.map(({ metadata }) => metadata.name).toSorted();
       for (const value of ['1', '2', 'any', '']) {
         const searched = names(api.all(configMaps).filter((each) => by(each).includes(value)));
-        assert.deepEqual([names(index.get(value)), names(late.get(value)), index.count(value)], [searched, searched, searched.length]);
+        assert.deepEqual(
+          [names(index.get(value)), names(late.get(value)), index.count(value)],
+          [searched, searched, searched.length],
+        );
       }
       assert.deepEqual(names(informer.list('default')), names(api.all(configMaps)));
       await informers.stop();

@@ -208,7 +208,8 @@ class LiveInformer<T extends ApiObject> implements Informer<T> {
     }
     this.#store.put(object);
     if (before === undefined) this.#tell(this.#handlers, (each) => each.onAdd?.(object, initial));
-    else if (before.metadata.resourceVersion !== object.metadata.resourceVersion) this.#tell(this.#handlers, (each) => each.onUpdate?.(before, object));
+    else if (before.metadata.resourceVersion !== object.metadata.resourceVersion)
+      this.#tell(this.#handlers, (each) => each.onUpdate?.(before, object));
   }
 
   #delete(key: string, finalStateUnknown: boolean): void {

@@ -46,7 +46,8 @@ class LiveIndex<T> implements ObjectIndex<T> {
 
   put(key: string, before: T | undefined, after: T): void {
     const values = this.#by(after);
-    if (before !== undefined) for (const value of this.#by(before)) if (!values.includes(value)) this.#remove(key, value);
+    if (before !== undefined)
+      for (const value of this.#by(before)) if (!values.includes(value)) this.#remove(key, value);
     for (const value of values) {
       let group = this.#groups.get(value);
       if (group === undefined) this.#groups.set(value, (group = new Map<string, T>()));

@@ -90,7 +90,13 @@ class Reflector<T extends ApiObject> {
     this.#options = options;
     this.#signal = signal;
     const { sink, transform } = options;
-    this.#sink = transform === undefined ? sink : { replace: (items) => sink.replace(items.map(transform)), event: (type, object) => sink.event(type, transform(object)) };
+    this.#sink =
+      transform === undefined
+        ? sink
+        : {
+            replace: (items) => sink.replace(items.map(transform)),
+            event: (type, object) => sink.event(type, transform(object)),
+          };
   }
 
   async run(): Promise<void> {
@@ -118,7 +124,11 @@ class Reflector<T extends ApiObject> {
     this.#lastFailureMs = nowMs;
     this.#problemSinceMs ??= clock.nowMs();
     onProblem?.({ sinceMs: this.#problemSinceMs, error: cause });
-    log.debug(this.#failures === 1 ? 2 : 4, 'Following objects failed, trying again', { kind: type.kind, step: step.kind, error: errorMessage(cause) });
+    log.debug(this.#failures === 1 ? 2 : 4, 'Following objects failed, trying again', {
+      kind: type.kind,
+      step: step.kind,
+      error: errorMessage(cause),
+    });
     const askedMs = askedPauseMs(cause, random);
     await this.#pause(Math.max(jitter(random, backoffDelayMs(retryCurve, this.#failures), 1), askedMs), askedMs === 0);
     return next;
@@ -131,7 +141,11 @@ class Reflector<T extends ApiObject> {
     const abort = (): void => early.abort();
     this.#signal.addEventListener('abort', abort, { once: true });
     let soon: Timer | undefined;
-    const end = mayEndEarly ? client.onReturn?.((why) => (why === 'admitted' ? abort() : (soon ??= clock.setTimer(random.next() * RETURN_SPREAD_MS, abort)))) : undefined;
+    const end = mayEndEarly
+      ? client.onReturn?.((why) =>
+          why === 'admitted' ? abort() : (soon ??= clock.setTimer(random.next() * RETURN_SPREAD_MS, abort)),
+        )
+      : undefined;
     try {
       await sleep(clock, pauseMs, early.signal).catch(() => undefined);
     } finally {
@@ -154,8 +168,16 @@ class Reflector<T extends ApiObject> {
     let next: string | undefined;
     let resourceVersion = '';
     do {
-      const page = { labelSelector, fieldSelector, limit: PAGE, ...(next === undefined ? { resourceVersion: version } : { continue: next }) };
-      const got = await withDeadline({ clock, limitMs: LIST_LIMIT_MS, op: `list ${type.plural}`, signal: this.#signal }, (signal) => untilAborted(client.list(type, namespace, page), signal));
+      const page = {
+        labelSelector,
+        fieldSelector,
+        limit: PAGE,
+        ...(next === undefined ? { resourceVersion: version } : { continue: next }),
+      };
+      const got = await withDeadline(
+        { clock, limitMs: LIST_LIMIT_MS, op: `list ${type.plural}`, signal: this.#signal },
+        (signal) => untilAborted(client.list(type, namespace, page), signal),
+      );
       for (const item of got.items) items.push(item);
       resourceVersion = got.resourceVersion;
       next = got.continue === '' ? undefined : got.continue;
@@ -182,7 +204,10 @@ class Reflector<T extends ApiObject> {
     let openedMs = Infinity;
     try {
       // A server that does not end what was aborted must not hold this up: whoever is done first counts.
-      how = await Promise.race([this.#consume(session, { opened: () => (openedMs = clock.monotonicMs()), heard: silence.heard }, stop.signal), ended.promise]);
+      how = await Promise.race([
+        this.#consume(session, { opened: () => (openedMs = clock.monotonicMs()), heard: silence.heard }, stop.signal),
+        ended.promise,
+      ]);
     } catch (error) {
       if (streamList && !session.heard && isApiError(error, 'Invalid', 'BadRequest', 'MethodNotAllowed')) {
         this.#streamsLists = false;
@@ -199,21 +224,39 @@ class Reflector<T extends ApiObject> {
     return this.#afterWatch(session, { from, how, livedMs: clock.monotonicMs() - startedMs });
   }
 
-  #afterWatch(session: WatchSession<T>, { from, how, livedMs }: { readonly from: string; readonly how: 'ended' | 'silent'; readonly livedMs: number }): Step {
-    if (!session.heard && livedMs < SHORTEST_WATCH_MS && !this.#signal.aborted) throw new WatchFailure(session.version, new KubeletError('Unavailable', 'a watch ended at once'));
+  #afterWatch(
+    session: WatchSession<T>,
+    { from, how, livedMs }: { readonly from: string; readonly how: 'ended' | 'silent'; readonly livedMs: number },
+  ): Step {
+    if (!session.heard && livedMs < SHORTEST_WATCH_MS && !this.#signal.aborted)
+      throw new WatchFailure(session.version, new KubeletError('Unavailable', 'a watch ended at once'));
     if (session.heard) this.#failures = 0;
     if (!session.complete) {
       if (how === 'silent') this.#streamsLists = false;
       return { kind: 'list', version: from };
     }
     // A server that was put back in time says nothing to who waits for its future. One that says nothing at all is asked for everything it has.
-    return how === 'silent' && !session.heard ? { kind: 'list', version: '' } : { kind: 'watch', version: session.version };
+    return how === 'silent' && !session.heard
+      ? { kind: 'list', version: '' }
+      : { kind: 'watch', version: session.version };
   }
 
-  async #consume(session: WatchSession<T>, { opened, heard }: { readonly opened: () => void; readonly heard: () => void }, signal: AbortSignal): Promise<'ended'> {
+  async #consume(
+    session: WatchSession<T>,
+    { opened, heard }: { readonly opened: () => void; readonly heard: () => void },
+    signal: AbortSignal,
+  ): Promise<'ended'> {
     const { client, type, namespace, labelSelector, fieldSelector, random } = this.#options;
     const timeoutSeconds = Math.floor(jitter(random, WATCH_SECONDS, 1));
-    const options = { labelSelector, fieldSelector, resourceVersion: session.version, allowBookmarks: true, timeoutSeconds, onOpen: opened, ...(session.complete ? {} : { sendInitialEvents: true }) };
+    const options = {
+      labelSelector,
+      fieldSelector,
+      resourceVersion: session.version,
+      allowBookmarks: true,
+      timeoutSeconds,
+      onOpen: opened,
+      ...(session.complete ? {} : { sendInitialEvents: true }),
+    };
     for await (const event of client.watch(type, namespace, options, signal)) {
       if (!session.take(event)) break;
       heard();
@@ -232,7 +275,9 @@ function nextAfterFailure(step: Step, version: string, cause: unknown): Step {
 }
 
 /** Upstream: metav1.CauseTypeResourceVersionTooLarge. Other time-outs are only those of a busy server, which need not be asked for everything. */
-const isTooLarge = (cause: unknown): boolean => isApiError(cause, 'Timeout') && (cause.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
+const isTooLarge = (cause: unknown): boolean =>
+  isApiError(cause, 'Timeout') &&
+  (cause.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
 
 /** The pause that a server asks for (Retry-After), so that not all come back at the same moment. */
 function askedPauseMs(cause: unknown, random: Random): number {

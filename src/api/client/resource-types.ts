@@ -43,46 +43,286 @@ import type { StorageClass } from '../storage/storage-class.ts';
 import type { VolumeAttachment } from '../storage/volume-attachment.ts';
 import type { ResourceType } from './resource-type.ts';
 
-export const configMaps: ResourceType<ConfigMap> = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
-export const endpoints: ResourceType<Endpoints> = { group: '', version: 'v1', kind: 'Endpoints', plural: 'endpoints', namespaced: true };
-export const events: ResourceType<Event> = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
-export const limitRanges: ResourceType<LimitRange> = { group: '', version: 'v1', kind: 'LimitRange', plural: 'limitranges', namespaced: true };
-export const namespaces: ResourceType<Namespace> = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
+export const configMaps: ResourceType<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+};
+export const endpoints: ResourceType<Endpoints> = {
+  group: '',
+  version: 'v1',
+  kind: 'Endpoints',
+  plural: 'endpoints',
+  namespaced: true,
+};
+export const events: ResourceType<Event> = {
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+};
+export const limitRanges: ResourceType<LimitRange> = {
+  group: '',
+  version: 'v1',
+  kind: 'LimitRange',
+  plural: 'limitranges',
+  namespaced: true,
+};
+export const namespaces: ResourceType<Namespace> = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+};
 export const nodes: ResourceType<Node> = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
-export const persistentVolumes: ResourceType<PersistentVolume> = { group: '', version: 'v1', kind: 'PersistentVolume', plural: 'persistentvolumes', namespaced: false };
-export const persistentVolumeClaims: ResourceType<PersistentVolumeClaim> = { group: '', version: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims', namespaced: true };
+export const persistentVolumes: ResourceType<PersistentVolume> = {
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolume',
+  plural: 'persistentvolumes',
+  namespaced: false,
+};
+export const persistentVolumeClaims: ResourceType<PersistentVolumeClaim> = {
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolumeClaim',
+  plural: 'persistentvolumeclaims',
+  namespaced: true,
+};
 export const pods: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
-export const resourceQuotas: ResourceType<ResourceQuota> = { group: '', version: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true };
-export const secrets: ResourceType<Secret> = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true };
-export const services: ResourceType<Service> = { group: '', version: 'v1', kind: 'Service', plural: 'services', namespaced: true };
-export const serviceAccounts: ResourceType<ServiceAccount> = { group: '', version: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
-export const mutatingWebhookConfigurations: ResourceType<MutatingWebhookConfiguration> = { group: 'admissionregistration.k8s.io', version: 'v1', kind: 'MutatingWebhookConfiguration', plural: 'mutatingwebhookconfigurations', namespaced: false };
-export const validatingWebhookConfigurations: ResourceType<ValidatingWebhookConfiguration> = { group: 'admissionregistration.k8s.io', version: 'v1', kind: 'ValidatingWebhookConfiguration', plural: 'validatingwebhookconfigurations', namespaced: false };
-export const controllerRevisions: ResourceType<ControllerRevision> = { group: 'apps', version: 'v1', kind: 'ControllerRevision', plural: 'controllerrevisions', namespaced: true };
-export const daemonSets: ResourceType<DaemonSet> = { group: 'apps', version: 'v1', kind: 'DaemonSet', plural: 'daemonsets', namespaced: true };
-export const deployments: ResourceType<Deployment> = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true };
-export const replicaSets: ResourceType<ReplicaSet> = { group: 'apps', version: 'v1', kind: 'ReplicaSet', plural: 'replicasets', namespaced: true };
-export const selfSubjectReviews: ResourceType<SelfSubjectReview> = { group: 'authentication.k8s.io', version: 'v1', kind: 'SelfSubjectReview', plural: 'selfsubjectreviews', namespaced: false };
-export const tokenReviews: ResourceType<TokenReview> = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenReview', plural: 'tokenreviews', namespaced: false };
-export const localSubjectAccessReviews: ResourceType<LocalSubjectAccessReview> = { group: 'authorization.k8s.io', version: 'v1', kind: 'LocalSubjectAccessReview', plural: 'localsubjectaccessreviews', namespaced: true };
-export const selfSubjectAccessReviews: ResourceType<SelfSubjectAccessReview> = { group: 'authorization.k8s.io', version: 'v1', kind: 'SelfSubjectAccessReview', plural: 'selfsubjectaccessreviews', namespaced: false };
-export const selfSubjectRulesReviews: ResourceType<SelfSubjectRulesReview> = { group: 'authorization.k8s.io', version: 'v1', kind: 'SelfSubjectRulesReview', plural: 'selfsubjectrulesreviews', namespaced: false };
-export const subjectAccessReviews: ResourceType<SubjectAccessReview> = { group: 'authorization.k8s.io', version: 'v1', kind: 'SubjectAccessReview', plural: 'subjectaccessreviews', namespaced: false };
+export const resourceQuotas: ResourceType<ResourceQuota> = {
+  group: '',
+  version: 'v1',
+  kind: 'ResourceQuota',
+  plural: 'resourcequotas',
+  namespaced: true,
+};
+export const secrets: ResourceType<Secret> = {
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+};
+export const services: ResourceType<Service> = {
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  namespaced: true,
+};
+export const serviceAccounts: ResourceType<ServiceAccount> = {
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
+export const mutatingWebhookConfigurations: ResourceType<MutatingWebhookConfiguration> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind: 'MutatingWebhookConfiguration',
+  plural: 'mutatingwebhookconfigurations',
+  namespaced: false,
+};
+export const validatingWebhookConfigurations: ResourceType<ValidatingWebhookConfiguration> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind: 'ValidatingWebhookConfiguration',
+  plural: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
+export const controllerRevisions: ResourceType<ControllerRevision> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'ControllerRevision',
+  plural: 'controllerrevisions',
+  namespaced: true,
+};
+export const daemonSets: ResourceType<DaemonSet> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'DaemonSet',
+  plural: 'daemonsets',
+  namespaced: true,
+};
+export const deployments: ResourceType<Deployment> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+};
+export const replicaSets: ResourceType<ReplicaSet> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'ReplicaSet',
+  plural: 'replicasets',
+  namespaced: true,
+};
+export const selfSubjectReviews: ResourceType<SelfSubjectReview> = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'SelfSubjectReview',
+  plural: 'selfsubjectreviews',
+  namespaced: false,
+};
+export const tokenReviews: ResourceType<TokenReview> = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'TokenReview',
+  plural: 'tokenreviews',
+  namespaced: false,
+};
+export const localSubjectAccessReviews: ResourceType<LocalSubjectAccessReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'LocalSubjectAccessReview',
+  plural: 'localsubjectaccessreviews',
+  namespaced: true,
+};
+export const selfSubjectAccessReviews: ResourceType<SelfSubjectAccessReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'SelfSubjectAccessReview',
+  plural: 'selfsubjectaccessreviews',
+  namespaced: false,
+};
+export const selfSubjectRulesReviews: ResourceType<SelfSubjectRulesReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'SelfSubjectRulesReview',
+  plural: 'selfsubjectrulesreviews',
+  namespaced: false,
+};
+export const subjectAccessReviews: ResourceType<SubjectAccessReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'SubjectAccessReview',
+  plural: 'subjectaccessreviews',
+  namespaced: false,
+};
 export const jobs: ResourceType<Job> = { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true };
-export const certificateSigningRequests: ResourceType<CertificateSigningRequest> = { group: 'certificates.k8s.io', version: 'v1', kind: 'CertificateSigningRequest', plural: 'certificatesigningrequests', namespaced: false };
-export const leases: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true };
-export const endpointSlices: ResourceType<EndpointSlice> = { group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice', plural: 'endpointslices', namespaced: true };
-export const eventsV1Events: ResourceType<EventsV1Event> = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true };
-export const nodeMetrics: ResourceType<NodeMetrics> = { group: 'metrics.k8s.io', version: 'v1beta1', kind: 'NodeMetrics', plural: 'nodes', namespaced: false };
-export const podMetrics: ResourceType<PodMetrics> = { group: 'metrics.k8s.io', version: 'v1beta1', kind: 'PodMetrics', plural: 'pods', namespaced: true };
-export const runtimeClasses: ResourceType<RuntimeClass> = { group: 'node.k8s.io', version: 'v1', kind: 'RuntimeClass', plural: 'runtimeclasses', namespaced: false };
-export const podDisruptionBudgets: ResourceType<PodDisruptionBudget> = { group: 'policy', version: 'v1', kind: 'PodDisruptionBudget', plural: 'poddisruptionbudgets', namespaced: true };
-export const clusterRoles: ResourceType<ClusterRole> = { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false };
-export const clusterRoleBindings: ResourceType<ClusterRoleBinding> = { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', namespaced: false };
-export const roles: ResourceType<Role> = { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'Role', plural: 'roles', namespaced: true };
-export const roleBindings: ResourceType<RoleBinding> = { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'RoleBinding', plural: 'rolebindings', namespaced: true };
-export const priorityClasses: ResourceType<PriorityClass> = { group: 'scheduling.k8s.io', version: 'v1', kind: 'PriorityClass', plural: 'priorityclasses', namespaced: false };
-export const csiDrivers: ResourceType<CSIDriver> = { group: 'storage.k8s.io', version: 'v1', kind: 'CSIDriver', plural: 'csidrivers', namespaced: false };
-export const csiNodes: ResourceType<CSINode> = { group: 'storage.k8s.io', version: 'v1', kind: 'CSINode', plural: 'csinodes', namespaced: false };
-export const storageClasses: ResourceType<StorageClass> = { group: 'storage.k8s.io', version: 'v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false };
-export const volumeAttachments: ResourceType<VolumeAttachment> = { group: 'storage.k8s.io', version: 'v1', kind: 'VolumeAttachment', plural: 'volumeattachments', namespaced: false };
+export const certificateSigningRequests: ResourceType<CertificateSigningRequest> = {
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  kind: 'CertificateSigningRequest',
+  plural: 'certificatesigningrequests',
+  namespaced: false,
+};
+export const leases: ResourceType<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+};
+export const endpointSlices: ResourceType<EndpointSlice> = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  namespaced: true,
+};
+export const eventsV1Events: ResourceType<EventsV1Event> = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+};
+export const nodeMetrics: ResourceType<NodeMetrics> = {
+  group: 'metrics.k8s.io',
+  version: 'v1beta1',
+  kind: 'NodeMetrics',
+  plural: 'nodes',
+  namespaced: false,
+};
+export const podMetrics: ResourceType<PodMetrics> = {
+  group: 'metrics.k8s.io',
+  version: 'v1beta1',
+  kind: 'PodMetrics',
+  plural: 'pods',
+  namespaced: true,
+};
+export const runtimeClasses: ResourceType<RuntimeClass> = {
+  group: 'node.k8s.io',
+  version: 'v1',
+  kind: 'RuntimeClass',
+  plural: 'runtimeclasses',
+  namespaced: false,
+};
+export const podDisruptionBudgets: ResourceType<PodDisruptionBudget> = {
+  group: 'policy',
+  version: 'v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  namespaced: true,
+};
+export const clusterRoles: ResourceType<ClusterRole> = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'ClusterRole',
+  plural: 'clusterroles',
+  namespaced: false,
+};
+export const clusterRoleBindings: ResourceType<ClusterRoleBinding> = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'ClusterRoleBinding',
+  plural: 'clusterrolebindings',
+  namespaced: false,
+};
+export const roles: ResourceType<Role> = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'Role',
+  plural: 'roles',
+  namespaced: true,
+};
+export const roleBindings: ResourceType<RoleBinding> = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+};
+export const priorityClasses: ResourceType<PriorityClass> = {
+  group: 'scheduling.k8s.io',
+  version: 'v1',
+  kind: 'PriorityClass',
+  plural: 'priorityclasses',
+  namespaced: false,
+};
+export const csiDrivers: ResourceType<CSIDriver> = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'CSIDriver',
+  plural: 'csidrivers',
+  namespaced: false,
+};
+export const csiNodes: ResourceType<CSINode> = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'CSINode',
+  plural: 'csinodes',
+  namespaced: false,
+};
+export const storageClasses: ResourceType<StorageClass> = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'StorageClass',
+  plural: 'storageclasses',
+  namespaced: false,
+};
+export const volumeAttachments: ResourceType<VolumeAttachment> = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'VolumeAttachment',
+  plural: 'volumeattachments',
+  namespaced: false,
+};

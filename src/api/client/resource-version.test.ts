@@ -4,9 +4,14 @@ import fc from 'fast-check';
 import { isOlderVersion } from './resource-version.ts';
 
 it('versions are compared as the numbers they are, however long', () => {
-  fc.assert(fc.property(fc.bigInt({ min: 0n, max: 2n ** 70n }), fc.bigInt({ min: 0n, max: 2n ** 70n }), (one, other) => assert.equal(isOlderVersion(String(one), String(other)), one < other)));
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 70n }), fc.bigInt({ min: 0n, max: 2n ** 70n }), (one, other) =>
+      assert.equal(isOlderVersion(String(one), String(other)), one < other),
+    ),
+  );
 });
 
 it('what is no number, or not there, is never older', () => {
-  for (const strange of ['', 'a', '1a', '-1', undefined]) assert.deepEqual([isOlderVersion(strange, '5'), isOlderVersion('5', strange)], [false, false]);
+  for (const strange of ['', 'a', '1a', '-1', undefined])
+    assert.deepEqual([isOlderVersion(strange, '5'), isOlderVersion('5', strange)], [false, false]);
 });

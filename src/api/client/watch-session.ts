@@ -46,7 +46,10 @@ export class WatchSession<T extends ApiObject> {
   /** False when the watch was given up; throws what the server says is wrong. */
   take(event: WatchEvent<T>): boolean {
     if (!this.#open) return false;
-    if (event.type === 'ERROR') throw event.error instanceof ApiStatusError ? event.error : new ApiStatusError('InternalError', errorMessage(event.error), undefined, { cause: event.error });
+    if (event.type === 'ERROR')
+      throw event.error instanceof ApiStatusError
+        ? event.error
+        : new ApiStatusError('InternalError', errorMessage(event.error), undefined, { cause: event.error });
     this.heard = true;
     if (event.type === 'BOOKMARK') {
       this.#bookmark(event);
@@ -61,7 +64,13 @@ export class WatchSession<T extends ApiObject> {
     return true;
   }
 
-  #bookmark({ resourceVersion, initialEventsEnd }: { readonly resourceVersion: string; readonly initialEventsEnd: boolean }): void {
+  #bookmark({
+    resourceVersion,
+    initialEventsEnd,
+  }: {
+    readonly resourceVersion: string;
+    readonly initialEventsEnd: boolean;
+  }): void {
     if (this.#initial === undefined) return this.#goOn(resourceVersion);
     if (!initialEventsEnd) return;
     const items = [...this.#initial.values()];

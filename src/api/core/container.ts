@@ -17,7 +17,9 @@ export const ContainerPortSchema = object('ContainerPort', {
 });
 export type ContainerPort = Infer<typeof ContainerPortSchema>;
 
-export const ObjectFieldSelectorSchema = atomic(object('ObjectFieldSelector', { apiVersion: string, fieldPath: required(string) }));
+export const ObjectFieldSelectorSchema = atomic(
+  object('ObjectFieldSelector', { apiVersion: string, fieldPath: required(string) }),
+);
 export type ObjectFieldSelector = Infer<typeof ObjectFieldSelectorSchema>;
 
 export const ResourceFieldSelectorSchema = atomic(
@@ -38,7 +40,9 @@ export const ConfigMapKeySelectorSchema = atomic(
 );
 export type ConfigMapKeySelector = Infer<typeof ConfigMapKeySelectorSchema>;
 
-export const SecretKeySelectorSchema = atomic(object('SecretKeySelector', { name: required(string), key: required(string), optional: boolean }));
+export const SecretKeySelectorSchema = atomic(
+  object('SecretKeySelector', { name: required(string), key: required(string), optional: boolean }),
+);
 export type SecretKeySelector = Infer<typeof SecretKeySelectorSchema>;
 
 export const FileKeySelectorSchema = atomic(
@@ -177,5 +181,8 @@ export const ContainerSchema = object('Container', containerFields);
 export type Container = Infer<typeof ContainerSchema>;
 
 /** Every field of a container is decoded; validation refuses those that an ephemeral container may not have. */
-export const EphemeralContainerSchema = object('EphemeralContainer', { ...containerFields, targetContainerName: string });
+export const EphemeralContainerSchema = object('EphemeralContainer', {
+  ...containerFields,
+  targetContainerName: string,
+});
 export type EphemeralContainer = Infer<typeof EphemeralContainerSchema>;

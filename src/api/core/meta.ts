@@ -1,5 +1,18 @@
 /** Object metadata, list metadata and the references between objects (meta/v1 and core/v1). Which fields exist follows k8s.io/api/core/v1. */
-import { array, atomic, boolean, int64, map, object, oneOf, opaque, required, set, string, time } from '../schema/schema.ts';
+import {
+  array,
+  atomic,
+  boolean,
+  int64,
+  map,
+  object,
+  oneOf,
+  opaque,
+  required,
+  set,
+  string,
+  time,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
 export const OwnerReferenceSchema = atomic(
@@ -44,11 +57,21 @@ const optionalMeta = {
 } as const;
 
 /** `name`, `namespace` and `uid` are always there after decoding; empty when not given. */
-export const ObjectMetaSchema = object('ObjectMeta', { name: required(string), namespace: required(string), uid: required(string), ...optionalMeta });
+export const ObjectMetaSchema = object('ObjectMeta', {
+  name: required(string),
+  namespace: required(string),
+  uid: required(string),
+  ...optionalMeta,
+});
 export type ObjectMeta = Infer<typeof ObjectMetaSchema>;
 
 /** Metadata inside a template, where nothing is mandatory. */
-export const EmbeddedObjectMetaSchema = object('ObjectMeta', { name: string, namespace: string, uid: string, ...optionalMeta });
+export const EmbeddedObjectMetaSchema = object('ObjectMeta', {
+  name: string,
+  namespace: string,
+  uid: string,
+  ...optionalMeta,
+});
 export type EmbeddedObjectMeta = Infer<typeof EmbeddedObjectMetaSchema>;
 
 export const ShardInfoSchema = object('ShardInfo', {

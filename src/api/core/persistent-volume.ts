@@ -1,11 +1,28 @@
 /** PersistentVolume of core/v1. Which fields exist follows k8s.io/api/core/v1; sources that upstream hands to CSI only are kept as they came. */
-import { array, atomic, boolean, granular, int32, map, object, oneOf, opaque, required, string, time } from '../schema/schema.ts';
+import {
+  array,
+  atomic,
+  boolean,
+  granular,
+  int32,
+  map,
+  object,
+  oneOf,
+  opaque,
+  required,
+  string,
+  time,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema, ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';
 import { ResourceListSchema } from './resource-requirements.ts';
 import { NodeSelectorSchema } from './scheduling.ts';
 import { FCVolumeSourceSchema, NFSVolumeSourceSchema } from './volume-source-remote.ts';
-import { HostPathVolumeSourceSchema, PersistentVolumeAccessModeSchema, PersistentVolumeModeSchema } from './volume-source.ts';
+import {
+  HostPathVolumeSourceSchema,
+  PersistentVolumeAccessModeSchema,
+  PersistentVolumeModeSchema,
+} from './volume-source.ts';
 
 /** A secret that may lie in any namespace. */
 export const SecretReferenceSchema = atomic(object('SecretReference', { name: string, namespace: string }));

@@ -1,5 +1,18 @@
 /** What the agent reports back: PodStatus of core/v1, every field of v1.36. Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, int32, int64, map, object, oneOf, quantity, required, set, string, time } from '../schema/schema.ts';
+import {
+  array,
+  boolean,
+  int32,
+  int64,
+  map,
+  object,
+  oneOf,
+  quantity,
+  required,
+  set,
+  string,
+  time,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { RecursiveReadOnlyModeSchema } from './container.ts';
 import { SignalSchema } from './probe.ts';

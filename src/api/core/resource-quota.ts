@@ -4,7 +4,15 @@ import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema, ObjectMetaSchema } from './meta.ts';
 import { ResourceListSchema } from './resource-requirements.ts';
 
-export const ResourceQuotaScopeSchema = oneOf('Terminating', 'NotTerminating', 'BestEffort', 'NotBestEffort', 'PriorityClass', 'CrossNamespacePodAffinity', 'VolumeAttributesClass');
+export const ResourceQuotaScopeSchema = oneOf(
+  'Terminating',
+  'NotTerminating',
+  'BestEffort',
+  'NotBestEffort',
+  'PriorityClass',
+  'CrossNamespacePodAffinity',
+  'VolumeAttributesClass',
+);
 export type ResourceQuotaScope = Infer<typeof ResourceQuotaScopeSchema>;
 
 export const ScopedResourceSelectorRequirementSchema = object('ScopedResourceSelectorRequirement', {

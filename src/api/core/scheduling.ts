@@ -21,7 +21,9 @@ export const NodeSelectorTermSchema = atomic(
 );
 export type NodeSelectorTerm = Infer<typeof NodeSelectorTermSchema>;
 
-export const NodeSelectorSchema = atomic(object('NodeSelector', { nodeSelectorTerms: required(array(NodeSelectorTermSchema)) }));
+export const NodeSelectorSchema = atomic(
+  object('NodeSelector', { nodeSelectorTerms: required(array(NodeSelectorTermSchema)) }),
+);
 export type NodeSelector = Infer<typeof NodeSelectorSchema>;
 
 export const PreferredSchedulingTermSchema = object('PreferredSchedulingTerm', {

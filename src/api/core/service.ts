@@ -1,5 +1,17 @@
 /** Service of core/v1. Which fields exist follows k8s.io/api/core/v1. */
-import { array, atomic, boolean, int32, intOrString, map, object, oneOf, required, string, time } from '../schema/schema.ts';
+import {
+  array,
+  atomic,
+  boolean,
+  int32,
+  intOrString,
+  map,
+  object,
+  oneOf,
+  required,
+  string,
+  time,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema, ObjectMetaSchema } from './meta.ts';
 import { ConditionStatusSchema } from './pod-status.ts';

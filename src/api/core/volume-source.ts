@@ -2,10 +2,25 @@
 import { array, boolean, int32, int64, map, object, oneOf, quantity, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectFieldSelectorSchema, PullPolicySchema, ResourceFieldSelectorSchema } from './container.ts';
-import { LabelSelectorSchema, LocalObjectReferenceSchema, EmbeddedObjectMetaSchema, TypedLocalObjectReferenceSchema, TypedObjectReferenceSchema } from './meta.ts';
+import {
+  LabelSelectorSchema,
+  LocalObjectReferenceSchema,
+  EmbeddedObjectMetaSchema,
+  TypedLocalObjectReferenceSchema,
+  TypedObjectReferenceSchema,
+} from './meta.ts';
 import { VolumeResourceRequirementsSchema } from './resource-requirements.ts';
 
-export const HostPathTypeSchema = oneOf('', 'DirectoryOrCreate', 'Directory', 'FileOrCreate', 'File', 'Socket', 'CharDevice', 'BlockDevice');
+export const HostPathTypeSchema = oneOf(
+  '',
+  'DirectoryOrCreate',
+  'Directory',
+  'FileOrCreate',
+  'File',
+  'Socket',
+  'CharDevice',
+  'BlockDevice',
+);
 export type HostPathType = Infer<typeof HostPathTypeSchema>;
 
 export const HostPathVolumeSourceSchema = object('HostPathVolumeSource', {
@@ -134,7 +149,12 @@ export const CSIVolumeSourceSchema = object('CSIVolumeSource', {
 });
 export type CSIVolumeSource = Infer<typeof CSIVolumeSourceSchema>;
 
-export const PersistentVolumeAccessModeSchema = oneOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod');
+export const PersistentVolumeAccessModeSchema = oneOf(
+  'ReadWriteOnce',
+  'ReadOnlyMany',
+  'ReadWriteMany',
+  'ReadWriteOncePod',
+);
 export type PersistentVolumeAccessMode = Infer<typeof PersistentVolumeAccessModeSchema>;
 
 export const PersistentVolumeModeSchema = oneOf('Block', 'Filesystem');

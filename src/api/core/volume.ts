@@ -1,8 +1,40 @@
 /** A volume of a pod: a name and exactly one source. Which fields exist follows k8s.io/api/core/v1. */
 import { object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { CSIVolumeSourceSchema, ConfigMapVolumeSourceSchema, DownwardAPIVolumeSourceSchema, EmptyDirVolumeSourceSchema, EphemeralVolumeSourceSchema, HostPathVolumeSourceSchema, ImageVolumeSourceSchema, PersistentVolumeClaimVolumeSourceSchema, ProjectedVolumeSourceSchema, SecretVolumeSourceSchema } from './volume-source.ts';
-import { AWSElasticBlockStoreVolumeSourceSchema, AzureDiskVolumeSourceSchema, AzureFileVolumeSourceSchema, CephFSVolumeSourceSchema, CinderVolumeSourceSchema, FCVolumeSourceSchema, FlexVolumeSourceSchema, FlockerVolumeSourceSchema, GCEPersistentDiskVolumeSourceSchema, GitRepoVolumeSourceSchema, GlusterfsVolumeSourceSchema, ISCSIVolumeSourceSchema, NFSVolumeSourceSchema, PhotonPersistentDiskVolumeSourceSchema, PortworxVolumeSourceSchema, QuobyteVolumeSourceSchema, RBDVolumeSourceSchema, ScaleIOVolumeSourceSchema, StorageOSVolumeSourceSchema, VsphereVirtualDiskVolumeSourceSchema } from './volume-source-remote.ts';
+import {
+  CSIVolumeSourceSchema,
+  ConfigMapVolumeSourceSchema,
+  DownwardAPIVolumeSourceSchema,
+  EmptyDirVolumeSourceSchema,
+  EphemeralVolumeSourceSchema,
+  HostPathVolumeSourceSchema,
+  ImageVolumeSourceSchema,
+  PersistentVolumeClaimVolumeSourceSchema,
+  ProjectedVolumeSourceSchema,
+  SecretVolumeSourceSchema,
+} from './volume-source.ts';
+import {
+  AWSElasticBlockStoreVolumeSourceSchema,
+  AzureDiskVolumeSourceSchema,
+  AzureFileVolumeSourceSchema,
+  CephFSVolumeSourceSchema,
+  CinderVolumeSourceSchema,
+  FCVolumeSourceSchema,
+  FlexVolumeSourceSchema,
+  FlockerVolumeSourceSchema,
+  GCEPersistentDiskVolumeSourceSchema,
+  GitRepoVolumeSourceSchema,
+  GlusterfsVolumeSourceSchema,
+  ISCSIVolumeSourceSchema,
+  NFSVolumeSourceSchema,
+  PhotonPersistentDiskVolumeSourceSchema,
+  PortworxVolumeSourceSchema,
+  QuobyteVolumeSourceSchema,
+  RBDVolumeSourceSchema,
+  ScaleIOVolumeSourceSchema,
+  StorageOSVolumeSourceSchema,
+  VsphereVirtualDiskVolumeSourceSchema,
+} from './volume-source-remote.ts';
 
 export const VolumeSchema = object('Volume', {
   name: required(string),

@@ -23,7 +23,17 @@ export function defaultDeployment(deployment: Deployment): Deployment {
       ...spec,
       replicas: spec.replicas ?? 1,
       template: defaultPodTemplate(spec.template),
-      strategy: type === 'RollingUpdate' ? { type, rollingUpdate: { ...rollingUpdate, maxUnavailable: rollingUpdate?.maxUnavailable ?? '25%', maxSurge: rollingUpdate?.maxSurge ?? '25%' } } : { ...spec.strategy, type },
+      strategy:
+        type === 'RollingUpdate'
+          ? {
+              type,
+              rollingUpdate: {
+                ...rollingUpdate,
+                maxUnavailable: rollingUpdate?.maxUnavailable ?? '25%',
+                maxSurge: rollingUpdate?.maxSurge ?? '25%',
+              },
+            }
+          : { ...spec.strategy, type },
       revisionHistoryLimit: spec.revisionHistoryLimit ?? 10,
       progressDeadlineSeconds: spec.progressDeadlineSeconds ?? 600,
     },
@@ -32,7 +42,10 @@ export function defaultDeployment(deployment: Deployment): Deployment {
 
 /** A copy as the API server would have stored it. */
 export function defaultReplicaSet(set: ReplicaSet): ReplicaSet {
-  return { ...set, spec: { ...set.spec, replicas: set.spec.replicas ?? 1, template: defaultPodTemplate(set.spec.template) } };
+  return {
+    ...set,
+    spec: { ...set.spec, replicas: set.spec.replicas ?? 1, template: defaultPodTemplate(set.spec.template) },
+  };
 }
 
 /** A copy as the API server would have stored it. */
@@ -45,7 +58,17 @@ export function defaultDaemonSet(set: DaemonSet): DaemonSet {
     spec: {
       ...spec,
       template: defaultPodTemplate(spec.template),
-      updateStrategy: type === 'RollingUpdate' ? { type, rollingUpdate: { ...rollingUpdate, maxUnavailable: rollingUpdate?.maxUnavailable ?? 1, maxSurge: rollingUpdate?.maxSurge ?? 0 } } : { ...spec.updateStrategy, type },
+      updateStrategy:
+        type === 'RollingUpdate'
+          ? {
+              type,
+              rollingUpdate: {
+                ...rollingUpdate,
+                maxUnavailable: rollingUpdate?.maxUnavailable ?? 1,
+                maxSurge: rollingUpdate?.maxSurge ?? 0,
+              },
+            }
+          : { ...spec.updateStrategy, type },
       revisionHistoryLimit: spec.revisionHistoryLimit ?? 10,
     },
   };

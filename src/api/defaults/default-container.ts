@@ -16,7 +16,8 @@ export function defaultContainerInPlace(container: AnyContainer): void {
   for (const variable of container.env ?? []) defaultEnvInPlace(variable);
   roundListInPlace(container.resources.limits);
   roundListInPlace(container.resources.requests);
-  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) defaultProbeInPlace(probe);
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe])
+    defaultProbeInPlace(probe);
   defaultHttpInPlace(container.lifecycle?.postStart?.httpGet);
   defaultHttpInPlace(container.lifecycle?.preStop?.httpGet);
 }

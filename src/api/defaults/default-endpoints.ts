@@ -5,10 +5,20 @@ import type { EndpointSlice } from '../discovery/endpoint-slice.ts';
 export function defaultEndpoints(endpoints: Endpoints): Endpoints {
   const { subsets } = endpoints;
   if (subsets === undefined) return endpoints;
-  return { ...endpoints, subsets: subsets.map((subset) => (subset.ports === undefined ? subset : { ...subset, ports: subset.ports.map((port) => ({ ...port, protocol: port.protocol || 'TCP' })) })) };
+  return {
+    ...endpoints,
+    subsets: subsets.map((subset) =>
+      subset.ports === undefined
+        ? subset
+        : { ...subset, ports: subset.ports.map((port) => ({ ...port, protocol: port.protocol || 'TCP' })) },
+    ),
+  };
 }
 
 /** A copy as the API server would have stored it. */
 export function defaultEndpointSlice(slice: EndpointSlice): EndpointSlice {
-  return { ...slice, ports: slice.ports.map((port) => ({ ...port, name: port.name ?? '', protocol: port.protocol ?? 'TCP' })) };
+  return {
+    ...slice,
+    ports: slice.ports.map((port) => ({ ...port, name: port.name ?? '', protocol: port.protocol ?? 'TCP' })),
+  };
 }

@@ -19,7 +19,8 @@ function defaultSpec(spec: JobSpec): JobSpec {
     backoffLimit: spec.backoffLimit ?? (spec.backoffLimitPerIndex === undefined ? 6 : int32Max),
     completionMode: spec.completionMode ?? 'NonIndexed',
     suspend: spec.suspend ?? false,
-    podReplacementPolicy: spec.podReplacementPolicy ?? (spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed'),
+    podReplacementPolicy:
+      spec.podReplacementPolicy ?? (spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed'),
     manualSelector: spec.manualSelector ?? false,
     template: defaultPodTemplate(spec.template),
     ...(spec.podFailurePolicy !== undefined && { podFailurePolicy: defaultFailurePolicy(spec.podFailurePolicy) }),
@@ -29,7 +30,15 @@ function defaultSpec(spec: JobSpec): JobSpec {
 /** A pattern that does not say which status it means means True. */
 function defaultFailurePolicy(policy: PodFailurePolicy): PodFailurePolicy {
   const rules = policy.rules.map((rule) =>
-    rule.onPodConditions === undefined ? rule : { ...rule, onPodConditions: rule.onPodConditions.map((pattern) => ({ ...pattern, status: (pattern.status as string) === '' ? ('True' as const) : pattern.status })) },
+    rule.onPodConditions === undefined
+      ? rule
+      : {
+          ...rule,
+          onPodConditions: rule.onPodConditions.map((pattern) => ({
+            ...pattern,
+            status: (pattern.status as string) === '' ? ('True' as const) : pattern.status,
+          })),
+        },
   );
   return { ...policy, rules };
 }

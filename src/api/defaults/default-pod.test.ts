@@ -9,7 +9,16 @@ import { defaultPod } from './default-pod.ts';
 test('a minimal pod gets what the API server would give it', () => {
   const { spec } = buildPod();
   assert.deepEqual(spec, {
-    containers: [{ name: 'main', image: 'busybox:1.36', imagePullPolicy: 'IfNotPresent', terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File', resources: {} }],
+    containers: [
+      {
+        name: 'main',
+        image: 'busybox:1.36',
+        imagePullPolicy: 'IfNotPresent',
+        terminationMessagePath: '/dev/termination-log',
+        terminationMessagePolicy: 'File',
+        resources: {},
+      },
+    ],
     enableServiceLinks: true,
     dnsPolicy: 'ClusterFirst',
     restartPolicy: 'Always',
@@ -20,8 +29,26 @@ test('a minimal pod gets what the API server would give it', () => {
 });
 
 test('the pull policy follows the tag', () => {
-  const images = ['busybox', 'busybox:latest', 'busybox:1', 'r.io:5000/a/b', 'r.io:5000/a/b:1', `busybox@sha256:${'a'.repeat(64)}`, 'BAD name', ''];
-  assert.deepEqual(images.map(pullPolicyFor), ['Always', 'Always', 'IfNotPresent', 'Always', 'IfNotPresent', 'IfNotPresent', 'IfNotPresent', 'IfNotPresent']);
+  const images = [
+    'busybox',
+    'busybox:latest',
+    'busybox:1',
+    'r.io:5000/a/b',
+    'r.io:5000/a/b:1',
+    `busybox@sha256:${'a'.repeat(64)}`,
+    'BAD name',
+    '',
+  ];
+  assert.deepEqual(images.map(pullPolicyFor), [
+    'Always',
+    'Always',
+    'IfNotPresent',
+    'Always',
+    'IfNotPresent',
+    'IfNotPresent',
+    'IfNotPresent',
+    'IfNotPresent',
+  ]);
 });
 
 test('probes, hooks, ports, field references and volumes are filled in', () => {
@@ -32,24 +59,41 @@ test('probes, hooks, ports, field references and volumes are filled in', () => {
     'spec.containers[0].livenessProbe': { httpGet: { port: 80 } },
     'spec.containers[0].readinessProbe': { grpc: { port: 80 } },
     'spec.containers[0].env': [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
-    'spec.volumes': [{ name: 'a' }, { name: 'b', secret: { secretName: 's' } }, { name: 'c', hostPath: { path: '/x' } }, { name: 'd', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }],
+    'spec.volumes': [
+      { name: 'a' },
+      { name: 'b', secret: { secretName: 's' } },
+      { name: 'c', hostPath: { path: '/x' } },
+      { name: 'd', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } },
+    ],
   });
   const [main] = pod.spec.containers;
   assert.deepEqual(main?.ports, [{ containerPort: 80, hostPort: 80, protocol: 'TCP' }]);
-  assert.deepEqual(main?.livenessProbe, { httpGet: { port: 80, path: '/', scheme: 'HTTP' }, timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 });
+  assert.deepEqual(main?.livenessProbe, {
+    httpGet: { port: 80, path: '/', scheme: 'HTTP' },
+    timeoutSeconds: 1,
+    periodSeconds: 10,
+    successThreshold: 1,
+    failureThreshold: 3,
+  });
   assert.deepEqual(main?.readinessProbe?.grpc, { port: 80, service: '' });
   assert.equal(main?.env?.[0]?.valueFrom?.fieldRef?.apiVersion, 'v1');
   assert.deepEqual(pod.spec.volumes, [
     { name: 'a', emptyDir: {} },
     { name: 'b', secret: { secretName: 's', defaultMode: 0o644 } },
     { name: 'c', hostPath: { path: '/x', type: '' } },
-    { name: 'd', projected: { sources: [{ serviceAccountToken: { path: 't', expirationSeconds: 3600 } }], defaultMode: 0o644 } },
+    {
+      name: 'd',
+      projected: { sources: [{ serviceAccountToken: { path: 't', expirationSeconds: 3600 } }], defaultMode: 0o644 },
+    },
   ]);
   assert.deepEqual(validatePod(pod), []);
 });
 
 test('requests come from limits, and pod-level requests from the containers, else from the pod-level limits', () => {
-  const pod = buildPod({ 'spec.containers[0].resources': { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '100u' } }, 'spec.resources': { limits: { cpu: '2', memory: '2Gi' } } });
+  const pod = buildPod({
+    'spec.containers[0].resources': { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '100u' } },
+    'spec.resources': { limits: { cpu: '2', memory: '2Gi' } },
+  });
   assert.deepEqual(pod.spec.containers[0]?.resources?.requests, { cpu: '1m', memory: '1Gi' });
   assert.deepEqual(pod.spec.resources?.requests, { cpu: '1m', memory: '1Gi' });
   assert.deepEqual(buildPod({ 'spec.resources': { limits: { cpu: '2' } } }).spec.resources?.requests, { cpu: '2' });
@@ -67,7 +111,16 @@ const container = fc.record(
     name: fc.constantFrom('a', 'b', 'c'),
     image: fc.constantFrom('busybox', 'busybox:1', 'x y', ''),
     ports: fc.array(fc.record({ containerPort: fc.nat({ max: 70_000 }) }), { maxLength: 2 }),
-    resources: fc.record({ limits: fc.dictionary(fc.constantFrom('cpu', 'memory', 'hugepages-2Mi'), fc.constantFrom('1', '500m', '100u', '4Mi')), requests: fc.dictionary(fc.constantFrom('cpu', 'memory'), fc.constantFrom('1', '1.5')) }, { requiredKeys: [] }),
+    resources: fc.record(
+      {
+        limits: fc.dictionary(
+          fc.constantFrom('cpu', 'memory', 'hugepages-2Mi'),
+          fc.constantFrom('1', '500m', '100u', '4Mi'),
+        ),
+        requests: fc.dictionary(fc.constantFrom('cpu', 'memory'), fc.constantFrom('1', '1.5')),
+      },
+      { requiredKeys: [] },
+    ),
     livenessProbe: fc.record({ httpGet: fc.record({ port: fc.nat() }), periodSeconds: fc.nat() }, { requiredKeys: [] }),
     restartPolicy: fc.constantFrom('Always', 'Never'),
   },
@@ -81,7 +134,13 @@ test('defaulting twice is defaulting once, and validation never throws on the re
       initContainers: fc.array(container, { maxLength: 2 }),
       hostNetwork: fc.boolean(),
       resources: fc.record({ limits: fc.dictionary(fc.constantFrom('cpu', 'memory'), fc.constantFrom('1', '4Mi')) }),
-      volumes: fc.array(fc.record({ name: fc.constantFrom('a', 'b'), image: fc.constant({ reference: 'x' }) }, { requiredKeys: ['name'] }), { maxLength: 2 }),
+      volumes: fc.array(
+        fc.record(
+          { name: fc.constantFrom('a', 'b'), image: fc.constant({ reference: 'x' }) },
+          { requiredKeys: ['name'] },
+        ),
+        { maxLength: 2 },
+      ),
     },
     { requiredKeys: ['containers'] },
   );

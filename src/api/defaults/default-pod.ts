@@ -30,7 +30,11 @@ export function defaultPod(pod: Pod): Pod {
 export function defaultPodSpecInPlace(spec: PodSpec): void {
   defaultSpec(spec);
   for (const volume of spec.volumes ?? []) defaultVolumeInPlace(volume);
-  const containers: AnyContainer[] = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  const containers: AnyContainer[] = [
+    ...(spec.initContainers ?? []),
+    ...spec.containers,
+    ...(spec.ephemeralContainers ?? []),
+  ];
   for (const container of containers) defaultContainerInPlace(container);
   roundListInPlace(spec.overhead);
   roundListInPlace(spec.resources?.limits);
@@ -75,7 +79,8 @@ function defaultPodRequests(pod: Pod): void {
   for (const [name, amount] of Object.entries(aggregateContainers(pod, 'requests'))) {
     if (isPodLevelResource(name) && !isHugePageResource(name)) requests[name] ??= amount;
   }
-  for (const [name, amount] of Object.entries(resources.limits ?? {})) if (isPodLevelResource(name)) requests[name] ??= amount;
+  for (const [name, amount] of Object.entries(resources.limits ?? {}))
+    if (isPodLevelResource(name)) requests[name] ??= amount;
   if (sizeOf(requests) > 0) resources.requests = requests;
 }
 

@@ -18,5 +18,7 @@ export function defaultBinding<B extends Binding>(binding: B): B {
 }
 
 function defaultSubject(subject: Subject): Subject {
-  return subject.apiGroup || (subject.kind !== 'User' && subject.kind !== 'Group') ? subject : { ...subject, apiGroup: group };
+  return subject.apiGroup || (subject.kind !== 'User' && subject.kind !== 'Group')
+    ? subject
+    : { ...subject, apiGroup: group };
 }

@@ -9,7 +9,8 @@ export function defaultService(service: Service): Service {
   const { spec } = copy;
   spec.sessionAffinity ||= 'None';
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
-  else if (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined) spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: affinityTimeoutSeconds } };
+  else if (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined)
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: affinityTimeoutSeconds } };
   spec.type ||= 'ClusterIP';
   for (const port of spec.ports ?? []) {
     port.protocol ||= 'TCP';
@@ -24,5 +25,9 @@ export function defaultService(service: Service): Service {
 
 /** Upstream: api/service ExternallyAccessible. */
 export function isExternallyReachable({ spec }: Service): boolean {
-  return spec.type === 'LoadBalancer' || spec.type === 'NodePort' || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
+  return (
+    spec.type === 'LoadBalancer' ||
+    spec.type === 'NodePort' ||
+    (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0)
+  );
 }

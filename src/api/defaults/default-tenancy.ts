@@ -7,7 +7,10 @@ import { roundListInPlace } from './default-container.ts';
 /** A copy as the API server would have stored it; the name is also a label, by which selectors of namespaces find it. */
 export function defaultNamespace(namespace: Namespace): Namespace {
   const { metadata, status } = namespace;
-  const labelled = metadata.name === '' ? metadata : { ...metadata, labels: { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name } };
+  const labelled =
+    metadata.name === ''
+      ? metadata
+      : { ...metadata, labels: { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name } };
   return { ...namespace, metadata: labelled, status: { ...status, phase: status?.phase || 'Active' } };
 }
 
@@ -34,7 +37,13 @@ export function defaultResourceQuota(quota: ResourceQuota): ResourceQuota {
   return {
     ...quota,
     spec: { ...spec, ...(spec.hard !== undefined && { hard: roundList(spec.hard) }) },
-    ...(status !== undefined && { status: { ...status, ...(status.hard !== undefined && { hard: roundList(status.hard) }), ...(status.used !== undefined && { used: roundList(status.used) }) } }),
+    ...(status !== undefined && {
+      status: {
+        ...status,
+        ...(status.hard !== undefined && { hard: roundList(status.hard) }),
+        ...(status.used !== undefined && { used: roundList(status.used) }),
+      },
+    }),
   };
 }
 

@@ -1,9 +1,14 @@
 import type { MutatingWebhookConfiguration } from '../admissionregistration/mutating-webhook-configuration.ts';
-import type { ValidatingWebhook, ValidatingWebhookConfiguration } from '../admissionregistration/validating-webhook-configuration.ts';
+import type {
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+} from '../admissionregistration/validating-webhook-configuration.ts';
 import type { RuleWithOperations, WebhookClientConfig } from '../admissionregistration/webhook.ts';
 
 /** A copy as the API server stores it (upstream: admissionregistration/v1 defaults.go). */
-export function defaultValidatingWebhooks(configuration: ValidatingWebhookConfiguration): ValidatingWebhookConfiguration {
+export function defaultValidatingWebhooks(
+  configuration: ValidatingWebhookConfiguration,
+): ValidatingWebhookConfiguration {
   const { webhooks } = configuration;
   return webhooks === undefined ? configuration : { ...configuration, webhooks: webhooks.map(defaultWebhook) };
 }
@@ -11,7 +16,13 @@ export function defaultValidatingWebhooks(configuration: ValidatingWebhookConfig
 export function defaultMutatingWebhooks(configuration: MutatingWebhookConfiguration): MutatingWebhookConfiguration {
   const { webhooks } = configuration;
   if (webhooks === undefined) return configuration;
-  return { ...configuration, webhooks: webhooks.map((webhook) => ({ ...defaultWebhook(webhook), reinvocationPolicy: webhook.reinvocationPolicy ?? 'Never' })) };
+  return {
+    ...configuration,
+    webhooks: webhooks.map((webhook) => ({
+      ...defaultWebhook(webhook),
+      reinvocationPolicy: webhook.reinvocationPolicy ?? 'Never',
+    })),
+  };
 }
 
 function defaultWebhook<W extends ValidatingWebhook>(webhook: W): W {
@@ -33,5 +44,7 @@ function defaultRule(rule: RuleWithOperations): RuleWithOperations {
 
 function defaultClient(client: WebhookClientConfig): WebhookClientConfig {
   const { service } = client;
-  return service === undefined || service.port !== undefined ? client : { ...client, service: { ...service, port: 443 } };
+  return service === undefined || service.port !== undefined
+    ? client
+    : { ...client, service: { ...service, port: 443 } };
 }

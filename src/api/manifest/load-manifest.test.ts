@@ -5,18 +5,34 @@ import { validatePod } from '../validation/pod/validate-pod.ts';
 import { loadManifest, locateFieldErrors } from './load-manifest.ts';
 import { formatManifestError } from './manifest-error.ts';
 
-const pod = (name: string, extra = ''): string => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: default}\nspec:\n  containers:\n  - name: main\n    image: busybox:1\n${extra}`;
+const pod = (name: string, extra = ''): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: default}\nspec:\n  containers:\n  - name: main\n    image: busybox:1\n${extra}`;
 const errorsOf = (text: string): string[] => loadManifest(text, { fileName: 'f' }).errors.map(formatManifestError);
-const names = (text: string): string[] => loadManifest(text, { fileName: 'f' }).pods.map((found) => found.metadata.name);
+const names = (text: string): string[] =>
+  loadManifest(text, { fileName: 'f' }).pods.map((found) => found.metadata.name);
 
 test('several documents and lists give their pods, config maps and secrets, defaulted', () => {
   const text = `${pod('a')}---\n# nothing\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {k: v}}\n- {apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {k: v}}\n---\n{"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "b"}, "spec": {"containers": []}}]}\n`;
   const loaded = loadManifest(text, { fileName: 'f' });
   assert.deepEqual(loaded.errors, []);
-  assert.deepEqual(loaded.pods.map((found) => [found.metadata.name, found.spec.restartPolicy]), [['a', 'Always'], ['b', 'Always']]);
   assert.deepEqual(
-    loaded.objects.map(({ kind, object }) => [kind, object.metadata.name, 'data' in object ? object.data : undefined, 'stringData' in object]),
-    [['ConfigMap', 'c', { k: 'v' }, false], ['Secret', 's', { k: 'dg==' }, false]],
+    loaded.pods.map((found) => [found.metadata.name, found.spec.restartPolicy]),
+    [
+      ['a', 'Always'],
+      ['b', 'Always'],
+    ],
+  );
+  assert.deepEqual(
+    loaded.objects.map(({ kind, object }) => [
+      kind,
+      object.metadata.name,
+      'data' in object ? object.data : undefined,
+      'stringData' in object,
+    ]),
+    [
+      ['ConfigMap', 'c', { k: 'v' }, false],
+      ['Secret', 's', { k: 'dg==' }, false],
+    ],
   );
 });
 
@@ -30,9 +46,16 @@ test('every kind that shapes a pod may stand there, with its own apiVersion, and
   ].join('\n---\n');
   const loaded = loadManifest(text, { fileName: 'f' });
   assert.deepEqual(loaded.errors, []);
-  assert.deepEqual(loaded.objects.map(({ kind, object }) => `${object.apiVersion} ${kind} ${object.metadata.name}`), [
-    'v1 PersistentVolume p', 'v1 PersistentVolumeClaim c', 'v1 Service s', 'node.k8s.io/v1 RuntimeClass r', 'storage.k8s.io/v1 CSIDriver d',
-  ]);
+  assert.deepEqual(
+    loaded.objects.map(({ kind, object }) => `${object.apiVersion} ${kind} ${object.metadata.name}`),
+    [
+      'v1 PersistentVolume p',
+      'v1 PersistentVolumeClaim c',
+      'v1 Service s',
+      'node.k8s.io/v1 RuntimeClass r',
+      'storage.k8s.io/v1 CSIDriver d',
+    ],
+  );
 });
 
 test('a kind with the apiVersion of another is refused', () => {
@@ -45,7 +68,13 @@ test('YAML is read as upstream reads it: octal modes, yes and on, merge keys, an
   const text = `x: &c {name: v, configMap: {name: c, defaultMode: 0440}}\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostNetwork: yes\n  containers: []\n  volumes: [*c, {<<: *c, name: w}]\n`;
   const [found] = loadManifest(text, { fileName: 'f' }).pods;
   assert.equal(found?.spec.hostNetwork, true);
-  assert.deepEqual(found?.spec.volumes?.map((volume) => [volume.name, volume.configMap?.defaultMode]), [['v', 0o440], ['w', 0o440]]);
+  assert.deepEqual(
+    found?.spec.volumes?.map((volume) => [volume.name, volume.configMap?.defaultMode]),
+    [
+      ['v', 0o440],
+      ['w', 0o440],
+    ],
+  );
 });
 
 test('one broken document does not hold back the others, and every error names file, line and column', () => {
@@ -74,17 +103,26 @@ test('an error found by validation can be given its line', () => {
   const loaded = loadManifest(text, { fileName: 'f' });
   const [found] = loaded.pods;
   assert.ok(found !== undefined);
-  assert.deepEqual(locateFieldErrors(loaded, found, { fileName: 'f', errors: validatePod(found) }).map(formatManifestError), ['f:9:7: spec.containers[0].ports[0].containerPort: Required value']);
+  assert.deepEqual(
+    locateFieldErrors(loaded, found, { fileName: 'f', errors: validatePod(found) }).map(formatManifestError),
+    ['f:9:7: spec.containers[0].ports[0].containerPort: Required value'],
+  );
 });
 
 test('a file that was cut off while it was written is an error that says so', () => {
-  assert.match(errorsOf('apiVersion: v1\nkind: Pod\nmetadata:\n  name: "unfin')[0] ?? '', /^f:4:\d+: not valid YAML or JSON: .*was the file written to the end\?/);
+  assert.match(
+    errorsOf('apiVersion: v1\nkind: Pod\nmetadata:\n  name: "unfin')[0] ?? '',
+    /^f:4:\d+: not valid YAML or JSON: .*was the file written to the end\?/,
+  );
   assert.match(errorsOf('')[0] ?? '', /the manifest is empty/);
 });
 
 test('what a secret holds never stands in an error', () => {
   const text = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: hunter2!}\nstringData: {b: 1234}\n';
-  assert.deepEqual(errorsOf(text), ['f:4:8: data[a]: expected base64 text, found a string', 'f:5:14: stringData[b]: expected a string, found a number; put it in quotes']);
+  assert.deepEqual(errorsOf(text), [
+    'f:4:8: data[a]: expected base64 text, found a string',
+    'f:5:14: stringData[b]: expected a string, found a number; put it in quotes',
+  ]);
 });
 
 test('large base64 values are checked without trouble', () => {
@@ -93,10 +131,16 @@ test('large base64 values are checked without trouble', () => {
 });
 
 test('kinds and versions that are not accepted are refused by name', () => {
-  assert.deepEqual(errorsOf('kind: Deployment\napiVersion: apps/v1'), ['f:1:1: kind: kind "Deployment" is not accepted; accepted are Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, Service, RuntimeClass, CSIDriver, and List or lists of one of them']);
-  assert.deepEqual(errorsOf('kind: Pod\napiVersion: v2'), ['f:2:1: apiVersion: apiVersion "v2" of the "Pod" is not accepted; accepted is "v1"']);
+  assert.deepEqual(errorsOf('kind: Deployment\napiVersion: apps/v1'), [
+    'f:1:1: kind: kind "Deployment" is not accepted; accepted are Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, Service, RuntimeClass, CSIDriver, and List or lists of one of them',
+  ]);
+  assert.deepEqual(errorsOf('kind: Pod\napiVersion: v2'), [
+    'f:2:1: apiVersion: apiVersion "v2" of the "Pod" is not accepted; accepted is "v1"',
+  ]);
   assert.deepEqual(errorsOf('kind: Pod'), ['f:1:1: the "Pod" has no apiVersion; accepted is "v1"']);
-  assert.deepEqual(errorsOf('a: b'), ['f:1:1: the object has no kind; accepted are Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, Service, RuntimeClass, CSIDriver, and List or lists of one of them']);
+  assert.deepEqual(errorsOf('a: b'), [
+    'f:1:1: the object has no kind; accepted are Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, Service, RuntimeClass, CSIDriver, and List or lists of one of them',
+  ]);
 });
 
 test('bombs are refused: aliases that multiply, anchors that contain themselves, deep nesting, size, number', () => {
@@ -106,15 +150,51 @@ test('bombs are refused: aliases that multiply, anchors that contain themselves,
   assert.match(errorsOf('['.repeat(20_000))[0] ?? '', /nested too deeply/);
   assert.match(errorsOf(`a: ${'['.repeat(100)}${']'.repeat(100)}`)[0] ?? '', /nested deeper than 64 levels/);
   const limits = { maxBytes: 10, maxDocuments: 1, maxLexemes: 5 };
-  assert.match(loadManifest('a: 12345678', { fileName: 'f', limits }).errors[0]?.message ?? '', /has 11 bytes; at most 10/);
-  assert.match(loadManifest('a\n---\nb', { fileName: 'f', limits }).errors.at(-1)?.message ?? '', /more than 1 documents/);
+  assert.match(
+    loadManifest('a: 12345678', { fileName: 'f', limits }).errors[0]?.message ?? '',
+    /has 11 bytes; at most 10/,
+  );
+  assert.match(
+    loadManifest('a\n---\nb', { fileName: 'f', limits }).errors.at(-1)?.message ?? '',
+    /more than 1 documents/,
+  );
   assert.match(loadManifest('[1,2,3,4]', { fileName: 'f', limits }).errors[0]?.message ?? '', /more than 5 words/);
 });
 
 test('no text makes loading throw', () => {
   fc.assert(fc.property(fc.string({ maxLength: 200 }), (text) => void loadManifest(text, { fileName: 'f' })));
-  const pieces = fc.constantFrom('a', ': ', '\n', '- ', '  ', '[', ']', '{', '}', '&x ', '*x', '"', "'", '|', '>', '#', '---\n', '? ', '!!int ', '<<', 'kind: Pod\n', 'apiVersion: v1\n', ',', '\t', '%YAML 1.1\n', '...\n');
-  fc.assert(fc.property(fc.array(pieces, { maxLength: 30 }), (parts) => void loadManifest(parts.join(''), { fileName: 'f' })), { numRuns: 500 });
+  const pieces = fc.constantFrom(
+    'a',
+    ': ',
+    '\n',
+    '- ',
+    '  ',
+    '[',
+    ']',
+    '{',
+    '}',
+    '&x ',
+    '*x',
+    '"',
+    "'",
+    '|',
+    '>',
+    '#',
+    '---\n',
+    '? ',
+    '!!int ',
+    '<<',
+    'kind: Pod\n',
+    'apiVersion: v1\n',
+    ',',
+    '\t',
+    '%YAML 1.1\n',
+    '...\n',
+  );
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 30 }), (parts) => void loadManifest(parts.join(''), { fileName: 'f' })),
+    { numRuns: 500 },
+  );
 });
 
 test('cutting a manifest anywhere gives pods or errors, never a throw and never both empty', () => {

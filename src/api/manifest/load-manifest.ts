@@ -66,9 +66,17 @@ export function loadManifest(text: string, options: LoadOptions): LoadedManifest
 export function locateFieldErrors(
   manifest: LoadedManifest,
   object: ManifestKinds[ManifestKind],
-  { fileName, errors }: { readonly fileName: string; readonly errors: readonly { readonly field: string; readonly message: string }[] },
+  {
+    fileName,
+    errors,
+  }: { readonly fileName: string; readonly errors: readonly { readonly field: string; readonly message: string }[] },
 ): ManifestError[] {
-  return errors.map(({ field, message }) => ({ file: fileName, ...manifest.locate(object, field), path: field, message }));
+  return errors.map(({ field, message }) => ({
+    file: fileName,
+    ...manifest.locate(object, field),
+    path: field,
+    message,
+  }));
 }
 
 interface Source {
@@ -123,7 +131,8 @@ class Loader {
     const documents = splitDocuments(this.#text, maxDocuments);
     if (documents.length === 0) return this.#textError(0, `the manifest is empty; expected ${acceptedKinds}`);
     for (const [index, document] of documents.entries()) {
-      if (index >= maxDocuments) return this.#textError(document.offset, `more than ${maxDocuments} documents; the rest was not read`);
+      if (index >= maxDocuments)
+        return this.#textError(document.offset, `more than ${maxDocuments} documents; the rest was not read`);
       this.#document(document);
     }
   }
@@ -133,12 +142,18 @@ class Loader {
     if (plain !== undefined) return this.#object(lazySource(document, this.#limits.maxLexemes), plain.value, []);
     const parsed = parseYaml(document.text, this.#limits.maxLexemes);
     const syntax = parsed.errors[0];
-    if (syntax !== undefined || parsed.document === undefined) return this.#syntaxError(document, syntax ?? { message: 'not readable', offset: 0 });
+    if (syntax !== undefined || parsed.document === undefined)
+      return this.#syntaxError(document, syntax ?? { message: 'not readable', offset: 0 });
     const { value, problems, anchors } = toPlainValue(parsed.document, this.#limits);
     const source: Source = { offset: document.offset, root: parsed.document.contents, anchors };
     for (const problem of problems) {
       const warn = problem.duplicate && this.#options.mode !== 'strict';
-      this.#report({ offset: document.offset + problem.offset, path: formatFieldPath(problem.path), message: problem.message, warn });
+      this.#report({
+        offset: document.offset + problem.offset,
+        path: formatFieldPath(problem.path),
+        message: problem.message,
+        warn,
+      });
     }
     const usable = problems.every((problem) => problem.duplicate && this.#options.mode !== 'strict');
     if (usable) this.#object(source, value, []);
@@ -152,20 +167,35 @@ class Loader {
 
   #object(source: Source, value: unknown, at: FieldPath, listedKind?: ManifestKind): void {
     if (++this.#objects > this.#limits.maxObjects) {
-      if (this.#objects === this.#limits.maxObjects + 1) this.#fieldError(source, at, `more than ${this.#limits.maxObjects} objects; the rest was not read`);
+      if (this.#objects === this.#limits.maxObjects + 1)
+        this.#fieldError(source, at, `more than ${this.#limits.maxObjects} objects; the rest was not read`);
       return;
     }
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return this.#fieldError(source, at, `expected an object with apiVersion and kind (${acceptedKinds})`);
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return this.#fieldError(source, at, `expected an object with apiVersion and kind (${acceptedKinds})`);
     const { kind, apiVersion, items } = value as Record<string, unknown>;
     const name = kind ?? listedKind;
-    if (name === undefined) return this.#fieldError(source, at, `the object has no kind; accepted are ${acceptedKinds}`);
+    if (name === undefined)
+      return this.#fieldError(source, at, `the object has no kind; accepted are ${acceptedKinds}`);
     const known = manifestKindNames.find((candidate) => candidate === name);
     const listOf = manifestKindNames.find((candidate) => `${candidate}List` === name);
-    if (known === undefined && listOf === undefined && name !== 'List') return this.#fieldError(source, [...at, 'kind'], `kind ${shown(name)} is not accepted; accepted are ${acceptedKinds}`);
+    if (known === undefined && listOf === undefined && name !== 'List')
+      return this.#fieldError(
+        source,
+        [...at, 'kind'],
+        `kind ${shown(name)} is not accepted; accepted are ${acceptedKinds}`,
+      );
     const accepted = manifestKinds[known ?? listOf ?? 'Pod'].apiVersion;
     if (!(apiVersion === accepted || (apiVersion === undefined && listedKind !== undefined))) {
-      const problem = apiVersion === undefined ? `the ${shown(name)} has no apiVersion` : `apiVersion ${shown(apiVersion)} of the ${shown(name)} is not accepted`;
-      return this.#fieldError(source, apiVersion === undefined ? at : [...at, 'apiVersion'], `${problem}; accepted is "${accepted}"`);
+      const problem =
+        apiVersion === undefined
+          ? `the ${shown(name)} has no apiVersion`
+          : `apiVersion ${shown(apiVersion)} of the ${shown(name)} is not accepted`;
+      return this.#fieldError(
+        source,
+        apiVersion === undefined ? at : [...at, 'apiVersion'],
+        `${problem}; accepted is "${accepted}"`,
+      );
     }
     if (known !== undefined) return this.#decode(source, known, { value, at });
     if (at.length > 0) return this.#fieldError(source, at, 'a list inside a list is not accepted');
@@ -178,9 +208,18 @@ class Loader {
     for (const [index, item] of items.entries()) this.#object(source, item, ['items', index], kind);
   }
 
-  #decode<Kind extends ManifestKind>(source: Source, kind: Kind, { value, at }: { value: unknown; at: FieldPath }): void {
+  #decode<Kind extends ManifestKind>(
+    source: Source,
+    kind: Kind,
+    { value, at }: { value: unknown; at: FieldPath },
+  ): void {
     const rules = manifestKinds[kind];
-    const decoded = rules.decode(value, { mode: this.#options.mode ?? 'lenient', at, maxDepth: this.#limits.maxDepth, maxProblems: this.#limits.maxErrors });
+    const decoded = rules.decode(value, {
+      mode: this.#options.mode ?? 'lenient',
+      at,
+      maxDepth: this.#limits.maxDepth,
+      maxProblems: this.#limits.maxErrors,
+    });
     if (!this.#accept(source, decoded)) return;
     const object = rules.applyDefaults({ ...decoded.value, apiVersion: rules.apiVersion, kind });
     this.#origins.set(object, { source, at });
@@ -190,11 +229,19 @@ class Loader {
     else this.#kept.push(entry);
   }
 
-  #accept(source: Source, { errors, warnings }: { readonly errors: readonly DecodeError[]; readonly warnings: readonly DecodeError[] }): boolean {
+  #accept(
+    source: Source,
+    { errors, warnings }: { readonly errors: readonly DecodeError[]; readonly warnings: readonly DecodeError[] },
+  ): boolean {
     for (const error of errors) this.#fieldError(source, error.path, error.message);
     for (const warning of warnings) {
       const offset = source.offset + locate(source.root, warning.path, source.anchors);
-      this.#report({ offset, path: formatFieldPath(warning.path), message: `${warning.message} (ignored)`, warn: true });
+      this.#report({
+        offset,
+        path: formatFieldPath(warning.path),
+        message: `${warning.message} (ignored)`,
+        warn: true,
+      });
     }
     return errors.length === 0;
   }
@@ -202,11 +249,19 @@ class Loader {
   #locate(object: object, path: string): Position {
     const origin = this.#origins.get(object);
     if (origin === undefined) return { line: 1, column: 1 };
-    return positionAt(this.#text, origin.source.offset + locate(origin.source.root, [...origin.at, ...parseFieldPath(path)], origin.source.anchors));
+    return positionAt(
+      this.#text,
+      origin.source.offset + locate(origin.source.root, [...origin.at, ...parseFieldPath(path)], origin.source.anchors),
+    );
   }
 
   #fieldError(source: Source, path: FieldPath, message: string): void {
-    this.#report({ offset: source.offset + locate(source.root, path, source.anchors), path: formatFieldPath(path), message, warn: false });
+    this.#report({
+      offset: source.offset + locate(source.root, path, source.anchors),
+      path: formatFieldPath(path),
+      message,
+      warn: false,
+    });
   }
 
   #textError(offset: number, message: string): void {

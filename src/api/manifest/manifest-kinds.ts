@@ -14,7 +14,11 @@ import { defaultConfigMap, defaultSecret } from '../defaults/default-config.ts';
 import { defaultPod } from '../defaults/default-pod.ts';
 import { defaultRuntimeClass } from '../defaults/default-runtime-class.ts';
 import { defaultService } from '../defaults/default-service.ts';
-import { defaultCsiDriver, defaultPersistentVolume, defaultPersistentVolumeClaim } from '../defaults/default-storage.ts';
+import {
+  defaultCsiDriver,
+  defaultPersistentVolume,
+  defaultPersistentVolumeClaim,
+} from '../defaults/default-storage.ts';
 import { RuntimeClassSchema } from '../node/runtime-class.ts';
 import type { RuntimeClass } from '../node/runtime-class.ts';
 import { decode } from '../schema/decode.ts';
@@ -44,7 +48,9 @@ export interface ManifestKinds {
 export type ManifestKind = keyof ManifestKinds;
 
 /** An object and its kind; for a union of kinds, the union of such pairs. */
-export type Kinded<Kind extends ManifestKind> = { [Each in Kind]: { readonly kind: Each; readonly object: ManifestKinds[Each] } }[Kind];
+export type Kinded<Kind extends ManifestKind> = {
+  [Each in Kind]: { readonly kind: Each; readonly object: ManifestKinds[Each] };
+}[Kind];
 /** What may stand beside pods. */
 export type KindedObject = Kinded<Exclude<ManifestKind, 'Pod'>>;
 
@@ -61,8 +67,20 @@ interface KindRules<Kind extends ManifestKind> {
 
 /** A kind is added by a line in `ManifestKinds` and one here. */
 export const manifestKinds: { readonly [Kind in ManifestKind]: KindRules<Kind> } = {
-  Pod: { apiVersion: 'v1', clusterScoped: false, decode: (value, options) => decode(PodSchema, value, options), applyDefaults: defaultPod, validate: validatePod },
-  ConfigMap: { apiVersion: 'v1', clusterScoped: false, decode: (value, options) => decode(ConfigMapSchema, value, options), applyDefaults: defaultConfigMap, validate: validateConfigMap },
+  Pod: {
+    apiVersion: 'v1',
+    clusterScoped: false,
+    decode: (value, options) => decode(PodSchema, value, options),
+    applyDefaults: defaultPod,
+    validate: validatePod,
+  },
+  ConfigMap: {
+    apiVersion: 'v1',
+    clusterScoped: false,
+    decode: (value, options) => decode(ConfigMapSchema, value, options),
+    applyDefaults: defaultConfigMap,
+    validate: validateConfigMap,
+  },
   Secret: {
     apiVersion: 'v1',
     clusterScoped: false,
@@ -84,7 +102,13 @@ export const manifestKinds: { readonly [Kind in ManifestKind]: KindRules<Kind> }
     applyDefaults: defaultPersistentVolumeClaim,
     validate: validatePersistentVolumeClaim,
   },
-  Service: { apiVersion: 'v1', clusterScoped: false, decode: (value, options) => decode(ServiceSchema, value, options), applyDefaults: defaultService, validate: validateService },
+  Service: {
+    apiVersion: 'v1',
+    clusterScoped: false,
+    decode: (value, options) => decode(ServiceSchema, value, options),
+    applyDefaults: defaultService,
+    validate: validateService,
+  },
   RuntimeClass: {
     apiVersion: 'node.k8s.io/v1',
     clusterScoped: true,

@@ -29,14 +29,22 @@ export function parseYaml(text: string, maxLexemes: number): ParsedYaml {
   try {
     let document: Document | undefined;
     for (const composed of composer.compose(tokens(text, maxLexemes), true, text.length)) document ??= composed;
-    const errors = document?.errors.map((error) => ({ message: withoutQuotes(error.message), offset: error.pos[0] })) ?? [];
+    const errors =
+      document?.errors.map((error) => ({ message: withoutQuotes(error.message), offset: error.pos[0] })) ?? [];
     // A stack overflow inside the parser is reported by it as an ordinary error.
     const tooDeep = errors.find((error) => error.message.includes('call stack'));
-    return { document, errors: tooDeep === undefined ? errors : [{ message: 'nested too deeply', offset: tooDeep.offset }] };
+    return {
+      document,
+      errors: tooDeep === undefined ? errors : [{ message: 'nested too deeply', offset: tooDeep.offset }],
+    };
   } catch (error) {
     if (error instanceof TooMuch) return { document: undefined, errors: [{ message: error.message, offset: 0 }] };
-    if (error instanceof RangeError) return { document: undefined, errors: [{ message: 'nested too deeply', offset: 0 }] };
-    return { document: undefined, errors: [{ message: error instanceof Error ? error.message : String(error), offset: 0 }] };
+    if (error instanceof RangeError)
+      return { document: undefined, errors: [{ message: 'nested too deeply', offset: 0 }] };
+    return {
+      document: undefined,
+      errors: [{ message: error instanceof Error ? error.message : String(error), offset: 0 }],
+    };
   }
 }
 

@@ -4,8 +4,14 @@
  */
 const words: ReadonlyMap<string, boolean | null> = new Map<string, boolean | null>([
   ...['', '~', 'null', 'Null', 'NULL'].map((word): [string, null] => [word, null]),
-  ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map((word): [string, boolean] => [word, true]),
-  ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map((word): [string, boolean] => [word, false]),
+  ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map((word): [string, boolean] => [
+    word,
+    true,
+  ]),
+  ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map((word): [string, boolean] => [
+    word,
+    false,
+  ]),
 ]);
 const maybeNumber = /^[-+.0-9]/;
 const decimalInt = /^[-+]?(?:0|[1-9][0-9]*)$/;
@@ -26,7 +32,11 @@ export function resolvePlainScalar(text: string): ScalarValue {
 
 function resolveNumber(text: string): number | bigint | undefined {
   if (decimalInt.test(text)) return narrow(BigInt(text.startsWith('+') ? text.slice(1) : text));
-  for (const [pattern, prefix] of [[octalInt, '0o'], [hexInt, '0x'], [binaryInt, '0b']] as const) {
+  for (const [pattern, prefix] of [
+    [octalInt, '0o'],
+    [hexInt, '0x'],
+    [binaryInt, '0b'],
+  ] as const) {
     const match = pattern.exec(text);
     if (match !== null) return narrow(BigInt(`${prefix}${match[2] ?? '0'}`) * (match[1] === '-' ? -1n : 1n));
   }

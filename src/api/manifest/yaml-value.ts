@@ -29,13 +29,21 @@ class Unusable extends Error {
 }
 
 /** The plain value of a parsed document, with aliases and merge keys resolved under limits, and the duplicate keys found on the way. */
-export function toPlainValue(document: Document, limits: YamlLimits): { value: unknown; problems: readonly YamlProblem[]; anchors: ReadonlyMap<string, Node> } {
+export function toPlainValue(
+  document: Document,
+  limits: YamlLimits,
+): { value: unknown; problems: readonly YamlProblem[]; anchors: ReadonlyMap<string, Node> } {
   const converter = new Converter(limits);
   try {
     return { value: converter.convert(document.contents, 0), problems: converter.problems, anchors: converter.anchors };
   } catch (error) {
     if (!(error instanceof Unusable)) throw error;
-    const problem: YamlProblem = { path: converter.path(), message: error.message, offset: error.offset, duplicate: false };
+    const problem: YamlProblem = {
+      path: converter.path(),
+      message: error.message,
+      offset: error.offset,
+      duplicate: false,
+    };
     return { value: undefined, problems: [...converter.problems, problem], anchors: converter.anchors };
   }
 }
@@ -60,7 +68,8 @@ class Converter {
 
   convert(node: unknown, depth: number): unknown {
     if (node === null || node === undefined) return null;
-    if (depth > this.#limits.maxDepth) throw new Unusable(`nested deeper than ${this.#limits.maxDepth} levels`, offsetOf(node));
+    if (depth > this.#limits.maxDepth)
+      throw new Unusable(`nested deeper than ${this.#limits.maxDepth} levels`, offsetOf(node));
     if (this.#aliasDepth > 0 && ++this.#aliasValues > this.#limits.maxAliasValues) {
       throw new Unusable(`aliases expand to more than ${this.#limits.maxAliasValues} values`, offsetOf(node));
     }
@@ -117,13 +126,19 @@ class Converter {
 
   #duplicate(key: string, pair: Pair): void {
     const path = [...this.#path, key];
-    this.problems.push({ path, message: `duplicate field ${JSON.stringify(formatFieldPath(path))}; the last one counts`, offset: offsetOf(pair.key), duplicate: true });
+    this.problems.push({
+      path,
+      message: `duplicate field ${JSON.stringify(formatFieldPath(path))}; the last one counts`,
+      offset: offsetOf(pair.key),
+      duplicate: true,
+    });
   }
 
   #merge(value: Record<string, unknown>, source: unknown, depth: number): void {
     const merged = this.convert(source, depth + 1);
     for (const part of Array.isArray(merged) ? merged : [merged]) {
-      if (typeof part !== 'object' || part === null || Array.isArray(part)) throw new Unusable('a merge key (<<) takes a map or a list of maps', offsetOf(source));
+      if (typeof part !== 'object' || part === null || Array.isArray(part))
+        throw new Unusable('a merge key (<<) takes a map or a list of maps', offsetOf(source));
       for (const [key, entry] of Object.entries(part)) if (!Object.hasOwn(value, key)) setOwn(value, key, entry);
     }
   }

@@ -17,8 +17,14 @@ const common = {
 export const NodeMetricsSchema = object('NodeMetrics', { ...common, usage: required(ResourceListSchema) });
 export type NodeMetrics = Infer<typeof NodeMetricsSchema>;
 
-export const ContainerMetricsSchema = object('ContainerMetrics', { name: required(string), usage: required(ResourceListSchema) });
+export const ContainerMetricsSchema = object('ContainerMetrics', {
+  name: required(string),
+  usage: required(ResourceListSchema),
+});
 export type ContainerMetrics = Infer<typeof ContainerMetricsSchema>;
 
-export const PodMetricsSchema = object('PodMetrics', { ...common, containers: required(array(ContainerMetricsSchema)) });
+export const PodMetricsSchema = object('PodMetrics', {
+  ...common,
+  containers: required(array(ContainerMetricsSchema)),
+});
 export type PodMetrics = Infer<typeof PodMetricsSchema>;

@@ -1,5 +1,17 @@
 /** PodDisruptionBudget of policy/v1. Which fields exist follows k8s.io/api/policy/v1. */
-import { array, int32, int64, intOrString, map, object, oneOf, replaced, required, string, time } from '../schema/schema.ts';
+import {
+  array,
+  int32,
+  int64,
+  intOrString,
+  map,
+  object,
+  oneOf,
+  replaced,
+  required,
+  string,
+  time,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ConditionSchema } from '../core/condition.ts';
 import { LabelSelectorSchema, ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';

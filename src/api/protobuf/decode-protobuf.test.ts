@@ -15,10 +15,14 @@ const message = (build: Build): Uint8Array => {
   build(writer);
   return writer.finish();
 };
-const bytes = (writer: BinaryWriter, number: number, value: Uint8Array): BinaryWriter => writer.tag(number, WireType.LengthDelimited).bytes(value);
-const text = (writer: BinaryWriter, number: number, value: string): BinaryWriter => writer.tag(number, WireType.LengthDelimited).string(value);
-const whole = (writer: BinaryWriter, number: number, value: number): BinaryWriter => writer.tag(number, WireType.Varint).int64(value);
-const inner = (writer: BinaryWriter, number: number, build: Build): BinaryWriter => bytes(writer, number, message(build));
+const bytes = (writer: BinaryWriter, number: number, value: Uint8Array): BinaryWriter =>
+  writer.tag(number, WireType.LengthDelimited).bytes(value);
+const text = (writer: BinaryWriter, number: number, value: string): BinaryWriter =>
+  writer.tag(number, WireType.LengthDelimited).string(value);
+const whole = (writer: BinaryWriter, number: number, value: number): BinaryWriter =>
+  writer.tag(number, WireType.Varint).int64(value);
+const inner = (writer: BinaryWriter, number: number, build: Build): BinaryWriter =>
+  bytes(writer, number, message(build));
 
 test('the envelope says which kind is in it; without its first four bytes it is none', () => {
   const unknown = message((writer) => {
@@ -40,7 +44,11 @@ test('maps, bytes and nested metadata become what JSON would say; zeros that Go 
     inner(writer, 2, (entry) => text(text(entry, 1, 'k'), 2, ''));
     inner(writer, 3, (entry) => bytes(text(entry, 1, 'b'), 2, Buffer.from('hi')));
   });
-  assert.deepEqual(decodeMessage(raw, ConfigMapSchema, ''), { metadata: { name: 'a', labels: { app: 'web' } }, data: { k: '' }, binaryData: { b: 'aGk=' } });
+  assert.deepEqual(decodeMessage(raw, ConfigMapSchema, ''), {
+    metadata: { name: 'a', labels: { app: 'web' } },
+    data: { k: '' },
+    binaryData: { b: 'aGk=' },
+  });
 });
 
 test('a zero behind a pointer is a value', () => {
@@ -50,20 +58,61 @@ test('a zero behind a pointer is a value', () => {
 
 test('messages that Go embeds stand in JSON as fields of the outer one', () => {
   const raw = message((writer) =>
-    inner(writer, 2, (spec) => inner(spec, 1, (volume) => inner(text(volume, 1, 'data'), 2, (source) => inner(source, 2, (emptyDir) => inner(text(emptyDir, 1, 'Memory'), 2, (amount) => text(amount, 1, '1Mi')))))),
+    inner(writer, 2, (spec) =>
+      inner(spec, 1, (volume) =>
+        inner(text(volume, 1, 'data'), 2, (source) =>
+          inner(source, 2, (emptyDir) => inner(text(emptyDir, 1, 'Memory'), 2, (amount) => text(amount, 1, '1Mi'))),
+        ),
+      ),
+    ),
   );
-  assert.deepEqual(decodeMessage(raw, PodSchema, ''), { spec: { volumes: [{ name: 'data', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }] } });
+  assert.deepEqual(decodeMessage(raw, PodSchema, ''), {
+    spec: { volumes: [{ name: 'data', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }] },
+  });
 });
 
 test('ports by number or name, times, and packed or single numbers in lists', () => {
-  const port = (build: Build): Build => (spec) => inner(spec, 1, (each) => inner(whole(each, 3, 80), 4, build));
-  const service = (build: Build): unknown => decodeMessage(message((writer) => inner(writer, 2, port(build))), ServiceSchema, '');
-  assert.deepEqual(service((value) => text(whole(value, 1, 1), 3, 'http')), { spec: { ports: [{ port: 80, targetPort: 'http' }] } });
-  assert.deepEqual(service((value) => whole(whole(value, 1, 0), 2, 8080)), { spec: { ports: [{ port: 80, targetPort: 8080 }] } });
-  const groups = (build: Build): unknown => decodeMessage(message((writer) => inner(writer, 2, (spec) => inner(spec, 14, build))), PodSchema, '');
-  assert.deepEqual(groups((context) => whole(whole(context, 4, 5), 4, 6)), { spec: { securityContext: { supplementalGroups: [5, 6] } } });
-  assert.deepEqual(groups((context) => bytes(context, 4, message((packed) => void packed.int64(5).int64(6)))), { spec: { securityContext: { supplementalGroups: [5, 6] } } });
-  const created = message((writer) => inner(writer, 1, (meta) => inner(meta, 8, (time) => whole(time, 1, 1_700_000_000))));
+  const port =
+    (build: Build): Build =>
+    (spec) =>
+      inner(spec, 1, (each) => inner(whole(each, 3, 80), 4, build));
+  const service = (build: Build): unknown =>
+    decodeMessage(
+      message((writer) => inner(writer, 2, port(build))),
+      ServiceSchema,
+      '',
+    );
+  assert.deepEqual(
+    service((value) => text(whole(value, 1, 1), 3, 'http')),
+    { spec: { ports: [{ port: 80, targetPort: 'http' }] } },
+  );
+  assert.deepEqual(
+    service((value) => whole(whole(value, 1, 0), 2, 8080)),
+    { spec: { ports: [{ port: 80, targetPort: 8080 }] } },
+  );
+  const groups = (build: Build): unknown =>
+    decodeMessage(
+      message((writer) => inner(writer, 2, (spec) => inner(spec, 14, build))),
+      PodSchema,
+      '',
+    );
+  assert.deepEqual(
+    groups((context) => whole(whole(context, 4, 5), 4, 6)),
+    { spec: { securityContext: { supplementalGroups: [5, 6] } } },
+  );
+  assert.deepEqual(
+    groups((context) =>
+      bytes(
+        context,
+        4,
+        message((packed) => void packed.int64(5).int64(6)),
+      ),
+    ),
+    { spec: { securityContext: { supplementalGroups: [5, 6] } } },
+  );
+  const created = message((writer) =>
+    inner(writer, 1, (meta) => inner(meta, 8, (time) => whole(time, 1, 1_700_000_000))),
+  );
   assert.deepEqual(decodeMessage(created, PodSchema, ''), { metadata: { creationTimestamp: '2023-11-14T22:13:20Z' } });
 });
 

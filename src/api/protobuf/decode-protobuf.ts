@@ -22,7 +22,8 @@ export interface Envelope {
 
 /** Opens the envelope (upstream: runtime.Unknown behind four bytes). Throws `ProtobufError` for what is none. */
 export function openEnvelope(bytes: Uint8Array): Envelope {
-  if (bytes.length < magic.length || !magic.equals(bytes.subarray(0, magic.length))) throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix "k8s\\0"');
+  if (bytes.length < magic.length || !magic.equals(bytes.subarray(0, magic.length)))
+    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix "k8s\\0"');
   return guarded(() => readEnvelope(new BinaryReader(bytes.subarray(magic.length))));
 }
 
@@ -104,7 +105,8 @@ class MessageDecoder {
     if (schema.kind === 'array') {
       const list = (into[name] ??= []) as unknown[];
       // Lists of numbers may come packed.
-      if (wire === WireType.LengthDelimited && (schema.items.kind === 'number' || schema.items.kind === 'boolean')) this.#packed(schema.items, list);
+      if (wire === WireType.LengthDelimited && (schema.items.kind === 'number' || schema.items.kind === 'boolean'))
+        this.#packed(schema.items, list);
       else list.push(this.#value(schema.items, field.micros, depth));
     } else if (schema.kind === 'map') {
       this.#entry(schema.values, (into[name] ??= {}) as Record<string, unknown>, depth);
@@ -125,7 +127,8 @@ class MessageDecoder {
     let value: unknown = values.kind === 'string' && values.format === undefined ? '' : undefined;
     eachField(reader, this.#length(), (number, wire) => {
       if (number === 1) key = reader.string();
-      else if (number === 2) value = values.kind === 'array' ? this.#wrappedList(values.items, depth) : this.#value(values, false, depth);
+      else if (number === 2)
+        value = values.kind === 'array' ? this.#wrappedList(values.items, depth) : this.#value(values, false, depth);
       else reader.skip(wire, number);
     });
     setOwn(into, key, value ?? null);

@@ -14,32 +14,80 @@ function cleaned(schema: ObjectSchema, group: string, plain: object): unknown {
 }
 
 test('fields that cannot tell zero from nothing lose it, pointers keep theirs', () => {
-  const template = { spec: { containers: [{ name: 'c', image: 'i', args: [], env: [{ name: 'A', value: '' }], ports: [{ containerPort: 80, hostPort: 0 }] }], hostNetwork: false, nodeSelector: {}, tolerations: [], terminationGracePeriodSeconds: 0 } };
-  assert.deepEqual(cleaned(DeploymentSchema, 'apps', { spec: { replicas: 0, paused: false, minReadySeconds: 0, selector: {}, template } }), {
-    spec: { replicas: 0, selector: {}, template: { metadata: {}, spec: { containers: [{ name: 'c', image: 'i', env: [{ name: 'A' }], ports: [{ containerPort: 80 }] }], terminationGracePeriodSeconds: 0 } } },
-  });
+  const template = {
+    spec: {
+      containers: [
+        {
+          name: 'c',
+          image: 'i',
+          args: [],
+          env: [{ name: 'A', value: '' }],
+          ports: [{ containerPort: 80, hostPort: 0 }],
+        },
+      ],
+      hostNetwork: false,
+      nodeSelector: {},
+      tolerations: [],
+      terminationGracePeriodSeconds: 0,
+    },
+  };
+  assert.deepEqual(
+    cleaned(DeploymentSchema, 'apps', {
+      spec: { replicas: 0, paused: false, minReadySeconds: 0, selector: {}, template },
+    }),
+    {
+      spec: {
+        replicas: 0,
+        selector: {},
+        template: {
+          metadata: {},
+          spec: {
+            containers: [{ name: 'c', image: 'i', env: [{ name: 'A' }], ports: [{ containerPort: 80 }] }],
+            terminationGracePeriodSeconds: 0,
+          },
+        },
+      },
+    },
+  );
 });
 
 test('counts of a status that are zero are not said, but those behind pointers are', () => {
-  assert.deepEqual(cleaned(JobSchema, 'batch', { status: { active: 0, ready: 0, failed: 0, completedIndexes: '', failedIndexes: '', conditions: [] } }), {
-    spec: { template: { metadata: {}, spec: { containers: [] } } },
-    status: { ready: 0, failedIndexes: '' },
-  });
+  assert.deepEqual(
+    cleaned(JobSchema, 'batch', {
+      status: { active: 0, ready: 0, failed: 0, completedIndexes: '', failedIndexes: '', conditions: [] },
+    }),
+    {
+      spec: { template: { metadata: {}, spec: { containers: [] } } },
+      status: { ready: 0, failedIndexes: '' },
+    },
+  );
 });
 
 test('what Go holds in a structure is always said', () => {
-  assert.deepEqual(cleaned(ServiceSchema, '', { spec: { ports: [{ port: 80, targetPort: 0, name: '' }] }, status: { loadBalancer: {} } }), {
-    spec: { ports: [{ port: 80, targetPort: 0 }] },
-    status: { loadBalancer: {} },
-  });
+  assert.deepEqual(
+    cleaned(ServiceSchema, '', {
+      spec: { ports: [{ port: 80, targetPort: 0, name: '' }] },
+      status: { loadBalancer: {} },
+    }),
+    {
+      spec: { ports: [{ port: 80, targetPort: 0 }] },
+      status: { loadBalancer: {} },
+    },
+  );
 });
 
 test('an object of one owner stays as it was given', () => {
   const selector = { matchLabels: {}, matchExpressions: [] };
-  assert.deepEqual((cleaned(DeploymentSchema, 'apps', { spec: { selector } }) as { spec: { selector: unknown } }).spec.selector, selector);
+  assert.deepEqual(
+    (cleaned(DeploymentSchema, 'apps', { spec: { selector } }) as { spec: { selector: unknown } }).spec.selector,
+    selector,
+  );
 });
 
 test('nothing to drop is the same object', () => {
-  const { value } = decode(DeploymentSchema, { metadata: { name: 'a' }, spec: { replicas: 1, template: { spec: { containers: [{ name: 'c' }] } } } });
+  const { value } = decode(DeploymentSchema, {
+    metadata: { name: 'a' },
+    spec: { replicas: 1, template: { spec: { containers: [{ name: 'c' }] } } },
+  });
   assert.equal(dropZeros(value, DeploymentSchema, 'apps'), value);
 });

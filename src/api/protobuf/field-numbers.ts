@@ -71,7 +71,8 @@ export function messagePlan(schema: ObjectSchema, group: string): MessagePlan | 
 }
 
 function numbersOf(name: string, group: string): string | undefined {
-  for (const numbers of [byGroup[group] ?? {}, metaNumbers as Numbers, coreNumbers as Numbers]) if (Object.hasOwn(numbers, name)) return numbers[name];
+  for (const numbers of [byGroup[group] ?? {}, metaNumbers as Numbers, coreNumbers as Numbers])
+    if (Object.hasOwn(numbers, name)) return numbers[name];
   return undefined;
 }
 
@@ -82,8 +83,15 @@ function planOf(numbers: string, schema: ObjectSchema, group: string): MessagePl
     if (inline === '+') plan.set(Number(number), planOf(numbersOf(name, group) ?? '', schema, group));
     else {
       const field: Field | undefined = schema.fields[name];
-      const own = name === 'managedFields' ? { kind: 'array' as const, items: ManagedFieldsEntrySchema } : field?.schema;
-      if (own !== undefined) plan.set(Number(number), { name, schema: own, keepsZero: keepsZero === '?' || field?.required === true, micros: micros === '~' });
+      const own =
+        name === 'managedFields' ? { kind: 'array' as const, items: ManagedFieldsEntrySchema } : field?.schema;
+      if (own !== undefined)
+        plan.set(Number(number), {
+          name,
+          schema: own,
+          keepsZero: keepsZero === '?' || field?.required === true,
+          micros: micros === '~',
+        });
     }
   }
   return plan;

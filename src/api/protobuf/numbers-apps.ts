@@ -11,7 +11,8 @@ export const appsNumbers = {
   DaemonSetUpdateStrategy: 'type:1 rollingUpdate:2?',
   Deployment: 'metadata:1 spec:2 status:3',
   DeploymentCondition: 'type:1 status:2 lastUpdateTime:6 lastTransitionTime:7 reason:4 message:5',
-  DeploymentSpec: 'replicas:1? selector:2? template:3 strategy:4 minReadySeconds:5 revisionHistoryLimit:6? paused:7 progressDeadlineSeconds:9?',
+  DeploymentSpec:
+    'replicas:1? selector:2? template:3 strategy:4 minReadySeconds:5 revisionHistoryLimit:6? paused:7 progressDeadlineSeconds:9?',
   DeploymentStatus: `
     observedGeneration:1 replicas:2 updatedReplicas:3 readyReplicas:7 availableReplicas:4 unavailableReplicas:5 terminatingReplicas:9? conditions:6
     collisionCount:8?
@@ -20,7 +21,8 @@ export const appsNumbers = {
   ReplicaSet: 'metadata:1 spec:2 status:3',
   ReplicaSetCondition: 'type:1 status:2 lastTransitionTime:3 reason:4 message:5',
   ReplicaSetSpec: 'replicas:1? minReadySeconds:4 selector:2? template:3',
-  ReplicaSetStatus: 'replicas:1 fullyLabeledReplicas:2 readyReplicas:4 availableReplicas:5 terminatingReplicas:7? observedGeneration:3 conditions:6',
+  ReplicaSetStatus:
+    'replicas:1 fullyLabeledReplicas:2 readyReplicas:4 availableReplicas:5 terminatingReplicas:7? observedGeneration:3 conditions:6',
   RollingUpdateDaemonSet: 'maxUnavailable:1? maxSurge:2?',
   RollingUpdateDeployment: 'maxUnavailable:1? maxSurge:2?',
 } as const;

@@ -5,7 +5,8 @@ export const authorizationNumbers = {
   LocalSubjectAccessReview: 'metadata:1 spec:2 status:3',
   NonResourceAttributes: 'path:1 verb:2',
   NonResourceRule: 'verbs:1 nonResourceURLs:2',
-  ResourceAttributes: 'namespace:1 verb:2 group:3 version:4 resource:5 subresource:6 name:7 fieldSelector:8? labelSelector:9?',
+  ResourceAttributes:
+    'namespace:1 verb:2 group:3 version:4 resource:5 subresource:6 name:7 fieldSelector:8? labelSelector:9?',
   ResourceRule: 'verbs:1 apiGroups:2 resources:3 resourceNames:4',
   SelfSubjectAccessReview: 'metadata:1 spec:2 status:3',
   SelfSubjectAccessReviewSpec: 'resourceAttributes:1? nonResourceAttributes:2?',

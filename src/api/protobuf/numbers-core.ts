@@ -83,8 +83,10 @@ export const coreNumbers = {
   HostAlias: 'ip:1 hostnames:2',
   HostIP: 'ip:1',
   HostPathVolumeSource: 'path:1 type:2?',
-  ISCSIPersistentVolumeSource: 'targetPortal:1 iqn:2 lun:3 iscsiInterface:4 fsType:5 readOnly:6 portals:7 chapAuthDiscovery:8 chapAuthSession:11 secretRef:10? initiatorName:12?',
-  ISCSIVolumeSource: 'targetPortal:1 iqn:2 lun:3 iscsiInterface:4 fsType:5 readOnly:6 portals:7 chapAuthDiscovery:8 chapAuthSession:11 secretRef:10? initiatorName:12?',
+  ISCSIPersistentVolumeSource:
+    'targetPortal:1 iqn:2 lun:3 iscsiInterface:4 fsType:5 readOnly:6 portals:7 chapAuthDiscovery:8 chapAuthSession:11 secretRef:10? initiatorName:12?',
+  ISCSIVolumeSource:
+    'targetPortal:1 iqn:2 lun:3 iscsiInterface:4 fsType:5 readOnly:6 portals:7 chapAuthDiscovery:8 chapAuthSession:11 secretRef:10? initiatorName:12?',
   ImageVolumeSource: 'reference:1 pullPolicy:2',
   ImageVolumeStatus: 'imageRef:1',
   KeyToPath: 'key:1 path:2 mode:3?',
@@ -133,7 +135,8 @@ export const coreNumbers = {
   PersistentVolume: 'metadata:1 spec:2 status:3',
   PersistentVolumeClaim: 'metadata:1 spec:2 status:3',
   PersistentVolumeClaimCondition: 'type:1 status:2 lastProbeTime:3 lastTransitionTime:4 reason:5 message:6',
-  PersistentVolumeClaimSpec: 'accessModes:1 selector:4? resources:2 volumeName:3 storageClassName:5? volumeMode:6? dataSource:7? dataSourceRef:8? volumeAttributesClassName:9?',
+  PersistentVolumeClaimSpec:
+    'accessModes:1 selector:4? resources:2 volumeName:3 storageClassName:5? volumeMode:6? dataSource:7? dataSourceRef:8? volumeAttributesClassName:9?',
   PersistentVolumeClaimStatus: `
     phase:1 accessModes:2 capacity:3 conditions:4 allocatedResources:5 allocatedResourceStatuses:7 currentVolumeAttributesClassName:8?
     modifyVolumeStatus:9?
@@ -152,9 +155,11 @@ export const coreNumbers = {
   PhotonPersistentDiskVolumeSource: 'pdID:1 fsType:2',
   Pod: 'metadata:1 spec:2 status:3',
   PodAffinity: 'requiredDuringSchedulingIgnoredDuringExecution:1 preferredDuringSchedulingIgnoredDuringExecution:2',
-  PodAffinityTerm: 'labelSelector:1? namespaces:2 topologyKey:3 namespaceSelector:4? matchLabelKeys:5 mismatchLabelKeys:6',
+  PodAffinityTerm:
+    'labelSelector:1? namespaces:2 topologyKey:3 namespaceSelector:4? matchLabelKeys:5 mismatchLabelKeys:6',
   PodAntiAffinity: 'requiredDuringSchedulingIgnoredDuringExecution:1 preferredDuringSchedulingIgnoredDuringExecution:2',
-  PodCertificateProjection: 'signerName:1 keyType:2 maxExpirationSeconds:3? credentialBundlePath:4 keyPath:5 certificateChainPath:6 userAnnotations:7',
+  PodCertificateProjection:
+    'signerName:1 keyType:2 maxExpirationSeconds:3? credentialBundlePath:4 keyPath:5 certificateChainPath:6 userAnnotations:7',
   PodCondition: 'type:1 observedGeneration:7 status:2 lastProbeTime:3 lastTransitionTime:4 reason:5 message:6',
   PodDNSConfig: 'nameservers:1 searches:2 options:3',
   PodDNSConfigOption: 'name:1 value:2?',
@@ -187,7 +192,8 @@ export const coreNumbers = {
   PortStatus: 'port:1 protocol:2 error:3?',
   PortworxVolumeSource: 'volumeID:1 fsType:2 readOnly:3',
   PreferredSchedulingTerm: 'weight:1 preference:2',
-  Probe: '+ProbeHandler:1 initialDelaySeconds:2 timeoutSeconds:3 periodSeconds:4 successThreshold:5 failureThreshold:6 terminationGracePeriodSeconds:7?',
+  Probe:
+    '+ProbeHandler:1 initialDelaySeconds:2 timeoutSeconds:3 periodSeconds:4 successThreshold:5 failureThreshold:6 terminationGracePeriodSeconds:7?',
   ProbeHandler: 'exec:1? httpGet:2? tcpSocket:3? grpc:4?',
   ProjectedVolumeSource: 'sources:1 defaultMode:2?',
   QuobyteVolumeSource: 'registry:1 volume:2 readOnly:3 user:4 group:5 tenant:6',
@@ -201,7 +207,8 @@ export const coreNumbers = {
   ResourceRequirements: 'limits:1 requests:2 claims:3',
   ResourceStatus: 'name:1 resources:2',
   SELinuxOptions: 'user:1 role:2 type:3 level:4',
-  ScaleIOVolumeSource: 'gateway:1 system:2 secretRef:3? sslEnabled:4 protectionDomain:5 storagePool:6 storageMode:7 volumeName:8 fsType:9 readOnly:10',
+  ScaleIOVolumeSource:
+    'gateway:1 system:2 secretRef:3? sslEnabled:4 protectionDomain:5 storagePool:6 storageMode:7 volumeName:8 fsType:9 readOnly:10',
   ScopeSelector: 'matchExpressions:1',
   ScopedResourceSelectorRequirement: 'scopeName:1 operator:2 values:3',
   SeccompProfile: 'type:1 localhostProfile:2?',
@@ -234,7 +241,8 @@ export const coreNumbers = {
   Toleration: 'key:1 operator:2 value:3 effect:4 tolerationSeconds:5?',
   TopologySelectorLabelRequirement: 'key:1 values:2',
   TopologySelectorTerm: 'matchLabelExpressions:1',
-  TopologySpreadConstraint: 'maxSkew:1 topologyKey:2 whenUnsatisfiable:3 labelSelector:4? minDomains:5? nodeAffinityPolicy:6? nodeTaintsPolicy:7? matchLabelKeys:8',
+  TopologySpreadConstraint:
+    'maxSkew:1 topologyKey:2 whenUnsatisfiable:3 labelSelector:4? minDomains:5? nodeAffinityPolicy:6? nodeTaintsPolicy:7? matchLabelKeys:8',
   TypedLocalObjectReference: 'apiGroup:1? kind:2 name:3',
   TypedObjectReference: 'apiGroup:1? kind:2 name:3 namespace:4?',
   Volume: 'name:1 +VolumeSource:2',
@@ -242,7 +250,8 @@ export const coreNumbers = {
   VolumeMount: 'name:1 readOnly:2 recursiveReadOnly:7? mountPath:3 subPath:4 mountPropagation:5? subPathExpr:6',
   VolumeMountStatus: 'name:1 mountPath:2 readOnly:3 recursiveReadOnly:4? volumeStatus:5?',
   VolumeNodeAffinity: 'required:1?',
-  VolumeProjection: 'secret:1? downwardAPI:2? configMap:3? serviceAccountToken:4? clusterTrustBundle:5? podCertificate:6?',
+  VolumeProjection:
+    'secret:1? downwardAPI:2? configMap:3? serviceAccountToken:4? clusterTrustBundle:5? podCertificate:6?',
   VolumeResourceRequirements: 'limits:1 requests:2',
   VolumeSource: `
     hostPath:1? emptyDir:2? gcePersistentDisk:3? awsElasticBlockStore:4? gitRepo:5? secret:6? nfs:7? iscsi:8? glusterfs:9? persistentVolumeClaim:10?

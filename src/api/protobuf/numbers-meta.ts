@@ -1,7 +1,8 @@
 /** Field numbers of meta/v1: see `field-numbers.ts` for how to read them. */
 export const metaNumbers = {
   Condition: 'type:1 status:2 observedGeneration:3 lastTransitionTime:4 reason:5 message:6',
-  DeleteOptions: 'gracePeriodSeconds:1? preconditions:2? orphanDependents:3? propagationPolicy:4? dryRun:5 ignoreStoreReadErrorWithClusterBreakingPotential:6?',
+  DeleteOptions:
+    'gracePeriodSeconds:1? preconditions:2? orphanDependents:3? propagationPolicy:4? dryRun:5 ignoreStoreReadErrorWithClusterBreakingPotential:6?',
   FieldSelectorRequirement: 'key:1 operator:2 values:3',
   LabelSelector: 'matchLabels:1 matchExpressions:2',
   LabelSelectorRequirement: 'key:1 operator:2 values:3',

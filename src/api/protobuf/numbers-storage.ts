@@ -8,7 +8,8 @@ export const storageNumbers = {
   CSINode: 'metadata:1 spec:2',
   CSINodeDriver: 'name:1 nodeID:2 topologyKeys:3 allocatable:4?',
   CSINodeSpec: 'drivers:1',
-  StorageClass: 'metadata:1 provisioner:2 parameters:3 reclaimPolicy:4? mountOptions:5 allowVolumeExpansion:6? volumeBindingMode:7? allowedTopologies:8',
+  StorageClass:
+    'metadata:1 provisioner:2 parameters:3 reclaimPolicy:4? mountOptions:5 allowVolumeExpansion:6? volumeBindingMode:7? allowedTopologies:8',
   TokenRequest: 'audience:1 expirationSeconds:2?',
   VolumeAttachment: 'metadata:1 spec:2 status:3',
   VolumeAttachmentSource: 'persistentVolumeName:1? inlineVolumeSpec:2?',

@@ -48,7 +48,8 @@ export function withoutZeros(amounts: Amounts): Amounts {
   return new Map([...amounts].filter(([, { nanos }]) => nanos !== 0n));
 }
 
-export const negativeOf = (amounts: Amounts): readonly string[] => [...amounts].filter(([, { nanos }]) => nanos < 0n).map(([name]) => name);
+export const negativeOf = (amounts: Amounts): readonly string[] =>
+  [...amounts].filter(([, { nanos }]) => nanos < 0n).map(([name]) => name);
 
 /** The names of which there is more than `limits` allow. What has no limit may be as much as it likes. */
 export function exceeding(amounts: Amounts, limits: Amounts): ReadonlySet<string> {

@@ -27,24 +27,39 @@ export interface QuotaEvaluator {
   mayShrink(old: ApiObject, object: ApiObject, nowMs: number): boolean;
 }
 
-const anything = { isInScope: () => false, missing: () => undefined, mayGrow: () => false, mayShrink: () => false } as const;
+const anything = {
+  isInScope: () => false,
+  missing: () => undefined,
+  mayGrow: () => false,
+  mayShrink: () => false,
+} as const;
 
 const podEvaluator: QuotaEvaluator = {
   counts: isCountedOfPods,
   usage: (object, nowMs) => podUsage(object as Pod, nowMs),
   isInScope: (object, requirement) => podIsInScope(object as Pod, requirement),
   missing: (bounded, object) => missingOfPod(bounded, object as Pod),
-  mayGrow: (subresource, old, object) => subresource === 'resize' || (subresource === '' && hasDeadline(old as Pod) !== hasDeadline(object as Pod)),
+  mayGrow: (subresource, old, object) =>
+    subresource === 'resize' || (subresource === '' && hasDeadline(old as Pod) !== hasDeadline(object as Pod)),
   mayShrink: (old, object, nowMs) => {
     const [before, after] = [old as Pod, object as Pod];
-    return isCharged(before, nowMs) !== isCharged(after, nowMs) || hasDeadline(before) !== hasDeadline(after) || resourcesOf(before) !== resourcesOf(after);
+    return (
+      isCharged(before, nowMs) !== isCharged(after, nowMs) ||
+      hasDeadline(before) !== hasDeadline(after) ||
+      resourcesOf(before) !== resourcesOf(after)
+    );
   },
 };
 
 /** What the pod's containers have, as text to compare. */
 function resourcesOf({ spec, status }: Pod): string {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
-  return JSON.stringify([spec.resources, spec.containers.map(({ resources }) => resources), statuses.map(({ resources, allocatedResources }) => [resources, allocatedResources]), status?.resources]);
+  return JSON.stringify([
+    spec.resources,
+    spec.containers.map(({ resources }) => resources),
+    statuses.map(({ resources, allocatedResources }) => [resources, allocatedResources]),
+    status?.resources,
+  ]);
 }
 
 const serviceCounts = new Set(['count/services', 'services', 'services.nodeports', 'services.loadbalancers']);
@@ -54,7 +69,10 @@ const serviceEvaluator: QuotaEvaluator = {
   counts: (name) => serviceCounts.has(name),
   usage: (object) => {
     const { type, ports = [], allocateLoadBalancerNodePorts } = (object as Service).spec;
-    const asked = type === 'LoadBalancer' && allocateLoadBalancerNodePorts === false ? ports.filter(({ nodePort = 0 }) => nodePort !== 0) : ports;
+    const asked =
+      type === 'LoadBalancer' && allocateLoadBalancerNodePorts === false
+        ? ports.filter(({ nodePort = 0 }) => nodePort !== 0)
+        : ports;
     const hasNodePorts = type === 'NodePort' || type === 'LoadBalancer';
     return new Map([
       ['count/services', oneItem],
@@ -64,7 +82,9 @@ const serviceEvaluator: QuotaEvaluator = {
     ]);
   },
   mayGrow: (subresource) => subresource === '',
-  mayShrink: (old, object) => (old as Service).spec.type !== (object as Service).spec.type || (old as Service).spec.ports?.length !== (object as Service).spec.ports?.length,
+  mayShrink: (old, object) =>
+    (old as Service).spec.type !== (object as Service).spec.type ||
+    (old as Service).spec.ports?.length !== (object as Service).spec.ports?.length,
 };
 
 const byClass = '.storageclass.storage.k8s.io/';
@@ -72,11 +92,17 @@ const claimCounts = ['persistentvolumeclaims', 'requests.storage'];
 
 const claimEvaluator: QuotaEvaluator = {
   ...anything,
-  counts: (name) => name === 'count/persistentvolumeclaims' || claimCounts.some((each) => name === each || name.endsWith(byClass + each)),
+  counts: (name) =>
+    name === 'count/persistentvolumeclaims' ||
+    claimCounts.some((each) => name === each || name.endsWith(byClass + each)),
   usage: (object) => {
     const claim = object as PersistentVolumeClaim;
-    const usage = new Map<string, Quantity>([['persistentvolumeclaims', oneItem], ['count/persistentvolumeclaims', oneItem]]);
-    const className = claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? claim.spec.storageClassName ?? '';
+    const usage = new Map<string, Quantity>([
+      ['persistentvolumeclaims', oneItem],
+      ['count/persistentvolumeclaims', oneItem],
+    ]);
+    const className =
+      claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? claim.spec.storageClassName ?? '';
     if (className !== '') usage.set(`${className}${byClass}persistentvolumeclaims`, oneItem);
     const storage = storageOf(claim);
     if (storage === undefined) return usage;
@@ -85,7 +111,9 @@ const claimEvaluator: QuotaEvaluator = {
     return usage;
   },
   isInScope: (object, requirement) => claimIsInScope(object as PersistentVolumeClaim, requirement),
-  mayGrow: (subresource, old, object) => subresource === '' || (subresource === 'status' && isReplenishing(old as PersistentVolumeClaim, object as PersistentVolumeClaim)),
+  mayGrow: (subresource, old, object) =>
+    subresource === '' ||
+    (subresource === 'status' && isReplenishing(old as PersistentVolumeClaim, object as PersistentVolumeClaim)),
   mayShrink: (old, object) => isReplenishing(old as PersistentVolumeClaim, object as PersistentVolumeClaim),
 };
 
@@ -104,16 +132,24 @@ function wholeOf(text: string): Quantity {
 }
 
 function attributesClasses({ spec, status }: PersistentVolumeClaim): readonly string[] {
-  const names = [spec.volumeAttributesClassName, status?.currentVolumeAttributesClassName, status?.modifyVolumeStatus?.targetVolumeAttributesClassName];
+  const names = [
+    spec.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ];
   return [...new Set(names.filter((name) => name !== undefined && name !== ''))].sort() as string[];
 }
 
 function isReplenishing(old: PersistentVolumeClaim, claim: PersistentVolumeClaim): boolean {
-  const facts = (each: PersistentVolumeClaim): string => JSON.stringify([each.spec.resources?.requests, each.status?.allocatedResources, attributesClasses(each)]);
+  const facts = (each: PersistentVolumeClaim): string =>
+    JSON.stringify([each.spec.resources?.requests, each.status?.allocatedResources, attributesClasses(each)]);
   return facts(old) !== facts(claim);
 }
 
-function claimIsInScope(claim: PersistentVolumeClaim, { scopeName, operator, values = [] }: ScopedResourceSelectorRequirement): boolean {
+function claimIsInScope(
+  claim: PersistentVolumeClaim,
+  { scopeName, operator, values = [] }: ScopedResourceSelectorRequirement,
+): boolean {
   if (scopeName !== 'VolumeAttributesClass') return false;
   const names = attributesClasses(claim);
   const has = names.map((name) => matchesRequirement({ key: scopeName, operator, values }, { [scopeName]: name }));
@@ -121,18 +157,34 @@ function claimIsInScope(claim: PersistentVolumeClaim, { scopeName, operator, val
 }
 
 /** Names that quotas had before there was `count/`. */
-const oldNames: Readonly<Record<string, string>> = { configmaps: 'configmaps', resourcequotas: 'resourcequotas', replicationcontrollers: 'replicationcontrollers', secrets: 'secrets' };
+const oldNames: Readonly<Record<string, string>> = {
+  configmaps: 'configmaps',
+  resourcequotas: 'resourcequotas',
+  replicationcontrollers: 'replicationcontrollers',
+  secrets: 'secrets',
+};
 
 function countEvaluator(type: GroupResource): QuotaEvaluator {
-  const names = [`count/${formatGroupResource(type)}`, ...(type.group === '' && oldNames[type.plural] !== undefined ? [type.plural] : [])];
+  const names = [
+    `count/${formatGroupResource(type)}`,
+    ...(type.group === '' && oldNames[type.plural] !== undefined ? [type.plural] : []),
+  ];
   const usage = new Map(names.map((name) => [name, oneItem]));
   return { ...anything, counts: (name) => names.includes(name), usage: () => usage };
 }
 
 /** Kinds of which no quota ever counted anything: they are not kept, or not for long. */
 const ignored = new Set([
-  'bindings', 'componentstatuses', 'events', 'events.events.k8s.io', 'tokenreviews.authentication.k8s.io', 'selfsubjectreviews.authentication.k8s.io', 'subjectaccessreviews.authorization.k8s.io',
-  'selfsubjectaccessreviews.authorization.k8s.io', 'localsubjectaccessreviews.authorization.k8s.io', 'selfsubjectrulesreviews.authorization.k8s.io',
+  'bindings',
+  'componentstatuses',
+  'events',
+  'events.events.k8s.io',
+  'tokenreviews.authentication.k8s.io',
+  'selfsubjectreviews.authentication.k8s.io',
+  'subjectaccessreviews.authorization.k8s.io',
+  'selfsubjectaccessreviews.authorization.k8s.io',
+  'localsubjectaccessreviews.authorization.k8s.io',
+  'selfsubjectrulesreviews.authorization.k8s.io',
 ]);
 
 const evaluators = new Map<string, QuotaEvaluator | undefined>([

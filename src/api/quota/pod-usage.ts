@@ -13,7 +13,17 @@ import { oneItem } from './amounts.ts';
 /** What quotas count of pods (upstream: pkg/quota/v1/evaluator/core/pods.go). */
 const podCount = 'count/pods';
 const named = new Set([
-  podCount, 'cpu', 'memory', 'ephemeral-storage', 'requests.cpu', 'requests.memory', 'requests.ephemeral-storage', 'limits.cpu', 'limits.memory', 'limits.ephemeral-storage', 'pods',
+  podCount,
+  'cpu',
+  'memory',
+  'ephemeral-storage',
+  'requests.cpu',
+  'requests.memory',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+  'pods',
 ]);
 const hugePages = 'hugepages-';
 const requestsPrefix = 'requests.';
@@ -25,7 +35,10 @@ const isExtended = (name: string): boolean => !isNative(name) && !name.startsWit
 
 export function isCountedOfPods(name: string): boolean {
   if (named.has(name) || name.startsWith(hugePages) || name.startsWith(requestsPrefix + hugePages)) return true;
-  return name.startsWith(requestsPrefix) && (!isNative(name) || name.startsWith(`${requestsPrefix}deviceclass.resource.kubernetes.io/`));
+  return (
+    name.startsWith(requestsPrefix) &&
+    (!isNative(name) || name.startsWith(`${requestsPrefix}deviceclass.resource.kubernetes.io/`))
+  );
 }
 
 /** Pods that are over count only as objects. */
@@ -64,10 +77,15 @@ function usageOf(requests: ResourceList | undefined, limits: ResourceList | unde
 /** What containers must say because quotas bound it, in upstream's words; undefined when they do. */
 export function missingOfPod(bounded: readonly string[], { spec }: Pod): string | undefined {
   const { resources, containers, initContainers = [] } = spec;
-  if ([...Object.keys(resources?.requests ?? {}), ...Object.keys(resources?.limits ?? {})].some(isPodLevelResource)) return undefined;
+  if ([...Object.keys(resources?.requests ?? {}), ...Object.keys(resources?.limits ?? {})].some(isPodLevelResource))
+    return undefined;
   const required = mustBeGiven.filter((name) => bounded.includes(name));
-  const lacking = required.map((name) => ({ name, of: containersWithout(name, [...containers, ...initContainers]) })).filter(({ of }) => of.length > 0);
-  return lacking.length === 0 ? undefined : `must specify ${lacking.map(({ name, of }) => `${name} for: ${of.join(',')}`).join('; ')}`;
+  const lacking = required
+    .map((name) => ({ name, of: containersWithout(name, [...containers, ...initContainers]) }))
+    .filter(({ of }) => of.length > 0);
+  return lacking.length === 0
+    ? undefined
+    : `must specify ${lacking.map(({ name, of }) => `${name} for: ${of.join(',')}`).join('; ')}`;
 }
 
 function containersWithout(name: string, containers: readonly Container[]): readonly string[] {
@@ -75,9 +93,13 @@ function containersWithout(name: string, containers: readonly Container[]): read
   return [...new Set(lacking.map((container) => container.name))].sort();
 }
 
-export const hasDeadline = ({ spec }: Pod): boolean => spec.activeDeadlineSeconds !== undefined && spec.activeDeadlineSeconds >= 0;
+export const hasDeadline = ({ spec }: Pod): boolean =>
+  spec.activeDeadlineSeconds !== undefined && spec.activeDeadlineSeconds >= 0;
 
-export function podIsInScope(pod: Pod, { scopeName, operator, values = [] }: ScopedResourceSelectorRequirement): boolean {
+export function podIsInScope(
+  pod: Pod,
+  { scopeName, operator, values = [] }: ScopedResourceSelectorRequirement,
+): boolean {
   switch (scopeName) {
     case 'Terminating':
       return hasDeadline(pod);
@@ -89,7 +111,10 @@ export function podIsInScope(pod: Pod, { scopeName, operator, values = [] }: Sco
       return computePodQos(pod) !== 'BestEffort';
     case 'PriorityClass': {
       const { priorityClassName = '' } = pod.spec;
-      return matchesRequirement({ key: scopeName, operator, values }, priorityClassName === '' ? {} : { [scopeName]: priorityClassName });
+      return matchesRequirement(
+        { key: scopeName, operator, values },
+        priorityClassName === '' ? {} : { [scopeName]: priorityClassName },
+      );
     }
     case 'CrossNamespacePodAffinity':
       return reachesOtherNamespaces(pod);
@@ -104,5 +129,7 @@ function reachesOtherNamespaces({ spec }: Pod): boolean {
     ...(kind?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
     ...(kind?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ podAffinityTerm }) => podAffinityTerm),
   ]);
-  return terms.some(({ namespaces = [], namespaceSelector }) => namespaces.length > 0 || namespaceSelector !== undefined);
+  return terms.some(
+    ({ namespaces = [], namespaceSelector }) => namespaces.length > 0 || namespaceSelector !== undefined,
+  );
 }

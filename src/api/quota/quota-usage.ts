@@ -8,7 +8,9 @@ import type { QuotaEvaluator } from './evaluators.ts';
 
 /** All that a quota demands of objects it is to count. */
 export function scopesOf({ spec }: ResourceQuota): readonly ScopedResourceSelectorRequirement[] {
-  const scopes = (spec.scopes ?? []).map((scopeName): ScopedResourceSelectorRequirement => ({ scopeName, operator: 'Exists' }));
+  const scopes = (spec.scopes ?? []).map(
+    (scopeName): ScopedResourceSelectorRequirement => ({ scopeName, operator: 'Exists' }),
+  );
   return [...scopes, ...(spec.scopeSelector?.matchExpressions ?? [])];
 }
 
@@ -19,11 +21,19 @@ export function isInScopes(evaluator: QuotaEvaluator, object: ApiObject, quota: 
 /** Whether the quota bounds anything that objects of the kind use. */
 export function concernsQuota(type: GroupResource, { spec, status }: ResourceQuota): boolean {
   const evaluator = evaluatorOf(type);
-  return evaluator !== undefined && [...Object.keys(spec.hard ?? {}), ...Object.keys(status?.hard ?? {})].some((name) => evaluator.counts(name));
+  return (
+    evaluator !== undefined &&
+    [...Object.keys(spec.hard ?? {}), ...Object.keys(status?.hard ?? {})].some((name) => evaluator.counts(name))
+  );
 }
 
 /** What the objects of a namespace use of what a quota bounds. */
-export function computeQuotaUsage<Kind extends GroupResource>(quota: ResourceQuota, types: readonly Kind[], list: (type: Kind) => readonly ApiObject[], nowMs: number): Amounts {
+export function computeQuotaUsage<Kind extends GroupResource>(
+  quota: ResourceQuota,
+  types: readonly Kind[],
+  list: (type: Kind) => readonly ApiObject[],
+  nowMs: number,
+): Amounts {
   const names = new Set(Object.keys(quota.spec.hard ?? {}));
   let used: Amounts = new Map([...names].map((name) => [name, noItem]));
   for (const type of types) {
@@ -39,6 +49,9 @@ export function computeQuotaUsage<Kind extends GroupResource>(quota: ResourceQuo
 
 /** The quota's status as it should be; undefined when it is so. */
 export function newQuotaStatus({ spec, status }: ResourceQuota, used: Amounts): ResourceQuota['status'] | undefined {
-  const same = status?.used !== undefined && sameAmounts(parseAmounts(spec.hard), parseAmounts(status.hard)) && sameAmounts(used, parseAmounts(status.used));
+  const same =
+    status?.used !== undefined &&
+    sameAmounts(parseAmounts(spec.hard), parseAmounts(status.hard)) &&
+    sameAmounts(used, parseAmounts(status.used));
   return same ? undefined : { hard: spec.hard ?? {}, used: formatAmounts(used) };
 }

@@ -4,7 +4,23 @@ import fc from 'fast-check';
 import { PodSchema } from '../core/pod.ts';
 import { SecretSchema } from '../core/secret.ts';
 import { decode, formatDecodeError, formatStrictErrors } from './decode.ts';
-import { array, boolean, bytes, double, duration, int32, int64, intOrString, map, object, opaque, quantity, required, string, time } from './schema.ts';
+import {
+  array,
+  boolean,
+  bytes,
+  double,
+  duration,
+  int32,
+  int64,
+  intOrString,
+  map,
+  object,
+  opaque,
+  quantity,
+  required,
+  string,
+  time,
+} from './schema.ts';
 
 const Everything = object('Everything', {
   name: required(string),
@@ -25,15 +41,56 @@ const Everything = object('Everything', {
 const complaints = (input: unknown): string[] => decode(Everything, input).errors.map(formatDecodeError);
 
 test('a right value is copied, and required fields that are absent get their empty value', () => {
-  const input = { data: 'YQ==', at: '2026-01-31T12:00:00Z', every: '1m', small: 1, real: 0.5, on: true, amount: 1.5, port: 'http', list: ['a'], labels: { a: 'b' }, anything: { x: [1] }, big: null };
+  const input = {
+    data: 'YQ==',
+    at: '2026-01-31T12:00:00Z',
+    every: '1m',
+    small: 1,
+    real: 0.5,
+    on: true,
+    amount: 1.5,
+    port: 'http',
+    list: ['a'],
+    labels: { a: 'b' },
+    anything: { x: [1] },
+    big: null,
+  };
   const { value, errors } = decode(Everything, input);
   assert.deepEqual(errors, []);
-  assert.deepEqual(value, { data: 'YQ==', at: '2026-01-31T12:00:00Z', every: '1m', small: 1, real: 0.5, on: true, amount: '1500m', port: 'http', list: ['a'], labels: { a: 'b' }, anything: { x: [1] }, name: '', inner: { count: 0 } });
+  assert.deepEqual(value, {
+    data: 'YQ==',
+    at: '2026-01-31T12:00:00Z',
+    every: '1m',
+    small: 1,
+    real: 0.5,
+    on: true,
+    amount: '1500m',
+    port: 'http',
+    list: ['a'],
+    labels: { a: 'b' },
+    anything: { x: [1] },
+    name: '',
+    inner: { count: 0 },
+  });
 });
 
 test('each wrong value is named with its path, what was found and what is accepted', () => {
   assert.deepEqual(
-    complaints({ name: 5, data: '%%', at: 'noon', every: '5', small: 2 ** 31, big: 1.5, real: 'x', on: 'yes', amount: '1 Gi', port: true, list: 'a', labels: { a: 1 }, inner: [] }),
+    complaints({
+      name: 5,
+      data: '%%',
+      at: 'noon',
+      every: '5',
+      small: 2 ** 31,
+      big: 1.5,
+      real: 'x',
+      on: 'yes',
+      amount: '1 Gi',
+      port: true,
+      list: 'a',
+      labels: { a: 1 },
+      inner: [],
+    }),
     [
       'name: expected a string, found the number 5; put it in quotes',
       'data: expected base64 text, found the string "%%"',
@@ -53,13 +110,21 @@ test('each wrong value is named with its path, what was found and what is accept
 });
 
 test('a null in a list of numbers is no 0', () => {
-  const { errors } = decode(PodSchema, { spec: { containers: [], securityContext: { supplementalGroups: [5, null], runAsUser: null } } });
-  assert.equal(formatStrictErrors(errors), 'strict decoding error: spec.securityContext.supplementalGroups[1]: expected a whole number, found null');
+  const { errors } = decode(PodSchema, {
+    spec: { containers: [], securityContext: { supplementalGroups: [5, null], runAsUser: null } },
+  });
+  assert.equal(
+    formatStrictErrors(errors),
+    'strict decoding error: spec.securityContext.supplementalGroups[1]: expected a whole number, found null',
+  );
 });
 
 test('unknown fields are errors in strict mode, in upstream words with a guess at what was meant', () => {
   const { errors } = decode(PodSchema, { spec: { containers: [{ name: 'a', imagePullpolicy: 'Never', zzzzzz: 1 }] } });
-  assert.equal(formatStrictErrors(errors), 'strict decoding error: unknown field "spec.containers[0].imagePullpolicy"; did you mean "imagePullPolicy"?, unknown field "spec.containers[0].zzzzzz"');
+  assert.equal(
+    formatStrictErrors(errors),
+    'strict decoding error: unknown field "spec.containers[0].imagePullpolicy"; did you mean "imagePullPolicy"?, unknown field "spec.containers[0].zzzzzz"',
+  );
 });
 
 test('unknown fields are warnings in lenient mode', () => {
@@ -68,13 +133,20 @@ test('unknown fields are warnings in lenient mode', () => {
 });
 
 test('a flood of problems is cut off', () => {
-  const { errors } = decode(Everything, Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x${index}x`, 1])), { maxProblems: 10 });
+  const { errors } = decode(
+    Everything,
+    Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x${index}x`, 1])),
+    { maxProblems: 10 },
+  );
   assert.equal(errors.length, 11);
   assert.match(errors.at(-1)?.message ?? '', /more than 10 problems/);
 });
 
 test('a key named __proto__ is data like any other', () => {
-  const { value } = decode(SecretSchema, JSON.parse('{"data":{"__proto__":"YQ=="},"metadata":{"labels":{"__proto__":"x"}}}'));
+  const { value } = decode(
+    SecretSchema,
+    JSON.parse('{"data":{"__proto__":"YQ=="},"metadata":{"labels":{"__proto__":"x"}}}'),
+  );
   assert.equal(Object.getOwnPropertyDescriptor(value.data, '__proto__')?.value, 'YQ==');
   assert.equal(Object.getPrototypeOf(value.data), Object.prototype);
 });
@@ -91,10 +163,31 @@ test('decoding never throws, and what it accepts it accepts again unchanged', ()
 });
 
 test('decoding never throws on objects that have the right names and wrong contents', () => {
-  const names = ['metadata', 'spec', 'containers', 'name', 'image', 'env', 'resources', 'limits', 'cpu', 'livenessProbe', 'httpGet', 'port', 'volumes', 'emptyDir', 'status'];
+  const names = [
+    'metadata',
+    'spec',
+    'containers',
+    'name',
+    'image',
+    'env',
+    'resources',
+    'limits',
+    'cpu',
+    'livenessProbe',
+    'httpGet',
+    'port',
+    'volumes',
+    'emptyDir',
+    'status',
+  ];
   const leaf = fc.oneof(fc.string(), fc.integer(), fc.double(), fc.boolean(), fc.constant(null), fc.bigInt());
   const { tree } = fc.letrec((tie) => ({
-    tree: fc.oneof({ depthSize: 'small' }, leaf, fc.array(tie('tree'), { maxLength: 4 }), fc.dictionary(fc.constantFrom(...names), tie('tree'), { maxKeys: 6 })),
+    tree: fc.oneof(
+      { depthSize: 'small' },
+      leaf,
+      fc.array(tie('tree'), { maxLength: 4 }),
+      fc.dictionary(fc.constantFrom(...names), tie('tree'), { maxKeys: 6 }),
+    ),
   }));
   fc.assert(fc.property(tree, (input) => void decode(PodSchema, input, { mode: 'lenient' })));
 });

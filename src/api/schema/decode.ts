@@ -5,7 +5,14 @@ import { formatFieldPath } from './field-path.ts';
 import type { FieldPath, PathStep } from './field-path.ts';
 import type { ArraySchema, Infer, MapSchema, NumberSchema, ObjectSchema, Schema, StringSchema } from './schema.ts';
 
-export type DecodeProblem = 'unknownField' | 'duplicateField' | 'wrongType' | 'outOfRange' | 'badFormat' | 'tooDeep' | 'tooMany';
+export type DecodeProblem =
+  | 'unknownField'
+  | 'duplicateField'
+  | 'wrongType'
+  | 'outOfRange'
+  | 'badFormat'
+  | 'tooDeep'
+  | 'tooMany';
 export interface DecodeError {
   readonly problem: DecodeProblem;
   readonly path: FieldPath;
@@ -38,7 +45,11 @@ export interface Decoded<Value> {
  * Null counts as absent, absent required fields get their empty value, quantities become canonical (upstream: apimachinery serializer/json).
  * The type of the value follows from the schema; by way of `unknown`, because the compiler would unfold every schema there is to compare the two.
  */
-export const decode = decodeAny as unknown as <S extends Schema>(schema: S, input: unknown, options?: DecodeOptions) => Decoded<Infer<S>>;
+export const decode = decodeAny as unknown as <S extends Schema>(
+  schema: S,
+  input: unknown,
+  options?: DecodeOptions,
+) => Decoded<Infer<S>>;
 
 /** The same for a schema that is not known when the code is written. */
 export function decodeAny(schema: Schema, input: unknown, options: DecodeOptions = {}): Decoded<unknown> {
@@ -82,9 +93,11 @@ class Decoder {
   }
 
   run(schema: Schema, input: unknown): unknown {
-    if (this.#path.length - this.#base > this.#maxDepth) return this.#fail('tooDeep', `nested deeper than ${this.#maxDepth} levels`, schema);
+    if (this.#path.length - this.#base > this.#maxDepth)
+      return this.#fail('tooDeep', `nested deeper than ${this.#maxDepth} levels`, schema);
     // A null in a list of numbers would be read as 0, as upstream does: among groups, that is root's.
-    if (input === null && schema.kind === 'number' && typeof this.#path.at(-1) === 'number') return this.#wrongType(schema, input);
+    if (input === null && schema.kind === 'number' && typeof this.#path.at(-1) === 'number')
+      return this.#wrongType(schema, input);
     if (input === null || input === undefined) return emptyValue(schema);
     switch (schema.kind) {
       case 'string':
@@ -97,7 +110,9 @@ class Decoder {
         return this.#quantity(schema, input);
       case 'intOrString':
         if (typeof input === 'string') return input;
-        return typeof input === 'number' || typeof input === 'bigint' ? this.#number({ kind: 'number', format: 'int32' }, input) : this.#wrongType(schema, input);
+        return typeof input === 'number' || typeof input === 'bigint'
+          ? this.#number({ kind: 'number', format: 'int32' }, input)
+          : this.#wrongType(schema, input);
       case 'array':
         return this.#array(schema, input);
       case 'map':
@@ -116,12 +131,22 @@ class Decoder {
         return input;
       case 'bytes': {
         const compact = input.replace(/[\r\n]/g, '');
-        return compact.length % 4 === 0 && base64.test(compact) ? compact : this.#fail('badFormat', `expected base64 text, found ${this.#describe(input)}`, schema);
+        return compact.length % 4 === 0 && base64.test(compact)
+          ? compact
+          : this.#fail('badFormat', `expected base64 text, found ${this.#describe(input)}`, schema);
       }
       case 'time':
-        return isTime(input) ? input : this.#fail('badFormat', `expected a time such as 2026-01-31T12:00:00Z, found ${this.#describe(input)}`, schema);
+        return isTime(input)
+          ? input
+          : this.#fail(
+              'badFormat',
+              `expected a time such as 2026-01-31T12:00:00Z, found ${this.#describe(input)}`,
+              schema,
+            );
       case 'duration':
-        return parseDurationNanos(input) !== undefined ? input : this.#fail('badFormat', `expected a duration such as 1m30s, found ${this.#describe(input)}`, schema);
+        return parseDurationNanos(input) !== undefined
+          ? input
+          : this.#fail('badFormat', `expected a duration such as 1m30s, found ${this.#describe(input)}`, schema);
     }
   }
 
@@ -129,23 +154,37 @@ class Decoder {
     if (typeof input !== 'number' && typeof input !== 'bigint') return this.#wrongType(schema, input);
     if (schema.format === 'double') return Number(input);
     if (typeof input === 'number' && !Number.isInteger(input)) return this.#wrongType(schema, input);
-    const inRange = schema.format === 'int32' ? input >= -int32Max - 1 && input <= int32Max : BigInt(input) >= -int64Max - 1n && BigInt(input) <= int64Max;
+    const inRange =
+      schema.format === 'int32'
+        ? input >= -int32Max - 1 && input <= int32Max
+        : BigInt(input) >= -int64Max - 1n && BigInt(input) <= int64Max;
     if (inRange) return Number(input);
-    const range = schema.format === 'int32' ? '-2147483648 to 2147483647' : '-9223372036854775808 to 9223372036854775807';
-    return this.#fail('outOfRange', `${this.#options.hideValues === true ? 'the number' : String(input)} does not fit; accepted is ${range}`, schema);
+    const range =
+      schema.format === 'int32' ? '-2147483648 to 2147483647' : '-9223372036854775808 to 9223372036854775807';
+    return this.#fail(
+      'outOfRange',
+      `${this.#options.hideValues === true ? 'the number' : String(input)} does not fit; accepted is ${range}`,
+      schema,
+    );
   }
 
   #quantity(schema: Schema, input: unknown): unknown {
-    if (typeof input !== 'string' && typeof input !== 'number' && typeof input !== 'bigint') return this.#wrongType(schema, input);
+    if (typeof input !== 'string' && typeof input !== 'number' && typeof input !== 'bigint')
+      return this.#wrongType(schema, input);
     const parsed = tryParseQuantity(String(input).trim());
     if (typeof parsed !== 'string') return formatQuantity(parsed);
-    return this.#fail('badFormat', `expected a quantity such as 500m, 1.5 or 64Mi, found ${this.#describe(input)}: ${parsed}`, schema);
+    return this.#fail(
+      'badFormat',
+      `expected a quantity such as 500m, 1.5 or 64Mi, found ${this.#describe(input)}: ${parsed}`,
+      schema,
+    );
   }
 
   #array(schema: ArraySchema, input: unknown): unknown[] {
     if (!Array.isArray(input)) return this.#wrongType(schema, input) as unknown[];
     const items: unknown[] = [];
-    for (let index = 0; index < input.length && !this.#full(); index++) items.push(this.#child(index, schema.items, input[index]));
+    for (let index = 0; index < input.length && !this.#full(); index++)
+      items.push(this.#child(index, schema.items, input[index]));
     return items;
   }
 
@@ -166,7 +205,8 @@ class Decoder {
       if (this.#full()) break;
       const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
       if (field === undefined) this.#unknownField(schema, key);
-      else if (input[key] !== null && input[key] !== undefined) decoded[key] = this.#child(key, field.schema, input[key]);
+      else if (input[key] !== null && input[key] !== undefined)
+        decoded[key] = this.#child(key, field.schema, input[key]);
     }
     for (const key of requiredFields(schema)) {
       const field = schema.fields[key];
@@ -186,13 +226,18 @@ class Decoder {
     const path = [...this.#path, key];
     const near = this.#options.noHints === true ? undefined : closestName(key, Object.keys(schema.fields));
     const hint = near === undefined ? '' : `; did you mean "${near}"?`;
-    const error: DecodeError = { problem: 'unknownField', path, message: `unknown field ${quote(formatFieldPath(path))}${hint}` };
+    const error: DecodeError = {
+      problem: 'unknownField',
+      path,
+      message: `unknown field ${quote(formatFieldPath(path))}${hint}`,
+    };
     if (this.#options.mode === 'lenient') this.warnings.push(error);
     else this.errors.push(error);
   }
 
   #wrongType(schema: Schema, input: unknown): unknown {
-    const hint = schema.kind === 'string' && (typeof input === 'number' || typeof input === 'boolean') ? '; put it in quotes' : '';
+    const hint =
+      schema.kind === 'string' && (typeof input === 'number' || typeof input === 'boolean') ? '; put it in quotes' : '';
     return this.#fail('wrongType', `expected ${expectation(schema)}, found ${this.#describe(input)}${hint}`, schema);
   }
 
@@ -208,7 +253,11 @@ class Decoder {
   #full(): boolean {
     if (this.errors.length + this.warnings.length < this.#maxProblems) return false;
     if (this.errors.at(-1)?.problem !== 'tooMany') {
-      this.errors.push({ problem: 'tooMany', path: [...this.#path], message: `more than ${this.#maxProblems} problems; the rest was not looked at` });
+      this.errors.push({
+        problem: 'tooMany',
+        path: [...this.#path],
+        message: `more than ${this.#maxProblems} problems; the rest was not looked at`,
+      });
     }
     return true;
   }
@@ -242,7 +291,9 @@ function emptyValue(schema: Schema): unknown {
     case 'map':
       return {};
     case 'object':
-      return Object.fromEntries(requiredFields(schema).map((key) => [key, emptyValue(schema.fields[key]?.schema ?? { kind: 'opaque' })]));
+      return Object.fromEntries(
+        requiredFields(schema).map((key) => [key, emptyValue(schema.fields[key]?.schema ?? { kind: 'opaque' })]),
+      );
     case 'opaque':
       return null;
   }
@@ -251,7 +302,9 @@ function emptyValue(schema: Schema): unknown {
 function expectation(schema: Schema): string {
   switch (schema.kind) {
     case 'string':
-      return schema.values === undefined ? 'a string' : `a string (${schema.values.slice(0, 8).map(quote).join(', ')}${schema.values.length > 8 ? ', ...' : ''})`;
+      return schema.values === undefined
+        ? 'a string'
+        : `a string (${schema.values.slice(0, 8).map(quote).join(', ')}${schema.values.length > 8 ? ', ...' : ''})`;
     case 'number':
       return schema.format === 'double' ? 'a number' : 'a whole number';
     case 'boolean':
@@ -303,7 +356,8 @@ function isPlainObject(input: unknown): input is Record<string, unknown> {
 
 /** Plain assignment would let a key named `__proto__` replace the prototype. */
 export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__') Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+  if (key === '__proto__')
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
   else target[key] = value;
 }
 

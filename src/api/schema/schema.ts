@@ -118,15 +118,25 @@ export const quantity = { kind: 'quantity' } as const;
 export const intOrString = { kind: 'intOrString' } as const;
 export const opaque = { kind: 'opaque' } as const;
 
-export const oneOf = <const Values extends readonly string[]>(...values: Values) => ({ kind: 'string', values }) as const;
-export const array = <Item extends Schema>(items: Item, mergeKeys?: readonly string[], options: Pick<ArraySchema, 'listType' | 'patch' | 'retainKeys' | 'keyDefaults'> = {}): ArraySchema<Item> => ({
+export const oneOf = <const Values extends readonly string[]>(...values: Values) =>
+  ({ kind: 'string', values }) as const;
+export const array = <Item extends Schema>(
+  items: Item,
+  mergeKeys?: readonly string[],
+  options: Pick<ArraySchema, 'listType' | 'patch' | 'retainKeys' | 'keyDefaults'> = {},
+): ArraySchema<Item> => ({
   kind: 'array',
   items,
   mergeKeys,
   ...options,
 });
 /** A list of scalars in which each belongs to whoever set it; a strategic merge patch adds to it when `patch` is `merge`. */
-export const set = <Item extends Schema>(items: Item, patch: 'replace' | 'merge' = 'replace'): ArraySchema<Item> => ({ kind: 'array', items, listType: 'set', patch });
+export const set = <Item extends Schema>(items: Item, patch: 'replace' | 'merge' = 'replace'): ArraySchema<Item> => ({
+  kind: 'array',
+  items,
+  listType: 'set',
+  patch,
+});
 /** An object or a map that has one owner as a whole. */
 export const atomic = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: true });
 /** Undoes `atomic` for one field of a type that otherwise has one owner. */
@@ -143,7 +153,13 @@ const optional = <S extends Schema>(schema: S): Field<S, false> => ({ schema, re
 export function object<const Fields extends Readonly<Record<string, Schema | Field>>>(
   name: string,
   fields: Fields,
-): ObjectSchema<{ readonly [Key in keyof Fields]: Fields[Key] extends Field ? Fields[Key] : Fields[Key] extends Schema ? Field<Fields[Key], false> : never }> {
+): ObjectSchema<{
+  readonly [Key in keyof Fields]: Fields[Key] extends Field
+    ? Fields[Key]
+    : Fields[Key] extends Schema
+      ? Field<Fields[Key], false>
+      : never;
+}> {
   const normalised: Record<string, Field> = {};
   for (const [key, value] of Object.entries(fields)) normalised[key] = 'schema' in value ? value : optional(value);
   // Filled key by key from `fields`, which the compiler cannot follow.

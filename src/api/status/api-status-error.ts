@@ -61,7 +61,16 @@ export class ApiStatusError extends Error {
   /** Of a list whose version is forgotten: where one may go on all the same. */
   readonly continueToken: string | undefined;
 
-  constructor(reason: StatusReason, message: string, details?: StatusDetails, { cause, continueToken, code }: { readonly cause?: unknown; readonly continueToken?: string; readonly code?: number } = {}) {
+  constructor(
+    reason: StatusReason,
+    message: string,
+    details?: StatusDetails,
+    {
+      cause,
+      continueToken,
+      code,
+    }: { readonly cause?: unknown; readonly continueToken?: string; readonly code?: number } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ApiStatusError';
     this.reason = reason;
@@ -73,13 +82,25 @@ export class ApiStatusError extends Error {
 
   toStatus(): Status {
     const { message, reason, details, code, continueToken } = this;
-    return { kind: 'Status', apiVersion: 'v1', metadata: { ...(continueToken !== undefined && { continue: continueToken }) }, status: 'Failure', message, ...(reason !== 'Unknown' && { reason }), ...(details !== undefined && { details }), code };
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: { ...(continueToken !== undefined && { continue: continueToken }) },
+      status: 'Failure',
+      message,
+      ...(reason !== 'Unknown' && { reason }),
+      ...(details !== undefined && { details }),
+      code,
+    };
   }
 }
 
 /** The error a client throws for a Status from the wire; what has no known reason is judged by its code. */
 export function apiErrorFromStatus(status: Status): ApiStatusError {
-  const reason = status.reason !== undefined && Object.hasOwn(codes, status.reason) ? (status.reason as StatusReason) : reasonOfCode(status.code ?? 500);
+  const reason =
+    status.reason !== undefined && Object.hasOwn(codes, status.reason)
+      ? (status.reason as StatusReason)
+      : reasonOfCode(status.code ?? 500);
   return new ApiStatusError(reason, status.message ?? reason, status.details);
 }
 
@@ -97,33 +118,65 @@ export function formatGroupResource({ group, plural }: GroupResource): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-const detailsOf = ({ group, plural }: GroupResource, name: string): StatusDetails => ({ ...(name !== '' && { name }), ...(group !== '' && { group }), ...(plural !== '' && { kind: plural }) });
+const detailsOf = ({ group, plural }: GroupResource, name: string): StatusDetails => ({
+  ...(name !== '' && { name }),
+  ...(group !== '' && { group }),
+  ...(plural !== '' && { kind: plural }),
+});
 
 export const badRequest = (message: string): ApiStatusError => new ApiStatusError('BadRequest', message);
 
 export const notFound = (resource: GroupResource, name: string): ApiStatusError =>
-  new ApiStatusError('NotFound', `${formatGroupResource(resource)} ${JSON.stringify(name)} not found`, detailsOf(resource, name));
+  new ApiStatusError(
+    'NotFound',
+    `${formatGroupResource(resource)} ${JSON.stringify(name)} not found`,
+    detailsOf(resource, name),
+  );
 
 export const alreadyExists = (resource: GroupResource, name: string): ApiStatusError =>
-  new ApiStatusError('AlreadyExists', `${formatGroupResource(resource)} ${JSON.stringify(name)} already exists`, detailsOf(resource, name));
+  new ApiStatusError(
+    'AlreadyExists',
+    `${formatGroupResource(resource)} ${JSON.stringify(name)} already exists`,
+    detailsOf(resource, name),
+  );
 
 export const conflict = (resource: GroupResource, name: string, why: string): ApiStatusError =>
-  new ApiStatusError('Conflict', `Operation cannot be fulfilled on ${formatGroupResource(resource)} ${JSON.stringify(name)}: ${why}`, detailsOf(resource, name));
+  new ApiStatusError(
+    'Conflict',
+    `Operation cannot be fulfilled on ${formatGroupResource(resource)} ${JSON.stringify(name)}: ${why}`,
+    detailsOf(resource, name),
+  );
 
 /** The refusal of an update that was made from an older version. */
 export const staleObject = (resource: GroupResource, name: string): ApiStatusError =>
-  conflict(resource, name, 'the object has been modified; please apply your changes to the latest version and try again');
+  conflict(
+    resource,
+    name,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
 
 /** Without `name` for lists and creations. `why` comes after a colon, as authorizers and admission word it. */
 export const forbidden = (resource: GroupResource, name: string, why: string): ApiStatusError => {
-  const named = name === '' ? `${formatGroupResource(resource)} is forbidden` : `${formatGroupResource(resource)} ${JSON.stringify(name)} is forbidden`;
-  return new ApiStatusError('Forbidden', resource.plural === '' ? `forbidden: ${why}` : `${named}: ${why}`, detailsOf(resource, name));
+  const named =
+    name === ''
+      ? `${formatGroupResource(resource)} is forbidden`
+      : `${formatGroupResource(resource)} ${JSON.stringify(name)} is forbidden`;
+  return new ApiStatusError(
+    'Forbidden',
+    resource.plural === '' ? `forbidden: ${why}` : `${named}: ${why}`,
+    detailsOf(resource, name),
+  );
 };
 
 export const expired = (message: string): ApiStatusError => new ApiStatusError('Expired', message);
 
 export const internalError = (cause: unknown): ApiStatusError =>
-  new ApiStatusError('InternalError', `Internal error occurred: ${cause instanceof Error ? cause.message : String(cause)}`, undefined, { cause });
+  new ApiStatusError(
+    'InternalError',
+    `Internal error occurred: ${cause instanceof Error ? cause.message : String(cause)}`,
+    undefined,
+    { cause },
+  );
 
 const causeReasons: Record<FieldErrorType, string> = {
   'Required value': 'FieldValueRequired',
@@ -137,15 +190,26 @@ const causeReasons: Record<FieldErrorType, string> = {
 };
 
 /** 422 with one cause for each error; `group` and `kind` are those of the object. */
-export function invalid(kind: { readonly group: string; readonly kind: string }, name: string, errors: readonly FieldError[]): ApiStatusError {
+export function invalid(
+  kind: { readonly group: string; readonly kind: string },
+  name: string,
+  errors: readonly FieldError[],
+): ApiStatusError {
   const distinct = new Map<string, FieldError>();
   // As many errors as a body has parts: told apart in time in proportion.
   for (const error of errors) {
     const key = `${error.field}\0${error.message}`;
     if (!distinct.has(key)) distinct.set(key, error);
   }
-  const causes = [...distinct.values()].map((error): StatusCause => ({ reason: causeReasons[error.type], message: error.message, field: error.field }));
+  const causes = [...distinct.values()].map(
+    (error): StatusCause => ({ reason: causeReasons[error.type], message: error.message, field: error.field }),
+  );
   const named = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
-  const details: StatusDetails = { ...(name !== '' && { name }), ...(kind.group !== '' && { group: kind.group }), kind: kind.kind, causes };
+  const details: StatusDetails = {
+    ...(name !== '' && { name }),
+    ...(kind.group !== '' && { group: kind.group }),
+    kind: kind.kind,
+    causes,
+  };
   return new ApiStatusError('Invalid', formatInvalid(named, name, errors), details);
 }

@@ -19,7 +19,8 @@ export function validateConditions(errors: FieldErrors, path: string, conditions
     seen.add(type);
     errors.invalidEach(`${at}.type`, type, checkLabelKey(type));
     errors.oneOf(`${at}.status`, status, ['False', 'True', 'Unknown']);
-    if (observedGeneration < 0) errors.invalid(`${at}.observedGeneration`, observedGeneration, 'must be greater than or equal to zero');
+    if (observedGeneration < 0)
+      errors.invalid(`${at}.observedGeneration`, observedGeneration, 'must be greater than or equal to zero');
     if (lastTransitionTime === undefined) errors.required(`${at}.lastTransitionTime`);
     if (reason === '') errors.required(`${at}.reason`);
     else {

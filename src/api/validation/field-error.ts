@@ -1,7 +1,15 @@
 import { goQuote } from '../go-quote.ts';
 
 /** What kind of thing is wrong with a field; the texts are upstream's (apimachinery util/validation/field). */
-export type FieldErrorType = 'Required value' | 'Invalid value' | 'Unsupported value' | 'Duplicate value' | 'Not found' | 'Forbidden' | 'Too long' | 'Too many';
+export type FieldErrorType =
+  | 'Required value'
+  | 'Invalid value'
+  | 'Unsupported value'
+  | 'Duplicate value'
+  | 'Not found'
+  | 'Forbidden'
+  | 'Too long'
+  | 'Too many';
 
 export interface FieldError {
   readonly type: FieldErrorType;

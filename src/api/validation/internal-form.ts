@@ -1,5 +1,12 @@
 /** Upstream's messages print some values in the form of its internal types: names with a capital, and null for what is absent. */
-import type { AppArmorProfile, Capabilities, SeccompProfile, SecurityContext, SELinuxOptions, WindowsSecurityContextOptions } from '../core/security-context.ts';
+import type {
+  AppArmorProfile,
+  Capabilities,
+  SeccompProfile,
+  SecurityContext,
+  SELinuxOptions,
+  WindowsSecurityContextOptions,
+} from '../core/security-context.ts';
 
 export function profileForm(profile: SeccompProfile | AppArmorProfile): object {
   return { Type: profile.type, LocalhostProfile: profile.localhostProfile ?? null };
@@ -7,9 +14,20 @@ export function profileForm(profile: SeccompProfile | AppArmorProfile): object {
 
 export function securityContextForm(context: SecurityContext): object {
   return {
-    Capabilities: orNull(context.capabilities, ({ add, drop }: Capabilities) => ({ Add: add ?? null, Drop: drop ?? null })),
+    Capabilities: orNull(context.capabilities, ({ add, drop }: Capabilities) => ({
+      Add: add ?? null,
+      Drop: drop ?? null,
+    })),
     Privileged: context.privileged ?? null,
-    SELinuxOptions: orNull(context.seLinuxOptions, ({ user = '', role = '', type = '', level = '' }: SELinuxOptions) => ({ User: user, Role: role, Type: type, Level: level })),
+    SELinuxOptions: orNull(
+      context.seLinuxOptions,
+      ({ user = '', role = '', type = '', level = '' }: SELinuxOptions) => ({
+        User: user,
+        Role: role,
+        Type: type,
+        Level: level,
+      }),
+    ),
     WindowsOptions: orNull(context.windowsOptions, windowsForm),
     RunAsUser: context.runAsUser ?? null,
     RunAsGroup: context.runAsGroup ?? null,
@@ -22,8 +40,18 @@ export function securityContextForm(context: SecurityContext): object {
   };
 }
 
-function windowsForm({ gmsaCredentialSpecName, gmsaCredentialSpec, runAsUserName, hostProcess }: WindowsSecurityContextOptions): object {
-  return { GMSACredentialSpecName: gmsaCredentialSpecName ?? null, GMSACredentialSpec: gmsaCredentialSpec ?? null, RunAsUserName: runAsUserName ?? null, HostProcess: hostProcess ?? null };
+function windowsForm({
+  gmsaCredentialSpecName,
+  gmsaCredentialSpec,
+  runAsUserName,
+  hostProcess,
+}: WindowsSecurityContextOptions): object {
+  return {
+    GMSACredentialSpecName: gmsaCredentialSpecName ?? null,
+    GMSACredentialSpec: gmsaCredentialSpec ?? null,
+    RunAsUserName: runAsUserName ?? null,
+    HostProcess: hostProcess ?? null,
+  };
 }
 
 function orNull<T>(value: T | undefined, form: (value: T) => object): object | null {

@@ -1,6 +1,14 @@
 import type { LabelSelector, ObjectMeta, OwnerReference } from '../core/meta.ts';
 import type { FieldErrors } from './field-error.ts';
-import { byteLength, checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue, checkNamePrefix, checkPathSegment } from './names.ts';
+import {
+  byteLength,
+  checkDnsLabel,
+  checkDnsSubdomain,
+  checkLabelKey,
+  checkLabelValue,
+  checkNamePrefix,
+  checkPathSegment,
+} from './names.ts';
 import type { Complaints } from './names.ts';
 
 const maxAnnotationBytes = 256 * 1024;
@@ -14,8 +22,14 @@ export interface MetaRules {
 }
 
 /** Metadata of any object (upstream: apimachinery objectmeta.go). */
-export function validateObjectMeta(errors: FieldErrors, path: string, meta: ObjectMeta, { clusterScoped = false, checkName = checkDnsSubdomain }: MetaRules = {}): void {
-  if (meta.generateName) errors.invalidEach(`${path}.generateName`, meta.generateName, checkNamePrefix(meta.generateName, checkName));
+export function validateObjectMeta(
+  errors: FieldErrors,
+  path: string,
+  meta: ObjectMeta,
+  { clusterScoped = false, checkName = checkDnsSubdomain }: MetaRules = {},
+): void {
+  if (meta.generateName)
+    errors.invalidEach(`${path}.generateName`, meta.generateName, checkNamePrefix(meta.generateName, checkName));
   if (meta.name === '') errors.required(`${path}.name`, 'name or generateName is required');
   else errors.invalidEach(`${path}.name`, meta.name, checkName(meta.name));
   // Of a pod from a file it is as the file says, and names folders on the host.
@@ -55,7 +69,12 @@ function validateOwners(errors: FieldErrors, path: string, owners: readonly Owne
     if (owner.controller !== true) continue;
     const name = `${owner.kind}/${owner.name}`;
     if (controller === undefined) controller = name;
-    else errors.invalid(path, owners, `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`);
+    else
+      errors.invalid(
+        path,
+        owners,
+        `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
+      );
   }
 }
 
@@ -65,7 +84,8 @@ function validateOwner(errors: FieldErrors, path: string, owner: OwnerReference)
   if (owner.kind === '') errors.invalid(`${path}.kind`, owner.kind, 'must not be empty');
   if (owner.name === '') errors.invalid(`${path}.name`, owner.name, 'must not be empty');
   if (owner.uid === '') errors.invalid(`${path}.uid`, owner.uid, 'must not be empty');
-  if (owner.apiVersion === 'v1' && owner.kind === 'Event') errors.invalid(path, owner, '/v1, Kind=Event is disallowed from being an owner');
+  if (owner.apiVersion === 'v1' && owner.kind === 'Event')
+    errors.invalid(path, owner, '/v1, Kind=Event is disallowed from being an owner');
 }
 
 function validateFinalizers(errors: FieldErrors, path: string, finalizers: readonly string[]): void {
@@ -91,15 +111,21 @@ export function validateLabelSelector(errors: FieldErrors, path: string, selecto
     const at = `${path}.matchExpressions[${index}]`;
     validateOperator(errors, at, expression);
     errors.invalidEach(`${at}.key`, expression.key, checkLabelKey(expression.key));
-    for (const [position, value] of (expression.values ?? []).entries()) errors.invalidEach(`${at}.values[${position}]`, value, checkLabelValue(value));
+    for (const [position, value] of (expression.values ?? []).entries())
+      errors.invalidEach(`${at}.values[${position}]`, value, checkLabelValue(value));
   }
 }
 
 /** Whether the values fit the operator; shared by label selectors and node selectors. */
-function validateOperator(errors: FieldErrors, path: string, { operator, values = [] }: { readonly operator: string; readonly values?: readonly string[] }): void {
+function validateOperator(
+  errors: FieldErrors,
+  path: string,
+  { operator, values = [] }: { readonly operator: string; readonly values?: readonly string[] },
+): void {
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0) errors.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
   } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    if (values.length > 0) errors.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    if (values.length > 0)
+      errors.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
   } else errors.invalid(`${path}.operator`, operator, 'not a valid selector operator');
 }

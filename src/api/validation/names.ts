@@ -50,7 +50,14 @@ export function checkDnsLabel(value: string): Complaints {
   if (byteLength(value) > 63) complaints.push(tooManyCharacters(63));
   if (matches(labelPattern, value, 253)) return complaints;
   if (matches(subdomainPattern, value, 253)) complaints.push('must not contain dots');
-  else complaints.push(regexError("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character", label, ['my-name', '123-abc']));
+  else
+    complaints.push(
+      regexError(
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+        label,
+        ['my-name', '123-abc'],
+      ),
+    );
   return complaints;
 }
 
@@ -59,7 +66,13 @@ export function checkDns1035Label(value: string): Complaints {
   const complaints: string[] = [];
   if (byteLength(value) > 63) complaints.push(tooManyCharacters(63));
   if (!matches(label1035Pattern, value, 63)) {
-    complaints.push(regexError("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character", label1035, ['my-name', 'abc-123']));
+    complaints.push(
+      regexError(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        label1035,
+        ['my-name', 'abc-123'],
+      ),
+    );
   }
   return complaints;
 }
@@ -68,7 +81,13 @@ export function checkDnsSubdomain(value: string, tooLong: (max: number) => strin
   const complaints: string[] = [];
   if (byteLength(value) > 253) complaints.push(tooLong(253));
   if (!matches(subdomainPattern, value, 253)) {
-    complaints.push(regexError("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", subdomain, ['example.com']));
+    complaints.push(
+      regexError(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+        subdomain,
+        ['example.com'],
+      ),
+    );
   }
   return complaints;
 }
@@ -77,7 +96,13 @@ export function checkDnsSubdomainWithUnderscore(value: string): Complaints {
   const complaints: string[] = [];
   if (byteLength(value) > 253) complaints.push(tooManyCharacters(253));
   if (!matches(subdomainUnderscorePattern, value, 253)) {
-    complaints.push(regexError("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character", subdomainUnderscore, ['example.com']));
+    complaints.push(
+      regexError(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+        subdomainUnderscore,
+        ['example.com'],
+      ),
+    );
   }
   return complaints;
 }
@@ -87,13 +112,17 @@ export function checkNamePrefix(value: string, check: (name: string) => Complain
   return check(value.length > 1 && value.endsWith('-') ? `${value.slice(0, -2)}a` : value);
 }
 
-const labelKeyMessage = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+const labelKeyMessage =
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const labelKeyExamples = ['MyName', 'my.name', '123-abc'];
 
 /** A label key, annotation key or any other "qualified name": an optional DNS prefix and a name. */
 export function checkLabelKey(value: string): Complaints {
   const parts = value.split('/');
-  if (parts.length > 2) return [`a valid label key ${regexError(labelKeyMessage, labelKey, labelKeyExamples)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  if (parts.length > 2)
+    return [
+      `a valid label key ${regexError(labelKeyMessage, labelKey, labelKeyExamples)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
   const complaints: string[] = [];
   const name = parts.at(-1) ?? '';
   if (parts.length === 2) {
@@ -103,7 +132,8 @@ export function checkLabelKey(value: string): Complaints {
   }
   if (name === '') complaints.push('name part must be non-empty');
   else if (byteLength(name) > 63) complaints.push(`name part ${tooManyBytes(63)}`);
-  if (!labelKeyPattern.test(name)) complaints.push(`name part ${regexError(labelKeyMessage, labelKey, labelKeyExamples)}`);
+  if (!labelKeyPattern.test(name))
+    complaints.push(`name part ${regexError(labelKeyMessage, labelKey, labelKeyExamples)}`);
   return complaints;
 }
 
@@ -111,7 +141,13 @@ export function checkLabelValue(value: string): Complaints {
   const complaints: string[] = [];
   if (byteLength(value) > 63) complaints.push(tooManyBytes(63));
   if (!labelValuePattern.test(value)) {
-    complaints.push(regexError("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character", labelValue, ['MyValue', 'my_value', '12345']));
+    complaints.push(
+      regexError(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+        labelValue,
+        ['MyValue', 'my_value', '12345'],
+      ),
+    );
   }
   return complaints;
 }
@@ -120,7 +156,13 @@ export function checkConfigKey(value: string): Complaints {
   const complaints: string[] = [];
   if (byteLength(value) > 253) complaints.push(tooManyCharacters(253));
   if (!configKeyPattern.test(value)) {
-    complaints.push(regexError("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", configKey, ['key.name', 'KEY_NAME', 'key-name']));
+    complaints.push(
+      regexError("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", configKey, [
+        'key.name',
+        'KEY_NAME',
+        'key-name',
+      ]),
+    );
   }
   if (value === '.') complaints.push("must not be '.'");
   else if (value === '..') complaints.push("must not be '..'");
@@ -140,11 +182,15 @@ export function checkPathSegment(value: string): Complaints {
 /** Environment variable names: since 1.34 any printable ASCII but the equals sign. */
 export function checkEnvName(value: string): Complaints {
   if (value === '') return ['environment variable name must be non-empty'];
-  return /^[ -<>-~]*$/.test(value) ? [] : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+  return /^[ -<>-~]*$/.test(value)
+    ? []
+    : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 }
 
 export function checkHeaderName(value: string): Complaints {
-  return headerNamePattern.test(value) ? [] : [regexError("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, ['X-Header-Name'])];
+  return headerNamePattern.test(value)
+    ? []
+    : [regexError("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, ['X-Header-Name'])];
 }
 
 export function checkPortNumber(port: number): Complaints {
@@ -154,7 +200,8 @@ export function checkPortNumber(port: number): Complaints {
 export function checkPortName(name: string): Complaints {
   const complaints: string[] = [];
   if (byteLength(name) > 15) complaints.push(tooManyCharacters(15));
-  if (!/^[-a-z0-9]+$/.test(name)) complaints.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/^[-a-z0-9]+$/.test(name))
+    complaints.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(name)) complaints.push('must contain at least one letter (a-z)');
   if (name.includes('--')) complaints.push('must not contain consecutive hyphens');
   if (name.startsWith('-') || name.endsWith('-')) complaints.push('must not begin or end with a hyphen');
@@ -184,16 +231,20 @@ export function checkStrictIp(value: string): Complaints {
   if (complaints.length > 0) return complaints;
   const last = value.split(':').at(-1) ?? '';
   if (/(^|\.)0[0-9]/.test(last) && last.includes('.')) return ['must not have leading 0s'];
-  return /^(0*:)*:?(0+:)*ffff:[0-9.]+$/i.test(value) && value.includes('.') ? ['must not be an IPv4-mapped IPv6 address'] : [];
+  return /^(0*:)*:?(0+:)*ffff:[0-9.]+$/i.test(value) && value.includes('.')
+    ? ['must not be an IPv4-mapped IPv6 address']
+    : [];
 }
 
 /** Upstream: parseCIDR, strict. */
 export function checkStrictCidr(value: string): Complaints {
   const [address = '', prefix = '', ...rest] = value.split('/');
   const bits = isIpv6Text(address) ? 128 : 32;
-  if (rest.length > 0 || checkIp(address).length > 0 || !/^[0-9]{1,3}$/.test(prefix) || Number(prefix) > bits) return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
+  if (rest.length > 0 || checkIp(address).length > 0 || !/^[0-9]{1,3}$/.test(prefix) || Number(prefix) > bits)
+    return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
   const strict = checkStrictIp(address);
-  if (/^0[0-9]/.test(prefix) || strict.some((complaint) => complaint.includes('leading'))) return ['must not have leading 0s in IP or prefix length'];
+  if (/^0[0-9]/.test(prefix) || strict.some((complaint) => complaint.includes('leading')))
+    return ['must not have leading 0s in IP or prefix length'];
   if (strict.length > 0) return ['must not have an IPv4-mapped IPv6 address'];
   const tail = ipBits(address).slice(Number(prefix));
   return tail.includes('1') ? ['must not have bits set beyond the prefix length'] : [];
@@ -201,13 +252,16 @@ export function checkStrictCidr(value: string): Complaints {
 
 /** All bits of a valid address, as text. */
 function ipBits(value: string): string {
-  const bitsOf = (numbers: readonly number[], width: number): string => numbers.map((each) => each.toString(2).padStart(width, '0')).join('');
+  const bitsOf = (numbers: readonly number[], width: number): string =>
+    numbers.map((each) => each.toString(2).padStart(width, '0')).join('');
   if (!isIpv6Text(value)) return bitsOf(value.split('.').map(Number), 8);
   const groups = (half: string): string =>
     half
       .split(':')
       .filter((group) => group !== '')
-      .map((group) => (group.includes('.') ? bitsOf(group.split('.').map(Number), 8) : bitsOf([Number.parseInt(group, 16)], 16)))
+      .map((group) =>
+        group.includes('.') ? bitsOf(group.split('.').map(Number), 8) : bitsOf([Number.parseInt(group, 16)], 16),
+      )
       .join('');
   const [head = '', tail] = value.split('::');
   const end = tail === undefined ? '' : groups(tail);

@@ -11,29 +11,64 @@ function warnings(text: string): string[] {
   assert.deepEqual([errors, entries.flatMap((entry) => validateObject(entry))], [[], []]);
   return entries.flatMap((entry) => objectWarnings(entry)).map(({ field, message }) => `${field}: ${message}`);
 }
-const volume = (spec: string, metadata = ''): string[] => warnings(`{apiVersion: v1, kind: PersistentVolume, metadata: {name: p, ${metadata}}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /a}, ${spec}}}`);
-const service = (spec: string): string[] => warnings(`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}], ${spec}}}`);
+const volume = (spec: string, metadata = ''): string[] =>
+  warnings(
+    `{apiVersion: v1, kind: PersistentVolume, metadata: {name: p, ${metadata}}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /a}, ${spec}}}`,
+  );
+const service = (spec: string): string[] =>
+  warnings(`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}], ${spec}}}`);
 
 test('an object that says what it means is not warned of', () => {
-  assert.deepEqual([volume(''), service(''), service('clusterIP: None'), warnings('{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}')], [[], [], [], []]);
+  assert.deepEqual(
+    [
+      volume(''),
+      service(''),
+      service('clusterIP: None'),
+      warnings('{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}'),
+    ],
+    [[], [], [], []],
+  );
 });
 
 test('volumes and claims are warned of old ways and parts of a byte', () => {
-  assert.deepEqual(volume('persistentVolumeReclaimPolicy: Recycle', 'annotations: {volume.beta.kubernetes.io/mount-options: ro}'), [
-    'metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; use "mountOptions" attribute instead',
-    'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
-  ]);
-  assert.deepEqual(volume('nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: beta.kubernetes.io/os, operator: Exists}]}]}}'), [
-    'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/os is deprecated since v1.14; use "kubernetes.io/os" instead',
-  ]);
-  assert.deepEqual(warnings('{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1500m}}}}'), ['spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer']);
+  assert.deepEqual(
+    volume('persistentVolumeReclaimPolicy: Recycle', 'annotations: {volume.beta.kubernetes.io/mount-options: ro}'),
+    [
+      'metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; use "mountOptions" attribute instead',
+      'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+    ],
+  );
+  assert.deepEqual(
+    volume(
+      'nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: beta.kubernetes.io/os, operator: Exists}]}]}}',
+    ),
+    [
+      'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/os is deprecated since v1.14; use "kubernetes.io/os" instead',
+    ],
+  );
+  assert.deepEqual(
+    warnings(
+      '{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1500m}}}}',
+    ),
+    ['spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer'],
+  );
 });
 
 test('a service is warned of what does nothing', () => {
-  assert.deepEqual(service('clusterIP: None, externalIPs: [10.0.0.1]'), ['spec.externalIPs: spec.externalIPs is ignored for headless services']);
-  assert.deepEqual(service('externalIPs: [10.0.0.1], externalName: a.b'), ['spec.externalIPs: spec.externalIPs is deprecated and may no longer be implemented in some clusters', 'spec.externalName: spec.externalName is ignored when spec.type is not "ExternalName"']);
+  assert.deepEqual(service('clusterIP: None, externalIPs: [10.0.0.1]'), [
+    'spec.externalIPs: spec.externalIPs is ignored for headless services',
+  ]);
+  assert.deepEqual(service('externalIPs: [10.0.0.1], externalName: a.b'), [
+    'spec.externalIPs: spec.externalIPs is deprecated and may no longer be implemented in some clusters',
+    'spec.externalName: spec.externalName is ignored when spec.type is not "ExternalName"',
+  ]);
 });
 
 test('a runtime class is warned of labels that are no more', () => {
-  assert.deepEqual(warnings('{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: r}, handler: h, scheduling: {nodeSelector: {beta.kubernetes.io/arch: amd64}}}'), ['scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/arch" instead']);
+  assert.deepEqual(
+    warnings(
+      '{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: r}, handler: h, scheduling: {nodeSelector: {beta.kubernetes.io/arch: amd64}}}',
+    ),
+    ['scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/arch" instead'],
+  );
 });

@@ -24,13 +24,20 @@ function warnOfVolume(warn: Warn, { metadata, spec }: PersistentVolume): void {
   const { annotations = {} } = metadata;
   if (Object.hasOwn(annotations, STORAGE_CLASS)) warn(`metadata.annotations[${STORAGE_CLASS}]`, useStorageClassName);
   const options = 'volume.beta.kubernetes.io/mount-options';
-  if (Object.hasOwn(annotations, options)) warn(`metadata.annotations[${options}]`, 'deprecated since v1.31; use "mountOptions" attribute instead');
-  if (spec.persistentVolumeReclaimPolicy === 'Recycle') warn('spec.persistentVolumeReclaimPolicy', 'The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.');
-  for (const [index, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) warnOfTerm(warn, `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`, { term, checkValues: false });
+  if (Object.hasOwn(annotations, options))
+    warn(`metadata.annotations[${options}]`, 'deprecated since v1.31; use "mountOptions" attribute instead');
+  if (spec.persistentVolumeReclaimPolicy === 'Recycle')
+    warn(
+      'spec.persistentVolumeReclaimPolicy',
+      'The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+    );
+  for (const [index, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries())
+    warnOfTerm(warn, `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`, { term, checkValues: false });
 }
 
 function warnOfClaim(warn: Warn, { metadata, spec }: PersistentVolumeClaim): void {
-  if (Object.hasOwn(metadata.annotations ?? {}, STORAGE_CLASS)) warn(`metadata.annotations[${STORAGE_CLASS}]`, useStorageClassName);
+  if (Object.hasOwn(metadata.annotations ?? {}, STORAGE_CLASS))
+    warn(`metadata.annotations[${STORAGE_CLASS}]`, useStorageClassName);
   warnOfFractions(warn, 'spec.resources.requests', spec.resources?.requests);
   warnOfFractions(warn, 'spec.resources.limits', spec.resources?.limits);
 }
@@ -39,11 +46,16 @@ function warnOfService(warn: Warn, { spec }: Service): void {
   const { type, clusterIP, externalIPs = [], externalName, loadBalancerIP, sessionAffinity } = spec ?? {};
   const isHeadless = clusterIP === 'None';
   if (isHeadless && loadBalancerIP) warn('spec.loadBalancerIP', 'spec.loadBalancerIP is ignored for headless services');
-  if (isHeadless && externalIPs.length > 0) warn('spec.externalIPs', 'spec.externalIPs is ignored for headless services');
-  if (isHeadless && sessionAffinity !== undefined && sessionAffinity !== 'None') warn('spec.sessionAffinity', 'spec.SessionAffinity is ignored for headless services');
-  if (!isHeadless && type !== 'ExternalName' && externalIPs.length > 0) warn('spec.externalIPs', 'spec.externalIPs is deprecated and may no longer be implemented in some clusters');
-  if (type === 'ExternalName' && externalIPs.length > 0) warn('spec.externalIPs', 'spec.externalIPs is ignored when spec.type is "ExternalName"');
-  if (type !== 'ExternalName' && externalName) warn('spec.externalName', 'spec.externalName is ignored when spec.type is not "ExternalName"');
+  if (isHeadless && externalIPs.length > 0)
+    warn('spec.externalIPs', 'spec.externalIPs is ignored for headless services');
+  if (isHeadless && sessionAffinity !== undefined && sessionAffinity !== 'None')
+    warn('spec.sessionAffinity', 'spec.SessionAffinity is ignored for headless services');
+  if (!isHeadless && type !== 'ExternalName' && externalIPs.length > 0)
+    warn('spec.externalIPs', 'spec.externalIPs is deprecated and may no longer be implemented in some clusters');
+  if (type === 'ExternalName' && externalIPs.length > 0)
+    warn('spec.externalIPs', 'spec.externalIPs is ignored when spec.type is "ExternalName"');
+  if (type !== 'ExternalName' && externalName)
+    warn('spec.externalName', 'spec.externalName is ignored when spec.type is not "ExternalName"');
 }
 
 function warnOfRuntimeClass(warn: Warn, { scheduling }: RuntimeClass): void {

@@ -5,9 +5,23 @@ import type { FieldErrors } from './field-error.ts';
 
 const compute = ['cpu', 'memory', 'ephemeral-storage'];
 const countedObjects = [
-  'pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps', 'persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers',
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
 ];
-const quotaNames: ReadonlySet<string> = new Set([...compute, ...compute.map((name) => `requests.${name}`), ...compute.map((name) => `limits.${name}`), 'requests.storage', ...countedObjects]);
+const quotaNames: ReadonlySet<string> = new Set([
+  ...compute,
+  ...compute.map((name) => `requests.${name}`),
+  ...compute.map((name) => `limits.${name}`),
+  'requests.storage',
+  ...countedObjects,
+]);
 const hugePages = 'hugepages-';
 
 const isQualified = (name: string): boolean => name.includes('/');
@@ -19,14 +33,16 @@ export const isQuotaName = (name: string): boolean => quotaNames.has(name) || is
 /** Limits may be greater than requests. */
 export const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(name);
 /** Named by a domain of somebody else's. */
-const isExtended = (name: string): boolean => !isNative(name) && !name.startsWith('requests.') && checkLabelKey(`requests.${name}`).length === 0;
+const isExtended = (name: string): boolean =>
+  !isNative(name) && !name.startsWith('requests.') && checkLabelKey(`requests.${name}`).length === 0;
 /** Of which there are no parts. */
 export const isCounted = (name: string): boolean => countedObjects.includes(name) || isExtended(name);
 
 function validateResourceName(errors: FieldErrors, field: string, name: string): void {
   const complaints = checkLabelKey(name);
   if (complaints.length > 0) errors.invalidEach(field, name, complaints);
-  else if (!isQualified(name) && !isQuotaName(name) && name !== 'storage') errors.invalid(field, name, 'must be a standard resource type or fully qualified');
+  else if (!isQualified(name) && !isQuotaName(name) && name !== 'storage')
+    errors.invalid(field, name, 'must be a standard resource type or fully qualified');
 }
 
 export function validateQuotaName(errors: FieldErrors, field: string, name: string): void {
@@ -38,8 +54,10 @@ export function validateQuotaName(errors: FieldErrors, field: string, name: stri
 function validateContainerName(errors: FieldErrors, field: string, name: string): void {
   validateResourceName(errors, field, name);
   if (!isQualified(name)) {
-    if (!compute.includes(name) && !isHugePages(name)) errors.invalid(field, name, 'must be a standard resource for containers');
-  } else if (!isNative(name) && !isExtended(name)) errors.invalid(field, name, "doesn't follow extended resource name standard");
+    if (!compute.includes(name) && !isHugePages(name))
+      errors.invalid(field, name, 'must be a standard resource for containers');
+  } else if (!isNative(name) && !isExtended(name))
+    errors.invalid(field, name, "doesn't follow extended resource name standard");
 }
 
 export function validateLimitName(errors: FieldErrors, field: string, name: string, limitType: string): void {

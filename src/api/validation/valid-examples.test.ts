@@ -137,7 +137,10 @@ spec: {attachRequired: false, podInfoOnMount: true, volumeLifecycleModes: [Persi
 test('examples that use nearly every field are read without a warning and are valid', () => {
   const { pods, objects, errors, warnings } = loadManifest(examples, { fileName: 'examples.yaml' });
   assert.deepEqual([...errors, ...warnings].map(formatManifestError), []);
-  assert.deepEqual([pods.length, objects.map(({ kind }) => kind)], [3, ['ConfigMap', 'Secret', 'PersistentVolume', 'PersistentVolumeClaim', 'Service', 'RuntimeClass', 'CSIDriver']]);
+  assert.deepEqual(
+    [pods.length, objects.map(({ kind }) => kind)],
+    [3, ['ConfigMap', 'Secret', 'PersistentVolume', 'PersistentVolumeClaim', 'Service', 'RuntimeClass', 'CSIDriver']],
+  );
   assert.deepEqual(pods.flatMap(validatePod).map(formatFieldError), []);
   assert.deepEqual(objects.flatMap((entry) => validateObject(inDefaultNamespace(entry))).map(formatFieldError), []);
 });

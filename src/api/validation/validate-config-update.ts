@@ -26,7 +26,12 @@ export function validateSecretUpdate(secret: Secret, old: Secret): FieldError[] 
 type Freezable = Pick<ConfigMap, 'immutable' | 'data' | 'binaryData'>;
 
 /** What was made immutable stays so, with all that is in it. */
-function requireFrozen(errors: FieldErrors, object: Freezable, old: Freezable, fields: readonly ('data' | 'binaryData')[]): void {
+function requireFrozen(
+  errors: FieldErrors,
+  object: Freezable,
+  old: Freezable,
+  fields: readonly ('data' | 'binaryData')[],
+): void {
   if (old.immutable !== true) return;
   const frozen = 'field is immutable when `immutable` is set';
   if (object.immutable !== true) errors.forbidden('immutable', frozen);

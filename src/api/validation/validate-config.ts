@@ -52,7 +52,8 @@ const requiredKeys: Readonly<Record<string, readonly string[]>> = {
 
 function validateTyped(errors: FieldErrors, secret: Secret, data: Readonly<Record<string, string>>): void {
   const account = 'kubernetes.io/service-account.name';
-  if (secret.type === 'kubernetes.io/service-account-token' && !secret.metadata.annotations?.[account]) errors.required(`metadata.annotations[${account}]`);
+  if (secret.type === 'kubernetes.io/service-account-token' && !secret.metadata.annotations?.[account])
+    errors.required(`metadata.annotations[${account}]`);
   if (secret.type === 'kubernetes.io/basic-auth' && data['username'] === undefined && data['password'] === undefined) {
     errors.required('data[username]');
     errors.required('data[password]');

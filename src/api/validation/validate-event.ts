@@ -28,9 +28,21 @@ export function validateEventUpdate(event: Event, old: Event, api: EventApi): Fi
   const errors = new FieldErrors();
   validateSharedRules(errors, event, api);
   if (api === 'core') return errors.list;
-  if (event.series?.count !== old.series?.count || event.series?.lastObservedTime !== old.series?.lastObservedTime) validateSeries(errors, event);
-  for (const field of ['involvedObject', 'reason', 'message', 'source', 'firstTimestamp', 'lastTimestamp', 'count', 'type'] as const) validateImmutable(errors, field, event[field], old[field]);
-  if (microseconds(event.eventTime) !== microseconds(old.eventTime)) validateImmutable(errors, 'eventTime', event.eventTime, old.eventTime);
+  if (event.series?.count !== old.series?.count || event.series?.lastObservedTime !== old.series?.lastObservedTime)
+    validateSeries(errors, event);
+  for (const field of [
+    'involvedObject',
+    'reason',
+    'message',
+    'source',
+    'firstTimestamp',
+    'lastTimestamp',
+    'count',
+    'type',
+  ] as const)
+    validateImmutable(errors, field, event[field], old[field]);
+  if (microseconds(event.eventTime) !== microseconds(old.eventTime))
+    validateImmutable(errors, 'eventTime', event.eventTime, old.eventTime);
   validateImmutable(errors, 'action', event.action, old.action);
   validateImmutable(errors, 'related', event.related, old.related);
   validateImmutable(errors, 'reportingController', event.reportingComponent, old.reportingComponent);
@@ -50,7 +62,8 @@ function validateSharedRules(errors: FieldErrors, event: Event, api: EventApi): 
   const about = involvedObject.namespace ?? '';
   const mismatch = (): void => errors.invalid('involvedObject.namespace', about, 'does not match event.namespace');
   if (event.eventTime === undefined) {
-    if (about === '' ? metadata.namespace !== '' && metadata.namespace !== 'default' : metadata.namespace !== about) mismatch();
+    if (about === '' ? metadata.namespace !== '' && metadata.namespace !== 'default' : metadata.namespace !== about)
+      mismatch();
   } else {
     if (about === '' && metadata.namespace !== 'default' && metadata.namespace !== 'kube-system') mismatch();
     validateReporter(errors, event, api === 'core' ? 'reportingComponent' : 'reportingController');
@@ -68,7 +81,11 @@ function validateReporter(errors: FieldErrors, event: Event, controllerField: st
   validateText(errors, 'message', { text: message, max: 1024, mandatory: false });
 }
 
-function validateText(errors: FieldErrors, field: string, { text, max, mandatory }: { readonly text: string; readonly max: number; readonly mandatory: boolean }): void {
+function validateText(
+  errors: FieldErrors,
+  field: string,
+  { text, max, mandatory }: { readonly text: string; readonly max: number; readonly mandatory: boolean },
+): void {
   if (mandatory && text === '') errors.required(field);
   if (byteLength(text) > max) errors.invalid(field, '', `can have at most ${max} characters`);
 }

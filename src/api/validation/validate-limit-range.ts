@@ -22,14 +22,17 @@ export function validateLimitRange({ spec }: LimitRange): FieldError[] {
 function validateType(errors: FieldErrors, field: string, type: string): void {
   const complaints = checkLabelKey(type);
   errors.invalidEach(field, type, complaints);
-  if (complaints.length === 0 && !type.includes('/') && !['Pod', 'Container', 'PersistentVolumeClaim'].includes(type)) errors.invalid(field, type, 'must be a standard limit type or fully qualified');
+  if (complaints.length === 0 && !type.includes('/') && !['Pod', 'Container', 'PersistentVolumeClaim'].includes(type))
+    errors.invalid(field, type, 'must be a standard limit type or fully qualified');
 }
 
 function validateItem(errors: FieldErrors, at: string, item: LimitRangeItem): void {
   const { type, max = {}, min = {} } = item;
   const isPod = type === 'Pod';
   const names = new Set<string>();
-  const check = (field: keyof LimitRangeItem & ('max' | 'min' | 'default' | 'defaultRequest' | 'maxLimitRequestRatio')): void => {
+  const check = (
+    field: keyof LimitRangeItem & ('max' | 'min' | 'default' | 'defaultRequest' | 'maxLimitRequestRatio'),
+  ): void => {
     for (const name of Object.keys(item[field] ?? {})) {
       validateLimitName(errors, `${at}.${field}[${name}]`, name, type);
       names.add(name);
@@ -39,7 +42,8 @@ function validateItem(errors: FieldErrors, at: string, item: LimitRangeItem): vo
   check('min');
   for (const field of ['default', 'defaultRequest'] as const) {
     if (!isPod) check(field);
-    else if (Object.keys(item[field] ?? {}).length > 0) errors.forbidden(`${at}.${field}`, "may not be specified when `type` is 'Pod'");
+    else if (Object.keys(item[field] ?? {}).length > 0)
+      errors.forbidden(`${at}.${field}`, "may not be specified when `type` is 'Pod'");
   }
   if (type === 'PersistentVolumeClaim' && min['storage'] === undefined && max['storage'] === undefined) {
     errors.required(`${at}.limits`, 'either minimum or maximum storage value is required, but neither was provided');
@@ -53,19 +57,39 @@ function validateAmounts(errors: FieldErrors, at: string, item: LimitRangeItem, 
   const isPod = item.type === 'Pod';
   const [max, min] = [item.max?.[name], item.min?.[name]];
   const [limit, request] = isPod ? [undefined, undefined] : [item.default?.[name], item.defaultRequest?.[name]];
-  const inOrder = (small: string | undefined, large: string | undefined, refuse: (small: string, large: string) => void): void => {
+  const inOrder = (
+    small: string | undefined,
+    large: string | undefined,
+    refuse: (small: string, large: string) => void,
+  ): void => {
     if (small !== undefined && large !== undefined && compareQuantities(small, large) > 0) refuse(small, large);
   };
-  inOrder(min, max, (low, high) => errors.invalid(`${at}.min[${name}]`, low, `min value ${low} is greater than max value ${high}`));
+  inOrder(min, max, (low, high) =>
+    errors.invalid(`${at}.min[${name}]`, low, `min value ${low} is greater than max value ${high}`),
+  );
   const requestField = `${at}.defaultRequest[${name}]`;
-  inOrder(min, request, (low, high) => errors.invalid(requestField, high, `min value ${low} is greater than default request value ${high}`));
-  inOrder(request, max, (low, high) => errors.invalid(requestField, low, `default request value ${low} is greater than max value ${high}`));
-  inOrder(request, limit, (low, high) => errors.invalid(requestField, low, `default request value ${low} is greater than default limit value ${high}`));
-  inOrder(min, limit, (low, high) => errors.invalid(`${at}.default[${name}]`, low, `min value ${low} is greater than default value ${high}`));
-  inOrder(limit, max, (low, high) => errors.invalid(`${at}.default[${name}]`, high, `default value ${low} is greater than max value ${high}`));
+  inOrder(min, request, (low, high) =>
+    errors.invalid(requestField, high, `min value ${low} is greater than default request value ${high}`),
+  );
+  inOrder(request, max, (low, high) =>
+    errors.invalid(requestField, low, `default request value ${low} is greater than max value ${high}`),
+  );
+  inOrder(request, limit, (low, high) =>
+    errors.invalid(requestField, low, `default request value ${low} is greater than default limit value ${high}`),
+  );
+  inOrder(min, limit, (low, high) =>
+    errors.invalid(`${at}.default[${name}]`, low, `min value ${low} is greater than default value ${high}`),
+  );
+  inOrder(limit, max, (low, high) =>
+    errors.invalid(`${at}.default[${name}]`, high, `default value ${low} is greater than max value ${high}`),
+  );
   validateRatio(errors, `${at}.maxLimitRequestRatio[${name}]`, { ratio: item.maxLimitRequestRatio?.[name], max, min });
   if (!mayOvercommit(name) && limit !== undefined && request !== undefined && compareQuantities(limit, request) !== 0) {
-    errors.invalid(requestField, request, `default value ${limit} must equal to defaultRequest value ${request} in ${name}`);
+    errors.invalid(
+      requestField,
+      request,
+      `default value ${limit} must equal to defaultRequest value ${request} in ${name}`,
+    );
   }
 }
 
@@ -81,5 +105,6 @@ function validateRatio(errors: FieldErrors, field: string, { ratio, max, min }: 
   if (max === undefined || min === undefined) return;
   const amount = (quantity: string): number => Number(parseQuantity(quantity).nanos);
   const possible = amount(max) / amount(min);
-  if (amount(ratio) / 1e9 > possible) errors.invalid(field, ratio, `ratio ${ratio} is greater than max/min = ${possible.toFixed(6)}`);
+  if (amount(ratio) / 1e9 > possible)
+    errors.invalid(field, ratio, `ratio ${ratio} is greater than max/min = ${possible.toFixed(6)}`);
 }

@@ -14,7 +14,8 @@ export function validateNamespace({ spec }: Namespace): FieldError[] {
 /** A write to `finalize`. */
 export function validateNamespaceFinalize({ spec }: Namespace): FieldError[] {
   const errors = new FieldErrors();
-  for (const [index, finalizer] of (spec.finalizers ?? []).entries()) validateFinalizer(errors, `spec.finalizers[${index}]`, finalizer);
+  for (const [index, finalizer] of (spec.finalizers ?? []).entries())
+    validateFinalizer(errors, `spec.finalizers[${index}]`, finalizer);
   return errors.list;
 }
 
@@ -23,8 +24,10 @@ export function validateNamespaceStatus({ metadata, status }: Namespace): FieldE
   const phase = status?.phase ?? '';
   const isDeleted = metadata.deletionTimestamp !== undefined;
   // The capital is upstream's.
-  if (!isDeleted && phase !== 'Active') errors.invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty");
-  if (isDeleted && phase !== 'Terminating') errors.invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
+  if (!isDeleted && phase !== 'Active')
+    errors.invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty");
+  if (isDeleted && phase !== 'Terminating')
+    errors.invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
   return errors.list;
 }
 

@@ -13,8 +13,10 @@ export function validateNode(node: Node): FieldError[] {
   validateTaints(errors, node.spec?.taints ?? []);
   validateAmounts(errors, node);
   const ranges = node.spec?.podCIDRs ?? [];
-  for (const [index, range] of ranges.entries()) errors.invalidEach(`spec.podCIDRs[${index}]`, range, checkStrictCidr(range));
-  if (ranges.length > 2 || (ranges.length === 2 && isIpv6Text(ranges[0] ?? '') === isIpv6Text(ranges[1] ?? ''))) errors.invalid('spec.podCIDRs', ranges, 'may specify no more than one CIDR for each IP family');
+  for (const [index, range] of ranges.entries())
+    errors.invalidEach(`spec.podCIDRs[${index}]`, range, checkStrictCidr(range));
+  if (ranges.length > 2 || (ranges.length === 2 && isIpv6Text(ranges[0] ?? '') === isIpv6Text(ranges[1] ?? '')))
+    errors.invalid('spec.podCIDRs', ranges, 'may specify no more than one CIDR for each IP family');
   return errors.list;
 }
 
@@ -30,8 +32,10 @@ export function validateNodeUpdate(node: Node, old: Node): FieldError[] {
     if (seen.has(text)) errors.duplicate(`status.addresses[${index}]`, address);
     seen.add(text);
   }
-  if ((before.podCIDRs ?? []).length > 0 && !semanticEqual(spec.podCIDRs, before.podCIDRs)) errors.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
-  if (before.providerID && before.providerID !== spec.providerID) errors.forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid');
+  if ((before.podCIDRs ?? []).length > 0 && !semanticEqual(spec.podCIDRs, before.podCIDRs))
+    errors.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
+  if (before.providerID && before.providerID !== spec.providerID)
+    errors.forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid');
   validateTaints(errors, spec.taints ?? []);
   if ((spec.externalID ?? '') !== (before.externalID ?? '')) errors.forbidden('spec.externalID', 'may not be updated');
   return errors.list;
@@ -53,13 +57,15 @@ function validateTaints(errors: FieldErrors, taints: readonly Taint[]): void {
     if (seen.has(key)) {
       errors.duplicate(at, taint);
       const last = errors.list.pop();
-      if (last !== undefined) errors.list.push({ ...last, message: `${last.message}: taints must be unique by key and effect pair` });
+      if (last !== undefined)
+        errors.list.push({ ...last, message: `${last.message}: taints must be unique by key and effect pair` });
     }
     seen.add(key);
   }
 }
 
-const wholeNumbers = /^(pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers)$/;
+const wholeNumbers =
+  /^(pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers)$/;
 
 function validateAmounts(errors: FieldErrors, { status }: Node): void {
   for (const list of ['capacity', 'allocatable'] as const) {

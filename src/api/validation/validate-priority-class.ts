@@ -20,8 +20,13 @@ export function validatePriorityClass(priorityClass: PriorityClass): FieldError[
   const { metadata, value, preemptionPolicy } = priorityClass;
   if (metadata.name.startsWith(systemPrefix)) {
     const wrong = misfit(priorityClass);
-    if (wrong !== undefined) errors.forbidden('metadata.name', `priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${wrong}`);
-  } else if (value > highestUserPriority) errors.forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`);
+    if (wrong !== undefined)
+      errors.forbidden(
+        'metadata.name',
+        `priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${wrong}`,
+      );
+  } else if (value > highestUserPriority)
+    errors.forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`);
   validatePreemption(errors, 'preemptionPolicy', preemptionPolicy);
   return errors.list;
 }

@@ -11,9 +11,18 @@ const ofPods = ['pods', ...podCompute];
 const ofClaims = ['persistentvolumeclaims', 'requests.storage'];
 /** Which resources a scope can be about. */
 const scopes: Readonly<Record<string, readonly string[]>> = {
-  Terminating: ofPods, NotTerminating: ofPods, NotBestEffort: ofPods, PriorityClass: ofPods, CrossNamespacePodAffinity: ofPods, BestEffort: ['pods'], VolumeAttributesClass: ofClaims,
+  Terminating: ofPods,
+  NotTerminating: ofPods,
+  NotBestEffort: ofPods,
+  PriorityClass: ofPods,
+  CrossNamespacePodAffinity: ofPods,
+  BestEffort: ['pods'],
+  VolumeAttributesClass: ofClaims,
 };
-const opposites = [['BestEffort', 'NotBestEffort'], ['NotTerminating', 'Terminating']] as const;
+const opposites = [
+  ['BestEffort', 'NotBestEffort'],
+  ['NotTerminating', 'Terminating'],
+] as const;
 const existsOnly = ['BestEffort', 'NotBestEffort', 'Terminating', 'NotTerminating', 'CrossNamespacePodAffinity'];
 
 /** A defaulted quota without its metadata (upstream: core/validation ValidateResourceQuota). */
@@ -57,19 +66,34 @@ function validateSpec(errors: FieldErrors, spec: ResourceQuotaSpec): void {
   const given = spec.scopes ?? [];
   for (const scope of given) {
     if (scopes[scope] === undefined) errors.invalid('spec.scopes', given, 'unsupported scope');
-    for (const name of names) if (scopes[scope]?.includes(name) === false) errors.invalid('spec.scopes', given, 'unsupported scope applied to resource');
+    for (const name of names)
+      if (scopes[scope]?.includes(name) === false)
+        errors.invalid('spec.scopes', given, 'unsupported scope applied to resource');
   }
-  for (const pair of opposites) if (pair.every((scope) => given.includes(scope))) errors.invalid('spec.scopes', given, 'conflicting scopes');
+  for (const pair of opposites)
+    if (pair.every((scope) => given.includes(scope))) errors.invalid('spec.scopes', given, 'conflicting scopes');
   if (spec.scopeSelector !== undefined) validateSelector(errors, spec, names);
 }
 
-function validateSelector(errors: FieldErrors, { scopeSelector, scopes: given }: ResourceQuotaSpec, names: readonly string[]): void {
+function validateSelector(
+  errors: FieldErrors,
+  { scopeSelector, scopes: given }: ResourceQuotaSpec,
+  names: readonly string[],
+): void {
   const field = 'spec.scopeSelector.matchExpressions';
   const expressions = scopeSelector?.matchExpressions ?? [];
   for (const { scopeName, operator, values = [] } of expressions) {
     if (scopes[scopeName] === undefined) errors.invalid(`${field}.scopeName`, scopeName, 'unsupported scope');
-    const shown = { MatchExpressions: expressions.map((each) => ({ ScopeName: each.scopeName, Operator: each.operator, Values: each.values ?? null })) };
-    for (const name of names) if (scopes[scopeName]?.includes(name) === false) errors.invalid(field, shown, 'unsupported scope applied to resource');
+    const shown = {
+      MatchExpressions: expressions.map((each) => ({
+        ScopeName: each.scopeName,
+        Operator: each.operator,
+        Values: each.values ?? null,
+      })),
+    };
+    for (const name of names)
+      if (scopes[scopeName]?.includes(name) === false)
+        errors.invalid(field, shown, 'unsupported scope applied to resource');
     if (existsOnly.includes(scopeName) && operator !== 'Exists') {
       errors.invalid(
         `${field}.operator`,
@@ -79,18 +103,34 @@ function validateSelector(errors: FieldErrors, { scopeSelector, scopes: given }:
     }
     validateValues(errors, field, operator, values);
   }
-  for (const pair of opposites) if (pair.every((scope) => expressions.some(({ scopeName }) => scopeName === scope))) errors.invalid(field, given ?? null, 'conflicting scopes');
+  for (const pair of opposites)
+    if (pair.every((scope) => expressions.some(({ scopeName }) => scopeName === scope)))
+      errors.invalid(field, given ?? null, 'conflicting scopes');
 }
 
-function validateValues(errors: FieldErrors, field: string, operator: ScopedResourceSelectorRequirement['operator'], values: readonly string[]): void {
+function validateValues(
+  errors: FieldErrors,
+  field: string,
+  operator: ScopedResourceSelectorRequirement['operator'],
+  values: readonly string[],
+): void {
   switch (operator) {
     case 'In':
     case 'NotIn':
-      if (values.length === 0) errors.required(`${field}.values`, "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
+      if (values.length === 0)
+        errors.required(
+          `${field}.values`,
+          "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+        );
       break;
     case 'Exists':
     case 'DoesNotExist':
-      if (values.length > 0) errors.invalid(`${field}.values`, values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector");
+      if (values.length > 0)
+        errors.invalid(
+          `${field}.values`,
+          values,
+          "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",
+        );
       break;
     default:
       // Decoding lets any text through; this is where it is refused.

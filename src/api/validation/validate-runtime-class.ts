@@ -15,7 +15,13 @@ export function validateRuntimeClass(runtimeClass: RuntimeClass): FieldError[] {
   else errors.invalidEach('handler', runtimeClass.handler, checkDnsLabel(runtimeClass.handler));
   const podFixed = runtimeClass.overhead?.podFixed;
   // Upstream checks them as the limits of a container, and its paths say so.
-  if (podFixed !== undefined) validateResourceRequirements(errors, 'overhead', { limits: podFixed }, { level: 'container', claimNames: new Set() });
+  if (podFixed !== undefined)
+    validateResourceRequirements(
+      errors,
+      'overhead',
+      { limits: podFixed },
+      { level: 'container', claimNames: new Set() },
+    );
   validateLabels(errors, 'scheduling.nodeSelector', runtimeClass.scheduling?.nodeSelector);
   validateUniqueTolerations(errors, 'scheduling.tolerations', runtimeClass.scheduling?.tolerations ?? []);
   return errors.list;

@@ -7,7 +7,13 @@ describe('virtual time', () => {
   it('fires by time and then by order of making, each at its own moment', async () => {
     const clock = new FakeClock();
     const fired: string[] = [];
-    for (const [name, delayMs] of [['c', 30], ['a', 10], ['d', 30], ['b', 20]] as const) clock.setTimer(delayMs, () => fired.push(`${name} ${clock.monotonicMs()}`));
+    for (const [name, delayMs] of [
+      ['c', 30],
+      ['a', 10],
+      ['d', 30],
+      ['b', 20],
+    ] as const)
+      clock.setTimer(delayMs, () => fired.push(`${name} ${clock.monotonicMs()}`));
     await clock.advance(29);
     assert.deepEqual([fired, clock.armedTimers], [['a 10', 'b 20'], 2]);
     await clock.advance(1);

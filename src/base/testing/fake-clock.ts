@@ -77,6 +77,11 @@ export class FakeClock implements Clock {
   }
 
   #fireDue(): void {
-    for (let fire = this.#heap.takeDue(this.#monotonicMs); fire !== undefined; fire = this.#heap.takeDue(this.#monotonicMs)) fire();
+    for (
+      let fire = this.#heap.takeDue(this.#monotonicMs);
+      fire !== undefined;
+      fire = this.#heap.takeDue(this.#monotonicMs)
+    )
+      fire();
   }
 }

@@ -22,11 +22,17 @@ export interface TestServer {
 export type TestAnswer = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
 /** A server that speaks both protocols, or HTTP/1.1 alone. */
-export async function serveTls(t: TestContext, answer: TestAnswer, { h2 = true, ...options }: SecureServerOptions & { readonly h2?: boolean } = {}): Promise<TestServer> {
+export async function serveTls(
+  t: TestContext,
+  answer: TestAnswer,
+  { h2 = true, ...options }: SecureServerOptions & { readonly h2?: boolean } = {},
+): Promise<TestServer> {
   const { key, cert, clientCa } = certificates;
   const all = { key, cert, ca: clientCa, requestCert: true, rejectUnauthorized: false, ...options };
   // What the tests ask and answer is alike in both.
-  const server = h2 ? createSecureServer({ ...all, allowHTTP1: true }, answer) : createHttpsServer(all, answer as unknown as RequestListener);
+  const server = h2
+    ? createSecureServer({ ...all, allowHTTP1: true }, answer)
+    : createHttpsServer(all, answer as unknown as RequestListener);
   const [sockets, sessions]: [TLSSocket[], Http2Session[]] = [[], []];
   server.on('secureConnection', (socket: TLSSocket) => sockets.push(socket));
   server.on('session', (session: Http2Session) => {
@@ -43,7 +49,13 @@ export async function serveTls(t: TestContext, answer: TestAnswer, { h2 = true, 
 }
 
 export function accessTo(port: number): ClusterAccess {
-  return { server: `https://127.0.0.1:${port}`, ca: certificates.cert, tlsServerName: 'localhost', insecureSkipTlsVerify: false, namespace: 'default' };
+  return {
+    server: `https://127.0.0.1:${port}`,
+    ca: certificates.cert,
+    tlsServerName: 'localhost',
+    insecureSkipTlsVerify: false,
+    namespace: 'default',
+  };
 }
 
 export async function listen(server: Server): Promise<number> {

@@ -7,28 +7,66 @@ import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { Authorizer } from '../model/user-info.ts';
-import { createCertificateApproval, createCertificateRequestSignature, createCertificateSigning, createCertificateSubjectRestriction } from './certificates.ts';
+import {
+  createCertificateApproval,
+  createCertificateRequestSignature,
+  createCertificateSigning,
+  createCertificateSubjectRestriction,
+} from './certificates.ts';
 import type { ReadRequest } from './certificates.ts';
 
 const client = 'kubernetes.io/kube-apiserver-client';
 
 /** Requests of the test are texts: what the request says, by comma. */
-const read: ReadRequest = (pem) => (pem === 'rubbish' ? Promise.reject(new Error('no request')) : Promise.resolve({ organizations: pem.split(','), isSignedByItself: !pem.includes('forged') }));
+const read: ReadRequest = (pem) =>
+  pem === 'rubbish'
+    ? Promise.reject(new Error('no request'))
+    : Promise.resolve({ organizations: pem.split(','), isSignedByItself: !pem.includes('forged') });
 
 const allowing = (...names: string[]): Authorizer => ({
   name: 'fake',
-  authorize: ({ verb, resource, apiGroup, name }) => ({ decision: names.includes(`${verb} ${resource}.${apiGroup} ${name}`) ? 'allow' : 'noOpinion', reason: '' }),
+  authorize: ({ verb, resource, apiGroup, name }) => ({
+    decision: names.includes(`${verb} ${resource}.${apiGroup} ${name}`) ? 'allow' : 'noOpinion',
+    reason: '',
+  }),
 });
 
-function request(text: string, { signerName = client, status }: { signerName?: string; status?: CertificateSigningRequest['status'] } = {}): CertificateSigningRequest {
+function request(
+  text: string,
+  { signerName = client, status }: { signerName?: string; status?: CertificateSigningRequest['status'] } = {},
+): CertificateSigningRequest {
   const spec = { request: Buffer.from(text).toString('base64'), signerName, usages: ['client auth'] };
   return { metadata: { name: 'bob', namespace: '', uid: '' }, spec, ...(status !== undefined && { status }) };
 }
 
-async function admit(plugin: AdmissionPlugin, { object, old, subresource = '' }: { object: CertificateSigningRequest; old?: CertificateSigningRequest; subresource?: string }): Promise<string> {
-  const context = { user: { name: 'ann', groups: [] }, dryRun: false, fieldManager: '', fieldValidation: 'Strict', warn: () => {}, annotate: () => {} } as const;
+async function admit(
+  plugin: AdmissionPlugin,
+  {
+    object,
+    old,
+    subresource = '',
+  }: { object: CertificateSigningRequest; old?: CertificateSigningRequest; subresource?: string },
+): Promise<string> {
+  const context = {
+    user: { name: 'ann', groups: [] },
+    dryRun: false,
+    fieldManager: '',
+    fieldValidation: 'Strict',
+    warn: () => {},
+    annotate: () => {},
+  } as const;
   const definition = { type: certificateSigningRequests } as unknown as ResourceDefinition;
-  const attributes: AdmissionAttributes = { operation: old === undefined ? 'CREATE' : 'UPDATE', definition, subresource, namespace: '', name: 'bob', object, oldObject: old, options: {}, context };
+  const attributes: AdmissionAttributes = {
+    operation: old === undefined ? 'CREATE' : 'UPDATE',
+    definition,
+    subresource,
+    namespace: '',
+    name: 'bob',
+    object,
+    oldObject: old,
+    options: {},
+    context,
+  };
   if (!plugin.handles(attributes)) return 'not asked';
   try {
     await plugin.validate?.(attributes);
@@ -42,32 +80,63 @@ async function admit(plugin: AdmissionPlugin, { object, old, subresource = '' }:
 const prefix = '403 certificatesigningrequests.certificates.k8s.io "bob" is forbidden: ';
 
 test('approving takes the right to approve for the signer or its domain, whatever the approver writes', async () => {
-  const approve = (authorizer: Authorizer): Promise<string> => admit(createCertificateApproval(authorizer), { object: request('x', { signerName: 'example.com/mine' }), old: request('x'), subresource: 'approval' });
+  const approve = (authorizer: Authorizer): Promise<string> =>
+    admit(createCertificateApproval(authorizer), {
+      object: request('x', { signerName: 'example.com/mine' }),
+      old: request('x'),
+      subresource: 'approval',
+    });
   assert.equal(await approve(allowing(`approve signers.certificates.k8s.io ${client}`)), 'allowed');
   assert.equal(await approve(allowing('approve signers.certificates.k8s.io kubernetes.io/*')), 'allowed');
-  assert.equal(await approve(allowing('approve signers.certificates.k8s.io example.com/mine', `sign signers.certificates.k8s.io ${client}`)), `${prefix}user not permitted to approve requests with signerName "${client}"`);
-  assert.equal(await admit(createCertificateApproval(allowing()), { object: request('x'), old: request('x') }), 'not asked');
+  assert.equal(
+    await approve(
+      allowing('approve signers.certificates.k8s.io example.com/mine', `sign signers.certificates.k8s.io ${client}`),
+    ),
+    `${prefix}user not permitted to approve requests with signerName "${client}"`,
+  );
+  assert.equal(
+    await admit(createCertificateApproval(allowing()), { object: request('x'), old: request('x') }),
+    'not asked',
+  );
 });
 
 test('signing takes the right to sign, once something of the status changes', async () => {
-  const sign = (authorizer: Authorizer, status: object): Promise<string> => admit(createCertificateSigning(authorizer), { object: request('x', { status }), old: request('x', { status: {} }), subresource: 'status' });
+  const sign = (authorizer: Authorizer, status: object): Promise<string> =>
+    admit(createCertificateSigning(authorizer), {
+      object: request('x', { status }),
+      old: request('x', { status: {} }),
+      subresource: 'status',
+    });
   assert.equal(await sign(allowing(`sign signers.certificates.k8s.io ${client}`), { certificate: 'MQ==' }), 'allowed');
-  assert.equal(await sign(allowing(), { certificate: 'MQ==' }), `${prefix}user not permitted to sign requests with signerName "${client}"`);
+  assert.equal(
+    await sign(allowing(), { certificate: 'MQ==' }),
+    `${prefix}user not permitted to sign requests with signerName "${client}"`,
+  );
   assert.equal(await sign(allowing(), { conditions: [] }), 'allowed');
 });
 
 test('nobody asks for a client certificate of the masters', async () => {
   const plugin = createCertificateSubjectRestriction(read);
   assert.equal(await admit(plugin, { object: request('dev,ops') }), 'allowed');
-  assert.equal(await admit(plugin, { object: request('dev,system:masters') }), `${prefix}use of ${client} signer with system:masters group is not allowed`);
-  assert.equal(await admit(plugin, { object: request('system:masters', { signerName: 'example.com/mine' }) }), 'allowed');
+  assert.equal(
+    await admit(plugin, { object: request('dev,system:masters') }),
+    `${prefix}use of ${client} signer with system:masters group is not allowed`,
+  );
+  assert.equal(
+    await admit(plugin, { object: request('system:masters', { signerName: 'example.com/mine' }) }),
+    'allowed',
+  );
   assert.equal(await admit(plugin, { object: request('rubbish') }), `${prefix}failed to parse CSR: no request`);
 });
 
 test('a request that its own key did not sign is invalid', async () => {
   const plugin = createCertificateRequestSignature(read);
-  const invalid = (text: string, why: string): string => `422 CertificateSigningRequest.certificates.k8s.io "bob" is invalid: spec.request: Invalid value: "${Buffer.from(text).toString('base64')}": ${why}`;
+  const invalid = (text: string, why: string): string =>
+    `422 CertificateSigningRequest.certificates.k8s.io "bob" is invalid: spec.request: Invalid value: "${Buffer.from(text).toString('base64')}": ${why}`;
   assert.equal(await admit(plugin, { object: request('dev') }), 'allowed');
-  assert.equal(await admit(plugin, { object: request('forged') }), invalid('forged', 'x509: the signature is not by the key of the request'));
+  assert.equal(
+    await admit(plugin, { object: request('forged') }),
+    invalid('forged', 'x509: the signature is not by the key of the request'),
+  );
   assert.equal(await admit(plugin, { object: request('rubbish') }), invalid('rubbish', 'no request'));
 });

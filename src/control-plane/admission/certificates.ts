@@ -13,11 +13,25 @@ const isWrite = (attributes: AdmissionAttributes, operation: 'CREATE' | 'UPDATE'
   attributes.operation === operation && isAbout(attributes, certificateSigningRequests, subresource);
 
 /** Whether the user may do that for this signer, or for all signers of its domain. */
-async function mayFor(authorizer: Authorizer, user: UserInfo, verb: 'approve' | 'sign', signerName: string): Promise<boolean> {
+async function mayFor(
+  authorizer: Authorizer,
+  user: UserInfo,
+  verb: 'approve' | 'sign',
+  signerName: string,
+): Promise<boolean> {
   const [domain = ''] = signerName.split('/');
   for (const name of [signerName, `${domain}/*`]) {
     const { decision } = await authorizer.authorize({
-      user, verb, resourceRequest: true, apiGroup: 'certificates.k8s.io', apiVersion: '*', resource: 'signers', subresource: '', namespace: '', name, path: '',
+      user,
+      verb,
+      resourceRequest: true,
+      apiGroup: 'certificates.k8s.io',
+      apiVersion: '*',
+      resource: 'signers',
+      subresource: '',
+      namespace: '',
+      name,
+      path: '',
     });
     if (decision === 'allow') return true;
   }
@@ -31,7 +45,11 @@ export function createCertificateApproval(authorizer: Authorizer): AdmissionPlug
     handles: (attributes) => isWrite(attributes, 'UPDATE', 'approval'),
     validate: async (attributes) => {
       const { signerName } = oldObjectOf(attributes, certificateSigningRequests).spec;
-      if (!(await mayFor(authorizer, attributes.context.user, 'approve', signerName))) throw refusal(attributes, `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`);
+      if (!(await mayFor(authorizer, attributes.context.user, 'approve', signerName)))
+        throw refusal(
+          attributes,
+          `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`,
+        );
     },
   };
 }
@@ -46,13 +64,16 @@ export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugi
       const { status } = objectOf(attributes, certificateSigningRequests);
       if (semanticEqual(status, old.status)) return;
       const { signerName } = old.spec;
-      if (!(await mayFor(authorizer, attributes.context.user, 'sign', signerName))) throw refusal(attributes, `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`);
+      if (!(await mayFor(authorizer, attributes.context.user, 'sign', signerName)))
+        throw refusal(attributes, `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`);
     },
   };
 }
 
 /** What these plugins must know of a request in PEM. Throws for what is none. */
-export type ReadRequest = (pem: string) => Promise<{ readonly organizations: readonly string[]; readonly isSignedByItself: boolean }>;
+export type ReadRequest = (
+  pem: string,
+) => Promise<{ readonly organizations: readonly string[]; readonly isSignedByItself: boolean }>;
 
 /** Nobody gets a client certificate of the group that may do everything. Upstream: CertificateSubjectRestriction. */
 export function createCertificateSubjectRestriction(read: ReadRequest): AdmissionPlugin {
@@ -62,8 +83,11 @@ export function createCertificateSubjectRestriction(read: ReadRequest): Admissio
     validate: async (attributes) => {
       const { spec } = objectOf(attributes, certificateSigningRequests);
       if (spec.signerName !== clientSigner) return;
-      const { organizations } = await readOr(read, spec.request, (why) => refusal(attributes, `failed to parse CSR: ${why}`));
-      if (organizations.includes('system:masters')) throw refusal(attributes, `use of ${clientSigner} signer with system:masters group is not allowed`);
+      const { organizations } = await readOr(read, spec.request, (why) =>
+        refusal(attributes, `failed to parse CSR: ${why}`),
+      );
+      if (organizations.includes('system:masters'))
+        throw refusal(attributes, `use of ${clientSigner} signer with system:masters group is not allowed`);
     },
   };
 }

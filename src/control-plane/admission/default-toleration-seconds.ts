@@ -15,13 +15,16 @@ export interface TolerationDefaults {
 export function createDefaultTolerationSeconds({ seconds }: TolerationDefaults): AdmissionPlugin {
   return {
     name: 'DefaultTolerationSeconds',
-    handles: (attributes) => isAbout(attributes, pods) && (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE'),
+    handles: (attributes) =>
+      isAbout(attributes, pods) && (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE'),
     mutate(attributes) {
       const pod = objectOf(attributes, pods);
       const { tolerations = [] } = pod.spec;
       const missing = keys.filter((key) => !tolerations.some((each) => toleratesNoExecute(each, key)));
       if (missing.length === 0) return pod;
-      const added = missing.map((key): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: seconds }));
+      const added = missing.map(
+        (key): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: seconds }),
+      );
       return { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } };
     },
   };

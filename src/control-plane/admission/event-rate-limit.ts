@@ -13,7 +13,9 @@ import { readConfig } from './configuration/admission-configuration.ts';
 const ConfigurationSchema = object('Configuration', {
   kind: string,
   apiVersion: string,
-  limits: required(array(object('Limit', { type: required(string), qps: required(int32), burst: required(int32), cacheSize: int32 }))),
+  limits: required(
+    array(object('Limit', { type: required(string), qps: required(int32), burst: required(int32), cacheSize: int32 })),
+  ),
 });
 const kind = { kind: 'Configuration', apiVersions: ['eventratelimit.admission.k8s.io/v1alpha1'] };
 const limitTypes = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
@@ -43,7 +45,12 @@ export function readEventRateLimitConfiguration(document: unknown): readonly Eve
     if (type !== 'Server' && cacheSize < 0) errors.invalid(`${path}.cacheSize`, cacheSize, 'must not be negative');
   }
   if (errors.list.length > 0) return errors.list.map(formatFieldError).join(', ');
-  return read.limits.map(({ type, qps, burst, cacheSize = 0 }) => ({ type: type as LimitType, qps, burst, cacheSize: cacheSize === 0 ? defaultCacheSize : cacheSize }));
+  return read.limits.map(({ type, qps, burst, cacheSize = 0 }) => ({
+    type: type as LimitType,
+    qps,
+    burst,
+    cacheSize: cacheSize === 0 ? defaultCacheSize : cacheSize,
+  }));
 }
 
 /** Nobody fills the store with events. Upstream: EventRateLimit. */
@@ -51,7 +58,10 @@ export function createEventRateLimit(limits: readonly EventLimit[], nowMs: () =>
   const buckets = limits.map((limit) => ({ limit, bucket: new TokenBuckets(limit, nowMs) }));
   return {
     name: 'EventRateLimit',
-    handles: (attributes) => (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE') && (isAbout(attributes, events) || isAbout(attributes, eventsV1Events)) && !attributes.context.dryRun,
+    handles: (attributes) =>
+      (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE') &&
+      (isAbout(attributes, events) || isAbout(attributes, eventsV1Events)) &&
+      !attributes.context.dryRun,
     validate(attributes) {
       const reached: string[] = [];
       for (const { limit, bucket } of buckets) {
@@ -68,9 +78,14 @@ function keyOf(type: LimitType, { namespace, context, object: event }: Admission
   if (type === 'Namespace') return namespace;
   if (type === 'User') return context.user.name;
   // Both kinds of events have these fields, under two names.
-  const { source, involvedObject, deprecatedSource, regarding } = event as Partial<Event> & { readonly deprecatedSource?: Event['source']; readonly regarding?: Event['involvedObject'] };
+  const { source, involvedObject, deprecatedSource, regarding } = event as Partial<Event> & {
+    readonly deprecatedSource?: Event['source'];
+    readonly regarding?: Event['involvedObject'];
+  };
   const [from, about] = [source ?? deprecatedSource, involvedObject ?? regarding];
-  return [from?.component, from?.host, about?.kind, about?.namespace, about?.name, about?.uid, about?.apiVersion].map((each) => each ?? '').join('');
+  return [from?.component, from?.host, about?.kind, about?.namespace, about?.name, about?.uid, about?.apiVersion]
+    .map((each) => each ?? '')
+    .join('');
 }
 
 class TokenBuckets {

@@ -22,7 +22,8 @@ export function createNamespaceExists(reader: ObjectReader): AdmissionPlugin {
     name: 'NamespaceExists',
     handles: (attributes) => attributes.namespace !== '' && !isAbout(attributes, namespaces, attributes.subresource),
     validate: ({ namespace }) => {
-      if (reader.get(namespaces, { namespace: '', name: namespace }) === undefined) throw notFound(namespaces, namespace);
+      if (reader.get(namespaces, { namespace: '', name: namespace }) === undefined)
+        throw notFound(namespaces, namespace);
     },
   };
 }

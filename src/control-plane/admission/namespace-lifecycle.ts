@@ -30,16 +30,27 @@ export function createNamespaceLifecycle(reader: ObjectReader, refresh: () => Pr
 function check(reader: ObjectReader, attributes: AdmissionAttributes): 'checked' | 'unknown namespace' {
   const { operation, definition, namespace, name } = attributes;
   if (isAbout(attributes, namespaces)) {
-    if (operation === 'DELETE' && immortal.includes(name)) throw refusal(attributes, 'this namespace may not be deleted');
+    if (operation === 'DELETE' && immortal.includes(name))
+      throw refusal(attributes, 'this namespace may not be deleted');
     return 'checked';
   }
   // Whether one may do something is answered without telling what there is.
   const leaks = definition.type.plural === 'localsubjectaccessreviews';
-  if (namespace === '' || operation === 'DELETE' || leaks || isAbout(attributes, namespaces, attributes.subresource)) return 'checked';
+  if (namespace === '' || operation === 'DELETE' || leaks || isAbout(attributes, namespaces, attributes.subresource))
+    return 'checked';
   const found = reader.get(namespaces, { namespace: '', name: namespace });
   if (found === undefined) return 'unknown namespace';
   if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return 'checked';
-  const { reason, message, details } = refusal(attributes, `unable to create new content in namespace ${namespace} because it is being terminated`);
-  const causes = [{ reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' }];
+  const { reason, message, details } = refusal(
+    attributes,
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+  );
+  const causes = [
+    {
+      reason: 'NamespaceTerminating',
+      message: `namespace ${namespace} is being terminated`,
+      field: 'metadata.namespace',
+    },
+  ];
   throw new ApiStatusError(reason, message, { ...details, causes });
 }

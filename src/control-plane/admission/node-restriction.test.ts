@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { certificateSigningRequests, csiDrivers, leases, nodes, persistentVolumeClaims, persistentVolumes, pods, serviceAccounts } from '../../api/client/resource-types.ts';
+import {
+  certificateSigningRequests,
+  csiDrivers,
+  leases,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  serviceAccounts,
+} from '../../api/client/resource-types.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import type { Node } from '../../api/core/node.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
@@ -20,7 +29,11 @@ interface Write {
   readonly user?: string;
 }
 
-const node = (metadata: object = {}, spec: object = {}): Node => ({ metadata: { name: 'n1', namespace: '', uid: 'node-uid', ...metadata }, spec, status: {} });
+const node = (metadata: object = {}, spec: object = {}): Node => ({
+  metadata: { name: 'n1', namespace: '', uid: 'node-uid', ...metadata },
+  spec,
+  status: {},
+});
 const mirror = (changes: Changes = {}): ReturnType<typeof buildPod> =>
   buildPod({
     'metadata.annotations': { 'kubernetes.io/config.mirror': 'x' },
@@ -33,21 +46,50 @@ function setUp(allowed: readonly string[] = []) {
   const reader = new FakeObjectReader();
   const plugin = createNodeRestriction({
     reader,
-    authorizer: { name: 'x', authorize: ({ verb, resource }) => ({ decision: allowed.includes(`${verb} ${resource}`) ? 'allow' : 'noOpinion', reason: '' }) },
-    readCommonName: (request) => (request.startsWith('CN=') ? Promise.resolve(request.slice(3)) : Promise.reject(new Error('rubbish'))),
+    authorizer: {
+      name: 'x',
+      authorize: ({ verb, resource }) => ({
+        decision: allowed.includes(`${verb} ${resource}`) ? 'allow' : 'noOpinion',
+        reason: '',
+      }),
+    },
+    readCommonName: (request) =>
+      request.startsWith('CN=') ? Promise.resolve(request.slice(3)) : Promise.reject(new Error('rubbish')),
   });
-  const write = async (type: ResourceType, { object, old, subresource = '', name, operation, user = 'system:node:n1' }: Write): Promise<string> => {
-    const context = { user: { name: user, groups: ['system:nodes'] }, dryRun: false, fieldManager: '', fieldValidation: 'Strict', warn: () => {}, annotate: () => {} } as const;
+  const write = async (
+    type: ResourceType,
+    { object, old, subresource = '', name, operation, user = 'system:node:n1' }: Write,
+  ): Promise<string> => {
+    const context = {
+      user: { name: user, groups: ['system:nodes'] },
+      dryRun: false,
+      fieldManager: '',
+      fieldValidation: 'Strict',
+      warn: () => {},
+      annotate: () => {},
+    } as const;
     const { namespace = '', name: ownName = '' } = (object ?? old)?.metadata ?? {};
     const made = operation ?? (object === undefined ? 'DELETE' : old === undefined ? 'CREATE' : 'UPDATE');
-    const attributes: AdmissionAttributes = { operation: made, definition: { type } as unknown as ResourceDefinition, subresource, namespace, name: name ?? ownName, object, oldObject: old, options: {}, context };
+    const attributes: AdmissionAttributes = {
+      operation: made,
+      definition: { type } as unknown as ResourceDefinition,
+      subresource,
+      namespace,
+      name: name ?? ownName,
+      object,
+      oldObject: old,
+      options: {},
+      context,
+    };
     if (!plugin.handles(attributes)) return 'not a node';
     try {
       await plugin.validate?.(attributes);
       return 'allowed';
     } catch (error) {
       assert.ok(error instanceof ApiStatusError);
-      return error.reason === 'Forbidden' ? error.message.slice(error.message.indexOf('is forbidden: ') + 14) : error.message;
+      return error.reason === 'Forbidden'
+        ? error.message.slice(error.message.indexOf('is forbidden: ') + 14)
+        : error.message;
     }
   };
   return { reader, write };
@@ -57,7 +99,10 @@ describe('NodeRestriction', () => {
   it('is about nodes only', async () => {
     const { write } = setUp();
     assert.equal(await write(nodes, { object: node(), user: 'jane' }), 'not a node');
-    assert.equal(await write(nodes, { object: node(), user: 'system:node:' }), 'could not determine node from user "system:node:"');
+    assert.equal(
+      await write(nodes, { object: node(), user: 'system:node:' }),
+      'could not determine node from user "system:node:"',
+    );
   });
 
   it('lets a node register and report itself, and nobody else', async () => {
@@ -70,18 +115,46 @@ describe('NodeRestriction', () => {
   it('keeps a node from steering workloads to itself, and from deleting itself by an owner', async () => {
     const { write } = setUp();
     const labels = (set: Record<string, string>): Node => node({ labels: set });
-    const good = { 'kubernetes.io/hostname': 'n1', 'topology.kubernetes.io/zone': 'a', 'node.kubernetes.io/x': '', 'a.kubelet.kubernetes.io/y': '', mine: '', 'example.com/z': '' };
+    const good = {
+      'kubernetes.io/hostname': 'n1',
+      'topology.kubernetes.io/zone': 'a',
+      'node.kubernetes.io/x': '',
+      'a.kubelet.kubernetes.io/y': '',
+      mine: '',
+      'example.com/z': '',
+    };
     assert.equal(await write(nodes, { object: labels(good) }), 'allowed');
-    const bad = { 'node-restriction.kubernetes.io/a': '', 'x.node-restriction.kubernetes.io/b': '', 'node-role.kubernetes.io/control-plane': '', 'foo.k8s.io/c': '' };
+    const bad = {
+      'node-restriction.kubernetes.io/a': '',
+      'x.node-restriction.kubernetes.io/b': '',
+      'node-role.kubernetes.io/control-plane': '',
+      'foo.k8s.io/c': '',
+    };
     const names = Object.keys(bad).sort().join(', ');
-    assert.equal(await write(nodes, { object: labels({ ...good, ...bad }) }), `node "n1" is not allowed to set the following labels: ${names}`);
-    assert.equal(await write(nodes, { object: labels(good), old: labels({ ...good, ...bad }) }), `is not allowed to modify labels: ${names}`);
-    assert.equal(await write(nodes, { object: labels({ ...bad, mine: '1' }), old: labels(bad) }), 'allowed', 'what others set may stay');
+    assert.equal(
+      await write(nodes, { object: labels({ ...good, ...bad }) }),
+      `node "n1" is not allowed to set the following labels: ${names}`,
+    );
+    assert.equal(
+      await write(nodes, { object: labels(good), old: labels({ ...good, ...bad }) }),
+      `is not allowed to modify labels: ${names}`,
+    );
+    assert.equal(
+      await write(nodes, { object: labels({ ...bad, mine: '1' }), old: labels(bad) }),
+      'allowed',
+      'what others set may stay',
+    );
     const taints = [{ key: 'a', effect: 'NoSchedule' }];
-    assert.equal(await write(nodes, { object: node({}, {}), old: node({}, { taints }) }), 'node "n1" is not allowed to modify taints');
+    assert.equal(
+      await write(nodes, { object: node({}, {}), old: node({}, { taints }) }),
+      'node "n1" is not allowed to modify taints',
+    );
     assert.equal(await write(nodes, { object: node({}, { taints: [] }), old: node() }), 'allowed');
     const owner = { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid: 'u' }] };
-    assert.equal(await write(nodes, { object: node(owner), old: node() }), 'node "n1" is not allowed to modify ownerReferences');
+    assert.equal(
+      await write(nodes, { object: node(owner), old: node() }),
+      'node "n1" is not allowed to modify ownerReferences',
+    );
     assert.match(await write(nodes, { object: node({}, { configSource: {} }) }), /non-nil configSource/);
   });
 
@@ -91,85 +164,213 @@ describe('NodeRestriction', () => {
     reader.put(nodes, node());
     assert.equal(await write(pods, { object: mirror() }), 'allowed');
     const rows: [change: Changes, refusal: string][] = [
-      [{ 'metadata.annotations': undefined }, 'pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods'],
+      [
+        { 'metadata.annotations': undefined },
+        'pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods',
+      ],
       [{ 'spec.nodeName': 'n2' }, 'node "n1" can only create pods with spec.nodeName set to itself'],
-      [{ 'metadata.ownerReferences': undefined }, 'node "n1" can only create pods with an owner reference set to itself'],
-      [{ 'metadata.ownerReferences[0].name': 'n2' }, 'node "n1" can only create pods with an owner reference set to itself'],
-      [{ 'metadata.ownerReferences[0].controller': false }, 'node "n1" can only create pods with a controller owner reference set to itself'],
-      [{ 'metadata.ownerReferences[0].blockOwnerDeletion': true }, 'node "n1" must not set blockOwnerDeletion on an owner reference'],
+      [
+        { 'metadata.ownerReferences': undefined },
+        'node "n1" can only create pods with an owner reference set to itself',
+      ],
+      [
+        { 'metadata.ownerReferences[0].name': 'n2' },
+        'node "n1" can only create pods with an owner reference set to itself',
+      ],
+      [
+        { 'metadata.ownerReferences[0].controller': false },
+        'node "n1" can only create pods with a controller owner reference set to itself',
+      ],
+      [
+        { 'metadata.ownerReferences[0].blockOwnerDeletion': true },
+        'node "n1" must not set blockOwnerDeletion on an owner reference',
+      ],
       [{ 'metadata.ownerReferences[0].uid': 'other' }, 'node n1 UID mismatch: expected other got node-uid'],
-      [{ 'metadata.ownerReferences[1]': { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'x' } }, 'node "n1" can only create pods with a single owner reference set to itself'],
+      [
+        { 'metadata.ownerReferences[1]': { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'x' } },
+        'node "n1" can only create pods with a single owner reference set to itself',
+      ],
     ];
     for (const [change, refusal] of rows) assert.equal(await write(pods, { object: mirror(change) }), refusal);
     const references: [change: Changes, what: string][] = [
       [{ 'spec.serviceAccountName': 'a' }, 'serviceaccounts'],
       [{ 'spec.imagePullSecrets': [{ name: 'a' }] }, 'secrets'],
-      [{ 'spec.ephemeralContainers': [{ name: 'e', image: 'x', envFrom: [{ configMapRef: { name: 'a' } }] }] }, 'configmaps'],
+      [
+        { 'spec.ephemeralContainers': [{ name: 'e', image: 'x', envFrom: [{ configMapRef: { name: 'a' } }] }] },
+        'configmaps',
+      ],
       [{ 'spec.volumes': [{ name: 'v', persistentVolumeClaim: { claimName: 'a' } }] }, 'persistentvolumeclaims'],
-      [{ 'spec.volumes': [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] }, 'persistentvolumeclaims (via ephemeral volumes)'],
+      [
+        { 'spec.volumes': [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
+        'persistentvolumeclaims (via ephemeral volumes)',
+      ],
       [{ 'spec.volumes': [{ name: 'v', csi: { driver: 'd' } }] }, 'csidrivers (via CSI volumes)'],
-      [{ 'spec.volumes': [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'p' } }] } }] }, 'serviceaccounts (via projected volumes)'],
+      [
+        { 'spec.volumes': [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'p' } }] } }] },
+        'serviceaccounts (via projected volumes)',
+      ],
     ];
-    for (const [change, what] of references) assert.equal(await write(pods, { object: mirror(change) }), `node "n1" can not create pods that reference ${what}`);
-    const harmless = { 'spec.volumes': [{ name: 'a', hostPath: { path: '/a' } }, { name: 'b', emptyDir: {} }, { name: 'c', projected: { sources: [{ downwardAPI: {} }] } }] };
+    for (const [change, what] of references)
+      assert.equal(
+        await write(pods, { object: mirror(change) }),
+        `node "n1" can not create pods that reference ${what}`,
+      );
+    const harmless = {
+      'spec.volumes': [
+        { name: 'a', hostPath: { path: '/a' } },
+        { name: 'b', emptyDir: {} },
+        { name: 'c', projected: { sources: [{ downwardAPI: {} }] } },
+      ],
+    };
     assert.equal(await write(pods, { object: mirror(harmless) }), 'allowed');
   });
 
   it('lets a node delete, evict and report the pods bound to it', async () => {
     const { reader, write } = setUp();
-    const [mine, other] = [buildPod({ 'spec.nodeName': 'n1' }), buildPod({ 'metadata.name': 'other', 'spec.nodeName': 'n2' })];
+    const [mine, other] = [
+      buildPod({ 'spec.nodeName': 'n1' }),
+      buildPod({ 'metadata.name': 'other', 'spec.nodeName': 'n2' }),
+    ];
     reader.put(pods, mine, other);
     assert.equal(await write(pods, { old: mine }), 'allowed');
     assert.equal(await write(pods, { old: other }), 'node "n1" can only delete pods with spec.nodeName set to itself');
     assert.equal(await write(pods, { old: buildPod({ 'metadata.name': 'gone' }) }), 'pods "gone" not found');
     assert.match(await write(pods, { object: mine, old: mine }), /^unexpected operation "UPDATE"/);
-    const evict = (name: string) => write(pods, { object: { metadata: { name, namespace: 'default', uid: '' } }, subresource: 'eviction' });
-    assert.deepEqual([await evict('web'), await evict('other')], ['allowed', 'node n1 can only evict pods with spec.nodeName set to itself']);
-    assert.equal(await write(pods, { object: { ...mine, status: { phase: 'Running' } } as ApiObject, old: mine, subresource: 'status' }), 'allowed');
-    assert.equal(await write(pods, { object: other, old: other, subresource: 'status' }), 'node "n1" can only update pod status for pods with spec.nodeName set to itself');
+    const evict = (name: string) =>
+      write(pods, { object: { metadata: { name, namespace: 'default', uid: '' } }, subresource: 'eviction' });
+    assert.deepEqual(
+      [await evict('web'), await evict('other')],
+      ['allowed', 'node n1 can only evict pods with spec.nodeName set to itself'],
+    );
+    assert.equal(
+      await write(pods, {
+        object: { ...mine, status: { phase: 'Running' } } as ApiObject,
+        old: mine,
+        subresource: 'status',
+      }),
+      'allowed',
+    );
+    assert.equal(
+      await write(pods, { object: other, old: other, subresource: 'status' }),
+      'node "n1" can only update pod status for pods with spec.nodeName set to itself',
+    );
     const relabelled = { ...mine, metadata: { ...mine.metadata, labels: { a: 'b' } } };
-    assert.equal(await write(pods, { object: relabelled, old: mine, subresource: 'status' }), 'node "n1" cannot update labels through pod status');
-    assert.match(await write(pods, { object: mine, old: mine, subresource: 'ephemeralcontainers' }), /only 'status' and 'eviction' are allowed/);
+    assert.equal(
+      await write(pods, { object: relabelled, old: mine, subresource: 'status' }),
+      'node "n1" cannot update labels through pod status',
+    );
+    assert.match(
+      await write(pods, { object: mine, old: mine, subresource: 'ephemeralcontainers' }),
+      /only 'status' and 'eviction' are allowed/,
+    );
   });
 
   it('gives tokens for pods that run there, for audiences they ask for', async () => {
     const { reader, write } = setUp(['request-serviceaccounts-token-audience extra']);
-    const projected = (audience?: string) => ({ name: `p-${audience ?? ''}`, projected: { sources: [{ serviceAccountToken: { path: 't', ...(audience !== undefined && { audience }) } }] } });
+    const projected = (audience?: string) => ({
+      name: `p-${audience ?? ''}`,
+      projected: { sources: [{ serviceAccountToken: { path: 't', ...(audience !== undefined && { audience }) } }] },
+    });
     const volumes = [projected(), projected('vault'), { name: 'c', persistentVolumeClaim: { claimName: 'claim' } }];
-    reader.put(pods, buildPod({ 'metadata.uid': 'u1', 'spec.nodeName': 'n1', 'spec.volumes': volumes }), buildPod({ 'metadata.name': 'far', 'metadata.uid': 'u2', 'spec.nodeName': 'n2' }));
-    reader.put(persistentVolumeClaims, { metadata: { name: 'claim', namespace: 'default', uid: '' }, spec: { volumeName: 'pv' } });
-    reader.put(persistentVolumes, { metadata: { name: 'pv', namespace: '', uid: '' }, spec: { csi: { driver: 'd', volumeHandle: 'h' } } });
-    reader.put(csiDrivers, { metadata: { name: 'd', namespace: '', uid: '' }, spec: { tokenRequests: [{ audience: 'csi' }] } });
+    reader.put(
+      pods,
+      buildPod({ 'metadata.uid': 'u1', 'spec.nodeName': 'n1', 'spec.volumes': volumes }),
+      buildPod({ 'metadata.name': 'far', 'metadata.uid': 'u2', 'spec.nodeName': 'n2' }),
+    );
+    reader.put(persistentVolumeClaims, {
+      metadata: { name: 'claim', namespace: 'default', uid: '' },
+      spec: { volumeName: 'pv' },
+    });
+    reader.put(persistentVolumes, {
+      metadata: { name: 'pv', namespace: '', uid: '' },
+      spec: { csi: { driver: 'd', volumeHandle: 'h' } },
+    });
+    reader.put(csiDrivers, {
+      metadata: { name: 'd', namespace: '', uid: '' },
+      spec: { tokenRequests: [{ audience: 'csi' }] },
+    });
     const token = (boundObjectRef: object | undefined, ...audiences: string[]) =>
-      write(serviceAccounts, { object: { metadata: { name: '', namespace: 'default', uid: '' }, spec: { audiences, boundObjectRef } } as ApiObject, subresource: 'token', name: 'robot' });
+      write(serviceAccounts, {
+        object: {
+          metadata: { name: '', namespace: 'default', uid: '' },
+          spec: { audiences, boundObjectRef },
+        } as ApiObject,
+        subresource: 'token',
+        name: 'robot',
+      });
     const bound = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'u1' };
-    for (const audiences of [[], ['vault'], ['csi'], ['extra']]) assert.equal(await token(bound, ...audiences), 'allowed', audiences.join());
-    assert.equal(await token(bound, 'other'), 'audience "other" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience');
+    for (const audiences of [[], ['vault'], ['csi'], ['extra']])
+      assert.equal(await token(bound, ...audiences), 'allowed', audiences.join());
+    assert.equal(
+      await token(bound, 'other'),
+      'audience "other" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience',
+    );
     assert.equal(await token(bound, 'vault', 'csi'), 'node may only request 0 or 1 audiences');
     assert.equal(await token(undefined), 'node requested token not bound to a pod');
     assert.equal(await token({ ...bound, kind: 'Node' }), 'node requested token not bound to a pod');
     assert.equal(await token({ ...bound, uid: undefined }), 'node requested token with a pod binding without a uid');
     assert.match(await token({ ...bound, uid: 'u9' }), /^the UID in the bound object reference \(u9\) does not match/);
-    assert.equal(await token({ ...bound, name: 'far', uid: 'u2' }), 'node requested token bound to a pod scheduled on a different node');
+    assert.equal(
+      await token({ ...bound, name: 'far', uid: 'u2' }),
+      'node requested token bound to a pod scheduled on a different node',
+    );
   });
 
   it('lets a node report the size of a claim, and nothing else of it', async () => {
     const { write } = setUp();
-    const claim = (status: object, labels: Record<string, string> = {}) => ({ metadata: { name: 'c', namespace: 'default', uid: '', labels, resourceVersion: JSON.stringify(status) }, spec: {}, status });
-    assert.equal(await write(persistentVolumeClaims, { object: claim({ phase: 'Bound', capacity: { storage: '2Gi' }, conditions: [] }), old: claim({ phase: 'Bound' }), subresource: 'status' }), 'allowed');
-    assert.match(await write(persistentVolumeClaims, { object: claim({ phase: 'Lost' }), old: claim({ phase: 'Bound' }), subresource: 'status' }), /not allowed to update fields other than status\.quantity and status\.conditions/);
-    assert.match(await write(persistentVolumeClaims, { object: claim({}, { a: 'b' }), old: claim({}), subresource: 'status' }), /not allowed to update fields/);
-    assert.equal(await write(persistentVolumeClaims, { object: claim({}), old: claim({}) }), 'may only update PVC status');
+    const claim = (status: object, labels: Record<string, string> = {}) => ({
+      metadata: { name: 'c', namespace: 'default', uid: '', labels, resourceVersion: JSON.stringify(status) },
+      spec: {},
+      status,
+    });
+    assert.equal(
+      await write(persistentVolumeClaims, {
+        object: claim({ phase: 'Bound', capacity: { storage: '2Gi' }, conditions: [] }),
+        old: claim({ phase: 'Bound' }),
+        subresource: 'status',
+      }),
+      'allowed',
+    );
+    assert.match(
+      await write(persistentVolumeClaims, {
+        object: claim({ phase: 'Lost' }),
+        old: claim({ phase: 'Bound' }),
+        subresource: 'status',
+      }),
+      /not allowed to update fields other than status\.quantity and status\.conditions/,
+    );
+    assert.match(
+      await write(persistentVolumeClaims, { object: claim({}, { a: 'b' }), old: claim({}), subresource: 'status' }),
+      /not allowed to update fields/,
+    );
+    assert.equal(
+      await write(persistentVolumeClaims, { object: claim({}), old: claim({}) }),
+      'may only update PVC status',
+    );
   });
 
   it('gives a node its own lease, and certificates for itself', async () => {
     const { write } = setUp();
-    const lease = (name: string, namespace = 'kube-node-lease') => ({ metadata: { name, namespace, uid: '' }, spec: {} });
+    const lease = (name: string, namespace = 'kube-node-lease') => ({
+      metadata: { name, namespace, uid: '' },
+      spec: {},
+    });
     assert.equal(await write(leases, { object: lease('n1') }), 'allowed');
-    assert.equal(await write(leases, { object: lease('n2') }), 'can only access node lease with the same name as the requesting node');
-    assert.equal(await write(leases, { object: lease('n1', 'default') }), 'can only access leases in the "kube-node-lease" system namespace');
+    assert.equal(
+      await write(leases, { object: lease('n2') }),
+      'can only access node lease with the same name as the requesting node',
+    );
+    assert.equal(
+      await write(leases, { object: lease('n1', 'default') }),
+      'can only access leases in the "kube-node-lease" system namespace',
+    );
     const csr = (commonName: string, signerName = 'kubernetes.io/kubelet-serving') =>
-      write(certificateSigningRequests, { object: { metadata: { name: 'csr', namespace: '', uid: '' }, spec: { request: Buffer.from(commonName).toString('base64'), signerName, usages: [] } } as ApiObject });
+      write(certificateSigningRequests, {
+        object: {
+          metadata: { name: 'csr', namespace: '', uid: '' },
+          spec: { request: Buffer.from(commonName).toString('base64'), signerName, usages: [] },
+        } as ApiObject,
+      });
     assert.equal(await csr('CN=system:node:n1'), 'allowed');
     assert.equal(await csr('CN=system:node:n2'), 'can only create a node CSR with CN=system:node:n1');
     assert.equal(await csr('CN=anybody', 'example.com/x'), 'allowed');

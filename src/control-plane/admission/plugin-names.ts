@@ -61,14 +61,26 @@ export function pluginFlagProblems(enabled: readonly string[], disabled: readonl
   const find = (name: string): KnownPlugin | undefined => knownPlugins.find((each) => each.name === name);
   const both = enabled.filter((name) => disabled.includes(name)).sort();
   return [
-    ...enabled.filter((name) => find(name) === undefined).map((name) => `enable-admission-plugins plugin ${JSON.stringify(name)} is unknown`),
-    ...enabled.filter((name) => find(name)?.state === 'absent').map((name) => `enable-admission-plugins plugin ${JSON.stringify(name)} is not part of this API server`),
-    ...disabled.filter((name) => find(name) === undefined).map((name) => `disable-admission-plugins plugin ${JSON.stringify(name)} is unknown`),
-    ...(both.length > 0 ? [`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`] : []),
+    ...enabled
+      .filter((name) => find(name) === undefined)
+      .map((name) => `enable-admission-plugins plugin ${JSON.stringify(name)} is unknown`),
+    ...enabled
+      .filter((name) => find(name)?.state === 'absent')
+      .map((name) => `enable-admission-plugins plugin ${JSON.stringify(name)} is not part of this API server`),
+    ...disabled
+      .filter((name) => find(name) === undefined)
+      .map((name) => `disable-admission-plugins plugin ${JSON.stringify(name)} is unknown`),
+    ...(both.length > 0
+      ? [`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`]
+      : []),
   ];
 }
 
 /** The names of the plugins that are on, in their order. */
 export function pluginsThatAreOn(enabled: readonly string[], disabled: readonly string[]): readonly string[] {
-  return knownPlugins.filter(({ name, isOn, state }) => state === 'here' && (enabled.includes(name) || (isOn && !disabled.includes(name)))).map(({ name }) => name);
+  return knownPlugins
+    .filter(
+      ({ name, isOn, state }) => state === 'here' && (enabled.includes(name) || (isOn && !disabled.includes(name))),
+    )
+    .map(({ name }) => name);
 }

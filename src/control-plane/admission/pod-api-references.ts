@@ -4,8 +4,10 @@ import { configMapNames, secretNames } from '../../api/pod-references.ts';
 
 /** Volumes that need nothing of the API. Whatever is not known is taken to need it. */
 const harmless: ReadonlySet<string> = new Set(
-  ('awsElasticBlockStore azureDisk cephfs cinder downwardAPI emptyDir fc flexVolume flocker gcePersistentDisk gitRepo hostPath image iscsi nfs photonPersistentDisk ' +
-    'portworxVolume quobyte rbd scaleIO storageos vsphereVolume').split(' '),
+  (
+    'awsElasticBlockStore azureDisk cephfs cinder downwardAPI emptyDir fc flexVolume flocker gcePersistentDisk gitRepo hostPath image iscsi nfs photonPersistentDisk ' +
+    'portworxVolume quobyte rbd scaleIO storageos vsphereVolume'
+  ).split(' '),
 );
 
 const needing: Readonly<Record<string, string>> = {

@@ -16,11 +16,17 @@ const isWrite = ({ operation }: AdmissionAttributes): boolean => operation === '
 /** Who runs an image has to be let to by its registry, each time. Upstream: AlwaysPullImages (off by default). */
 export const alwaysPullImages: AdmissionPlugin = {
   name: 'AlwaysPullImages',
-  handles: (attributes) => isWrite(attributes) && isAbout(attributes, pods) && (attributes.operation === 'CREATE' || bringsImages(objectOf(attributes, pods), oldObjectOf(attributes, pods))),
+  handles: (attributes) =>
+    isWrite(attributes) &&
+    isAbout(attributes, pods) &&
+    (attributes.operation === 'CREATE' || bringsImages(objectOf(attributes, pods), oldObjectOf(attributes, pods))),
   mutate(attributes) {
     const pod = objectOf(attributes, pods);
     const { initContainers, containers, ephemeralContainers, volumes } = pod.spec;
-    const pulled = <C extends Pick<Container, 'imagePullPolicy'>>(container: C): C => ({ ...container, imagePullPolicy: 'Always' });
+    const pulled = <C extends Pick<Container, 'imagePullPolicy'>>(container: C): C => ({
+      ...container,
+      imagePullPolicy: 'Always',
+    });
     return {
       ...pod,
       spec: {
@@ -28,18 +34,29 @@ export const alwaysPullImages: AdmissionPlugin = {
         containers: containers.map(pulled),
         ...(initContainers !== undefined && { initContainers: initContainers.map(pulled) }),
         ...(ephemeralContainers !== undefined && { ephemeralContainers: ephemeralContainers.map(pulled) }),
-        ...(volumes !== undefined && { volumes: volumes.map((volume) => (volume.image === undefined ? volume : { ...volume, image: { ...volume.image, pullPolicy: 'Always' as const } })) }),
+        ...(volumes !== undefined && {
+          volumes: volumes.map((volume) =>
+            volume.image === undefined
+              ? volume
+              : { ...volume, image: { ...volume.image, pullPolicy: 'Always' as const } },
+          ),
+        }),
       },
     };
   },
   validate(attributes) {
-    const problems = unpulledPaths(objectOf(attributes, pods)).map(([path, policy]) => refusal(attributes, `${path}: Unsupported value: ${goQuote(policy)}: supported values: "Always"`).message);
+    const problems = unpulledPaths(objectOf(attributes, pods)).map(
+      ([path, policy]) =>
+        refusal(attributes, `${path}: Unsupported value: ${goQuote(policy)}: supported values: "Always"`).message,
+    );
     if (problems.length > 0) throw new ApiStatusError('Unknown', goAggregate(problems));
   },
 };
 
 function imagesOf({ spec }: Pod): readonly string[] {
-  return [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])].map(({ image = '' }) => image);
+  return [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])].map(
+    ({ image = '' }) => image,
+  );
 }
 
 function bringsImages(pod: Pod, old: Pod): boolean {
@@ -48,13 +65,25 @@ function bringsImages(pod: Pod, old: Pod): boolean {
 }
 
 function unpulledPaths({ spec }: Pod): readonly (readonly [string, string])[] {
-  const lists = [['initContainers', spec.initContainers], ['containers', spec.containers], ['ephemeralContainers', spec.ephemeralContainers]] as const;
-  const ofContainers = lists.flatMap(([field, list = []]) => list.map(({ imagePullPolicy = '' }, index) => [`spec.${field}[${index}].imagePullPolicy`, imagePullPolicy] as const));
-  const ofVolumes = (spec.volumes ?? []).map(({ image }, index) => [`spec.volumes[${index}].image.pullPolicy`, image === undefined ? 'Always' : (image.pullPolicy ?? '')] as const);
+  const lists = [
+    ['initContainers', spec.initContainers],
+    ['containers', spec.containers],
+    ['ephemeralContainers', spec.ephemeralContainers],
+  ] as const;
+  const ofContainers = lists.flatMap(([field, list = []]) =>
+    list.map(
+      ({ imagePullPolicy = '' }, index) => [`spec.${field}[${index}].imagePullPolicy`, imagePullPolicy] as const,
+    ),
+  );
+  const ofVolumes = (spec.volumes ?? []).map(
+    ({ image }, index) =>
+      [`spec.volumes[${index}].image.pullPolicy`, image === undefined ? 'Always' : (image.pullPolicy ?? '')] as const,
+  );
   return [...ofContainers, ...ofVolumes].filter(([, policy]) => policy !== 'Always');
 }
 
-const isExtended = (name: string): boolean => name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+const isExtended = (name: string): boolean =>
+  name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 
 /** Pods that ask for a device tolerate the taint of its name. Upstream: ExtendedResourceToleration (off by default). */
 export const extendedResourceToleration: AdmissionPlugin = {
@@ -63,10 +92,28 @@ export const extendedResourceToleration: AdmissionPlugin = {
   mutate(attributes) {
     const pod = objectOf(attributes, pods);
     const { containers, initContainers = [], tolerations = [] } = pod.spec;
-    const asked = [...new Set([...containers, ...initContainers].flatMap(({ resources }) => Object.keys(resources?.requests ?? {})).filter(isExtended))].sort();
-    const missing = asked.filter((key) => !tolerations.some((each) => each.key === key && each.operator === 'Exists' && each.effect === 'NoSchedule'));
+    const asked = [
+      ...new Set(
+        [...containers, ...initContainers]
+          .flatMap(({ resources }) => Object.keys(resources?.requests ?? {}))
+          .filter(isExtended),
+      ),
+    ].sort();
+    const missing = asked.filter(
+      (key) =>
+        !tolerations.some((each) => each.key === key && each.operator === 'Exists' && each.effect === 'NoSchedule'),
+    );
     if (missing.length === 0) return pod;
-    return { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...missing.map((key) => ({ key, operator: 'Exists' as const, effect: 'NoSchedule' as const }))] } };
+    return {
+      ...pod,
+      spec: {
+        ...pod.spec,
+        tolerations: [
+          ...tolerations,
+          ...missing.map((key) => ({ key, operator: 'Exists' as const, effect: 'NoSchedule' as const })),
+        ],
+      },
+    };
   },
 };
 
@@ -77,7 +124,8 @@ export const denyServiceExternalIps: AdmissionPlugin = {
   validate(attributes) {
     const { externalIPs = [] } = objectOf(attributes, services).spec;
     const before = attributes.operation === 'UPDATE' ? (oldObjectOf(attributes, services).spec.externalIPs ?? []) : [];
-    if (externalIPs.some((address) => !before.includes(address))) throw refusal(attributes, 'Use of external IPs is denied by admission control');
+    if (externalIPs.some((address) => !before.includes(address)))
+      throw refusal(attributes, 'Use of external IPs is denied by admission control');
   },
 };
 
@@ -93,19 +141,34 @@ export function createPodResizeValidator(reader: ObjectReader): AdmissionPlugin 
       const node = reader.get(nodes, { namespace: '', name: nodeName });
       if (node === undefined) throw refusal(attributes, `node ${JSON.stringify(nodeName)} not found`);
       const system = node.metadata.labels?.['kubernetes.io/os'] ?? 'linux';
-      if (system !== 'linux') throw because(attributes, 'UnsupportedPlatform', `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} is ${JSON.stringify(system)}`);
+      if (system !== 'linux')
+        throw because(
+          attributes,
+          'UnsupportedPlatform',
+          `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} is ${JSON.stringify(system)}`,
+        );
       const tooMuch = beyond(pod, node.status?.allocatable ?? {});
-      if (tooMuch.length > 0) throw because(attributes, 'NodeCapacity', `node didn't have enough allocatable resources: ${tooMuch.join('; ')}`);
+      if (tooMuch.length > 0)
+        throw because(
+          attributes,
+          'NodeCapacity',
+          `node didn't have enough allocatable resources: ${tooMuch.join('; ')}`,
+        );
     },
   };
 }
 
 function beyond(pod: Pod, allocatable: Readonly<Record<string, string>>): readonly string[] {
   const requests = podRequests(pod);
-  const units = [['cpu', quantityMilliValue], ['memory', quantityValue]] as const;
+  const units = [
+    ['cpu', quantityMilliValue],
+    ['memory', quantityValue],
+  ] as const;
   return units.flatMap(([name, count]) => {
     const [asked, most] = [requests[name] ?? '0', allocatable[name] ?? '0'];
-    return compareQuantities(asked, most) > 0 ? [`${name}, requested: ${count(asked)}, allocatable: ${count(most)}`] : [];
+    return compareQuantities(asked, most) > 0
+      ? [`${name}, requested: ${count(asked)}, allocatable: ${count(most)}`]
+      : [];
   });
 }
 
@@ -121,8 +184,13 @@ export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {
   name: 'LimitPodHardAntiAffinityTopology',
   handles: (attributes) => isWrite(attributes) && isAbout(attributes, pods),
   validate(attributes) {
-    const terms = objectOf(attributes, pods).spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+    const terms =
+      objectOf(attributes, pods).spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
     const other = terms.find(({ topologyKey }) => topologyKey !== hostnameKey);
-    if (other !== undefined) throw refusal(attributes, `affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey ${other.topologyKey} but only key ${hostnameKey} is allowed`);
+    if (other !== undefined)
+      throw refusal(
+        attributes,
+        `affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey ${other.topologyKey} but only key ${hostnameKey} is allowed`,
+      );
   },
 };

@@ -17,7 +17,8 @@ export function createRuntimeClassAdmission(reader: ObjectReader): AdmissionPlug
         return pod;
       }
       const found = reader.get(runtimeClasses, { namespace: '', name: runtimeClassName });
-      if (found === undefined) throw refusal(attributes, `pod rejected: RuntimeClass ${JSON.stringify(runtimeClassName)} not found`);
+      if (found === undefined)
+        throw refusal(attributes, `pod rejected: RuntimeClass ${JSON.stringify(runtimeClassName)} not found`);
       const applied = applyRuntimeClass(pod, found);
       if (applied.kind === 'refused') throw refusal(attributes, applied.message);
       return applied.pod;

@@ -31,7 +31,9 @@ export interface ServiceAccountOptions {
 export function createServiceAccountAdmission(options: ServiceAccountOptions): AdmissionPlugin {
   return {
     name: 'ServiceAccount',
-    handles: (attributes) => (attributes.operation === 'CREATE' && isAbout(attributes, pods)) || (attributes.operation === 'UPDATE' && isAbout(attributes, pods, 'ephemeralcontainers')),
+    handles: (attributes) =>
+      (attributes.operation === 'CREATE' && isAbout(attributes, pods)) ||
+      (attributes.operation === 'UPDATE' && isAbout(attributes, pods, 'ephemeralcontainers')),
     async mutate(attributes) {
       const pod = objectOf(attributes, pods);
       if (attributes.operation !== 'CREATE' || isMirrorPod(pod)) return pod;
@@ -44,9 +46,12 @@ export function createServiceAccountAdmission(options: ServiceAccountOptions): A
       const pod = objectOf(attributes, pods);
       if (isMirrorPod(pod)) return checkMirror(attributes, pod);
       const { serviceAccountName = '' } = pod.spec;
-      if (serviceAccountName === '') throw refusal(attributes, `no service account specified for pod ${attributes.namespace}/${pod.metadata.name}`);
+      if (serviceAccountName === '')
+        throw refusal(attributes, `no service account specified for pod ${attributes.namespace}/${pod.metadata.name}`);
       const account = await lookUp(options, attributes, serviceAccountName);
-      const problem = enforcesMountableSecrets(account) ? checkMountableSecrets(account, pod, attributes.subresource === '' ? 'pod' : 'ephemeral') : undefined;
+      const problem = enforcesMountableSecrets(account)
+        ? checkMountableSecrets(account, pod, attributes.subresource === '' ? 'pod' : 'ephemeral')
+        : undefined;
       if (problem !== undefined) throw refusal(attributes, problem);
     },
   };
@@ -55,18 +60,31 @@ export function createServiceAccountAdmission(options: ServiceAccountOptions): A
 function checkMirror(attributes: AdmissionAttributes, pod: Pod): void {
   if (pod.spec.serviceAccountName) throw refusal(attributes, 'a mirror pod may not reference service accounts');
   if (secretNames(pod).size > 0) throw refusal(attributes, 'a mirror pod may not reference secrets');
-  if (usesTokenProjection(pod)) throw refusal(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
+  if (usesTokenProjection(pod))
+    throw refusal(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
 }
 
-async function lookUp({ reader, clock }: ServiceAccountOptions, attributes: AdmissionAttributes, name: string): Promise<ServiceAccount> {
+async function lookUp(
+  { reader, clock }: ServiceAccountOptions,
+  attributes: AdmissionAttributes,
+  name: string,
+): Promise<ServiceAccount> {
   const { namespace } = attributes;
   const find = (): ServiceAccount | undefined => reader.get(serviceAccounts, { namespace, name });
   const found = find() ?? (name === defaultAccount ? await appearing(reader, clock, find) : undefined);
-  if (found === undefined) throw refusal(attributes, `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`);
+  if (found === undefined)
+    throw refusal(
+      attributes,
+      `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`,
+    );
   return found;
 }
 
-async function appearing(reader: ObjectReader, clock: Clock, find: () => ServiceAccount | undefined): Promise<ServiceAccount | undefined> {
+async function appearing(
+  reader: ObjectReader,
+  clock: Clock,
+  find: () => ServiceAccount | undefined,
+): Promise<ServiceAccount | undefined> {
   let finish: () => void = () => undefined;
   const settled = new Promise<void>((resolve) => (finish = resolve));
   const timer = clock.setTimer(accountWaitMs, finish);
@@ -94,8 +112,12 @@ function withToken(pod: Pod, random: Random): Pod {
   const { volumes = [], containers, initContainers } = pod.spec;
   const existing = volumes.find(({ name }) => name.startsWith(volumePrefix));
   const name = existing?.name ?? generateName(volumePrefix, random);
-  const needs = (container: Container): boolean => !(container.volumeMounts ?? []).some((mount) => mount.mountPath === mountPath);
-  const mounted = (container: Container): Container => (needs(container) ? { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }] } : container);
+  const needs = (container: Container): boolean =>
+    !(container.volumeMounts ?? []).some((mount) => mount.mountPath === mountPath);
+  const mounted = (container: Container): Container =>
+    needs(container)
+      ? { ...container, volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }] }
+      : container;
   const needed = [...containers, ...(initContainers ?? [])].some(needs);
   return {
     ...pod,
@@ -116,7 +138,11 @@ function tokenVolume(name: string): Volume {
       sources: [
         { serviceAccountToken: { path: 'token', expirationSeconds: tokenSeconds } },
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
       ],
     },
   };

@@ -8,7 +8,10 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
-const defaultAnnotations = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
+const defaultAnnotations = [
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+];
 
 /** A claim that names no class gets the default one. Upstream: DefaultStorageClass. */
 export function createDefaultStorageClass(reader: ObjectReader): AdmissionPlugin {
@@ -17,7 +20,8 @@ export function createDefaultStorageClass(reader: ObjectReader): AdmissionPlugin
     handles: (attributes) => attributes.operation === 'CREATE' && isAbout(attributes, persistentVolumeClaims),
     mutate(attributes) {
       const claim = objectOf(attributes, persistentVolumeClaims);
-      if (claim.metadata.annotations?.[classAnnotation] !== undefined || claim.spec.storageClassName !== undefined) return claim;
+      if (claim.metadata.annotations?.[classAnnotation] !== undefined || claim.spec.storageClassName !== undefined)
+        return claim;
       const found = defaultClass(reader.list(storageClasses, ''));
       return found === undefined ? claim : { ...claim, spec: { ...claim.spec, storageClassName: found.metadata.name } };
     },
@@ -26,25 +30,46 @@ export function createDefaultStorageClass(reader: ObjectReader): AdmissionPlugin
 
 /** Of several the youngest, of those as old as each other the first by name. */
 function defaultClass(classes: readonly StorageClass[]): StorageClass | undefined {
-  const isDefault = ({ metadata }: StorageClass): boolean => defaultAnnotations.some((key) => metadata.annotations?.[key] === 'true');
+  const isDefault = ({ metadata }: StorageClass): boolean =>
+    defaultAnnotations.some((key) => metadata.annotations?.[key] === 'true');
   const bornAt = ({ metadata }: StorageClass): string => metadata.creationTimestamp ?? '';
-  return classes.filter(isDefault).sort((left, right) => (bornAt(left) !== bornAt(right) ? (bornAt(left) > bornAt(right) ? -1 : 1) : left.metadata.name < right.metadata.name ? -1 : 1))[0];
+  return classes
+    .filter(isDefault)
+    .sort((left, right) =>
+      bornAt(left) !== bornAt(right)
+        ? bornAt(left) > bornAt(right)
+          ? -1
+          : 1
+        : left.metadata.name < right.metadata.name
+          ? -1
+          : 1,
+    )[0];
 }
 
 /** Only claims that are bound, of a class that allows it, grow. Upstream: PersistentVolumeClaimResize. */
 export function createPersistentVolumeClaimResize(reader: ObjectReader): AdmissionPlugin {
-  const classOf = ({ metadata, spec }: PersistentVolumeClaim): string => metadata.annotations?.[classAnnotation] ?? spec.storageClassName ?? '';
+  const classOf = ({ metadata, spec }: PersistentVolumeClaim): string =>
+    metadata.annotations?.[classAnnotation] ?? spec.storageClassName ?? '';
   return {
     name: 'PersistentVolumeClaimResize',
     handles: (attributes) => attributes.operation === 'UPDATE' && isAbout(attributes, persistentVolumeClaims),
     validate(attributes) {
-      const [claim, old] = [objectOf(attributes, persistentVolumeClaims), oldObjectOf(attributes, persistentVolumeClaims)];
+      const [claim, old] = [
+        objectOf(attributes, persistentVolumeClaims),
+        oldObjectOf(attributes, persistentVolumeClaims),
+      ];
       const sizeOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
       if (compareQuantities(sizeOf(claim), sizeOf(old)) <= 0) return;
-      if (old.status?.phase !== 'Bound') throw refusal(attributes, 'Only bound persistent volume claims can be expanded');
+      if (old.status?.phase !== 'Bound')
+        throw refusal(attributes, 'Only bound persistent volume claims can be expanded');
       const name = classOf(claim);
-      const found = name === '' || name !== classOf(old) ? undefined : reader.get(storageClasses, { namespace: '', name });
-      if (found?.allowVolumeExpansion !== true) throw refusal(attributes, 'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize');
+      const found =
+        name === '' || name !== classOf(old) ? undefined : reader.get(storageClasses, { namespace: '', name });
+      if (found?.allowVolumeExpansion !== true)
+        throw refusal(
+          attributes,
+          'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize',
+        );
     },
   };
 }
@@ -52,11 +77,17 @@ export function createPersistentVolumeClaimResize(reader: ObjectReader): Admissi
 /** Volumes and claims in use stay until they are not; who takes the finalizer away again is a controller. Upstream: StorageObjectInUseProtection. */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
-  handles: (attributes) => attributes.operation === 'CREATE' && (isAbout(attributes, persistentVolumeClaims) || isAbout(attributes, persistentVolumes)),
+  handles: (attributes) =>
+    attributes.operation === 'CREATE' &&
+    (isAbout(attributes, persistentVolumeClaims) || isAbout(attributes, persistentVolumes)),
   mutate(attributes) {
     const object = attributes.object as ApiObject;
-    const finalizer = isAbout(attributes, persistentVolumes) ? 'kubernetes.io/pv-protection' : 'kubernetes.io/pvc-protection';
+    const finalizer = isAbout(attributes, persistentVolumes)
+      ? 'kubernetes.io/pv-protection'
+      : 'kubernetes.io/pvc-protection';
     const { finalizers = [] } = object.metadata;
-    return finalizers.includes(finalizer) ? object : { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, finalizer] } };
+    return finalizers.includes(finalizer)
+      ? object
+      : { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, finalizer] } };
   },
 };

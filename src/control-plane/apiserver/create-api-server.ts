@@ -52,15 +52,43 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = { ...defaultLimits, ...options.limits };
   const { registry, clock, random, log } = options;
   const resources = new ServedResources(options.definitions);
-  const metrics = new ServerMetrics({ clock, resources, ...(options.countObjects !== undefined && { countObjects: options.countObjects }), ...(options.processUsage !== undefined && { processUsage: options.processUsage }) });
-  const { minRequestTimeoutMs, watchBufferBytes, maxBodyBytes, requestTimeoutMs, maxConnections, gzipFromBytes } = limits;
-  const watches = new WatchVerb({ registry, clock, random, minRequestTimeoutMs, watchBufferBytes, onEvents: (resource, events, bytes) => metrics.watchEvents(resource, events, bytes) });
+  const metrics = new ServerMetrics({
+    clock,
+    resources,
+    ...(options.countObjects !== undefined && { countObjects: options.countObjects }),
+    ...(options.processUsage !== undefined && { processUsage: options.processUsage }),
+  });
+  const { minRequestTimeoutMs, watchBufferBytes, maxBodyBytes, requestTimeoutMs, maxConnections, gzipFromBytes } =
+    limits;
+  const watches = new WatchVerb({
+    registry,
+    clock,
+    random,
+    minRequestTimeoutMs,
+    watchBufferBytes,
+    onEvents: (resource, events, bytes) => metrics.watchEvents(resource, events, bytes),
+  });
   const verbs = new ResourceVerbs({ registry, maxBodyBytes, nowMs: () => clock.nowMs() });
-  const health = healthEndpoint(options.healthChecks ?? [], (check, error) => log.warn('A health check failed', { check, error }));
-  const parts = { resources, verbs, watches, connect: connectHandler(options, resources), endpoints: endpoints(options, { resources, metrics, health }) };
+  const health = healthEndpoint(options.healthChecks ?? [], (check, error) =>
+    log.warn('A health check failed', { check, error }),
+  );
+  const parts = {
+    resources,
+    verbs,
+    watches,
+    connect: connectHandler(options, resources),
+    endpoints: endpoints(options, { resources, metrics, health }),
+  };
   const handle = createRequestPath({
-    clock, random, log, requestTimeoutMs, authentication: { authenticators: options.authenticators, anonymous: options.anonymousAuth ?? true }, authorizer: options.authorizer,
-    limiters: limiters(options, limits, metrics), observers: [metrics, ...auditLogs(options)], dispatch: (exchange) => dispatch(exchange, parts),
+    clock,
+    random,
+    log,
+    requestTimeoutMs,
+    authentication: { authenticators: options.authenticators, anonymous: options.anonymousAuth ?? true },
+    authorizer: options.authorizer,
+    limiters: limiters(options, limits, metrics),
+    observers: [metrics, ...auditLogs(options)],
+    dispatch: (exchange) => dispatch(exchange, parts),
   });
   let server: HttpServer | undefined;
   return {
@@ -81,30 +109,78 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   };
 }
 
-function connectHandler({ registry, kubelets, random, clock, authorizer, connectAdmission = [] }: ApiServerOptions, resources: ServedResources): ConnectHandler {
-  if (kubelets === undefined) return () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'the server has no way to reach nodes'));
-  return createConnectHandler({ registry, resources, authorizer, admission: connectAdmission, kubelets, random, clock });
+function connectHandler(
+  { registry, kubelets, random, clock, authorizer, connectAdmission = [] }: ApiServerOptions,
+  resources: ServedResources,
+): ConnectHandler {
+  if (kubelets === undefined)
+    return () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'the server has no way to reach nodes'));
+  return createConnectHandler({
+    registry,
+    resources,
+    authorizer,
+    admission: connectAdmission,
+    kubelets,
+    random,
+    clock,
+  });
 }
 
-function endpoints(options: ApiServerOptions, { resources, metrics, health }: { readonly resources: ServedResources; readonly metrics: ServerMetrics; readonly health: HealthEndpoint }): readonly Endpoint[] {
+function endpoints(
+  options: ApiServerOptions,
+  {
+    resources,
+    metrics,
+    health,
+  }: { readonly resources: ServedResources; readonly metrics: ServerMetrics; readonly health: HealthEndpoint },
+): readonly Endpoint[] {
   const discovery = discoveryEndpoint(resources, options.publicAddress ?? '');
   const paths = [...discovery.paths, ...health.paths, '/metrics', '/version', ...(options.documentPaths ?? [])];
   const documents = options.documents === undefined ? [] : [documentEndpoint(options.documents)];
-  return [discovery.serve, health.serve, versionEndpoint(options.version), metrics.serve, ...documents, indexEndpoint(paths)];
+  return [
+    discovery.serve,
+    health.serve,
+    versionEndpoint(options.version),
+    metrics.serve,
+    ...documents,
+    indexEndpoint(paths),
+  ];
 }
 
 /** With priority and fairness the two limits in flight are its seats, else they are limits of their own. */
-function limiters({ clock, countObjects }: ApiServerOptions, limits: ServerLimits, metrics: ServerMetrics): readonly RequestLimiter[] {
-  const client = limits.clientQps > 0 ? [clientRateLimit({ qps: limits.clientQps, burst: limits.clientBurst }, () => clock.monotonicMs())] : [];
+function limiters(
+  { clock, countObjects }: ApiServerOptions,
+  limits: ServerLimits,
+  metrics: ServerMetrics,
+): readonly RequestLimiter[] {
+  const client =
+    limits.clientQps > 0
+      ? [clientRateLimit({ qps: limits.clientQps, burst: limits.clientBurst }, () => clock.monotonicMs())]
+      : [];
   const { maxRequestsInflight, maxMutatingRequestsInflight } = limits;
-  if (!limits.priorityAndFairness) return [...client, maxInFlight({ reading: maxRequestsInflight, mutating: maxMutatingRequestsInflight })];
-  const count = countObjects === undefined ? undefined : ({ group, resource }: RequestInfo): number => countObjects().get(group === '' ? resource : `${resource}.${group}`) ?? 0;
+  if (!limits.priorityAndFairness)
+    return [...client, maxInFlight({ reading: maxRequestsInflight, mutating: maxMutatingRequestsInflight })];
+  const count =
+    countObjects === undefined
+      ? undefined
+      : ({ group, resource }: RequestInfo): number =>
+          countObjects().get(group === '' ? resource : `${resource}.${group}`) ?? 0;
   const late: { observer?: FlowObserver } = {};
   const flow = new FlowControl({
-    clock, seats: maxRequestsInflight + maxMutatingRequestsInflight, maxWaitMs: limits.requestTimeoutMs / 4, ...(count !== undefined && { countObjects: count }),
-    observer: { rejected: (name, reason) => late.observer?.rejected(name, reason), dispatched: (name, waitedMs, exchange) => late.observer?.dispatched(name, waitedMs, exchange) },
+    clock,
+    seats: maxRequestsInflight + maxMutatingRequestsInflight,
+    maxWaitMs: limits.requestTimeoutMs / 4,
+    ...(count !== undefined && { countObjects: count }),
+    observer: {
+      rejected: (name, reason) => late.observer?.rejected(name, reason),
+      dispatched: (name, waitedMs, exchange) => late.observer?.dispatched(name, waitedMs, exchange),
+    },
   });
-  late.observer = flowMetrics({ registry: metrics.registry, states: () => flow.states, waited: (exchange, seconds) => metrics.waited(exchange, seconds) });
+  late.observer = flowMetrics({
+    registry: metrics.registry,
+    states: () => flow.states,
+    waited: (exchange, seconds) => metrics.waited(exchange, seconds),
+  });
   return [...client, flow];
 }
 

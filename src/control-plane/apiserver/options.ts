@@ -102,8 +102,17 @@ export interface ServerLimits {
 }
 
 export const defaultLimits: ServerLimits = {
-  maxRequestsInflight: 400, maxMutatingRequestsInflight: 200, priorityAndFairness: true, clientQps: 0, clientBurst: 0, maxBodyBytes: 3 * 1024 * 1024, requestTimeoutMs: 60_000,
-  minRequestTimeoutMs: 1_800_000, watchBufferBytes: 4 * 1024 * 1024, gzipFromBytes: 128 * 1024, maxConnections: 10_000,
+  maxRequestsInflight: 400,
+  maxMutatingRequestsInflight: 200,
+  priorityAndFairness: true,
+  clientQps: 0,
+  clientBurst: 0,
+  maxBodyBytes: 3 * 1024 * 1024,
+  requestTimeoutMs: 60_000,
+  minRequestTimeoutMs: 1_800_000,
+  watchBufferBytes: 4 * 1024 * 1024,
+  gzipFromBytes: 128 * 1024,
+  maxConnections: 10_000,
 };
 
 export interface AuditOptions {

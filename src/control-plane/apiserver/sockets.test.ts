@@ -18,7 +18,15 @@ import { makeTestCertificates } from './testing/test-certificates.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const certificates = makeTestCertificates();
-const byCertificate = { name: 'x509', authenticate: ({ clientCertificate }: { clientCertificate?: unknown }) => Promise.resolve(clientCertificate === undefined ? ({ outcome: 'none' } as const) : ({ outcome: 'user', user: { name: 'from-certificate', groups: [] } } as const)) };
+const byCertificate = {
+  name: 'x509',
+  authenticate: ({ clientCertificate }: { clientCertificate?: unknown }) =>
+    Promise.resolve(
+      clientCertificate === undefined
+        ? ({ outcome: 'none' } as const)
+        : ({ outcome: 'user', user: { name: 'from-certificate', groups: [] } } as const),
+    ),
+};
 
 interface Served {
   readonly server: ApiServer;
@@ -27,7 +35,11 @@ interface Served {
 }
 
 async function start(kubelet?: FakeKubelet): Promise<Served> {
-  const options = { clock: systemClock, authenticators: [byCertificate, tokenIsName], ...(kubelet !== undefined && { kubelets: { dialer: kubelet.dialer } }) };
+  const options = {
+    clock: systemClock,
+    authenticators: [byCertificate, tokenIsName],
+    ...(kubelet !== undefined && { kubelets: { dialer: kubelet.dialer } }),
+  };
   const { server, registry } = fixture(options);
   const { key, cert, clientCa } = certificates;
   const { port } = await server.listen({ host: '127.0.0.1', port: 0, tls: { key, cert, clientCa } });
@@ -40,20 +52,30 @@ interface Answer {
   readonly body: Buffer;
 }
 
-function ask(port: number, path: string, { body, ...options }: RequestOptions & { readonly body?: string; readonly key?: string; readonly cert?: string } = {}): Promise<Answer> {
+function ask(
+  port: number,
+  path: string,
+  { body, ...options }: RequestOptions & { readonly body?: string; readonly key?: string; readonly cert?: string } = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = httpsRequest({ port, host: '127.0.0.1', path, rejectUnauthorized: false, agent: false, ...options }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }));
-      response.on('error', reject);
-    });
+    const request = httpsRequest(
+      { port, host: '127.0.0.1', path, rejectUnauthorized: false, agent: false, ...options },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+        );
+        response.on('error', reject);
+      },
+    );
     request.on('error', reject);
     request.end(body);
   });
 }
 
-const json = (answer: Answer): Record<string, unknown> => JSON.parse(answer.body.toString('utf8')) as Record<string, unknown>;
+const json = (answer: Answer): Record<string, unknown> =>
+  JSON.parse(answer.body.toString('utf8')) as Record<string, unknown>;
 
 async function raw(port: number, text: string): Promise<{ socket: TLSSocket; read: () => string }> {
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
@@ -83,9 +105,16 @@ describe('over sockets', () => {
 
   it('speaks HTTP/1.1, keeps the connection, and answers 413 and 404 on it', async () => {
     const { port } = served;
-    const created = await ask(port, maps, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"metadata":{"name":"h1"}}' });
+    const created = await ask(port, maps, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"metadata":{"name":"h1"}}',
+    });
     const large = await ask(port, maps, { method: 'POST', body: 'x'.repeat(4 * 1024 * 1024) }).catch(() => undefined);
-    assert.deepEqual([created.status, created.headers['content-type'], large?.status ?? 413, (await ask(port, `${maps}/none`)).status], [201, 'application/json', 413, 404]);
+    assert.deepEqual(
+      [created.status, created.headers['content-type'], large?.status ?? 413, (await ask(port, `${maps}/none`)).status],
+      [201, 'application/json', 413, 404],
+    );
   });
 
   it('speaks HTTP/2 with many requests at once, and watches on it', async () => {
@@ -112,12 +141,19 @@ describe('over sockets', () => {
 
   it('takes certificates of its CA, and refuses others rather than forget them', async () => {
     const statuses = [];
-    for (const { key, cert } of [certificates.client, certificates.stranger]) statuses.push((await ask(served.port, maps, { key, cert })).status);
+    for (const { key, cert } of [certificates.client, certificates.stranger])
+      statuses.push((await ask(served.port, maps, { key, cert })).status);
     assert.deepEqual(statuses, [200, 401]);
   });
 
   it('refuses TLS before 1.2', async () => {
-    const socket = connectTls({ port: served.port, host: '127.0.0.1', rejectUnauthorized: false, minVersion: 'TLSv1', maxVersion: 'TLSv1.1' });
+    const socket = connectTls({
+      port: served.port,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+    });
     const [error] = (await once(socket, 'error')) as [Error];
     assert.match(error.message, /protocol|version|alert/i);
   });
@@ -125,29 +161,53 @@ describe('over sockets', () => {
   it('compresses long answers for who takes that', async () => {
     const { port, registry } = served;
     const bytes = { name: 'long', data: 'x'.repeat(200_000) };
-    await ask(port, maps, { method: 'POST', body: JSON.stringify({ metadata: { name: bytes.name }, data: { x: bytes.data } }) });
+    await ask(port, maps, {
+      method: 'POST',
+      body: JSON.stringify({ metadata: { name: bytes.name }, data: { x: bytes.data } }),
+    });
     const packed = await ask(port, `${maps}/long`, { headers: { 'accept-encoding': 'gzip' } });
     const list = await ask(port, maps, { headers: { 'accept-encoding': 'deflate, gzip;q=0.5' } });
     const plain = await ask(port, `${maps}/long`);
     const short = await ask(port, `${maps}/none`, { headers: { 'accept-encoding': 'gzip' } });
-    assert.deepEqual([packed.headers['content-encoding'], plain.headers['content-encoding'], short.headers['content-encoding'], gunzipSync(packed.body).equals(plain.body)], ['gzip', undefined, undefined, true]);
-    assert.equal((JSON.parse(gunzipSync(list.body).toString('utf8')) as { items: unknown[] }).items.length, registry.objects.size);
+    assert.deepEqual(
+      [
+        packed.headers['content-encoding'],
+        plain.headers['content-encoding'],
+        short.headers['content-encoding'],
+        gunzipSync(packed.body).equals(plain.body),
+      ],
+      ['gzip', undefined, undefined, true],
+    );
+    assert.equal(
+      (JSON.parse(gunzipSync(list.body).toString('utf8')) as { items: unknown[] }).items.length,
+      registry.objects.size,
+    );
   });
 
   it('watches over WebSockets, one message for each event', async () => {
-    const socket = new WebSocket(`wss://127.0.0.1:${served.port}${maps}?watch=1&resourceVersion=1`, ['base64.binary.k8s.io', `base64url.bearer.authorization.k8s.io.${Buffer.from('x').toString('base64url')}`], { rejectUnauthorized: false });
+    const socket = new WebSocket(
+      `wss://127.0.0.1:${served.port}${maps}?watch=1&resourceVersion=1`,
+      ['base64.binary.k8s.io', `base64url.bearer.authorization.k8s.io.${Buffer.from('x').toString('base64url')}`],
+      { rejectUnauthorized: false },
+    );
     const messages: string[] = [];
     socket.on('message', (data: Buffer) => messages.push(data.toString('utf8')));
     await once(socket, 'open');
     await ask(served.port, maps, { method: 'POST', body: '{"metadata":{"name":"ws"}}' });
     await until(() => messages.length > 0);
-    assert.deepEqual([(JSON.parse(messages[0] ?? '') as { type: string }).type, socket.protocol], ['ADDED', 'base64.binary.k8s.io']);
+    assert.deepEqual(
+      [(JSON.parse(messages[0] ?? '') as { type: string }).type, socket.protocol],
+      ['ADDED', 'base64.binary.k8s.io'],
+    );
     socket.close();
     await until(() => served.registry.watcherCount === 0);
   });
 
   it('answers an upgrade of what cannot be upgraded as any request', async () => {
-    const { socket, read } = await raw(served.port, `GET ${maps}/none HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`);
+    const { socket, read } = await raw(
+      served.port,
+      `GET ${maps}/none HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+    );
     await once(socket, 'close');
     assert.match(read(), /^HTTP\/1\.1 (404|500) .*"kind":"Status"/s);
   });
@@ -163,28 +223,46 @@ describe('over sockets', () => {
 
   describe('exec', () => {
     before(async () => {
-      const post = (path: string, body: object): Promise<Answer> => ask(served.port, path, { method: 'POST', body: JSON.stringify(body) });
-      await post('/api/v1/nodes', { metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n' }] } });
-      await post('/api/v1/namespaces/default/pods', { metadata: { name: 'p' }, spec: { nodeName: 'n', containers: [{ name: 'c' }] } });
+      const post = (path: string, body: object): Promise<Answer> =>
+        ask(served.port, path, { method: 'POST', body: JSON.stringify(body) });
+      await post('/api/v1/nodes', {
+        metadata: { name: 'n' },
+        status: { addresses: [{ type: 'Hostname', address: 'n' }] },
+      });
+      await post('/api/v1/namespaces/default/pods', {
+        metadata: { name: 'p' },
+        spec: { nodeName: 'n', containers: [{ name: 'c' }] },
+      });
     });
 
     const exec = (upgrade: string): Promise<{ socket: TLSSocket; read: () => string }> =>
-      raw(served.port, `POST /api/v1/namespaces/default/pods/p/exec?command=sh&stdin=true&stdout=true HTTP/1.1\r\nhost: x\r\nauthorization: Bearer root\r\nconnection: Upgrade\r\nupgrade: ${upgrade}\r\nx-stream-protocol-version: v4.channel.k8s.io\r\n\r\n`);
+      raw(
+        served.port,
+        `POST /api/v1/namespaces/default/pods/p/exec?command=sh&stdin=true&stdout=true HTTP/1.1\r\nhost: x\r\nauthorization: Bearer root\r\nconnection: Upgrade\r\nupgrade: ${upgrade}\r\nx-stream-protocol-version: v4.channel.k8s.io\r\n\r\n`,
+      );
 
     it('passes both ways after the kubelet switched, and each end goes with the other', async () => {
       const ends: Duplex[] = [];
       kubelet.upgrade = (_request, socket) => {
         ends.push(socket);
-        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\nhello');
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\nhello',
+        );
         socket.on('data', (chunk: Buffer) => socket.write(chunk.toString('latin1').toUpperCase()));
       };
       const { socket, read } = await exec('SPDY/3.1');
       await until(() => read().includes('hello'));
       socket.write('echo');
       await until(() => read().includes('ECHO'));
-      assert.match(read(), /^HTTP\/1\.1 101 Switching Protocols\r\n.*X-Stream-Protocol-Version: v4\.channel\.k8s\.io\r\n\r\nhelloECHO$/s);
+      assert.match(
+        read(),
+        /^HTTP\/1\.1 101 Switching Protocols\r\n.*X-Stream-Protocol-Version: v4\.channel\.k8s\.io\r\n\r\nhelloECHO$/s,
+      );
       const { url, headers } = kubelet.requests.at(-1) ?? { url: '', headers: {} };
-      assert.deepEqual([url, headers.authorization, headers.upgrade], ['/exec/default/p/c?input=1&output=1&command=sh', undefined, 'SPDY/3.1']);
+      assert.deepEqual(
+        [url, headers.authorization, headers.upgrade],
+        ['/exec/default/p/c?input=1&output=1&command=sh', undefined, 'SPDY/3.1'],
+      );
       socket.destroy();
       await until(() => ends[0]?.destroyed === true && kubelet.openConnections === 0);
       const second = await exec('SPDY/3.1');
@@ -212,10 +290,14 @@ describe('over sockets', () => {
     });
 
     it('tells the client when the kubelet does not switch, or switches to something else', async () => {
-      kubelet.upgrade = (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno');
+      kubelet.upgrade = (_request, socket) =>
+        socket.end(
+          'HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno',
+        );
       const refused = await exec('SPDY/3.1');
       await once(refused.socket, 'close');
-      kubelet.upgrade = (_request, socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: smtp\r\n\r\n');
+      kubelet.upgrade = (_request, socket) =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: smtp\r\n\r\n');
       const other = await exec('SPDY/3.1');
       await once(other.socket, 'close');
       assert.match(refused.read(), /^HTTP\/1\.1 403 .*\r\n\r\nno$/s);

@@ -7,13 +7,21 @@ import { cachedTokenAuthenticator } from './tokens/token-cache.ts';
 import { unionTokenAuthenticator, withOwnAudiences } from './tokens/token-union.ts';
 
 const jane: AuthenticationResult = { outcome: 'user', user: { name: 'jane', groups: ['devs'] } };
-const knows = (token: string, result: AuthenticationResult = jane): TokenAuthenticator => ({ name: token, authenticateToken: (asked) => Promise.resolve(asked === token ? result : { outcome: 'none' }) });
+const knows = (token: string, result: AuthenticationResult = jane): TokenAuthenticator => ({
+  name: token,
+  authenticateToken: (asked) => Promise.resolve(asked === token ? result : { outcome: 'none' }),
+});
 describe('bearer tokens', () => {
   it('come as a header or a subprotocol', async () => {
     const { authenticate } = createBearerAuthenticator(knows('abc'));
-    for (const authorization of ['Bearer abc', 'bearer abc', ' Bearer abc ', 'Bearer abc more']) assert.deepEqual(await authenticate({ authorization }), jane, authorization);
-    for (const authorization of ['Bearer', 'Bearer ', 'Bearer  abc', 'Basic abc', '']) assert.deepEqual(await authenticate({ authorization }), { outcome: 'none' }, authorization);
-    assert.deepEqual(await authenticate({ authorization: 'Bearer abd' }), { outcome: 'failed', error: 'invalid bearer token' });
+    for (const authorization of ['Bearer abc', 'bearer abc', ' Bearer abc ', 'Bearer abc more'])
+      assert.deepEqual(await authenticate({ authorization }), jane, authorization);
+    for (const authorization of ['Bearer', 'Bearer ', 'Bearer  abc', 'Basic abc', ''])
+      assert.deepEqual(await authenticate({ authorization }), { outcome: 'none' }, authorization);
+    assert.deepEqual(await authenticate({ authorization: 'Bearer abd' }), {
+      outcome: 'failed',
+      error: 'invalid bearer token',
+    });
     assert.deepEqual(await authenticate({ webSocketToken: 'abc' }), jane);
     assert.deepEqual(await authenticate({}), { outcome: 'none' });
   });
@@ -23,7 +31,10 @@ describe('tokens', () => {
   it('are known by any of several; errors are told when nobody knows', async () => {
     const broken = knows('abc', { outcome: 'failed', error: 'broken' });
     assert.deepEqual(await unionTokenAuthenticator([broken, knows('abc')]).authenticateToken('abc'), jane);
-    assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('abc'), { outcome: 'failed', error: 'broken' });
+    assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('abc'), {
+      outcome: 'failed',
+      error: 'broken',
+    });
     assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('x'), { outcome: 'none' });
   });
 

@@ -6,19 +6,48 @@ import { FakeObjectReader } from '../model/testing/fake-object-reader.ts';
 import { createBootstrapTokenAuthenticator } from './bootstrap-tokens.ts';
 
 const nowMs = Date.UTC(2026, 5, 1);
-const good = { 'token-id': 'abcdef', 'token-secret': '0123456789abcdef', 'usage-bootstrap-authentication': 'true', expiration: '2026-06-02T00:00:00Z', 'auth-extra-groups': 'system:bootstrappers:kubeadm:default-node-token' };
+const good = {
+  'token-id': 'abcdef',
+  'token-secret': '0123456789abcdef',
+  'usage-bootstrap-authentication': 'true',
+  expiration: '2026-06-02T00:00:00Z',
+  'auth-extra-groups': 'system:bootstrappers:kubeadm:default-node-token',
+};
 
-async function ask(changes: Readonly<Record<string, string | undefined>>, metadata: object = {}, type = 'bootstrap.kubernetes.io/token'): Promise<unknown> {
+async function ask(
+  changes: Readonly<Record<string, string | undefined>>,
+  metadata: object = {},
+  type = 'bootstrap.kubernetes.io/token',
+): Promise<unknown> {
   const reader = new FakeObjectReader();
-  const data = Object.fromEntries(Object.entries({ ...good, ...changes }).flatMap(([key, value]) => (value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]])));
-  reader.put(secrets, { metadata: { name: 'bootstrap-token-abcdef', namespace: 'kube-system', uid: '', ...metadata }, type, data });
-  return createBootstrapTokenAuthenticator({ reader, nowMs: () => nowMs, log: silentLogger }).authenticateToken('abcdef.0123456789abcdef');
+  const data = Object.fromEntries(
+    Object.entries({ ...good, ...changes }).flatMap(([key, value]) =>
+      value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]],
+    ),
+  );
+  reader.put(secrets, {
+    metadata: { name: 'bootstrap-token-abcdef', namespace: 'kube-system', uid: '', ...metadata },
+    type,
+    data,
+  });
+  return createBootstrapTokenAuthenticator({ reader, nowMs: () => nowMs, log: silentLogger }).authenticateToken(
+    'abcdef.0123456789abcdef',
+  );
 }
 
 describe('bootstrap tokens', () => {
   it('are users of their own, in the groups of the secret', async () => {
-    assert.deepEqual(await ask({}), { outcome: 'user', user: { name: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', 'system:bootstrappers:kubeadm:default-node-token'] } });
-    assert.deepEqual(await ask({ 'auth-extra-groups': undefined, expiration: undefined }), { outcome: 'user', user: { name: 'system:bootstrap:abcdef', groups: ['system:bootstrappers'] } });
+    assert.deepEqual(await ask({}), {
+      outcome: 'user',
+      user: {
+        name: 'system:bootstrap:abcdef',
+        groups: ['system:bootstrappers', 'system:bootstrappers:kubeadm:default-node-token'],
+      },
+    });
+    assert.deepEqual(await ask({ 'auth-extra-groups': undefined, expiration: undefined }), {
+      outcome: 'user',
+      user: { name: 'system:bootstrap:abcdef', groups: ['system:bootstrappers'] },
+    });
   });
 
   it('are nobody’s when anything about the secret is not right', async () => {
@@ -28,7 +57,11 @@ describe('bootstrap tokens', () => {
     assert.deepEqual(await ask({ expiration: '2026-05-31T00:00:00Z' }), none);
     assert.deepEqual(await ask({ expiration: 'soon' }), none, 'what cannot be read has expired');
     assert.deepEqual(await ask({ 'usage-bootstrap-authentication': undefined }), none);
-    assert.deepEqual(await ask({ 'auth-extra-groups': 'system:masters' }), none, 'only groups of bootstrappers may be given');
+    assert.deepEqual(
+      await ask({ 'auth-extra-groups': 'system:masters' }),
+      none,
+      'only groups of bootstrappers may be given',
+    );
     assert.deepEqual(await ask({}, {}, 'Opaque'), none);
     assert.deepEqual(await ask({}, { deletionTimestamp: '2026-06-01T00:00:00Z' }), none);
   });

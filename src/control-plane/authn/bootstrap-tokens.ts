@@ -20,7 +20,8 @@ export function createBootstrapTokenAuthenticator({ reader, nowMs, log }: Bootst
     name: 'bootstrap token',
     authenticateToken: (token) => {
       const [, id, part] = PATTERN.exec(token) ?? [];
-      const secret = id === undefined ? undefined : reader.get(secrets, { namespace: 'kube-system', name: `bootstrap-token-${id}` });
+      const secret =
+        id === undefined ? undefined : reader.get(secrets, { namespace: 'kube-system', name: `bootstrap-token-${id}` });
       if (id === undefined || part === undefined || secret === undefined) return Promise.resolve({ outcome: 'none' });
       const judged = judgeBootstrapSecret(secret, { id, part, nowMs: nowMs() });
       if (typeof judged !== 'string') return Promise.resolve({ outcome: 'user', user: judged });
@@ -32,10 +33,14 @@ export function createBootstrapTokenAuthenticator({ reader, nowMs, log }: Bootst
 }
 
 /** The user a token stands for, or what is wrong with its secret. */
-export function judgeBootstrapSecret(secret: Secret, token: { readonly id: string; readonly part: string; readonly nowMs: number }): UserInfo | string {
+export function judgeBootstrapSecret(
+  secret: Secret,
+  token: { readonly id: string; readonly part: string; readonly nowMs: number },
+): UserInfo | string {
   const value = (key: string): string => Buffer.from(secret.data?.[key] ?? '', 'base64').toString();
   if (secret.metadata.deletionTimestamp !== undefined) return 'is deleted and awaiting removal';
-  if (secret.type !== 'bootstrap.kubernetes.io/token') return 'has invalid type, expected bootstrap.kubernetes.io/token.';
+  if (secret.type !== 'bootstrap.kubernetes.io/token')
+    return 'has invalid type, expected bootstrap.kubernetes.io/token.';
   if (!isSame(value('token-secret'), token.part)) return 'has invalid value for key token-secret.';
   if (value('token-id') !== token.id) return 'has invalid value for key token-id.';
   const expiration = value('expiration');
@@ -44,7 +49,8 @@ export function judgeBootstrapSecret(secret: Secret, token: { readonly id: strin
   const extra = value('auth-extra-groups');
   const groups = extra === '' ? [] : extra.split(',');
   const bad = groups.find((group) => !GROUP.test(group));
-  if (bad !== undefined) return `has invalid value for key auth-extra-groups: bootstrap group ${JSON.stringify(bad)} is invalid`;
+  if (bad !== undefined)
+    return `has invalid value for key auth-extra-groups: bootstrap group ${JSON.stringify(bad)} is invalid`;
   return { name: `system:bootstrap:${token.id}`, groups: [...new Set(['system:bootstrappers', ...groups])].sort() };
 }
 

@@ -11,13 +11,36 @@ const day = 86_400_000;
 
 function authority(): { certificate: string; key: KeyObject } {
   const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const template = { subject: { commonName: 'ca' }, publicKey: createPublicKey(key), notBeforeMs: startMs, notAfterMs: startMs + 100 * day, isAuthority: true, keyUsages: ['certSign'] as const };
-  return { certificate: writeCertificate({ ...template, extendedKeyUsages: [], altNames: noNames }, { selfSignedBy: key }), key };
+  const template = {
+    subject: { commonName: 'ca' },
+    publicKey: createPublicKey(key),
+    notBeforeMs: startMs,
+    notAfterMs: startMs + 100 * day,
+    isAuthority: true,
+    keyUsages: ['certSign'] as const,
+  };
+  return {
+    certificate: writeCertificate({ ...template, extendedKeyUsages: [], altNames: noNames }, { selfSignedBy: key }),
+    key,
+  };
 }
 
-function client(from: { certificate: string; key: KeyObject }, commonName: string, organizations: readonly string[] = [], usages: readonly string[] = [extendedUsages.clientAuth]): Uint8Array {
+function client(
+  from: { certificate: string; key: KeyObject },
+  commonName: string,
+  organizations: readonly string[] = [],
+  usages: readonly string[] = [extendedUsages.clientAuth],
+): Uint8Array {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const template = { subject: { commonName, organizations }, publicKey, notBeforeMs: startMs, notAfterMs: startMs + 10 * day, keyUsages: ['digitalSignature'] as const, extendedKeyUsages: usages, altNames: noNames };
+  const template = {
+    subject: { commonName, organizations },
+    publicKey,
+    notBeforeMs: startMs,
+    notAfterMs: startMs + 10 * day,
+    keyUsages: ['digitalSignature'] as const,
+    extendedKeyUsages: usages,
+    altNames: noNames,
+  };
   return new X509Certificate(writeCertificate(template, from)).raw;
 }
 
@@ -36,7 +59,11 @@ describe('client certificates', () => {
     const fingerprint = new X509Certificate(der).fingerprint256.replaceAll(':', '').toLowerCase();
     assert.deepEqual(await ask(der), {
       outcome: 'user',
-      user: { name: 'jané', groups: ['devs', 'a\nb', 'system:masters'], extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] } },
+      user: {
+        name: 'jané',
+        groups: ['devs', 'a\nb', 'system:masters'],
+        extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] },
+      },
     });
     assert.deepEqual(await ask(client(mine, '')), { outcome: 'none' });
     assert.deepEqual(await authenticator.authenticate({}), { outcome: 'none' });
@@ -71,7 +98,8 @@ describe('client certificates', () => {
     state.nowMs = startMs + 11 * day;
     assert.deepEqual(await ask(der), {
       outcome: 'failed',
-      error: 'verifying certificate failed: x509: certificate has expired or is not yet valid: current time 2026-06-12T00:00:00Z is after 2026-06-11T00:00:00Z',
+      error:
+        'verifying certificate failed: x509: certificate has expired or is not yet valid: current time 2026-06-12T00:00:00Z is after 2026-06-11T00:00:00Z',
     });
     state.nowMs = startMs - day;
     assert.match(JSON.stringify(await ask(der)), /is before 2026-06-01T00:00:00Z/);

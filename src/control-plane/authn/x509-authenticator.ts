@@ -7,6 +7,7 @@ export function createX509Authenticator(options: ClientCertificateOptions): Auth
   const judge = createClientCertificateJudge(options);
   return {
     name: 'x509',
-    authenticate: ({ clientCertificate }) => Promise.resolve(clientCertificate === undefined ? { outcome: 'none' } : judge(clientCertificate.der)),
+    authenticate: ({ clientCertificate }) =>
+      Promise.resolve(clientCertificate === undefined ? { outcome: 'none' } : judge(clientCertificate.der)),
   };
 }

@@ -16,7 +16,11 @@ export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer 
         if (decided.reason !== '') reasons.push(decided.reason);
         if (decided.evaluationError !== undefined) errors.push(decided.evaluationError);
       }
-      return { decision: 'noOpinion', reason: reasons.join('\n'), ...(errors.length > 0 && { evaluationError: goAggregate(errors) }) };
+      return {
+        decision: 'noOpinion',
+        reason: reasons.join('\n'),
+        ...(errors.length > 0 && { evaluationError: goAggregate(errors) }),
+      };
     },
     rulesFor: async (user, namespace) => {
       const all = await Promise.all(authorizers.flatMap((authorizer) => authorizer.rulesFor?.(user, namespace) ?? []));

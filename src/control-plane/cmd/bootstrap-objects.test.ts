@@ -6,9 +6,19 @@ import { FakeApiClient } from '../../api/client/testing/fake-api-client.ts';
 import { invalid } from '../../api/status/api-status-error.ts';
 import { ensureBootstrapObjects } from './bootstrap-objects.ts';
 
-const facts = { advertiseAddress: '192.0.2.1', securePort: 6443, serviceIp: '10.96.0.1', clientCa: 'PEM', serviceCidrs: ['10.96.0.0/12'], version: 'v1.36.0' };
+const facts = {
+  advertiseAddress: '192.0.2.1',
+  securePort: 6443,
+  serviceIp: '10.96.0.1',
+  clientCa: 'PEM',
+  serviceCidrs: ['10.96.0.0/12'],
+  version: 'v1.36.0',
+};
 const key = { namespace: 'default', name: 'kubernetes' };
-const addressTaken = (): Error => invalid({ group: '', kind: 'Service' }, 'kubernetes', [{ type: 'Invalid value', field: 'spec.clusterIPs', message: 'Invalid value: provided IP is already allocated' }]);
+const addressTaken = (): Error =>
+  invalid({ group: '', kind: 'Service' }, 'kubernetes', [
+    { type: 'Invalid value', field: 'spec.clusterIPs', message: 'Invalid value: provided IP is already allocated' },
+  ]);
 
 test('a server that starts again leaves what there is and says where it is now', async () => {
   const client = new FakeApiClient({ clock: new FakeClock() });
@@ -51,14 +61,25 @@ test('who joins finds where the cluster is and how it is set up, and what it say
   await ensureBootstrapObjects(client, facts);
   const info = { namespace: 'kube-public', name: 'cluster-info' };
   const first = await client.get(configMaps, info);
-  assert.match(first.data?.['kubeconfig'] ?? '', /clusters:\n- cluster:\n {4}certificate-authority-data: UEVN\n {4}server: https:\/\/192\.0\.2\.1:6443\n {2}name: ""/);
+  assert.match(
+    first.data?.['kubeconfig'] ?? '',
+    /clusters:\n- cluster:\n {4}certificate-authority-data: UEVN\n {4}server: https:\/\/192\.0\.2\.1:6443\n {2}name: ""/,
+  );
   await client.update(configMaps, { ...first, data: { ...first.data, 'jws-kubeconfig-abcdef': 'signed' } });
   const settings = { namespace: 'kube-system', name: 'kubelet-config' };
   await client.update(configMaps, { ...(await client.get(configMaps, settings)), data: { kubelet: 'the operator’s' } });
   await ensureBootstrapObjects(client, { ...facts, advertiseAddress: '192.0.2.2' });
   const second = (await client.get(configMaps, info)).data ?? {};
-  assert.deepEqual([second['jws-kubeconfig-abcdef'], second['kubeconfig']?.includes('https://192.0.2.2:6443')], ['signed', true]);
+  assert.deepEqual(
+    [second['jws-kubeconfig-abcdef'], second['kubeconfig']?.includes('https://192.0.2.2:6443')],
+    ['signed', true],
+  );
   assert.equal((await client.get(configMaps, settings)).data?.['kubelet'], 'the operator’s');
-  const { version } = await client.get(configMaps, { namespace: 'kube-system', name: 'kubeadm-config' }).then(({ data }) => ({ version: data?.['ClusterConfiguration'] }));
-  assert.match(version ?? '', /^apiVersion: kubeadm\.k8s\.io\/v1beta4\n[\s\S]*kind: ClusterConfiguration\nkubernetesVersion: v1\.36\.0\n/);
+  const { version } = await client
+    .get(configMaps, { namespace: 'kube-system', name: 'kubeadm-config' })
+    .then(({ data }) => ({ version: data?.['ClusterConfiguration'] }));
+  assert.match(
+    version ?? '',
+    /^apiVersion: kubeadm\.k8s\.io\/v1beta4\n[\s\S]*kind: ClusterConfiguration\nkubernetesVersion: v1\.36\.0\n/,
+  );
 });

@@ -6,7 +6,14 @@ import { endpointLabels } from '../../api/annotations.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
-import { configMaps, endpoints, endpointSlices, namespaces, priorityClasses, services } from '../../api/client/resource-types.ts';
+import {
+  configMaps,
+  endpoints,
+  endpointSlices,
+  namespaces,
+  priorityClasses,
+  services,
+} from '../../api/client/resource-types.ts';
 import { clusterConfiguration, clusterInfo, joiningKubeletConfiguration } from './join-objects.ts';
 import type { ObjectMeta } from '../../api/core/meta.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
@@ -24,26 +31,45 @@ export interface ClusterFacts {
   readonly version: string;
 }
 
-const meta = (name: string, namespace = '', labels?: Record<string, string>): ObjectMeta => ({ name, namespace, uid: '', ...(labels !== undefined && { labels }) });
+const meta = (name: string, namespace = '', labels?: Record<string, string>): ObjectMeta => ({
+  name,
+  namespace,
+  uid: '',
+  ...(labels !== undefined && { labels }),
+});
 
 /** What every cluster has from its first moment. Each is made if it is not there, and mended where it must say how the server is reached. */
 export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
-  for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) await ensure(client, namespaces, { metadata: meta(name), spec: {} });
+  for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease'])
+    await ensure(client, namespaces, { metadata: meta(name), spec: {} });
   await ensure(client, priorityClasses, {
     metadata: meta('system-cluster-critical'),
     value: 2_000_000_000,
     description: 'For pods the cluster cannot do without, which may run on any node.',
   });
-  await ensure(client, priorityClasses, { metadata: meta('system-node-critical'), value: 2_000_001_000, description: 'For pods their node cannot do without.' });
-  await ensure(client, configMaps, { metadata: meta('extension-apiserver-authentication', 'kube-system'), data: { 'client-ca-file': facts.clientCa } });
+  await ensure(client, priorityClasses, {
+    metadata: meta('system-node-critical'),
+    value: 2_000_001_000,
+    description: 'For pods their node cannot do without.',
+  });
+  await ensure(client, configMaps, {
+    metadata: meta('extension-apiserver-authentication', 'kube-system'),
+    data: { 'client-ca-file': facts.clientCa },
+  });
   await ensureKubernetesService(client, facts);
   await ensureJoinObjects(client, facts);
 }
 
 /** What those read who join with kubeadm. What an operator wrote there stays, but where the server is has to be true. */
 async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
-  await ensure(client, configMaps, { metadata: meta('kubeadm-config', 'kube-system'), data: { ClusterConfiguration: clusterConfiguration(facts) } });
-  await ensure(client, configMaps, { metadata: meta('kubelet-config', 'kube-system'), data: { kubelet: joiningKubeletConfiguration(facts) } });
+  await ensure(client, configMaps, {
+    metadata: meta('kubeadm-config', 'kube-system'),
+    data: { ClusterConfiguration: clusterConfiguration(facts) },
+  });
+  await ensure(client, configMaps, {
+    metadata: meta('kubelet-config', 'kube-system'),
+    data: { kubelet: joiningKubeletConfiguration(facts) },
+  });
   const info = { metadata: meta('cluster-info', 'kube-public'), data: { kubeconfig: clusterInfo(facts) } };
   if (await ensure(client, configMaps, info)) return;
   const found = await client.get(configMaps, keyOf(info));
@@ -57,7 +83,10 @@ async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promis
 }
 
 /** The service `kubernetes`, by which pods reach the API server. It has no selector: its endpoints are the server's own word. */
-async function ensureKubernetesService(client: ApiClient, { advertiseAddress, securePort, serviceIp }: ClusterFacts): Promise<void> {
+async function ensureKubernetesService(
+  client: ApiClient,
+  { advertiseAddress, securePort, serviceIp }: ClusterFacts,
+): Promise<void> {
   await ensure(client, services, {
     metadata: meta('kubernetes', 'default', { component: 'apiserver', provider: 'kubernetes' }),
     spec: {
@@ -123,17 +152,35 @@ export interface BootstrapKeeperOptions {
 const safetyNetMs = 60_000;
 
 /** Puts back what somebody deletes or changes of the objects every cluster has. */
-export function createBootstrapKeeper({ client, reader, clock, log, facts }: BootstrapKeeperOptions): { start(): Promise<void>; stop(): Promise<void> } {
+export function createBootstrapKeeper({ client, reader, clock, log, facts }: BootstrapKeeperOptions): {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+} {
   const all = 'all';
   const ensureAll = (): Promise<void> => ensureBootstrapObjects(client, facts());
-  const queue = new WorkQueue({ name: 'bootstrap-objects', clock, log, workers: 1, sync: () => ensureAll().then(() => safetyNetMs) });
+  const queue = new WorkQueue({
+    name: 'bootstrap-objects',
+    clock,
+    log,
+    workers: 1,
+    sync: () => ensureAll().then(() => safetyNetMs),
+  });
   const ends: (() => void)[] = [];
   return {
     /** Resolves when all of them are there. */
     start: async () => {
       await ensureAll();
-      for (const type of [namespaces, services, endpoints, endpointSlices, priorityClasses, configMaps] as readonly ResourceType[]) {
-        ends.push(reader.onChange(type, (before, after) => after === undefined && before !== undefined && queue.add(all)));
+      for (const type of [
+        namespaces,
+        services,
+        endpoints,
+        endpointSlices,
+        priorityClasses,
+        configMaps,
+      ] as readonly ResourceType[]) {
+        ends.push(
+          reader.onChange(type, (before, after) => after === undefined && before !== undefined && queue.add(all)),
+        );
       }
       queue.start();
       queue.addAfter(all, safetyNetMs);

@@ -29,7 +29,8 @@ export interface CertificateToolsOptions {
 export function createCertificateTools({ pki, longestMs, nowMs, log }: CertificateToolsOptions): CertificateTools {
   const signer = createRequestSigner({
     authority: () => {
-      if (pki.authorityKeyPem === undefined) throw new KubeletError('Unavailable', 'ca.key is not here, so no certificates can be signed');
+      if (pki.authorityKeyPem === undefined)
+        throw new KubeletError('Unavailable', 'ca.key is not here, so no certificates can be signed');
       return { certificate: pki.authority.certificatePem, key: pki.authorityKeyPem };
     },
     nowMs,
@@ -42,7 +43,9 @@ export function createCertificateTools({ pki, longestMs, nowMs, log }: Certifica
       if (signerName !== signerNames.apiServerClientKubelet) return undefined;
       const { readCertificateRequest } = await import('../../pki/request-reader.ts');
       const read = readCertificateRequest(pemOf(request));
-      return refuseRequest(signerNames.apiServerClientKubelet, read, usages) === undefined ? read.commonName : undefined;
+      return refuseRequest(signerNames.apiServerClientKubelet, read, usages) === undefined
+        ? read.commonName
+        : undefined;
     },
     kubeletServingNames: async (request) => {
       const { signerName, usages = [] } = request.spec;
@@ -53,15 +56,25 @@ export function createCertificateTools({ pki, longestMs, nowMs, log }: Certifica
     },
     sign: async (request) => {
       const { signerName, usages = [], expirationSeconds } = request.spec;
-      const outcome = await signer({ signerName, request: pemOf(request), usages, ...(expirationSeconds !== undefined && { expirationSeconds }) });
-      return outcome.kind === 'signed' ? { kind: 'signed', certificate: Buffer.from(outcome.certificate).toString('base64') } : outcome;
+      const outcome = await signer({
+        signerName,
+        request: pemOf(request),
+        usages,
+        ...(expirationSeconds !== undefined && { expirationSeconds }),
+      });
+      return outcome.kind === 'signed'
+        ? { kind: 'signed', certificate: Buffer.from(outcome.certificate).toString('base64') }
+        : outcome;
     },
     expiresAtMs: ({ metadata, status }) => {
       if ((status?.certificate ?? '') === '') return undefined;
       try {
         return new X509Certificate(Buffer.from(status?.certificate ?? '', 'base64')).validToDate.getTime();
       } catch (error) {
-        log.debug(2, 'the certificate of a request cannot be read', { name: metadata.name, error: errorMessage(error) });
+        log.debug(2, 'the certificate of a request cannot be read', {
+          name: metadata.name,
+          error: errorMessage(error),
+        });
         return undefined;
       }
     },

@@ -4,7 +4,12 @@ import type { Clock } from '../../base/clock.ts';
 import { KubeletError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import { createCertificateApproval, createCertificateRequestSignature, createCertificateSigning, createCertificateSubjectRestriction } from '../admission/certificates.ts';
+import {
+  createCertificateApproval,
+  createCertificateRequestSignature,
+  createCertificateSigning,
+  createCertificateSubjectRestriction,
+} from '../admission/certificates.ts';
 import { createDefaultTolerationSeconds } from '../admission/default-toleration-seconds.ts';
 import { createEventRateLimit } from '../admission/event-rate-limit.ts';
 import { alwaysAdmit, alwaysDeny, createNamespaceExists } from '../admission/everything-or-nothing.ts';
@@ -12,13 +17,23 @@ import { createLimitRanger } from '../admission/limit-ranger/limit-ranger.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
 import { pluginFlagProblems, pluginsThatAreOn } from '../admission/plugin-names.ts';
-import { alwaysPullImages, createPodResizeValidator, denyServiceExternalIps, extendedResourceToleration, limitPodHardAntiAffinityTopology } from '../admission/pod-extras.ts';
+import {
+  alwaysPullImages,
+  createPodResizeValidator,
+  denyServiceExternalIps,
+  extendedResourceToleration,
+  limitPodHardAntiAffinityTopology,
+} from '../admission/pod-extras.ts';
 import { createPodSecurity } from '../admission/pod-security/pod-security.ts';
 import { createPriority } from '../admission/priority.ts';
 import { createResourceQuota } from '../admission/resource-quota/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
-import { createDefaultStorageClass, createPersistentVolumeClaimResize, storageObjectInUseProtection } from '../admission/storage.ts';
+import {
+  createDefaultStorageClass,
+  createPersistentVolumeClaimResize,
+  storageObjectInUseProtection,
+} from '../admission/storage.ts';
 import { taintNodesByCondition } from '../admission/taint-nodes-by-condition.ts';
 import { createMutatingWebhooks } from '../admission/webhooks/mutating-webhooks.ts';
 import { createValidatingWebhooks } from '../admission/webhooks/validating-webhooks.ts';
@@ -54,7 +69,10 @@ export interface ComposedAdmission {
 }
 
 /** Throws `Invalid` when flags or the configuration file are wrong. */
-export async function composeAdmission(options: ControlPlaneOptions, parts: AdmissionParts): Promise<ComposedAdmission> {
+export async function composeAdmission(
+  options: ControlPlaneOptions,
+  parts: AdmissionParts,
+): Promise<ComposedAdmission> {
   const { enabledAdmission, disabledAdmission } = options;
   const problems = pluginFlagProblems(enabledAdmission, disabledAdmission);
   if (problems.length > 0) throw new KubeletError('Invalid', problems.join('; '));
@@ -91,7 +109,11 @@ export async function composeAdmission(options: ControlPlaneOptions, parts: Admi
     createRbacEscalationCheck(grants, authorizer),
   ];
   const names = pluginsThatAreOn(enabledAdmission, disabledAdmission);
-  if (names.includes('EventRateLimit') && settings.eventLimits === undefined) throw new KubeletError('Invalid', 'the admission plugin EventRateLimit needs a configuration: --admission-control-config-file');
+  if (names.includes('EventRateLimit') && settings.eventLimits === undefined)
+    throw new KubeletError(
+      'Invalid',
+      'the admission plugin EventRateLimit needs a configuration: --admission-control-config-file',
+    );
   const before = plain.filter(({ name }) => names.includes(name));
   const last: readonly AdmissionPlugin[] = [
     createMutatingWebhooks({ ...calls, before, patched: patchedByWebhook, sameJson: equalJson }),

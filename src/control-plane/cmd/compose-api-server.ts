@@ -50,7 +50,10 @@ export interface ComposedApiServer {
   stop(): Promise<void>;
 }
 
-async function openCache(storage: Storage, { clock, log }: Ambient): Promise<{ definitions: DefinitionIndex; cache: ObjectCache; reader: ObjectReader }> {
+async function openCache(
+  storage: Storage,
+  { clock, log }: Ambient,
+): Promise<{ definitions: DefinitionIndex; cache: ObjectCache; reader: ObjectReader }> {
   const definitions = new DefinitionIndex(allResources);
   const cache = new ObjectCache({ storage, definitions, clock, log });
   await cache.start();
@@ -58,7 +61,11 @@ async function openCache(storage: Storage, { clock, log }: Ambient): Promise<{ d
 }
 
 /** Reads the store, and joins the request path's parts in the order requests meet them. */
-export async function composeApiServer(options: ControlPlaneOptions, storage: Storage, ambient: Ambient): Promise<ComposedApiServer> {
+export async function composeApiServer(
+  options: ControlPlaneOptions,
+  storage: Storage,
+  ambient: Ambient,
+): Promise<ComposedApiServer> {
   const { clock, random } = ambient;
   const { definitions, cache, reader } = await openCache(storage, ambient);
   const pki = await preparePki(options, ambient);
@@ -66,8 +73,22 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
   const authorization = composeAuthorizers(options, { reader, grants, ...ambient });
   const authorizer = unionAuthorizer(authorization.authorizers);
   const access = composeAuthenticators(options, { reader, pki, ...ambient });
-  const clientOf = (user: UserInfo, fieldManager: string): ApiClient => createLocalClient({ registry, definitions, user, authorize: (attributes) => authorizer.authorize(attributes), fieldManager });
-  const admission = await composeAdmission(options, { reader, grants, authorizer, client: () => clientOf(itself, 'kube-apiserver'), refresh: () => cache.fresh(), ...ambient });
+  const clientOf = (user: UserInfo, fieldManager: string): ApiClient =>
+    createLocalClient({
+      registry,
+      definitions,
+      user,
+      authorize: (attributes) => authorizer.authorize(attributes),
+      fieldManager,
+    });
+  const admission = await composeAdmission(options, {
+    reader,
+    grants,
+    authorizer,
+    client: () => clientOf(itself, 'kube-apiserver'),
+    refresh: () => cache.fresh(),
+    ...ambient,
+  });
   const registry: Registry = createRegistry({
     cache,
     reader,
@@ -92,10 +113,16 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
     ...describeApi(access.openIdDocuments),
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
-    limits: options.limits, ...ambient,
+    limits: options.limits,
+    ...ambient,
   });
   const servingChanged = (pair: Issued): void => server.setCertificate(pairOf(pair));
-  const renewal = createPkiRenewal({ folder: path.resolve(options.dataDir, 'pki'), ensure: () => preparePki(options, ambient), servingChanged, ...ambient });
+  const renewal = createPkiRenewal({
+    folder: path.resolve(options.dataDir, 'pki'),
+    ensure: () => preparePki(options, ambient),
+    servingChanged,
+    ...ambient,
+  });
   return {
     server,
     reader,
@@ -120,11 +147,16 @@ export async function composeApiServer(options: ControlPlaneOptions, storage: St
 }
 
 /** What reviews ask: of the same authorizers and authenticators as requests. */
-function reviewsBy(authorizer: Authorizer, { authenticateToken }: ComposedAuthentication): RegistryOptions['reviewAccess'] {
+function reviewsBy(
+  authorizer: Authorizer,
+  { authenticateToken }: ComposedAuthentication,
+): RegistryOptions['reviewAccess'] {
   return ({ user }) => ({
     user,
     authorize: async (attributes) => authorizer.authorize(attributes),
-    rulesFor: (of, namespace) => authorizer.rulesFor?.(of, namespace) ?? Promise.resolve({ resourceRules: [], nonResourceRules: [], incomplete: true }),
+    rulesFor: (of, namespace) =>
+      authorizer.rulesFor?.(of, namespace) ??
+      Promise.resolve({ resourceRules: [], nonResourceRules: [], incomplete: true }),
     authenticateToken,
   });
 }
@@ -132,10 +164,16 @@ function reviewsBy(authorizer: Authorizer, { authenticateToken }: ComposedAuthen
 const pairOf = ({ certificatePem: cert, keyPem: key }: Issued): { cert: string; key: string } => ({ cert, key });
 
 /** What clients can ask about the API itself. */
-function describeApi(openId: ComposedAuthentication['openIdDocuments']): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
+function describeApi(
+  openId: ComposedAuthentication['openIdDocuments'],
+): Pick<ApiServerOptions, 'version' | 'documents' | 'documentPaths'> {
   const version = versionInfo();
   const openApi = createOpenApiDocuments(servedResources, { version: version.gitVersion });
-  return { version, documents: async (request) => openId.get(request.path) ?? openApi.get(request), documentPaths: [...openApi.paths, ...openId.keys()] };
+  return {
+    version,
+    documents: async (request) => openId.get(request.path) ?? openApi.get(request),
+    documentPaths: [...openApi.paths, ...openId.keys()],
+  };
 }
 
 /** What is stored, and what is made up when somebody asks. */
@@ -156,7 +194,10 @@ function preparePki(options: ControlPlaneOptions, { clock, log }: Ambient): Prom
     log,
     serverUrl: `https://${addressOfListener(options.bindAddress)}:${options.securePort}`,
     hostname: hostname(),
-    addresses: [options.advertiseAddress, ...(['0.0.0.0', '::'].includes(options.bindAddress) ? [] : [options.bindAddress])],
+    addresses: [
+      options.advertiseAddress,
+      ...(['0.0.0.0', '::'].includes(options.bindAddress) ? [] : [options.bindAddress]),
+    ],
     extraNames: options.certSans,
     serviceAddresses,
   });

@@ -5,7 +5,10 @@ import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-tokens.ts'
 import { createBasicAuthenticator, parseBasicAuthFile } from '../authn/files/basic-auth-file.ts';
 import { createTokenFileAuthenticator, parseTokenFile } from '../authn/files/token-file.ts';
 import { createOidcAuthenticator } from '../authn/oidc/oidc-authenticator.ts';
-import { createServiceAccountAuthenticator, createTokenSigner } from '../authn/service-accounts/service-account-tokens.ts';
+import {
+  createServiceAccountAuthenticator,
+  createTokenSigner,
+} from '../authn/service-accounts/service-account-tokens.ts';
 import { openIdDocuments, tokenKeyOf } from '../authn/service-accounts/signing-keys.ts';
 import { tokenReviewer } from '../authn/tokens/review-token.ts';
 import { cachedTokenAuthenticator } from '../authn/tokens/token-cache.ts';
@@ -48,7 +51,10 @@ const PROVIDER_MS = 10_000;
 const WEBHOOK_MS = 30_000;
 
 /** Everybody who may know who asks, in the documents' order: certificates, passwords, then tokens. */
-export function composeAuthenticators(options: ControlPlaneOptions, parts: AuthenticationParts): ComposedAuthentication {
+export function composeAuthenticators(
+  options: ControlPlaneOptions,
+  parts: AuthenticationParts,
+): ComposedAuthentication {
   const { reader, pki, clock, log, random } = parts;
   const nowMs = (): number => clock.nowMs();
   const files: { stop(): void }[] = [];
@@ -63,7 +69,15 @@ export function composeAuthenticators(options: ControlPlaneOptions, parts: Authe
   const key = tokenKeyOf(createPublicKey(pki.serviceAccountKey));
   const own = (authenticator: TokenAuthenticator): TokenAuthenticator => withOwnAudiences(authenticator, apiAudiences);
   const tokens = unionTokenAuthenticator([
-    ...(tokenAuthFile === undefined ? [] : [own(createTokenFileAuthenticator(watched(tokenAuthFile, (content) => parseTokenFile(tokenAuthFile, content, log))))]),
+    ...(tokenAuthFile === undefined
+      ? []
+      : [
+          own(
+            createTokenFileAuthenticator(
+              watched(tokenAuthFile, (content) => parseTokenFile(tokenAuthFile, content, log)),
+            ),
+          ),
+        ]),
     createServiceAccountAuthenticator({ issuers: [issuer], keys: [key], apiAudiences, reader, nowMs }),
     own(createBootstrapTokenAuthenticator({ reader, nowMs, log })),
     ...remoteTokens(options, parts),
@@ -72,7 +86,9 @@ export function composeAuthenticators(options: ControlPlaneOptions, parts: Authe
   return {
     authenticators: [
       createX509Authenticator({ authorities: () => pki.authority.certificatePem, nowMs }),
-      ...(basicAuthFile === undefined ? [] : [createBasicAuthenticator(watched(basicAuthFile, (content) => parseBasicAuthFile(basicAuthFile, content)))]),
+      ...(basicAuthFile === undefined
+        ? []
+        : [createBasicAuthenticator(watched(basicAuthFile, (content) => parseBasicAuthFile(basicAuthFile, content)))]),
       createBearerAuthenticator(cached),
     ],
     services: signer,
@@ -83,12 +99,21 @@ export function composeAuthenticators(options: ControlPlaneOptions, parts: Authe
 }
 
 /** Those who ask somebody outside come last. */
-function remoteTokens({ oidc, apiAudiences, authenticationTokenWebhookConfigFile: webhook }: ControlPlaneOptions, { clock, log }: Ambient): TokenAuthenticator[] {
+function remoteTokens(
+  { oidc, apiAudiences, authenticationTokenWebhookConfigFile: webhook }: ControlPlaneOptions,
+  { clock, log }: Ambient,
+): TokenAuthenticator[] {
   const found: TokenAuthenticator[] = [];
   if (oidc !== undefined) {
     const ca = oidc.caFile === undefined ? undefined : readFileSync(oidc.caFile, 'utf8');
-    const fetchJson = (url: string): ReturnType<typeof askJson> => askJson({ url, ...(ca !== undefined && { ca }), timeoutMs: PROVIDER_MS });
-    found.push(withOwnAudiences(createOidcAuthenticator({ ...oidc, signingAlgorithms: oidc.signingAlgs, fetchJson, clock, log }), apiAudiences));
+    const fetchJson = (url: string): ReturnType<typeof askJson> =>
+      askJson({ url, ...(ca !== undefined && { ca }), timeoutMs: PROVIDER_MS });
+    found.push(
+      withOwnAudiences(
+        createOidcAuthenticator({ ...oidc, signingAlgorithms: oidc.signingAlgs, fetchJson, clock, log }),
+        apiAudiences,
+      ),
+    );
   }
   if (webhook !== undefined) {
     const target = { ...readWebhookKubeconfig(webhook), timeoutMs: WEBHOOK_MS };
@@ -105,7 +130,10 @@ function documentsOf(documents: ReturnType<typeof openIdDocuments>): ReadonlyMap
   if (documents === undefined) return new Map();
   const cacheControl = 'public, max-age=3600';
   return new Map([
-    ['/.well-known/openid-configuration', { contentType: 'application/json', body: documents.configuration, cacheControl }],
+    [
+      '/.well-known/openid-configuration',
+      { contentType: 'application/json', body: documents.configuration, cacheControl },
+    ],
     ['/openid/v1/jwks', { contentType: 'application/jwk-set+json', body: documents.keys, cacheControl }],
   ]);
 }

@@ -29,14 +29,25 @@ export interface ComposedAuthorization {
 }
 
 /** The authorizers in the order of `--authorization-mode`, behind the group that may do everything. Throws `Invalid` for files that cannot be used. */
-export function composeAuthorizers(options: ControlPlaneOptions, { reader, grants, ...ambient }: AuthorizationParts): ComposedAuthorization {
+export function composeAuthorizers(
+  options: ControlPlaneOptions,
+  { reader, grants, ...ambient }: AuthorizationParts,
+): ComposedAuthorization {
   const closing: (() => void)[] = [];
   const make: Record<AuthorizationMode, () => Authorizer> = {
     Node: () => createNodeAuthorizer(new NodeGraph(reader)),
     RBAC: () => createRbacAuthorizer(grants),
     ABAC: () => {
-      const file = needed(options.authorizationPolicyFile, '--authorization-mode=ABAC needs --authorization-policy-file');
-      const policies = new WatchedFile({ file, parse: (content) => parseAbacPolicies(file, content), clock: ambient.clock, log: ambient.log });
+      const file = needed(
+        options.authorizationPolicyFile,
+        '--authorization-mode=ABAC needs --authorization-policy-file',
+      );
+      const policies = new WatchedFile({
+        file,
+        parse: (content) => parseAbacPolicies(file, content),
+        clock: ambient.clock,
+        log: ambient.log,
+      });
       policies.start();
       closing.push(() => policies.stop());
       return createAbacAuthorizer(() => policies.value);
@@ -44,12 +55,22 @@ export function composeAuthorizers(options: ControlPlaneOptions, { reader, grant
     AlwaysAllow: () => alwaysAllow,
     AlwaysDeny: () => alwaysDeny,
     Webhook: () => {
-      const file = needed(options.authorizationWebhookConfigFile, '--authorization-mode=Webhook needs --authorization-webhook-config-file');
+      const file = needed(
+        options.authorizationWebhookConfigFile,
+        '--authorization-mode=Webhook needs --authorization-webhook-config-file',
+      );
       const target = { ...readWebhookKubeconfig(file), timeoutMs: WEBHOOK_MS };
-      return createWebhookAuthorizer({ post: (review) => askJson(target, review), clock: ambient.clock, log: ambient.log });
+      return createWebhookAuthorizer({
+        post: (review) => askJson(target, review),
+        clock: ambient.clock,
+        log: ambient.log,
+      });
     },
   };
-  return { authorizers: [systemMasters, ...options.authorizationModes.map((mode) => make[mode]())], close: () => closing.forEach((close) => close()) };
+  return {
+    authorizers: [systemMasters, ...options.authorizationModes.map((mode) => make[mode]())],
+    close: () => closing.forEach((close) => close()),
+  };
 }
 
 function needed(file: string | undefined, why: string): string {

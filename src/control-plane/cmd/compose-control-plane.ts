@@ -47,9 +47,20 @@ export async function composeControlPlane(options: ControlPlaneOptions, ambient:
   });
   const client = api.clientOf(itself, 'kube-apiserver');
   const lead = (): Startable => composeLeading(options, api, ambient);
-  const claimRepair = createClaimRepair({ ...ambient, storage, held: () => api.reader.list(services, '').flatMap(claimsOfService) });
+  const claimRepair = createClaimRepair({
+    ...ambient,
+    storage,
+    held: () => api.reader.list(services, '').flatMap(claimsOfService),
+  });
   let port = options.securePort;
-  const elect = (): Startable => createLeaderElection({ ...ambient, client, name: 'kube-controller-manager', identity: ownHolderIdentity(options.bindAddress, port, ambient.random), create: lead });
+  const elect = (): Startable =>
+    createLeaderElection({
+      ...ambient,
+      client,
+      name: 'kube-controller-manager',
+      identity: ownHolderIdentity(options.bindAddress, port, ambient.random),
+      create: lead,
+    });
   // SQLite's file is this process's own; with etcd there may be others, and only one may act. Who one is is where one listens.
   const leading = options.storage.backend === 'sqlite' ? lead() : madeAtStart(elect);
   const facts = (): ClusterFacts => ({
@@ -63,12 +74,23 @@ export async function composeControlPlane(options: ControlPlaneOptions, ambient:
   const keeper = createBootstrapKeeper({ ...ambient, client, reader: api.reader, facts });
   // Roles of namespaces need their namespaces, and controllers their roles.
   const policy: Startable = { start: () => ensureDefaultPolicy(client, ambient.log), stop: () => Promise.resolve() };
-  const parts = inOrder([keeper, policy, createCompactor({ ...ambient, storage }), claimRepair, createRoleAggregation({ ...ambient, reader: api.reader, client }), leading]);
+  const parts = inOrder([
+    keeper,
+    policy,
+    createCompactor({ ...ambient, storage }),
+    claimRepair,
+    createRoleAggregation({ ...ambient, reader: api.reader, client }),
+    leading,
+  ]);
   return {
     start: async () => {
       ({ port } = await api.listen());
       await parts.start();
-      ambient.log.info('serving', { address: options.bindAddress, port, kubeconfig: path.resolve(options.dataDir, 'admin.conf') });
+      ambient.log.info('serving', {
+        address: options.bindAddress,
+        port,
+        kubeconfig: path.resolve(options.dataDir, 'admin.conf'),
+      });
     },
     stop: async () => {
       await parts.stop();

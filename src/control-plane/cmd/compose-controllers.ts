@@ -18,17 +18,32 @@ const servingApprover: ControllerEntry = {
 
 /** The user a controller acts as (upstream: --use-service-account-credentials). */
 function accountOf(name: string): UserInfo {
-  return { name: `system:serviceaccount:kube-system:${name}`, groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'] };
+  return {
+    name: `system:serviceaccount:kube-system:${name}`,
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
+  };
 }
 
 /** The controllers that are on, over informers they share. */
-export function composeControllers(options: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, ambient: Ambient): { start(): void; stop(): Promise<void> } {
-  const certificates = createCertificateTools({ pki: api.pki, longestMs: options.signingMs, nowMs: () => ambient.clock.nowMs(), log: ambient.log });
+export function composeControllers(
+  options: ControlPlaneOptions,
+  api: ComposedApiServer,
+  informers: Informers,
+  ambient: Ambient,
+): { start(): void; stop(): Promise<void> } {
+  const certificates = createCertificateTools({
+    pki: api.pki,
+    longestMs: options.signingMs,
+    nowMs: () => ambient.clock.nowMs(),
+    log: ambient.log,
+  });
   const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold } = options;
   const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold };
   const table = options.approvesKubeletServing ? [...controllersTable, servingApprover] : controllersTable;
   const common = { ...ambient, informers, certificates, settings, rootCa: api.pki.authority.certificatePem };
-  const controllers = selectControllers(options.controllers, table).map(({ account, create }) => create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }));
+  const controllers = selectControllers(options.controllers, table).map(({ account, create }) =>
+    create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }),
+  );
   return {
     start: () => {
       for (const controller of controllers) controller.start();
@@ -40,9 +55,16 @@ export function composeControllers(options: ControlPlaneOptions, api: ComposedAp
 }
 
 /** `*` is all, `-name` takes one away, `name` adds one. Throws `Invalid` for names there are none of. */
-export function selectControllers(wanted: readonly string[], all: readonly ControllerEntry[]): readonly ControllerEntry[] {
+export function selectControllers(
+  wanted: readonly string[],
+  all: readonly ControllerEntry[],
+): readonly ControllerEntry[] {
   const known = all.map(({ name }) => name);
   const unknown = wanted.filter((each) => each !== '*' && !known.includes(each.replace(/^-/, '')));
-  if (unknown.length > 0) throw new KubeletError('Invalid', `--controllers: there is no ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  if (unknown.length > 0)
+    throw new KubeletError(
+      'Invalid',
+      `--controllers: there is no ${unknown.join(', ')}; there are ${known.join(', ')}`,
+    );
   return all.filter(({ name }) => !wanted.includes(`-${name}`) && (wanted.includes('*') || wanted.includes(name)));
 }

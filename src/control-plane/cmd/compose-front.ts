@@ -20,26 +20,56 @@ const mebibyte = 1024 * 1024;
 /** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
 export async function composeFront(options: ControlPlaneOptions, { clock, log }: Ambient): Promise<ComposedFront> {
   const pki = path.resolve(options.dataDir, 'pki');
-  const { certificateFile, keyFile } = options.kubeletClient ?? { certificateFile: path.join(pki, 'apiserver-kubelet-client.crt'), keyFile: path.join(pki, 'apiserver-kubelet-client.key') };
-  const clientPair = (): { cert: string; key: string } => ({ cert: readFileSync(certificateFile, 'utf8'), key: readFileSync(keyFile, 'utf8') });
+  const { certificateFile, keyFile } = options.kubeletClient ?? {
+    certificateFile: path.join(pki, 'apiserver-kubelet-client.crt'),
+    keyFile: path.join(pki, 'apiserver-kubelet-client.key'),
+  };
+  const clientPair = (): { cert: string; key: string } => ({
+    cert: readFileSync(certificateFile, 'utf8'),
+    key: readFileSync(keyFile, 'utf8'),
+  });
   const { kubeletAuthorityFile } = options;
   // Asked for each connection, as the pair is: an authority that is exchanged counts at once.
-  const authority = kubeletAuthorityFile === undefined ? undefined : (): string => readFileSync(kubeletAuthorityFile, 'utf8');
-  const kubelets = { dialer: nodeDialer({ clock, clientPair, ...(authority !== undefined && { certificateAuthority: authority }) }), preferredAddressTypes: options.kubeletPreferredAddressTypes };
+  const authority =
+    kubeletAuthorityFile === undefined ? undefined : (): string => readFileSync(kubeletAuthorityFile, 'utf8');
+  const kubelets = {
+    dialer: nodeDialer({ clock, clientPair, ...(authority !== undefined && { certificateAuthority: authority }) }),
+    preferredAddressTypes: options.kubeletPreferredAddressTypes,
+  };
   const audit = await composeAudit(options, { clock, log });
   return {
-    options: { kubelets, publicAddress: `${options.advertiseAddress}:${options.securePort}`, processUsage, ...(audit !== undefined && { audit: audit.options }) },
+    options: {
+      kubelets,
+      publicAddress: `${options.advertiseAddress}:${options.securePort}`,
+      processUsage,
+      ...(audit !== undefined && { audit: audit.options }),
+    },
     close: () => audit?.close() ?? Promise.resolve(),
   };
 }
 
-async function composeAudit({ audit }: ControlPlaneOptions, { clock, log }: Pick<Ambient, 'clock' | 'log'>): Promise<{ readonly options: AuditOptions; close(): Promise<void> } | undefined> {
+async function composeAudit(
+  { audit }: ControlPlaneOptions,
+  { clock, log }: Pick<Ambient, 'clock' | 'log'>,
+): Promise<{ readonly options: AuditOptions; close(): Promise<void> } | undefined> {
   if (audit === undefined) return undefined;
   const policy = await readYamlFile('audit-policy-file', audit.policyFile, 'allowed');
   const parsed = parseAuditPolicy(policy);
-  if ('errors' in parsed) throw new KubeletError('Invalid', `--audit-policy-file ${audit.policyFile}: ${parsed.errors.join('; ')}`);
-  if (audit.logPath === '-') return { options: { policy, sink: (line) => void process.stdout.write(`${line}\n`) }, close: () => Promise.resolve() };
-  const file = new RotatingFile({ file: audit.logPath, maxBytes: audit.maxSizeMib * mebibyte, maxBackups: audit.maxBackups, maxAgeDays: audit.maxAgeDays, clock, log });
+  if ('errors' in parsed)
+    throw new KubeletError('Invalid', `--audit-policy-file ${audit.policyFile}: ${parsed.errors.join('; ')}`);
+  if (audit.logPath === '-')
+    return {
+      options: { policy, sink: (line) => void process.stdout.write(`${line}\n`) },
+      close: () => Promise.resolve(),
+    };
+  const file = new RotatingFile({
+    file: audit.logPath,
+    maxBytes: audit.maxSizeMib * mebibyte,
+    maxBackups: audit.maxBackups,
+    maxAgeDays: audit.maxAgeDays,
+    clock,
+    log,
+  });
   return { options: { policy, sink: file.write }, close: () => file.close() };
 }
 
@@ -47,7 +77,12 @@ const startTimeSeconds = (Date.now() - performance.now()) / 1000;
 
 function processUsage(): ProcessUsage {
   const { user, system } = process.cpuUsage();
-  return { cpuSeconds: (user + system) / 1_000_000, residentBytes: process.memoryUsage.rss(), openFiles: openFiles(), startTimeSeconds };
+  return {
+    cpuSeconds: (user + system) / 1_000_000,
+    residentBytes: process.memoryUsage.rss(),
+    openFiles: openFiles(),
+    startTimeSeconds,
+  };
 }
 
 /** Undefined where there is no /proc. */

@@ -13,8 +13,18 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 
 const user: UserInfo = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
 
-export function composeScheduler({ scheduler }: ControlPlaneOptions, api: ComposedApiServer, informers: Informers, ambient: Ambient): Scheduler {
-  return createScheduler({ ...ambient, informers, client: api.clientOf(user, 'kube-scheduler'), config: configOf(scheduler.configFile) });
+export function composeScheduler(
+  { scheduler }: ControlPlaneOptions,
+  api: ComposedApiServer,
+  informers: Informers,
+  ambient: Ambient,
+): Scheduler {
+  return createScheduler({
+    ...ambient,
+    informers,
+    client: api.clientOf(user, 'kube-scheduler'),
+    config: configOf(scheduler.configFile),
+  });
 }
 
 function configOf(file: string | undefined): SchedulerConfig {

@@ -12,10 +12,22 @@ import type { Ambient } from './ambient.ts';
 const ADDRESS_TYPES = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
 
 /** metrics.k8s.io beside what is stored, where there is a way to kubelets. */
-export function withUsage(registry: Registry, { reader, kubelets, clock, log }: Pick<Ambient, 'clock' | 'log'> & { reader: ObjectReader; kubelets: KubeletClientOptions | undefined }): Registry {
+export function withUsage(
+  registry: Registry,
+  {
+    reader,
+    kubelets,
+    clock,
+    log,
+  }: Pick<Ambient, 'clock' | 'log'> & { reader: ObjectReader; kubelets: KubeletClientOptions | undefined },
+): Registry {
   if (kubelets === undefined) return registry;
   const { dialer } = kubelets;
-  const cache = new UsageCache({ clock, log, scrape: async (node) => scrapeKubelet(dialer, { ...kubeletAddressOf(node, ADDRESS_TYPES), security: 'kubelet' }) });
+  const cache = new UsageCache({
+    clock,
+    log,
+    scrape: async (node) => scrapeKubelet(dialer, { ...kubeletAddressOf(node, ADDRESS_TYPES), security: 'kubelet' }),
+  });
   return usageRegistry({
     registry,
     nodes: () => reader.list(nodes, ''),

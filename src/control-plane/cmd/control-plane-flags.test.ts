@@ -26,9 +26,14 @@ describe('the command line of the control plane', () => {
   });
 
   it('takes times as Go writes them', () => {
-    const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold } = lineOf('--node-monitor-grace-period=1m30s').options;
+    const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold } = lineOf(
+      '--node-monitor-grace-period=1m30s',
+    ).options;
     assert.deepEqual([nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold], [90_000, 60_000, 12_500]);
-    assert.deepEqual(errorsOf('--node-monitor-grace-period=50', '--node-startup-grace-period=0s'), ['--node-monitor-grace-period: "50" is no time such as 50s or 1m30s', '--node-startup-grace-period: "0s" is no time such as 50s or 1m30s']);
+    assert.deepEqual(errorsOf('--node-monitor-grace-period=50', '--node-startup-grace-period=0s'), [
+      '--node-monitor-grace-period: "50" is no time such as 50s or 1m30s',
+      '--node-startup-grace-period: "0s" is no time such as 50s or 1m30s',
+    ]);
   });
 
   it('takes a switch with and without its value', () => {
@@ -38,12 +43,20 @@ describe('the command line of the control plane', () => {
   });
 
   it('tells all that is wrong at once, each by its flag', () => {
-    assert.deepEqual(errorsOf('--secure-port=abc', '--bind-address=here', '--advertise-address=there', '--service-cluster-ip-range=foo'), [
-      '--bind-address: "here" is no IP address',
-      '--secure-port: "abc" is no whole number of at least 1 and at most 65535',
-      '--advertise-address: "there" is no IP address',
-      '--service-cluster-ip-range: foo is no range of addresses, such as 10.96.0.0/12',
-    ]);
+    assert.deepEqual(
+      errorsOf(
+        '--secure-port=abc',
+        '--bind-address=here',
+        '--advertise-address=there',
+        '--service-cluster-ip-range=foo',
+      ),
+      [
+        '--bind-address: "here" is no IP address',
+        '--secure-port: "abc" is no whole number of at least 1 and at most 65535',
+        '--advertise-address: "there" is no IP address',
+        '--service-cluster-ip-range: foo is no range of addresses, such as 10.96.0.0/12',
+      ],
+    );
   });
 
   it('says where all flags are listed when it does not know one', () => {
@@ -51,16 +64,25 @@ describe('the command line of the control plane', () => {
   });
 
   it('does not open an empty store for somebody who names an etcd', () => {
-    assert.deepEqual(errorsOf('--etcd-servers=http://10.0.0.1:2379'), ['--etcd-servers: only with --storage-backend=etcd3']);
-    assert.deepEqual(lineOf('--storage-backend=etcd3', '--etcd-servers=http://10.0.0.1:2379').options.storage, { backend: 'etcd3', servers: ['http://10.0.0.1:2379'] });
+    assert.deepEqual(errorsOf('--etcd-servers=http://10.0.0.1:2379'), [
+      '--etcd-servers: only with --storage-backend=etcd3',
+    ]);
+    assert.deepEqual(lineOf('--storage-backend=etcd3', '--etcd-servers=http://10.0.0.1:2379').options.storage, {
+      backend: 'etcd3',
+      servers: ['http://10.0.0.1:2379'],
+    });
     assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-servers='), ['--etcd-servers names no server']);
-    assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-certfile=a.crt'), ['--etcd-certfile and --etcd-keyfile go together']);
+    assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-certfile=a.crt'), [
+      '--etcd-certfile and --etcd-keyfile go together',
+    ]);
   });
 
   it('refuses to authorize by nothing', () => {
     assert.deepEqual(errorsOf('--authorization-mode='), ['--authorization-mode names none']);
     assert.deepEqual(errorsOf('--authorization-mode=RBAC,Foo,RBAC').length, 2);
-    assert.deepEqual(errorsOf('--authorization-mode=ABAC'), ['--authorization-mode=ABAC needs --authorization-policy-file']);
+    assert.deepEqual(errorsOf('--authorization-mode=ABAC'), [
+      '--authorization-mode=ABAC needs --authorization-policy-file',
+    ]);
   });
 
   it('refuses half an audit log', () => {
@@ -70,9 +92,16 @@ describe('the command line of the control plane', () => {
 
   it('refuses an issuer that is no https URL, and claims that are no pairs', () => {
     const client = '--oidc-client-id=cluster';
-    assert.deepEqual(errorsOf('--oidc-issuer-url=http://issuer', client), ['--oidc-issuer-url: "http://issuer" is no https URL']);
-    assert.deepEqual(errorsOf('--oidc-issuer-url=https://issuer', client, '--oidc-required-claim=a=b,c'), ['--oidc-required-claim: c is not of the form key=value']);
-    assert.deepEqual(lineOf('--oidc-issuer-url=https://issuer', client, '--oidc-required-claim=a=b=c').options.oidc?.requiredClaims, { a: 'b=c' });
+    assert.deepEqual(errorsOf('--oidc-issuer-url=http://issuer', client), [
+      '--oidc-issuer-url: "http://issuer" is no https URL',
+    ]);
+    assert.deepEqual(errorsOf('--oidc-issuer-url=https://issuer', client, '--oidc-required-claim=a=b,c'), [
+      '--oidc-required-claim: c is not of the form key=value',
+    ]);
+    assert.deepEqual(
+      lineOf('--oidc-issuer-url=https://issuer', client, '--oidc-required-claim=a=b=c').options.oidc?.requiredClaims,
+      { a: 'b=c' },
+    );
     assert.equal(lineOf('--oidc-issuer-url=https://issuer', client).options.oidc?.usernamePrefix, 'https://issuer#');
   });
 

@@ -16,10 +16,17 @@ interface Flag {
 
 /** Every flag; names and meanings are those of kube-apiserver, kube-controller-manager and kube-scheduler where they have it. */
 const flags = {
-  'data-dir': { type: 'string', default: '/var/lib/kubelet-ts/control-plane', help: 'certificates, kubeconfigs and the SQLite store live below this folder' },
+  'data-dir': {
+    type: 'string',
+    default: '/var/lib/kubelet-ts/control-plane',
+    help: 'certificates, kubeconfigs and the SQLite store live below this folder',
+  },
   'bind-address': { type: 'string', default: '0.0.0.0', help: 'address to listen on' },
   'secure-port': { type: 'string', default: '6443', help: 'port to listen on' },
-  'advertise-address': { type: 'string', help: 'address by which pods and nodes reach the API server; default the first of this machine that others can reach' },
+  'advertise-address': {
+    type: 'string',
+    help: 'address by which pods and nodes reach the API server; default the first of this machine that others can reach',
+  },
   'cert-sans': { type: 'list', help: 'more names and addresses for the serving certificate' },
   'service-cluster-ip-range': { type: 'list', default: '10.96.0.0/12', help: 'addresses for services' },
   'service-node-port-range': { type: 'string', default: '30000-32767', help: 'ports for services of type NodePort' },
@@ -28,27 +35,54 @@ const flags = {
   'etcd-cafile': { type: 'string', file: true, help: 'authority of https members' },
   'etcd-certfile': { type: 'string', file: true, help: 'client certificate for etcd' },
   'etcd-keyfile': { type: 'string', file: true, help: 'key of that certificate' },
-  'anonymous-auth': { type: 'boolean', default: 'true', help: 'requests without credentials are those of system:anonymous' },
+  'anonymous-auth': {
+    type: 'boolean',
+    default: 'true',
+    help: 'requests without credentials are those of system:anonymous',
+  },
   'token-auth-file': { type: 'string', file: true, help: 'CSV of token,user,uid,"groups"' },
   'basic-auth-file': { type: 'string', file: true, help: 'CSV of password,user,uid,"groups"; off unless given' },
-  'authentication-token-webhook-config-file': { type: 'string', file: true, help: 'kubeconfig of a server that is asked with TokenReview' },
+  'authentication-token-webhook-config-file': {
+    type: 'string',
+    file: true,
+    help: 'kubeconfig of a server that is asked with TokenReview',
+  },
   'oidc-issuer-url': { type: 'string', help: 'OpenID Connect issuer; with --oidc-client-id' },
   'oidc-client-id': { type: 'string', help: 'audience of its tokens' },
   'oidc-username-claim': { type: 'string', default: 'sub', help: 'claim that is the user name' },
-  'oidc-username-prefix': { type: 'string', help: 'put before user names; "-" for none; default ISSUER# unless the claim is email' },
+  'oidc-username-prefix': {
+    type: 'string',
+    help: 'put before user names; "-" for none; default ISSUER# unless the claim is email',
+  },
   'oidc-groups-claim': { type: 'string', help: 'claim that lists groups' },
   'oidc-groups-prefix': { type: 'string', default: '', help: 'put before groups' },
   'oidc-required-claim': { type: 'list', help: 'key=value that a token must have' },
   'oidc-signing-algs': { type: 'list', default: 'RS256', help: 'accepted signatures' },
   'oidc-ca-file': { type: 'string', file: true, help: 'authority of the issuer' },
-  'service-account-issuer': { type: 'string', default: 'https://kubernetes.default.svc.cluster.local', help: 'issuer of service accounts’ tokens' },
+  'service-account-issuer': {
+    type: 'string',
+    default: 'https://kubernetes.default.svc.cluster.local',
+    help: 'issuer of service accounts’ tokens',
+  },
   'api-audiences': { type: 'list', help: 'audiences of the API; default the issuer' },
-  'authorization-mode': { type: 'list', default: 'Node,RBAC', help: 'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny; asked in this order' },
+  'authorization-mode': {
+    type: 'list',
+    default: 'Node,RBAC',
+    help: 'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny; asked in this order',
+  },
   'authorization-policy-file': { type: 'string', file: true, help: 'policies of ABAC, one JSON object a line' },
-  'authorization-webhook-config-file': { type: 'string', file: true, help: 'kubeconfig of a server that is asked with SubjectAccessReview' },
+  'authorization-webhook-config-file': {
+    type: 'string',
+    file: true,
+    help: 'kubeconfig of a server that is asked with SubjectAccessReview',
+  },
   'enable-admission-plugins': { type: 'list', help: 'plugins beside those that are on by default' },
   'disable-admission-plugins': { type: 'list', help: 'plugins that are off' },
-  'admission-control-config-file': { type: 'string', file: true, help: 'AdmissionConfiguration with settings of plugins' },
+  'admission-control-config-file': {
+    type: 'string',
+    file: true,
+    help: 'AdmissionConfiguration with settings of plugins',
+  },
   'audit-policy-file': { type: 'string', file: true, help: 'audit.k8s.io/v1 Policy; with --audit-log-path' },
   'audit-log-path': { type: 'string', help: 'file for audit events, one JSON object a line; "-" is standard output' },
   'audit-log-maxage': { type: 'string', default: '0', help: 'days that old files are kept; 0 for ever' },
@@ -60,17 +94,52 @@ const flags = {
   'client-qps': { type: 'string', default: '0', help: 'requests a second of one user; 0 for no limit' },
   'client-burst': { type: 'string', default: '0', help: 'requests at once of one user, above that' },
   'event-ttl-seconds': { type: 'string', default: '3600', help: 'how long events are kept' },
-  'default-not-ready-toleration-seconds': { type: 'string', default: '300', help: 'how long pods stay on a node that fails' },
-  'kubelet-preferred-address-types': { type: 'list', default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP', help: 'which addresses of nodes are tried, in this order' },
-  'kubelet-certificate-authority': { type: 'string', help: 'authority of what kubelets serve with, such as DATA-DIR/pki/ca.crt; without it that is not checked' },
-  'kubelet-client-certificate': { type: 'string', file: true, help: 'shown to kubelets instead of the cluster’s own; with --kubelet-client-key' },
+  'default-not-ready-toleration-seconds': {
+    type: 'string',
+    default: '300',
+    help: 'how long pods stay on a node that fails',
+  },
+  'kubelet-preferred-address-types': {
+    type: 'list',
+    default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
+    help: 'which addresses of nodes are tried, in this order',
+  },
+  'kubelet-certificate-authority': {
+    type: 'string',
+    help: 'authority of what kubelets serve with, such as DATA-DIR/pki/ca.crt; without it that is not checked',
+  },
+  'kubelet-client-certificate': {
+    type: 'string',
+    file: true,
+    help: 'shown to kubelets instead of the cluster’s own; with --kubelet-client-key',
+  },
   'kubelet-client-key': { type: 'string', file: true, help: 'key of that certificate' },
-  'cluster-signing-duration': { type: 'string', default: '8760h0m0s', help: 'the longest a certificate lives that is signed for a CertificateSigningRequest' },
-  'approve-kubelet-serving': { type: 'boolean', default: 'false', help: 'approve what nodes request to serve with, where it names their own addresses alone; upstream leaves that to people' },
+  'cluster-signing-duration': {
+    type: 'string',
+    default: '8760h0m0s',
+    help: 'the longest a certificate lives that is signed for a CertificateSigningRequest',
+  },
+  'approve-kubelet-serving': {
+    type: 'boolean',
+    default: 'false',
+    help: 'approve what nodes request to serve with, where it names their own addresses alone; upstream leaves that to people',
+  },
   controllers: { type: 'list', default: '*', help: '* for all, NAME for one, -NAME for all but one' },
-  'node-monitor-grace-period': { type: 'string', default: '50s', help: 'a node that is silent for so long is not ready' },
-  'node-startup-grace-period': { type: 'string', default: '1m0s', help: 'the same for a node that has never said how it is' },
-  'terminated-pod-gc-threshold': { type: 'string', default: '12500', help: 'ended pods beyond so many are deleted; 0 keeps all' },
+  'node-monitor-grace-period': {
+    type: 'string',
+    default: '50s',
+    help: 'a node that is silent for so long is not ready',
+  },
+  'node-startup-grace-period': {
+    type: 'string',
+    default: '1m0s',
+    help: 'the same for a node that has never said how it is',
+  },
+  'terminated-pod-gc-threshold': {
+    type: 'string',
+    default: '12500',
+    help: 'ended pods beyond so many are deleted; 0 keeps all',
+  },
   scheduler: { type: 'boolean', default: 'true', help: 'run the scheduler' },
   'scheduler-config': { type: 'string', file: true, help: 'KubeSchedulerConfiguration' },
   'logging-format': { type: 'string', default: 'text', help: 'text, as klog, or json' },
@@ -106,7 +175,10 @@ export interface CommandLine {
   readonly log: { readonly format: 'text' | 'json'; readonly verbosity: number };
 }
 
-export type ParsedCommandLine = { readonly kind: 'run'; readonly line: CommandLine } | { readonly kind: 'help' | 'version' } | { readonly kind: 'error'; readonly errors: readonly string[] };
+export type ParsedCommandLine =
+  | { readonly kind: 'run'; readonly line: CommandLine }
+  | { readonly kind: 'help' | 'version' }
+  | { readonly kind: 'error'; readonly errors: readonly string[] };
 
 /** Reads the command line. What is wrong is told all at once, each naming its flag. */
 export function parseCommandLine(args: readonly string[]): ParsedCommandLine {
@@ -115,7 +187,10 @@ export function parseCommandLine(args: readonly string[]): ParsedCommandLine {
     const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
     given = parseArgs({ args: args.map(withValue), options, strict: true, allowPositionals: false }).values;
   } catch (error) {
-    return { kind: 'error', errors: [error instanceof Error ? error.message : String(error), 'kubelet-control-plane --help lists all flags'] };
+    return {
+      kind: 'error',
+      errors: [error instanceof Error ? error.message : String(error), 'kubelet-control-plane --help lists all flags'],
+    };
   }
   const reader = new FlagReader(given);
   if (reader.boolean('help')) return { kind: 'help' };
@@ -159,7 +234,10 @@ class FlagReader {
   }
 
   list(name: FlagName): readonly string[] {
-    return (this.text(name) ?? '').split(',').map((each) => each.trim()).filter((each) => each !== '');
+    return (this.text(name) ?? '')
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== '');
   }
 
   isGiven(name: FlagName): boolean {
@@ -168,14 +246,18 @@ class FlagReader {
 
   boolean(name: FlagName): boolean {
     const value = this.text(name) ?? 'false';
-    if (value !== 'true' && value !== 'false') this.errors.push(`--${name}: ${JSON.stringify(value)} is neither true nor false`);
+    if (value !== 'true' && value !== 'false')
+      this.errors.push(`--${name}: ${JSON.stringify(value)} is neither true nor false`);
     return value === 'true';
   }
 
   number(name: FlagName, least = 0, most = Number.MAX_SAFE_INTEGER): number {
     const value = this.required(name);
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
-    if (!(number >= least && number <= most)) this.errors.push(`--${name}: ${JSON.stringify(value)} is no whole number of at least ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${most}`}`);
+    if (!(number >= least && number <= most))
+      this.errors.push(
+        `--${name}: ${JSON.stringify(value)} is no whole number of at least ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${most}`}`,
+      );
     return number;
   }
 
@@ -183,7 +265,8 @@ class FlagReader {
   duration(name: FlagName): number {
     const value = this.required(name);
     const ms = parseDurationMs(value);
-    if (ms === undefined || ms <= 0) this.errors.push(`--${name}: ${JSON.stringify(value)} is no time such as 50s or 1m30s`);
+    if (ms === undefined || ms <= 0)
+      this.errors.push(`--${name}: ${JSON.stringify(value)} is no time such as 50s or 1m30s`);
     return ms ?? 0;
   }
 
@@ -195,8 +278,16 @@ class FlagReader {
   }
 }
 
-const modes = ['Node', 'RBAC', 'ABAC', 'Webhook', 'AlwaysAllow', 'AlwaysDeny'] as const satisfies readonly AuthorizationMode[];
-const optional = <Key extends string>(key: Key, value: string | undefined): Partial<Record<Key, string>> => (value === undefined ? {} : ({ [key]: value } as Record<Key, string>));
+const modes = [
+  'Node',
+  'RBAC',
+  'ABAC',
+  'Webhook',
+  'AlwaysAllow',
+  'AlwaysDeny',
+] as const satisfies readonly AuthorizationMode[];
+const optional = <Key extends string>(key: Key, value: string | undefined): Partial<Record<Key, string>> =>
+  value === undefined ? {} : ({ [key]: value } as Record<Key, string>);
 
 function readLine(reader: FlagReader): CommandLine {
   const options: ControlPlaneOptions = {
@@ -214,7 +305,10 @@ function readLine(reader: FlagReader): CommandLine {
     ...optional('authenticationTokenWebhookConfigFile', reader.text('authentication-token-webhook-config-file')),
     ...oidc(reader),
     serviceAccountIssuer: reader.required('service-account-issuer'),
-    apiAudiences: reader.text('api-audiences') === undefined ? [reader.required('service-account-issuer')] : reader.list('api-audiences'),
+    apiAudiences:
+      reader.text('api-audiences') === undefined
+        ? [reader.required('service-account-issuer')]
+        : reader.list('api-audiences'),
     authorizationModes: authorizationModes(reader),
     ...optional('authorizationPolicyFile', reader.text('authorization-policy-file')),
     ...optional('authorizationWebhookConfigFile', reader.text('authorization-webhook-config-file')),
@@ -242,13 +336,20 @@ function readLine(reader: FlagReader): CommandLine {
     signingMs: reader.duration('cluster-signing-duration'),
     approvesKubeletServing: reader.boolean('approve-kubelet-serving'),
   };
-  const files = names.flatMap((flag) => (flagOf(flag).file === true && reader.isGiven(flag) ? [{ flag, file: reader.required(flag) }] : []));
-  return { options, files, log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') } };
+  const files = names.flatMap((flag) =>
+    flagOf(flag).file === true && reader.isGiven(flag) ? [{ flag, file: reader.required(flag) }] : [],
+  );
+  return {
+    options,
+    files,
+    log: { format: reader.oneOf('logging-format', ['text', 'json']), verbosity: reader.number('v') },
+  };
 }
 
 function kubeletClient(reader: FlagReader): Pick<ControlPlaneOptions, 'kubeletClient'> {
   const [certificateFile, keyFile] = [reader.text('kubelet-client-certificate'), reader.text('kubelet-client-key')];
-  if ((certificateFile === undefined) !== (keyFile === undefined)) reader.errors.push('--kubelet-client-certificate and --kubelet-client-key must be given together');
+  if ((certificateFile === undefined) !== (keyFile === undefined))
+    reader.errors.push('--kubelet-client-certificate and --kubelet-client-key must be given together');
   return certificateFile === undefined || keyFile === undefined ? {} : { kubeletClient: { certificateFile, keyFile } };
 }
 
@@ -258,7 +359,8 @@ function advertised(reader: FlagReader): string {
 
 function address(reader: FlagReader, name: FlagName): string | undefined {
   const value = reader.text(name);
-  if (value !== undefined && isIP(value) === 0) reader.errors.push(`--${name}: ${JSON.stringify(value)} is no IP address`);
+  if (value !== undefined && isIP(value) === 0)
+    reader.errors.push(`--${name}: ${JSON.stringify(value)} is no IP address`);
   return value;
 }
 
@@ -283,22 +385,34 @@ function portRange(reader: FlagReader): { first: number; last: number } {
   const value = reader.required('service-node-port-range');
   const [, first = '', last = ''] = /^(\d{1,5})-(\d{1,5})$/.exec(value) ?? [];
   const range = { first: Number(first), last: Number(last) };
-  if (first === '' || range.first < 1 || range.last > 65535 || range.first > range.last) reader.errors.push(`--service-node-port-range: ${JSON.stringify(value)} is no range such as 30000-32767`);
+  if (first === '' || range.first < 1 || range.last > 65535 || range.first > range.last)
+    reader.errors.push(`--service-node-port-range: ${JSON.stringify(value)} is no range such as 30000-32767`);
   return range;
 }
 
-const etcdFlags = ['etcd-servers', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const satisfies readonly FlagName[];
+const etcdFlags = [
+  'etcd-servers',
+  'etcd-cafile',
+  'etcd-certfile',
+  'etcd-keyfile',
+] as const satisfies readonly FlagName[];
 
 function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
   if (reader.oneOf('storage-backend', ['sqlite', 'etcd3']) === 'sqlite') {
     // Who comes from kube-apiserver, which knows nothing but etcd, must not find an empty cluster.
     const forEtcd = etcdFlags.filter((name) => reader.isGiven(name));
-    if (forEtcd.length > 0) reader.errors.push(`${forEtcd.map((name) => `--${name}`).join(', ')}: only with --storage-backend=etcd3`);
+    if (forEtcd.length > 0)
+      reader.errors.push(`${forEtcd.map((name) => `--${name}`).join(', ')}: only with --storage-backend=etcd3`);
     return { backend: 'sqlite' };
   }
   if (reader.list('etcd-servers').length === 0) reader.errors.push('--etcd-servers names no server');
-  if (reader.isGiven('etcd-certfile') !== reader.isGiven('etcd-keyfile')) reader.errors.push('--etcd-certfile and --etcd-keyfile go together');
-  const files = { ...optional('caFile', reader.text('etcd-cafile')), ...optional('certFile', reader.text('etcd-certfile')), ...optional('keyFile', reader.text('etcd-keyfile')) };
+  if (reader.isGiven('etcd-certfile') !== reader.isGiven('etcd-keyfile'))
+    reader.errors.push('--etcd-certfile and --etcd-keyfile go together');
+  const files = {
+    ...optional('caFile', reader.text('etcd-cafile')),
+    ...optional('certFile', reader.text('etcd-certfile')),
+    ...optional('keyFile', reader.text('etcd-keyfile')),
+  };
   return { backend: 'etcd3', servers: reader.list('etcd-servers'), ...files };
 }
 
@@ -306,26 +420,34 @@ function authorizationModes(reader: FlagReader): readonly AuthorizationMode[] {
   const found: AuthorizationMode[] = [];
   for (const name of reader.list('authorization-mode')) {
     const mode = modes.find((each) => each === name);
-    if (mode === undefined) reader.errors.push(`--authorization-mode: ${JSON.stringify(name)} is none of ${modes.join(', ')}`);
+    if (mode === undefined)
+      reader.errors.push(`--authorization-mode: ${JSON.stringify(name)} is none of ${modes.join(', ')}`);
     else if (found.includes(mode)) reader.errors.push(`--authorization-mode: ${mode} stands there twice`);
     else found.push(mode);
   }
   if (reader.list('authorization-mode').length === 0) reader.errors.push('--authorization-mode names none');
-  if (found.includes('ABAC') && reader.text('authorization-policy-file') === undefined) reader.errors.push('--authorization-mode=ABAC needs --authorization-policy-file');
-  if (found.includes('Webhook') && reader.text('authorization-webhook-config-file') === undefined) reader.errors.push('--authorization-mode=Webhook needs --authorization-webhook-config-file');
+  if (found.includes('ABAC') && reader.text('authorization-policy-file') === undefined)
+    reader.errors.push('--authorization-mode=ABAC needs --authorization-policy-file');
+  if (found.includes('Webhook') && reader.text('authorization-webhook-config-file') === undefined)
+    reader.errors.push('--authorization-mode=Webhook needs --authorization-webhook-config-file');
   return found;
 }
 
 function oidc(reader: FlagReader): { oidc?: OidcOptions } {
   const [issuerUrl, clientId] = [reader.text('oidc-issuer-url'), reader.text('oidc-client-id')];
   if (issuerUrl === undefined && clientId === undefined) return {};
-  if (issuerUrl === undefined || clientId === undefined) reader.errors.push('--oidc-issuer-url and --oidc-client-id go together');
-  if (issuerUrl !== undefined && !issuerUrl.startsWith('https://')) reader.errors.push(`--oidc-issuer-url: ${JSON.stringify(issuerUrl)} is no https URL`);
+  if (issuerUrl === undefined || clientId === undefined)
+    reader.errors.push('--oidc-issuer-url and --oidc-client-id go together');
+  if (issuerUrl !== undefined && !issuerUrl.startsWith('https://'))
+    reader.errors.push(`--oidc-issuer-url: ${JSON.stringify(issuerUrl)} is no https URL`);
   const wrongPairs = reader.list('oidc-required-claim').filter((pair) => pair.indexOf('=') < 1);
-  if (wrongPairs.length > 0) reader.errors.push(`--oidc-required-claim: ${wrongPairs.join(', ')} is not of the form key=value`);
+  if (wrongPairs.length > 0)
+    reader.errors.push(`--oidc-required-claim: ${wrongPairs.join(', ')} is not of the form key=value`);
   const usernameClaim = reader.required('oidc-username-claim');
   const prefix = reader.text('oidc-username-prefix') ?? (usernameClaim === 'email' ? '-' : `${issuerUrl ?? ''}#`);
-  const pairs = reader.list('oidc-required-claim').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const);
+  const pairs = reader
+    .list('oidc-required-claim')
+    .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const);
   return {
     oidc: {
       issuerUrl: issuerUrl ?? '',
@@ -349,6 +471,12 @@ function audit(reader: FlagReader): Pick<ControlPlaneOptions, 'audit'> {
   }
   if (policyFile === undefined) reader.errors.push('--audit-log-path needs --audit-policy-file');
   return {
-    audit: { policyFile: policyFile ?? '', logPath, maxAgeDays: reader.number('audit-log-maxage'), maxBackups: reader.number('audit-log-maxbackup'), maxSizeMib: reader.number('audit-log-maxsize', 1) },
+    audit: {
+      policyFile: policyFile ?? '',
+      logPath,
+      maxAgeDays: reader.number('audit-log-maxage'),
+      maxBackups: reader.number('audit-log-maxbackup'),
+      maxSizeMib: reader.number('audit-log-maxsize', 1),
+    },
   };
 }

@@ -10,7 +10,15 @@ export interface ControlPlaneOptions {
   readonly certSans: readonly string[];
   readonly serviceCidrs: readonly string[];
   readonly nodePorts: { readonly first: number; readonly last: number };
-  readonly storage: { readonly backend: 'sqlite' } | { readonly backend: 'etcd3'; readonly servers: readonly string[]; readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  readonly storage:
+    | { readonly backend: 'sqlite' }
+    | {
+        readonly backend: 'etcd3';
+        readonly servers: readonly string[];
+        readonly caFile?: string;
+        readonly certFile?: string;
+        readonly keyFile?: string;
+      };
   readonly anonymousAuth: boolean;
   readonly tokenAuthFile?: string;
   readonly basicAuthFile?: string;
@@ -26,7 +34,13 @@ export interface ControlPlaneOptions {
   /** AdmissionConfiguration with the settings of plugins (PodSecurity, EventRateLimit, ...). */
   readonly admissionConfigFile?: string;
   readonly audit?: AuditFileOptions;
-  readonly limits: { readonly maxRequestsInflight: number; readonly maxMutatingRequestsInflight: number; readonly priorityAndFairness: boolean; readonly clientQps: number; readonly clientBurst: number };
+  readonly limits: {
+    readonly maxRequestsInflight: number;
+    readonly maxMutatingRequestsInflight: number;
+    readonly priorityAndFairness: boolean;
+    readonly clientQps: number;
+    readonly clientBurst: number;
+  };
   readonly eventTtlSeconds: number;
   readonly tolerationSeconds: number;
   /** `*` for all, `-name` to leave one out, or names. */

@@ -46,36 +46,106 @@ export interface ControllerEntry {
 }
 
 /** Kinds that are kept, and can be deleted; events go by time. */
-const kept: readonly ResourceType[] = allResources.filter((each) => each.review === undefined && each.storedAs === undefined && each.ttlSeconds === undefined).map(({ type }) => type);
-const inNamespaces: readonly ResourceType[] = allResources.filter((each) => each.review === undefined && each.storedAs === undefined && each.type.namespaced).map(({ type }) => type);
+const kept: readonly ResourceType[] = allResources
+  .filter((each) => each.review === undefined && each.storedAs === undefined && each.ttlSeconds === undefined)
+  .map(({ type }) => type);
+const inNamespaces: readonly ResourceType[] = allResources
+  .filter((each) => each.review === undefined && each.storedAs === undefined && each.type.namespaced)
+  .map(({ type }) => type);
 
 const certificates = 'certificate-controller';
 
 /** Every controller, in the order they are started. */
 export const controllersTable: readonly ControllerEntry[] = [
   { name: 'serviceaccount-controller', account: 'service-account-controller', create: createServiceAccountController },
-  { name: 'root-ca-certificate-publisher-controller', account: 'root-ca-cert-publisher', create: createRootCaPublisher },
-  { name: 'namespace-controller', account: 'namespace-controller', create: (options) => createNamespaceController({ ...options, types: inNamespaces }) },
-  { name: 'node-lifecycle-controller', account: 'node-controller', create: (options) => createNodeLifecycleController({ ...options, graceMs: options.settings.nodeMonitorGraceMs, startupGraceMs: options.settings.nodeStartupGraceMs }) },
+  {
+    name: 'root-ca-certificate-publisher-controller',
+    account: 'root-ca-cert-publisher',
+    create: createRootCaPublisher,
+  },
+  {
+    name: 'namespace-controller',
+    account: 'namespace-controller',
+    create: (options) => createNamespaceController({ ...options, types: inNamespaces }),
+  },
+  {
+    name: 'node-lifecycle-controller',
+    account: 'node-controller',
+    create: (options) =>
+      createNodeLifecycleController({
+        ...options,
+        graceMs: options.settings.nodeMonitorGraceMs,
+        startupGraceMs: options.settings.nodeStartupGraceMs,
+      }),
+  },
   { name: 'taint-eviction-controller', account: 'node-controller', create: createTaintEvictionController },
-  { name: 'pod-garbage-collector-controller', account: 'pod-garbage-collector', create: (options) => createPodGarbageCollector({ ...options, terminatedThreshold: options.settings.terminatedPodThreshold }) },
+  {
+    name: 'pod-garbage-collector-controller',
+    account: 'pod-garbage-collector',
+    create: (options) =>
+      createPodGarbageCollector({ ...options, terminatedThreshold: options.settings.terminatedPodThreshold }),
+  },
   { name: 'replicaset-controller', account: 'replicaset-controller', create: createReplicaSetController },
   { name: 'deployment-controller', account: 'deployment-controller', create: createDeploymentController },
   { name: 'daemonset-controller', account: 'daemon-set-controller', create: createDaemonSetController },
   { name: 'job-controller', account: 'job-controller', create: createJobController },
-  { name: 'ttl-after-finished-controller', account: 'ttl-after-finished-controller', create: createTtlAfterFinishedController },
-  { name: 'disruption-controller', account: 'disruption-controller', create: (options) => createDisruptionController({ ...options, types: kept }) },
+  {
+    name: 'ttl-after-finished-controller',
+    account: 'ttl-after-finished-controller',
+    create: createTtlAfterFinishedController,
+  },
+  {
+    name: 'disruption-controller',
+    account: 'disruption-controller',
+    create: (options) => createDisruptionController({ ...options, types: kept }),
+  },
   { name: 'endpointslice-controller', account: 'endpointslice-controller', create: createEndpointSliceController },
   { name: 'endpoints-controller', account: 'endpoint-controller', create: createEndpointsController },
-  { name: 'persistentvolume-binder-controller', account: 'persistent-volume-binder', create: createPersistentVolumeController },
-  { name: 'persistentvolume-attach-detach-controller', account: 'attachdetach-controller', create: createAttachDetachController },
-  { name: 'persistentvolumeclaim-protection-controller', account: 'pvc-protection-controller', create: createClaimProtectionController },
-  { name: 'persistentvolume-protection-controller', account: 'pv-protection-controller', create: createVolumeProtectionController },
-  { name: 'certificatesigningrequest-approving-controller', account: certificates, create: (options) => createCertificateApprover({ ...options, ...options.certificates }) },
-  { name: 'certificatesigningrequest-signing-controller', account: certificates, create: (options) => createCertificateSigner({ ...options, ...options.certificates }) },
-  { name: 'certificatesigningrequest-cleaner-controller', account: certificates, create: (options) => createCertificateCleaner({ ...options, ...options.certificates }) },
-  { name: 'resourcequota-controller', account: 'resourcequota-controller', create: (options) => createResourceQuotaController({ ...options, types: inNamespaces }) },
+  {
+    name: 'persistentvolume-binder-controller',
+    account: 'persistent-volume-binder',
+    create: createPersistentVolumeController,
+  },
+  {
+    name: 'persistentvolume-attach-detach-controller',
+    account: 'attachdetach-controller',
+    create: createAttachDetachController,
+  },
+  {
+    name: 'persistentvolumeclaim-protection-controller',
+    account: 'pvc-protection-controller',
+    create: createClaimProtectionController,
+  },
+  {
+    name: 'persistentvolume-protection-controller',
+    account: 'pv-protection-controller',
+    create: createVolumeProtectionController,
+  },
+  {
+    name: 'certificatesigningrequest-approving-controller',
+    account: certificates,
+    create: (options) => createCertificateApprover({ ...options, ...options.certificates }),
+  },
+  {
+    name: 'certificatesigningrequest-signing-controller',
+    account: certificates,
+    create: (options) => createCertificateSigner({ ...options, ...options.certificates }),
+  },
+  {
+    name: 'certificatesigningrequest-cleaner-controller',
+    account: certificates,
+    create: (options) => createCertificateCleaner({ ...options, ...options.certificates }),
+  },
+  {
+    name: 'resourcequota-controller',
+    account: 'resourcequota-controller',
+    create: (options) => createResourceQuotaController({ ...options, types: inNamespaces }),
+  },
   { name: 'bootstrap-signer-controller', account: 'bootstrap-signer', create: createBootstrapSigner },
   { name: 'token-cleaner-controller', account: 'token-cleaner', create: createTokenCleaner },
-  { name: 'garbage-collector-controller', account: 'generic-garbage-collector', create: (options) => createGarbageCollector({ ...options, types: kept }) },
+  {
+    name: 'garbage-collector-controller',
+    account: 'generic-garbage-collector',
+    create: (options) => createGarbageCollector({ ...options, types: kept }),
+  },
 ];

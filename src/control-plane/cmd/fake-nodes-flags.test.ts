@@ -9,19 +9,47 @@ const errorsOf = (...args: string[]): readonly string[] => {
 
 describe('the command line of fake nodes', () => {
   it('needs a number and nothing else', () => {
-    assert.deepEqual(parseFakeNodes(['3']), { kind: 'run', line: { count: 3, prefix: 'fake', shape: { cpu: '8', memory: '32Gi', pods: 110, labels: {} }, reactMs: 10, leaseMs: 10_000 } });
+    assert.deepEqual(parseFakeNodes(['3']), {
+      kind: 'run',
+      line: {
+        count: 3,
+        prefix: 'fake',
+        shape: { cpu: '8', memory: '32Gi', pods: 110, labels: {} },
+        reactMs: 10,
+        leaseMs: 10_000,
+      },
+    });
     assert.deepEqual(parseFakeNodes(['--help']), { kind: 'help' });
   });
 
   it('takes sizes, labels and times', () => {
-    const parsed = parseFakeNodes(['2', '--cpu=500m', '--pods=10', '--labels=zone=a,eq=b=c', '--react-ms=0', '--lease-seconds=1', '--kubeconfig=k']);
-    assert.deepEqual(parsed, { kind: 'run', line: { count: 2, kubeconfig: 'k', prefix: 'fake', shape: { cpu: '500m', memory: '32Gi', pods: 10, labels: { zone: 'a', eq: 'b=c' } }, reactMs: 0, leaseMs: 1000 } });
+    const parsed = parseFakeNodes([
+      '2',
+      '--cpu=500m',
+      '--pods=10',
+      '--labels=zone=a,eq=b=c',
+      '--react-ms=0',
+      '--lease-seconds=1',
+      '--kubeconfig=k',
+    ]);
+    assert.deepEqual(parsed, {
+      kind: 'run',
+      line: {
+        count: 2,
+        kubeconfig: 'k',
+        prefix: 'fake',
+        shape: { cpu: '500m', memory: '32Gi', pods: 10, labels: { zone: 'a', eq: 'b=c' } },
+        reactMs: 0,
+        leaseMs: 1000,
+      },
+    });
   });
 
   it('says how many nodes are too few, too many or none', () => {
     assert.deepEqual(errorsOf(), ['one number of nodes is needed, as in: fake-nodes 3']);
     assert.deepEqual(errorsOf('3', '4'), ['one number of nodes is needed, as in: fake-nodes 3']);
-    for (const text of ['0', '5001', 'x', '1.5', '1e3']) assert.deepEqual(errorsOf(text), [`N: "${text}" is no whole number from 1 to 5000`]);
+    for (const text of ['0', '5001', 'x', '1.5', '1e3'])
+      assert.deepEqual(errorsOf(text), [`N: "${text}" is no whole number from 1 to 5000`]);
   });
 
   it('tells all that is wrong at once', () => {

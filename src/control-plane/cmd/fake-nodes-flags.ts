@@ -22,7 +22,10 @@ export interface FakeNodesLine {
   readonly leaseMs: number;
 }
 
-export type ParsedFakeNodes = { readonly kind: 'run'; readonly line: FakeNodesLine } | { readonly kind: 'help' } | { readonly kind: 'error'; readonly errors: readonly string[] };
+export type ParsedFakeNodes =
+  | { readonly kind: 'run'; readonly line: FakeNodesLine }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'error'; readonly errors: readonly string[] };
 
 /** Reads the command line. What is wrong is told all at once. */
 export function parseFakeNodes(args: readonly string[]): ParsedFakeNodes {
@@ -37,20 +40,37 @@ export function parseFakeNodes(args: readonly string[]): ParsedFakeNodes {
   const errors: string[] = [];
   const number = (name: string, text: string, [least, greatest]: readonly [number, number]): number => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= least && value <= greatest)) errors.push(`${name}: ${JSON.stringify(text)} is no whole number from ${least} to ${greatest}`);
+    if (!(value >= least && value <= greatest))
+      errors.push(`${name}: ${JSON.stringify(text)} is no whole number from ${least} to ${greatest}`);
     return value;
   };
   const amount = (name: string, text: string): string => {
-    if (typeof tryParseQuantity(text) === 'string') errors.push(`${name}: ${JSON.stringify(text)} is no amount such as 8, 500m or 32Gi`);
+    if (typeof tryParseQuantity(text) === 'string')
+      errors.push(`${name}: ${JSON.stringify(text)} is no amount such as 8, 500m or 32Gi`);
     return text;
   };
   if (positionals.length !== 1) errors.push('one number of nodes is needed, as in: fake-nodes 3');
   const count = number('N', positionals[0] ?? '1', [1, most]);
-  const shape = { cpu: amount('--cpu', values.cpu), memory: amount('--memory', values.memory), pods: number('--pods', values.pods, [0, 1_000_000]), labels: labelsOf(values.labels, errors) };
+  const shape = {
+    cpu: amount('--cpu', values.cpu),
+    memory: amount('--memory', values.memory),
+    pods: number('--pods', values.pods, [0, 1_000_000]),
+    labels: labelsOf(values.labels, errors),
+  };
   const reactMs = number('--react-ms', values['react-ms'], [0, 3_600_000]);
   const leaseMs = number('--lease-seconds', values['lease-seconds'], [1, 3600]) * 1000;
   if (errors.length > 0) return { kind: 'error', errors };
-  return { kind: 'run', line: { count, prefix: values.prefix, shape, reactMs, leaseMs, ...(values.kubeconfig !== undefined && { kubeconfig: values.kubeconfig }) } };
+  return {
+    kind: 'run',
+    line: {
+      count,
+      prefix: values.prefix,
+      shape,
+      reactMs,
+      leaseMs,
+      ...(values.kubeconfig !== undefined && { kubeconfig: values.kubeconfig }),
+    },
+  };
 }
 
 function readArgs(args: readonly string[]) {

@@ -25,8 +25,21 @@ async function main(args: readonly string[]): Promise<number> {
   const { kubeconfig, ...line } = parsed.line;
   const file = kubeconfig ?? process.env['KUBECONFIG'] ?? `${process.env['HOME'] ?? ''}/.kube/config`;
   const transport = new HttpTransport(readKubeconfig(file), { userAgent: 'fake-nodes', maxSockets: 8 });
-  const log = createPinoLog({ format: 'text', verbosity: 0, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid, program: 'fake-nodes' });
-  const nodes = createFakeNodes({ ...line, client: new HttpApiClient(transport), clock: systemClock, random: systemRandom, log });
+  const log = createPinoLog({
+    format: 'text',
+    verbosity: 0,
+    write: (line) => void process.stderr.write(line),
+    nowMs: () => Date.now(),
+    pid: process.pid,
+    program: 'fake-nodes',
+  });
+  const nodes = createFakeNodes({
+    ...line,
+    client: new HttpApiClient(transport),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  });
   await nodes.start();
   process.stdout.write(`${line.count} nodes are ready\n`);
   await new Promise<void>((resolve) => {

@@ -11,7 +11,16 @@ describe('the identity of who may lead', () => {
   });
 
   it('is another wherever two could listen at once', () => {
-    const others = [{ hostname: 'two' }, { bootId: 'c' }, { networkNamespace: 'net:[2]' }, { address: '127.0.0.1' }, { port: 6444 }];
-    assert.equal(new Set([place, ...others.map((other) => ({ ...place, ...other }))].map(holderIdentity)).size, others.length + 1);
+    const others = [
+      { hostname: 'two' },
+      { bootId: 'c' },
+      { networkNamespace: 'net:[2]' },
+      { address: '127.0.0.1' },
+      { port: 6444 },
+    ];
+    assert.equal(
+      new Set([place, ...others.map((other) => ({ ...place, ...other }))].map(holderIdentity)).size,
+      others.length + 1,
+    );
   });
 });

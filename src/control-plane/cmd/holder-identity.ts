@@ -18,7 +18,9 @@ export interface ListeningPlace {
  * successor need not wait until its lease ends. (Upstream's identity is of the process, and a killed leader's successor waits 15 s.)
  */
 export function holderIdentity(place: ListeningPlace): string {
-  const hash = createHash('sha256').update(JSON.stringify([place.bootId, place.networkNamespace, place.address, place.port]));
+  const hash = createHash('sha256').update(
+    JSON.stringify([place.bootId, place.networkNamespace, place.address, place.port]),
+  );
   return `${place.hostname}_${hash.digest('hex').slice(0, 32)}`;
 }
 
@@ -26,7 +28,13 @@ export function holderIdentity(place: ListeningPlace): string {
 export function ownHolderIdentity(address: string, port: number, random: Random): string {
   try {
     const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return holderIdentity({ hostname: hostname(), bootId, networkNamespace: readlinkSync('/proc/self/ns/net'), address, port });
+    return holderIdentity({
+      hostname: hostname(),
+      bootId,
+      networkNamespace: readlinkSync('/proc/self/ns/net'),
+      address,
+      port,
+    });
   } catch {
     return `${hostname()}_${random.uuid()}`;
   }

@@ -2,7 +2,8 @@ import { Buffer } from 'node:buffer';
 import { parseAddressRange } from '../resources/services/address-range.ts';
 import type { ClusterFacts } from './bootstrap-objects.ts';
 
-const hostPort = (address: string, port: number): string => (address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`);
+const hostPort = (address: string, port: number): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 
 /** `kubeconfig` of kube-public/cluster-info: one cluster without a name, and nobody's credentials. Written out, because its signature is over the very bytes. */
 export function clusterInfo({ advertiseAddress, securePort, clientCa }: ClusterFacts): string {

@@ -15,7 +15,11 @@ async function main(args: readonly string[]): Promise<number | undefined> {
   if (args[0] === 'token') {
     const { tokenCommand } = await import('./token-command.ts');
     const { default: defaultDataDir } = describeFlags().find(({ name }) => name === 'data-dir') ?? { default: '.' };
-    return tokenCommand(args.slice(1), { write: (text) => void process.stdout.write(text), defaultDataDir, nowMs: Date.now() });
+    return tokenCommand(args.slice(1), {
+      write: (text) => void process.stdout.write(text),
+      defaultDataDir,
+      nowMs: Date.now(),
+    });
   }
   const parsed = parseCommandLine(args);
   switch (parsed.kind) {
@@ -41,7 +45,14 @@ async function run({ options, files, log: { format, verbosity } }: CommandLine):
     for (const error of unusable) process.stderr.write(`${error}\n`);
     return FAILED;
   }
-  const log = createPinoLog({ format, verbosity, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid, program: 'control-plane' });
+  const log = createPinoLog({
+    format,
+    verbosity,
+    write: (line) => void process.stderr.write(line),
+    nowMs: () => Date.now(),
+    pid: process.pid,
+    program: 'control-plane',
+  });
   const controlPlane = await composeControlPlane(options, { clock: systemClock, random: systemRandom, log });
   await controlPlane.start();
   await new Promise<void>((resolve) => {

@@ -6,13 +6,24 @@ import type { Storage } from '../storage/storage.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
 /** The store the options name. The code of the other one is not loaded. */
-export async function openStorage({ storage, dataDir }: ControlPlaneOptions, clock: Clock, log: Logger): Promise<Storage> {
+export async function openStorage(
+  { storage, dataDir }: ControlPlaneOptions,
+  clock: Clock,
+  log: Logger,
+): Promise<Storage> {
   if (storage.backend === 'sqlite') {
     const { SqliteStorage } = await import('../storage/sqlite/sqlite-storage.ts');
     return new SqliteStorage({ file: path.join(dataDir, 'state.db'), clock, log });
   }
   const { EtcdStorage } = await import('../storage/etcd/etcd-storage.ts');
   const { caFile, certFile, keyFile, servers } = storage;
-  const tls = caFile === undefined ? undefined : { ca: readFileSync(caFile), ...(certFile !== undefined && { cert: readFileSync(certFile) }), ...(keyFile !== undefined && { key: readFileSync(keyFile) }) };
+  const tls =
+    caFile === undefined
+      ? undefined
+      : {
+          ca: readFileSync(caFile),
+          ...(certFile !== undefined && { cert: readFileSync(certFile) }),
+          ...(keyFile !== undefined && { key: readFileSync(keyFile) }),
+        };
   return new EtcdStorage({ endpoints: servers, clock, log, ...(tls !== undefined && { tls }) });
 }

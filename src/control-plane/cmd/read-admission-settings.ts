@@ -23,16 +23,23 @@ export async function readAdmissionSettings(file: string | undefined): Promise<A
   const none: AdmissionSettings = { podSecurity: podSecurityDefaults, limitedResources: [], eventLimits: undefined };
   if (file === undefined) return none;
   const plugins = accepted(file, readAdmissionConfiguration(await readYaml(file)));
-  const configurationOf = async (name: string): Promise<{ readonly from: string; readonly document: unknown } | undefined> => {
+  const configurationOf = async (
+    name: string,
+  ): Promise<{ readonly from: string; readonly document: unknown } | undefined> => {
     const found = plugins.find((each) => each.name === name);
     if (found === undefined) return undefined;
-    if (found.configuration !== undefined && found.configuration !== null) return { from: `${file}: ${name}`, document: found.configuration };
+    if (found.configuration !== undefined && found.configuration !== null)
+      return { from: `${file}: ${name}`, document: found.configuration };
     if (found.path === undefined) return undefined;
     const own = path.resolve(path.dirname(file), found.path);
     return { from: own, document: await readYaml(own) };
   };
   const unknown = plugins.filter(({ name }) => !knownPlugins.some((each) => each.name === name));
-  if (unknown.length > 0) throw new KubeletError('Invalid', `--admission-control-config-file ${file}: there is no admission plugin ${unknown.map(({ name }) => JSON.stringify(name)).join(', ')}`);
+  if (unknown.length > 0)
+    throw new KubeletError(
+      'Invalid',
+      `--admission-control-config-file ${file}: there is no admission plugin ${unknown.map(({ name }) => JSON.stringify(name)).join(', ')}`,
+    );
   const read = async <T>(name: string, parse: (document: unknown) => T | string): Promise<T | undefined> => {
     const found = await configurationOf(name);
     return found === undefined ? undefined : accepted(found.from, parse(found.document));

@@ -6,7 +6,10 @@ const limits = { maxDepth: 64, maxAliasValues: 10_000 };
 
 /** What a file of YAML that a flag names says. What reads it is loaded only when there is one. Throws `Invalid`, naming the flag. */
 export async function readYamlFile(flag: string, file: string, duplicates: 'allowed' | 'refused'): Promise<unknown> {
-  const [{ parseYaml }, { toPlainValue }] = await Promise.all([import('../../api/manifest/parse-yaml.ts'), import('../../api/manifest/yaml-value.ts')]);
+  const [{ parseYaml }, { toPlainValue }] = await Promise.all([
+    import('../../api/manifest/parse-yaml.ts'),
+    import('../../api/manifest/yaml-value.ts'),
+  ]);
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -15,7 +18,8 @@ export async function readYamlFile(flag: string, file: string, duplicates: 'allo
   }
   const { document, errors } = parseYaml(text, maxLexemes);
   const [error] = errors;
-  if (document === undefined || error !== undefined) throw new KubeletError('Invalid', `--${flag} ${file} is no YAML: ${error?.message ?? 'it is empty'}`);
+  if (document === undefined || error !== undefined)
+    throw new KubeletError('Invalid', `--${flag} ${file} is no YAML: ${error?.message ?? 'it is empty'}`);
   const { value, problems } = toPlainValue(document, limits);
   const unusable = problems.find((problem) => !problem.duplicate || duplicates === 'refused');
   if (unusable !== undefined) throw new KubeletError('Invalid', `--${flag} ${file}: ${unusable.message}`);

@@ -11,8 +11,10 @@ interface Document {
 }
 
 const documents = createOpenApiDocuments(allResources, { version: 'v1.36.0' });
-const textOf = async (path: string): Promise<string> => String((await documents.get({ path, accept: 'application/json' }))?.body);
-const definitionsOf = ({ definitions, components }: Document): Readonly<Record<string, OpenApiSchema>> => definitions ?? components?.schemas ?? {};
+const textOf = async (path: string): Promise<string> =>
+  String((await documents.get({ path, accept: 'application/json' }))?.body);
+const definitionsOf = ({ definitions, components }: Document): Readonly<Record<string, OpenApiSchema>> =>
+  definitions ?? components?.schemas ?? {};
 
 describe('the OpenAPI documents of all kinds that are served', () => {
   it('are whole: every reference leads somewhere, every operation has a name of its own', async () => {
@@ -20,8 +22,12 @@ describe('the OpenAPI documents of all kinds that are served', () => {
       const text = await textOf(path);
       const document = JSON.parse(text) as Document;
       const there = definitionsOf(document);
-      const missing = [...text.matchAll(/"\$ref":"#\/(?:definitions|components\/schemas)\/([^"]+)"/g)].map((match) => match[1] ?? '').filter((name) => !(name in there));
-      const ids = Object.values(document.paths).flatMap((item) => Object.values(item).flatMap(({ operationId }) => operationId ?? []));
+      const missing = [...text.matchAll(/"\$ref":"#\/(?:definitions|components\/schemas)\/([^"]+)"/g)]
+        .map((match) => match[1] ?? '')
+        .filter((name) => !(name in there));
+      const ids = Object.values(document.paths).flatMap((item) =>
+        Object.values(item).flatMap(({ operationId }) => operationId ?? []),
+      );
       assert.deepEqual([path, [...new Set(missing)], ids.filter((id, i) => ids.indexOf(id) !== i)], [path, [], []]);
     }
   });
@@ -31,8 +37,17 @@ describe('the OpenAPI documents of all kinds that are served', () => {
     for (const { type } of allResources) {
       const group = type.group === '' ? 'api' : `apis/${type.group}`;
       const schemas = definitionsOf(JSON.parse(await textOf(`/openapi/v3/${group}/${type.version}`)) as Document);
-      const own = Object.entries(schemas).filter(([, schema]) => schema['x-kubernetes-group-version-kind']?.some((gvk) => gvk.kind === type.kind && gvk.group === type.group && gvk.version === type.version));
-      if (own.length !== 1 || own[0]?.[0].startsWith(`io.k8s.api.${type.group === '' ? 'core' : type.group.split('.')[0]}.`) !== true || own[0][1].description === undefined) unknown.push(type.kind);
+      const own = Object.entries(schemas).filter(([, schema]) =>
+        schema['x-kubernetes-group-version-kind']?.some(
+          (gvk) => gvk.kind === type.kind && gvk.group === type.group && gvk.version === type.version,
+        ),
+      );
+      if (
+        own.length !== 1 ||
+        own[0]?.[0].startsWith(`io.k8s.api.${type.group === '' ? 'core' : type.group.split('.')[0]}.`) !== true ||
+        own[0][1].description === undefined
+      )
+        unknown.push(type.kind);
     }
     assert.deepEqual(unknown, []);
   });
@@ -40,8 +55,16 @@ describe('the OpenAPI documents of all kinds that are served', () => {
   it('give each type one name: none is taken for another group’s because it was met there first', async () => {
     const names = Object.keys(definitionsOf(JSON.parse(await textOf('/openapi/v2')) as Document));
     const short = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
-    const shared = names.filter((name) => names.some((other) => other !== name && short(other) === short(name))).map(short);
+    const shared = names
+      .filter((name) => names.some((other) => other !== name && short(other) === short(name)))
+      .map(short);
     // These are different types in each group; all others of one name are one type.
-    assert.deepEqual([...new Set(shared)].sort(), ['EndpointPort', 'Event', 'EventList', 'EventSeries', 'TokenRequest']);
+    assert.deepEqual([...new Set(shared)].sort(), [
+      'EndpointPort',
+      'Event',
+      'EventList',
+      'EventSeries',
+      'TokenRequest',
+    ]);
   });
 });

@@ -4,9 +4,14 @@ import { parseAddressRange } from '../resources/services/address-range.ts';
 
 /** The address after that of the network: the service `kubernetes` has it. Throws `Invalid` for what is no range, or one without room for services. */
 export function firstAddress(cidr: string): string {
-  if (!isRange(cidr)) throw new KubeletError('Invalid', `--service-cluster-ip-range: ${cidr} is no range of addresses, such as 10.96.0.0/12`);
+  if (!isRange(cidr))
+    throw new KubeletError(
+      'Invalid',
+      `--service-cluster-ip-range: ${cidr} is no range of addresses, such as 10.96.0.0/12`,
+    );
   const range = parseAddressRange(cidr);
-  if (range.size === 0) throw new KubeletError('Invalid', `--service-cluster-ip-range: ${cidr} has no room for services`);
+  if (range.size === 0)
+    throw new KubeletError('Invalid', `--service-cluster-ip-range: ${cidr} has no room for services`);
   return range.at(0);
 }
 

@@ -29,7 +29,14 @@ interface Wish {
 }
 
 /** `kubelet-control-plane token ...`: against the control plane whose data directory it is. Resolves with the exit code. */
-export async function tokenCommand(args: readonly string[], { write, defaultDataDir, nowMs }: { readonly write: (text: string) => void; readonly defaultDataDir: string; readonly nowMs: number }): Promise<number> {
+export async function tokenCommand(
+  args: readonly string[],
+  {
+    write,
+    defaultDataDir,
+    nowMs,
+  }: { readonly write: (text: string) => void; readonly defaultDataDir: string; readonly nowMs: number },
+): Promise<number> {
   let wish: Wish;
   try {
     wish = parseWish(args, defaultDataDir);
@@ -44,8 +51,13 @@ export async function tokenCommand(args: readonly string[], { write, defaultData
     const client = new HttpApiClient(transport);
     await client.create(secrets, tokenSecret(token, wish.ttlMs === 0 ? undefined : nowMs + wish.ttlMs));
     const { server, ca } = await whereToJoin(client);
-    if (wish.kubeconfigFile !== undefined) await writeSecretFile(path.resolve(wish.kubeconfigFile), bootstrapKubeconfig(server, ca, token));
-    write(wish.printsJoin ? `kubeadm join ${new URL(server).host} --token ${token} --discovery-token-ca-cert-hash ${publicKeyHash(ca)}\n` : `${token}\n`);
+    if (wish.kubeconfigFile !== undefined)
+      await writeSecretFile(path.resolve(wish.kubeconfigFile), bootstrapKubeconfig(server, ca, token));
+    write(
+      wish.printsJoin
+        ? `kubeadm join ${new URL(server).host} --token ${token} --discovery-token-ca-cert-hash ${publicKeyHash(ca)}\n`
+        : `${token}\n`,
+    );
     return 0;
   } finally {
     transport.close();
@@ -56,16 +68,34 @@ function parseWish(args: readonly string[], defaultDataDir: string): Wish {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { 'data-dir': { type: 'string' }, ttl: { type: 'string' }, 'print-join-command': { type: 'boolean' }, 'bootstrap-kubeconfig': { type: 'string' } },
+    options: {
+      'data-dir': { type: 'string' },
+      ttl: { type: 'string' },
+      'print-join-command': { type: 'boolean' },
+      'bootstrap-kubeconfig': { type: 'string' },
+    },
   });
-  if (positionals.length !== 1 || positionals[0] !== 'create') throw new KubeletError('Invalid', `token: ${positionals.length === 0 ? 'what with it?' : `there is no ${positionals.join(' ')}`}`);
+  if (positionals.length !== 1 || positionals[0] !== 'create')
+    throw new KubeletError(
+      'Invalid',
+      `token: ${positionals.length === 0 ? 'what with it?' : `there is no ${positionals.join(' ')}`}`,
+    );
   const ttlMs = values.ttl === '0' ? 0 : parseDurationMs(values.ttl ?? '24h0m0s');
-  if (ttlMs === undefined || ttlMs < 0) throw new KubeletError('Invalid', `--ttl: ${JSON.stringify(values.ttl)} is no duration, such as 24h0m0s`);
-  return { dataDir: values['data-dir'] ?? defaultDataDir, ttlMs, printsJoin: values['print-join-command'] === true, kubeconfigFile: values['bootstrap-kubeconfig'] };
+  if (ttlMs === undefined || ttlMs < 0)
+    throw new KubeletError('Invalid', `--ttl: ${JSON.stringify(values.ttl)} is no duration, such as 24h0m0s`);
+  return {
+    dataDir: values['data-dir'] ?? defaultDataDir,
+    ttlMs,
+    printsJoin: values['print-join-command'] === true,
+    kubeconfigFile: values['bootstrap-kubeconfig'],
+  };
 }
 
 /** As kubeadm makes it, for its group of nodes that join. */
-export function tokenSecret(token: string, expiresAtMs: number | undefined): { metadata: { name: string; namespace: string; uid: string }; type: string; data: Record<string, string> } {
+export function tokenSecret(
+  token: string,
+  expiresAtMs: number | undefined,
+): { metadata: { name: string; namespace: string; uid: string }; type: string; data: Record<string, string> } {
   const [id = '', secret = ''] = token.split('.');
   const texts: Readonly<Record<string, string>> = {
     'token-id': id,
@@ -75,28 +105,47 @@ export function tokenSecret(token: string, expiresAtMs: number | undefined): { m
     'auth-extra-groups': 'system:bootstrappers:kubeadm:default-node-token',
     ...(expiresAtMs !== undefined && { expiration: new Date(expiresAtMs).toISOString().replace(/\.\d+Z$/, 'Z') }),
   };
-  const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
-  return { metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system', uid: '' }, type: 'bootstrap.kubernetes.io/token', data };
+  const data = Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+  );
+  return {
+    metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system', uid: '' },
+    type: 'bootstrap.kubernetes.io/token',
+    data,
+  };
 }
 
 /** What the cluster itself tells everybody who joins. */
 async function whereToJoin(client: HttpApiClient): Promise<{ readonly server: string; readonly ca: string }> {
   const { data } = await client.get(configMaps, { namespace: 'kube-public', name: 'cluster-info' });
-  const info = parse(data?.['kubeconfig'] ?? '') as { clusters?: readonly { cluster?: { server?: string; 'certificate-authority-data'?: string } }[] } | null;
+  const info = parse(data?.['kubeconfig'] ?? '') as {
+    clusters?: readonly { cluster?: { server?: string; 'certificate-authority-data'?: string } }[];
+  } | null;
   const cluster = info?.clusters?.[0]?.cluster;
-  if (cluster?.server === undefined || cluster['certificate-authority-data'] === undefined) throw new KubeletError('Invalid', 'the ConfigMap kube-public/cluster-info names no cluster');
+  if (cluster?.server === undefined || cluster['certificate-authority-data'] === undefined)
+    throw new KubeletError('Invalid', 'the ConfigMap kube-public/cluster-info names no cluster');
   return { server: cluster.server, ca: Buffer.from(cluster['certificate-authority-data'], 'base64').toString('utf8') };
 }
 
 export function bootstrapKubeconfig(server: string, ca: string, token: string): string {
-  return stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'kubernetes', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-    contexts: [{ name: 'tls-bootstrap-token-user@kubernetes', context: { cluster: 'kubernetes', user: 'tls-bootstrap-token-user' } }],
-    'current-context': 'tls-bootstrap-token-user@kubernetes',
-    users: [{ name: 'tls-bootstrap-token-user', user: { token } }],
-  }, { lineWidth: 0 });
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [
+        { name: 'kubernetes', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+      ],
+      contexts: [
+        {
+          name: 'tls-bootstrap-token-user@kubernetes',
+          context: { cluster: 'kubernetes', user: 'tls-bootstrap-token-user' },
+        },
+      ],
+      'current-context': 'tls-bootstrap-token-user@kubernetes',
+      users: [{ name: 'tls-bootstrap-token-user', user: { token } }],
+    },
+    { lineWidth: 0 },
+  );
 }
 
 /** `sha256:...` of the authority's public key, by which kubeadm knows it. */

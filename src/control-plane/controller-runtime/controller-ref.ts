@@ -17,7 +17,14 @@ export function isControlledBy(object: ApiObject, owner: ApiObject): boolean {
 }
 
 export function newControllerRef<T extends ApiObject>(type: ResourceType<T>, owner: T): OwnerReference {
-  return { apiVersion: apiVersionOf(type), kind: type.kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true };
+  return {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    name: owner.metadata.name,
+    uid: owner.metadata.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
 }
 
 const orphansIn = (namespace: string): string => `orphans/${namespace}`;
@@ -27,7 +34,9 @@ export class ControlledIndex<T extends ApiObject> {
   readonly #index: ObjectIndex<T>;
 
   constructor(informer: Informer<T>) {
-    this.#index = informer.index('controller', (object) => [controllerRefOf(object)?.uid ?? orphansIn(object.metadata.namespace)]);
+    this.#index = informer.index('controller', (object) => [
+      controllerRefOf(object)?.uid ?? orphansIn(object.metadata.namespace),
+    ]);
   }
 
   ofOwner(owner: ApiObject): readonly T[] {
@@ -41,7 +50,9 @@ export class ControlledIndex<T extends ApiObject> {
   /** What the owner has, and what it may take. */
   claimable(owner: ApiObject): readonly T[] {
     const orphans = orphansIn(owner.metadata.namespace);
-    return this.#index.count(orphans) === 0 ? this.ofOwner(owner) : [...this.ofOwner(owner), ...this.#index.get(orphans)];
+    return this.#index.count(orphans) === 0
+      ? this.ofOwner(owner)
+      : [...this.ofOwner(owner), ...this.#index.get(orphans)];
   }
 }
 
@@ -56,7 +67,13 @@ export function decideClaim(owner: ApiObject, selector: LabelSelector | undefine
     if (ref.uid !== owner.metadata.uid) return 'ignore';
     return matches ? 'own' : leaving ? 'ignore' : 'release';
   }
-  if (leaving || !matches || object.metadata.deletionTimestamp !== undefined || object.metadata.namespace !== owner.metadata.namespace) return 'ignore';
+  if (
+    leaving ||
+    !matches ||
+    object.metadata.deletionTimestamp !== undefined ||
+    object.metadata.namespace !== owner.metadata.namespace
+  )
+    return 'ignore';
   return 'adopt';
 }
 
@@ -75,7 +92,9 @@ export interface ClaimOptions<O extends ApiObject, T extends ApiObject> {
  * What the owner manages of `objects`: adopts what matches and has no controller, lets go of its own that no longer match. All are tried; the first
  * failure is thrown then. Adoption asks the server first whether the owner still is who it was: the cache may be behind a deletion.
  */
-export async function claimObjects<O extends ApiObject, T extends ApiObject>(options: ClaimOptions<O, T>): Promise<T[]> {
+export async function claimObjects<O extends ApiObject, T extends ApiObject>(
+  options: ClaimOptions<O, T>,
+): Promise<T[]> {
   const { owner, selector, objects } = options;
   const claimed: T[] = [];
   let failure: unknown;
@@ -98,19 +117,43 @@ export async function claimObjects<O extends ApiObject, T extends ApiObject>(opt
   return claimed;
 }
 
-async function checkAlive<O extends ApiObject>({ client, ownerType, owner }: ClaimOptions<O, ApiObject>): Promise<void> {
+async function checkAlive<O extends ApiObject>({
+  client,
+  ownerType,
+  owner,
+}: ClaimOptions<O, ApiObject>): Promise<void> {
   const fresh = await client.get(ownerType, keyOf(owner));
   const { name } = owner.metadata;
-  if (fresh.metadata.uid !== owner.metadata.uid) throw conflict(ownerType, name, `original ${ownerType.kind} ${formatKey(keyOf(owner))} is gone: got uid ${fresh.metadata.uid}, wanted ${owner.metadata.uid}`);
-  if (fresh.metadata.deletionTimestamp !== undefined) throw conflict(ownerType, name, `${formatKey(keyOf(owner))} has just been deleted at ${fresh.metadata.deletionTimestamp}`);
+  if (fresh.metadata.uid !== owner.metadata.uid)
+    throw conflict(
+      ownerType,
+      name,
+      `original ${ownerType.kind} ${formatKey(keyOf(owner))} is gone: got uid ${fresh.metadata.uid}, wanted ${owner.metadata.uid}`,
+    );
+  if (fresh.metadata.deletionTimestamp !== undefined)
+    throw conflict(
+      ownerType,
+      name,
+      `${formatKey(keyOf(owner))} has just been deleted at ${fresh.metadata.deletionTimestamp}`,
+    );
 }
 
-async function adopt<O extends ApiObject, T extends ApiObject>({ client, ownerType, owner, type, finalizer }: ClaimOptions<O, T>, object: T): Promise<T> {
-  const metadata = { ownerReferences: [newControllerRef(ownerType, owner)], uid: object.metadata.uid, ...(finalizer !== undefined && { finalizers: [finalizer] }) };
+async function adopt<O extends ApiObject, T extends ApiObject>(
+  { client, ownerType, owner, type, finalizer }: ClaimOptions<O, T>,
+  object: T,
+): Promise<T> {
+  const metadata = {
+    ownerReferences: [newControllerRef(ownerType, owner)],
+    uid: object.metadata.uid,
+    ...(finalizer !== undefined && { finalizers: [finalizer] }),
+  };
   return await client.patch(type, keyOf(object), { type: 'strategic', body: { metadata } });
 }
 
-async function release<O extends ApiObject, T extends ApiObject>({ client, owner, type, finalizer }: ClaimOptions<O, T>, object: T): Promise<void> {
+async function release<O extends ApiObject, T extends ApiObject>(
+  { client, owner, type, finalizer }: ClaimOptions<O, T>,
+  object: T,
+): Promise<void> {
   const metadata = {
     ownerReferences: [{ $patch: 'delete', uid: owner.metadata.uid }],
     uid: object.metadata.uid,

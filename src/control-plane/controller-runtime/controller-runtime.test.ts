@@ -60,7 +60,10 @@ it('events are made once and then counted; one that has ended is made anew; one 
   recorder.event(pods, buildPod(), said);
   await recorder.flushed();
   const [event] = client.all(events);
-  assert.deepEqual([event?.count, event?.source, event?.reportingComponent, event?.involvedObject.kind, event?.lastTimestamp], [2, { component: 'test-controller' }, 'test-controller', 'Pod', '2026-01-01T00:00:05Z']);
+  assert.deepEqual(
+    [event?.count, event?.source, event?.reportingComponent, event?.involvedObject.kind, event?.lastTimestamp],
+    [2, { component: 'test-controller' }, 'test-controller', 'Pod', '2026-01-01T00:00:05Z'],
+  );
   client.remove(events, { namespace: 'default', name: event?.metadata.name ?? '' });
   recorder.event(pods, buildPod(), said);
   await recorder.flushed();
@@ -70,5 +73,11 @@ it('events are made once and then counted; one that has ended is made anew; one 
   recorder.event(pods, buildPod(), { ...said, reason: 'Kept' });
   await clock.advance(10_000);
   await recorder.flushed();
-  assert.deepEqual(client.all(events).map(({ reason }) => reason).toSorted(), ['Kept', 'Made']);
+  assert.deepEqual(
+    client
+      .all(events)
+      .map(({ reason }) => reason)
+      .toSorted(),
+    ['Kept', 'Made'],
+  );
 });

@@ -26,7 +26,8 @@ interface Ranked {
  */
 export function rankForDeletion(pods: readonly Pod[], related: readonly Pod[], nowMs: number): Pod[] {
   const onNode = new Map<string, number>();
-  for (const pod of related) if (isPodActive(pod)) onNode.set(pod.spec.nodeName ?? '', (onNode.get(pod.spec.nodeName ?? '') ?? 0) + 1);
+  for (const pod of related)
+    if (isPodActive(pod)) onNode.set(pod.spec.nodeName ?? '', (onNode.get(pod.spec.nodeName ?? '') ?? 0) + 1);
   return pods
     .map((pod) => rank(pod, onNode.get(pod.spec.nodeName ?? '') ?? 0))
     .sort((left, right) => compare(left, right, nowMs))
@@ -35,7 +36,8 @@ export function rankForDeletion(pods: readonly Pod[], related: readonly Pod[], n
 
 function rank(pod: Pod, onNode: number): Ranked {
   const sidecars = new Set((pod.spec.initContainers ?? []).filter(isRestartableInit).map(({ name }) => name));
-  const most = (statuses: readonly { name: string; restartCount: number }[] | undefined): number => Math.max(0, ...(statuses ?? []).map(({ restartCount }) => restartCount));
+  const most = (statuses: readonly { name: string; restartCount: number }[] | undefined): number =>
+    Math.max(0, ...(statuses ?? []).map(({ restartCount }) => restartCount));
   return {
     pod,
     assigned: (pod.spec.nodeName ?? '') !== '',

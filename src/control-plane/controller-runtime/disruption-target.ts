@@ -8,12 +8,27 @@ import type { PodCondition } from '../../api/core/pod-status.ts';
 export const disruptionTarget = 'DisruptionTarget';
 
 /** The condition by which others (a Job's failure policy, say) see that the pod did not end by itself. */
-export function disruptionCondition({ metadata, status }: Pod, said: { readonly reason: string; readonly message: string }, nowMs: number): PodCondition {
+export function disruptionCondition(
+  { metadata, status }: Pod,
+  said: { readonly reason: string; readonly message: string },
+  nowMs: number,
+): PodCondition {
   const lastTransitionTime = transitionTime(findCondition(status?.conditions, disruptionTarget), 'True', nowMs);
-  return { type: disruptionTarget, ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }), status: 'True', lastTransitionTime, ...said };
+  return {
+    type: disruptionTarget,
+    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
+    status: 'True',
+    lastTransitionTime,
+    ...said,
+  };
 }
 
 /** Writes these fields of the status into exactly this pod; another one of its name is refused with Conflict. */
 export async function patchPodStatus(client: ApiClient, pod: Pod, status: object): Promise<Pod> {
-  return client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status } }, { subresource: 'status' });
+  return client.patch(
+    pods,
+    keyOf(pod),
+    { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status } },
+    { subresource: 'status' },
+  );
 }

@@ -19,7 +19,11 @@ const RETRY_MS = 1_000;
 
 /** Tells people what was done to an object, as a core/v1 Event. Never waits and never fails. */
 export interface EventRecorder {
-  event<T extends ApiObject>(type: ResourceType<T>, object: T, said: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string }): void;
+  event<T extends ApiObject>(
+    type: ResourceType<T>,
+    object: T,
+    said: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
+  ): void;
   /** Resolves when everything said so far is written or given up. */
   flushed(): Promise<void>;
 }
@@ -44,8 +48,15 @@ export function createEventRecorder({ client, clock, log, component }: EventReco
         await record(client, event);
         return;
       } catch (error) {
-        if (left === 1 || !isApiError(error, 'ServiceUnavailable', 'InternalError', 'Timeout', 'ServerTimeout', 'TooManyRequests')) {
-          log.debug(2, 'An event was not recorded', { reason: event.reason, object: event.involvedObject.name, error: errorMessage(error) });
+        if (
+          left === 1 ||
+          !isApiError(error, 'ServiceUnavailable', 'InternalError', 'Timeout', 'ServerTimeout', 'TooManyRequests')
+        ) {
+          log.debug(2, 'An event was not recorded', {
+            reason: event.reason,
+            object: event.involvedObject.name,
+            error: errorMessage(error),
+          });
           return;
         }
         await sleep(clock, RETRY_MS);
@@ -55,7 +66,10 @@ export function createEventRecorder({ client, clock, log, component }: EventReco
   return {
     event: (type, object, said) => {
       const nowMs = clock.nowMs();
-      const correlated = correlator.correlate(makeEvent(referenceTo(type, object), said, { nowMs, serial: serial++, component, host: '' }), nowMs);
+      const correlated = correlator.correlate(
+        makeEvent(referenceTo(type, object), said, { nowMs, serial: serial++, component, host: '' }),
+        nowMs,
+      );
       if (correlated.kind === 'skip' || queued >= QUEUE) return;
       queued++;
       writing = writing.then(() => write(correlated.event)).finally(() => queued--);
@@ -67,7 +81,10 @@ export function createEventRecorder({ client, clock, log, component }: EventReco
 async function record(client: ApiClient, event: Event): Promise<void> {
   if ((event.count ?? 1) > 1) {
     try {
-      await client.patch(events, keyOf(event), { type: 'merge', body: { count: event.count, lastTimestamp: event.lastTimestamp, message: event.message } });
+      await client.patch(events, keyOf(event), {
+        type: 'merge',
+        body: { count: event.count, lastTimestamp: event.lastTimestamp, message: event.message },
+      });
       return;
     } catch (error) {
       // Events end by themselves: an old one is said anew.
@@ -79,5 +96,12 @@ async function record(client: ApiClient, event: Event): Promise<void> {
 
 function referenceTo(type: ResourceType, { metadata }: ApiObject): ObjectReference {
   const { namespace, name, uid, resourceVersion } = metadata;
-  return { kind: type.kind, ...(namespace !== '' && { namespace }), name, uid, apiVersion: apiVersionOf(type), ...(resourceVersion !== undefined && { resourceVersion }) };
+  return {
+    kind: type.kind,
+    ...(namespace !== '' && { namespace }),
+    name,
+    uid,
+    apiVersion: apiVersionOf(type),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  };
 }

@@ -15,7 +15,10 @@ export interface LeaseQuestion {
 const defaultSeconds = 15;
 
 /** Whether the lease may be taken: it is one's own, nobody's, or was not renewed for as long as it lasts, since one first saw it so. */
-export function judgeLease(lease: Lease, { identity, observed, nowMs }: LeaseQuestion): { readonly observed: ObservedLease; readonly verdict: 'take' | 'wait' } {
+export function judgeLease(
+  lease: Lease,
+  { identity, observed, nowMs }: LeaseQuestion,
+): { readonly observed: ObservedLease; readonly verdict: 'take' | 'wait' } {
   const { resourceVersion = '' } = lease.metadata;
   const seen = observed?.resourceVersion === resourceVersion ? observed : { resourceVersion, atMs: nowMs };
   const { holderIdentity = '', leaseDurationSeconds = defaultSeconds } = lease.spec ?? {};

@@ -26,7 +26,17 @@ function candidate(client: FakeApiClient, clock: FakeClock, identity: string): C
       state.leading = false;
     },
   });
-  return Object.assign(state, { election: createLeaderElection({ client, clock, random: seededRandom(1), log: recordingLog(), name: 'test', identity, create }) });
+  return Object.assign(state, {
+    election: createLeaderElection({
+      client,
+      clock,
+      random: seededRandom(1),
+      log: recordingLog(),
+      name: 'test',
+      identity,
+      create,
+    }),
+  });
 }
 
 const world = (): { clock: FakeClock; client: FakeApiClient } => {
@@ -76,7 +86,10 @@ test('who cannot renew stops before the other may begin', async () => {
 
 test('a holder that says nothing more is waited for as long as its lease lasts, whatever its clock says', async () => {
   const { clock, client } = world();
-  await client.create(leases, { metadata: { name: 'test', namespace: 'kube-system', uid: '' }, spec: { holderIdentity: 'gone', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' } });
+  await client.create(leases, {
+    metadata: { name: 'test', namespace: 'kube-system', uid: '' },
+    spec: { holderIdentity: 'gone', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' },
+  });
   const two = candidate(client, clock, 'two');
   two.election.start();
   await clock.advance(13_000);

@@ -45,7 +45,13 @@ const namespace = 'kube-system';
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeadingPart {
   const elector = new Elector(options);
-  const loop = createLoop({ ...options, name: `leader election of ${options.name}`, periodMs: retryMs, jitterFactor: 0.2, pass: () => elector.pass() });
+  const loop = createLoop({
+    ...options,
+    name: `leader election of ${options.name}`,
+    periodMs: retryMs,
+    jitterFactor: 0.2,
+    pass: () => elector.pass(),
+  });
   return {
     start: () => loop.start(),
     stop: async () => {
@@ -67,7 +73,9 @@ class Elector {
   async pass(): Promise<void> {
     const { clock, log, name, create } = this.#options;
     const askedAtMs = clock.monotonicMs();
-    const held = await withDeadline({ clock, limitMs: callLimitMs, op: 'renew the lease' }, () => this.#acquireOrRenew()).catch((error: unknown) => {
+    const held = await withDeadline({ clock, limitMs: callLimitMs, op: 'renew the lease' }, () =>
+      this.#acquireOrRenew(),
+    ).catch((error: unknown) => {
       log.warn('the lease could not be asked for', { lease: name, error: errorMessage(error) });
       return false;
     });
@@ -93,7 +101,11 @@ class Elector {
     const { client, name, identity, log } = this.#options;
     try {
       const lease = await client.get(leases, { namespace, name });
-      if (lease.spec?.holderIdentity === identity) await client.update(leases, { ...lease, spec: { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#nowText() } });
+      if (lease.spec?.holderIdentity === identity)
+        await client.update(leases, {
+          ...lease,
+          spec: { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#nowText() },
+        });
     } catch (error) {
       log.debug(2, 'the lease was not given back', { lease: name, error: errorMessage(error) });
     }
@@ -102,7 +114,10 @@ class Elector {
   async #acquireOrRenew(): Promise<boolean> {
     const { client, clock, name, identity } = this.#options;
     const lease = await this.#read();
-    if (lease === undefined) return this.#won(() => client.create(leases, { metadata: { name, namespace, uid: '' }, spec: this.#spec(undefined) }));
+    if (lease === undefined)
+      return this.#won(() =>
+        client.create(leases, { metadata: { name, namespace, uid: '' }, spec: this.#spec(undefined) }),
+      );
     const { observed, verdict } = judgeLease(lease, { identity, observed: this.#observed, nowMs: clock.monotonicMs() });
     this.#observed = observed;
     return verdict === 'take' && (await this.#won(() => client.update(leases, { ...lease, spec: this.#spec(lease) })));

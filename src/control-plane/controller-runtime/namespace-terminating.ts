@@ -2,5 +2,8 @@ import { isApiError } from '../../api/status/api-status-error.ts';
 
 /** Whether the API refused to make something because its namespace is going: then there is nothing left to do there. */
 export function isNamespaceTerminating(error: unknown): boolean {
-  return isApiError(error, 'Forbidden') && (error.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
+  return (
+    isApiError(error, 'Forbidden') &&
+    (error.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating')
+  );
 }

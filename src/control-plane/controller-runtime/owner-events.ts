@@ -46,7 +46,10 @@ export function wakeOwners<O extends Selecting, T extends ApiObject>(options: Ow
     }),
     dependents.addHandlers({
       onAdd: (dependent) => {
-        expectations?.observe(dependent.metadata.deletionTimestamp === undefined ? 'created' : 'deleted', dependent.metadata.uid);
+        expectations?.observe(
+          dependent.metadata.deletionTimestamp === undefined ? 'created' : 'deleted',
+          dependent.metadata.uid,
+        );
         wake(dependent);
       },
       onUpdate: (before, after) => {
@@ -54,7 +57,12 @@ export function wakeOwners<O extends Selecting, T extends ApiObject>(options: Ow
         const was = controllerRefOf(before);
         const is = controllerRefOf(after);
         if (was !== undefined && was.uid !== is?.uid) wake(before);
-        if (is === undefined ? was !== undefined || before.metadata.labels !== after.metadata.labels : was?.uid !== is.uid || matters(before, after)) wake(after);
+        if (
+          is === undefined
+            ? was !== undefined || before.metadata.labels !== after.metadata.labels
+            : was?.uid !== is.uid || matters(before, after)
+        )
+          wake(after);
       },
       onDelete: (last) => {
         expectations?.observe('deleted', last.metadata.uid);

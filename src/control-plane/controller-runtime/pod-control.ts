@@ -19,14 +19,26 @@ export function podFromTemplate<T extends ApiObject>(type: ResourceType<T>, owne
   const { labels = {}, annotations = {}, finalizers } = template.metadata;
   const generateName = name.length < LONGEST_NAME ? `${name}-` : name;
   return {
-    metadata: { name: '', generateName, namespace, uid: '', labels, annotations, ownerReferences: [newControllerRef(type, owner)], ...(finalizers !== undefined && { finalizers }) },
+    metadata: {
+      name: '',
+      generateName,
+      namespace,
+      uid: '',
+      labels,
+      annotations,
+      ownerReferences: [newControllerRef(type, owner)],
+      ...(finalizers !== undefined && { finalizers }),
+    },
     spec: template.spec,
   };
 }
 
 /** Creation fails in a namespace that is being deleted, and will: there is nothing to say or try again. */
 export function isNamespaceTerminating(error: unknown): boolean {
-  return error instanceof ApiStatusError && (error.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
+  return (
+    error instanceof ApiStatusError &&
+    (error.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating')
+  );
 }
 
 export interface PodControlOptions<T extends ApiObject> {
@@ -53,11 +65,20 @@ export class PodControl<T extends ApiObject> {
       created = await client.create(pods, pod);
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
-      recorder.event(type, owner, { type: 'Warning', reason: 'FailedCreate', message: `Error creating: ${error instanceof Error ? error.message : String(error)}` });
+      recorder.event(type, owner, {
+        type: 'Warning',
+        reason: 'FailedCreate',
+        message: `Error creating: ${error instanceof Error ? error.message : String(error)}`,
+      });
       throw error;
     }
-    if (informer.get(keyOf(created))?.metadata.uid !== created.metadata.uid) expectations.expect(key, 'created', created.metadata.uid);
-    recorder.event(type, owner, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created pod: ${created.metadata.name}` });
+    if (informer.get(keyOf(created))?.metadata.uid !== created.metadata.uid)
+      expectations.expect(key, 'created', created.metadata.uid);
+    recorder.event(type, owner, {
+      type: 'Normal',
+      reason: 'SuccessfulCreate',
+      message: `Created pod: ${created.metadata.name}`,
+    });
   }
 
   /** Rejects with what the API said; what is gone counts as done. */
@@ -71,11 +92,16 @@ export class PodControl<T extends ApiObject> {
       expectations.observe('deleted', uid);
       // Another pod of that name means that this one is gone.
       if (isApiError(error, 'NotFound', 'Conflict')) return;
-      recorder.event(type, owner, { type: 'Warning', reason: 'FailedDelete', message: `Error deleting: ${error instanceof Error ? error.message : String(error)}` });
+      recorder.event(type, owner, {
+        type: 'Warning',
+        reason: 'FailedDelete',
+        message: `Error deleting: ${error instanceof Error ? error.message : String(error)}`,
+      });
       throw error;
     }
     const known = informer.get(keyOf(pod));
-    if (known?.metadata.uid !== uid || known.metadata.deletionTimestamp !== undefined) expectations.observe('deleted', uid);
+    if (known?.metadata.uid !== uid || known.metadata.deletionTimestamp !== undefined)
+      expectations.observe('deleted', uid);
     recorder.event(type, owner, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` });
   }
 }

@@ -29,7 +29,11 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
-export function withLabel(labels: Readonly<Record<string, string>> | undefined, key: string, value: string): Record<string, string> {
+export function withLabel(
+  labels: Readonly<Record<string, string>> | undefined,
+  key: string,
+  value: string,
+): Record<string, string> {
   return { ...labels, [key]: value };
 }
 
@@ -39,6 +43,9 @@ function withoutLabel(labels: Readonly<Record<string, string>> | undefined, key:
 
 /** Whether two templates mean the same pods, but for the label that `key` names: it is the controller's own mark. */
 export function sameTemplate(left: PodTemplateSpec, right: PodTemplateSpec, key: string): boolean {
-  const plain = ({ metadata, spec }: PodTemplateSpec): object => ({ metadata: { ...metadata, labels: withoutLabel(metadata.labels, key) }, spec });
+  const plain = ({ metadata, spec }: PodTemplateSpec): object => ({
+    metadata: { ...metadata, labels: withoutLabel(metadata.labels, key) },
+    spec,
+  });
   return semanticEqual(plain(left), plain(right));
 }

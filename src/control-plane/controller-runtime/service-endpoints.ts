@@ -26,16 +26,26 @@ export function hasManagedEndpoints({ spec }: Service): boolean {
 /** The pods behind a service that have an address and have not ended (upstream: ShouldPodBeInEndpoints), in the order of their names. */
 export function endpointsOf(service: Service, pods: readonly Pod[]): readonly ServiceEndpoint[] {
   const everyone = service.spec.publishNotReadyAddresses === true;
-  const selected = pods.filter((pod) => matchesLabelSelector({ matchLabels: service.spec.selector ?? {} }, pod.metadata.labels ?? {}));
+  const selected = pods.filter((pod) =>
+    matchesLabelSelector({ matchLabels: service.spec.selector ?? {} }, pod.metadata.labels ?? {}),
+  );
   return selected
-    .filter(({ status }) => (status?.podIPs ?? []).length > 0 && status?.phase !== 'Failed' && status?.phase !== 'Succeeded')
+    .filter(
+      ({ status }) => (status?.podIPs ?? []).length > 0 && status?.phase !== 'Failed' && status?.phase !== 'Succeeded',
+    )
     .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
     .map((pod) => {
       const serving = isPodReady(pod);
       const terminating = pod.metadata.deletionTimestamp !== undefined;
       const { hostname = '', subdomain = '' } = pod.spec;
       const named = hostname !== '' && subdomain === service.metadata.name;
-      return { pod, ready: everyone || (serving && !terminating), serving: everyone || serving, terminating, hostname: named ? hostname : undefined };
+      return {
+        pod,
+        ready: everyone || (serving && !terminating),
+        serving: everyone || serving,
+        terminating,
+        hostname: named ? hostname : undefined,
+      };
     });
 }
 
@@ -84,12 +94,20 @@ export function changesEndpoints(before: Pod, after: Pod): boolean {
 }
 
 /** Wakes services by what happens to them and to the pods they select. Returns what ends it. */
-export function wakeServices(options: { readonly services: Informer<Service>; readonly pods: Informer<Pod>; readonly add: (key: string) => void }): () => void {
+export function wakeServices(options: {
+  readonly services: Informer<Service>;
+  readonly pods: Informer<Pod>;
+  readonly add: (key: string) => void;
+}): () => void {
   const { services, pods, add } = options;
   const wake = (service: Service): void => add(formatKey(keyOf(service)));
   const wakeFor = (pod: Pod): void => {
     for (const service of services.list(pod.metadata.namespace)) {
-      if (hasManagedEndpoints(service) && matchesLabelSelector({ matchLabels: service.spec.selector ?? {} }, pod.metadata.labels ?? {})) wake(service);
+      if (
+        hasManagedEndpoints(service) &&
+        matchesLabelSelector({ matchLabels: service.spec.selector ?? {} }, pod.metadata.labels ?? {})
+      )
+        wake(service);
     }
   };
   const ends = [

@@ -2,7 +2,11 @@
  * Does `work` `count` times, in batches of `initial`, twice that, and so on, each only when all of the one before went well (upstream:
  * slowStartBatch): a quota that refuses all refuses one, not a thousand.
  */
-export async function slowStart(count: number, initial: number, work: (index: number) => Promise<void>): Promise<{ readonly done: number; readonly error?: unknown }> {
+export async function slowStart(
+  count: number,
+  initial: number,
+  work: (index: number) => Promise<void>,
+): Promise<{ readonly done: number; readonly error?: unknown }> {
   let done = 0;
   let next = 0;
   for (let size = Math.min(initial, count); size > 0; size = Math.min(2 * size, count - next)) {

@@ -6,7 +6,10 @@ import type { RecordingLog } from '../../base/testing/recording-log.ts';
 import { forbidden, staleObject } from '../../api/status/api-status-error.ts';
 import { WorkQueue } from './work-queue.ts';
 
-function setUp(workers: number, sync: (key: string, clock: FakeClock) => Promise<number | undefined | void>): { clock: FakeClock; queue: WorkQueue; runs: string[]; log: RecordingLog } {
+function setUp(
+  workers: number,
+  sync: (key: string, clock: FakeClock) => Promise<number | undefined | void>,
+): { clock: FakeClock; queue: WorkQueue; runs: string[]; log: RecordingLog } {
   const clock = new FakeClock();
   const log = recordingLog();
   const runs: string[] = [];
@@ -80,7 +83,10 @@ it('being overtaken is no error in the log', async () => {
   queue.start();
   queue.add('a');
   await clock.advance(100);
-  assert.deepEqual(log.lines.map(({ level }) => level), ['debug']);
+  assert.deepEqual(
+    log.lines.map(({ level }) => level),
+    ['debug'],
+  );
 });
 
 it('failures of many keys share ten tries a second after a burst of a hundred', async () => {
@@ -146,5 +152,8 @@ it('a refusal that lasts is said aloud', async () => {
   queue.start();
   queue.add('a');
   await clock.advance(12_000);
-  assert.deepEqual([log.lines.length, log.lines.slice(0, 10).map(({ level }) => level), log.lines.at(-1)?.level], [12, Array.from({ length: 10 }, () => 'debug'), 'warn']);
+  assert.deepEqual(
+    [log.lines.length, log.lines.slice(0, 10).map(({ level }) => level), log.lines.at(-1)?.level],
+    [12, Array.from({ length: 10 }, () => 'debug'), 'warn'],
+  );
 });

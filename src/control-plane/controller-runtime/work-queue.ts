@@ -128,7 +128,10 @@ export class WorkQueue {
       for (let due = this.#heap.takeDue(nowMs); due !== undefined; due = this.#heap.takeDue(nowMs)) due();
       this.#arm();
     };
-    this.#timer = { timer: this.#options.clock.setTimer(next.dueMs - this.#options.clock.monotonicMs(), fire), dueMs: next.dueMs };
+    this.#timer = {
+      timer: this.#options.clock.setTimer(next.dueMs - this.#options.clock.monotonicMs(), fire),
+      dueMs: next.dueMs,
+    };
   }
 
   #dispatch(): void {
@@ -163,7 +166,8 @@ export class WorkQueue {
   #report(key: string, error: unknown): void {
     const { log, name } = this.#options;
     const fields = { controller: name, key, error: errorMessage(error), failures: this.failures(key) };
-    if (isApiError(error, 'Conflict', 'NotFound', 'AlreadyExists')) log.debug(4, 'Sync was overtaken, trying again', fields);
+    if (isApiError(error, 'Conflict', 'NotFound', 'AlreadyExists'))
+      log.debug(4, 'Sync was overtaken, trying again', fields);
     else if (isApiError(error) && this.failures(key) < PERSISTENT) log.debug(2, 'Sync failed, trying again', fields);
     else if (isApiError(error)) log.warn('Sync keeps failing, trying again', fields);
     else log.error('Sync failed, trying again', fields);

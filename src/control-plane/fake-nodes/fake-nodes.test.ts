@@ -28,7 +28,17 @@ async function start(count = 2): Promise<Ground> {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const shape = { cpu: '4', memory: '8Gi', pods: 20, labels: { rack: 'r1' } };
-  const fakes = createFakeNodes({ client: api, clock, random: seededRandom(1), log: silentLogger, count, prefix: 'fake', shape, leaseMs, reactMs });
+  const fakes = createFakeNodes({
+    client: api,
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    count,
+    prefix: 'fake',
+    shape,
+    leaseMs,
+    reactMs,
+  });
   const started = fakes.start();
   await clock.advance(1);
   await started;
@@ -37,11 +47,28 @@ async function start(count = 2): Promise<Ground> {
 
 it('nodes are there, ready, each with its own name, address and pod range, and keep their leases', async () => {
   const { api, clock, fakes } = await start();
-  const told = api.all(nodes).map(({ metadata, spec, status }) => [metadata.name, metadata.labels?.['rack'], spec?.podCIDR, status?.addresses?.[0]?.address, status?.allocatable?.['cpu'], isConditionTrue(status?.conditions, 'Ready')]);
-  assert.deepEqual(told, [['fake-0', 'r1', '10.64.0.0/24', '172.31.0.0', '4', true], ['fake-1', 'r1', '10.64.1.0/24', '172.31.0.1', '4', true]]);
+  const told = api
+    .all(nodes)
+    .map(({ metadata, spec, status }) => [
+      metadata.name,
+      metadata.labels?.['rack'],
+      spec?.podCIDR,
+      status?.addresses?.[0]?.address,
+      status?.allocatable?.['cpu'],
+      isConditionTrue(status?.conditions, 'Ready'),
+    ]);
+  assert.deepEqual(told, [
+    ['fake-0', 'r1', '10.64.0.0/24', '172.31.0.0', '4', true],
+    ['fake-1', 'r1', '10.64.1.0/24', '172.31.0.1', '4', true],
+  ]);
   await clock.advance(5 * leaseMs);
-  const ages = api.all(leases).map(({ metadata, spec }) => [metadata.name, clock.nowMs() - (parseTime(spec?.renewTime) ?? 0) <= 2 * leaseMs]);
-  assert.deepEqual(ages, [['fake-0', true], ['fake-1', true]]);
+  const ages = api
+    .all(leases)
+    .map(({ metadata, spec }) => [metadata.name, clock.nowMs() - (parseTime(spec?.renewTime) ?? 0) <= 2 * leaseMs]);
+  assert.deepEqual(ages, [
+    ['fake-0', true],
+    ['fake-1', true],
+  ]);
   await fakes.stop();
 });
 
@@ -53,7 +80,10 @@ it('what is bound runs, with an address of its node, and goes when it is told to
   await api.post(pods, web, 'binding', { target: { name: 'fake-1' } });
   await clock.advance(1_000);
   const { status } = pod() ?? {};
-  assert.deepEqual([status?.phase, status?.hostIP, status?.podIP, isConditionTrue(status?.conditions, 'Ready')], ['Running', '172.31.0.1', '10.64.1.2', true]);
+  assert.deepEqual(
+    [status?.phase, status?.hostIP, status?.podIP, isConditionTrue(status?.conditions, 'Ready')],
+    ['Running', '172.31.0.1', '10.64.1.2', true],
+  );
   await api.delete(pods, web);
   assert.equal(pod()?.metadata.deletionGracePeriodSeconds, 30);
   await clock.advance(1_000);
@@ -62,8 +92,16 @@ it('what is bound runs, with an address of its node, and goes when it is told to
 });
 
 const lives: readonly [what: string, changes: Record<string, unknown>, phases: readonly (string | undefined)[]][] = [
-  ['a pod that is not restarted ends soon, and well', { 'spec.restartPolicy': 'Never' }, ['Running', 'Succeeded', 'Succeeded']],
-  ['one that says how long it lives and how it ends does so', { 'metadata.annotations': { 'fake-nodes/run-ms': '60000', 'fake-nodes/exit-code': '3' } }, ['Running', 'Running', 'Failed']],
+  [
+    'a pod that is not restarted ends soon, and well',
+    { 'spec.restartPolicy': 'Never' },
+    ['Running', 'Succeeded', 'Succeeded'],
+  ],
+  [
+    'one that says how long it lives and how it ends does so',
+    { 'metadata.annotations': { 'fake-nodes/run-ms': '60000', 'fake-nodes/exit-code': '3' } },
+    ['Running', 'Running', 'Failed'],
+  ],
   ['one of a node that is no fake is left alone', { 'spec.nodeName': 'real' }, [undefined, undefined, undefined]],
 ];
 for (const [what, changes, phases] of lives) {
@@ -82,9 +120,23 @@ for (const [what, changes, phases] of lives) {
 
 it('a pod that is never ready runs and is not ready', async () => {
   const { api, clock, fakes, pod } = await start();
-  api.seed(pods, buildPod({ 'spec.nodeName': 'fake-0', 'spec.restartPolicy': 'Always', 'metadata.annotations': { 'fake-nodes/ready': 'false' } }));
+  api.seed(
+    pods,
+    buildPod({
+      'spec.nodeName': 'fake-0',
+      'spec.restartPolicy': 'Always',
+      'metadata.annotations': { 'fake-nodes/ready': 'false' },
+    }),
+  );
   await clock.advance(1_000);
-  assert.deepEqual([pod()?.status?.phase, isConditionTrue(pod()?.status?.conditions, 'Ready'), pod()?.status?.containerStatuses?.[0]?.ready], ['Running', false, false]);
+  assert.deepEqual(
+    [
+      pod()?.status?.phase,
+      isConditionTrue(pod()?.status?.conditions, 'Ready'),
+      pod()?.status?.containerStatuses?.[0]?.ready,
+    ],
+    ['Running', false, false],
+  );
   await fakes.stop();
 });
 
@@ -115,8 +167,21 @@ it('a server that fails for a while only delays', async () => {
 it('nodes that are there already are taken over', async () => {
   const first = await start();
   await first.fakes.stop();
-  const again = createFakeNodes({ client: first.api, clock: first.clock, random: seededRandom(2), log: silentLogger, count: 3, prefix: 'fake', shape: { cpu: '1', memory: '1Gi', pods: 1, labels: {} }, leaseMs, reactMs });
+  const again = createFakeNodes({
+    client: first.api,
+    clock: first.clock,
+    random: seededRandom(2),
+    log: silentLogger,
+    count: 3,
+    prefix: 'fake',
+    shape: { cpu: '1', memory: '1Gi', pods: 1, labels: {} },
+    leaseMs,
+    reactMs,
+  });
   await again.start();
-  assert.deepEqual(first.api.all(nodes).map(({ metadata, status }) => `${metadata.name} ${status?.allocatable?.['cpu']}`), ['fake-0 4', 'fake-1 4', 'fake-2 1']);
+  assert.deepEqual(
+    first.api.all(nodes).map(({ metadata, status }) => `${metadata.name} ${status?.allocatable?.['cpu']}`),
+    ['fake-0 4', 'fake-1 4', 'fake-2 1'],
+  );
   await again.stop();
 });

@@ -66,11 +66,36 @@ class FakeKubelets implements FakeNodes {
     this.#names = Array.from({ length: options.count }, (_, index) => `${options.prefix}-${index}`);
     this.#indexes = new Map(this.#names.map((name, index) => [name, index]));
     this.#sinceMs = clock.nowMs();
-    this.#informer = createInformer({ client, clock, random, log, type: pods, namespace: '', fieldSelector: 'spec.nodeName!=' });
-    this.#queue = new WorkQueue({ name: 'fake-nodes', clock, log, workers: podWorkers, sync: (key) => this.#sync(key) });
+    this.#informer = createInformer({
+      client,
+      clock,
+      random,
+      log,
+      type: pods,
+      namespace: '',
+      fieldSelector: 'spec.nodeName!=',
+    });
+    this.#queue = new WorkQueue({
+      name: 'fake-nodes',
+      clock,
+      log,
+      workers: podWorkers,
+      sync: (key) => this.#sync(key),
+    });
     const wake = (pod: Pod): void => this.#queue.addAfter(formatKey(keyOf(pod)), options.reactMs);
-    this.#informer.addHandlers({ onAdd: wake, onUpdate: (_, pod) => wake(pod), onDelete: (pod) => void this.#addresses.delete(pod.metadata.uid) });
-    this.#heartbeat = createLoop({ name: 'fake heartbeats', clock, random, log, periodMs: options.leaseMs, pass: () => this.#beat() });
+    this.#informer.addHandlers({
+      onAdd: wake,
+      onUpdate: (_, pod) => wake(pod),
+      onDelete: (pod) => void this.#addresses.delete(pod.metadata.uid),
+    });
+    this.#heartbeat = createLoop({
+      name: 'fake heartbeats',
+      clock,
+      random,
+      log,
+      periodMs: options.leaseMs,
+      pass: () => this.#beat(),
+    });
   }
 
   async start(): Promise<void> {
@@ -109,22 +134,36 @@ class FakeKubelets implements FakeNodes {
   async #beat(): Promise<void> {
     const { clock } = this.#options;
     const renewTime = formatMicroTime(clock.nowMs());
-    await Promise.all(this.#names.filter((name) => !this.#silent.has(name)).map((name) => this.#renew(name, renewTime)));
+    await Promise.all(
+      this.#names.filter((name) => !this.#silent.has(name)).map((name) => this.#renew(name, renewTime)),
+    );
   }
 
   async #renew(name: string, renewTime: string): Promise<void> {
     const { client } = this.#options;
     try {
-      await client.patch(leases, { namespace: leaseNamespace, name }, { type: 'merge', body: { spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime } } });
+      await client.patch(
+        leases,
+        { namespace: leaseNamespace, name },
+        { type: 'merge', body: { spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime } } },
+      );
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
-      await client.create(leases, { metadata: { name, namespace: leaseNamespace, uid: '' }, spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime } });
+      await client.create(leases, {
+        metadata: { name, namespace: leaseNamespace, uid: '' },
+        spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime },
+      });
     }
   }
 
   async #report(name: string): Promise<void> {
     const { client, clock } = this.#options;
-    await client.patch(nodes, { namespace: '', name }, { type: 'strategic', body: { status: { conditions: readyConditions(this.#sinceMs, clock.nowMs()) } } }, { subresource: 'status' });
+    await client.patch(
+      nodes,
+      { namespace: '', name },
+      { type: 'strategic', body: { status: { conditions: readyConditions(this.#sinceMs, clock.nowMs()) } } },
+      { subresource: 'status' },
+    );
   }
 
   async #sync(key: string): Promise<void> {
@@ -140,7 +179,14 @@ class FakeKubelets implements FakeNodes {
       const phase = pod.status?.phase ?? 'Pending';
       const { runMs, exitCode } = fakeLife(pod);
       if (phase === 'Pending') {
-        await this.#write(pod, { ...pod, status: runningStatus(pod, { hostIp: `172.31.${index >> 8}.${index & 255}`, podIp: this.#addressOf(pod, index) }, clock.nowMs()) });
+        await this.#write(pod, {
+          ...pod,
+          status: runningStatus(
+            pod,
+            { hostIp: `172.31.${index >> 8}.${index & 255}`, podIp: this.#addressOf(pod, index) },
+            clock.nowMs(),
+          ),
+        });
         if (runMs !== undefined) this.#later(runMs, key);
       } else if (phase === 'Running' && runMs !== undefined) {
         const leftMs = Date.parse(pod.status?.startTime ?? '') + runMs - clock.nowMs();
@@ -154,7 +200,12 @@ class FakeKubelets implements FakeNodes {
   }
 
   async #write(pod: Pod, changed: Pod): Promise<void> {
-    await this.#options.client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: changed.status ?? {} } }, { subresource: 'status' });
+    await this.#options.client.patch(
+      pods,
+      keyOf(pod),
+      { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: changed.status ?? {} } },
+      { subresource: 'status' },
+    );
   }
 
   #later(delayMs: number, key: string): void {

@@ -14,21 +14,40 @@ export interface FakeNodeShape {
 }
 
 /** A node that looks like a ready Linux machine. `index` makes its address and pod range its own. */
-export function fakeNode(name: string, index: number, { cpu, memory, pods, labels }: FakeNodeShape, nowMs: number): Node {
+export function fakeNode(
+  name: string,
+  index: number,
+  { cpu, memory, pods, labels }: FakeNodeShape,
+  nowMs: number,
+): Node {
   const amounts = { cpu, memory, pods: String(pods), 'ephemeral-storage': '100Gi' };
   return {
     metadata: {
       name,
       namespace: '',
       uid: '',
-      labels: { [nodeLabels.hostname]: name, [nodeLabels.os]: 'linux', [nodeLabels.arch]: 'amd64', [nodeLabels.betaOs]: 'linux', [nodeLabels.betaArch]: 'amd64', type: 'fake', ...labels },
+      labels: {
+        [nodeLabels.hostname]: name,
+        [nodeLabels.os]: 'linux',
+        [nodeLabels.arch]: 'amd64',
+        [nodeLabels.betaOs]: 'linux',
+        [nodeLabels.betaArch]: 'amd64',
+        type: 'fake',
+        ...labels,
+      },
       annotations: { 'node.alpha.kubernetes.io/ttl': '0' },
     },
-    spec: { podCIDR: `10.${64 + (index >> 8)}.${index & 255}.0/24`, podCIDRs: [`10.${64 + (index >> 8)}.${index & 255}.0/24`] },
+    spec: {
+      podCIDR: `10.${64 + (index >> 8)}.${index & 255}.0/24`,
+      podCIDRs: [`10.${64 + (index >> 8)}.${index & 255}.0/24`],
+    },
     status: {
       capacity: amounts,
       allocatable: amounts,
-      addresses: [{ type: 'InternalIP', address: `172.31.${index >> 8}.${index & 255}` }, { type: 'Hostname', address: name }],
+      addresses: [
+        { type: 'InternalIP', address: `172.31.${index >> 8}.${index & 255}` },
+        { type: 'Hostname', address: name },
+      ],
       conditions: readyConditions(nowMs, nowMs),
       daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
       nodeInfo: {
@@ -47,8 +66,23 @@ export function fakeNode(name: string, index: number, { cpu, memory, pods, label
   };
 }
 
-export function readyConditions(sinceMs: number, nowMs: number): NonNullable<NonNullable<Node['status']>['conditions']> {
-  const of = (type: string, status: 'True' | 'False', reason: string, message: string): NonNullable<NonNullable<Node['status']>['conditions']>[number] => ({ type, status, reason, message, lastHeartbeatTime: formatTime(nowMs), lastTransitionTime: formatTime(sinceMs) });
+export function readyConditions(
+  sinceMs: number,
+  nowMs: number,
+): NonNullable<NonNullable<Node['status']>['conditions']> {
+  const of = (
+    type: string,
+    status: 'True' | 'False',
+    reason: string,
+    message: string,
+  ): NonNullable<NonNullable<Node['status']>['conditions']>[number] => ({
+    type,
+    status,
+    reason,
+    message,
+    lastHeartbeatTime: formatTime(nowMs),
+    lastTransitionTime: formatTime(sinceMs),
+  });
   return [
     of('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
     of('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
@@ -71,9 +105,14 @@ const defaultJobMs = 500;
 /** Pods that are not restarted are taken for jobs: they end soon, and well, unless they say otherwise. */
 export function fakeLife(pod: Pod): FakeLife {
   const annotations = pod.metadata.annotations ?? {};
-  const number = (name: string): number | undefined => (/^\d+$/.test(annotations[prefix + name] ?? '') ? Number(annotations[prefix + name]) : undefined);
+  const number = (name: string): number | undefined =>
+    /^\d+$/.test(annotations[prefix + name] ?? '') ? Number(annotations[prefix + name]) : undefined;
   const ends = pod.spec.restartPolicy === 'Never' || pod.spec.restartPolicy === 'OnFailure';
-  return { runMs: number('run-ms') ?? (ends ? defaultJobMs : undefined), exitCode: number('exit-code') ?? 0, ready: annotations[`${prefix}ready`] !== 'false' };
+  return {
+    runMs: number('run-ms') ?? (ends ? defaultJobMs : undefined),
+    exitCode: number('exit-code') ?? 0,
+    ready: annotations[`${prefix}ready`] !== 'false',
+  };
 }
 
 export interface FakeAddresses {
@@ -89,37 +128,85 @@ export function runningStatus(pod: Pod, { hostIp, podIp }: FakeAddresses, nowMs:
     ...commonStatus(pod, { hostIp, podIp }, nowMs),
     phase: 'Running',
     conditions: conditions(pod, ready ? 'True' : 'False', nowMs),
-    containerStatuses: pod.spec.containers.map((container): ContainerStatus => ({ ...containerFacts(container), state, ready, started: true })),
+    containerStatuses: pod.spec.containers.map(
+      (container): ContainerStatus => ({ ...containerFacts(container), state, ready, started: true }),
+    ),
   };
 }
 
 /** The status of a pod whose containers have all ended. */
 export function endedStatus(pod: Pod, exitCode: number, nowMs: number): PodStatus {
   const startedAt = pod.status?.startTime ?? formatTime(nowMs);
-  const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt, finishedAt: formatTime(nowMs) };
+  const terminated = {
+    exitCode,
+    reason: exitCode === 0 ? 'Completed' : 'Error',
+    startedAt,
+    finishedAt: formatTime(nowMs),
+  };
   const phase = exitCode === 0 ? 'Succeeded' : 'Failed';
   return {
     ...pod.status,
     phase,
     conditions: conditions(pod, 'False', nowMs, phase === 'Succeeded' ? 'PodCompleted' : 'PodFailed'),
-    containerStatuses: pod.spec.containers.map((container): ContainerStatus => ({ ...containerFacts(container), state: { terminated }, ready: false, started: false })),
+    containerStatuses: pod.spec.containers.map(
+      (container): ContainerStatus => ({
+        ...containerFacts(container),
+        state: { terminated },
+        ready: false,
+        started: false,
+      }),
+    ),
   };
 }
 
 function commonStatus(pod: Pod, { hostIp, podIp }: FakeAddresses, nowMs: number): PodStatus {
   const ip = pod.spec.hostNetwork === true ? hostIp : podIp;
-  return { ...pod.status, hostIP: hostIp, hostIPs: [{ ip: hostIp }], podIP: ip, podIPs: [{ ip }], startTime: pod.status?.startTime ?? formatTime(nowMs), ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }) };
+  return {
+    ...pod.status,
+    hostIP: hostIp,
+    hostIPs: [{ ip: hostIp }],
+    podIP: ip,
+    podIPs: [{ ip }],
+    startTime: pod.status?.startTime ?? formatTime(nowMs),
+    ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
+  };
 }
 
-function containerFacts({ name, image = '' }: { readonly name: string; readonly image?: string }): Pick<ContainerStatus, 'name' | 'image' | 'imageID' | 'containerID' | 'restartCount'> {
+function containerFacts({
+  name,
+  image = '',
+}: {
+  readonly name: string;
+  readonly image?: string;
+}): Pick<ContainerStatus, 'name' | 'image' | 'imageID' | 'containerID' | 'restartCount'> {
   return { name, image, imageID: `fake://${image}`, containerID: `fake://${name}`, restartCount: 0 };
 }
 
-function conditions(pod: Pod, ready: 'True' | 'False', nowMs: number, reason?: string): NonNullable<PodStatus['conditions']> {
+function conditions(
+  pod: Pod,
+  ready: 'True' | 'False',
+  nowMs: number,
+  reason?: string,
+): NonNullable<PodStatus['conditions']> {
   const before = pod.status?.conditions ?? [];
   const of = (type: string, status: 'True' | 'False'): NonNullable<PodStatus['conditions']>[number] => {
-    return { type, status, lastTransitionTime: transitionTime(findCondition(before, type), status, nowMs), ...(status === 'False' && { reason: reason ?? 'ContainersNotReady' }) };
+    return {
+      type,
+      status,
+      lastTransitionTime: transitionTime(findCondition(before, type), status, nowMs),
+      ...(status === 'False' && { reason: reason ?? 'ContainersNotReady' }),
+    };
   };
-  const others = before.filter(({ type }) => !['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].includes(type));
-  return [...others, of('PodReadyToStartContainers', 'True'), of('Initialized', 'True'), of('Ready', ready), of('ContainersReady', ready), of('PodScheduled', 'True')];
+  const others = before.filter(
+    ({ type }) =>
+      !['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].includes(type),
+  );
+  return [
+    ...others,
+    of('PodReadyToStartContainers', 'True'),
+    of('Initialized', 'True'),
+    of('Ready', ready),
+    of('ContainersReady', ready),
+    of('PodScheduled', 'True'),
+  ];
 }

@@ -4,7 +4,10 @@ import type { ApiStatusError } from '../../api/status/api-status-error.ts';
 import type { AuthorizationAttributes, AuthorizationDecision } from './user-info.ts';
 
 /** 403 as kubectl shows it: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"`, and why, if anybody said. */
-export function forbiddenRequest(attributes: AuthorizationAttributes, { reason, evaluationError = '' }: AuthorizationDecision): ApiStatusError {
+export function forbiddenRequest(
+  attributes: AuthorizationAttributes,
+  { reason, evaluationError = '' }: AuthorizationDecision,
+): ApiStatusError {
   const { apiGroup, resource, name } = attributes;
   const said = sentence(attributes).replace(/[&<>]/g, (sign) => escaped[sign] ?? sign);
   const why = [reason, evaluationError].filter((each) => each !== '').join('\n');
@@ -14,9 +17,20 @@ export function forbiddenRequest(attributes: AuthorizationAttributes, { reason, 
 /** The text once went into HTML pages; it is still written so. */
 const escaped: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-function sentence({ user, verb, resourceRequest, path, resource, subresource, apiGroup, namespace }: AuthorizationAttributes): string {
+function sentence({
+  user,
+  verb,
+  resourceRequest,
+  path,
+  resource,
+  subresource,
+  apiGroup,
+  namespace,
+}: AuthorizationAttributes): string {
   const who = `User ${goQuote(user.name)} cannot ${verb}`;
   if (!resourceRequest) return `${who} path ${goQuote(path)}`;
   const what = `resource ${goQuote(subresource === '' ? resource : `${resource}/${subresource}`)} in API group ${goQuote(apiGroup)}`;
-  return namespace === '' ? `${who} ${what} at the cluster scope` : `${who} ${what} in the namespace ${goQuote(namespace)}`;
+  return namespace === ''
+    ? `${who} ${what} at the cluster scope`
+    : `${who} ${what} in the namespace ${goQuote(namespace)}`;
 }

@@ -6,5 +6,8 @@ export interface ObjectReader {
   /** `namespace` '' reads all. */
   list<T extends ApiObject>(type: ResourceType<T>, namespace: string): readonly T[];
   /** Calls `listener` after each change: `before` is absent for a new object, `after` for a deleted one. Returns what ends it. */
-  onChange<T extends ApiObject>(type: ResourceType<T>, listener: (before: T | undefined, after: T | undefined) => void): () => void;
+  onChange<T extends ApiObject>(
+    type: ResourceType<T>,
+    listener: (before: T | undefined, after: T | undefined) => void,
+  ): () => void;
 }

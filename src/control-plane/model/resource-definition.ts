@@ -1,7 +1,13 @@
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
-import type { AuthenticationResult, AuthorizationAttributes, AuthorizationDecision, UserInfo, UserRules } from './user-info.ts';
+import type {
+  AuthenticationResult,
+  AuthorizationAttributes,
+  AuthorizationDecision,
+  UserInfo,
+  UserRules,
+} from './user-info.ts';
 
 /**
  * A kind is data: everything the API server knows about it stands in one of these. From it come paths, discovery, OpenAPI, decoding, storage, patches,
@@ -44,7 +50,11 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   /** Streams and the like: `log`, `exec`, `attach`, `portforward`, `proxy`; the HTTP layer serves them. */
   readonly connects?: readonly SubresourceConnect[];
   /** Objects of this kind are stored as those of `stored` (events.k8s.io Events as core Events). */
-  readonly storedAs?: { readonly stored: ResourceType; readonly toStored: (object: T) => ApiObject; readonly fromStored: (object: ApiObject) => T };
+  readonly storedAs?: {
+    readonly stored: ResourceType;
+    readonly toStored: (object: T) => ApiObject;
+    readonly fromStored: (object: ApiObject) => T;
+  };
   /** Fills in what must be unique in the cluster (addresses, ports). The last step before the store, after validation; `old` is undefined for a creation. Refuses with `ApiStatusError`. */
   readonly allocate?: (object: T, old: T | undefined, claims: Claims) => Promise<Allocated<T>>;
   /** After the object is gone from the store: gives back what `allocate` took for it. */
@@ -66,7 +76,10 @@ export interface RequestFacts {
  * store, so that of several API servers only one gets it, and until `release`, across restarts.
  */
 export interface Claims {
-  readonly settings: { readonly serviceCidrs: readonly string[]; readonly nodePorts: { readonly first: number; readonly last: number } };
+  readonly settings: {
+    readonly serviceCidrs: readonly string[];
+    readonly nodePorts: { readonly first: number; readonly last: number };
+  };
   readonly nowMs: number;
   /** A number in [0, 1). */
   random(): number;
@@ -176,10 +189,19 @@ export interface ActionAccess<T extends ApiObject> {
   /** Reads, changes and stores the object, again and again until nobody else was faster. */
   update(change: (current: T) => T): Promise<T>;
   get(): Promise<T>;
-  delete(options: { readonly gracePeriodSeconds?: number; readonly uid?: string; readonly resourceVersion?: string }): Promise<void>;
+  delete(options: {
+    readonly gracePeriodSeconds?: number;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+  }): Promise<void>;
   /** Other kinds: reads from the cache, writes with retries as above. */
   list<U extends ApiObject>(type: ResourceType<U>, namespace: string): readonly U[];
-  updateOther<U extends ApiObject>(type: ResourceType<U>, key: { namespace: string; name: string }, change: (current: U) => U, subresource?: 'status'): Promise<U>;
+  updateOther<U extends ApiObject>(
+    type: ResourceType<U>,
+    key: { namespace: string; name: string },
+    change: (current: U) => U,
+    subresource?: 'status',
+  ): Promise<U>;
   /** What only the whole server can do, by name (`signServiceAccountToken`). */
   readonly services: ActionServices;
 }
@@ -197,7 +219,12 @@ export interface ServiceAccountTokenRequest {
   readonly uid: string;
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
-  readonly boundObject?: { readonly kind: 'Pod' | 'Secret' | 'Node'; readonly apiVersion: string; readonly name: string; readonly uid: string };
+  readonly boundObject?: {
+    readonly kind: 'Pod' | 'Secret' | 'Node';
+    readonly apiVersion: string;
+    readonly name: string;
+    readonly uid: string;
+  };
   /** For a bound pod that runs on a node. */
   readonly node?: { readonly name: string; readonly uid: string };
 }

@@ -5,11 +5,27 @@ const CORE = 'io.k8s.api.core.v1';
 
 /** Types of meta/v1, wherever they are used. */
 const META_TYPES: ReadonlySet<string> = new Set([
-  'Condition', 'DeleteOptions', 'FieldSelectorRequirement', 'LabelSelector', 'LabelSelectorRequirement', 'ListMeta', 'ManagedFieldsEntry', 'ObjectMeta', 'OwnerReference', 'Preconditions', 'ShardInfo',
-  'Status', 'StatusCause', 'StatusDetails',
+  'Condition',
+  'DeleteOptions',
+  'FieldSelectorRequirement',
+  'LabelSelector',
+  'LabelSelectorRequirement',
+  'ListMeta',
+  'ManagedFieldsEntry',
+  'ObjectMeta',
+  'OwnerReference',
+  'Preconditions',
+  'ShardInfo',
+  'Status',
+  'StatusCause',
+  'StatusDetails',
 ]);
 /** Types of core/v1 that kinds of other groups use and no core kind does. */
-const CORE_TYPES: ReadonlySet<string> = new Set(['PodTemplateSpec', 'TopologySelectorLabelRequirement', 'TopologySelectorTerm']);
+const CORE_TYPES: ReadonlySet<string> = new Set([
+  'PodTemplateSpec',
+  'TopologySelectorLabelRequirement',
+  'TopologySelectorTerm',
+]);
 
 export const named = {
   time: `${META}.Time`,

@@ -34,13 +34,19 @@ export class Kinds {
   }
 
   /** The definition name of the body of a view or action, whose kind may belong to another group. */
-  nameOf(definition: ResourceDefinition, part?: { readonly kind?: Omit<GroupVersionKind, 'group'> & { readonly group: string } }): string {
+  nameOf(
+    definition: ResourceDefinition,
+    part?: { readonly kind?: Omit<GroupVersionKind, 'group'> & { readonly group: string } },
+  ): string {
     const { group, version, kind } = part?.kind ?? definition.type;
     return `${packageOf({ group, version })}.${kind}`;
   }
 
   /** The definitions that resources of `groupVersion` need (all, when it is undefined), by full name and in order of it. */
-  definitions(dialect: Dialect, groupVersion?: { readonly group: string; readonly version: string }): Record<string, OpenApiSchema> {
+  definitions(
+    dialect: Dialect,
+    groupVersion?: { readonly group: string; readonly version: string },
+  ): Record<string, OpenApiSchema> {
     const rendered = new Map<string, OpenApiSchema>();
     const due: { name: string; schema: ObjectSchema | undefined }[] = [
       { name: named.patch, schema: undefined },
@@ -53,14 +59,20 @@ export class Kinds {
     ]);
     for (const { name, schema, gvk } of this.#kinds) {
       kinds.set(name, gvk);
-      if (groupVersion === undefined || (gvk.group === groupVersion.group && gvk.version === groupVersion.version) || this.#usedBy(name, groupVersion)) due.push({ name, schema });
+      if (
+        groupVersion === undefined ||
+        (gvk.group === groupVersion.group && gvk.version === groupVersion.version) ||
+        this.#usedBy(name, groupVersion)
+      )
+        due.push({ name, schema });
     }
     const meet = (name: string, schema: ObjectSchema | undefined): void => void due.push({ name, schema });
     for (let next = due.pop(); next !== undefined; next = due.pop()) {
       const { name, schema } = next;
       if (rendered.has(name)) continue;
       const gvk = kinds.get(name);
-      const shown = schema === undefined ? scalar(dialect, name) : renderObject({ dialect, names: this.names, meet }, name, schema);
+      const shown =
+        schema === undefined ? scalar(dialect, name) : renderObject({ dialect, names: this.names, meet }, name, schema);
       rendered.set(name, gvk === undefined ? shown : { ...shown, 'x-kubernetes-group-version-kind': [gvk] });
     }
     return Object.fromEntries([...rendered].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -74,16 +86,30 @@ export class Kinds {
     const { group, version, kind } = definition.type;
     const own: Kind = { name: this.nameOf(definition), schema: definition.schema, gvk: { group, kind, version } };
     this.names.show(definition.schema, { group, version });
-    const list = object(`${kind}List`, { apiVersion: string, kind: string, metadata: ListMetaSchema, items: required(array(definition.schema)) });
+    const list = object(`${kind}List`, {
+      apiVersion: string,
+      kind: string,
+      metadata: ListMetaSchema,
+      items: required(array(definition.schema)),
+    });
     this.names.show(list, { group, version });
-    const lists = definition.review === undefined ? [{ name: listNameOf(own.name), schema: list, gvk: { group, kind: `${kind}List`, version } }] : [];
+    const lists =
+      definition.review === undefined
+        ? [{ name: listNameOf(own.name), schema: list, gvk: { group, kind: `${kind}List`, version } }]
+        : [];
     const parts = [...(definition.views ?? []), ...(definition.actions ?? [])].flatMap((part) => {
       if (part.kind === undefined || part.schema === undefined) return [];
       const name = this.nameOf(definition, part);
       this.names.show(part.schema, part.kind);
       const users = this.#users.get(name) ?? new Set();
       this.#users.set(name, users.add(`${group}/${version}`));
-      return [{ name, schema: part.schema, gvk: { group: part.kind.group, kind: part.kind.kind, version: part.kind.version } }];
+      return [
+        {
+          name,
+          schema: part.schema,
+          gvk: { group: part.kind.group, kind: part.kind.kind, version: part.kind.version },
+        },
+      ];
     });
     return [own, ...lists, ...parts];
   }
@@ -99,9 +125,16 @@ function scalar({ version }: Dialect, name: string): OpenApiSchema {
     case named.duration:
       return { description, type: 'string' };
     case named.intOrString:
-      return { description, format: 'int-or-string', ...(version === 2 ? { type: 'string' } : { oneOf: [{ type: 'integer' }, { type: 'string' }] }) };
+      return {
+        description,
+        format: 'int-or-string',
+        ...(version === 2 ? { type: 'string' } : { oneOf: [{ type: 'integer' }, { type: 'string' }] }),
+      };
     case named.quantity:
-      return { description, ...(version === 2 ? { type: 'string' } : { oneOf: [{ type: 'string' }, { type: 'number' }] }) };
+      return {
+        description,
+        ...(version === 2 ? { type: 'string' } : { oneOf: [{ type: 'string' }, { type: 'number' }] }),
+      };
     default:
       return { description, type: 'object' };
   }

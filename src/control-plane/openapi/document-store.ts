@@ -12,7 +12,11 @@ const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobu
 const PROTOBUF_NAMES: readonly string[] = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', PROTOBUF_TYPE];
 
 /** Everything here is made at the first request for it. */
-export function documentStore(definitions: readonly ResourceDefinition[], version: string, versions: readonly string[]): OpenApiDocuments['get'] {
+export function documentStore(
+  definitions: readonly ResourceDefinition[],
+  version: string,
+  versions: readonly string[],
+): OpenApiDocuments['get'] {
   const kinds = new Kinds(definitions);
   const made = new Map<string, OpenApiDocument>();
   const once = (key: string, contentType: string, make: () => string | Uint8Array): OpenApiDocument => {
@@ -30,19 +34,31 @@ export function documentStore(definitions: readonly ResourceDefinition[], versio
       return JSON.stringify(renderV3(definitions, kinds, { group, version: of }, version));
     });
   const root = (): OpenApiDocument =>
-    once('3', JSON_TYPE, () => JSON.stringify({ paths: Object.fromEntries(versions.map((name) => [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${groupVersion(name).etag.slice(1, -1)}` }])) }));
+    once('3', JSON_TYPE, () =>
+      JSON.stringify({
+        paths: Object.fromEntries(
+          versions.map((name) => [
+            name,
+            { serverRelativeURL: `/openapi/v3/${name}?hash=${groupVersion(name).etag.slice(1, -1)}` },
+          ]),
+        ),
+      }),
+    );
   return async ({ path, accept, query }) => {
     if (path === '/openapi/v2') {
       const form = acceptedForm(accept, [JSON_TYPE, ...PROTOBUF_NAMES]);
       if (form === JSON_TYPE) return once('2', JSON_TYPE, () => JSON.stringify(renderV2(definitions, kinds, version)));
       return once('2+protobuf', PROTOBUF_TYPE, () => encodeV2(renderV2(definitions, kinds, version)));
     }
-    if (path !== '/openapi/v3' && path !== '/openapi/v3/' && !versions.some((name) => path === `/openapi/v3/${name}`)) return undefined;
+    if (path !== '/openapi/v3' && path !== '/openapi/v3/' && !versions.some((name) => path === `/openapi/v3/${name}`))
+      return undefined;
     acceptedForm(accept, [JSON_TYPE]);
     if (path === '/openapi/v3' || path === '/openapi/v3/') return root();
     const document = groupVersion(path.slice('/openapi/v3/'.length));
     // Who names the very content may keep it; another hash gets what is there now, unkept.
-    return query?.get('hash') === document.etag.slice(1, -1) ? { ...document, cacheControl: 'public, immutable' } : document;
+    return query?.get('hash') === document.etag.slice(1, -1)
+      ? { ...document, cacheControl: 'public, immutable' }
+      : document;
   };
 }
 

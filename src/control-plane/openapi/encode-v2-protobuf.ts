@@ -24,10 +24,11 @@ function write(writer: BinaryWriter, { fields, others }: Message, value: unknown
     if (each === undefined) continue;
     const field = fields[key];
     if (field !== undefined) field[1](writer, field[0], each);
-    else if (others !== undefined && (others.all === true || key.startsWith('x-'))) nested(writer, others.number, () => {
-      writer.uint32(tag(1, 2)).string(key);
-      others.entry(writer, 2, each);
-    });
+    else if (others !== undefined && (others.all === true || key.startsWith('x-')))
+      nested(writer, others.number, () => {
+        writer.uint32(tag(1, 2)).string(key);
+        others.entry(writer, 2, each);
+      });
   }
 }
 
@@ -46,17 +47,27 @@ function nested(writer: BinaryWriter, number: number, fill: () => void): void {
 
 const text: FieldWriter = (writer, number, value) => void writer.uint32(tag(number, 2)).string(String(value));
 const flag: FieldWriter = (writer, number, value) => void (value === true && writer.uint32(tag(number, 0)).bool(true));
-const repeated = (each: FieldWriter): FieldWriter => (writer, number, value) => {
-  for (const item of value as readonly unknown[]) each(writer, number, item);
-};
+const repeated =
+  (each: FieldWriter): FieldWriter =>
+  (writer, number, value) => {
+    for (const item of value as readonly unknown[]) each(writer, number, item);
+  };
 /** Messages that refer to themselves are looked up when they are written. */
-const message = (get: () => Message): FieldWriter => (writer, number, value) => nested(writer, number, () => write(writer, get(), value));
+const message =
+  (get: () => Message): FieldWriter =>
+  (writer, number, value) =>
+    nested(writer, number, () => write(writer, get(), value));
 /** gnostic's Any: the value as YAML. */
-const any: FieldWriter = (writer, number, value) => nested(writer, number, () => text(writer, 2, `${JSON.stringify(value)}\n`));
+const any: FieldWriter = (writer, number, value) =>
+  nested(writer, number, () => text(writer, 2, `${JSON.stringify(value)}\n`));
 /** A message with a single repeated field of texts. */
-const texts: FieldWriter = (writer, number, value) => nested(writer, number, () => repeated(text)(writer, 1, Array.isArray(value) ? value : [value]));
+const texts: FieldWriter = (writer, number, value) =>
+  nested(writer, number, () => repeated(text)(writer, 1, Array.isArray(value) ? value : [value]));
 /** One level of wrapping around a message, whose field `inner` it fills. */
-const within = (inner: number, field: FieldWriter): FieldWriter => (writer, number, value) => nested(writer, number, () => field(writer, inner, value));
+const within =
+  (inner: number, field: FieldWriter): FieldWriter =>
+  (writer, number, value) =>
+    nested(writer, number, () => field(writer, inner, value));
 
 const extensions = (number: number): NonNullable<Message['others']> => ({ number, entry: any });
 const mapOf = (entry: FieldWriter): Message => ({ fields: {}, others: { number: 1, entry, all: true } });
@@ -68,29 +79,104 @@ const schemaMessage: Message = {
     description: [4, text],
     required: [19, repeated(text)],
     enum: [20, repeated(any)],
-    additionalProperties: [21, within(1, message(() => schemaMessage))],
+    additionalProperties: [
+      21,
+      within(
+        1,
+        message(() => schemaMessage),
+      ),
+    ],
     type: [22, texts],
-    items: [23, within(1, message(() => schemaMessage))],
+    items: [
+      23,
+      within(
+        1,
+        message(() => schemaMessage),
+      ),
+    ],
     allOf: [24, repeated(message(() => schemaMessage))],
     properties: [25, message(() => mapOf(message(() => schemaMessage)))],
   },
   others: extensions(31),
 };
 
-const bodyParameter: Message = { fields: { description: [1, text], name: [2, text], in: [3, text], required: [4, flag], schema: [5, message(() => schemaMessage)] } };
-const queryParameter: Message = { fields: { required: [1, flag], in: [2, text], description: [3, text], name: [4, text], type: [6, text], uniqueItems: [20, flag] } };
-const pathParameter: Message = { fields: { required: [1, flag], in: [2, text], description: [3, text], name: [4, text], type: [5, text], uniqueItems: [19, flag] } };
+const bodyParameter: Message = {
+  fields: {
+    description: [1, text],
+    name: [2, text],
+    in: [3, text],
+    required: [4, flag],
+    schema: [5, message(() => schemaMessage)],
+  },
+};
+const queryParameter: Message = {
+  fields: {
+    required: [1, flag],
+    in: [2, text],
+    description: [3, text],
+    name: [4, text],
+    type: [6, text],
+    uniqueItems: [20, flag],
+  },
+};
+const pathParameter: Message = {
+  fields: {
+    required: [1, flag],
+    in: [2, text],
+    description: [3, text],
+    name: [4, text],
+    type: [5, text],
+    uniqueItems: [19, flag],
+  },
+};
 
 /** ParametersItem, Parameter and NonBodyParameter around the message that fits. */
 const parameter: FieldWriter = (writer, number, value) => {
   const place = asObject(value)['in'];
   const inner =
-    place === 'body' ? within(1, message(() => bodyParameter)) : within(2, place === 'path' ? within(4, message(() => pathParameter)) : within(3, message(() => queryParameter)));
+    place === 'body'
+      ? within(
+          1,
+          message(() => bodyParameter),
+        )
+      : within(
+          2,
+          place === 'path'
+            ? within(
+                4,
+                message(() => pathParameter),
+              )
+            : within(
+                3,
+                message(() => queryParameter),
+              ),
+        );
   nested(writer, number, () => inner(writer, 1, value));
 };
 
-const response: Message = { fields: { description: [1, text], schema: [2, within(1, message(() => schemaMessage))] } };
-const responses: Message = { fields: {}, others: { number: 1, entry: within(1, message(() => response)), all: true } };
+const response: Message = {
+  fields: {
+    description: [1, text],
+    schema: [
+      2,
+      within(
+        1,
+        message(() => schemaMessage),
+      ),
+    ],
+  },
+};
+const responses: Message = {
+  fields: {},
+  others: {
+    number: 1,
+    entry: within(
+      1,
+      message(() => response),
+    ),
+    all: true,
+  },
+};
 
 const operation: Message = {
   fields: {
@@ -129,6 +215,16 @@ const documentMessage: Message = {
     paths: [8, message(() => ({ fields: {}, others: { number: 2, entry: message(() => pathItem), all: true } }))],
     definitions: [9, message(() => mapOf(message(() => schemaMessage)))],
     security: [12, repeated(message(() => mapOf(texts)))],
-    securityDefinitions: [13, message(() => mapOf(within(2, message(() => apiKey))))],
+    securityDefinitions: [
+      13,
+      message(() =>
+        mapOf(
+          within(
+            2,
+            message(() => apiKey),
+          ),
+        ),
+      ),
+    ],
   },
 };

@@ -1,12 +1,25 @@
 import type { Parameter } from './open-api-types.ts';
 
 /** The query parameters of the API; which verb takes which follows upstream. Clients look for `fieldValidation` and `dryRun` by name before they use them. */
-const query = (name: string, type: Parameter['type'], description: string): Parameter => ({ name, in: 'query', type, description });
+const query = (name: string, type: Parameter['type'], description: string): Parameter => ({
+  name,
+  in: 'query',
+  type,
+  description,
+});
 
 export const pretty = query('pretty', 'string', 'Whether the answer is written for people, over several lines.');
 const dryRun = query('dryRun', 'string', 'With `All`, everything happens but nothing is stored.');
-const fieldManager = query('fieldManager', 'string', 'Who is written down as the owner of the fields that this request sets. Needed for server-side apply.');
-const fieldValidation = query('fieldValidation', 'string', 'What becomes of unknown and repeated fields: `Ignore`, `Warn` (the default) or `Strict`, which refuses them.');
+const fieldManager = query(
+  'fieldManager',
+  'string',
+  'Who is written down as the owner of the fields that this request sets. Needed for server-side apply.',
+);
+const fieldValidation = query(
+  'fieldValidation',
+  'string',
+  'What becomes of unknown and repeated fields: `Ignore`, `Warn` (the default) or `Strict`, which refuses them.',
+);
 const force = query('force', 'boolean', 'Takes fields over from their owners; for server-side apply only.');
 
 export const createParameters: readonly Parameter[] = [dryRun, fieldManager, fieldValidation];
@@ -16,7 +29,11 @@ export const patchParameters: readonly Parameter[] = [...createParameters, force
 export const deleteParameters: readonly Parameter[] = [
   dryRun,
   query('gracePeriodSeconds', 'integer', 'How many seconds the object has to end in order; 0 means at once.'),
-  query('ignoreStoreReadErrorWithClusterBreakingPotential', 'boolean', 'Deletes an object that cannot be read any more, without finalizers or preconditions.'),
+  query(
+    'ignoreStoreReadErrorWithClusterBreakingPotential',
+    'boolean',
+    'Deletes an object that cannot be read any more, without finalizers or preconditions.',
+  ),
   query('orphanDependents', 'boolean', 'Out of date: use propagationPolicy.'),
   query('propagationPolicy', 'string', 'What becomes of dependents: `Orphan`, `Background` or `Foreground`.'),
 ];
@@ -29,7 +46,11 @@ export const listParameters: readonly Parameter[] = [
   query('limit', 'integer', 'How many objects one page has at most.'),
   query('resourceVersion', 'string', 'How new the answer must be, or where the watch begins.'),
   query('resourceVersionMatch', 'string', 'How resourceVersion is meant: `Exact` or `NotOlderThan`.'),
-  query('sendInitialEvents', 'boolean', 'The watch begins with an ADDED event for each object there is, and a bookmark after them.'),
+  query(
+    'sendInitialEvents',
+    'boolean',
+    'The watch begins with an ADDED event for each object there is, and a bookmark after them.',
+  ),
   query('timeoutSeconds', 'integer', 'When the call ends at the latest.'),
   query('watch', 'boolean', 'Sends changes as they happen rather than a list.'),
 ];

@@ -8,7 +8,12 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 const READ_TYPES = ['application/json', 'application/yaml'];
 const STREAM_TYPES = [...READ_TYPES, 'application/json;stream=watch'];
-const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json', 'application/apply-patch+yaml'];
+const PATCH_TYPES = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+];
 
 const info = (version: string): JsonObject => ({ title: 'Kubernetes', version });
 const unauthorized = { description: 'Unauthorized' };
@@ -19,29 +24,53 @@ export function renderV2(definitions: readonly ResourceDefinition[], kinds: Kind
   return {
     swagger: '2.0',
     info: info(version),
-    paths: pathsOf(definitions.flatMap((definition) => operationsOf(definition, kinds)), operationV2, parameterV2),
+    paths: pathsOf(
+      definitions.flatMap((definition) => operationsOf(definition, kinds)),
+      operationV2,
+      parameterV2,
+    ),
     definitions: kinds.definitions(dialect2),
-    securityDefinitions: { BearerToken: { description: 'Bearer Token authentication', type: 'apiKey', name: 'authorization', in: 'header' } },
+    securityDefinitions: {
+      BearerToken: { description: 'Bearer Token authentication', type: 'apiKey', name: 'authorization', in: 'header' },
+    },
     security: [{ BearerToken: [] }],
   };
 }
 
 /** One group and version in a document of OpenAPI 3. */
-export function renderV3(definitions: readonly ResourceDefinition[], kinds: Kinds, groupVersion: { readonly group: string; readonly version: string }, version: string): JsonObject {
+export function renderV3(
+  definitions: readonly ResourceDefinition[],
+  kinds: Kinds,
+  groupVersion: { readonly group: string; readonly version: string },
+  version: string,
+): JsonObject {
   const prefix = `${basePath(groupVersion)}/`;
-  const operations = definitions.flatMap((definition) => operationsOf(definition, kinds)).filter(({ path }) => path.startsWith(prefix));
+  const operations = definitions
+    .flatMap((definition) => operationsOf(definition, kinds))
+    .filter(({ path }) => path.startsWith(prefix));
   return {
     openapi: '3.0.0',
     info: info(version),
     paths: pathsOf(operations, operationV3, parameterV3),
     components: {
       schemas: kinds.definitions(dialect3, groupVersion),
-      securitySchemes: { BearerToken: { type: 'apiKey', description: 'Bearer Token authentication', name: 'authorization', in: 'header' } },
+      securitySchemes: {
+        BearerToken: {
+          type: 'apiKey',
+          description: 'Bearer Token authentication',
+          name: 'authorization',
+          in: 'header',
+        },
+      },
     },
   };
 }
 
-function pathsOf(operations: readonly Operation[], render: (operation: Operation) => JsonObject, parameter: (parameter: Parameter) => JsonObject): JsonObject {
+function pathsOf(
+  operations: readonly Operation[],
+  render: (operation: Operation) => JsonObject,
+  parameter: (parameter: Parameter) => JsonObject,
+): JsonObject {
   const paths = new Map<string, Record<string, unknown>>();
   for (const operation of operations) {
     const path = paths.get(operation.path) ?? { parameters: operation.pathParameters.map(parameter) };
@@ -64,13 +93,23 @@ function parameterV2({ name, in: place, type, description }: Parameter): JsonObj
 }
 
 function parameterV3({ name, in: place, type, description }: Parameter): JsonObject {
-  return { name, in: place, ...(place === 'path' && { required: true }), schema: { type, uniqueItems: true }, description };
+  return {
+    name,
+    in: place,
+    ...(place === 'path' && { required: true }),
+    schema: { type, uniqueItems: true },
+    description,
+  };
 }
 
 function operationV2(operation: Operation): JsonObject {
   const { query, body, answers, streams } = operation;
-  const ref = (definition: string | undefined): JsonObject => (definition === undefined ? { type: 'string' } : { $ref: dialect2.refPrefix + definition });
-  const bodies = body === undefined ? [] : [{ name: 'body', in: 'body', ...(body.required && { required: true }), schema: ref(body.definition) }];
+  const ref = (definition: string | undefined): JsonObject =>
+    definition === undefined ? { type: 'string' } : { $ref: dialect2.refPrefix + definition };
+  const bodies =
+    body === undefined
+      ? []
+      : [{ name: 'body', in: 'body', ...(body.required && { required: true }), schema: ref(body.definition) }];
   const plain = operation.action === 'connect';
   return {
     ...common(operation),
@@ -78,7 +117,12 @@ function operationV2(operation: Operation): JsonObject {
     consumes: body?.patch === true ? PATCH_TYPES : ['*/*'],
     produces: plain ? ['*/*'] : streams === true ? STREAM_TYPES : READ_TYPES,
     parameters: [...bodies, ...query.map(parameterV2)],
-    responses: { ...Object.fromEntries(answers.map(({ code, definition }) => [code, { description: WORDS[code], schema: ref(definition) }])), 401: unauthorized },
+    responses: {
+      ...Object.fromEntries(
+        answers.map(({ code, definition }) => [code, { description: WORDS[code], schema: ref(definition) }]),
+      ),
+      401: unauthorized,
+    },
   };
 }
 
@@ -88,11 +132,25 @@ function operationV3(operation: Operation): JsonObject {
     const schema = definition === undefined ? { type: 'string' } : { $ref: dialect3.refPrefix + definition };
     return Object.fromEntries(types.map((type) => [type, { schema }]));
   };
-  const answerTypes = (definition: string | undefined): readonly string[] => (definition === undefined ? ['*/*'] : streams === true ? STREAM_TYPES : READ_TYPES);
+  const answerTypes = (definition: string | undefined): readonly string[] =>
+    definition === undefined ? ['*/*'] : streams === true ? STREAM_TYPES : READ_TYPES;
   return {
     ...common(operation),
     ...(query.length > 0 && { parameters: query.map(parameterV3) }),
-    ...(body !== undefined && { requestBody: { content: content(body.patch === true ? PATCH_TYPES : ['*/*'], body.definition), ...(body.required && { required: true }) } }),
-    responses: { ...Object.fromEntries(answers.map(({ code, definition }) => [code, { description: WORDS[code], content: content(answerTypes(definition), definition) }])), 401: unauthorized },
+    ...(body !== undefined && {
+      requestBody: {
+        content: content(body.patch === true ? PATCH_TYPES : ['*/*'], body.definition),
+        ...(body.required && { required: true }),
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(
+        answers.map(({ code, definition }) => [
+          code,
+          { description: WORDS[code], content: content(answerTypes(definition), definition) },
+        ]),
+      ),
+      401: unauthorized,
+    },
   };
 }

@@ -16,7 +16,9 @@ export interface RenderContext {
 export function renderObject(context: RenderContext, name: string, schema: ObjectSchema): OpenApiSchema {
   const fields = Object.entries(schema.fields);
   const required = fields.filter(([field, facts]) => isRequired(name, field, facts)).map(([field]) => field);
-  const properties = Object.fromEntries(fields.map(([field, facts]) => [field, renderField(context, schema, field, facts)]));
+  const properties = Object.fromEntries(
+    fields.map(([field, facts]) => [field, renderField(context, schema, field, facts)]),
+  );
   return {
     description: descriptionOf(schema.name, ''),
     type: 'object',
@@ -32,7 +34,12 @@ function renderField(context: RenderContext, owner: ObjectSchema, name: string, 
   const rendered = renderSchema(context, schema, place);
   const extra = extensionsOf(context.names, schema);
   // Nothing may stand beside a reference in version 3, so it is wrapped.
-  if (rendered.$ref !== undefined && context.dialect.version === 3 && (description !== undefined || Object.keys(extra).length > 0)) return { allOf: [rendered], description, ...extra };
+  if (
+    rendered.$ref !== undefined &&
+    context.dialect.version === 3 &&
+    (description !== undefined || Object.keys(extra).length > 0)
+  )
+    return { allOf: [rendered], description, ...extra };
   return { ...rendered, ...(description !== undefined && { description }), ...extra };
 }
 
@@ -41,7 +48,9 @@ function renderSchema(context: RenderContext, schema: Schema, place: string): Op
     case 'string':
       return renderString(context, schema, place);
     case 'number':
-      return schema.format === 'double' ? { type: 'number', format: 'double' } : { type: 'integer', format: schema.format };
+      return schema.format === 'double'
+        ? { type: 'number', format: 'double' }
+        : { type: 'integer', format: schema.format };
     case 'boolean':
       return { type: 'boolean' };
     case 'quantity':
@@ -63,7 +72,9 @@ function renderString(context: RenderContext, schema: StringSchema, place: strin
   if (schema.format === 'bytes') return { type: 'string', format: 'byte' };
   if (schema.format === 'time') return reference(context, microTimes.has(place) ? named.microTime : named.time);
   if (schema.format === 'duration') return reference(context, named.duration);
-  return schema.values === undefined || plainEnums.has(place.replace(/[[\]{}]/g, '')) || isStatusValue(schema.values) ? { type: 'string' } : { type: 'string', enum: [...schema.values].sort() };
+  return schema.values === undefined || plainEnums.has(place.replace(/[[\]{}]/g, '')) || isStatusValue(schema.values)
+    ? { type: 'string' }
+    : { type: 'string', enum: [...schema.values].sort() };
 }
 
 /** Statuses of conditions are open to upstream. */
@@ -80,11 +91,17 @@ function extensionsOf(names: DefinitionNames, schema: Schema): Partial<OpenApiSc
   if (schema.kind === 'object') {
     // Here fields have owners of their own, though the type says otherwise of itself.
     const granular = schema.atomic !== true && names.isAtomic(names.nameOf(schema));
-    return { ...(granular && { 'x-kubernetes-map-type': 'granular' }), ...(schema.retainKeys === true && { 'x-kubernetes-patch-strategy': 'retainKeys' }) };
+    return {
+      ...(granular && { 'x-kubernetes-map-type': 'granular' }),
+      ...(schema.retainKeys === true && { 'x-kubernetes-patch-strategy': 'retainKeys' }),
+    };
   }
   if (schema.kind !== 'array') return {};
   const keys = schema.mergeKeys;
-  const listType = keys !== undefined ? { 'x-kubernetes-list-map-keys': keys, 'x-kubernetes-list-type': 'map' } : { 'x-kubernetes-list-type': schema.listType ?? 'atomic' };
+  const listType =
+    keys !== undefined
+      ? { 'x-kubernetes-list-map-keys': keys, 'x-kubernetes-list-type': 'map' }
+      : { 'x-kubernetes-list-type': schema.listType ?? 'atomic' };
   return { ...listType, ...patchExtensions(schema) };
 }
 
@@ -92,5 +109,8 @@ function patchExtensions(schema: ArraySchema): Partial<OpenApiSchema> {
   const { patch = schema.mergeKeys === undefined ? 'replace' : 'merge', mergeKeys, retainKeys } = schema;
   if (patch === 'replace') return retainKeys === true ? { 'x-kubernetes-patch-strategy': 'retainKeys' } : {};
   const key = typeof patch === 'object' ? patch.key : mergeKeys?.[0];
-  return { ...(key !== undefined && { 'x-kubernetes-patch-merge-key': key }), 'x-kubernetes-patch-strategy': retainKeys === true ? 'merge,retainKeys' : 'merge' };
+  return {
+    ...(key !== undefined && { 'x-kubernetes-patch-merge-key': key }),
+    'x-kubernetes-patch-strategy': retainKeys === true ? 'merge,retainKeys' : 'merge',
+  };
 }

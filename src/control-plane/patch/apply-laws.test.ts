@@ -18,43 +18,75 @@ const kind = { group: '', version: 'v1', kind: 'Pod' };
 
 const values = fc.constantFrom('x', 'y');
 const byName = (others: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object[]> =>
-  fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.record(others, { requiredKeys: [] })).map(([name, rest]) => ({ name, ...rest })), { selector: ({ name }) => name, minLength: 1 });
+  fc.uniqueArray(
+    fc
+      .tuple(fc.constantFrom('a', 'b', 'c'), fc.record(others, { requiredKeys: [] }))
+      .map(([name, rest]) => ({ name, ...rest })),
+    { selector: ({ name }) => name, minLength: 1 },
+  );
 const entriesOf = fc.dictionary(fc.constantFrom('k', 'l'), values, { minKeys: 1 });
 const anySpec = fc.record(
   {
-    containers: byName({ image: values, args: fc.array(values, { minLength: 1, maxLength: 2 }), env: byName({ value: values }), resources: fc.record({ limits: entriesOf }) }),
+    containers: byName({
+      image: values,
+      args: fc.array(values, { minLength: 1, maxLength: 2 }),
+      env: byName({ value: values }),
+      resources: fc.record({ limits: entriesOf }),
+    }),
     nodeSelector: entriesOf,
     nodeName: values,
-    affinity: fc.record({ nodeAffinity: fc.record({ preferredDuringSchedulingIgnoredDuringExecution: fc.array(fc.record({ weight: fc.constant(1) }), { minLength: 1 }) }) }),
+    affinity: fc.record({
+      nodeAffinity: fc.record({
+        preferredDuringSchedulingIgnoredDuringExecution: fc.array(fc.record({ weight: fc.constant(1) }), {
+          minLength: 1,
+        }),
+      }),
+    }),
     volumes: byName({ emptyDir: fc.constant({}) }),
   },
   { requiredKeys: [] },
 );
-const anyMetadata = fc.record({ labels: entriesOf, finalizers: fc.uniqueArray(values, { minLength: 1 }) }, { requiredKeys: [] });
+const anyMetadata = fc.record(
+  { labels: entriesOf, finalizers: fc.uniqueArray(values, { minLength: 1 }) },
+  { requiredKeys: [] },
+);
 /** A configuration with something in it: every list and map that is there has something in it too, as in what is served. */
 const anyConfig: fc.Arbitrary<Json> = fc
   .record({ metadata: anyMetadata, spec: anySpec })
-  .map(({ metadata, spec }) => freezeDeep(JSON.parse(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'd', ...metadata }, spec })) as Json));
+  .map(({ metadata, spec }) =>
+    freezeDeep(
+      JSON.parse(
+        JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'd', ...metadata }, spec }),
+      ) as Json,
+    ),
+  );
 
 const options = { schema: PodSchema, subresource: '', nowMs: 0, resetFields: ['status'] };
-const applied = (live: ApiObject | undefined, config: Json, manager: string, force = false): ApiObject => freezeDeep(applyPatch({ ...options, kind, live, config, manager, force }).object);
+const applied = (live: ApiObject | undefined, config: Json, manager: string, force = false): ApiObject =>
+  freezeDeep(applyPatch({ ...options, kind, live, config, manager, force }).object);
 const updated = (old: ApiObject | undefined, config: Json, manager: string): ApiObject =>
   freezeDeep(trackWrite({ ...options, apiVersion: 'v1', old, new: config as unknown as ApiObject, manager }));
 
 function withoutEntries({ metadata: { managedFields: _, ...metadata }, ...object }: ApiObject): Json {
   return { ...object, metadata };
 }
-function ownership(object: ApiObject): readonly { readonly manager: string; readonly operation: string; readonly fields: FieldSet }[] {
+function ownership(
+  object: ApiObject,
+): readonly { readonly manager: string; readonly operation: string; readonly fields: FieldSet }[] {
   const entries = readEntries(object.metadata.managedFields);
   return typeof entries === 'string' ? assert.fail(entries) : entries;
 }
 
 /** A history: who wrote what, by apply or by update. */
-const anyHistory = fc.array(fc.tuple(fc.constantFrom('m', 'n', 'o'), fc.constantFrom('apply', 'update'), anyConfig), { minLength: 1, maxLength: 5 });
+const anyHistory = fc.array(fc.tuple(fc.constantFrom('m', 'n', 'o'), fc.constantFrom('apply', 'update'), anyConfig), {
+  minLength: 1,
+  maxLength: 5,
+});
 type History = readonly (readonly [string, string, Json])[];
 function replay(history: History): ApiObject {
   let object: ApiObject | undefined;
-  for (const [manager, how, config] of history) object = how === 'apply' ? applied(object, config, manager, true) : updated(object, config, manager);
+  for (const [manager, how, config] of history)
+    object = how === 'apply' ? applied(object, config, manager, true) : updated(object, config, manager);
   return object ?? assert.fail('no history');
 }
 
@@ -79,7 +111,9 @@ test('what is applied is what is there', () => {
 test('an applier owns what it applied, and nothing else', () => {
   fc.assert(
     fc.property(anyHistory, anyConfig, (history, config) => {
-      const mine = ownership(applied(replay(history), config, 'm', true)).find(({ manager, operation }) => manager === 'm' && operation === 'Apply');
+      const mine = ownership(applied(replay(history), config, 'm', true)).find(
+        ({ manager, operation }) => manager === 'm' && operation === 'Apply',
+      );
       assert.deepEqual(pathsOf(mine?.fields), pathsOf(difference(appliedFields(PodSchema, config), neverOwned)));
     }),
   );
@@ -90,19 +124,21 @@ test('nobody owns what is not there', () => {
     fc.property(anyHistory, (history) => {
       const object = replay(history);
       const there = wholeFields(PodSchema, withoutEntries(object));
-      for (const { manager, fields } of ownership(object)) for (const path of pathsOf(fields)) assert.ok(hasPath(there, path), `${manager} owns ${path.join('/')}`);
+      for (const { manager, fields } of ownership(object))
+        for (const path of pathsOf(fields)) assert.ok(hasPath(there, path), `${manager} owns ${path.join('/')}`);
     }),
   );
 });
 
-test('after any updates everything that is there is somebody\'s', () => {
+test("after any updates everything that is there is somebody's", () => {
   fc.assert(
     fc.property(anyHistory, (history) => {
       const object = replay(history.map(([manager, , config]) => [manager, 'update', config]));
       const all = ownership(object).reduce<FieldSet | undefined>((set, { fields }) => union(set, fields), undefined);
       const values = difference(appliedFields(PodSchema, withoutEntries(object)), neverOwned);
       // A spec is always there, even an empty one: by itself it is nobody's.
-      for (const path of pathsOf(values)) assert.ok(hasPath(all, path) || path.join('/') === 'f:spec', `nobody owns ${path.join('/')}`);
+      for (const path of pathsOf(values))
+        assert.ok(hasPath(all, path) || path.join('/') === 'f:spec', `nobody owns ${path.join('/')}`);
     }),
   );
 });
@@ -113,7 +149,9 @@ test('an update makes its writer the only owner of what it changed', () => {
       const before = replay(history);
       const after = updated(before, config, 'writer');
       const mine = pathsOf(ownership(after).find(({ manager }) => manager === 'writer')?.fields);
-      for (const { manager, fields } of ownership(after)) if (manager !== 'writer') for (const path of mine) assert.ok(!hasPath(fields, path), `${manager} also owns ${path.join('/')}`);
+      for (const { manager, fields } of ownership(after))
+        if (manager !== 'writer')
+          for (const path of mine) assert.ok(!hasPath(fields, path), `${manager} also owns ${path.join('/')}`);
     }),
   );
 });
@@ -121,13 +159,20 @@ test('an update makes its writer the only owner of what it changed', () => {
 test('two managers whose fields have nothing in common never conflict, in whatever order they apply', () => {
   const spec = (fields: object): Json => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: fields });
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.boolean(), values, fc.array(values, { minLength: 1, maxLength: 2 })), { minLength: 1 }), (rounds) => {
-      let object: ApiObject | undefined;
-      for (const [first, text, list] of rounds) {
-        const container = first ? { name: 'a', image: text } : { name: 'a', args: list };
-        object = applied(object, spec({ containers: [container], ...(first ? { nodeName: text } : { nodeSelector: { k: text } }) }), first ? 'm' : 'n');
-      }
-    }),
+    fc.property(
+      fc.array(fc.tuple(fc.boolean(), values, fc.array(values, { minLength: 1, maxLength: 2 })), { minLength: 1 }),
+      (rounds) => {
+        let object: ApiObject | undefined;
+        for (const [first, text, list] of rounds) {
+          const container = first ? { name: 'a', image: text } : { name: 'a', args: list };
+          object = applied(
+            object,
+            spec({ containers: [container], ...(first ? { nodeName: text } : { nodeSelector: { k: text } }) }),
+            first ? 'm' : 'n',
+          );
+        }
+      },
+    ),
   );
 });
 
@@ -140,7 +185,8 @@ test('what the applier leaves out goes exactly when nobody else owns it', () => 
       const others = ownership(before).filter(({ manager, operation }) => manager !== 'm' || operation !== 'Apply');
       const nextFields = appliedFields(PodSchema, next);
       for (const path of pathsOf(difference(difference(appliedFields(PodSchema, config), neverOwned), nextFields))) {
-        const below = (fields: FieldSet | undefined): boolean => pathsOf(fields).some((other) => path.every((element, index) => other[index] === element));
+        const below = (fields: FieldSet | undefined): boolean =>
+          pathsOf(fields).some((other) => path.every((element, index) => other[index] === element));
         const theirs = others.some(({ fields }) => hasPath(fields, path));
         // Containers stay for what is in them, and elements of others go with their container.
         if (below(nextFields) || others.some(({ fields }) => below(fields) && !hasPath(fields, path))) continue;
@@ -163,7 +209,9 @@ test('without force nothing of another manager changes', () => {
         return;
       }
       for (const entry of before.metadata.managedFields ?? []) {
-        const left = ownership(after).find(({ manager, operation }) => manager === entry.manager && operation === entry.operation);
+        const left = ownership(after).find(
+          ({ manager, operation }) => manager === entry.manager && operation === entry.operation,
+        );
         assert.deepEqual(pathsOf(left?.fields), pathsOf(entry.fieldsV1 as FieldSet));
       }
     }),

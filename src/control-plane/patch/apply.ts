@@ -11,7 +11,15 @@ import type { JsonObject } from './json-value.ts';
 import { forgiveLastApplied, refreshLastApplied } from './last-applied.ts';
 import { compareTexts, isSameManager, readEntries, writeEntries } from './managed-entries.ts';
 import type { ManagerEntry } from './managed-entries.ts';
-import { filtered, neverOwned, ofVersion, resetSet, trackUpdate, withManagedFields, withoutFields } from './managed-fields.ts';
+import {
+  filtered,
+  neverOwned,
+  ofVersion,
+  resetSet,
+  trackUpdate,
+  withManagedFields,
+  withoutFields,
+} from './managed-fields.ts';
 import { formatPath } from './path-element.ts';
 import { mergeConfig, removeFields, withNamedFields } from './typed-merge.ts';
 import { appliedFields } from './typed-fields.ts';
@@ -37,7 +45,9 @@ interface Conflict {
   readonly entry: ManagerEntry;
   readonly path: readonly string[];
 }
-type Outcome = { readonly object: JsonObject; readonly entries: readonly ManagerEntry[]; readonly changed: boolean } | { readonly conflicts: readonly Conflict[] };
+type Outcome =
+  | { readonly object: JsonObject; readonly entries: readonly ManagerEntry[]; readonly changed: boolean }
+  | { readonly conflicts: readonly Conflict[] };
 
 /**
  * Server-side apply: the configuration is merged into the live object by its schema, what this manager applied before and does not apply now goes unless somebody
@@ -52,16 +62,25 @@ export function applyPatch(options: ApplyOptions): { readonly object: ApiObject 
   const base = live === undefined ? undefined : withManagedFields(live, undefined);
   const entries = entriesBefore(options, base);
   const outcome = applyOrConflict(options, { base, config, entries, force: options.force });
-  const done = 'conflicts' in outcome ? afterConflicts(options, { base, config, entries, conflicts: outcome.conflicts }) : outcome;
+  const done =
+    'conflicts' in outcome ? afterConflicts(options, { base, config, entries, conflicts: outcome.conflicts }) : outcome;
   // What was merged is an object with metadata: both sides were checked to be of one schema.
   const object = done.object as unknown as ApiObject;
   const shown = options.manager === 'kubectl' ? refreshLastApplied(object, config) : object;
-  return { object: withManagedFields({ ...shown, metadata: shown.metadata ?? {} } as ApiObject, writeEntries(done.entries, stored)) };
+  return {
+    object: withManagedFields(
+      { ...shown, metadata: shown.metadata ?? {} } as ApiObject,
+      writeEntries(done.entries, stored),
+    ),
+  };
 }
 
 function checkedConfig(options: ApplyOptions): JsonObject {
   const { config, schema, kind } = options;
-  if (!isJsonObject(config)) throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonTypeName(config)} into Go value of type map[string]interface {}`);
+  if (!isJsonObject(config))
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonTypeName(config)} into Go value of type map[string]interface {}`,
+    );
   const given = formatKind({ apiVersion: textOr(config['apiVersion']), kind: textOr(config['kind']) });
   const expected = formatKind({ apiVersion: versionOf(options), kind: kind.kind });
   if (given !== expected) throw badRequest(`invalid object type: ${given}`);
@@ -74,7 +93,8 @@ function checkedConfig(options: ApplyOptions): JsonObject {
 }
 
 const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');
-const versionOf = ({ kind }: ApplyOptions): string => (kind.group === '' ? kind.version : `${kind.group}/${kind.version}`);
+const versionOf = ({ kind }: ApplyOptions): string =>
+  kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
 
 /** `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod` in the core group, or `/, Kind=` when nothing is said. */
 function formatKind({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
@@ -102,7 +122,14 @@ function applyOrConflict(options: ApplyOptions, { base, config, entries, force }
   const live = (base ?? {}) as unknown as JsonObject;
   const filter = resetSet(options.resetFields);
   const fields = recursiveDifference(appliedFields(schema, config), filter);
-  const mine: ManagerEntry = { manager: options.manager === '' ? 'unknown' : options.manager, operation: 'Apply', apiVersion: versionOf(options), subresource: options.subresource, time: undefined, fields: fields ?? leaf };
+  const mine: ManagerEntry = {
+    manager: options.manager === '' ? 'unknown' : options.manager,
+    operation: 'Apply',
+    apiVersion: versionOf(options),
+    subresource: options.subresource,
+    time: undefined,
+    fields: fields ?? leaf,
+  };
   const previous = entries.find((entry) => isSameManager(entry, mine));
   const others = entries.filter((entry) => entry !== previous);
   const owned = others.reduce((all, entry) => union(all, entry.fields), fields);
@@ -123,7 +150,9 @@ function applyOrConflict(options: ApplyOptions, { base, config, entries, force }
 
 /** The entry as it was, when it says the same: so nothing need be written. */
 function sameAsBefore(previous: ManagerEntry | undefined, entry: ManagerEntry): ManagerEntry {
-  return previous !== undefined && previous.time === entry.time && equalJson(previous.fields, entry.fields) ? previous : entry;
+  return previous !== undefined && previous.time === entry.time && equalJson(previous.fields, entry.fields)
+    ? previous
+    : entry;
 }
 
 function conflictsOf(others: readonly ManagerEntry[], changed: FieldSet | undefined): readonly Conflict[] {
@@ -131,12 +160,17 @@ function conflictsOf(others: readonly ManagerEntry[], changed: FieldSet | undefi
 }
 
 /** Takes out what the manager applied last time, and nobody owns now. */
-function prune(schema: ObjectSchema, merged: unknown, { last, owned }: { readonly last: FieldSet | undefined; readonly owned: FieldSet | undefined }): unknown {
+function prune(
+  schema: ObjectSchema,
+  merged: unknown,
+  { last, owned }: { readonly last: FieldSet | undefined; readonly owned: FieldSet | undefined },
+): unknown {
   const named = (set: FieldSet | undefined): FieldSet | undefined => withNamedFields(schema, set);
   const lastNamed = named(last);
   const ownedNamed = named(owned);
   if (lastNamed === undefined || difference(lastNamed, ownedNamed) === undefined) return merged;
-  const without = (set: FieldSet | undefined): unknown => (set === undefined ? merged : removeFields(schema, merged, set));
+  const without = (set: FieldSet | undefined): unknown =>
+    set === undefined ? merged : removeFields(schema, merged, set);
   const all = named(appliedFields(schema, merged));
   const bare = named(appliedFields(schema, without(lastNamed)));
   // What others own comes back, and with it what contains it ...
@@ -153,8 +187,14 @@ interface Refused {
 }
 
 /** kubectl may take over what it set by client-side apply: the annotation says what that was. */
-function afterConflicts(options: ApplyOptions, { base, config, entries, conflicts }: Refused): Exclude<Outcome, { conflicts: unknown }> {
-  const forgiven = options.manager === 'kubectl' && base !== undefined ? forgiveLastApplied(options.schema, base, versionOf(options)) : undefined;
+function afterConflicts(
+  options: ApplyOptions,
+  { base, config, entries, conflicts }: Refused,
+): Exclude<Outcome, { conflicts: unknown }> {
+  const forgiven =
+    options.manager === 'kubectl' && base !== undefined
+      ? forgiveLastApplied(options.schema, base, versionOf(options))
+      : undefined;
   const left = forgiven === undefined ? conflicts : conflicts.filter(({ path }) => !forgiven(path));
   if (left.length > 0) throw conflictError(left);
   const forced = applyOrConflict(options, { base, config, entries, force: true });
@@ -163,14 +203,23 @@ function afterConflicts(options: ApplyOptions, { base, config, entries, conflict
 }
 
 function conflictError(conflicts: readonly Conflict[]): ApiStatusError {
-  const sorted = [...conflicts].sort((left, right) => compareTexts(left.entry.manager, right.entry.manager) || compareTexts(left.entry.operation, right.entry.operation));
-  const causes = sorted.map(({ entry, path }) => ({ reason: 'FieldManagerConflict', message: `conflict with ${formatManager(entry)}`, field: formatPath(path) }));
+  const sorted = [...conflicts].sort(
+    (left, right) =>
+      compareTexts(left.entry.manager, right.entry.manager) ||
+      compareTexts(left.entry.operation, right.entry.operation),
+  );
+  const causes = sorted.map(({ entry, path }) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with ${formatManager(entry)}`,
+    field: formatPath(path),
+  }));
   return new ApiStatusError('Conflict', conflictMessage(sorted), { causes });
 }
 
 function conflictMessage(conflicts: readonly Conflict[]): string {
   const [first] = conflicts;
-  if (conflicts.length === 1 && first !== undefined) return `Apply failed with 1 conflict: conflict with ${formatManager(first.entry)}: ${formatPath(first.path)}`;
+  if (conflicts.length === 1 && first !== undefined)
+    return `Apply failed with 1 conflict: conflict with ${formatManager(first.entry)}: ${formatPath(first.path)}`;
   const lines: string[] = [];
   for (const [index, { entry, path }] of conflicts.entries()) {
     if (entry !== conflicts[index - 1]?.entry) lines.push(`conflicts with ${formatManager(entry)}:`);

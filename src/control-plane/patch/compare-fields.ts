@@ -20,7 +20,12 @@ const same: Comparison = { changed: undefined, removed: undefined };
  * Compares two values of one schema. What is the same object costs nothing. `emptied`: an atomic list or map that became empty counts as changed (as somebody applied it)
  * and not as gone (as it is once written). Throws `PathElementError`.
  */
-export function compareFields(schema: Schema, before: unknown, after: unknown, emptied: 'gone' | 'changed' = 'gone'): Comparison {
+export function compareFields(
+  schema: Schema,
+  before: unknown,
+  after: unknown,
+  emptied: 'gone' | 'changed' = 'gone',
+): Comparison {
   if (before === after) return same;
   const comparer = new Comparer(emptied);
   comparer.below(schema, before, after);
@@ -52,7 +57,9 @@ class Comparer {
       const now = after[key];
       const then = Object.hasOwn(before, key) ? before[key] : undefined;
       if (then === now) continue;
-      const present = !isAbsent(field.schema, now) || (now !== undefined && this.#emptied === 'changed' && isAtomic(field.schema, now));
+      const present =
+        !isAbsent(field.schema, now) ||
+        (now !== undefined && this.#emptied === 'changed' && isAtomic(field.schema, now));
       if (!isAbsent(field.schema, then)) {
         if (present) this.#both(field.element, field.schema, then, now);
         else this.#gone(field.element, field.schema, then);
@@ -60,7 +67,8 @@ class Comparer {
     }
     for (const key of Object.keys(before)) {
       const field = plan.get(key);
-      if (field !== undefined && !Object.hasOwn(after, key) && !isAbsent(field.schema, before[key])) this.#gone(field.element, field.schema, before[key]);
+      if (field !== undefined && !Object.hasOwn(after, key) && !isAbsent(field.schema, before[key]))
+        this.#gone(field.element, field.schema, before[key]);
     }
   }
 
@@ -71,7 +79,9 @@ class Comparer {
       if (then === undefined) this.#new(fieldElement(key), values, after[key], false);
       else if (after[key] !== undefined) this.#both(fieldElement(key), values, then, after[key]);
     }
-    for (const key of Object.keys(before)) if ((Object.hasOwn(after, key) ? after[key] : undefined) === undefined && before[key] !== undefined) this.#gone(fieldElement(key), values, before[key]);
+    for (const key of Object.keys(before))
+      if ((Object.hasOwn(after, key) ? after[key] : undefined) === undefined && before[key] !== undefined)
+        this.#gone(fieldElement(key), values, before[key]);
   }
 
   #items(schema: ArraySchema, before: readonly unknown[], after: readonly unknown[]): void {

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { difference, equalSets, FieldSetBuilder, hasPath, intersection, makeNode, pathsOf, recursiveDifference, union } from './field-set.ts';
+import {
+  difference,
+  equalSets,
+  FieldSetBuilder,
+  hasPath,
+  intersection,
+  makeNode,
+  pathsOf,
+  recursiveDifference,
+  union,
+} from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { canonicalFieldSet, fieldSetOfNames, formatPath } from './path-element.ts';
 import { SharedSets } from './shared-sets.ts';
@@ -17,7 +27,8 @@ const one = ([first, ...rest]: Path): FieldSet | undefined => {
   out.add(first, makeNode(rest.length === 0, one(rest)));
   return out.build();
 };
-const setOf = (paths: readonly Path[]): FieldSet | undefined => freezeDeep(paths.map(one).reduce((all, set) => union(all, set), undefined));
+const setOf = (paths: readonly Path[]): FieldSet | undefined =>
+  freezeDeep(paths.map(one).reduce((all, set) => union(all, set), undefined));
 const keyOf = (path: Path): string => JSON.stringify(path);
 const keysOf = (set: FieldSet | undefined): string[] => pathsOf(set).map(keyOf).sort();
 const model = (paths: readonly Path[]): Set<string> => new Set(paths.map(keyOf));
@@ -32,7 +43,9 @@ test('union, intersection and differences are those of sets of paths', () => {
       assert.deepEqual(keysOf(union(a, b)), sorted(x.union(y)));
       assert.deepEqual(keysOf(intersection(a, b)), sorted(x.intersection(y)));
       assert.deepEqual(keysOf(difference(a, b)), sorted(x.difference(y)));
-      const below = left.filter((path) => !right.some((other) => other.every((element, index) => path[index] === element)));
+      const below = left.filter(
+        (path) => !right.some((other) => other.every((element, index) => path[index] === element)),
+      );
       assert.deepEqual(keysOf(recursiveDifference(a, b)), sorted(model(below)));
     }),
   );
@@ -41,7 +54,10 @@ test('union, intersection and differences are those of sets of paths', () => {
 test('large sets are subtracted as small ones are', () => {
   const many = Array.from({ length: 200 }, (_, index) => ['f:data', `f:k${index}`]);
   const set = setOf([['f:data'], ...many, ['f:data', 'f:k1', 'f:x']]);
-  assert.deepEqual(keysOf(difference(set, setOf(many.slice(1)))), sorted(model([['f:data'], ['f:data', 'f:k0'], ['f:data', 'f:k1', 'f:x']])));
+  assert.deepEqual(
+    keysOf(difference(set, setOf(many.slice(1)))),
+    sorted(model([['f:data'], ['f:data', 'f:k0'], ['f:data', 'f:k1', 'f:x']])),
+  );
   assert.deepEqual(recursiveDifference(set, setOf(many)), { 'f:data': {} });
   const others = setOf(many.map(([, key = '']) => ['f:data', `${key}y`]));
   assert.equal(difference(set, others), set);
@@ -55,7 +71,8 @@ test('sets in which nothing is left are no sets, so that equal sets look the sam
       assert.ok(equalSets(union(a, b), union(b, a)));
       assert.ok(equalSets(difference(union(a, b), b), difference(a, b)));
       assert.ok(equalSets(union(difference(a, b), intersection(a, b)), a));
-      for (const set of [union(a, b), difference(a, b), intersection(a, b)]) if (set !== undefined) assert.equal(canonicalFieldSet(set), set);
+      for (const set of [union(a, b), difference(a, b), intersection(a, b)])
+        if (set !== undefined) assert.equal(canonicalFieldSet(set), set);
       for (const path of left) assert.ok(hasPath(a, path));
     }),
   );
@@ -68,8 +85,12 @@ test('an operation that changes nothing gives back the same set', () => {
 });
 
 test('sets of other writers are read whatever their spelling', () => {
-  const given = { 'f:spec': { '.': {}, 'k:{"protocol":"TCP","containerPort":80}': { '.': {} }, 'v: "x"': {}, 'i:03': {} } };
-  assert.deepEqual(canonicalFieldSet(given), { 'f:spec': { '.': {}, 'k:{"containerPort":80,"protocol":"TCP"}': {}, 'v:"x"': {}, 'i:3': {} } });
+  const given = {
+    'f:spec': { '.': {}, 'k:{"protocol":"TCP","containerPort":80}': { '.': {} }, 'v: "x"': {}, 'i:03': {} },
+  };
+  assert.deepEqual(canonicalFieldSet(given), {
+    'f:spec': { '.': {}, 'k:{"containerPort":80,"protocol":"TCP"}': {}, 'v:"x"': {}, 'i:3': {} },
+  });
 });
 
 test('what is no set is said', () => {
@@ -87,12 +108,18 @@ test('what is no set is said', () => {
 });
 
 test('paths are shown as the API server shows them', () => {
-  assert.equal(formatPath(['f:spec', 'f:ports', 'k:{"containerPort":80,"protocol":"TCP"}', 'f:hostPort']), '.spec.ports[containerPort=80,protocol="TCP"].hostPort');
+  assert.equal(
+    formatPath(['f:spec', 'f:ports', 'k:{"containerPort":80,"protocol":"TCP"}', 'f:hostPort']),
+    '.spec.ports[containerPort=80,protocol="TCP"].hostPort',
+  );
   assert.equal(formatPath(['f:metadata', 'f:finalizers', 'v:"a.io/b"']), '.metadata.finalizers[="a.io/b"]');
 });
 
 test('a set of names holds those and nothing between', () => {
-  assert.deepEqual(fieldSetOfNames(['status', 'metadata.labels', 'metadata']), { 'f:status': {}, 'f:metadata': { '.': {}, 'f:labels': {} } });
+  assert.deepEqual(fieldSetOfNames(['status', 'metadata.labels', 'metadata']), {
+    'f:status': {},
+    'f:metadata': { '.': {}, 'f:labels': {} },
+  });
 });
 
 test('equal sets and equal parts of sets are one object, and say the same as before', () => {

@@ -47,7 +47,8 @@ export class FieldSetBuilder {
   }
 }
 
-const childOf = (node: FieldSet, element: string): FieldSet | undefined => (Object.hasOwn(node, element) ? node[element] : undefined);
+const childOf = (node: FieldSet, element: string): FieldSet | undefined =>
+  Object.hasOwn(node, element) ? node[element] : undefined;
 
 export function union(left: FieldSet | undefined, right: FieldSet | undefined): FieldSet | undefined {
   if (left === undefined || left === right) return right;
@@ -145,7 +146,8 @@ function intersect(left: FieldSet, right: FieldSet, member: boolean): FieldSet |
   for (const element of Object.keys(left)) {
     const theirs = childOf(right, element);
     const ours = left[element] ?? leaf;
-    if (theirs !== undefined && element !== self) out.add(element, intersect(ours, theirs, isMember(ours) && isMember(theirs)));
+    if (theirs !== undefined && element !== self)
+      out.add(element, intersect(ours, theirs, isMember(ours) && isMember(theirs)));
   }
   return out.build();
 }
@@ -172,7 +174,8 @@ export function pathsOf(set: FieldSet | undefined, prefix: readonly string[] = [
     .filter((element) => element !== self)
     .sort(compareElements);
   for (const element of elements) if (isMember(set[element] ?? leaf)) paths.push([...prefix, element]);
-  for (const element of elements) paths.push(...pathsOf(hasChildren(set[element] ?? leaf) ? set[element] : undefined, [...prefix, element]));
+  for (const element of elements)
+    paths.push(...pathsOf(hasChildren(set[element] ?? leaf) ? set[element] : undefined, [...prefix, element]));
   return paths;
 }
 

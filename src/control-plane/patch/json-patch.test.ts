@@ -12,17 +12,36 @@ for (const [what, patch, result] of [
   ['adds a field', [{ op: 'add', path: '/new', value: null }], { ...document, new: null }],
   ['adds an element', [{ op: 'add', path: '/list/1', value: 'x' }], { ...document, list: ['a', 'x', 'b', 'c'] }],
   ['adds at the end', [{ op: 'add', path: '/list/-', value: 'x' }], { ...document, list: ['a', 'b', 'c', 'x'] }],
-  ['adds at an index from the end', [{ op: 'add', path: '/list/-1', value: 'x' }], { ...document, list: ['a', 'b', 'c', 'x'] }],
+  [
+    'adds at an index from the end',
+    [{ op: 'add', path: '/list/-1', value: 'x' }],
+    { ...document, list: ['a', 'b', 'c', 'x'] },
+  ],
   ['removes a field', [{ op: 'remove', path: '/foo' }], { list: document.list, deep: document.deep }],
   ['removes an element', [{ op: 'remove', path: '/list/0' }], { ...document, list: ['b', 'c'] }],
   ['removes the last element', [{ op: 'remove', path: '/list/-1' }], { ...document, list: ['a', 'b'] }],
   ['replaces a field', [{ op: 'replace', path: '/foo', value: { a: 1 } }], { ...document, foo: { a: 1 } }],
-  ['sets what it should replace, as the API server does', [{ op: 'replace', path: '/new', value: 1 }], { ...document, new: 1 }],
-  ['moves', [{ op: 'move', from: '/foo', path: '/deep/foo' }], { list: document.list, deep: { ...document.deep, foo: 'bar' } }],
+  [
+    'sets what it should replace, as the API server does',
+    [{ op: 'replace', path: '/new', value: 1 }],
+    { ...document, new: 1 },
+  ],
+  [
+    'moves',
+    [{ op: 'move', from: '/foo', path: '/deep/foo' }],
+    { list: document.list, deep: { ...document.deep, foo: 'bar' } },
+  ],
   ['copies', [{ op: 'copy', from: '/list', path: '/other' }], { ...document, other: document.list }],
   ['tests', [{ op: 'test', path: '/deep/x', value: { y: [{ z: 1 }] } }], document],
   ['tests for absence', [{ op: 'test', path: '/none', value: null }], document],
-  ['reads escapes', [{ op: 'test', path: '/deep/a~1b', value: 1 }, { op: 'test', path: '/deep/m~0n', value: 2 }], document],
+  [
+    'reads escapes',
+    [
+      { op: 'test', path: '/deep/a~1b', value: 1 },
+      { op: 'test', path: '/deep/m~0n', value: 2 },
+    ],
+    document,
+  ],
   ['replaces all', [{ op: 'replace', path: '', value: { a: 1 } }], { a: 1 }],
 ] as const) {
   test(`a JSON patch ${what}`, () => {
@@ -37,7 +56,7 @@ for (const [what, patch] of [
   ['an index past the end', [{ op: 'add', path: '/list/4', value: 1 }]],
   ['an index past the end to replace', [{ op: 'replace', path: '/list/3', value: 1 }]],
   ['an index that is none', [{ op: 'remove', path: '/list/x' }]],
-  ['an index that is the list\'s length', [{ op: 'test', path: '/list/length', value: 3 }]],
+  ["an index that is the list's length", [{ op: 'test', path: '/list/length', value: 3 }]],
   ['removing what is not there', [{ op: 'remove', path: '/none' }]],
   ['a test that fails', [{ op: 'test', path: '/foo', value: 'x' }]],
   ['moving into itself', [{ op: 'move', from: '/deep', path: '/deep/x/d' }]],
@@ -51,7 +70,10 @@ for (const [what, patch] of [
   test(`a JSON patch is refused for ${what}`, () => {
     assert.throws(
       () => applyJsonPatch(document, patch),
-      (error) => error instanceof ApiStatusError && error.code === 422 && error.message === 'the server rejected our request due to an error in our request',
+      (error) =>
+        error instanceof ApiStatusError &&
+        error.code === 422 &&
+        error.message === 'the server rejected our request due to an error in our request',
     );
   });
 }
@@ -60,14 +82,26 @@ test('what is no JSON patch is a bad request', () => {
   for (const [patch, message] of [
     [{}, 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp'],
     [[1], 'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp'],
-    [[{ op: 'add', path: 1 }], 'error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string'],
+    [
+      [{ op: 'add', path: 1 }],
+      'error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string',
+    ],
   ] as const) {
-    assert.throws(() => applyJsonPatch(document, patch), (error) => isApiError(error, 'BadRequest') && error.message === message);
+    assert.throws(
+      () => applyJsonPatch(document, patch),
+      (error) => isApiError(error, 'BadRequest') && error.message === message,
+    );
   }
 });
 
 test('fields that operations do not have are named', () => {
-  assert.deepEqual(unknownOperationFields([{ op: 'remove', path: '/a' }, { op: 'add', path: '/a', vaule: 1 }]), ['json patch unknown field "[1].vaule"']);
+  assert.deepEqual(
+    unknownOperationFields([
+      { op: 'remove', path: '/a' },
+      { op: 'add', path: '/a', vaule: 1 },
+    ]),
+    ['json patch unknown field "[1].vaule"'],
+  );
 });
 
 test('at most ten thousand operations are done', () => {
@@ -75,18 +109,30 @@ test('at most ten thousand operations are done', () => {
   assert.equal(applyJsonPatch(document, operations.slice(1)), document);
   assert.throws(
     () => applyJsonPatch(document, operations),
-    (error) => isApiError(error, 'RequestEntityTooLarge') && error.message === 'The allowed maximum operations in a JSON patch is 10000, got 10001',
+    (error) =>
+      isApiError(error, 'RequestEntityTooLarge') &&
+      error.message === 'The allowed maximum operations in a JSON patch is 10000, got 10001',
   );
 });
 
 test('copies that double a document again and again end before memory does', () => {
   const doubling = Array.from({ length: 60 }, (_, round) => ({ op: 'copy', from: '/list', path: `/list/${round}` }));
-  assert.throws(() => applyJsonPatch(document, doubling), (error) => isApiError(error, 'Invalid'));
+  assert.throws(
+    () => applyJsonPatch(document, doubling),
+    (error) => isApiError(error, 'Invalid'),
+  );
 });
 
 test('operations cannot nest a document without end', () => {
-  const nest = Array.from({ length: 300 }, (_, level) => ({ op: 'add', path: `/deep${'/a'.repeat(level + 1)}`, value: {} }));
-  assert.throws(() => applyJsonPatch(document, nest), (error) => isApiError(error, 'Invalid'));
+  const nest = Array.from({ length: 300 }, (_, level) => ({
+    op: 'add',
+    path: `/deep${'/a'.repeat(level + 1)}`,
+    value: {},
+  }));
+  assert.throws(
+    () => applyJsonPatch(document, nest),
+    (error) => isApiError(error, 'Invalid'),
+  );
 });
 
 test('a copy and what it was copied from are changed one by one', () => {
@@ -105,9 +151,13 @@ function operationsBetween(before: unknown, after: unknown, path = ''): object[]
   if (equalJson(before, after)) return [];
   if (isJsonObject(before) && isJsonObject(after)) {
     return [
-      ...Object.keys(before).filter((key) => !Object.hasOwn(after, key)).map((key) => ({ op: 'remove', path: `${path}/${escape(key)}` })),
+      ...Object.keys(before)
+        .filter((key) => !Object.hasOwn(after, key))
+        .map((key) => ({ op: 'remove', path: `${path}/${escape(key)}` })),
       ...Object.keys(after).flatMap((key) =>
-        Object.hasOwn(before, key) ? operationsBetween(before[key], after[key], `${path}/${escape(key)}`) : [{ op: 'add', path: `${path}/${escape(key)}`, value: after[key] }],
+        Object.hasOwn(before, key)
+          ? operationsBetween(before[key], after[key], `${path}/${escape(key)}`)
+          : [{ op: 'add', path: `${path}/${escape(key)}`, value: after[key] }],
       ),
     ];
   }
@@ -124,7 +174,10 @@ test('the operations between two documents lead from one to the other, leaving t
   fc.assert(
     fc.property(anyObject({ nulls: true }), anyObject({ nulls: true }), (before, after) => {
       const operations = operationsBetween(freezeDeep(before), freezeDeep(after));
-      assert.deepEqual(applyJsonPatch(before, freezeDeep([...operations, { op: 'test', path: '', value: after }])), after);
+      assert.deepEqual(
+        applyJsonPatch(before, freezeDeep([...operations, { op: 'test', path: '', value: after }])),
+        after,
+      );
     }),
   );
 });

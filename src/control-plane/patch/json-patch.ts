@@ -25,7 +25,10 @@ interface Operation {
 export function applyJsonPatch(document: JsonObject, patch: unknown): unknown {
   const operations = readOperations(patch);
   if (operations.length > maxOperations) {
-    throw new ApiStatusError('RequestEntityTooLarge', `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`);
+    throw new ApiStatusError(
+      'RequestEntityTooLarge',
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`,
+    );
   }
   const patcher = new Patcher(document);
   try {
@@ -33,7 +36,12 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): unknown {
     checkShallow(patcher.document);
   } catch (error) {
     if (!(error instanceof PatchFailure)) throw error;
-    throw new ApiStatusError('Invalid', 'the server rejected our request due to an error in our request', {}, { cause: error });
+    throw new ApiStatusError(
+      'Invalid',
+      'the server rejected our request due to an error in our request',
+      {},
+      { cause: error },
+    );
   }
   return patcher.document;
 }
@@ -52,19 +60,32 @@ export function unknownOperationFields(patch: unknown): readonly string[] {
 
 function readOperations(patch: unknown): readonly Operation[] {
   if (patch === null) return [];
-  if (!Array.isArray(patch)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type []handlers.jsonPatchOp`);
+  if (!Array.isArray(patch))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type []handlers.jsonPatchOp`,
+    );
   checkDepth(patch);
   return patch.map(readOperation);
 }
 
 function readOperation(input: unknown): Operation {
-  if (!isJsonObject(input)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(input)} into Go value of type handlers.jsonPatchOp`);
+  if (!isJsonObject(input))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${jsonTypeName(input)} into Go value of type handlers.jsonPatchOp`,
+    );
   const text = (key: 'op' | 'path' | 'from'): string | undefined => {
     const value = Object.hasOwn(input, key) ? (input[key] ?? undefined) : undefined;
     if (value === undefined || typeof value === 'string') return value;
-    throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(value)} into Go struct field jsonPatchOp.${key} of type string`);
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${jsonTypeName(value)} into Go struct field jsonPatchOp.${key} of type string`,
+    );
   };
-  return { op: text('op') ?? 'unknown', path: text('path'), from: text('from'), value: Object.hasOwn(input, 'value') ? (input['value'] ?? null) : null };
+  return {
+    op: text('op') ?? 'unknown',
+    path: text('path'),
+    from: text('from'),
+    value: Object.hasOwn(input, 'value') ? (input['value'] ?? null) : null,
+  };
 }
 
 /** An operation that does not apply, and why. */
@@ -134,7 +155,8 @@ class Patcher {
 
   #replace(path: string, value: unknown): void {
     if (path === '') {
-      if (typeof value !== 'object' || value === null) throw new PatchFailure('replace operation value must be object or array');
+      if (typeof value !== 'object' || value === null)
+        throw new PatchFailure('replace operation value must be object or array');
       this.document = value;
       return;
     }
@@ -159,9 +181,13 @@ class Patcher {
   #copyOf(value: unknown): unknown {
     if (value === undefined) return null;
     checkShallow(value);
-    this.#copiedBytes += JSON.stringify(value, (_key, entry: unknown) => (typeof entry === 'bigint' ? Number(entry) : entry)).length;
+    this.#copiedBytes += JSON.stringify(value, (_key, entry: unknown) =>
+      typeof entry === 'bigint' ? Number(entry) : entry,
+    ).length;
     if (this.#copiedBytes <= maxCopyBytes) return deepCopy(value);
-    throw new PatchFailure(`Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopyBytes}`);
+    throw new PatchFailure(
+      `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopyBytes}`,
+    );
   }
 
   #count(elements: number): void {
@@ -173,7 +199,8 @@ class Patcher {
   #find(path: string, op: string, purpose: 'change' | 'read' = 'change'): Place {
     const [first, ...keys] = path.split('/').map(unescapeKey);
     const key = keys.pop();
-    const missing = (): PatchFailure => new PatchFailure(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}`);
+    const missing = (): PatchFailure =>
+      new PatchFailure(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}`);
     if (key === undefined || first === undefined) throw missing();
     let at = purpose === 'change' ? (this.document = this.#ours(this.document)) : this.document;
     for (const step of keys) {
@@ -211,7 +238,8 @@ function fromOf({ op, from }: Operation): string {
 }
 
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
-const unescapeKey = (key: string): string => (key.includes('~') ? key.replaceAll(/~[01]/g, (escape) => (escape === '~1' ? '/' : '~')) : key);
+const unescapeKey = (key: string): string =>
+  key.includes('~') ? key.replaceAll(/~[01]/g, (escape) => (escape === '~1' ? '/' : '~')) : key;
 
 function indexOf(key: string, size: number, last: number): number {
   if (!/^[-+]?\d{1,9}$/.test(key)) throw new PatchFailure(`value was not a proper array index: '${key}'`);

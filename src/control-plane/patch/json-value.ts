@@ -17,8 +17,12 @@ export function own(object: JsonObject, key: string): unknown {
 /** Whether two values are the same JSON. A field that is undefined counts as absent, as it is when written. */
 export function equalJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return equalNumbers(left, right);
-  if (Array.isArray(left)) return Array.isArray(right) && left.length === right.length && left.every((item, index) => equalJson(item, right[index]));
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null)
+    return equalNumbers(left, right);
+  if (Array.isArray(left))
+    return (
+      Array.isArray(right) && left.length === right.length && left.every((item, index) => equalJson(item, right[index]))
+    );
   return !Array.isArray(right) && equalObjects(left as JsonObject, right as JsonObject);
 }
 
@@ -44,7 +48,9 @@ function equalNumbers(left: unknown, right: unknown): boolean {
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels <= 0) return true;
-  return (Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value)).some((entry) => isDeeperThan(entry, levels - 1));
+  return (Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value)).some((entry) =>
+    isDeeperThan(entry, levels - 1),
+  );
 }
 
 /** What Go calls the JSON type of a value in its decoding errors. */

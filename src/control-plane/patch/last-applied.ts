@@ -16,7 +16,11 @@ const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
  * Which fields kubectl set by client-side apply and nobody changed since, by the annotation it left; undefined when there is none to go by
  * (upstream: lastAppliedManager).
  */
-export function forgiveLastApplied(schema: ObjectSchema, live: ApiObject, apiVersion: string): ((path: readonly string[]) => boolean) | undefined {
+export function forgiveLastApplied(
+  schema: ObjectSchema,
+  live: ApiObject,
+  apiVersion: string,
+): ((path: readonly string[]) => boolean) | undefined {
   const text = live.metadata.annotations?.[annotation];
   const config = text === undefined || text === '' ? undefined : parseObject(text);
   if (config?.['apiVersion'] !== apiVersion || validateConfig(schema, config).length > 0) return undefined;
@@ -69,4 +73,5 @@ function sortedJson(value: unknown): string {
   return `{${fields.map((key) => `${escapeForHtml(JSON.stringify(key))}:${sortedJson(value[key])}`).join(',')}}`;
 }
 
-const escapeForHtml = (text: string): string => text.replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const escapeForHtml = (text: string): string =>
+  text.replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -38,14 +38,31 @@ export function readEntries(managedFields: readonly unknown[] | undefined): read
 
 function readEntry(written: unknown, index: number): ManagerEntry | string {
   if (!isJsonObject(written)) return 'operation must be `Apply` or `Update`';
-  const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsType = '', fieldsV1 } = written as ManagedFieldsEntry;
+  const {
+    manager = '',
+    operation,
+    apiVersion = '',
+    subresource = '',
+    time,
+    fieldsType = '',
+    fieldsV1,
+  } = written as ManagedFieldsEntry;
   if (operation !== 'Apply' && operation !== 'Update') return 'operation must be `Apply` or `Update`';
   if (apiVersion === '') return 'apiVersion must not be empty';
   if (fieldsType === '') return `missing fieldsType in managed fields entry ${index}`;
-  if (fieldsType !== 'FieldsV1') return `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${index}`;
+  if (fieldsType !== 'FieldsV1')
+    return `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${index}`;
   const fields = readFields(fieldsV1);
   if (typeof fields === 'string') return `error decoding set: ${fields}`;
-  return { manager, operation, apiVersion, subresource, time, fields, written: fields === fieldsV1 ? (written as ManagedFieldsEntry) : undefined };
+  return {
+    manager,
+    operation,
+    apiVersion,
+    subresource,
+    time,
+    fields,
+    written: fields === fieldsV1 ? (written as ManagedFieldsEntry) : undefined,
+  };
 }
 
 function readFields(fieldsV1: unknown): FieldSet | string {
@@ -71,7 +88,10 @@ export function isSameManager(left: ManagerEntry, right: ManagerEntry): boolean 
 }
 
 /** The entries as an object carries them: ordered by operation, time, manager; undefined for none. The list `before` itself, when it says the same. */
-export function writeEntries(entries: readonly ManagerEntry[], before: readonly unknown[] | undefined): ManagedFieldsEntry[] | undefined {
+export function writeEntries(
+  entries: readonly ManagerEntry[],
+  before: readonly unknown[] | undefined,
+): ManagedFieldsEntry[] | undefined {
   if (entries.length === 0) return undefined;
   const written = [...entries].sort(compareEntries).map((entry) => entry.written ?? writeEntry(entry));
   return before !== undefined && equalJson(written, before) ? (before as ManagedFieldsEntry[]) : written;
@@ -121,13 +141,16 @@ export function compareTexts(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-const secondsOf = (time: string | undefined): number => (time === undefined ? 0 : Math.floor((Date.parse(time) || 0) / 1000));
+const secondsOf = (time: string | undefined): number =>
+  time === undefined ? 0 : Math.floor((Date.parse(time) || 0) / 1000);
 
 /** Makes one entry `ancient-changes` of the oldest updates, so that there are no more than ten. */
 export function capUpdates(entries: readonly ManagerEntry[]): readonly ManagerEntry[] {
   const updates = entries.filter((entry) => entry.operation === 'Update');
   if (updates.length <= maxUpdateEntries) return entries;
-  updates.sort((left, right) => secondsOf(left.time) - secondsOf(right.time) || compareTexts(left.manager, right.manager));
+  updates.sort(
+    (left, right) => secondsOf(left.time) - secondsOf(right.time) || compareTexts(left.manager, right.manager),
+  );
   const oldest = updates.slice(0, updates.length - maxUpdateEntries + 1);
   const newest = oldest.at(-1);
   if (newest === undefined) return entries;
@@ -143,5 +166,8 @@ export function capUpdates(entries: readonly ManagerEntry[]): readonly ManagerEn
   const kept = entries.filter((entry) => !merged.has(entry));
   const twin = kept.find((entry) => isSameManager(entry, bucket));
   if (twin === undefined) return [...kept, bucket];
-  return [...kept.filter((entry) => entry !== twin), { ...bucket, time: twin.time, fields: union(twin.fields, bucket.fields) ?? leaf }];
+  return [
+    ...kept.filter((entry) => entry !== twin),
+    { ...bucket, time: twin.time, fields: union(twin.fields, bucket.fields) ?? leaf },
+  ];
 }

@@ -38,7 +38,10 @@ export function trackWrite(options: TrackOptions): ApiObject {
   const { old, new: object, subresource } = options;
   const given = object.metadata.managedFields;
   const stored = old?.metadata.managedFields;
-  const entries = subresource === '' && isReset(given) ? [] : ((subresource === '' ? entriesOrNone(given) : undefined) ?? entriesOrNone(stored) ?? []);
+  const entries =
+    subresource === '' && isReset(given)
+      ? []
+      : ((subresource === '' ? entriesOrNone(given) : undefined) ?? entriesOrNone(stored) ?? []);
   if (entries.length === 0 && old !== undefined) return withManagedFields(object, undefined);
   try {
     const tracked = trackUpdate(entries, options, options.manager);
@@ -52,7 +55,9 @@ export function trackWrite(options: TrackOptions): ApiObject {
 function isReset(managedFields: readonly unknown[] | undefined): boolean {
   if (managedFields === undefined) return false;
   const [first] = managedFields;
-  return managedFields.length === 0 || (managedFields.length === 1 && isJsonObject(first) && Object.keys(first).length === 0);
+  return (
+    managedFields.length === 0 || (managedFields.length === 1 && isJsonObject(first) && Object.keys(first).length === 0)
+  );
 }
 
 function entriesOrNone(managedFields: readonly unknown[] | undefined): readonly ManagerEntry[] | undefined {
@@ -68,26 +73,49 @@ export function withManagedFields<T extends ApiObject>(object: T, managedFields:
 }
 
 /** The entries after an ordinary write from `old` to `new`. */
-export function trackUpdate(entries: readonly ManagerEntry[], options: Omit<TrackOptions, 'manager'>, manager: string): readonly ManagerEntry[] {
+export function trackUpdate(
+  entries: readonly ManagerEntry[],
+  options: Omit<TrackOptions, 'manager'>,
+  manager: string,
+): readonly ManagerEntry[] {
   const { schema, old, new: object, apiVersion } = options;
   const filter = resetSet(options.resetFields);
-  const comparison = filtered(old === undefined ? { changed: wholeFields(schema, object, 'kept'), removed: undefined } : compareFields(schema, old, object), filter);
+  const comparison = filtered(
+    old === undefined
+      ? { changed: wholeFields(schema, object, 'kept'), removed: undefined }
+      : compareFields(schema, old, object),
+    filter,
+  );
   const others = withoutFields(ofVersion(entries, apiVersion), comparison);
   const fields = difference(comparison.changed, neverOwned);
   if (fields === undefined) return capUpdates(others);
-  const entry: ManagerEntry = { manager: manager === '' ? 'unknown' : manager, operation: 'Update', apiVersion, subresource: options.subresource, time: formatTime(options.nowMs), fields };
+  const entry: ManagerEntry = {
+    manager: manager === '' ? 'unknown' : manager,
+    operation: 'Update',
+    apiVersion,
+    subresource: options.subresource,
+    time: formatTime(options.nowMs),
+    fields,
+  };
   const previous = others.find((other) => isSameManager(other, entry));
   if (previous === undefined) return capUpdates([...others, entry]);
-  return capUpdates(others.map((other) => (other === previous ? { ...entry, fields: union(previous.fields, fields) ?? leaf } : other)));
+  return capUpdates(
+    others.map((other) => (other === previous ? { ...entry, fields: union(previous.fields, fields) ?? leaf } : other)),
+  );
 }
 
 /** Entries of versions that are not served any more are forgotten, as upstream does. */
 export function ofVersion(entries: readonly ManagerEntry[], apiVersion: string): readonly ManagerEntry[] {
-  return entries.every((entry) => entry.apiVersion === apiVersion) ? entries : entries.filter((entry) => entry.apiVersion === apiVersion);
+  return entries.every((entry) => entry.apiVersion === apiVersion)
+    ? entries
+    : entries.filter((entry) => entry.apiVersion === apiVersion);
 }
 
 /** The entries without what somebody else changed or removed; those left with nothing are gone. */
-export function withoutFields(entries: readonly ManagerEntry[], { changed, removed }: Comparison): readonly ManagerEntry[] {
+export function withoutFields(
+  entries: readonly ManagerEntry[],
+  { changed, removed }: Comparison,
+): readonly ManagerEntry[] {
   if (changed === undefined && removed === undefined) return entries;
   const rest: ManagerEntry[] = [];
   for (const entry of entries) {
@@ -121,7 +149,17 @@ export const neverOwned = fieldSetOfNames([
   'apiVersion',
   'kind',
   'metadata',
-  ...['name', 'namespace', 'creationTimestamp', 'selfLink', 'uid', 'clusterName', 'generation', 'managedFields', 'resourceVersion'].map((name) => `metadata.${name}`),
+  ...[
+    'name',
+    'namespace',
+    'creationTimestamp',
+    'selfLink',
+    'uid',
+    'clusterName',
+    'generation',
+    'managedFields',
+    'resourceVersion',
+  ].map((name) => `metadata.${name}`),
 ]);
 
 /**
@@ -134,6 +172,7 @@ export function unlessOnlyTimes(old: ApiObject, object: ApiObject): ApiObject {
   const after = object.metadata.managedFields ?? [];
   if (before.length !== after.length) return object;
   const timeless = (entry: ManagedFieldsEntry): object => ({ ...entry, time: undefined });
-  if (before !== after && !before.every((entry, index) => equalJson(timeless(entry), timeless(after[index] ?? {})))) return object;
+  if (before !== after && !before.every((entry, index) => equalJson(timeless(entry), timeless(after[index] ?? {}))))
+    return object;
   return equalJson(withManagedFields(old, undefined), withManagedFields(object, undefined)) ? old : object;
 }

@@ -58,12 +58,18 @@ test('what is no object is no patch', () => {
     ['x', 'error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}'],
     [null, 'Invalid JSON Patch'],
   ] as const) {
-    assert.throws(() => applyMergePatch({}, patch), (error) => isApiError(error, 'BadRequest') && error.message === message);
+    assert.throws(
+      () => applyMergePatch({}, patch),
+      (error) => isApiError(error, 'BadRequest') && error.message === message,
+    );
   }
 });
 
 test('a patch that is nested too deeply is refused before it is walked through', () => {
   let deep: unknown = 1;
   for (let level = 0; level < 100_000; level++) deep = { a: deep };
-  assert.throws(() => applyMergePatch({}, deep), (error) => isApiError(error, 'BadRequest'));
+  assert.throws(
+    () => applyMergePatch({}, deep),
+    (error) => isApiError(error, 'BadRequest'),
+  );
 });

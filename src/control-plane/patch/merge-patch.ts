@@ -7,7 +7,10 @@ import { checkDepth } from './patch-limits.ts';
 /** The document with a JSON merge patch applied (RFC 7386). Neither is changed; what the patch leaves alone is shared. Throws BadRequest for a patch that is no object. */
 export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {
   if (patch === null) throw badRequest('Invalid JSON Patch');
-  if (!isJsonObject(patch)) throw badRequest(`error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
+  if (!isJsonObject(patch))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`,
+    );
   checkDepth(patch);
   return mergeObject(document, patch);
 }
@@ -17,7 +20,12 @@ function mergeObject(target: JsonObject, patch: JsonObject): JsonObject {
   for (const key of Object.keys(patch)) {
     const wanted = patch[key];
     const before = Object.hasOwn(target, key) ? target[key] : undefined;
-    const after = wanted === null ? undefined : isJsonObject(wanted) ? mergeObject(isJsonObject(before) ? before : {}, wanted) : wanted;
+    const after =
+      wanted === null
+        ? undefined
+        : isJsonObject(wanted)
+          ? mergeObject(isJsonObject(before) ? before : {}, wanted)
+          : wanted;
     if (after === before && (after !== undefined || !Object.hasOwn(target, key))) continue;
     out ??= { ...target };
     if (after === undefined) delete out[key];

@@ -21,7 +21,12 @@ const valueFields = new Set(
   ).split(' '),
 );
 /** Fields of these names that are pointers after all. */
-const pointerFields = new Set(['ContainerStatus.resources', 'ContainerStatus.user', 'PodSpec.resources', 'PodStatus.resources']);
+const pointerFields = new Set([
+  'ContainerStatus.resources',
+  'ContainerStatus.user',
+  'PodSpec.resources',
+  'PodStatus.resources',
+]);
 
 const plans = new WeakMap<ObjectSchema, ObjectPlan>();
 
@@ -35,7 +40,14 @@ export function objectPlan(schema: ObjectSchema): ObjectPlan {
         .map(([name, field]) => {
           const { kind } = field.schema;
           const byValue = kind === 'object' && valueFields.has(name) && !pointerFields.has(`${schema.name}.${name}`);
-          return [name, { element: fieldElement(name), schema: field.schema, alwaysThere: byValue || (kind === 'array' && field.required) }];
+          return [
+            name,
+            {
+              element: fieldElement(name),
+              schema: field.schema,
+              alwaysThere: byValue || (kind === 'array' && field.required),
+            },
+          ];
         }),
     );
     plans.set(schema, plan);

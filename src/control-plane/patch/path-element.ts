@@ -23,13 +23,16 @@ export function itemElement(schema: ArraySchema, item: unknown): string {
 
 function valueElement(item: unknown): string {
   if (Array.isArray(item)) throw new PathElementError('not supported: associative list with lists as elements');
-  if (item === null || item === undefined) throw new PathElementError("associative list without keys has an element that's an explicit null");
-  if (typeof item === 'object') throw new PathElementError("associative list without keys has an element that's a map type");
+  if (item === null || item === undefined)
+    throw new PathElementError("associative list without keys has an element that's an explicit null");
+  if (typeof item === 'object')
+    throw new PathElementError("associative list without keys has an element that's a map type");
   return `v:${jsonText(item)}`;
 }
 
 function keyElement(schema: ArraySchema, item: unknown): string {
-  if (item === null || item === undefined) throw new PathElementError('associative list with keys may not have a null element');
+  if (item === null || item === undefined)
+    throw new PathElementError('associative list with keys may not have a null element');
   if (!isJsonObject(item)) throw new PathElementError('associative list with keys may not have non-map elements');
   const { keys, single } = keyPlan(schema);
   if (single !== undefined) {
@@ -43,7 +46,9 @@ function keyElement(schema: ArraySchema, item: unknown): string {
   }
   if (parts.length > 0) return `k:{${parts.join(',')}}`;
   const names = (schema.mergeKeys ?? []).map(goQuote).join(' ');
-  throw new PathElementError(`associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`);
+  throw new PathElementError(
+    `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+  );
 }
 
 interface KeyPlan {
@@ -56,9 +61,14 @@ const keyPlans = new WeakMap<ArraySchema, KeyPlan>();
 function keyPlan(schema: ArraySchema): KeyPlan {
   let plan = keyPlans.get(schema);
   if (plan === undefined) {
-    const keys = [...(schema.mergeKeys ?? [])].sort().map((name) => ({ name, quoted: JSON.stringify(name), missing: missingKey(schema, name) }));
+    const keys = [...(schema.mergeKeys ?? [])]
+      .sort()
+      .map((name) => ({ name, quoted: JSON.stringify(name), missing: missingKey(schema, name) }));
     const [first] = keys;
-    plan = { keys, single: keys.length === 1 && first !== undefined ? { name: first.name, start: `k:{${first.quoted}:` } : undefined };
+    plan = {
+      keys,
+      single: keys.length === 1 && first !== undefined ? { name: first.name, start: `k:{${first.quoted}:` } : undefined,
+    };
     keyPlans.set(schema, plan);
   }
   return plan;
@@ -71,14 +81,23 @@ function missingKey(schema: ArraySchema, name: string): unknown {
   const items: Schema = schema.items;
   const field = items.kind === 'object' ? (items as ObjectSchema).fields[name] : undefined;
   if (field?.required !== true) return undefined;
-  return field.schema.kind === 'number' || field.schema.kind === 'intOrString' ? 0 : field.schema.kind === 'boolean' ? false : '';
+  return field.schema.kind === 'number' || field.schema.kind === 'intOrString'
+    ? 0
+    : field.schema.kind === 'boolean'
+      ? false
+      : '';
 }
 
 /** JSON as Go writes it inside path elements: what HTML could mistake is escaped. */
 function jsonText(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   const text = JSON.stringify(value);
-  return /[<>&\u2028\u2029]/.test(text) ? text.replaceAll(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`) : text;
+  return /[<>&\u2028\u2029]/.test(text)
+    ? text.replaceAll(
+        /[<>&\u2028\u2029]/g,
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      )
+    : text;
 }
 
 /** A path element as messages show it: `.spec`, `[name="web"]`, `[="x"]`, `[3]`. */

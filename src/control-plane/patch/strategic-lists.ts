@@ -13,30 +13,51 @@ const directive = '$patch';
 type ItemKind = 'map' | 'scalar';
 
 /** The list with the patch's elements merged in. Elements of the patch come in its order, others keep their place among themselves. */
-export function mergeLists(original: readonly unknown[], patch: readonly unknown[], rule: MergeRule): readonly unknown[] {
+export function mergeLists(
+  original: readonly unknown[],
+  patch: readonly unknown[],
+  rule: MergeRule,
+): readonly unknown[] {
   if (original.length === 0 && patch.length === 0) return original;
   const kind = kindOfItems([original, patch]);
   if (kind === 'scalar') {
     const merged = [...new Set([...original, ...patch])];
     const wanted = new Set(patch);
-    return interleave(merged.filter((item) => wanted.has(item)), merged.filter((item) => !wanted.has(item)), { patchOrder: positions(patch), originalOrder: positions(original), keyOf: (item) => item });
+    return interleave(
+      merged.filter((item) => wanted.has(item)),
+      merged.filter((item) => !wanted.has(item)),
+      { patchOrder: positions(patch), originalOrder: positions(original), keyOf: (item) => item },
+    );
   }
   const { mergeKey } = rule;
   if (mergeKey === undefined) throw new ApiStatusError('Unknown', 'cannot merge lists without merge key for struct');
-  const { kept, changes } = applyItemDirectives(original as readonly JsonObject[], patch as readonly JsonObject[], mergeKey);
+  const { kept, changes } = applyItemDirectives(
+    original as readonly JsonObject[],
+    patch as readonly JsonObject[],
+    mergeKey,
+  );
   const merged = mergeItems(kept, changes, { mergeKey, mergeItem: rule.mergeItem });
   for (const item of merged) keyValue(item, mergeKey);
   const wanted = new Set(changes.map((item) => item[mergeKey]));
   const keyOf = (item: unknown): unknown => (item as JsonObject)[mergeKey];
   const inPatch = merged.filter((item) => wanted.has(item[mergeKey]));
   const others = merged.filter((item) => !wanted.has(item[mergeKey]));
-  return interleave(inPatch, others, { patchOrder: positions(changes.map(keyOf)), originalOrder: positions(kept.map(keyOf)), keyOf });
+  return interleave(inPatch, others, {
+    patchOrder: positions(changes.map(keyOf)),
+    originalOrder: positions(kept.map(keyOf)),
+    keyOf,
+  });
 }
 
-function mergeItems(kept: readonly JsonObject[], changes: readonly JsonObject[], { mergeKey, mergeItem }: { readonly mergeKey: string; readonly mergeItem: MergeRule['mergeItem'] }): JsonObject[] {
+function mergeItems(
+  kept: readonly JsonObject[],
+  changes: readonly JsonObject[],
+  { mergeKey, mergeItem }: { readonly mergeKey: string; readonly mergeItem: MergeRule['mergeItem'] },
+): JsonObject[] {
   const merged = [...kept];
   const places = new Map<unknown, number>();
-  for (const [index, item] of merged.entries()) if (Object.hasOwn(item, mergeKey) && !places.has(item[mergeKey])) places.set(item[mergeKey], index);
+  for (const [index, item] of merged.entries())
+    if (Object.hasOwn(item, mergeKey) && !places.has(item[mergeKey])) places.set(item[mergeKey], index);
   for (const change of changes) {
     const key = keyValue(change, mergeKey);
     const at = places.get(key);
@@ -48,7 +69,11 @@ function mergeItems(kept: readonly JsonObject[], changes: readonly JsonObject[],
 }
 
 /** Elements that say `$patch: delete` take their like away; one that says `replace` makes the rest of the patch the list. */
-function applyItemDirectives(original: readonly JsonObject[], patch: readonly JsonObject[], mergeKey: string): { kept: readonly JsonObject[]; changes: readonly JsonObject[] } {
+function applyItemDirectives(
+  original: readonly JsonObject[],
+  patch: readonly JsonObject[],
+  mergeKey: string,
+): { kept: readonly JsonObject[]; changes: readonly JsonObject[] } {
   const changes: JsonObject[] = [];
   const deleted = new Set<unknown>();
   let replace = false;
@@ -57,11 +82,22 @@ function applyItemDirectives(original: readonly JsonObject[], patch: readonly Js
     if (wanted === undefined) changes.push(item);
     else if (wanted === 'delete') deleted.add(keyValue(item, mergeKey));
     else if (wanted === 'replace') replace = true;
-    else if (wanted === 'merge') throw new ApiStatusError('Unknown', 'merging lists cannot yet be specified in the patch');
-    else throw new ApiStatusError('Unknown', `unknown patch type: ${formatGoValue(wanted)} in map: ${formatGoValue(item)}`);
+    else if (wanted === 'merge')
+      throw new ApiStatusError('Unknown', 'merging lists cannot yet be specified in the patch');
+    else
+      throw new ApiStatusError(
+        'Unknown',
+        `unknown patch type: ${formatGoValue(wanted)} in map: ${formatGoValue(item)}`,
+      );
   }
   if (replace) return { kept: [], changes };
-  return { kept: deleted.size === 0 ? original : original.filter((item) => !Object.hasOwn(item, mergeKey) || !deleted.has(item[mergeKey])), changes };
+  return {
+    kept:
+      deleted.size === 0
+        ? original
+        : original.filter((item) => !Object.hasOwn(item, mergeKey) || !deleted.has(item[mergeKey])),
+    changes,
+  };
 }
 
 export function deleteScalars(list: readonly unknown[], deleted: readonly unknown[]): readonly unknown[] {
@@ -77,27 +113,47 @@ interface OrderRule {
 }
 
 /** A list after its change, in the order that the patch gives for the elements it knows. Undefined when there is no list. */
-export function orderList(before: readonly unknown[] | undefined, change: readonly unknown[] | undefined, { order, mergeKey, merge }: OrderRule): readonly unknown[] | undefined {
+export function orderList(
+  before: readonly unknown[] | undefined,
+  change: readonly unknown[] | undefined,
+  { order, mergeKey, merge }: OrderRule,
+): readonly unknown[] | undefined {
   checkOrder(change ?? [], order, mergeKey);
   const list = merge?.() ?? before ?? change;
   if (list === undefined || list.length === 0) return list;
   const kind = kindOfItems([before ?? [], change ?? []]);
-  const keyOf = (item: unknown): unknown => (mergeKey === undefined || kind === 'scalar' ? item : isJsonObject(item) ? keyValue(item, mergeKey) : undefined);
+  const keyOf = (item: unknown): unknown =>
+    mergeKey === undefined || kind === 'scalar' ? item : isJsonObject(item) ? keyValue(item, mergeKey) : undefined;
   const wanted = positions(order.map(keyOf));
-  return interleave(list.filter((item) => wanted.has(keyOf(item))), list.filter((item) => !wanted.has(keyOf(item))), { patchOrder: wanted, originalOrder: positions(orderAfterDeletions((before ?? []).map(keyOf), change ?? [], keyOf)), keyOf });
+  return interleave(
+    list.filter((item) => wanted.has(keyOf(item))),
+    list.filter((item) => !wanted.has(keyOf(item))),
+    {
+      patchOrder: wanted,
+      originalOrder: positions(orderAfterDeletions((before ?? []).map(keyOf), change ?? [], keyOf)),
+      keyOf,
+    },
+  );
 }
 
 /**
  * The places of elements as upstream remembers them: what the patch adds takes, as far as it goes, the places of what it deletes, at the end. So an element
  * that only the server has stays before one that replaces another.
  */
-function orderAfterDeletions(before: readonly unknown[], change: readonly unknown[], keyOf: (item: unknown) => unknown): readonly unknown[] {
+function orderAfterDeletions(
+  before: readonly unknown[],
+  change: readonly unknown[],
+  keyOf: (item: unknown) => unknown,
+): readonly unknown[] {
   const known = new Set(before);
   const isDeletion = (item: unknown): boolean => isJsonObject(item) && item[directive] === 'delete';
   const deleted = new Set(change.filter(isDeletion).map(keyOf));
   if (deleted.size === 0) return before;
   const kept = before.filter((key) => !deleted.has(key));
-  const added = change.filter((item) => !isDeletion(item)).map(keyOf).filter((key) => !known.has(key));
+  const added = change
+    .filter((item) => !isDeletion(item))
+    .map(keyOf)
+    .filter((key) => !known.has(key));
   return [...kept, ...added.slice(0, before.length - kept.length)];
 }
 
@@ -111,7 +167,10 @@ function checkOrder(change: readonly unknown[], order: readonly unknown[], merge
     const key = keyOf(item);
     while (at < order.length && keyOf(order[at]) !== key) at++;
     if (at++ >= order.length) {
-      throw new ApiStatusError('Unknown', `The order in patch list:\n${formatGoValue(change)}\n doesn't match $setElementOrder list:\n${formatGoValue(order)}\n`);
+      throw new ApiStatusError(
+        'Unknown',
+        `The order in patch list:\n${formatGoValue(change)}\n doesn't match $setElementOrder list:\n${formatGoValue(order)}\n`,
+      );
     }
   }
 }
@@ -128,9 +187,15 @@ interface Orders {
 }
 
 /** Two lists as one, each in its own order; an element only the server has comes first when it stood before the patch's next one. */
-function interleave(fromPatch: readonly unknown[], others: readonly unknown[], { patchOrder, originalOrder, keyOf }: Orders): readonly unknown[] {
-  const place = (order: ReadonlyMap<unknown, number>, item: unknown): number => order.get(keyOf(item)) ?? Number.POSITIVE_INFINITY;
-  const byOrder = (items: readonly unknown[], order: ReadonlyMap<unknown, number>): unknown[] => [...items].sort((left, right) => compare(place(order, left), place(order, right)));
+function interleave(
+  fromPatch: readonly unknown[],
+  others: readonly unknown[],
+  { patchOrder, originalOrder, keyOf }: Orders,
+): readonly unknown[] {
+  const place = (order: ReadonlyMap<unknown, number>, item: unknown): number =>
+    order.get(keyOf(item)) ?? Number.POSITIVE_INFINITY;
+  const byOrder = (items: readonly unknown[], order: ReadonlyMap<unknown, number>): unknown[] =>
+    [...items].sort((left, right) => compare(place(order, left), place(order, right)));
   const wanted = byOrder(fromPatch, patchOrder);
   const rest = byOrder(others, originalOrder);
   const out: unknown[] = [];
@@ -138,7 +203,12 @@ function interleave(fromPatch: readonly unknown[], others: readonly unknown[], {
   while (w < wanted.length || r < rest.length) {
     if (w === wanted.length) out.push(rest[r++]);
     else if (r === rest.length) out.push(wanted[w++]);
-    else out.push(place(originalOrder, rest[r]) < place(originalOrder, wanted[w]) && originalOrder.has(keyOf(wanted[w])) ? rest[r++] : wanted[w++]);
+    else
+      out.push(
+        place(originalOrder, rest[r]) < place(originalOrder, wanted[w]) && originalOrder.has(keyOf(wanted[w]))
+          ? rest[r++]
+          : wanted[w++],
+      );
   }
   return out;
 }
@@ -160,9 +230,16 @@ function keyValue(item: JsonObject, mergeKey: string): unknown {
 function kindOfItems(lists: readonly (readonly unknown[])[]): ItemKind {
   let kind: ItemKind | undefined;
   for (const item of lists.flat(1)) {
-    if (isJsonArray(item)) throw new ApiStatusError('Invalid', 'the server rejected our request due to an error in our request', {}, { cause: new Error('lists of lists are not supported') });
+    if (isJsonArray(item))
+      throw new ApiStatusError(
+        'Invalid',
+        'the server rejected our request due to an error in our request',
+        {},
+        { cause: new Error('lists of lists are not supported') },
+      );
     const now = isJsonObject(item) ? 'map' : 'scalar';
-    if (kind !== undefined && kind !== now) throw new ApiStatusError('Unknown', `list element types are not identical: ${formatGoValue(lists)}`);
+    if (kind !== undefined && kind !== now)
+      throw new ApiStatusError('Unknown', `list element types are not identical: ${formatGoValue(lists)}`);
     kind = now;
   }
   return kind ?? 'scalar';

@@ -15,7 +15,16 @@ const pod = freezeDeep({
   metadata: { name: 'p', labels: { app: 'web', tier: 'front' }, finalizers: ['a.io/x', 'b.io/y'] },
   spec: {
     containers: [
-      { name: 'web', image: 'nginx:1', args: ['-v', '-x'], env: [{ name: 'A', value: '1' }, { name: 'B', value: '2' }], ports: [{ containerPort: 80, protocol: 'TCP' }] },
+      {
+        name: 'web',
+        image: 'nginx:1',
+        args: ['-v', '-x'],
+        env: [
+          { name: 'A', value: '1' },
+          { name: 'B', value: '2' },
+        ],
+        ports: [{ containerPort: 80, protocol: 'TCP' }],
+      },
       { name: 'side', image: 'side:1' },
     ],
     volumes: [{ name: 'data', emptyDir: { medium: 'Memory' } }],
@@ -32,7 +41,10 @@ function patched(patch: unknown, schema: ObjectSchema = PodSchema, document: obj
 const specOf = (patch: object): Spec => patched({ spec: patch })['spec'] as Spec;
 
 test('containers are merged by name', () => {
-  assert.deepEqual(specOf({ containers: [{ name: 'side', image: 'side:2' }] }).containers, [web, { name: 'side', image: 'side:2' }]);
+  assert.deepEqual(specOf({ containers: [{ name: 'side', image: 'side:2' }] }).containers, [
+    web,
+    { name: 'side', image: 'side:2' },
+  ]);
 });
 
 test('a new container comes where the patch puts it, the others stay behind', () => {
@@ -51,12 +63,19 @@ test('lists without a merge key are replaced', () => {
 });
 
 test('maps are merged, and null takes an entry away', () => {
-  assert.deepEqual((patched({ metadata: { labels: { tier: null, x: 'y' } } })['metadata'] as { labels: object }).labels, { app: 'web', x: 'y' });
+  assert.deepEqual(
+    (patched({ metadata: { labels: { tier: null, x: 'y' } } })['metadata'] as { labels: object }).labels,
+    { app: 'web', x: 'y' },
+  );
 });
 
 test('finalizers are merged as a set, and taken away by their directive', () => {
-  const metadata = (patch: object): { finalizers: string[] } => patched({ metadata: patch })['metadata'] as { finalizers: string[] };
-  assert.deepEqual(new Set(metadata({ finalizers: ['c.io/z', 'a.io/x'] }).finalizers), new Set(['a.io/x', 'b.io/y', 'c.io/z']));
+  const metadata = (patch: object): { finalizers: string[] } =>
+    patched({ metadata: patch })['metadata'] as { finalizers: string[] };
+  assert.deepEqual(
+    new Set(metadata({ finalizers: ['c.io/z', 'a.io/x'] }).finalizers),
+    new Set(['a.io/x', 'b.io/y', 'c.io/z']),
+  );
   assert.deepEqual(metadata({ '$deleteFromPrimitiveList/finalizers': ['a.io/x'] }).finalizers, ['b.io/y']);
 });
 
@@ -66,45 +85,72 @@ test('$patch: delete takes an element away', () => {
 });
 
 test('$patch: replace makes the patch the list, or the map', () => {
-  assert.deepEqual(specOf({ containers: [{ $patch: 'replace' }, { name: 'only', image: 'o' }] }).containers, [{ name: 'only', image: 'o' }]);
+  assert.deepEqual(specOf({ containers: [{ $patch: 'replace' }, { name: 'only', image: 'o' }] }).containers, [
+    { name: 'only', image: 'o' },
+  ]);
   assert.deepEqual(specOf({ containers: [{ $patch: 'replace' }] }).containers, []);
   assert.deepEqual(specOf({ $patch: 'replace', containers: [side] }), { containers: [side] });
   assert.deepEqual(specOf({ nodeSelector: { $patch: 'delete' } }).nodeSelector, {});
 });
 
 test('$retainKeys takes away all but what it names', () => {
-  const volumes = specOf({ volumes: [{ name: 'data', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x' } }] }).volumes;
+  const volumes = specOf({
+    volumes: [{ name: 'data', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x' } }],
+  }).volumes;
   assert.deepEqual(volumes, [{ name: 'data', hostPath: { path: '/x' } }]);
   const deployment = { spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } } };
-  assert.deepEqual(patched({ spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } }, DeploymentSchema, deployment), { spec: { strategy: { type: 'Recreate' } } });
+  assert.deepEqual(
+    patched({ spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } }, DeploymentSchema, deployment),
+    { spec: { strategy: { type: 'Recreate' } } },
+  );
 });
 
 test('$setElementOrder orders merged lists, and keeps what only the server has in its place', () => {
   const names = (patch: object): string[] => specOf(patch).containers.map(({ name }) => name);
   assert.deepEqual(names({ '$setElementOrder/containers': [{ name: 'side' }, { name: 'web' }] }), ['side', 'web']);
-  assert.deepEqual(names({ '$setElementOrder/containers': [{ name: 'web' }, { name: 'new' }, { name: 'side' }], containers: [{ name: 'new' }] }), ['web', 'new', 'side']);
-  assert.deepEqual(names({ '$setElementOrder/containers': [{ name: 'new' }, { name: 'side' }], containers: [{ name: 'new' }] }), ['new', 'web', 'side']);
+  assert.deepEqual(
+    names({
+      '$setElementOrder/containers': [{ name: 'web' }, { name: 'new' }, { name: 'side' }],
+      containers: [{ name: 'new' }],
+    }),
+    ['web', 'new', 'side'],
+  );
+  assert.deepEqual(
+    names({ '$setElementOrder/containers': [{ name: 'new' }, { name: 'side' }], containers: [{ name: 'new' }] }),
+    ['new', 'web', 'side'],
+  );
 });
 
 test('what takes the place of another comes after what only the server has', () => {
-  const names = specOf({ '$setElementOrder/containers': [{ name: 'new' }], containers: [{ name: 'new' }, { name: 'web', $patch: 'delete' }] }).containers.map(({ name }) => name);
+  const names = specOf({
+    '$setElementOrder/containers': [{ name: 'new' }],
+    containers: [{ name: 'new' }, { name: 'web', $patch: 'delete' }],
+  }).containers.map(({ name }) => name);
   assert.deepEqual(names, ['side', 'new']);
 });
 
 test('a node with the directives of kubectl taint and cordon', () => {
   const node = { spec: { podCIDRs: ['10.0.0.0/24'], taints: [{ key: 'a', effect: 'NoSchedule' }] } };
-  assert.deepEqual(patched({ spec: { unschedulable: true, taints: [{ key: 'b', effect: 'NoExecute' }] } }, NodeSchema, node), {
-    spec: { podCIDRs: ['10.0.0.0/24'], taints: [{ key: 'b', effect: 'NoExecute' }], unschedulable: true },
-  });
+  assert.deepEqual(
+    patched({ spec: { unschedulable: true, taints: [{ key: 'b', effect: 'NoExecute' }] } }, NodeSchema, node),
+    {
+      spec: { podCIDRs: ['10.0.0.0/24'], taints: [{ key: 'b', effect: 'NoExecute' }], unschedulable: true },
+    },
+  );
 });
 
 test('an object that is replaced as a whole loses what the patch does not say', () => {
   const budget = { spec: { selector: { matchLabels: { a: 'b' } }, minAvailable: 1 } };
-  assert.deepEqual(patched({ spec: { selector: { matchExpressions: [] } } }, PodDisruptionBudgetSchema, budget), { spec: { selector: { matchExpressions: [] }, minAvailable: 1 } });
+  assert.deepEqual(patched({ spec: { selector: { matchExpressions: [] } } }, PodDisruptionBudgetSchema, budget), {
+    spec: { selector: { matchExpressions: [] }, minAvailable: 1 },
+  });
 });
 
 test('what comes new is without directives and nulls', () => {
-  const added = specOf({ securityContext: { runAsUser: null, runAsGroup: 1, seLinuxOptions: { $patch: 'delete' } }, initContainers: [{ name: 'i', $patch: 'delete' }, { name: 'j' }] });
+  const added = specOf({
+    securityContext: { runAsUser: null, runAsGroup: 1, seLinuxOptions: { $patch: 'delete' } },
+    initContainers: [{ name: 'i', $patch: 'delete' }, { name: 'j' }],
+  });
   assert.deepEqual(added, { ...pod.spec, securityContext: { runAsGroup: 1 }, initContainers: [{ name: 'j' }] });
 });
 
@@ -113,24 +159,75 @@ test('fields that have no schema are kept for decoding to judge', () => {
 });
 
 for (const [what, patch, code, message] of [
-  ['an element without its key', { spec: { containers: [{ image: 'x' }] } }, 500, 'map: map[image:x] does not contain declared merge key: name'],
-  ['a directive there is not', { spec: { $patch: 'merge' } }, 500, 'unknown patch type: merge in map: map[$patch:merge]'],
-  ['a directive there is not, in a list', { spec: { containers: [{ name: 'web', $patch: 'x' }] } }, 500, 'unknown patch type: x in map: map[$patch:x name:web]'],
-  ['merging said of a list', { spec: { containers: [{ $patch: 'merge' }] } }, 500, 'merging lists cannot yet be specified in the patch'],
+  [
+    'an element without its key',
+    { spec: { containers: [{ image: 'x' }] } },
+    500,
+    'map: map[image:x] does not contain declared merge key: name',
+  ],
+  [
+    'a directive there is not',
+    { spec: { $patch: 'merge' } },
+    500,
+    'unknown patch type: merge in map: map[$patch:merge]',
+  ],
+  [
+    'a directive there is not, in a list',
+    { spec: { containers: [{ name: 'web', $patch: 'x' }] } },
+    500,
+    'unknown patch type: x in map: map[$patch:x name:web]',
+  ],
+  [
+    'merging said of a list',
+    { spec: { containers: [{ $patch: 'merge' }] } },
+    500,
+    'merging lists cannot yet be specified in the patch',
+  ],
   ['keys to retain that are no list', { spec: { $retainKeys: 'x' } }, 400, 'invalid patch format of retainKeys'],
-  ['keys to retain that lack one that is set', { spec: { $retainKeys: ['a'], nodeName: 'x' } }, 400, 'invalid patch format of retainKeys'],
-  ['an order without a list to it', { spec: { $setElementOrder: [] } }, 400, 'invalid patch format of setElementOrder list'],
-  ['a deletion without a list to it', { metadata: { $deleteFromPrimitiveList: [] } }, 400, 'invalid patch format of primitive list'],
-  ['an order of a field that does not exist', { spec: { '$setElementOrder/foo': [] } }, 500, 'unable to find api field in struct PodSpec for the json field "foo"'],
-  ['an order that the elements do not keep', { spec: { '$setElementOrder/containers': [{ name: 'web' }], containers: [{ name: 'side' }] } }, 500, "The order in patch list:\n[map[name:side]]\n doesn't match $setElementOrder list:\n[map[name:web]]\n"],
+  [
+    'keys to retain that lack one that is set',
+    { spec: { $retainKeys: ['a'], nodeName: 'x' } },
+    400,
+    'invalid patch format of retainKeys',
+  ],
+  [
+    'an order without a list to it',
+    { spec: { $setElementOrder: [] } },
+    400,
+    'invalid patch format of setElementOrder list',
+  ],
+  [
+    'a deletion without a list to it',
+    { metadata: { $deleteFromPrimitiveList: [] } },
+    400,
+    'invalid patch format of primitive list',
+  ],
+  [
+    'an order of a field that does not exist',
+    { spec: { '$setElementOrder/foo': [] } },
+    500,
+    'unable to find api field in struct PodSpec for the json field "foo"',
+  ],
+  [
+    'an order that the elements do not keep',
+    { spec: { '$setElementOrder/containers': [{ name: 'web' }], containers: [{ name: 'side' }] } },
+    500,
+    "The order in patch list:\n[map[name:side]]\n doesn't match $setElementOrder list:\n[map[name:web]]\n",
+  ],
   ['scalars among elements with keys', { spec: { containers: [{ name: 'web' }, 1] } }, 500, undefined],
-  ['lists in a list', { spec: { containers: [[1]] } }, 422, 'the server rejected our request due to an error in our request'],
+  [
+    'lists in a list',
+    { spec: { containers: [[1]] } },
+    422,
+    'the server rejected our request due to an error in our request',
+  ],
   ['a patch that is a list', [1], 400, 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
 ] as const) {
   test(`a strategic merge patch is refused for ${what}`, () => {
     assert.throws(
       () => patched(patch),
-      (error) => error instanceof ApiStatusError && error.code === code && (message === undefined || error.message === message),
+      (error) =>
+        error instanceof ApiStatusError && error.code === code && (message === undefined || error.message === message),
     );
   });
 }
@@ -143,15 +240,40 @@ test('ten thousand elements are merged at once, not by looking through all for e
 
 const scalars = fc.constantFrom('x', 'y', 'z');
 const named = (others: fc.Arbitrary<object>): fc.Arbitrary<object[]> =>
-  fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), others).map(([name, rest]) => ({ name, ...rest })), { selector: ({ name }) => name, maxLength: 4 });
-const containers = named(fc.record({ image: scalars, args: fc.array(scalars, { minLength: 1, maxLength: 3 }), env: named(fc.record({ value: scalars })) }, { requiredKeys: [] }));
-const anyPod = fc.record(
-  {
-    metadata: fc.record({ labels: fc.dictionary(scalars, scalars), finalizers: fc.uniqueArray(scalars) }, { requiredKeys: [] }),
-    spec: fc.record({ containers, volumes: named(fc.record({ emptyDir: fc.record({ medium: scalars }, { requiredKeys: [] }) })), tolerations: fc.array(fc.record({ key: scalars })), nodeName: scalars }, { requiredKeys: [] }),
-  },
-  { requiredKeys: [] },
-).map((pod) => JSON.parse(JSON.stringify(pod)) as Record<string, unknown>);
+  fc.uniqueArray(
+    fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), others).map(([name, rest]) => ({ name, ...rest })),
+    { selector: ({ name }) => name, maxLength: 4 },
+  );
+const containers = named(
+  fc.record(
+    {
+      image: scalars,
+      args: fc.array(scalars, { minLength: 1, maxLength: 3 }),
+      env: named(fc.record({ value: scalars })),
+    },
+    { requiredKeys: [] },
+  ),
+);
+const anyPod = fc
+  .record(
+    {
+      metadata: fc.record(
+        { labels: fc.dictionary(scalars, scalars), finalizers: fc.uniqueArray(scalars) },
+        { requiredKeys: [] },
+      ),
+      spec: fc.record(
+        {
+          containers,
+          volumes: named(fc.record({ emptyDir: fc.record({ medium: scalars }, { requiredKeys: [] }) })),
+          tolerations: fc.array(fc.record({ key: scalars })),
+          nodeName: scalars,
+        },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: [] },
+  )
+  .map((pod) => JSON.parse(JSON.stringify(pod)) as Record<string, unknown>);
 
 test('the patch kubectl makes of two objects leads from one to the other, and doing it again changes nothing', () => {
   fc.assert(

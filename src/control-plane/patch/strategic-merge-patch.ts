@@ -18,7 +18,8 @@ const elementOrder = '$setElementOrder';
  */
 export function applyStrategicMergePatch(schema: ObjectSchema, document: JsonObject, patch: unknown): JsonObject {
   if (patch === null) return document;
-  if (!isJsonObject(patch)) throw badRequest(`json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
+  if (!isJsonObject(patch))
+    throw badRequest(`json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type map[string]interface {}`);
   checkDepth(patch);
   return mergeStruct(schema, document, patch);
 }
@@ -68,10 +69,19 @@ function mergeStructField(schema: Schema, before: JsonObject, value: JsonObject)
   return schema.kind === 'object' && schema.patch === 'replace' ? value : mergeStruct(schema, before, value);
 }
 
-function mergeListField(schema: Schema, before: readonly unknown[], { key, value }: { readonly key: string; readonly value: readonly unknown[] }): readonly unknown[] {
+function mergeListField(
+  schema: Schema,
+  before: readonly unknown[],
+  { key, value }: { readonly key: string; readonly value: readonly unknown[] },
+): readonly unknown[] {
   const list = listAt(schema, key);
   const rule = listRule(list);
-  return rule === 'replace' ? value : mergeLists(before, value, { mergeKey: rule.mergeKey, mergeItem: (ours, theirs) => mergeStruct(list?.items ?? untyped, ours, theirs) });
+  return rule === 'replace'
+    ? value
+    : mergeLists(before, value, {
+        mergeKey: rule.mergeKey,
+        mergeItem: (ours, theirs) => mergeStruct(list?.items ?? untyped, ours, theirs),
+      });
 }
 
 /** Keys that the patch says stay; all others go. What the patch itself sets must be among them. */
@@ -102,7 +112,8 @@ function applyElementOrders(schema: Schema, out: Record<string, unknown>, patch:
     if (!directiveKey.startsWith(elementOrder)) continue;
     const order = patch[directiveKey];
     delete patch[directiveKey];
-    if (!isJsonArray(order)) throw new ApiStatusError('Unknown', `expected a []interface {}, but received a ${goTypeName(order)}`);
+    if (!isJsonArray(order))
+      throw new ApiStatusError('Unknown', `expected a []interface {}, but received a ${goTypeName(order)}`);
     const key = targetOf(directiveKey, elementOrder);
     const before = listOrUndefined(out, key);
     const change = listOrUndefined(patch, key);
@@ -112,14 +123,19 @@ function applyElementOrders(schema: Schema, out: Record<string, unknown>, patch:
     const ordered = orderList(before, change === undefined ? undefined : withoutDirectivesInList(change, before), {
       order,
       mergeKey: rule === 'replace' ? undefined : rule.mergeKey,
-      merge: before === undefined || change === undefined ? undefined : () => mergeListField(schema, before, { key, value: change }),
+      merge:
+        before === undefined || change === undefined
+          ? undefined
+          : () => mergeListField(schema, before, { key, value: change }),
     });
     if (ordered !== undefined) setOwn(out, key, ordered);
   }
 }
 
-const withoutDirectivesInList = (change: readonly unknown[], before: readonly unknown[] | undefined): readonly unknown[] =>
-  before === undefined ? (withoutDirectives(change) as readonly unknown[]) : change;
+const withoutDirectivesInList = (
+  change: readonly unknown[],
+  before: readonly unknown[] | undefined,
+): readonly unknown[] => (before === undefined ? (withoutDirectives(change) as readonly unknown[]) : change);
 
 function listOrUndefined(object: JsonObject, key: string): readonly unknown[] | undefined {
   const value = Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined;
@@ -129,7 +145,11 @@ function listOrUndefined(object: JsonObject, key: string): readonly unknown[] | 
 
 function targetOf(key: string, prefix: string): string {
   if (key.startsWith(`${prefix}/`)) return key.slice(prefix.length + 1);
-  throw badRequest(prefix === deleteFromList ? 'invalid patch format of primitive list' : 'invalid patch format of setElementOrder list');
+  throw badRequest(
+    prefix === deleteFromList
+      ? 'invalid patch format of primitive list'
+      : 'invalid patch format of setElementOrder list',
+  );
 }
 
 /**
@@ -142,7 +162,8 @@ function withoutDirectives(value: unknown): unknown {
   if (Object.hasOwn(value, directive)) return undefined;
   const out: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
-    if (value[key] === null || key === retainKeys || key.startsWith(deleteFromList) || key.startsWith(elementOrder)) continue;
+    if (value[key] === null || key === retainKeys || key.startsWith(deleteFromList) || key.startsWith(elementOrder))
+      continue;
     const child = withoutDirectives(value[key]);
     if (child !== undefined) setOwn(out, key, child);
   }
@@ -172,9 +193,17 @@ function listAt(schema: Schema, key: string): ArraySchema | undefined {
 
 function fieldAt(schema: Schema, key: string): Schema | undefined {
   if (schema.kind === 'opaque') return undefined;
-  if (schema.kind !== 'object') throw new ApiStatusError('Unknown', `merging an object in json but data type is not struct, instead is: ${schema.kind === 'array' ? 'slice' : schema.kind}`);
+  if (schema.kind !== 'object')
+    throw new ApiStatusError(
+      'Unknown',
+      `merging an object in json but data type is not struct, instead is: ${schema.kind === 'array' ? 'slice' : schema.kind}`,
+    );
   const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
-  if (field === undefined) throw new ApiStatusError('Unknown', `unable to find api field in struct ${schema.name} for the json field ${JSON.stringify(key)}`);
+  if (field === undefined)
+    throw new ApiStatusError(
+      'Unknown',
+      `unable to find api field in struct ${schema.name} for the json field ${JSON.stringify(key)}`,
+    );
   return field.schema;
 }
 

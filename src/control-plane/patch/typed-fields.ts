@@ -38,12 +38,16 @@ function addStruct(out: FieldSetBuilder, schema: ObjectSchema, value: JsonObject
     const field = plan.get(key);
     const child = value[key];
     if (field === undefined || child === undefined) continue;
-    out.add(field.element, isAtomic(field.schema, child) || isEmptyMap(child) ? leaf : applied(field.schema, child, false));
+    out.add(
+      field.element,
+      isAtomic(field.schema, child) || isEmptyMap(child) ? leaf : applied(field.schema, child, false),
+    );
   }
 }
 
 function addEntries(out: FieldSetBuilder, values: Schema, value: JsonObject): void {
-  for (const key of Object.keys(value)) if (value[key] !== undefined) out.add(fieldElement(key), applied(values, value[key], true));
+  for (const key of Object.keys(value))
+    if (value[key] !== undefined) out.add(fieldElement(key), applied(values, value[key], true));
 }
 
 /** An element that is there twice is owned as such, without what is in it. */
@@ -78,7 +82,11 @@ export function wholeFields(schema: Schema, value: unknown, container: 'kept' | 
 
 /** As `wholeFields`, for an element: with itself, unless it is kept. */
 export function wholeNode(schema: Schema, value: unknown, container: 'kept' | 'new'): FieldSet | undefined {
-  return container === 'new' ? whole(schema, value, inside) : isAtomic(schema, value) ? leaf : wholeFields(schema, value, 'kept');
+  return container === 'new'
+    ? whole(schema, value, inside)
+    : isAtomic(schema, value)
+      ? leaf
+      : wholeFields(schema, value, 'kept');
 }
 
 function whole(schema: Schema, value: unknown, { member, inherited }: Whole): FieldSet | undefined {
@@ -87,16 +95,23 @@ function whole(schema: Schema, value: unknown, { member, inherited }: Whole): Fi
   if (isJsonArray(value)) addWholeItems(out, schema, value);
   else if (isJsonObject(value)) {
     if (schema.kind === 'object') addWholeStruct(out, schema, { value, inherited });
-    else for (const key of Object.keys(value)) if (value[key] !== undefined) out.add(fieldElement(key), whole(valuesOf(schema), value[key], inside));
+    else
+      for (const key of Object.keys(value))
+        if (value[key] !== undefined) out.add(fieldElement(key), whole(valuesOf(schema), value[key], inside));
   }
   return out.build();
 }
 
-function addWholeStruct(out: FieldSetBuilder, schema: ObjectSchema, { value, inherited }: { readonly value: JsonObject; readonly inherited: boolean }): void {
+function addWholeStruct(
+  out: FieldSetBuilder,
+  schema: ObjectSchema,
+  { value, inherited }: { readonly value: JsonObject; readonly inherited: boolean },
+): void {
   const plan = objectPlan(schema);
   for (const key of Object.keys(value)) {
     const field = plan.get(key);
-    if (field !== undefined && !isAbsent(field.schema, value[key])) out.add(field.element, wholeNode(field.schema, value[key], inherited && field.alwaysThere ? 'kept' : 'new'));
+    if (field !== undefined && !isAbsent(field.schema, value[key]))
+      out.add(field.element, wholeNode(field.schema, value[key], inherited && field.alwaysThere ? 'kept' : 'new'));
   }
 }
 

@@ -16,16 +16,24 @@ export function mergeConfig(schema: Schema, live: unknown, config: unknown): unk
   if (live === undefined || live === config) return config;
   if (config === undefined) return live;
   if (isJsonObject(live) && isJsonObject(config)) {
-    const atomic = isAtomic(schema, config) || (schema.kind !== 'object' && schema.kind !== 'map' && schema.kind !== 'opaque');
+    const atomic =
+      isAtomic(schema, config) || (schema.kind !== 'object' && schema.kind !== 'map' && schema.kind !== 'opaque');
     return atomic ? config : mergeObjects(schema, live, config);
   }
-  if (isJsonArray(live) && isJsonArray(config) && schema.kind === 'array' && isAssociative(schema)) return config.length === 0 ? live : mergeItems(schema, live, config);
+  if (isJsonArray(live) && isJsonArray(config) && schema.kind === 'array' && isAssociative(schema))
+    return config.length === 0 ? live : mergeItems(schema, live, config);
   // A list or map that is merged loses nothing by null.
-  const merged = schema.kind === 'array' ? isAssociative(schema) : schema.kind === 'object' || schema.kind === 'map' ? schema.atomic !== true : false;
+  const merged =
+    schema.kind === 'array'
+      ? isAssociative(schema)
+      : schema.kind === 'object' || schema.kind === 'map'
+        ? schema.atomic !== true
+        : false;
   return config === null && merged && !isEmptyContainer(live) ? live : config;
 }
 
-const isEmptyContainer = (value: unknown): boolean => (isJsonArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0);
+const isEmptyContainer = (value: unknown): boolean =>
+  isJsonArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
 
 function mergeObjects(schema: Schema, live: JsonObject, config: JsonObject): JsonObject {
   const plan = schema.kind === 'object' ? objectPlan(schema) : undefined;
@@ -46,7 +54,8 @@ function mergeItems(schema: ArraySchema, live: readonly unknown[], config: reado
   const liveElements = live.map((item) => itemElement(schema, item));
   const known = new Map<string, unknown>();
   // What is there twice is not merged with: the configuration's element takes the place of all of them.
-  for (const [index, element] of liveElements.entries()) known.set(element, known.has(element) ? undefined : live[index]);
+  for (const [index, element] of liveElements.entries())
+    known.set(element, known.has(element) ? undefined : live[index]);
   const elements = config.map((item) => itemElement(schema, item));
   const merged = config.map((item, index) => mergeConfig(schema.items, known.get(elements[index] ?? ''), item));
   return interleave(liveElements, elements).map(({ from, index }) => (from === 'config' ? merged[index] : live[index]));
@@ -56,7 +65,10 @@ function mergeItems(schema: ArraySchema, live: readonly unknown[], config: reado
  * The order of a merged list. Applied elements come in the order they are applied; others as soon as the live list has them, and before the next element
  * that both have.
  */
-function interleave(live: readonly string[], config: readonly string[]): readonly { readonly from: 'live' | 'config'; readonly index: number }[] {
+function interleave(
+  live: readonly string[],
+  config: readonly string[],
+): readonly { readonly from: 'live' | 'config'; readonly index: number }[] {
   const inLive = new Set(live);
   const inConfig = new Set(config);
   const shared = config.filter((element) => inLive.has(element));
@@ -127,7 +139,10 @@ function withNamed(schema: Schema | undefined, set: FieldSet, member: boolean): 
     const node = set[element] ?? leaf;
     if (element === '.') continue;
     const field = element.startsWith('f:') ? plan?.get(element.slice(2)) : undefined;
-    out.add(element, hasChildren(node) ? withNamed(field?.schema ?? items, node, isMember(node) || field !== undefined) : leaf);
+    out.add(
+      element,
+      hasChildren(node) ? withNamed(field?.schema ?? items, node, isMember(node) || field !== undefined) : leaf,
+    );
   }
   return out.build();
 }

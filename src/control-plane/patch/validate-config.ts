@@ -43,11 +43,13 @@ function visit(schema: Schema, value: unknown, at: Place): void {
 
 function visitScalar(schema: Schema, value: unknown, at: Place): void {
   if (schema.kind === 'number') {
-    if (typeof value !== 'number' && typeof value !== 'bigint') fail(at, `expected numeric (int or float), got ${goType(value)}`);
+    if (typeof value !== 'number' && typeof value !== 'bigint')
+      fail(at, `expected numeric (int or float), got ${goType(value)}`);
   } else if (schema.kind === 'boolean') {
     if (typeof value !== 'boolean') fail(at, `expected boolean, got ${describe(value)}`);
   } else if (schema.kind === 'string' && (schema.format === undefined || schema.format === 'bytes')) {
-    if (typeof value !== 'string') fail(at, `expected string, got &value.valueUnstructured{Value:${formatGoSyntax(value)}}`);
+    if (typeof value !== 'string')
+      fail(at, `expected string, got &value.valueUnstructured{Value:${formatGoSyntax(value)}}`);
   } else if (typeof value === 'object') fail(at, `expected any scalar, got ${describe(value)}`);
 }
 
@@ -104,7 +106,10 @@ function formatGoSyntax(value: unknown): string {
   if (value === null) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(formatGoSyntax).join(', ')}}`;
   if (!isJsonObject(value)) return String(value);
-  return `map[string]interface {}{${Object.keys(value).sort().map((key) => `${goQuote(key)}:${formatGoSyntax(value[key])}`).join(', ')}}`;
+  return `map[string]interface {}{${Object.keys(value)
+    .sort()
+    .map((key) => `${goQuote(key)}:${formatGoSyntax(value[key])}`)
+    .join(', ')}}`;
 }
 
 function goType(value: unknown): string {

@@ -31,14 +31,29 @@ export async function ensureAuthority(folder: string, nowMs: number): Promise<Au
     const key = readKey(keyFile, keyPem);
     // The key is written first; a start that died right after it is gone on with, as long as nothing else was made from it.
     if (await isAlone(folder, 'ca.key')) return writeAuthority(certificateFile, key, nowMs);
-    throw broken(certificateFile, 'is missing, but its key and other files of the cluster are there', 'restore it from a backup; a new one would make all issued certificates worthless');
+    throw broken(
+      certificateFile,
+      'is missing, but its key and other files of the cluster are there',
+      'restore it from a backup; a new one would make all issued certificates worthless',
+    );
   }
   const certificate = readCertificate(certificateFile, certificatePem, 'restore it from a backup');
-  if (!certificate.ca) throw broken(certificateFile, 'is no certificate of an authority', 'put the certificate of the cluster’s authority there');
-  if (nowMs >= certificate.validToDate.getTime()) throw broken(certificateFile, `expired at ${certificate.validToDate.toISOString()}`, 'replace the authority, or set the clock right');
+  if (!certificate.ca)
+    throw broken(
+      certificateFile,
+      'is no certificate of an authority',
+      'put the certificate of the cluster’s authority there',
+    );
+  if (nowMs >= certificate.validToDate.getTime())
+    throw broken(
+      certificateFile,
+      `expired at ${certificate.validToDate.toISOString()}`,
+      'replace the authority, or set the clock right',
+    );
   if (keyPem === undefined) return { certificatePem, certificate, key: undefined };
   const key = readKey(keyFile, keyPem);
-  if (!certificate.checkPrivateKey(key)) throw broken(keyFile, `does not belong to ${certificateFile}`, 'restore whichever of the two was replaced');
+  if (!certificate.checkPrivateKey(key))
+    throw broken(keyFile, `does not belong to ${certificateFile}`, 'restore whichever of the two was replaced');
   return { certificatePem, certificate, key };
 }
 
@@ -75,11 +90,19 @@ export function broken(file: string, what: string, whatToDo: string): KubeletErr
   return new KubeletError('Invalid', `${file} ${what}; ${whatToDo}`, { op: 'load certificates' });
 }
 
-export function readCertificate(file: string, pem: string, whatToDo = 'restore it from a backup, or move it and its key away to have both made anew'): X509Certificate {
+export function readCertificate(
+  file: string,
+  pem: string,
+  whatToDo = 'restore it from a backup, or move it and its key away to have both made anew',
+): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw broken(file, `is no certificate that can be read (${error instanceof Error ? error.message : String(error)})`, whatToDo);
+    throw broken(
+      file,
+      `is no certificate that can be read (${error instanceof Error ? error.message : String(error)})`,
+      whatToDo,
+    );
   }
 }
 

@@ -21,11 +21,20 @@ const openssl = (...args: string[]): string => execFileSync('openssl', args, { e
 let folders = 0;
 function setUp() {
   const folder = path.join(root, String(folders++));
-  const options: ClusterPkiOptions = { folder, nowMs, log: silentLogger, serverUrl: 'https://127.0.0.1:6443', hostname: 'box', addresses: ['192.0.2.7', 'fd00::7'], serviceAddresses: ['10.96.0.1'] };
+  const options: ClusterPkiOptions = {
+    folder,
+    nowMs,
+    log: silentLogger,
+    serverUrl: 'https://127.0.0.1:6443',
+    hostname: 'box',
+    addresses: ['192.0.2.7', 'fd00::7'],
+    serviceAddresses: ['10.96.0.1'],
+  };
   const file = (name: string): string => path.join(folder, name);
   const read = (name: string): string => readFileSync(file(name), 'utf8');
   const ensure = (changes: Partial<ClusterPkiOptions> = {}) => ensureClusterPki({ ...options, ...changes });
-  const fails = (pattern: RegExp, changes?: Partial<ClusterPkiOptions>) => assert.rejects(ensure(changes), (error) => isKind(error, 'Invalid') && pattern.test((error as Error).message));
+  const fails = (pattern: RegExp, changes?: Partial<ClusterPkiOptions>) =>
+    assert.rejects(ensure(changes), (error) => isKind(error, 'Invalid') && pattern.test((error as Error).message));
   return { file, read, ensure, fails };
 }
 
@@ -33,17 +42,66 @@ describe('the cluster’s certificates', () => {
   it('stand in kubeadm’s layout, keys for their owner only, and OpenSSL believes them', async () => {
     const { file, read, ensure } = setUp();
     await ensure();
-    const keys = ['pki/ca.key', 'pki/apiserver.key', 'pki/apiserver-kubelet-client.key', 'pki/sa.key', 'admin.conf', 'super-admin.conf', 'controller-manager.conf', 'scheduler.conf'];
+    const keys = [
+      'pki/ca.key',
+      'pki/apiserver.key',
+      'pki/apiserver-kubelet-client.key',
+      'pki/sa.key',
+      'admin.conf',
+      'super-admin.conf',
+      'controller-manager.conf',
+      'scheduler.conf',
+    ];
     for (const name of keys) assert.equal(statSync(file(name)).mode & 0o777, 0o600, name);
-    for (const name of ['pki/ca.crt', 'pki/apiserver.crt', 'pki/sa.pub']) assert.equal(statSync(file(name)).mode & 0o777, 0o644, name);
-    assert.deepEqual(readdirSync(file('pki')).filter((name) => name.endsWith('.tmp')), []);
-    assert.match(openssl('verify', '-attime', String(nowMs / 1000), '-purpose', 'sslserver', '-CAfile', file('pki/ca.crt'), file('pki/apiserver.crt')), /OK/);
-    assert.match(openssl('verify', '-attime', String(nowMs / 1000), '-purpose', 'sslclient', '-CAfile', file('pki/ca.crt'), file('pki/apiserver-kubelet-client.crt')), /OK/);
+    for (const name of ['pki/ca.crt', 'pki/apiserver.crt', 'pki/sa.pub'])
+      assert.equal(statSync(file(name)).mode & 0o777, 0o644, name);
+    assert.deepEqual(
+      readdirSync(file('pki')).filter((name) => name.endsWith('.tmp')),
+      [],
+    );
+    assert.match(
+      openssl(
+        'verify',
+        '-attime',
+        String(nowMs / 1000),
+        '-purpose',
+        'sslserver',
+        '-CAfile',
+        file('pki/ca.crt'),
+        file('pki/apiserver.crt'),
+      ),
+      /OK/,
+    );
+    assert.match(
+      openssl(
+        'verify',
+        '-attime',
+        String(nowMs / 1000),
+        '-purpose',
+        'sslclient',
+        '-CAfile',
+        file('pki/ca.crt'),
+        file('pki/apiserver-kubelet-client.crt'),
+      ),
+      /OK/,
+    );
     const text = openssl('x509', '-noout', '-text', '-in', file('pki/apiserver.crt'));
-    for (const name of ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local', 'localhost', 'box']) assert.match(text, new RegExp(`DNS:${name}(,|\n)`));
-    for (const address of ['10.96.0.1', '192.0.2.7', 'FD00:0:0:0:0:0:0:7', '127.0.0.1']) assert.match(text, new RegExp(`IP Address:${address}`));
+    for (const name of [
+      'kubernetes',
+      'kubernetes.default',
+      'kubernetes.default.svc',
+      'kubernetes.default.svc.cluster.local',
+      'localhost',
+      'box',
+    ])
+      assert.match(text, new RegExp(`DNS:${name}(,|\n)`));
+    for (const address of ['10.96.0.1', '192.0.2.7', 'FD00:0:0:0:0:0:0:7', '127.0.0.1'])
+      assert.match(text, new RegExp(`IP Address:${address}`));
     const authority = openssl('x509', '-noout', '-text', '-in', file('pki/ca.crt'));
-    assert.match(authority, /Key Usage: critical\s+Digital Signature, Key Encipherment, Certificate Sign\s+X509v3 Basic Constraints: critical\s+CA:TRUE/);
+    assert.match(
+      authority,
+      /Key Usage: critical\s+Digital Signature, Key Encipherment, Certificate Sign\s+X509v3 Basic Constraints: critical\s+CA:TRUE/,
+    );
     const client = new X509Certificate(read('pki/apiserver-kubelet-client.crt'));
     assert.equal(client.subject, 'O=kubeadm:cluster-admins\nCN=kube-apiserver-kubelet-client');
     openssl('pkey', '-in', file('pki/sa.key'), '-noout', '-check');
@@ -52,17 +110,35 @@ describe('the cluster’s certificates', () => {
   it('let a TLS client with the admin’s kubeconfig in', async () => {
     const { ensure, read } = setUp();
     const { serving, authority } = await ensure({ nowMs: Date.now() });
-    const config = parse(read('admin.conf')) as { users: { name: string; user: Record<string, string> }[]; clusters: { cluster: Record<string, string> }[] };
+    const config = parse(read('admin.conf')) as {
+      users: { name: string; user: Record<string, string> }[];
+      clusters: { cluster: Record<string, string> }[];
+    };
     const data = (text: string | undefined): string => Buffer.from(text ?? '', 'base64').toString();
-    const server = createServer({ cert: serving.certificatePem, key: serving.keyPem, ca: authority.certificatePem, requestCert: true, rejectUnauthorized: true }, (socket) => {
-      const { subject } = socket.getPeerCertificate();
-      socket.end(`${subject.O}/${subject.CN}`);
-    });
+    const server = createServer(
+      {
+        cert: serving.certificatePem,
+        key: serving.keyPem,
+        ca: authority.certificatePem,
+        requestCert: true,
+        rejectUnauthorized: true,
+      },
+      (socket) => {
+        const { subject } = socket.getPeerCertificate();
+        socket.end(`${subject.O}/${subject.CN}`);
+      },
+    );
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
-    const credentials = { ca: data(config.clusters[0]?.cluster['certificate-authority-data']), cert: data(config.users[0]?.user['client-certificate-data']), key: data(config.users[0]?.user['client-key-data']) };
+    const credentials = {
+      ca: data(config.clusters[0]?.cluster['certificate-authority-data']),
+      cert: data(config.users[0]?.user['client-certificate-data']),
+      key: data(config.users[0]?.user['client-key-data']),
+    };
     const said = await new Promise<string>((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1', servername: 'kubernetes.default', ...credentials }, () => assert.ok(socket.authorized));
+      const socket = connect({ port, host: '127.0.0.1', servername: 'kubernetes.default', ...credentials }, () =>
+        assert.ok(socket.authorized),
+      );
       socket.once('data', (chunk) => resolve(chunk.toString())).once('error', reject);
     });
     await new Promise((resolve) => server.close(resolve));
@@ -91,7 +167,11 @@ describe('the cluster’s certificates', () => {
     assert.ok(renewed.validToDate.getTime() > nowMs + 1000 * day);
     assert.equal(renewed.checkHost('api.example.com'), 'api.example.com');
     assert.equal(renewed.checkIP('203.0.113.9'), '203.0.113.9');
-    await ensure({ nowMs: nowMs + 1000 * day, extraNames: ['api.example.com', '203.0.113.9'], serverUrl: 'https://127.0.0.1:7443' });
+    await ensure({
+      nowMs: nowMs + 1000 * day,
+      extraNames: ['api.example.com', '203.0.113.9'],
+      serverUrl: 'https://127.0.0.1:7443',
+    });
     assert.match(read('admin.conf'), /server: https:\/\/127\.0\.0\.1:7443\n/);
   });
 });
@@ -102,7 +182,12 @@ describe('certificate files that are wrong', () => {
     await ensure();
     const other = setUp();
     await other.ensure();
-    const damage = async (name: string, content: string | undefined, pattern: RegExp, changes?: Partial<ClusterPkiOptions>): Promise<void> => {
+    const damage = async (
+      name: string,
+      content: string | undefined,
+      pattern: RegExp,
+      changes?: Partial<ClusterPkiOptions>,
+    ): Promise<void> => {
       const good = read(name);
       if (content === undefined) rmSync(file(name));
       else writeFileSync(file(name), content);
@@ -110,16 +195,28 @@ describe('certificate files that are wrong', () => {
       if (content !== undefined) assert.equal(read(name), content);
       writeFileSync(file(name), good);
     };
-    await damage('pki/ca.crt', 'rubbish', /pki\/ca\.crt is no certificate that can be read .*; restore it from a backup$/);
+    await damage(
+      'pki/ca.crt',
+      'rubbish',
+      /pki\/ca\.crt is no certificate that can be read .*; restore it from a backup$/,
+    );
     await damage('pki/ca.crt', undefined, /pki\/ca\.crt is missing, but its key .*; restore it from a backup/);
     await damage('pki/ca.key', other.read('pki/ca.key'), /pki\/ca\.key does not belong to .*ca\.crt; restore/);
     await damage('pki/ca.key', read('pki/ca.key').slice(0, 100), /pki\/ca\.key is no private key that can be read/);
     await damage('pki/ca.crt', other.read('pki/apiserver.crt'), /pki\/ca\.crt is no certificate of an authority/);
-    await damage('pki/apiserver.crt', other.read('pki/apiserver.crt'), /pki\/apiserver\.crt cannot be used: the certificate and the key do not belong together/);
+    await damage(
+      'pki/apiserver.crt',
+      other.read('pki/apiserver.crt'),
+      /pki\/apiserver\.crt cannot be used: the certificate and the key do not belong together/,
+    );
     await damage('pki/apiserver.key', undefined, /pki\/apiserver\.key is missing, but .*apiserver\.crt is there/);
     await damage('pki/sa.pub', other.read('pki/sa.pub'), /pki\/sa\.pub does not belong to/);
     await damage('pki/sa.key', undefined, /pki\/sa\.key is missing/);
-    await damage('admin.conf', other.read('admin.conf'), /admin\.conf cannot be used: the certificate was not issued by the authority/);
+    await damage(
+      'admin.conf',
+      other.read('admin.conf'),
+      /admin\.conf cannot be used: the certificate was not issued by the authority/,
+    );
     await fails(/pki\/ca\.crt expired at/, { nowMs: nowMs + 4000 * day });
     await ensure();
   });

@@ -48,10 +48,22 @@ export async function ensureClusterPki(options: ClusterPkiOptions): Promise<Clus
   const context = { authority, nowMs, log };
   const [serving, kubeletClient, serviceAccountKey] = await Promise.all([
     ensureIssuedFiles(pki, 'apiserver', servingSpec(options), context),
-    ensureIssuedFiles(pki, 'apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', organizations: [administrators], purpose: 'client', dnsNames: [], ipAddresses: [] }, context),
+    ensureIssuedFiles(
+      pki,
+      'apiserver-kubelet-client',
+      {
+        commonName: 'kube-apiserver-kubelet-client',
+        organizations: [administrators],
+        purpose: 'client',
+        dnsNames: [],
+        ipAddresses: [],
+      },
+      context,
+    ),
     ensureServiceAccountKey(pki),
   ]);
-  for (const [file, commonName, organizations] of kubeconfigs) await ensureKubeconfig(path.join(folder, file), { commonName, organizations, server: serverUrl }, context);
+  for (const [file, commonName, organizations] of kubeconfigs)
+    await ensureKubeconfig(path.join(folder, file), { commonName, organizations, server: serverUrl }, context);
   const authorityKeyPem = authority.key === undefined ? undefined : privateKeyPem(authority.key);
   return { authority, authorityKeyPem, serving, kubeletClient, serviceAccountKey };
 }
@@ -66,15 +78,37 @@ const kubeconfigs: readonly (readonly [string, string, readonly string[]])[] = [
   ['scheduler.conf', 'system:kube-scheduler', []],
 ];
 
-function servingSpec({ hostname, addresses, extraNames = [], serviceAddresses, clusterDomain = 'cluster.local' }: ClusterPkiOptions): IssuedSpec {
+function servingSpec({
+  hostname,
+  addresses,
+  extraNames = [],
+  serviceAddresses,
+  clusterDomain = 'cluster.local',
+}: ClusterPkiOptions): IssuedSpec {
   const isAddress = (name: string): boolean => name.includes(':') || /^[0-9.]+$/.test(name);
-  const names = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', `kubernetes.default.svc.${clusterDomain}`, 'localhost', hostname, ...extraNames];
+  const names = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    `kubernetes.default.svc.${clusterDomain}`,
+    'localhost',
+    hostname,
+    ...extraNames,
+  ];
   return {
     commonName: 'kube-apiserver',
     organizations: [],
     purpose: 'server',
     dnsNames: [...new Set(names.filter((name) => !isAddress(name)))],
-    ipAddresses: [...new Set([...serviceAddresses, ...addresses, '127.0.0.1', '::1', ...[hostname, ...extraNames].filter(isAddress)])],
+    ipAddresses: [
+      ...new Set([
+        ...serviceAddresses,
+        ...addresses,
+        '127.0.0.1',
+        '::1',
+        ...[hostname, ...extraNames].filter(isAddress),
+      ]),
+    ],
   };
 }
 
@@ -83,7 +117,12 @@ async function ensureServiceAccountKey(folder: string): Promise<KeyObject> {
   const [privateFile, publicFile] = [path.join(folder, 'sa.key'), path.join(folder, 'sa.pub')];
   const [privatePem, publicPem] = await Promise.all([readIfThere(privateFile), readIfThere(publicFile)]);
   if (privatePem === undefined) {
-    if (publicPem !== undefined) throw broken(privateFile, `is missing, but ${publicFile} is there`, 'restore it, or move the other away: then all tokens of service accounts become invalid');
+    if (publicPem !== undefined)
+      throw broken(
+        privateFile,
+        `is missing, but ${publicFile} is there`,
+        'restore it, or move the other away: then all tokens of service accounts become invalid',
+      );
     const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
     await writeSecretFile(privateFile, privateKeyPem(privateKey));
     await writePublicFile(publicFile, publicKeyPem(createPublicKey(privateKey)));
@@ -92,7 +131,12 @@ async function ensureServiceAccountKey(folder: string): Promise<KeyObject> {
   const key = readKey(privateFile, privatePem);
   const expected = publicKeyPem(createPublicKey(key));
   if (publicPem === undefined) await writePublicFile(publicFile, expected);
-  else if (!isSamePublicKey(publicPem, key)) throw broken(publicFile, `does not belong to ${privateFile}`, 'restore whichever of the two was replaced; the public one alone may be removed and is then written anew');
+  else if (!isSamePublicKey(publicPem, key))
+    throw broken(
+      publicFile,
+      `does not belong to ${privateFile}`,
+      'restore whichever of the two was replaced; the public one alone may be removed and is then written anew',
+    );
   return key;
 }
 

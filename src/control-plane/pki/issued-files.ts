@@ -36,15 +36,36 @@ export interface Issued {
  * `name.crt` and `name.key`. A certificate that expires soon or lacks a name is renewed, with the key it has, so that certificate and key fit together at
  * every moment; one that is not of this authority or does not fit its key is left as it is, and rejected with `Invalid`.
  */
-export async function ensureIssuedFiles(folder: string, name: string, spec: IssuedSpec, context: IssueContext): Promise<Issued> {
+export async function ensureIssuedFiles(
+  folder: string,
+  name: string,
+  spec: IssuedSpec,
+  context: IssueContext,
+): Promise<Issued> {
   const [certificateFile, keyFile] = [path.join(folder, `${name}.crt`), path.join(folder, `${name}.key`)];
   const [certificatePem, keyPem] = await Promise.all([readIfThere(certificateFile), readIfThere(keyFile)]);
-  if (keyPem === undefined && certificatePem !== undefined) throw broken(keyFile, `is missing, but ${certificateFile} is there`, 'restore the key, or move the certificate away to have both made anew');
+  if (keyPem === undefined && certificatePem !== undefined)
+    throw broken(
+      keyFile,
+      `is missing, but ${certificateFile} is there`,
+      'restore the key, or move the certificate away to have both made anew',
+    );
   const key = keyPem === undefined ? newKey() : readKey(keyFile, keyPem);
   if (certificatePem !== undefined && keyPem !== undefined) {
-    const judged = judgeCertificate({ certificate: readCertificate(certificateFile, certificatePem), key, authority: context.authority.certificate, names: spec, nowMs: context.nowMs });
+    const judged = judgeCertificate({
+      certificate: readCertificate(certificateFile, certificatePem),
+      key,
+      authority: context.authority.certificate,
+      names: spec,
+      nowMs: context.nowMs,
+    });
     if (judged.kind === 'keep') return { certificatePem, keyPem };
-    if (judged.kind === 'broken') throw broken(certificateFile, `cannot be used: ${judged.why}`, `restore it, or move it and ${keyFile} away to have both made anew`);
+    if (judged.kind === 'broken')
+      throw broken(
+        certificateFile,
+        `cannot be used: ${judged.why}`,
+        `restore it, or move it and ${keyFile} away to have both made anew`,
+      );
     context.log.info('renewing a certificate', { file: certificateFile, why: judged.why });
   }
   const made = await issue(certificateFile, spec, key, context);
@@ -55,8 +76,18 @@ export async function ensureIssuedFiles(folder: string, name: string, spec: Issu
 
 const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
-async function issue(file: string, spec: IssuedSpec, key: KeyObject, { authority, nowMs }: IssueContext): Promise<string> {
-  if (authority.key === undefined) throw broken(file, 'has to be made, but ca.key is not here to sign it', 'sign it where the authority is kept, or put ca.key here');
+async function issue(
+  file: string,
+  spec: IssuedSpec,
+  key: KeyObject,
+  { authority, nowMs }: IssueContext,
+): Promise<string> {
+  if (authority.key === undefined)
+    throw broken(
+      file,
+      'has to be made, but ca.key is not here to sign it',
+      'sign it where the authority is kept, or put ca.key here',
+    );
   const { writeCertificate } = await import('../../pki/x509-writer.ts');
   const { commonName, organizations, purpose, dnsNames, ipAddresses } = spec;
   const template = {
@@ -90,14 +121,37 @@ export async function ensureKubeconfig(file: string, spec: KubeconfigSpec, conte
     const embedded = readEmbedded(file, existing);
     if (embedded === undefined) return;
     key = embedded.key;
-    const judged = judgeCertificate({ ...embedded, authority: context.authority.certificate, names: noNames, nowMs: context.nowMs });
-    if (judged.kind === 'broken') throw broken(file, `cannot be used: ${judged.why}`, 'move it away to have it made anew');
+    const judged = judgeCertificate({
+      ...embedded,
+      authority: context.authority.certificate,
+      names: noNames,
+      nowMs: context.nowMs,
+    });
+    if (judged.kind === 'broken')
+      throw broken(file, `cannot be used: ${judged.why}`, 'move it away to have it made anew');
     if (judged.kind === 'keep' && embedded.server === server) return;
-    context.log.info('writing a kubeconfig anew', { file, why: judged.kind === 'renew' ? judged.why : `the server is ${server} now` });
+    context.log.info('writing a kubeconfig anew', {
+      file,
+      why: judged.kind === 'renew' ? judged.why : `the server is ${server} now`,
+    });
   }
   key ??= newKey();
-  const certificate = await issue(file, { commonName, organizations, purpose: 'client', dnsNames: [], ipAddresses: [] }, key, context);
-  await writeSecretFile(file, formatKubeconfig({ user: commonName, server, authority: context.authority.certificatePem, certificate, key: privateKeyPem(key) }));
+  const certificate = await issue(
+    file,
+    { commonName, organizations, purpose: 'client', dnsNames: [], ipAddresses: [] },
+    key,
+    context,
+  );
+  await writeSecretFile(
+    file,
+    formatKubeconfig({
+      user: commonName,
+      server,
+      authority: context.authority.certificatePem,
+      certificate,
+      key: privateKeyPem(key),
+    }),
+  );
 }
 
 interface Embedded {
@@ -107,11 +161,16 @@ interface Embedded {
 }
 
 function readEmbedded(file: string, content: string): Embedded | undefined {
-  const field = (name: string): string | undefined => new RegExp(`^\\s*(?:- )?${name}:\\s*"?([^\\s"]+)"?\\s*$`, 'm').exec(content)?.[1];
+  const field = (name: string): string | undefined =>
+    new RegExp(`^\\s*(?:- )?${name}:\\s*"?([^\\s"]+)"?\\s*$`, 'm').exec(content)?.[1];
   const [certificate, key, server] = [field('client-certificate-data'), field('client-key-data'), field('server')];
   if (certificate === undefined || key === undefined || server === undefined) return undefined;
   const decode = (text: string): string => Buffer.from(text, 'base64').toString();
-  return { certificate: readCertificate(file, decode(certificate), 'move it away to have it made anew'), key: readKey(file, decode(key)), server };
+  return {
+    certificate: readCertificate(file, decode(certificate), 'move it away to have it made anew'),
+    key: readKey(file, decode(key)),
+    server,
+  };
 }
 
 export interface KubeconfigParts {

@@ -17,7 +17,16 @@ after(() => rmSync(root, { recursive: true }));
 it('a server that runs for a year has a good certificate all the time, and takes one that is put there by hand', async () => {
   const [clock, log] = [new FakeClock(), recordingLog()];
   const startMs = clock.nowMs();
-  const of = (folder: string) => ensureClusterPki({ folder: path.join(root, folder), nowMs: clock.nowMs(), log, serverUrl: 'https://127.0.0.1:6443', hostname: 'box', addresses: [], serviceAddresses: ['10.96.0.1'] });
+  const of = (folder: string) =>
+    ensureClusterPki({
+      folder: path.join(root, folder),
+      nowMs: clock.nowMs(),
+      log,
+      serverUrl: 'https://127.0.0.1:6443',
+      hostname: 'box',
+      addresses: [],
+      serviceAddresses: ['10.96.0.1'],
+    });
   const first = await of('a');
   const passes: Promise<unknown>[] = [];
   const ensure = (): Promise<unknown> => {
@@ -27,7 +36,14 @@ it('a server that runs for a year has a good certificate all the time, and takes
   };
   const served: Issued[] = [];
   const folder = path.join(root, 'a', 'pki');
-  const renewal = createPkiRenewal({ folder, ensure, servingChanged: (pair) => served.push(pair), clock, random: seededRandom(1), log });
+  const renewal = createPkiRenewal({
+    folder,
+    ensure,
+    servingChanged: (pair) => served.push(pair),
+    clock,
+    random: seededRandom(1),
+    log,
+  });
   renewal.start();
   const days = async (count: number): Promise<void> => {
     clock.stepWall(count * 86_400_000);

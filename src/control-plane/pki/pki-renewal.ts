@@ -29,7 +29,8 @@ export function createPkiRenewal(options: PkiRenewalOptions): { start(): void; s
   const [certificateFile, keyFile] = [path.join(folder, 'apiserver.crt'), path.join(folder, 'apiserver.key')];
   const parse = (certificatePem: string): Issued => {
     const keyPem = readFileSync(keyFile, 'utf8');
-    if (!readCertificate(certificateFile, certificatePem).checkPrivateKey(readKey(keyFile, keyPem))) throw broken(certificateFile, `does not belong to ${keyFile}`, 'replace the other, too');
+    if (!readCertificate(certificateFile, certificatePem).checkPrivateKey(readKey(keyFile, keyPem)))
+      throw broken(certificateFile, `does not belong to ${keyFile}`, 'replace the other, too');
     return { certificatePem, keyPem };
   };
   const serving = new WatchedFile({ file: certificateFile, parse, clock, log });

@@ -10,7 +10,8 @@ export const signerNames = {
 } as const;
 export type SignerName = (typeof signerNames)[keyof typeof signerNames];
 
-export const isSignerName = (name: string): name is SignerName => (Object.values(signerNames) as readonly string[]).includes(name);
+export const isSignerName = (name: string): name is SignerName =>
+  (Object.values(signerNames) as readonly string[]).includes(name);
 
 export interface RequestFacts extends AltNames {
   readonly commonName: string;
@@ -18,7 +19,11 @@ export interface RequestFacts extends AltNames {
 }
 
 /** Why the signer refuses, in upstream's words; `undefined` when it does not (upstream: pkg/apis/certificates/helpers.go, signer.go). */
-export function refuseRequest(signer: SignerName, request: RequestFacts, usages: readonly string[]): string | undefined {
+export function refuseRequest(
+  signer: SignerName,
+  request: RequestFacts,
+  usages: readonly string[],
+): string | undefined {
   switch (signer) {
     case signerNames.apiServerClient:
       return refuseClientUsages(usages);
@@ -37,7 +42,10 @@ function refuseClientUsages(usages: readonly string[]): string | undefined {
   return usages.includes('client auth') ? undefined : 'missing required usage for client certificate: client auth';
 }
 
-function refuseKubeletClient({ commonName, organizations, dnsNames, emailAddresses, ipAddresses, uris }: RequestFacts, usages: readonly string[]): string | undefined {
+function refuseKubeletClient(
+  { commonName, organizations, dnsNames, emailAddresses, ipAddresses, uris }: RequestFacts,
+  usages: readonly string[],
+): string | undefined {
   if (!isNodesOnly(organizations)) return NOT_NODES;
   if (dnsNames.length > 0) return 'DNS subjectAltNames are not allowed';
   if (emailAddresses.length > 0) return 'Email subjectAltNames are not allowed';
@@ -47,7 +55,10 @@ function refuseKubeletClient({ commonName, organizations, dnsNames, emailAddress
   return refuseUsages(usages, 'client auth');
 }
 
-function refuseKubeletServing({ commonName, organizations, dnsNames, emailAddresses, ipAddresses, uris }: RequestFacts, usages: readonly string[]): string | undefined {
+function refuseKubeletServing(
+  { commonName, organizations, dnsNames, emailAddresses, ipAddresses, uris }: RequestFacts,
+  usages: readonly string[],
+): string | undefined {
   if (!isNodesOnly(organizations)) return NOT_NODES;
   if (dnsNames.length === 0 && ipAddresses.length === 0) return 'DNS or IP subjectAltName is required';
   if (emailAddresses.length > 0) return 'Email subjectAltNames are not allowed';
@@ -57,12 +68,16 @@ function refuseKubeletServing({ commonName, organizations, dnsNames, emailAddres
 
 const NOT_NODES = 'subject organization is not system:nodes';
 const NOT_A_NODE = 'subject common name does not begin with system:node:';
-const isNodesOnly = (organizations: readonly string[]): boolean => organizations.length === 1 && organizations[0] === 'system:nodes';
+const isNodesOnly = (organizations: readonly string[]): boolean =>
+  organizations.length === 1 && organizations[0] === 'system:nodes';
 
 /** `key encipherment` is for RSA keys and may be left out. */
 function refuseUsages(usages: readonly string[], purpose: 'client auth' | 'server auth'): string | undefined {
   const asked = new Set(usages);
-  const wanted = purpose === 'client auth' ? ['client auth', 'digital signature', 'key encipherment'] : ['digital signature', 'key encipherment', 'server auth'];
+  const wanted =
+    purpose === 'client auth'
+      ? ['client auth', 'digital signature', 'key encipherment']
+      : ['digital signature', 'key encipherment', 'server auth'];
   const all = wanted.every((usage) => asked.delete(usage) || usage === 'key encipherment') && asked.size === 0;
   return all ? undefined : `usages did not match [${wanted.join(' ')}]`;
 }
@@ -82,10 +97,18 @@ export interface ValidityQuestion {
 }
 
 /** From when until when: never beyond the authority, five minutes back for clocks that are behind, which only short-lived ones get on top (upstream: authority/policies.go). */
-export function requestValidity(question: ValidityQuestion): { readonly notBeforeMs: number; readonly notAfterMs: number } | { readonly expired: string } {
+export function requestValidity(
+  question: ValidityQuestion,
+): { readonly notBeforeMs: number; readonly notAfterMs: number } | { readonly expired: string } {
   const { expirationSeconds, longestMs, authorityNotAfterMs, nowMs } = question;
-  const lastMs = expirationSeconds === undefined ? longestMs : Math.min(longestMs, Math.max(SHORTEST_MS, expirationSeconds * SECOND_MS));
-  if (nowMs >= authorityNotAfterMs) return { expired: `refusing to sign a certificate that expired in the past: NotAfter=${new Date(authorityNotAfterMs).toISOString()}` };
+  const lastMs =
+    expirationSeconds === undefined
+      ? longestMs
+      : Math.min(longestMs, Math.max(SHORTEST_MS, expirationSeconds * SECOND_MS));
+  if (nowMs >= authorityNotAfterMs)
+    return {
+      expired: `refusing to sign a certificate that expired in the past: NotAfter=${new Date(authorityNotAfterMs).toISOString()}`,
+    };
   const notAfterMs = nowMs + (lastMs < SHORT_MS ? lastMs : lastMs - BACKDATE_MS);
   return { notBeforeMs: nowMs - BACKDATE_MS, notAfterMs: Math.min(notAfterMs, authorityNotAfterMs) };
 }
@@ -120,7 +143,11 @@ const extended: Readonly<Record<string, string>> = {
 };
 
 /** The words of a request as a certificate has them; `unknown` is one that means nothing. */
-export function usagesOf(words: readonly string[]): { readonly keyUsages: readonly KeyUsageName[]; readonly extendedKeyUsages: readonly string[]; readonly unknown: string | undefined } {
+export function usagesOf(words: readonly string[]): {
+  readonly keyUsages: readonly KeyUsageName[];
+  readonly extendedKeyUsages: readonly string[];
+  readonly unknown: string | undefined;
+} {
   return {
     keyUsages: [...new Set(words.flatMap((word) => keyUsages[word] ?? []))],
     extendedKeyUsages: [...new Set(words.flatMap((word) => extended[word] ?? []))],

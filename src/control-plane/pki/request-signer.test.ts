@@ -23,20 +23,58 @@ const day = 86_400_000;
 
 const authority = (type: 'ec' | 'rsa' | 'ed25519'): { certificate: string; key: string } => {
   const { privateKey } =
-    type === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-384' }) : type === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 2048 }) : generateKeyPairSync('ed25519');
-  const template = { subject: { commonName: 'kubernetes' }, publicKey: createPublicKey(privateKey), notBeforeMs: nowMs - day, notAfterMs: nowMs + 400 * day, isAuthority: true };
-  return { certificate: writeCertificate({ ...template, keyUsages: ['certSign'], extendedKeyUsages: [], altNames: noNames }, { selfSignedBy: privateKey }), key: privateKeyPem(privateKey) };
+    type === 'ec'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-384' })
+      : type === 'rsa'
+        ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+        : generateKeyPairSync('ed25519');
+  const template = {
+    subject: { commonName: 'kubernetes' },
+    publicKey: createPublicKey(privateKey),
+    notBeforeMs: nowMs - day,
+    notAfterMs: nowMs + 400 * day,
+    isAuthority: true,
+  };
+  return {
+    certificate: writeCertificate(
+      { ...template, keyUsages: ['certSign'], extendedKeyUsages: [], altNames: noNames },
+      { selfSignedBy: privateKey },
+    ),
+    key: privateKeyPem(privateKey),
+  };
 };
 const elliptic = authority('ec');
 
 /** A request as OpenSSL makes it. */
-function request(subject: string, extension = '', key: readonly string[] = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']): string {
-  const args = ['req', '-new', ...key, '-nodes', '-keyout', path.join(folder, 'key.pem'), '-subj', subject, ...(extension === '' ? [] : ['-addext', extension])];
+function request(
+  subject: string,
+  extension = '',
+  key: readonly string[] = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
+): string {
+  const args = [
+    'req',
+    '-new',
+    ...key,
+    '-nodes',
+    '-keyout',
+    path.join(folder, 'key.pem'),
+    '-subj',
+    subject,
+    ...(extension === '' ? [] : ['-addext', extension]),
+  ];
   return execFileSync('openssl', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
-const sign = (changes: Partial<{ signerName: string; request: string; usages: string[]; expirationSeconds: number }>, from = elliptic) =>
-  createRequestSigner({ authority: () => from, nowMs: () => nowMs })({ signerName: signerNames.apiServerClient, request: '', usages: ['client auth'], ...changes });
+const sign = (
+  changes: Partial<{ signerName: string; request: string; usages: string[]; expirationSeconds: number }>,
+  from = elliptic,
+) =>
+  createRequestSigner({ authority: () => from, nowMs: () => nowMs })({
+    signerName: signerNames.apiServerClient,
+    request: '',
+    usages: ['client auth'],
+    ...changes,
+  });
 
 async function signed(changes: Parameters<typeof sign>[0], from = elliptic): Promise<X509Certificate> {
   const outcome = await sign(changes, from);
@@ -46,22 +84,54 @@ async function signed(changes: Parameters<typeof sign>[0], from = elliptic): Pro
 
 describe('signing requests', () => {
   it('gives what was asked for, from authorities and for keys of every kind, as OpenSSL sees it', async () => {
-    const asked = request('/O=devs/O=ops/CN=jane', 'subjectAltName=DNS:a.example,IP:192.0.2.1,IP:fd00::1,email:a@b.example,URI:spiffe://x/y');
+    const asked = request(
+      '/O=devs/O=ops/CN=jane',
+      'subjectAltName=DNS:a.example,IP:192.0.2.1,IP:fd00::1,email:a@b.example,URI:spiffe://x/y',
+    );
     for (const type of ['ec', 'rsa', 'ed25519'] as const) {
       const from = authority(type);
-      const certificate = await signed({ signerName: signerNames.legacyUnknown, request: asked, usages: ['digital signature', 'key encipherment', 'client auth', 'server auth'] }, from);
+      const certificate = await signed(
+        {
+          signerName: signerNames.legacyUnknown,
+          request: asked,
+          usages: ['digital signature', 'key encipherment', 'client auth', 'server auth'],
+        },
+        from,
+      );
       assert.equal(certificate.subject, 'O=devs\nO=ops\nCN=jane');
-      assert.equal(certificate.subjectAltName, 'DNS:a.example, email:a@b.example, IP Address:192.0.2.1, IP Address:FD00:0:0:0:0:0:0:1, URI:spiffe://x/y');
-      assert.deepEqual([certificate.ca, certificate.validFromDate.getTime(), certificate.validToDate.getTime()], [false, nowMs - 5 * minute, nowMs + 365 * day - 5 * minute]);
+      assert.equal(
+        certificate.subjectAltName,
+        'DNS:a.example, email:a@b.example, IP Address:192.0.2.1, IP Address:FD00:0:0:0:0:0:0:1, URI:spiffe://x/y',
+      );
+      assert.deepEqual(
+        [certificate.ca, certificate.validFromDate.getTime(), certificate.validToDate.getTime()],
+        [false, nowMs - 5 * minute, nowMs + 365 * day - 5 * minute],
+      );
       const [issuerFile, file] = ['ca.pem', 'leaf.pem'].map((name) => path.join(folder, name)) as [string, string];
       writeFileSync(issuerFile, from.certificate);
       writeFileSync(file, certificate.toString());
-      assert.match(execFileSync('openssl', ['verify', '-attime', String(nowMs / 1000), '-x509_strict', '-CAfile', issuerFile, file], { encoding: 'utf8' }), /OK/, type);
+      assert.match(
+        execFileSync(
+          'openssl',
+          ['verify', '-attime', String(nowMs / 1000), '-x509_strict', '-CAfile', issuerFile, file],
+          { encoding: 'utf8' },
+        ),
+        /OK/,
+        type,
+      );
       const text = execFileSync('openssl', ['x509', '-noout', '-text', '-in', file], { encoding: 'utf8' });
       assert.match(text, /X509v3 Key Usage: critical\s+Digital Signature, Key Encipherment\n/);
-      assert.match(text, /X509v3 Extended Key Usage: \s+TLS Web Client Authentication, TLS Web Server Authentication\n/);
+      assert.match(
+        text,
+        /X509v3 Extended Key Usage: \s+TLS Web Client Authentication, TLS Web Server Authentication\n/,
+      );
     }
-    for (const key of [['-newkey', 'rsa:2048'], ['-newkey', 'ed25519'], ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-521']]) assert.equal((await signed({ request: request('/CN=x', '', key) })).subject, 'CN=x');
+    for (const key of [
+      ['-newkey', 'rsa:2048'],
+      ['-newkey', 'ed25519'],
+      ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-521'],
+    ])
+      assert.equal((await signed({ request: request('/CN=x', '', key) })).subject, 'CN=x');
   });
 
   it('signs the key that asked, which only who has it can use', async () => {
@@ -80,16 +150,32 @@ describe('signing requests', () => {
   });
 
   it('refuses in upstream’s words, and leaves other signers alone', async () => {
-    assert.deepEqual(await sign({ request: request('/CN=jane'), usages: ['server auth'] }), { kind: 'refused', message: 'invalid usage for client certificate: server auth' });
+    assert.deepEqual(await sign({ request: request('/CN=jane'), usages: ['server auth'] }), {
+      kind: 'refused',
+      message: 'invalid usage for client certificate: server auth',
+    });
     assert.deepEqual(await sign({ signerName: 'example.com/mine' }), { kind: 'ignored' });
     await assert.rejects(sign({ request: 'rubbish' }), /PEM block type must be CERTIFICATE REQUEST/);
-    await assert.rejects(sign({ request: '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n' }), /cannot be read/);
-    await assert.rejects(sign({ signerName: signerNames.legacyUnknown, request: request('/CN=x'), usages: ['flying'] }), /unrecognized usage values: \["flying"\]/);
+    await assert.rejects(
+      sign({ request: '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n' }),
+      /cannot be read/,
+    );
+    await assert.rejects(
+      sign({ signerName: signerNames.legacyUnknown, request: request('/CN=x'), usages: ['flying'] }),
+      /unrecognized usage values: \["flying"\]/,
+    );
   });
 
   it('survives requests that are damaged anywhere', () => {
-    const good = Buffer.from(request('/O=devs/CN=jane', 'subjectAltName=DNS:a.example,IP:192.0.2.1').replaceAll(/-----.*-----|\n/g, ''), 'base64');
-    const damage = fc.record({ at: fc.nat({ max: good.length - 1 }), to: fc.nat({ max: 255 }), cut: fc.option(fc.nat({ max: good.length }), { nil: undefined }) });
+    const good = Buffer.from(
+      request('/O=devs/CN=jane', 'subjectAltName=DNS:a.example,IP:192.0.2.1').replaceAll(/-----.*-----|\n/g, ''),
+      'base64',
+    );
+    const damage = fc.record({
+      at: fc.nat({ max: good.length - 1 }),
+      to: fc.nat({ max: 255 }),
+      cut: fc.option(fc.nat({ max: good.length }), { nil: undefined }),
+    });
     fc.assert(
       fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), (damages) => {
         let bytes = Buffer.from(good);
@@ -122,10 +208,30 @@ describe('signers', () => {
   const rows: [signer: SignerName, change: object, usages: string[], refusal: string | undefined][] = [
     [signerNames.apiServerClientKubelet, {}, client, undefined],
     [signerNames.apiServerClientKubelet, {}, ['digital signature', 'client auth'], undefined],
-    [signerNames.apiServerClientKubelet, {}, ['client auth'], 'usages did not match [client auth digital signature key encipherment]'],
-    [signerNames.apiServerClientKubelet, {}, [...client, 'server auth'], 'usages did not match [client auth digital signature key encipherment]'],
-    [signerNames.apiServerClientKubelet, { organizations: ['system:nodes', 'system:masters'] }, client, 'subject organization is not system:nodes'],
-    [signerNames.apiServerClientKubelet, { commonName: 'admin' }, client, 'subject common name does not begin with system:node:'],
+    [
+      signerNames.apiServerClientKubelet,
+      {},
+      ['client auth'],
+      'usages did not match [client auth digital signature key encipherment]',
+    ],
+    [
+      signerNames.apiServerClientKubelet,
+      {},
+      [...client, 'server auth'],
+      'usages did not match [client auth digital signature key encipherment]',
+    ],
+    [
+      signerNames.apiServerClientKubelet,
+      { organizations: ['system:nodes', 'system:masters'] },
+      client,
+      'subject organization is not system:nodes',
+    ],
+    [
+      signerNames.apiServerClientKubelet,
+      { commonName: 'admin' },
+      client,
+      'subject common name does not begin with system:node:',
+    ],
     [signerNames.apiServerClientKubelet, { dnsNames: ['a'] }, client, 'DNS subjectAltNames are not allowed'],
     [signerNames.apiServerClientKubelet, { emailAddresses: ['a'] }, client, 'Email subjectAltNames are not allowed'],
     [signerNames.apiServerClientKubelet, { ipAddresses: ['::1'] }, client, 'IP subjectAltNames are not allowed'],
@@ -134,14 +240,30 @@ describe('signers', () => {
     [signerNames.kubeletServing, { ipAddresses: ['192.0.2.1'] }, [...server, 'key encipherment'], undefined],
     [signerNames.kubeletServing, {}, server, 'DNS or IP subjectAltName is required'],
     [signerNames.kubeletServing, { dnsNames: ['n1'], uris: ['a:b'] }, server, 'URI subjectAltNames are not allowed'],
-    [signerNames.kubeletServing, { dnsNames: ['n1'] }, client, 'usages did not match [digital signature key encipherment server auth]'],
-    [signerNames.kubeletServing, { dnsNames: ['n1'], commonName: 'n1' }, server, 'subject common name does not begin with system:node:'],
+    [
+      signerNames.kubeletServing,
+      { dnsNames: ['n1'] },
+      client,
+      'usages did not match [digital signature key encipherment server auth]',
+    ],
+    [
+      signerNames.kubeletServing,
+      { dnsNames: ['n1'], commonName: 'n1' },
+      server,
+      'subject common name does not begin with system:node:',
+    ],
     [signerNames.apiServerClient, { commonName: 'jane', organizations: [] }, ['client auth'], undefined],
-    [signerNames.apiServerClient, {}, ['digital signature'], 'missing required usage for client certificate: client auth'],
+    [
+      signerNames.apiServerClient,
+      {},
+      ['digital signature'],
+      'missing required usage for client certificate: client auth',
+    ],
     [signerNames.legacyUnknown, { commonName: 'anything' }, ['code signing'], undefined],
   ];
   for (const [signer, change, usages, refusal] of rows) {
-    it(`${signer} ${refusal === undefined ? 'signs' : 'refuses'} ${JSON.stringify(change)} for ${usages.join(', ')}`, () => assert.equal(refuseRequest(signer, { ...node, ...change }, usages), refusal));
+    it(`${signer} ${refusal === undefined ? 'signs' : 'refuses'} ${JSON.stringify(change)} for ${usages.join(', ')}`, () =>
+      assert.equal(refuseRequest(signer, { ...node, ...change }, usages), refusal));
   }
 
   it('give no certificate that outlives its authority or what was asked for, and none for less than ten minutes', () => {
@@ -157,7 +279,8 @@ describe('signers', () => {
         const { notBeforeMs, notAfterMs } = validity;
         assert.equal(notBeforeMs, nowMs - 5 * minute);
         assert.ok(notAfterMs <= asked.authorityNotAfterMs && notAfterMs <= nowMs + asked.longestMs);
-        if (asked.expirationSeconds !== undefined) assert.ok(notAfterMs <= nowMs + Math.max(10 * minute, asked.expirationSeconds * 1000));
+        if (asked.expirationSeconds !== undefined)
+          assert.ok(notAfterMs <= nowMs + Math.max(10 * minute, asked.expirationSeconds * 1000));
         assert.ok(notAfterMs >= Math.min(asked.authorityNotAfterMs, nowMs + 10 * minute));
       }),
     );

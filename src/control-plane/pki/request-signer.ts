@@ -30,7 +30,9 @@ export interface RequestSignerOptions {
 }
 
 /** Judges and signs approved CertificateSigningRequests. Rejects when it cannot now (the authority is broken), which is worth trying again. */
-export function createRequestSigner(options: RequestSignerOptions): (request: SigningRequest) => Promise<SigningOutcome> {
+export function createRequestSigner(
+  options: RequestSignerOptions,
+): (request: SigningRequest) => Promise<SigningOutcome> {
   return async (asked) => {
     const { signerName } = asked;
     if (!isSignerName(signerName)) return { kind: 'ignored' };
@@ -38,7 +40,11 @@ export function createRequestSigner(options: RequestSignerOptions): (request: Si
   };
 }
 
-async function signRequest(options: RequestSignerOptions, asked: SigningRequest, signerName: SignerName): Promise<SigningOutcome> {
+async function signRequest(
+  options: RequestSignerOptions,
+  asked: SigningRequest,
+  signerName: SignerName,
+): Promise<SigningOutcome> {
   const { readCertificateRequest } = await import('../../pki/request-reader.ts');
   const { writeCertificate } = await import('../../pki/x509-writer.ts');
   const request = readCertificateRequest(asked.request);
@@ -46,12 +52,25 @@ async function signRequest(options: RequestSignerOptions, asked: SigningRequest,
   if (refusal !== undefined) return { kind: 'refused', message: refusal };
   if (!request.isSignedByItself) throw new KubeletError('Invalid', 'unable to verify certificate request signature');
   const { keyUsages, extendedKeyUsages, unknown } = usagesOf(asked.usages);
-  if (unknown !== undefined) throw new KubeletError('Invalid', `unrecognized usage values: [${JSON.stringify(unknown)}]`);
+  if (unknown !== undefined)
+    throw new KubeletError('Invalid', `unrecognized usage values: [${JSON.stringify(unknown)}]`);
   const { certificate, key } = options.authority();
   const authorityNotAfterMs = new X509Certificate(certificate).validToDate.getTime();
-  const validity = requestValidity({ expirationSeconds: asked.expirationSeconds, longestMs: options.longestMs ?? YEAR_MS, authorityNotAfterMs, nowMs: options.nowMs() });
+  const validity = requestValidity({
+    expirationSeconds: asked.expirationSeconds,
+    longestMs: options.longestMs ?? YEAR_MS,
+    authorityNotAfterMs,
+    nowMs: options.nowMs(),
+  });
   if ('expired' in validity) throw new KubeletError('Unavailable', validity.expired);
   const { dnsNames, ipAddresses, emailAddresses, uris } = request;
-  const template = { subject: { der: request.subjectDer }, publicKey: request.publicKey, ...validity, keyUsages, extendedKeyUsages, altNames: { dnsNames, ipAddresses, emailAddresses, uris } };
+  const template = {
+    subject: { der: request.subjectDer },
+    publicKey: request.publicKey,
+    ...validity,
+    keyUsages,
+    extendedKeyUsages,
+    altNames: { dnsNames, ipAddresses, emailAddresses, uris },
+  };
   return { kind: 'signed', certificate: writeCertificate(template, { certificate, key: createPrivateKey(key) }) };
 }

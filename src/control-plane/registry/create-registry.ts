@@ -13,7 +13,16 @@ import { deleteObject } from './write/delete-object.ts';
 import type { ObjectCache } from './cache/object-cache.ts';
 import { patchObject } from './write/patch-object.ts';
 import { notOlderThan, readList } from './read/read-list.ts';
-import type { PatchBody, Registry, ResourceRequest, Served, ServedList, WatchSink, WriteBody, Written } from './registry.ts';
+import type {
+  PatchBody,
+  Registry,
+  ResourceRequest,
+  Served,
+  ServedList,
+  WatchSink,
+  WriteBody,
+  Written,
+} from './registry.ts';
 import { runAction, runReview } from './write/run-action.ts';
 import { createStoreClaims } from './claims/store-claims.ts';
 import { wireJson } from './cache/stored-form.ts';
@@ -69,17 +78,30 @@ class ObjectRegistry implements Registry {
 
   async list(request: ResourceRequest, options: Parameters<Registry['list']>[1]): Promise<ServedList> {
     const list = await readList(this.#tools.cache, this.#tools.storage, request, options);
-    return request.definition.storedAs === undefined ? list : { ...list, items: list.items.map((item) => this.#serve(request.definition, item)) };
+    return request.definition.storedAs === undefined
+      ? list
+      : { ...list, items: list.items.map((item) => this.#serve(request.definition, item)) };
   }
 
-  watch(request: ResourceRequest, options: Parameters<Registry['watch']>[1], sink: WatchSink): Promise<{ close(): void }> {
+  watch(
+    request: ResourceRequest,
+    options: Parameters<Registry['watch']>[1],
+    sink: WatchSink,
+  ): Promise<{ close(): void }> {
     const { cache, clock } = this.#tools;
-    return watchKind({ cache, clock, serve: (served) => this.#serve(request.definition, served) }, request, options, sink);
+    return watchKind(
+      { cache, clock, serve: (served) => this.#serve(request.definition, served) },
+      request,
+      options,
+      sink,
+    );
   }
 
   create(request: ResourceRequest, body: WriteBody): Promise<Served> {
     if (request.definition.review !== undefined) return runReview(this.#tools, request, body);
-    return request.subresource === '' ? createObject(this.#tools, request, body) : runAction(this.#tools, request, body);
+    return request.subresource === ''
+      ? createObject(this.#tools, request, body)
+      : runAction(this.#tools, request, body);
   }
 
   update(request: ResourceRequest, body: WriteBody): Promise<Written> {
@@ -94,7 +116,11 @@ class ObjectRegistry implements Registry {
     return deleteObject(this.#tools, request, options);
   }
 
-  async deleteCollection(request: ResourceRequest, selection: Parameters<Registry['list']>[1], options: unknown): Promise<ServedList> {
+  async deleteCollection(
+    request: ResourceRequest,
+    selection: Parameters<Registry['list']>[1],
+    options: unknown,
+  ): Promise<ServedList> {
     const list = await this.list(request, { ...selection });
     for (const [index, { object }] of list.items.entries()) {
       const { name, namespace } = object.metadata;
@@ -128,4 +154,3 @@ class ObjectRegistry implements Registry {
     return part === written.object ? written : { ...servedBody(part), created: written.created };
   }
 }
-

@@ -12,7 +12,10 @@ import type { RegistryGround, Widget } from './testing/registry-ground.ts';
 
 const { type } = widgets;
 const key = { namespace: 'default', name: 'a' };
-const newWidget = (name: string, size = 1): Widget => ({ metadata: { name, namespace: 'default', uid: '' }, spec: { size } });
+const newWidget = (name: string, size = 1): Widget => ({
+  metadata: { name, namespace: 'default', uid: '' },
+  spec: { size },
+});
 
 describe('the API for callers in this process', () => {
   let ground: RegistryGround;
@@ -31,7 +34,9 @@ describe('the API for callers in this process', () => {
       fieldManager: 'manager',
       authorize: (attributes) => {
         asked.push(attributes);
-        return attributes.verb === mayNot ? { decision: 'noOpinion', reason: 'no role' } : { decision: 'allow', reason: '' };
+        return attributes.verb === mayNot
+          ? { decision: 'noOpinion', reason: 'no role' }
+          : { decision: 'allow', reason: '' };
       },
     });
   });
@@ -45,26 +50,39 @@ describe('the API for callers in this process', () => {
     await client.patch(type, key, { type: 'merge', body: { spec: { size: 2 } } });
     await client.post(type, key, 'fit', { metadata: { name: 'a' }, spec: { size: 9 } });
     await client.delete(type, key);
-    assert.deepEqual(asked.map(({ verb, apiGroup, resource, subresource, namespace, name }) => [verb, `${resource}.${apiGroup}`, subresource, namespace, name].join(' ')), [
-      'create widgets.test.io  default ',
-      'get widgets.test.io  default a',
-      'list widgets.test.io  default ',
-      'update widgets.test.io status default a',
-      'patch widgets.test.io  default a',
-      'create widgets.test.io fit default a',
-      'delete widgets.test.io  default a',
-    ]);
+    assert.deepEqual(
+      asked.map(({ verb, apiGroup, resource, subresource, namespace, name }) =>
+        [verb, `${resource}.${apiGroup}`, subresource, namespace, name].join(' '),
+      ),
+      [
+        'create widgets.test.io  default ',
+        'get widgets.test.io  default a',
+        'list widgets.test.io  default ',
+        'update widgets.test.io status default a',
+        'patch widgets.test.io  default a',
+        'create widgets.test.io fit default a',
+        'delete widgets.test.io  default a',
+      ],
+    );
   });
 
   it('who may not is refused, before anything is done', async () => {
     mayNot = 'create';
-    const message = 'widgets.test.io is forbidden: User "system:serviceaccount:kube-system:x" cannot create resource "widgets" in API group "test.io" in the namespace "default": no role';
-    await assert.rejects(client.create(type, newWidget('a')), (error) => isApiError(error, 'Forbidden') && error.message === message);
+    const message =
+      'widgets.test.io is forbidden: User "system:serviceaccount:kube-system:x" cannot create resource "widgets" in API group "test.io" in the namespace "default": no role';
+    await assert.rejects(
+      client.create(type, newWidget('a')),
+      (error) => isApiError(error, 'Forbidden') && error.message === message,
+    );
     assert.deepEqual((await client.list(type, '')).items, []);
     mayNot = 'watch';
-    await assert.rejects(async () => {
-      for await (const _ of client.watch(type, '', { resourceVersion: '0' }, new AbortController().signal)) assert.fail('an event');
-    }, (error) => isApiError(error, 'Forbidden'));
+    await assert.rejects(
+      async () => {
+        for await (const _ of client.watch(type, '', { resourceVersion: '0' }, new AbortController().signal))
+          assert.fail('an event');
+      },
+      (error) => isApiError(error, 'Forbidden'),
+    );
   });
 
   it('a kind that nobody serves is not found', async () => {
@@ -72,10 +90,20 @@ describe('the API for callers in this process', () => {
   });
 
   it('what a caller writes is judged strictly, and its fields are the caller’s unless it names another manager', async () => {
-    await assert.rejects(client.create(type, { ...newWidget('a'), more: 1 } as Widget), (error) => isApiError(error, 'BadRequest'));
+    await assert.rejects(client.create(type, { ...newWidget('a'), more: 1 } as Widget), (error) =>
+      isApiError(error, 'BadRequest'),
+    );
     await client.create(type, newWidget('a'));
-    const patched = await client.patch(type, key, { type: 'apply', body: { metadata: { name: 'a' }, spec: { notes: { b: 'c' } } } }, { fieldManager: 'other' });
-    assert.deepEqual(patched.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`).sort(), ['manager Update', 'other Apply']);
+    const patched = await client.patch(
+      type,
+      key,
+      { type: 'apply', body: { metadata: { name: 'a' }, spec: { notes: { b: 'c' } } } },
+      { fieldManager: 'other' },
+    );
+    assert.deepEqual(
+      patched.metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`).sort(),
+      ['manager Update', 'other Apply'],
+    );
   });
 
   it('a dry run writes nothing', async () => {
@@ -87,7 +115,10 @@ describe('the API for callers in this process', () => {
     for (const name of ['a', 'b', 'c']) await client.create(type, newWidget(name));
     const first = await client.list(type, 'default', { limit: 2 });
     const second = await client.list(type, 'default', { limit: 2, continue: first.continue ?? '' });
-    assert.deepEqual([first, second].map(({ items }) => items.map(({ metadata }) => metadata.name)), [['a', 'b'], ['c']]);
+    assert.deepEqual(
+      [first, second].map(({ items }) => items.map(({ metadata }) => metadata.name)),
+      [['a', 'b'], ['c']],
+    );
     assert.deepEqual([second.continue, first.resourceVersion], [undefined, second.resourceVersion]);
   });
 

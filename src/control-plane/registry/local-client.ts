@@ -1,4 +1,12 @@
-import type { ApiClient, DeleteOptions, Patch, PatchOptions, WatchEvent, WatchOptions, WriteOptions } from '../../api/client/api-client.ts';
+import type {
+  ApiClient,
+  DeleteOptions,
+  Patch,
+  PatchOptions,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../../api/client/api-client.ts';
 import { apiVersionOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../../api/client/resource-type.ts';
 import { notFound } from '../../api/status/api-status-error.ts';
@@ -41,16 +49,36 @@ class LocalClient implements ApiClient {
     this.#options = options;
   }
 
-  async get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, options: { readonly resourceVersion?: string } = {}): Promise<T> {
+  async get<T extends ApiObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    options: { readonly resourceVersion?: string } = {},
+  ): Promise<T> {
     return shown(await this.#options.registry.get(await this.#request({ verb: 'get', type, key }), options));
   }
 
-  async list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: Parameters<ApiClient['list']>[2] = {}): Promise<{ items: readonly T[]; resourceVersion: string; continue?: string }> {
-    const list = await this.#options.registry.list(await this.#request({ verb: 'list', type, key: { namespace, name: '' } }), options);
-    return { items: list.items.map((item) => shown<T>(item)), resourceVersion: list.resourceVersion, ...(list.continue !== undefined && { continue: list.continue }) };
+  async list<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options: Parameters<ApiClient['list']>[2] = {},
+  ): Promise<{ items: readonly T[]; resourceVersion: string; continue?: string }> {
+    const list = await this.#options.registry.list(
+      await this.#request({ verb: 'list', type, key: { namespace, name: '' } }),
+      options,
+    );
+    return {
+      items: list.items.map((item) => shown<T>(item)),
+      resourceVersion: list.resourceVersion,
+      ...(list.continue !== undefined && { continue: list.continue }),
+    };
   }
 
-  watch<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent<T>> {
+  watch<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>> {
     return createPushedEvents<WatchEvent<T>>(signal, async (push, end) => {
       const request = await this.#request({ verb: 'watch', type, key: { namespace, name: '' } });
       const watch = await this.#options.registry.watch(request, options, {
@@ -66,20 +94,47 @@ class LocalClient implements ApiClient {
   }
 
   async create<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
-    const request = await this.#request({ verb: 'create', type, key: { namespace: object.metadata.namespace, name: '' }, write: options });
+    const request = await this.#request({
+      verb: 'create',
+      type,
+      key: { namespace: object.metadata.namespace, name: '' },
+      write: options,
+    });
     return shown(await this.#options.registry.create(request, { value: object, duplicates: [] }));
   }
 
-  async update<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions & { readonly subresource?: string } = {}): Promise<T> {
+  async update<T extends ApiObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: WriteOptions & { readonly subresource?: string } = {},
+  ): Promise<T> {
     const { namespace, name } = object.metadata;
-    const request = await this.#request({ verb: 'update', type, key: { namespace, name }, subresource: options.subresource ?? '', write: options });
+    const request = await this.#request({
+      verb: 'update',
+      type,
+      key: { namespace, name },
+      subresource: options.subresource ?? '',
+      write: options,
+    });
     return shown(await this.#options.registry.update(request, { value: object, duplicates: [] }));
   }
 
-  async patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: PatchOptions = {}): Promise<T> {
-    const request = await this.#request({ verb: 'patch', type, key, subresource: options.subresource ?? '', write: options });
+  async patch<T extends ApiObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: PatchOptions = {},
+  ): Promise<T> {
+    const request = await this.#request({
+      verb: 'patch',
+      type,
+      key,
+      subresource: options.subresource ?? '',
+      write: options,
+    });
     // What is applied says what it is; here the type does.
-    const value = patch.type === 'apply' ? { apiVersion: apiVersionOf(type), kind: type.kind, ...patch.body } : patch.body;
+    const value =
+      patch.type === 'apply' ? { apiVersion: apiVersionOf(type), kind: type.kind, ...patch.body } : patch.body;
     return shown(await this.#options.registry.patch(request, { type: patch.type, value, duplicates: [] }));
   }
 
@@ -97,7 +152,18 @@ class LocalClient implements ApiClient {
     const definition = definitions.byType(type);
     if (definition === undefined) throw notFound(type, key.name);
     const { group: apiGroup, version: apiVersion, plural: resource } = type;
-    const attributes: AuthorizationAttributes = { user, verb, resourceRequest: true, apiGroup, apiVersion, resource, subresource, namespace: key.namespace, name: key.name, path: '' };
+    const attributes: AuthorizationAttributes = {
+      user,
+      verb,
+      resourceRequest: true,
+      apiGroup,
+      apiVersion,
+      resource,
+      subresource,
+      namespace: key.namespace,
+      name: key.name,
+      path: '',
+    };
     const decided = await authorize(attributes);
     if (decided.decision !== 'allow') throw forbiddenRequest(attributes, decided);
     const context: RequestContext = {
@@ -117,4 +183,3 @@ class LocalClient implements ApiClient {
 function shown<T extends ApiObject>(served: Served): T {
   return served.object as T;
 }
-

@@ -12,26 +12,43 @@ describe('the registry deletes', () => {
   });
   afterEach(() => ground.stop());
 
-  const remove = (definition: typeof widgets, name: string, options: object = {}): Promise<{ gone: boolean; object: object }> => ground.registry.delete(ground.request(definition, name), options);
-  const exists = (definition: typeof widgets, name: string): Promise<boolean> => ground.registry.get(ground.request(definition, name), {}).then(
-    () => true,
-    () => false,
-  );
+  const remove = (
+    definition: typeof widgets,
+    name: string,
+    options: object = {},
+  ): Promise<{ gone: boolean; object: object }> => ground.registry.delete(ground.request(definition, name), options);
+  const exists = (definition: typeof widgets, name: string): Promise<boolean> =>
+    ground.registry.get(ground.request(definition, name), {}).then(
+      () => true,
+      () => false,
+    );
 
   test('an object nothing holds is gone at once, and the answer is a Status that says which', async () => {
     const { metadata } = await ground.create({ name: 'a' });
     const { gone, object } = await remove(widgets, 'a');
     assert.equal(gone, true);
-    assert.deepEqual((object as { details?: unknown }).details, { name: 'a', group: 'test.io', kind: 'widgets', uid: metadata.uid });
+    assert.deepEqual((object as { details?: unknown }).details, {
+      name: 'a',
+      group: 'test.io',
+      kind: 'widgets',
+      uid: metadata.uid,
+    });
     assert.equal(await exists(widgets, 'a'), false);
   });
 
   test('finalizers keep it until the last is taken away, and none can be added', async () => {
-    await ground.create({ name: 'a', metadata: { name: 'a', namespace: '', uid: '', finalizers: ['x.io/y'] } } as never);
+    await ground.create({
+      name: 'a',
+      metadata: { name: 'a', namespace: '', uid: '', finalizers: ['x.io/y'] },
+    } as never);
     assert.equal((await remove(widgets, 'a')).gone, false);
     const { object } = await ground.registry.get(ground.request(widgets, 'a'), {});
     assert.ok(object.metadata.deletionTimestamp !== undefined && object.metadata.deletionGracePeriodSeconds === 0);
-    const write = (finalizers: string[]): ReturnType<typeof ground.registry.update> => ground.registry.update(ground.request(widgets, 'a'), { value: { ...object, metadata: { ...object.metadata, finalizers } }, duplicates: [] });
+    const write = (finalizers: string[]): ReturnType<typeof ground.registry.update> =>
+      ground.registry.update(ground.request(widgets, 'a'), {
+        value: { ...object, metadata: { ...object.metadata, finalizers } },
+        duplicates: [],
+      });
     await assert.rejects(write(['x.io/y', 'x.io/z']), (error) => isApiError(error, 'Invalid'));
     assert.deepEqual((await write([])).object.metadata.finalizers, []);
     assert.equal(await exists(widgets, 'a'), false);
@@ -40,7 +57,8 @@ describe('the registry deletes', () => {
   test('propagation is remembered as a finalizer, orphan and foreground replacing each other', async () => {
     await ground.create({ name: 'a' });
     await remove(widgets, 'a', { propagationPolicy: 'Foreground' });
-    const finalizers = async (): Promise<unknown> => (await ground.registry.get(ground.request(widgets, 'a'), {})).object.metadata.finalizers;
+    const finalizers = async (): Promise<unknown> =>
+      (await ground.registry.get(ground.request(widgets, 'a'), {})).object.metadata.finalizers;
     assert.deepEqual(await finalizers(), ['foregroundDeletion']);
     await remove(widgets, 'a', { propagationPolicy: 'Orphan' });
     assert.deepEqual(await finalizers(), ['orphan']);
@@ -50,23 +68,45 @@ describe('the registry deletes', () => {
   test('a graceful deletion sets the time it ends, is only ever shortened, and ends at grace 0', async () => {
     await ground.create({ name: 'g' }, gadgets);
     const nowMs = ground.clock.nowMs();
-    const graceOf = async (): Promise<number | undefined> => (await ground.registry.get(ground.request(gadgets, 'g'), {})).object.metadata.deletionGracePeriodSeconds;
+    const graceOf = async (): Promise<number | undefined> =>
+      (await ground.registry.get(ground.request(gadgets, 'g'), {})).object.metadata.deletionGracePeriodSeconds;
     assert.equal((await remove(gadgets, 'g')).gone, false);
     assert.equal(await graceOf(), 30);
     await remove(gadgets, 'g', { gracePeriodSeconds: 60 });
     assert.equal(await graceOf(), 30);
     const { object } = await remove(gadgets, 'g', { gracePeriodSeconds: 10 });
     assert.equal(await graceOf(), 10);
-    assert.equal(Math.abs(Date.parse((object as Widget).metadata.deletionTimestamp ?? '') - nowMs - 10_000) < 1000, true);
+    assert.equal(
+      Math.abs(Date.parse((object as Widget).metadata.deletionTimestamp ?? '') - nowMs - 10_000) < 1000,
+      true,
+    );
     assert.equal((await remove(gadgets, 'g', { gracePeriodSeconds: 0 })).gone, true);
   });
 
   test('preconditions that do not hold are conflicts; options that contradict themselves are invalid', async () => {
     await ground.create({ name: 'a' });
-    await assert.rejects(remove(widgets, 'a', { preconditions: { uid: 'other' } }), (error) => isApiError(error, 'Conflict') && /on \w+\.test\.io "a": the UID in the precondition \(other\) does not match the UID in record \(.+\)\. The object might have been deleted and then recreated$/.test(error.message));
-    await assert.rejects(remove(widgets, 'a', { preconditions: { resourceVersion: '1' } }), (error) => isApiError(error, 'Conflict') && /the ResourceVersion in the precondition \(1\) does not match the ResourceVersion in record \(\d+\)/.test(error.message));
-    await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Sideways' }), (error) => isApiError(error, 'Invalid'));
-    await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Orphan', orphanDependents: true }), (error) => isApiError(error, 'Invalid'));
+    await assert.rejects(
+      remove(widgets, 'a', { preconditions: { uid: 'other' } }),
+      (error) =>
+        isApiError(error, 'Conflict') &&
+        /on \w+\.test\.io "a": the UID in the precondition \(other\) does not match the UID in record \(.+\)\. The object might have been deleted and then recreated$/.test(
+          error.message,
+        ),
+    );
+    await assert.rejects(
+      remove(widgets, 'a', { preconditions: { resourceVersion: '1' } }),
+      (error) =>
+        isApiError(error, 'Conflict') &&
+        /the ResourceVersion in the precondition \(1\) does not match the ResourceVersion in record \(\d+\)/.test(
+          error.message,
+        ),
+    );
+    await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Sideways' }), (error) =>
+      isApiError(error, 'Invalid'),
+    );
+    await assert.rejects(remove(widgets, 'a', { propagationPolicy: 'Orphan', orphanDependents: true }), (error) =>
+      isApiError(error, 'Invalid'),
+    );
     await assert.rejects(remove(widgets, 'b'), (error) => isApiError(error, 'NotFound'));
     assert.equal(await exists(widgets, 'a'), true);
   });
@@ -78,9 +118,21 @@ describe('the registry deletes', () => {
   });
 
   test('a collection is deleted by selector, and the rest stays', async () => {
-    for (const [name, size] of [['a', 1], ['b', 2], ['c', 2]] as const) await ground.create({ name, spec: { size } });
-    const deleted = await ground.registry.deleteCollection(ground.request(widgets), { fieldSelector: 'spec.size=2' }, {});
-    assert.deepEqual(deleted.items.map(({ object }) => object.metadata.name), ['b', 'c']);
+    for (const [name, size] of [
+      ['a', 1],
+      ['b', 2],
+      ['c', 2],
+    ] as const)
+      await ground.create({ name, spec: { size } });
+    const deleted = await ground.registry.deleteCollection(
+      ground.request(widgets),
+      { fieldSelector: 'spec.size=2' },
+      {},
+    );
+    assert.deepEqual(
+      deleted.items.map(({ object }) => object.metadata.name),
+      ['b', 'c'],
+    );
     assert.deepEqual([await exists(widgets, 'a'), await exists(widgets, 'b')], [true, false]);
   });
 

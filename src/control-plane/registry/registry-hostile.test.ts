@@ -3,7 +3,15 @@ import { describe, test } from 'node:test';
 import { seededRandom } from '../../base/random.ts';
 import type { Storage } from '../storage/storage.ts';
 import { noFaults, HostileStorage } from './testing/hostile-storage.ts';
-import { disturb, followTruth, HostileClient, HostileWatcher, keptName, onceName, prefix } from './testing/hostile-run.ts';
+import {
+  disturb,
+  followTruth,
+  HostileClient,
+  HostileWatcher,
+  keptName,
+  onceName,
+  prefix,
+} from './testing/hostile-run.ts';
 import type { Truth } from './testing/hostile-run.ts';
 import { startRegistry } from './testing/registry-ground.ts';
 import type { Widget } from './testing/registry-ground.ts';
@@ -22,22 +30,41 @@ async function runWith(seed: number): Promise<void> {
   assert.ok(inner !== undefined && hostile !== undefined);
   const second = await first.second();
   const truth = await followTruth(inner);
-  await first.create({ name: keptName, metadata: { name: keptName, namespace: '', uid: '', finalizers: ['test.io/kept'] }, spec: {} });
+  await first.create({
+    name: keptName,
+    metadata: { name: keptName, namespace: '', uid: '', finalizers: ['test.io/kept'] },
+    spec: {},
+  });
 
   const grounds = [first, second];
-  const clients = [0, 1, 2, 3, 4, 5].map((id) => new HostileClient({ ground: grounds[id % 2] ?? first, truth, random, id: String(id + 1) }));
-  const watchers = [0, 1, 2, 3, 4, 5].map((id) => new HostileWatcher({ ground: grounds[id % 2] ?? first, truth, ...(id >= 2 && { labelSelector: `even=${String(id < 4)}` }) }));
+  const clients = [0, 1, 2, 3, 4, 5].map(
+    (id) => new HostileClient({ ground: grounds[id % 2] ?? first, truth, random, id: String(id + 1) }),
+  );
+  const watchers = [0, 1, 2, 3, 4, 5].map(
+    (id) =>
+      new HostileWatcher({
+        ground: grounds[id % 2] ?? first,
+        truth,
+        ...(id >= 2 && { labelSelector: `even=${String(id < 4)}` }),
+      }),
+  );
 
   let isOver = false;
-  const working = Promise.all([...clients.map((client) => client.run(40)), ...clients.map((client) => client.createOnce())]).finally(() => (isOver = true));
-  const watching = Promise.all(watchers.map((watcher) => keepWatching(watcher, () => isOver, { pause: () => first.clock.settle(), random })));
+  const working = Promise.all([
+    ...clients.map((client) => client.run(40)),
+    ...clients.map((client) => client.createOnce()),
+  ]).finally(() => (isOver = true));
+  const watching = Promise.all(
+    watchers.map((watcher) => keepWatching(watcher, () => isOver, { pause: () => first.clock.settle(), random })),
+  );
   working.catch(() => undefined);
   watching.catch(() => undefined);
   while (!isOver) await disturb(hostile, inner, { clock: first.clock, random, rounds: 1 });
   await working;
   hostile.faults = noFaults;
   const newest = await inner.revision();
-  const isCurrent = (): boolean => watchers.every(({ isOpen }) => isOpen) && grounds.every(({ cache }) => cache.revision >= newest);
+  const isCurrent = (): boolean =>
+    watchers.every(({ isOpen }) => isOpen) && grounds.every(({ cache }) => cache.revision >= newest);
   let isSettled = false;
   const settled = watching.then(async () => {
     while (!isCurrent()) {
@@ -51,7 +78,8 @@ async function runWith(seed: number): Promise<void> {
   await settled;
 
   judge(truth, clients);
-  for (const watcher of watchers) assert.deepEqual(new Map([...watcher.state].sort()), new Map([...watcher.expected()].sort()));
+  for (const watcher of watchers)
+    assert.deepEqual(new Map([...watcher.state].sort()), new Map([...watcher.expected()].sort()));
   assert.ok(watchers.some(({ events }) => events > 10));
   truth.stop();
   for (const watcher of watchers) watcher.cut();
@@ -59,7 +87,11 @@ async function runWith(seed: number): Promise<void> {
   await first.stop();
 }
 
-async function keepWatching(watcher: HostileWatcher, isOver: () => boolean, { pause, random }: { readonly pause: () => Promise<void>; readonly random: { next(): number } }): Promise<void> {
+async function keepWatching(
+  watcher: HostileWatcher,
+  isOver: () => boolean,
+  { pause, random }: { readonly pause: () => Promise<void>; readonly random: { next(): number } },
+): Promise<void> {
   while (!isOver()) {
     await watcher.attach();
     for (let turns = Math.floor(random.next() * 40); turns > 0 && !isOver(); turns--) await pause();
@@ -91,14 +123,22 @@ function judge({ writes }: Truth, clients: readonly HostileClient[]): void {
     if (old !== undefined) {
       assert.equal(object.metadata.uid, old.metadata.uid, 'one object became another without being deleted');
       const grown = (object.metadata.generation ?? 0) - (old.metadata.generation ?? 0);
-      const isOtherwise = JSON.stringify(object.spec) !== JSON.stringify(old.spec) || object.metadata.deletionTimestamp !== old.metadata.deletionTimestamp;
+      const isOtherwise =
+        JSON.stringify(object.spec) !== JSON.stringify(old.spec) ||
+        object.metadata.deletionTimestamp !== old.metadata.deletionTimestamp;
       assert.equal(grown, isOtherwise ? 1 : 0, 'the generation counts what is wanted');
     } else assert.equal(object.metadata.generation, 1);
     before.set(write.key, object);
   }
-  assert.equal(writes.filter(({ key }) => key === prefix + onceName).length, 1, 'created once, however often it was tried');
+  assert.equal(
+    writes.filter(({ key }) => key === prefix + onceName).length,
+    1,
+    'created once, however often it was tried',
+  );
 }
 
 describe('the registry on a store that delays, loses and forgets', () => {
-  for (const seed of [1, 2, 3, 4]) test(`keeps what it acknowledged, reads what is true, and tells watchers everything once (seed ${seed})`, () => runWith(seed));
+  for (const seed of [1, 2, 3, 4])
+    test(`keeps what it acknowledged, reads what is true, and tells watchers everything once (seed ${seed})`, () =>
+      runWith(seed));
 });

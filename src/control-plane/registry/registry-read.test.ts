@@ -14,10 +14,15 @@ describe('the registry lists and watches', () => {
   });
   afterEach(() => ground.stop());
 
-  const list = (options: ListOptions = {}): Promise<ServedList> => ground.registry.list(ground.request(widgets), options);
+  const list = (options: ListOptions = {}): Promise<ServedList> =>
+    ground.registry.list(ground.request(widgets), options);
   const names = ({ items }: ServedList): string[] => items.map(({ object }) => object.metadata.name);
   const makeMany = async (count: number): Promise<void> => {
-    for (let index = 0; index < count; index++) await ground.create({ name: `w${index}`, metadata: { name: `w${index}`, namespace: '', uid: '', labels: { odd: String(index % 2 === 1) } } } as never);
+    for (let index = 0; index < count; index++)
+      await ground.create({
+        name: `w${index}`,
+        metadata: { name: `w${index}`, namespace: '', uid: '', labels: { odd: String(index % 2 === 1) } },
+      } as never);
   };
 
   interface Seen {
@@ -35,7 +40,10 @@ describe('the registry lists and watches', () => {
   }
   const relabel = async (name: string, labels: Record<string, string>): Promise<unknown> => {
     const { object } = await ground.registry.get(ground.request(widgets, name), {});
-    return ground.registry.update(ground.request(widgets, name), { value: { ...object, metadata: { ...object.metadata, labels } }, duplicates: [] });
+    return ground.registry.update(ground.request(widgets, name), {
+      value: { ...object, metadata: { ...object.metadata, labels } },
+      duplicates: [],
+    });
   };
 
   test('pages make up one list of one version, whatever is written meanwhile', async () => {
@@ -55,9 +63,23 @@ describe('the registry lists and watches', () => {
     const { resourceVersion } = await list({});
     await ground.create({ name: 'w2' });
     assert.deepEqual(names(await list({ resourceVersion, limit: 10 })), ['w0', 'w1']);
-    assert.deepEqual([names(await list({ resourceVersion })), names(await list({ resourceVersion, limit: 10, resourceVersionMatch: 'NotOlderThan' }))], [['w0', 'w1', 'w2'], ['w0', 'w1', 'w2']]);
+    assert.deepEqual(
+      [
+        names(await list({ resourceVersion })),
+        names(await list({ resourceVersion, limit: 10, resourceVersionMatch: 'NotOlderThan' })),
+      ],
+      [
+        ['w0', 'w1', 'w2'],
+        ['w0', 'w1', 'w2'],
+      ],
+    );
     const first = await list({ limit: 1 });
-    await assert.rejects(list({ limit: 1, continue: first.continue ?? '', resourceVersion }), (error) => isApiError(error, 'BadRequest') && error.message === 'specifying resource version is not allowed when using continue');
+    await assert.rejects(
+      list({ limit: 1, continue: first.continue ?? '', resourceVersion }),
+      (error) =>
+        isApiError(error, 'BadRequest') &&
+        error.message === 'specifying resource version is not allowed when using continue',
+    );
   });
 
   test('a page of a version that is forgotten is refused with 410 and a token to go on without it', async () => {
@@ -77,7 +99,10 @@ describe('the registry lists and watches', () => {
     await makeMany(4);
     assert.deepEqual(names(await list({ labelSelector: 'odd=true' })), ['w1', 'w3']);
     assert.deepEqual(names(await list({ fieldSelector: 'metadata.name!=w1,spec.size=1' })), ['w0', 'w2', 'w3']);
-    await assert.rejects(list({ fieldSelector: 'spec.color=red' }), (error) => isApiError(error, 'BadRequest') && /field label not supported: spec.color/.test(error.message));
+    await assert.rejects(
+      list({ fieldSelector: 'spec.color=red' }),
+      (error) => isApiError(error, 'BadRequest') && /field label not supported: spec.color/.test(error.message),
+    );
     await assert.rejects(list({ labelSelector: 'a=(' }), (error) => isApiError(error, 'BadRequest'));
     await assert.rejects(list({ continue: 'rubbish' }), (error) => isApiError(error, 'BadRequest'));
     assert.deepEqual(names(await list({ labelSelector: 'odd=true', limit: 1 })), ['w1']);
@@ -97,7 +122,10 @@ describe('the registry lists and watches', () => {
     const waiting = list({ resourceVersion: String(future) });
     await ground.create({ name: 'b' });
     assert.deepEqual(names(await waiting), ['b', 'w0']);
-    const tooFar = assert.rejects(list({ resourceVersion: String(future + 100) }), (error) => isApiError(error, 'Timeout') && /Too large resource version/.test(error.message));
+    const tooFar = assert.rejects(
+      list({ resourceVersion: String(future + 100) }),
+      (error) => isApiError(error, 'Timeout') && /Too large resource version/.test(error.message),
+    );
     await ground.clock.advance(3000);
     await tooFar;
   });
@@ -129,7 +157,10 @@ describe('the registry lists and watches', () => {
 
   test('an object that comes to match is added for the watcher, one that ceases to is deleted', async () => {
     await makeMany(1);
-    const { events, close } = await watch({ labelSelector: 'odd=true', resourceVersion: (await list()).resourceVersion });
+    const { events, close } = await watch({
+      labelSelector: 'odd=true',
+      resourceVersion: (await list()).resourceVersion,
+    });
     await relabel('w0', { odd: 'true' });
     await relabel('w0', { odd: 'true', more: 'x' });
     await relabel('w0', {});
@@ -141,14 +172,20 @@ describe('the registry lists and watches', () => {
     await makeMany(1);
     const { resourceVersion } = await list();
     for (let index = 0; index < 1100; index++) await relabel('w0', { index: String(index) });
-    await assert.rejects(watch({ resourceVersion }), (error) => isApiError(error, 'Expired') && /^too old resource version: \d+ \(\d+\)$/.test(error.message));
+    await assert.rejects(
+      watch({ resourceVersion }),
+      (error) => isApiError(error, 'Expired') && /^too old resource version: \d+ \(\d+\)$/.test(error.message),
+    );
   });
 
   test('a server that starts on a full store shows it, with the same versions', async () => {
     await makeMany(3);
     const other = await ground.second();
     const there = await other.registry.list(other.request(widgets), {});
-    assert.deepEqual(there.items.map(({ json }) => json), (await list()).items.map(({ json }) => json));
+    assert.deepEqual(
+      there.items.map(({ json }) => json),
+      (await list()).items.map(({ json }) => json),
+    );
     await other.stop();
   });
 
@@ -156,8 +193,14 @@ describe('the registry lists and watches', () => {
     const other = await ground.second();
     const mine = await ground.create({ name: 'a' });
     const theirs = (await other.registry.get(other.request(widgets, 'a'), {})).object as Widget;
-    await other.registry.update(other.request(widgets, 'a'), { value: { ...theirs, spec: { size: 2 } }, duplicates: [] });
-    await assert.rejects(ground.registry.update(ground.request(widgets, 'a'), { value: { ...mine, spec: { size: 3 } }, duplicates: [] }), (error) => isApiError(error, 'Conflict'));
+    await other.registry.update(other.request(widgets, 'a'), {
+      value: { ...theirs, spec: { size: 2 } },
+      duplicates: [],
+    });
+    await assert.rejects(
+      ground.registry.update(ground.request(widgets, 'a'), { value: { ...mine, spec: { size: 3 } }, duplicates: [] }),
+      (error) => isApiError(error, 'Conflict'),
+    );
     await other.stop();
   });
 });

@@ -16,14 +16,23 @@ describe('the registry writes', () => {
   });
   afterEach(() => ground.stop());
 
-  const refused = (reason: StatusReason, message?: RegExp) => (error: unknown) => isApiError(error, reason) && (message === undefined || message.test(error.message));
+  const refused = (reason: StatusReason, message?: RegExp) => (error: unknown) =>
+    isApiError(error, reason) && (message === undefined || message.test(error.message));
   const body = (value: unknown) => ({ value, duplicates: [] });
-  const get = async (name: string): Promise<Widget> => (await ground.registry.get(ground.request(widgets, name), {})).object as Widget;
+  const get = async (name: string): Promise<Widget> =>
+    (await ground.registry.get(ground.request(widgets, name), {})).object as Widget;
 
   test('a created object has a uid, a version, a time, defaults, generation 1 and no status', async () => {
     const widget = await ground.create({ name: 'a', status: { seen: 5 } });
-    assert.ok(widget.metadata.uid !== '' && Number(widget.metadata.resourceVersion) > 0 && widget.metadata.creationTimestamp !== undefined);
-    assert.deepEqual([widget.spec.size, widget.metadata.generation, widget.status, widget.metadata.namespace], [1, 1, undefined, 'default']);
+    assert.ok(
+      widget.metadata.uid !== '' &&
+        Number(widget.metadata.resourceVersion) > 0 &&
+        widget.metadata.creationTimestamp !== undefined,
+    );
+    assert.deepEqual(
+      [widget.spec.size, widget.metadata.generation, widget.status, widget.metadata.namespace],
+      [1, 1, undefined, 'default'],
+    );
   });
 
   test('what is served as text is what is served as an object', async () => {
@@ -34,35 +43,71 @@ describe('the registry writes', () => {
 
   test('a second object of the same name is refused with AlreadyExists, in a dry run too', async () => {
     await ground.create({ name: 'a' });
-    await assert.rejects(ground.create({ name: 'a' }), refused('AlreadyExists', /^widgets.test.io "a" already exists$/));
-    await assert.rejects(ground.registry.create(ground.request(widgets, '', '', { dryRun: true }), body({ metadata: { name: 'a' }, spec: {} })), refused('AlreadyExists'));
+    await assert.rejects(
+      ground.create({ name: 'a' }),
+      refused('AlreadyExists', /^widgets.test.io "a" already exists$/),
+    );
+    await assert.rejects(
+      ground.registry.create(
+        ground.request(widgets, '', '', { dryRun: true }),
+        body({ metadata: { name: 'a' }, spec: {} }),
+      ),
+      refused('AlreadyExists'),
+    );
   });
 
   test('a dry run answers as if, and stores nothing', async () => {
-    const served = await ground.registry.create(ground.request(widgets, '', '', { dryRun: true }), body({ metadata: { name: 'a' }, spec: {} }));
+    const served = await ground.registry.create(
+      ground.request(widgets, '', '', { dryRun: true }),
+      body({ metadata: { name: 'a' }, spec: {} }),
+    );
     assert.equal((served.object as Widget).spec.size, 1);
     await assert.rejects(get('a'), refused('NotFound', /^widgets.test.io "a" not found$/));
   });
 
   test('generated names begin with the prefix and differ', async () => {
-    const make = (): Promise<unknown> => ground.registry.create(ground.request(widgets), body({ metadata: { generateName: 'w-' }, spec: {} })).then(({ object }) => object.metadata.name);
+    const make = (): Promise<unknown> =>
+      ground.registry
+        .create(ground.request(widgets), body({ metadata: { generateName: 'w-' }, spec: {} }))
+        .then(({ object }) => object.metadata.name);
     const names = [await make(), await make()];
     assert.ok(names.every((name) => /^w-[a-z0-9]{5}$/.test(String(name))) && names[0] !== names[1], String(names));
   });
 
   test('bodies of another kind, version or namespace, and with a version, are bad requests', async () => {
     const create = (value: object): Promise<unknown> => ground.registry.create(ground.request(widgets), body(value));
-    await assert.rejects(create({ kind: 'Gadget', metadata: { name: 'a' } }), refused('BadRequest', /does not match the expected kind/));
-    await assert.rejects(create({ apiVersion: 'v2', metadata: { name: 'a' } }), refused('BadRequest', /API version in the data \(v2\) does not match the expected API version \(test.io\/v1\)/));
-    await assert.rejects(create({ metadata: { name: 'a', namespace: 'other' } }), refused('BadRequest', /namespace of the provided object does not match/));
-    await assert.rejects(create({ metadata: { name: 'a', resourceVersion: '5' } }), refused('BadRequest', /resourceVersion should not be set/));
+    await assert.rejects(
+      create({ kind: 'Gadget', metadata: { name: 'a' } }),
+      refused('BadRequest', /does not match the expected kind/),
+    );
+    await assert.rejects(
+      create({ apiVersion: 'v2', metadata: { name: 'a' } }),
+      refused('BadRequest', /API version in the data \(v2\) does not match the expected API version \(test.io\/v1\)/),
+    );
+    await assert.rejects(
+      create({ metadata: { name: 'a', namespace: 'other' } }),
+      refused('BadRequest', /namespace of the provided object does not match/),
+    );
+    await assert.rejects(
+      create({ metadata: { name: 'a', resourceVersion: '5' } }),
+      refused('BadRequest', /resourceVersion should not be set/),
+    );
     await assert.rejects(ground.registry.create(ground.request(widgets), body('text')), refused('BadRequest'));
   });
 
   test('unknown and repeated fields are refused, warned of or dropped, as asked', async () => {
     const create = (fieldValidation: 'Strict' | 'Warn' | 'Ignore', name: string): Promise<unknown> =>
-      ground.registry.create(ground.request(widgets, '', '', { fieldValidation }), { value: { metadata: { name }, spec: { sizes: 1 } }, duplicates: ['duplicate field "spec"'] });
-    await assert.rejects(create('Strict', 'a'), refused('BadRequest', /^Widget in version "v1" cannot be handled as a Widget: strict decoding error: duplicate field "spec", unknown field "spec.sizes"/));
+      ground.registry.create(ground.request(widgets, '', '', { fieldValidation }), {
+        value: { metadata: { name }, spec: { sizes: 1 } },
+        duplicates: ['duplicate field "spec"'],
+      });
+    await assert.rejects(
+      create('Strict', 'a'),
+      refused(
+        'BadRequest',
+        /^Widget in version "v1" cannot be handled as a Widget: strict decoding error: duplicate field "spec", unknown field "spec.sizes"/,
+      ),
+    );
     await create('Warn', 'b');
     assert.deepEqual(ground.warnings, ['duplicate field "spec"', 'unknown field "spec.sizes"']);
     await create('Ignore', 'c');
@@ -72,27 +117,71 @@ describe('the registry writes', () => {
   test('an invalid object is refused with its causes', async () => {
     await assert.rejects(ground.create({ name: 'a', spec: { size: -1 } }), (error: unknown) => {
       assert.ok(isApiError(error, 'Invalid'));
-      assert.equal(error.message, 'Widget.test.io "a" is invalid: spec.size: Invalid value: -1: must be greater than or equal to 0');
-      assert.deepEqual(error.details?.causes, [{ reason: 'FieldValueInvalid', message: 'Invalid value: -1: must be greater than or equal to 0', field: 'spec.size' }]);
+      assert.equal(
+        error.message,
+        'Widget.test.io "a" is invalid: spec.size: Invalid value: -1: must be greater than or equal to 0',
+      );
+      assert.deepEqual(error.details?.causes, [
+        {
+          reason: 'FieldValueInvalid',
+          message: 'Invalid value: -1: must be greater than or equal to 0',
+          field: 'spec.size',
+        },
+      ]);
       return true;
     });
   });
 
   test('a finalizer of one’s own says whose it is, unless the object has it already', async () => {
-    const nameless = refused('Invalid', /metadata\.finalizers\[1\]: Invalid value: "nameless": name is neither a standard finalizer name nor is it fully qualified/);
-    await assert.rejects(ground.registry.create(ground.request(widgets), body({ metadata: { name: 'a', finalizers: ['x.io/y', 'nameless', 'orphan'] }, spec: {} })), nameless);
+    const nameless = refused(
+      'Invalid',
+      /metadata\.finalizers\[1\]: Invalid value: "nameless": name is neither a standard finalizer name nor is it fully qualified/,
+    );
+    await assert.rejects(
+      ground.registry.create(
+        ground.request(widgets),
+        body({ metadata: { name: 'a', finalizers: ['x.io/y', 'nameless', 'orphan'] }, spec: {} }),
+      ),
+      nameless,
+    );
     const { metadata, ...rest } = await ground.create({ name: 'b' });
-    await assert.rejects(ground.registry.update(ground.request(widgets, 'b'), body({ ...rest, metadata: { ...metadata, finalizers: ['x.io/y', 'nameless'] } })), nameless);
+    await assert.rejects(
+      ground.registry.update(
+        ground.request(widgets, 'b'),
+        body({ ...rest, metadata: { ...metadata, finalizers: ['x.io/y', 'nameless'] } }),
+      ),
+      nameless,
+    );
     const { definition } = ground.request(widgets);
-    assert.deepEqual(validateMetadata(definition, { ...metadata, finalizers: ['nameless'] }, { ...metadata, finalizers: ['nameless'] }), []);
-    assert.deepEqual(validateMetadata({ ...definition, rules: { ...definition.rules, anyFinalizer: true } }, { ...metadata, finalizers: ['nameless'] }), []);
+    assert.deepEqual(
+      validateMetadata(
+        definition,
+        { ...metadata, finalizers: ['nameless'] },
+        { ...metadata, finalizers: ['nameless'] },
+      ),
+      [],
+    );
+    assert.deepEqual(
+      validateMetadata(
+        { ...definition, rules: { ...definition.rules, anyFinalizer: true } },
+        { ...metadata, finalizers: ['nameless'] },
+      ),
+      [],
+    );
   });
 
   test('an update from an older version is refused; one without a version is taken', async () => {
     const first = await ground.create({ name: 'a' });
-    const update = (widget: Widget): Promise<unknown> => ground.registry.update(ground.request(widgets, 'a'), body(widget));
+    const update = (widget: Widget): Promise<unknown> =>
+      ground.registry.update(ground.request(widgets, 'a'), body(widget));
     await update({ ...first, spec: { size: 2 } });
-    await assert.rejects(update({ ...first, spec: { size: 3 } }), refused('Conflict', /the object has been modified; please apply your changes to the latest version and try again$/));
+    await assert.rejects(
+      update({ ...first, spec: { size: 3 } }),
+      refused(
+        'Conflict',
+        /the object has been modified; please apply your changes to the latest version and try again$/,
+      ),
+    );
     const { resourceVersion: _, ...metadata } = first.metadata;
     await update({ ...first, metadata, spec: { size: 4 } });
     assert.equal((await get('a')).spec.size, 4);
@@ -101,7 +190,12 @@ describe('the registry writes', () => {
   test('generation counts changes of spec, not of labels or status; an update of nothing writes nothing', async () => {
     const first = await ground.create({ name: 'a' });
     const update = async (change: Partial<Widget>, subresource = ''): Promise<Widget> =>
-      (await ground.registry.update(ground.request(widgets, 'a', subresource), body({ ...(await get('a')), ...change }))).object as Widget;
+      (
+        await ground.registry.update(
+          ground.request(widgets, 'a', subresource),
+          body({ ...(await get('a')), ...change }),
+        )
+      ).object as Widget;
     assert.equal((await update({})).metadata.resourceVersion, first.metadata.resourceVersion);
     assert.equal((await update({ metadata: { ...first.metadata, labels: { x: 'y' } } })).metadata.generation, 1);
     assert.equal((await update({ status: { seen: 1 } }, 'status')).metadata.generation, 1);
@@ -110,14 +204,18 @@ describe('the registry writes', () => {
 
   test('what an action of the server changes is no new generation', async () => {
     await ground.create({ name: 'a' });
-    await ground.registry.create(ground.request(widgets, 'a', 'fit'), body({ metadata: { name: 'a' }, spec: { size: 9 } }));
+    await ground.registry.create(
+      ground.request(widgets, 'a', 'fit'),
+      body({ metadata: { name: 'a' }, spec: { size: 9 } }),
+    );
     const { spec, metadata } = await get('a');
     assert.deepEqual([spec.size, metadata.generation], [9, 1]);
   });
 
   test('a write to the object leaves status alone, one to status leaves the rest alone', async () => {
     await ground.create({ name: 'a' });
-    const update = async (change: Partial<Widget>, subresource: string): Promise<unknown> => ground.registry.update(ground.request(widgets, 'a', subresource), body({ ...(await get('a')), ...change }));
+    const update = async (change: Partial<Widget>, subresource: string): Promise<unknown> =>
+      ground.registry.update(ground.request(widgets, 'a', subresource), body({ ...(await get('a')), ...change }));
     await update({ spec: { size: 9 }, status: { seen: 1 } }, 'status');
     await update({ spec: { size: 5 }, status: { seen: 7 } }, '');
     const { spec, status } = await get('a');
@@ -126,22 +224,44 @@ describe('the registry writes', () => {
 
   test('what only the server may say of an object stays; another uid is a conflict', async () => {
     const first = await ground.create({ name: 'a' });
-    const update = (metadata: object): Promise<unknown> => ground.registry.update(ground.request(widgets, 'a'), body({ ...first, metadata: { ...first.metadata, ...metadata } }));
-    await update({ creationTimestamp: '2001-01-01T00:00:00Z', generation: 99, deletionTimestamp: '2001-01-01T00:00:00Z' });
+    const update = (metadata: object): Promise<unknown> =>
+      ground.registry.update(
+        ground.request(widgets, 'a'),
+        body({ ...first, metadata: { ...first.metadata, ...metadata } }),
+      );
+    await update({
+      creationTimestamp: '2001-01-01T00:00:00Z',
+      generation: 99,
+      deletionTimestamp: '2001-01-01T00:00:00Z',
+    });
     assert.deepEqual((await get('a')).metadata.creationTimestamp, first.metadata.creationTimestamp);
     assert.equal((await get('a')).metadata.generation, 1);
-    await assert.rejects(update({ uid: 'other' }), refused('Conflict', /Precondition failed: UID in precondition: other/));
+    await assert.rejects(
+      update({ uid: 'other' }),
+      refused('Conflict', /Precondition failed: UID in precondition: other/),
+    );
   });
 
   test('only some kinds are created by a PUT', async () => {
-    await assert.rejects(ground.registry.update(ground.request(widgets, 'a'), body({ metadata: { name: 'a' }, spec: {} })), refused('NotFound'));
-    assert.equal((await ground.registry.update(ground.request(gadgets, 'g'), body({ metadata: { name: 'g' }, spec: {} }))).created, true);
+    await assert.rejects(
+      ground.registry.update(ground.request(widgets, 'a'), body({ metadata: { name: 'a' }, spec: {} })),
+      refused('NotFound'),
+    );
+    assert.equal(
+      (await ground.registry.update(ground.request(gadgets, 'g'), body({ metadata: { name: 'g' }, spec: {} }))).created,
+      true,
+    );
   });
 
   test('of many writers without a version none is lost', async () => {
     await ground.create({ name: 'a' });
     await Promise.all(
-      Array.from({ length: 10 }, (_, index) => ground.registry.patch(ground.request(widgets, 'a'), { type: 'merge', ...body({ spec: { notes: { [`n${index}`]: 'x' } } }) })),
+      Array.from({ length: 10 }, (_, index) =>
+        ground.registry.patch(ground.request(widgets, 'a'), {
+          type: 'merge',
+          ...body({ spec: { notes: { [`n${index}`]: 'x' } } }),
+        }),
+      ),
     );
     assert.equal(Object.keys((await get('a')).spec.notes ?? {}).length, 10);
   });
@@ -150,8 +270,16 @@ describe('the registry writes', () => {
     await ground.stop();
     const seen: unknown[] = [];
     ground = await startRegistry([
-      { name: 'Judge', handles: () => true, validate: ({ object }) => void seen.push((object as Widget | undefined)?.spec.notes) },
-      { name: 'Marker', handles: ({ operation }) => operation === 'CREATE', mutate: ({ object }) => ({ ...(object as Widget), spec: { notes: { by: 'marker' } } }) as Widget },
+      {
+        name: 'Judge',
+        handles: () => true,
+        validate: ({ object }) => void seen.push((object as Widget | undefined)?.spec.notes),
+      },
+      {
+        name: 'Marker',
+        handles: ({ operation }) => operation === 'CREATE',
+        mutate: ({ object }) => ({ ...(object as Widget), spec: { notes: { by: 'marker' } } }) as Widget,
+      },
     ]);
     const widget = await ground.create({ name: 'a' });
     assert.deepEqual([widget.spec.notes, widget.spec.size, seen], [{ by: 'marker' }, 1, [{ by: 'marker' }]]);

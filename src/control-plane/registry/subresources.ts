@@ -1,7 +1,12 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { notFound } from '../../api/status/api-status-error.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
-import type { RequestFacts, ResourceDefinition, SubresourceAction, SubresourceView } from '../model/resource-definition.ts';
+import type {
+  RequestFacts,
+  ResourceDefinition,
+  SubresourceAction,
+  SubresourceView,
+} from '../model/resource-definition.ts';
 import type { BodyKind } from './write/decode-body.ts';
 
 /** The parts of an object that may be written on their own: `status`, which all kinds have alike, and the views of a kind. */
@@ -33,7 +38,12 @@ export function readPart(definition: ResourceDefinition, subresource: string, ob
 }
 
 /** What admission sees of a write: the object, or the body where the subresource has a kind of its own. */
-export function shownAs(definition: ResourceDefinition, subresource: string, object: ApiObject, body: ApiObject): ApiObject {
+export function shownAs(
+  definition: ResourceDefinition,
+  subresource: string,
+  object: ApiObject,
+  body: ApiObject,
+): ApiObject {
   return ownKind(subresource) || viewOf(definition, subresource).kind === undefined ? object : body;
 }
 
@@ -54,7 +64,10 @@ export function writePart(definition: ResourceDefinition, subresource: string, {
     return rules.prepareForUpdate?.(next, old, facts) ?? next;
   }
   if (subresource === 'status') {
-    const next: WithStatus = withStatus({ ...old, metadata: body.metadata }, (rules.applyDefaults(body) as WithStatus).status);
+    const next: WithStatus = withStatus(
+      { ...old, metadata: body.metadata },
+      (rules.applyDefaults(body) as WithStatus).status,
+    );
     return rules.prepareForStatusUpdate?.(next, old, facts) ?? next;
   }
   return viewOf(definition, subresource).write(old, body, facts);
@@ -65,7 +78,11 @@ function withStatus(object: WithStatus, status: unknown): ApiObject {
   return { ...rest, ...(status !== undefined && { status }) };
 }
 
-export function validatePart(definition: ResourceDefinition, subresource: string, { object, old }: { readonly object: ApiObject; readonly old: ApiObject }): readonly FieldError[] {
+export function validatePart(
+  definition: ResourceDefinition,
+  subresource: string,
+  { object, old }: { readonly object: ApiObject; readonly old: ApiObject },
+): readonly FieldError[] {
   const { rules } = definition;
   if (subresource === '') return rules.validateUpdate(object, old);
   if (subresource === 'status') return rules.validateStatusUpdate?.(object, old) ?? [];

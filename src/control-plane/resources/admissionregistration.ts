@@ -11,7 +11,12 @@ import { defineResource } from './define-resource.ts';
 
 const categories = ['api-extensions'];
 const columns: readonly TableColumn<MutatingWebhookConfiguration | ValidatingWebhookConfiguration>[] = [
-  { name: 'Webhooks', type: 'integer', description: 'How many webhooks it lists.', cell: ({ webhooks }) => webhooks?.length ?? 0 },
+  {
+    name: 'Webhooks',
+    type: 'integer',
+    description: 'How many webhooks it lists.',
+    cell: ({ webhooks }) => webhooks?.length ?? 0,
+  },
 ];
 
 const mutatingDefinition: ResourceDefinition<MutatingWebhookConfiguration> = {
@@ -20,7 +25,14 @@ const mutatingDefinition: ResourceDefinition<MutatingWebhookConfiguration> = {
   categories,
   schema: MutatingWebhookConfigurationSchema,
   storagePath: 'mutatingwebhookconfigurations',
-  rules: { applyDefaults: defaultMutatingWebhooks, validate: validateWebhookConfiguration, validateName: checkDnsSubdomain, anyFinalizer: true, validateUpdate: validateWebhookConfiguration, requiresResourceVersion: true },
+  rules: {
+    applyDefaults: defaultMutatingWebhooks,
+    validate: validateWebhookConfiguration,
+    validateName: checkDnsSubdomain,
+    anyFinalizer: true,
+    validateUpdate: validateWebhookConfiguration,
+    requiresResourceVersion: true,
+  },
   columns,
   countsGeneration: true,
 };
@@ -31,9 +43,19 @@ const validatingDefinition: ResourceDefinition<ValidatingWebhookConfiguration> =
   categories,
   schema: ValidatingWebhookConfigurationSchema,
   storagePath: 'validatingwebhookconfigurations',
-  rules: { applyDefaults: defaultValidatingWebhooks, validate: validateWebhookConfiguration, validateName: checkDnsSubdomain, anyFinalizer: true, validateUpdate: validateWebhookConfiguration, requiresResourceVersion: true },
+  rules: {
+    applyDefaults: defaultValidatingWebhooks,
+    validate: validateWebhookConfiguration,
+    validateName: checkDnsSubdomain,
+    anyFinalizer: true,
+    validateUpdate: validateWebhookConfiguration,
+    requiresResourceVersion: true,
+  },
   columns,
   countsGeneration: true,
 };
 
-export const admissionregistrationResources: readonly ResourceDefinition[] = [defineResource(mutatingDefinition), defineResource(validatingDefinition)];
+export const admissionregistrationResources: readonly ResourceDefinition[] = [
+  defineResource(mutatingDefinition),
+  defineResource(validatingDefinition),
+];

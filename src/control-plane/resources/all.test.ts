@@ -11,14 +11,36 @@ test('no two kinds share a path, a kind or a place in the store, but for both gr
   const twice = (names: readonly string[]): string[] => names.filter((name, index) => names.indexOf(name) < index);
   assert.deepEqual(twice(allResources.map(({ type }) => `${type.plural}.${type.group}`)), []);
   assert.deepEqual(twice(allResources.map(({ type }) => `${apiVersionOf(type)}/${type.kind}`)), []);
-  assert.deepEqual(twice(allResources.filter(({ review }) => review === undefined).map(({ storagePath }) => storagePath)), ['events']);
+  assert.deepEqual(
+    twice(allResources.filter(({ review }) => review === undefined).map(({ storagePath }) => storagePath)),
+    ['events'],
+  );
 });
 
 test('a PUT creates what upstream lets it create, and asks for a version where upstream does', () => {
-  const kindsWith = (rule: 'allowCreateOnUpdate' | 'requiresResourceVersion'): string[] => [...new Set(allResources.filter(({ rules }) => rules[rule] === true).map(({ type }) => type.kind))].sort();
-  assert.deepEqual(kindsWith('allowCreateOnUpdate'), ['ClusterRole', 'ClusterRoleBinding', 'Endpoints', 'Event', 'Lease', 'LimitRange', 'Role', 'RoleBinding', 'RuntimeClass', 'Service']);
+  const kindsWith = (rule: 'allowCreateOnUpdate' | 'requiresResourceVersion'): string[] =>
+    [...new Set(allResources.filter(({ rules }) => rules[rule] === true).map(({ type }) => type.kind))].sort();
+  assert.deepEqual(kindsWith('allowCreateOnUpdate'), [
+    'ClusterRole',
+    'ClusterRoleBinding',
+    'Endpoints',
+    'Event',
+    'Lease',
+    'LimitRange',
+    'Role',
+    'RoleBinding',
+    'RuntimeClass',
+    'Service',
+  ]);
   assert.deepEqual(kindsWith('requiresResourceVersion'), [
-    'CSIDriver', 'CSINode', 'Lease', 'MutatingWebhookConfiguration', 'PodDisruptionBudget', 'RuntimeClass', 'ValidatingWebhookConfiguration', 'VolumeAttachment',
+    'CSIDriver',
+    'CSINode',
+    'Lease',
+    'MutatingWebhookConfiguration',
+    'PodDisruptionBudget',
+    'RuntimeClass',
+    'ValidatingWebhookConfiguration',
+    'VolumeAttachment',
   ]);
 });
 
@@ -29,7 +51,11 @@ for (const { type, schema, selectableFields, columns, rules, review } of allReso
     const defaulted = rules.applyDefaults(empty);
     assert.ok(Array.isArray(rules.validate(defaulted)));
     for (const value of Object.values(selectableFields?.(empty) ?? {})) assert.equal(typeof value, 'string');
-    for (const { name, cell } of columns ?? []) assert.ok(['string', 'number', 'boolean'].includes(typeof cell(empty, nowMs)), `${name} shows ${typeof cell(empty, nowMs)}`);
+    for (const { name, cell } of columns ?? [])
+      assert.ok(
+        ['string', 'number', 'boolean'].includes(typeof cell(empty, nowMs)),
+        `${name} shows ${typeof cell(empty, nowMs)}`,
+      );
     assert.equal(review === undefined || columns === undefined, true);
   });
 }

@@ -16,7 +16,11 @@ function decoded({ schema }: ResourceDefinition, plain: unknown): ApiObject {
 }
 
 /** Runs everything a request to the kind could run, apart from storing. */
-function exercise({ rules, columns, views, selectableFields }: ResourceDefinition, given: ApiObject, other: ApiObject): void {
+function exercise(
+  { rules, columns, views, selectableFields }: ResourceDefinition,
+  given: ApiObject,
+  other: ApiObject,
+): void {
   const now = rules.applyDefaults(given);
   const old = rules.applyDefaults(other);
   const created = rules.prepareForCreate?.(now, request) ?? now;
@@ -42,7 +46,10 @@ for (const definition of allResources) {
         const other = decoded(definition, otherPlain);
         const before = JSON.stringify([given, other]);
         const once = definition.rules.applyDefaults(given);
-        assert.deepEqual(JSON.parse(JSON.stringify(definition.rules.applyDefaults(once))), JSON.parse(JSON.stringify(once)));
+        assert.deepEqual(
+          JSON.parse(JSON.stringify(definition.rules.applyDefaults(once))),
+          JSON.parse(JSON.stringify(once)),
+        );
         exercise(definition, given, other);
         assert.equal(JSON.stringify([given, other]), before);
       }),

@@ -9,9 +9,20 @@ import { defaultDeployment, defaultReplicaSet } from '../../api/defaults/default
 import { semanticEqual } from '../../api/semantic-equal.ts';
 import { checkDnsSubdomain } from '../../api/validation/names.ts';
 import { podTemplateWarnings } from '../../api/validation/pod/pod-template.ts';
-import { validateControllerRevision, validateControllerRevisionUpdate } from '../../api/validation/workloads/validate-controller-revision.ts';
-import { validateDeployment, validateDeploymentStatus, validateDeploymentUpdate } from '../../api/validation/workloads/validate-deployment.ts';
-import { validateReplicaSet, validateReplicaSetStatus, validateReplicaSetUpdate } from '../../api/validation/workloads/validate-replica-set.ts';
+import {
+  validateControllerRevision,
+  validateControllerRevisionUpdate,
+} from '../../api/validation/workloads/validate-controller-revision.ts';
+import {
+  validateDeployment,
+  validateDeploymentStatus,
+  validateDeploymentUpdate,
+} from '../../api/validation/workloads/validate-deployment.ts';
+import {
+  validateReplicaSet,
+  validateReplicaSetStatus,
+  validateReplicaSetUpdate,
+} from '../../api/validation/workloads/validate-replica-set.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { ageColumn } from './cells.ts';
 import { daemonSetDefinition } from './daemon-sets.ts';
@@ -20,8 +31,11 @@ import { scaleView } from './scale-view.ts';
 import { hostnameWarnings, templateColumns } from './template-columns.ts';
 
 function templateWarnings(object: Deployment | ReplicaSet, old: Deployment | ReplicaSet | undefined): string[] {
-  if (old === undefined) return [...hostnameWarnings(object), ...podTemplateWarnings('spec.template', object.spec.template)];
-  return object.metadata.generation === old.metadata.generation ? [] : podTemplateWarnings('spec.template', object.spec.template);
+  if (old === undefined)
+    return [...hostnameWarnings(object), ...podTemplateWarnings('spec.template', object.spec.template)];
+  return object.metadata.generation === old.metadata.generation
+    ? []
+    : podTemplateWarnings('spec.template', object.spec.template);
 }
 
 const deploymentDefinition: ResourceDefinition<Deployment> = {
@@ -46,9 +60,24 @@ const deploymentDefinition: ResourceDefinition<Deployment> = {
   // Revisions carry the deployment's annotations along, so that the controller has to see their changes.
   alsoCounts: (deployment, old) => !semanticEqual(deployment.metadata.annotations, old.metadata.annotations),
   columns: [
-    { name: 'Ready', type: 'string', description: 'Ready pods of those wanted.', cell: ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0}` },
-    { name: 'Up-to-date', type: 'string', description: 'Pods made of the newest template.', cell: ({ status }) => status?.updatedReplicas ?? 0 },
-    { name: 'Available', type: 'string', description: 'Pods ready for at least minReadySeconds.', cell: ({ status }) => status?.availableReplicas ?? 0 },
+    {
+      name: 'Ready',
+      type: 'string',
+      description: 'Ready pods of those wanted.',
+      cell: ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
+    },
+    {
+      name: 'Up-to-date',
+      type: 'string',
+      description: 'Pods made of the newest template.',
+      cell: ({ status }) => status?.updatedReplicas ?? 0,
+    },
+    {
+      name: 'Available',
+      type: 'string',
+      description: 'Pods ready for at least minReadySeconds.',
+      cell: ({ status }) => status?.availableReplicas ?? 0,
+    },
     ageColumn,
     ...templateColumns,
   ],
@@ -82,8 +111,18 @@ const replicaSetDefinition: ResourceDefinition<ReplicaSet> = {
   countsGeneration: true,
   columns: [
     { name: 'Desired', type: 'integer', description: 'Pods that are wanted.', cell: ({ spec }) => spec.replicas ?? 0 },
-    { name: 'Current', type: 'integer', description: 'Pods that there are.', cell: ({ status }) => status?.replicas ?? 0 },
-    { name: 'Ready', type: 'integer', description: 'Pods that are ready.', cell: ({ status }) => status?.readyReplicas ?? 0 },
+    {
+      name: 'Current',
+      type: 'integer',
+      description: 'Pods that there are.',
+      cell: ({ status }) => status?.replicas ?? 0,
+    },
+    {
+      name: 'Ready',
+      type: 'integer',
+      description: 'Pods that are ready.',
+      cell: ({ status }) => status?.readyReplicas ?? 0,
+    },
     ageColumn,
     ...templateColumns,
   ],

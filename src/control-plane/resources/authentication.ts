@@ -1,7 +1,11 @@
 import { selfSubjectReviews, tokenReviews } from '../../api/client/resource-types.ts';
 import type { SelfSubjectReview } from '../../api/authentication/self-subject-review.ts';
 import { SelfSubjectReviewSchema } from '../../api/authentication/self-subject-review.ts';
-import type { TokenReview, TokenReviewStatus, UserInfo as UserInfoBody } from '../../api/authentication/token-review.ts';
+import type {
+  TokenReview,
+  TokenReviewStatus,
+  UserInfo as UserInfoBody,
+} from '../../api/authentication/token-review.ts';
 import { TokenReviewSchema } from '../../api/authentication/token-review.ts';
 import { badRequest } from '../../api/status/api-status-error.ts';
 import { formatTime } from '../../api/time.ts';
@@ -14,7 +18,12 @@ export const reviewRules = { applyDefaults: <T>(object: T): T => object, validat
 
 export function userBody({ name, uid, groups, extra }: UserInfo): UserInfoBody {
   const attributes = Object.entries(extra ?? {}).map(([key, values]): [string, string[]] => [key, [...values]]);
-  return { username: name, ...(uid && { uid }), ...(groups.length > 0 && { groups: [...groups] }), ...(attributes.length > 0 && { extra: Object.fromEntries(attributes) }) };
+  return {
+    username: name,
+    ...(uid && { uid }),
+    ...(groups.length > 0 && { groups: [...groups] }),
+    ...(attributes.length > 0 && { extra: Object.fromEntries(attributes) }),
+  };
 }
 
 async function reviewToken({ spec }: TokenReview, access: ReviewAccess): Promise<TokenReviewStatus> {
@@ -23,7 +32,11 @@ async function reviewToken({ spec }: TokenReview, access: ReviewAccess): Promise
   const result = await access.authenticateToken(token, audiences);
   switch (result.outcome) {
     case 'user':
-      return { authenticated: true, user: userBody(result.user), ...(result.audiences !== undefined && { audiences: [...result.audiences] }) };
+      return {
+        authenticated: true,
+        user: userBody(result.user),
+        ...(result.audiences !== undefined && { audiences: [...result.audiences] }),
+      };
     case 'none':
       // Nobody knows it; upstream's bearer tokens say so in these words.
       return { user: {}, error: 'invalid bearer token' };
@@ -51,7 +64,15 @@ const selfDefinition: ResourceDefinition<SelfSubjectReview> = {
   storagePath: 'selfsubjectreviews',
   rules: reviewRules,
   // Upstream answers with an object of its own that has a time and no other metadata.
-  review: ({ metadata, ...review }, { user }, { nowMs }) => Promise.resolve({ ...review, metadata: { ...metadata, creationTimestamp: formatTime(nowMs) }, status: { userInfo: userBody(user) } }),
+  review: ({ metadata, ...review }, { user }, { nowMs }) =>
+    Promise.resolve({
+      ...review,
+      metadata: { ...metadata, creationTimestamp: formatTime(nowMs) },
+      status: { userInfo: userBody(user) },
+    }),
 };
 
-export const authenticationResources: readonly ResourceDefinition[] = [defineResource(selfDefinition), defineResource(tokenReviewDefinition)];
+export const authenticationResources: readonly ResourceDefinition[] = [
+  defineResource(selfDefinition),
+  defineResource(tokenReviewDefinition),
+];

@@ -1,6 +1,16 @@
-import { localSubjectAccessReviews, selfSubjectAccessReviews, selfSubjectRulesReviews, subjectAccessReviews } from '../../api/client/resource-types.ts';
+import {
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
+} from '../../api/client/resource-types.ts';
 import type {
-  FieldSelectorAttributes, LabelSelectorAttributes, NonResourceAttributes, ResourceAttributes, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+  FieldSelectorAttributes,
+  LabelSelectorAttributes,
+  NonResourceAttributes,
+  ResourceAttributes,
+  SubjectAccessReviewSpec,
+  SubjectAccessReviewStatus,
 } from '../../api/authorization/access-review.ts';
 import type { LocalSubjectAccessReview } from '../../api/authorization/local-subject-access-review.ts';
 import { LocalSubjectAccessReviewSchema } from '../../api/authorization/local-subject-access-review.ts';
@@ -13,7 +23,11 @@ import { SubjectAccessReviewSchema } from '../../api/authorization/subject-acces
 import { parseFieldSelector, parseLabelSelector } from '../../api/selectors.ts';
 import { badRequest, invalid } from '../../api/status/api-status-error.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
-import { validateLocalSubjectAccessReview, validateSelfSubjectAccessReview, validateSubjectAccessReview } from '../../api/validation/access/validate-access-review.ts';
+import {
+  validateLocalSubjectAccessReview,
+  validateSelfSubjectAccessReview,
+  validateSubjectAccessReview,
+} from '../../api/validation/access/validate-access-review.ts';
 import type { ResourceDefinition, ReviewAccess } from '../model/resource-definition.ts';
 import type { AuthorizationAttributes, UserInfo } from '../model/user-info.ts';
 import { reviewRules } from './authentication.ts';
@@ -37,8 +51,12 @@ async function decide(user: UserInfo, asked: Asked, access: ReviewAccess): Promi
   const { decision, reason, evaluationError } = await access.authorize(attributesOf(user, asked, fields, labels));
   const problems = [
     ...(evaluationError === undefined ? [] : [evaluationError]),
-    ...(fields.problem === undefined ? [] : [`spec.resourceAttributes.fieldSelector ${fields.problem} due to parse error`]),
-    ...(labels.problem === undefined ? [] : [`spec.resourceAttributes.labelSelector ${labels.problem} due to parse error`]),
+    ...(fields.problem === undefined
+      ? []
+      : [`spec.resourceAttributes.fieldSelector ${fields.problem} due to parse error`]),
+    ...(labels.problem === undefined
+      ? []
+      : [`spec.resourceAttributes.labelSelector ${labels.problem} due to parse error`]),
   ];
   return {
     allowed: decision === 'allow',
@@ -48,14 +66,47 @@ async function decide(user: UserInfo, asked: Asked, access: ReviewAccess): Promi
   };
 }
 
-function attributesOf(user: UserInfo, { resourceAttributes, nonResourceAttributes }: Asked, fields: Selection, labels: Selection): AuthorizationAttributes {
+function attributesOf(
+  user: UserInfo,
+  { resourceAttributes, nonResourceAttributes }: Asked,
+  fields: Selection,
+  labels: Selection,
+): AuthorizationAttributes {
   if (resourceAttributes === undefined) {
     const { path = '', verb = '' } = nonResourceAttributes ?? {};
-    return { user, verb, resourceRequest: false, apiGroup: '', apiVersion: '', resource: '', subresource: '', namespace: '', name: '', path };
+    return {
+      user,
+      verb,
+      resourceRequest: false,
+      apiGroup: '',
+      apiVersion: '',
+      resource: '',
+      subresource: '',
+      namespace: '',
+      name: '',
+      path,
+    };
   }
-  const { verb = '', group = '', version = '', resource = '', subresource = '', namespace = '', name = '' } = resourceAttributes;
+  const {
+    verb = '',
+    group = '',
+    version = '',
+    resource = '',
+    subresource = '',
+    namespace = '',
+    name = '',
+  } = resourceAttributes;
   return {
-    user, verb, resourceRequest: true, apiGroup: group, apiVersion: version || '*', resource, subresource, namespace, name, path: '',
+    user,
+    verb,
+    resourceRequest: true,
+    apiGroup: group,
+    apiVersion: version || '*',
+    resource,
+    subresource,
+    namespace,
+    name,
+    path: '',
     ...(fields.text !== undefined && { fieldSelector: fields.text }),
     ...(labels.text !== undefined && { labelSelector: labels.text }),
   };
@@ -63,9 +114,14 @@ function attributesOf(user: UserInfo, { resourceAttributes, nonResourceAttribute
 
 function fieldSelection(selector: FieldSelectorAttributes | undefined): Selection {
   const { rawSelector = '', requirements = [] } = selector ?? {};
-  if (rawSelector !== '') return typeof parseFieldSelector(rawSelector) === 'string' ? { problem: 'ignored' } : { text: rawSelector };
-  const usable = requirements.filter(({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') && values.length === 1);
-  const text = usable.map(({ key, operator, values = [] }) => `${key}${operator === 'In' ? '=' : '!='}${escapeValue(values[0] ?? '')}`).join(',');
+  if (rawSelector !== '')
+    return typeof parseFieldSelector(rawSelector) === 'string' ? { problem: 'ignored' } : { text: rawSelector };
+  const usable = requirements.filter(
+    ({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') && values.length === 1,
+  );
+  const text = usable
+    .map(({ key, operator, values = [] }) => `${key}${operator === 'In' ? '=' : '!='}${escapeValue(values[0] ?? '')}`)
+    .join(',');
   return selectionOf(text, requirements.length - usable.length);
 }
 
@@ -73,16 +129,25 @@ const escapeValue = (value: string): string => value.replace(/[\\,=]/g, (sign) =
 
 function labelSelection(selector: LabelSelectorAttributes | undefined): Selection {
   const { rawSelector = '', requirements = [] } = selector ?? {};
-  if (rawSelector !== '') return typeof parseLabelSelector(rawSelector) === 'string' ? { problem: 'ignored' } : { text: rawSelector };
+  if (rawSelector !== '')
+    return typeof parseLabelSelector(rawSelector) === 'string' ? { problem: 'ignored' } : { text: rawSelector };
   const usable = requirements.filter(({ operator }) => ['In', 'NotIn', 'Exists', 'DoesNotExist'].includes(operator));
   return selectionOf(selectorText({ matchExpressions: usable }), requirements.length - usable.length);
 }
 
 function selectionOf(text: string, unusable: number): Selection {
-  return { ...(text !== '' && { text }), ...(unusable > 0 && { problem: text === '' ? 'ignored' : 'partially ignored' }) };
+  return {
+    ...(text !== '' && { text }),
+    ...(unusable > 0 && { problem: text === '' ? 'ignored' : 'partially ignored' }),
+  };
 }
 
-const subjectOf = ({ user = '', groups = [], uid, extra }: SubjectAccessReviewSpec): UserInfo => ({ name: user, groups, ...(uid && { uid }), ...(extra !== undefined && { extra }) });
+const subjectOf = ({ user = '', groups = [], uid, extra }: SubjectAccessReviewSpec): UserInfo => ({
+  name: user,
+  groups,
+  ...(uid && { uid }),
+  ...(extra !== undefined && { extra }),
+});
 
 function refuse(kind: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: 'authorization.k8s.io', kind }, '', errors);
@@ -135,7 +200,10 @@ const rulesDefinition: ResourceDefinition<SelfSubjectRulesReview> = {
   review: async (review, access) => {
     const { namespace = '' } = review.spec;
     if (namespace === '') throw badRequest('no namespace on request');
-    const { resourceRules, nonResourceRules, incomplete, evaluationError } = await access.rulesFor(access.user, namespace);
+    const { resourceRules, nonResourceRules, incomplete, evaluationError } = await access.rulesFor(
+      access.user,
+      namespace,
+    );
     // Upstream answers with the status alone.
     return {
       ...review,
@@ -147,7 +215,10 @@ const rulesDefinition: ResourceDefinition<SelfSubjectRulesReview> = {
           ...(resources.length > 0 && { resources: [...resources] }),
           ...(resourceNames.length > 0 && { resourceNames: [...resourceNames] }),
         })),
-        nonResourceRules: nonResourceRules.map(({ verbs, nonResourceURLs }) => ({ verbs: [...verbs], ...(nonResourceURLs.length > 0 && { nonResourceURLs: [...nonResourceURLs] }) })),
+        nonResourceRules: nonResourceRules.map(({ verbs, nonResourceURLs }) => ({
+          verbs: [...verbs],
+          ...(nonResourceURLs.length > 0 && { nonResourceURLs: [...nonResourceURLs] }),
+        })),
         incomplete,
         ...(evaluationError !== undefined && { evaluationError }),
       },
@@ -156,5 +227,8 @@ const rulesDefinition: ResourceDefinition<SelfSubjectRulesReview> = {
 };
 
 export const authorizationResources: readonly ResourceDefinition[] = [
-  defineResource(localDefinition), defineResource(selfDefinition), defineResource(rulesDefinition), defineResource(subjectDefinition),
+  defineResource(localDefinition),
+  defineResource(selfDefinition),
+  defineResource(rulesDefinition),
+  defineResource(subjectDefinition),
 ];

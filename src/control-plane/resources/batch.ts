@@ -20,9 +20,24 @@ function withSelector(job: Job): Job {
   const { metadata, spec } = job;
   if (spec.manualSelector === true) return job;
   const { name, uid } = metadata;
-  const generated = { [jobLabels.oldJobName]: name, [jobLabels.jobName]: name, [jobLabels.oldControllerUid]: uid, [jobLabels.controllerUid]: uid };
-  const template = { ...spec.template, metadata: { ...spec.template.metadata, labels: { ...generated, ...spec.template.metadata.labels } } };
-  return { ...job, spec: { ...spec, selector: { ...spec.selector, matchLabels: { [jobLabels.controllerUid]: uid, ...spec.selector?.matchLabels } }, template } };
+  const generated = {
+    [jobLabels.oldJobName]: name,
+    [jobLabels.jobName]: name,
+    [jobLabels.oldControllerUid]: uid,
+    [jobLabels.controllerUid]: uid,
+  };
+  const template = {
+    ...spec.template,
+    metadata: { ...spec.template.metadata, labels: { ...generated, ...spec.template.metadata.labels } },
+  };
+  return {
+    ...job,
+    spec: {
+      ...spec,
+      selector: { ...spec.selector, matchLabels: { [jobLabels.controllerUid]: uid, ...spec.selector?.matchLabels } },
+      template,
+    },
+  };
 }
 
 function warnings(job: Job, old: Job | undefined): string[] {
@@ -38,7 +53,8 @@ function warnings(job: Job, old: Job | undefined): string[] {
 }
 
 function statusText({ metadata, status }: Job): string {
-  const holds = (wanted: string): boolean => (status?.conditions ?? []).some((condition) => condition.type === wanted && condition.status === 'True');
+  const holds = (wanted: string): boolean =>
+    (status?.conditions ?? []).some((condition) => condition.type === wanted && condition.status === 'True');
   if (holds('Complete')) return 'Complete';
   if (holds('Failed')) return 'Failed';
   if (metadata.deletionTimestamp !== undefined) return 'Terminating';
@@ -53,7 +69,9 @@ function completionsText({ spec, status }: Job): string {
 
 function durationText({ status }: Job, nowMs: number): string {
   if (status?.startTime === undefined) return '';
-  return humanDuration((status.completionTime === undefined ? nowMs : Date.parse(status.completionTime)) - Date.parse(status.startTime));
+  return humanDuration(
+    (status.completionTime === undefined ? nowMs : Date.parse(status.completionTime)) - Date.parse(status.startTime),
+  );
 }
 
 const jobDefinition: ResourceDefinition<Job> = {

@@ -29,7 +29,10 @@ test('durations show two units while the smaller one still says something', () =
     [731 * day, '2y1d'],
     [8 * 365 * day + 3 * day, '8y'],
   ];
-  assert.deepEqual(cases.map(([ms]) => humanDuration(ms)), cases.map(([, text]) => text));
+  assert.deepEqual(
+    cases.map(([ms]) => humanDuration(ms)),
+    cases.map(([, text]) => text),
+  );
 });
 
 test('an age that nobody knows is unknown', () => {
@@ -38,11 +41,25 @@ test('an age that nobody knows is unknown', () => {
 });
 
 test('selectors and labels are written sorted by key', () => {
-  const selector = { matchLabels: { web: 'x', app: 'y' }, matchExpressions: [{ key: 'gone', operator: 'DoesNotExist' as const }, { key: 'tier', operator: 'In' as const, values: ['b', 'a'] }, { key: 'it', operator: 'Exists' as const }, { key: 'no', operator: 'NotIn' as const, values: ['z'] }] };
+  const selector = {
+    matchLabels: { web: 'x', app: 'y' },
+    matchExpressions: [
+      { key: 'gone', operator: 'DoesNotExist' as const },
+      { key: 'tier', operator: 'In' as const, values: ['b', 'a'] },
+      { key: 'it', operator: 'Exists' as const },
+      { key: 'no', operator: 'NotIn' as const, values: ['z'] },
+    ],
+  };
   assert.equal(selectorText(selector), 'app=y,!gone,it,no notin (z),tier in (a,b),web=x');
-  assert.deepEqual([formatSelector({}), formatSelector(undefined), formatLabels({}), formatLabels({ b: '2', a: '1' })], ['<none>', '<none>', '<none>', 'a=1,b=2']);
+  assert.deepEqual(
+    [formatSelector({}), formatSelector(undefined), formatLabels({}), formatLabels({ b: '2', a: '1' })],
+    ['<none>', '<none>', '<none>', 'a=1,b=2'],
+  );
 });
 
 test('long lists show three', () => {
-  assert.deepEqual([listSome([], '<unset>'), listSome(['a', 'b', 'c'], ''), listSome(['a', 'b', 'c', 'd', 'e'], '')], ['<unset>', 'a,b,c', 'a,b,c + 2 more...']);
+  assert.deepEqual(
+    [listSome([], '<unset>'), listSome(['a', 'b', 'c'], ''), listSome(['a', 'b', 'c', 'd', 'e'], '')],
+    ['<unset>', 'a,b,c', 'a,b,c + 2 more...'],
+  );
 });

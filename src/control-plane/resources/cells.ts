@@ -43,10 +43,19 @@ export const ageColumn: TableColumn<ApiObject> = {
 };
 
 /** For kinds that do not begin with their name; whoever has it elsewhere brings all columns. */
-export const wideNameColumn: TableColumn<ApiObject> = { name: 'Name', type: 'string', format: 'name', description: 'Name of the object.', priority: 1, cell: ({ metadata }) => metadata.name };
+export const wideNameColumn: TableColumn<ApiObject> = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  description: 'Name of the object.',
+  priority: 1,
+  cell: ({ metadata }) => metadata.name,
+};
 
-export const joinNames = (template: { readonly spec: PodSpec }): string => template.spec.containers.map(({ name }) => name).join(',');
-export const joinImages = (template: { readonly spec: PodSpec }): string => template.spec.containers.map(({ image }) => image ?? '').join(',');
+export const joinNames = (template: { readonly spec: PodSpec }): string =>
+  template.spec.containers.map(({ name }) => name).join(',');
+export const joinImages = (template: { readonly spec: PodSpec }): string =>
+  template.spec.containers.map(({ image }) => image ?? '').join(',');
 
 /** `a=1,b=2`, sorted; `<none>` for no labels (upstream: labels.FormatLabels). */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
@@ -57,8 +66,12 @@ export function formatLabels(labels: Readonly<Record<string, string>> | undefine
 /** A selector in the text form of label selectors: `app=web,tier in (a,b),!gone`. '' when it selects everything or nothing. */
 export function selectorText(selector: LabelSelector | undefined): string {
   const clauses = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` }));
-  for (const { key, operator, values = [] } of selector?.matchExpressions ?? []) clauses.push({ key, text: clauseText(key, operator, [...values].sort().join(',')) });
-  return clauses.sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0)).map(({ text }) => text).join(',');
+  for (const { key, operator, values = [] } of selector?.matchExpressions ?? [])
+    clauses.push({ key, text: clauseText(key, operator, [...values].sort().join(',')) });
+  return clauses
+    .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+    .map(({ text }) => text)
+    .join(',');
 }
 
 function clauseText(key: string, operator: string, values: string): string {
@@ -76,5 +89,7 @@ export function formatSelector(selector: LabelSelector | undefined): string {
 export function listSome(items: readonly string[], empty: string): string {
   const shown = 3;
   if (items.length === 0) return empty;
-  return items.length <= shown ? items.join(',') : `${items.slice(0, shown).join(',')} + ${items.length - shown} more...`;
+  return items.length <= shown
+    ? items.join(',')
+    : `${items.slice(0, shown).join(',')} + ${items.length - shown} more...`;
 }

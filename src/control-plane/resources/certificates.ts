@@ -1,8 +1,14 @@
-import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../../api/certificates/certificate-signing-request.ts';
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+} from '../../api/certificates/certificate-signing-request.ts';
 import { CertificateSigningRequestSchema } from '../../api/certificates/certificate-signing-request.ts';
 import { certificateSigningRequests } from '../../api/client/resource-types.ts';
 import { formatTime } from '../../api/time.ts';
-import { validateCertificateRequest, validateCertificateRequestUpdate } from '../../api/validation/access/validate-certificate-request.ts';
+import {
+  validateCertificateRequest,
+  validateCertificateRequestUpdate,
+} from '../../api/validation/access/validate-certificate-request.ts';
 import type { RequestFacts, ResourceDefinition } from '../model/resource-definition.ts';
 import { userBody } from './authentication.ts';
 import { ageColumn, humanDuration } from './cells.ts';
@@ -16,17 +22,31 @@ function withRequester(request: CertificateSigningRequest, { user }: RequestFact
 }
 
 /** Times that the writer leaves out are now, or those of the condition that was there. */
-function withTimes(conditions: readonly CertificateSigningRequestCondition[], old: CertificateSigningRequest, nowMs: number): CertificateSigningRequestCondition[] {
+function withTimes(
+  conditions: readonly CertificateSigningRequestCondition[],
+  old: CertificateSigningRequest,
+  nowMs: number,
+): CertificateSigningRequestCondition[] {
   const now = formatTime(nowMs);
-  const known = new Map((old.status?.conditions ?? []).map((condition) => [`${condition.type}=${condition.status}`, condition]));
+  const known = new Map(
+    (old.status?.conditions ?? []).map((condition) => [`${condition.type}=${condition.status}`, condition]),
+  );
   return conditions.map((condition) => {
     const before = known.get(`${condition.type}=${condition.status}`);
-    return { ...condition, lastUpdateTime: condition.lastUpdateTime ?? now, lastTransitionTime: condition.lastTransitionTime ?? before?.lastTransitionTime ?? now };
+    return {
+      ...condition,
+      lastUpdateTime: condition.lastUpdateTime ?? now,
+      lastTransitionTime: condition.lastTransitionTime ?? before?.lastTransitionTime ?? now,
+    };
   });
 }
 
 /** The signer writes what it likes but approvals, which stay as they were. */
-function prepareStatus(request: CertificateSigningRequest, old: CertificateSigningRequest, { nowMs }: RequestFacts): CertificateSigningRequest {
+function prepareStatus(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  { nowMs }: RequestFacts,
+): CertificateSigningRequest {
   const { conditions } = request.status ?? {};
   if (conditions === undefined) return { ...request, spec: old.spec };
   let kept = conditions;
@@ -64,9 +84,20 @@ const definition: ResourceDefinition<CertificateSigningRequest> = {
   selectableFields: ({ spec }) => ({ 'spec.signerName': spec.signerName }),
   columns: [
     ageColumn,
-    { name: 'SignerName', type: 'string', description: 'Who is to sign.', cell: ({ spec }) => spec.signerName || '<none>' },
+    {
+      name: 'SignerName',
+      type: 'string',
+      description: 'Who is to sign.',
+      cell: ({ spec }) => spec.signerName || '<none>',
+    },
     { name: 'Requestor', type: 'string', description: 'Who asks.', cell: ({ spec }) => spec.username ?? '' },
-    { name: 'RequestedDuration', type: 'string', description: 'For how long the certificate is to hold.', cell: ({ spec }) => (spec.expirationSeconds === undefined ? '<none>' : humanDuration(spec.expirationSeconds * 1000)) },
+    {
+      name: 'RequestedDuration',
+      type: 'string',
+      description: 'For how long the certificate is to hold.',
+      cell: ({ spec }) =>
+        spec.expirationSeconds === undefined ? '<none>' : humanDuration(spec.expirationSeconds * 1000),
+    },
     { name: 'Condition', type: 'string', description: 'Whether it is approved and signed.', cell: conditionCell },
   ],
   hasStatus: true,

@@ -10,7 +10,8 @@ import { validateConfigMap, validateSecret } from '../../api/validation/validate
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { defineResource } from './define-resource.ts';
 
-const countOf = (map: Readonly<Record<string, string>> | undefined): number => (map === undefined ? 0 : Object.keys(map).length);
+const countOf = (map: Readonly<Record<string, string>> | undefined): number =>
+  map === undefined ? 0 : Object.keys(map).length;
 
 const configMapDefinition: ResourceDefinition<ConfigMap> = {
   type: configMaps,
@@ -24,7 +25,14 @@ const configMapDefinition: ResourceDefinition<ConfigMap> = {
     validateName: checkDnsSubdomain,
     validateUpdate: validateConfigMapUpdate,
   },
-  columns: [{ name: 'Data', type: 'string', description: 'How many entries it has.', cell: ({ data, binaryData }) => countOf(data) + countOf(binaryData) }],
+  columns: [
+    {
+      name: 'Data',
+      type: 'string',
+      description: 'How many entries it has.',
+      cell: ({ data, binaryData }) => countOf(data) + countOf(binaryData),
+    },
+  ],
 };
 
 const secretDefinition: ResourceDefinition<Secret> = {
@@ -46,4 +54,7 @@ const secretDefinition: ResourceDefinition<Secret> = {
   ],
 };
 
-export const configResources: readonly ResourceDefinition[] = [defineResource(configMapDefinition), defineResource(secretDefinition)];
+export const configResources: readonly ResourceDefinition[] = [
+  defineResource(configMapDefinition),
+  defineResource(secretDefinition),
+];

@@ -37,7 +37,9 @@ const leaseDefinition: ResourceDefinition<Lease> = {
     allowCreateOnUpdate: true,
     requiresResourceVersion: true,
   },
-  columns: [{ name: 'Holder', type: 'string', description: 'Who has it.', cell: ({ spec }) => spec.holderIdentity ?? '' }],
+  columns: [
+    { name: 'Holder', type: 'string', description: 'Who has it.', cell: ({ spec }) => spec.holderIdentity ?? '' },
+  ],
 };
 
 export const coordinationResources: readonly ResourceDefinition[] = [defineResource(leaseDefinition)];

@@ -5,7 +5,11 @@ import { defaultDaemonSet } from '../../api/defaults/default-apps.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 import { checkDnsSubdomain } from '../../api/validation/names.ts';
 import { podTemplateWarnings } from '../../api/validation/pod/pod-template.ts';
-import { validateDaemonSet, validateDaemonSetStatus, validateDaemonSetUpdate } from '../../api/validation/workloads/validate-daemon-set.ts';
+import {
+  validateDaemonSet,
+  validateDaemonSetStatus,
+  validateDaemonSetUpdate,
+} from '../../api/validation/workloads/validate-daemon-set.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { ageColumn, formatLabels } from './cells.ts';
 import { templateColumns } from './template-columns.ts';
@@ -19,7 +23,13 @@ function templateGeneration({ metadata }: DaemonSet): number {
 }
 
 function withTemplateGeneration(set: DaemonSet, generation: number): DaemonSet {
-  return { ...set, metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, [templateGenerationAnnotation]: String(generation) } } };
+  return {
+    ...set,
+    metadata: {
+      ...set.metadata,
+      annotations: { ...set.metadata.annotations, [templateGenerationAnnotation]: String(generation) },
+    },
+  };
 }
 
 function prepareForUpdate(set: DaemonSet, old: DaemonSet): DaemonSet {
@@ -38,23 +48,57 @@ export const daemonSetDefinition: ResourceDefinition<DaemonSet> = {
   storagePath: 'daemonsets',
   rules: {
     applyDefaults: defaultDaemonSet,
-    prepareForCreate: (set) => withTemplateGeneration({ ...set, status: emptyStatus }, Math.max(templateGeneration(set), 1)),
+    prepareForCreate: (set) =>
+      withTemplateGeneration({ ...set, status: emptyStatus }, Math.max(templateGeneration(set), 1)),
     validate: validateDaemonSet,
     validateName: checkDnsSubdomain,
     prepareForUpdate,
     validateUpdate: validateDaemonSetUpdate,
     validateStatusUpdate: validateDaemonSetStatus,
-    warnings: (set, old) => (old !== undefined && templateGeneration(set) === templateGeneration(old) ? [] : podTemplateWarnings('spec.template', set.spec.template)),
+    warnings: (set, old) =>
+      old !== undefined && templateGeneration(set) === templateGeneration(old)
+        ? []
+        : podTemplateWarnings('spec.template', set.spec.template),
   },
   hasStatus: true,
   countsGeneration: true,
   columns: [
-    { name: 'Desired', type: 'integer', description: 'Nodes that should run a pod of it.', cell: ({ status }) => status?.desiredNumberScheduled ?? 0 },
-    { name: 'Current', type: 'integer', description: 'Nodes that should and do.', cell: ({ status }) => status?.currentNumberScheduled ?? 0 },
-    { name: 'Ready', type: 'integer', description: 'Nodes whose pod is ready.', cell: ({ status }) => status?.numberReady ?? 0 },
-    { name: 'Up-to-date', type: 'integer', description: 'Nodes whose pod is made of the newest template.', cell: ({ status }) => status?.updatedNumberScheduled ?? 0 },
-    { name: 'Available', type: 'integer', description: 'Nodes whose pod is ready for at least minReadySeconds.', cell: ({ status }) => status?.numberAvailable ?? 0 },
-    { name: 'Node Selector', type: 'string', description: 'Labels that a node must have.', cell: ({ spec }) => formatLabels(spec.template.spec.nodeSelector) },
+    {
+      name: 'Desired',
+      type: 'integer',
+      description: 'Nodes that should run a pod of it.',
+      cell: ({ status }) => status?.desiredNumberScheduled ?? 0,
+    },
+    {
+      name: 'Current',
+      type: 'integer',
+      description: 'Nodes that should and do.',
+      cell: ({ status }) => status?.currentNumberScheduled ?? 0,
+    },
+    {
+      name: 'Ready',
+      type: 'integer',
+      description: 'Nodes whose pod is ready.',
+      cell: ({ status }) => status?.numberReady ?? 0,
+    },
+    {
+      name: 'Up-to-date',
+      type: 'integer',
+      description: 'Nodes whose pod is made of the newest template.',
+      cell: ({ status }) => status?.updatedNumberScheduled ?? 0,
+    },
+    {
+      name: 'Available',
+      type: 'integer',
+      description: 'Nodes whose pod is ready for at least minReadySeconds.',
+      cell: ({ status }) => status?.numberAvailable ?? 0,
+    },
+    {
+      name: 'Node Selector',
+      type: 'string',
+      description: 'Labels that a node must have.',
+      cell: ({ spec }) => formatLabels(spec.template.spec.nodeSelector),
+    },
     ageColumn,
     ...templateColumns,
   ],

@@ -6,7 +6,10 @@ import { EndpointSliceSchema } from '../../api/discovery/endpoint-slice.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 import { addressWarnings } from '../../api/validation/network/endpoint-ip.ts';
 import { checkDnsSubdomain } from '../../api/validation/names.ts';
-import { validateEndpointSlice, validateEndpointSliceUpdate } from '../../api/validation/network/validate-endpoint-slice.ts';
+import {
+  validateEndpointSlice,
+  validateEndpointSliceUpdate,
+} from '../../api/validation/network/validate-endpoint-slice.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { listSome } from './cells.ts';
 import { defineResource } from './define-resource.ts';
@@ -22,9 +25,15 @@ function withoutTopology(slice: EndpointSlice, old?: EndpointSlice): EndpointSli
 
 /** Controllers' own slices are spared the check. */
 function warnings({ metadata, addressType, endpoints }: EndpointSlice, old: EndpointSlice | undefined): string[] {
-  const deprecated = old === undefined && addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];
+  const deprecated =
+    old === undefined && addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];
   if (managers.includes(metadata.labels?.[endpointLabels.slicesManagedBy] ?? '')) return deprecated;
-  return [...deprecated, ...endpoints.flatMap(({ addresses }, index) => addresses.flatMap((address, position) => addressWarnings(`endpoints[${index}].addresses[${position}]`, address)))];
+  return [
+    ...deprecated,
+    ...endpoints.flatMap(({ addresses }, index) =>
+      addresses.flatMap((address, position) => addressWarnings(`endpoints[${index}].addresses[${position}]`, address)),
+    ),
+  ];
 }
 
 const endpointSliceDefinition: ResourceDefinition<EndpointSlice> = {
@@ -45,9 +54,32 @@ const endpointSliceDefinition: ResourceDefinition<EndpointSlice> = {
   // Its labels say whose service it is of.
   alsoCounts: (slice, old) => !semanticEqual(slice.metadata.labels, old.metadata.labels),
   columns: [
-    { name: 'AddressType', type: 'string', description: 'Of which kind all its addresses are.', cell: ({ addressType }) => addressType },
-    { name: 'Ports', type: 'string', description: 'Ports of each endpoint.', cell: ({ ports }) => listSome(ports.map(({ port, name }) => String(port ?? name ?? '*')), '<unset>') },
-    { name: 'Endpoints', type: 'string', description: 'Addresses of its endpoints.', cell: ({ endpoints }) => listSome(endpoints.flatMap(({ addresses }) => addresses), '<unset>') },
+    {
+      name: 'AddressType',
+      type: 'string',
+      description: 'Of which kind all its addresses are.',
+      cell: ({ addressType }) => addressType,
+    },
+    {
+      name: 'Ports',
+      type: 'string',
+      description: 'Ports of each endpoint.',
+      cell: ({ ports }) =>
+        listSome(
+          ports.map(({ port, name }) => String(port ?? name ?? '*')),
+          '<unset>',
+        ),
+    },
+    {
+      name: 'Endpoints',
+      type: 'string',
+      description: 'Addresses of its endpoints.',
+      cell: ({ endpoints }) =>
+        listSome(
+          endpoints.flatMap(({ addresses }) => addresses),
+          '<unset>',
+        ),
+    },
   ],
 };
 

@@ -14,7 +14,9 @@ import { defineResource } from './define-resource.ts';
 function endpointsText({ subsets = [] }: Endpoints): string {
   if (subsets.length === 0) return '<none>';
   const shown = subsets.flatMap(({ addresses = [], ports = [] }) =>
-    ports.length === 0 ? addresses.map(({ ip }) => ip) : ports.flatMap(({ port }) => addresses.map(({ ip }) => joinHostPort(ip, port))),
+    ports.length === 0
+      ? addresses.map(({ ip }) => ip)
+      : ports.flatMap(({ port }) => addresses.map(({ ip }) => joinHostPort(ip, port))),
   );
   return listSome(shown, '');
 }
@@ -23,7 +25,11 @@ function endpointsText({ subsets = [] }: Endpoints): string {
 function warnings({ metadata, subsets = [] }: Endpoints): string[] {
   if (metadata.labels?.[endpointLabels.endpointsManagedBy] === 'endpoint-controller') return [];
   return subsets.flatMap((subset, index) =>
-    (['addresses', 'notReadyAddresses'] as const).flatMap((field) => (subset[field] ?? []).flatMap(({ ip }, position) => addressWarnings(`subsets[${index}].${field}[${position}].ip`, ip))),
+    (['addresses', 'notReadyAddresses'] as const).flatMap((field) =>
+      (subset[field] ?? []).flatMap(({ ip }, position) =>
+        addressWarnings(`subsets[${index}].${field}[${position}].ip`, ip),
+      ),
+    ),
   );
 }
 

@@ -3,7 +3,17 @@ import type { Event as EventsV1Event } from '../../api/events/event.ts';
 
 /** An event of events.k8s.io/v1 as the core event it is stored as (upstream: events/v1 conversion.go). */
 export function eventToStored(event: EventsV1Event): Event {
-  const { regarding, note, reportingController, reportingInstance, deprecatedSource, deprecatedFirstTimestamp, deprecatedLastTimestamp, deprecatedCount, ...shared } = event;
+  const {
+    regarding,
+    note,
+    reportingController,
+    reportingInstance,
+    deprecatedSource,
+    deprecatedFirstTimestamp,
+    deprecatedLastTimestamp,
+    deprecatedCount,
+    ...shared
+  } = event;
   return {
     ...shared,
     kind: 'Event',
@@ -20,7 +30,18 @@ export function eventToStored(event: EventsV1Event): Event {
 }
 
 export function eventFromStored(event: Event): EventsV1Event {
-  const { involvedObject, message, reportingComponent, reportingInstance, source, firstTimestamp, lastTimestamp, count, series, ...shared } = event;
+  const {
+    involvedObject,
+    message,
+    reportingComponent,
+    reportingInstance,
+    source,
+    firstTimestamp,
+    lastTimestamp,
+    count,
+    series,
+    ...shared
+  } = event;
   const { count: seriesCount = 0, ...seriesRest } = series ?? {};
   return {
     ...shared,

@@ -39,18 +39,44 @@ const columns: readonly EventColumn[] = [
   { name: 'Type', type: 'string', description: 'Normal or Warning.', cell: ({ type }) => type ?? '' },
   { name: 'Reason', type: 'string', description: 'What happened, in a word.', cell: ({ reason }) => reason ?? '' },
   { name: 'Object', type: 'string', description: 'To what it happened.', cell: objectText },
-  { name: 'Subobject', type: 'string', description: 'To which part of that.', priority: 1, cell: ({ involvedObject }) => involvedObject.fieldPath ?? '' },
+  {
+    name: 'Subobject',
+    type: 'string',
+    description: 'To which part of that.',
+    priority: 1,
+    cell: ({ involvedObject }) => involvedObject.fieldPath ?? '',
+  },
   { name: 'Source', type: 'string', description: 'Who says so.', priority: 1, cell: sourceText },
-  { name: 'Message', type: 'string', description: 'What happened, for people.', cell: ({ message }) => (message ?? '').trim() },
+  {
+    name: 'Message',
+    type: 'string',
+    description: 'What happened, for people.',
+    cell: ({ message }) => (message ?? '').trim(),
+  },
   { name: 'First Seen', type: 'string', description: 'Time since it happened first.', priority: 1, cell: firstSeen },
-  { name: 'Count', type: 'string', description: 'How often it happened.', priority: 1, cell: ({ series, count }) => String(series === undefined ? count || 1 : (series.count ?? 0)) },
+  {
+    name: 'Count',
+    type: 'string',
+    description: 'How often it happened.',
+    priority: 1,
+    cell: ({ series, count }) => String(series === undefined ? count || 1 : (series.count ?? 0)),
+  },
 ];
 
 /** The object's fields under the name that the group has for the reference to it. */
 function fieldsOf({ involvedObject, reason = '', type = '' }: Event, reference: string): Record<string, string> {
-  const { kind = '', namespace = '', name = '', uid = '', apiVersion = '', resourceVersion = '', fieldPath = '' } = involvedObject;
+  const {
+    kind = '',
+    namespace = '',
+    name = '',
+    uid = '',
+    apiVersion = '',
+    resourceVersion = '',
+    fieldPath = '',
+  } = involvedObject;
   const fields: Record<string, string> = { reason, type };
-  for (const [key, value] of Object.entries({ kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath })) fields[`${reference}.${key}`] = value;
+  for (const [key, value] of Object.entries({ kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath }))
+    fields[`${reference}.${key}`] = value;
   return fields;
 }
 
@@ -70,7 +96,11 @@ const eventDefinition: ResourceDefinition<Event> = {
     allowCreateOnUpdate: true,
     anyFinalizer: true,
   },
-  selectableFields: (event) => ({ ...fieldsOf(event, 'involvedObject'), reportingComponent: event.reportingComponent, source: event.source?.component || event.reportingComponent }),
+  selectableFields: (event) => ({
+    ...fieldsOf(event, 'involvedObject'),
+    reportingComponent: event.reportingComponent,
+    source: event.source?.component || event.reportingComponent,
+  }),
   columns: [...columns, wideNameColumn],
 };
 
@@ -91,9 +121,23 @@ const eventsV1Definition: ResourceDefinition<EventsV1Event> = {
     allowCreateOnUpdate: true,
     anyFinalizer: true,
   },
-  selectableFields: (event) => ({ ...fieldsOf(eventToStored(event), 'regarding'), reportingController: event.reportingController ?? '' }),
-  columns: [...columns.map((column): TableColumn<EventsV1Event> => ({ ...column, cell: (event, nowMs) => column.cell(eventToStored(event), nowMs) })), wideNameColumn],
+  selectableFields: (event) => ({
+    ...fieldsOf(eventToStored(event), 'regarding'),
+    reportingController: event.reportingController ?? '',
+  }),
+  columns: [
+    ...columns.map(
+      (column): TableColumn<EventsV1Event> => ({
+        ...column,
+        cell: (event, nowMs) => column.cell(eventToStored(event), nowMs),
+      }),
+    ),
+    wideNameColumn,
+  ],
 };
 
 /** Two groups over the same stored objects; those of the core group are what is stored. */
-export const eventResources: readonly ResourceDefinition[] = [defineResource(eventDefinition), defineResource(eventsV1Definition)];
+export const eventResources: readonly ResourceDefinition[] = [
+  defineResource(eventDefinition),
+  defineResource(eventsV1Definition),
+];

@@ -53,7 +53,8 @@ function rolesCell({ metadata: { labels = {} } }: Node): string {
   return [...new Set(roles)].sort().join(',') || '<none>';
 }
 
-const addressOf = ({ status }: Node, wanted: string): string => status?.addresses?.find(({ type }) => type === wanted)?.address ?? '<none>';
+const addressOf = ({ status }: Node, wanted: string): string =>
+  status?.addresses?.find(({ type }) => type === wanted)?.address ?? '<none>';
 
 function kernelCell({ status }: Node): string {
   const { kernelVersion, architecture } = status?.nodeInfo ?? {};
@@ -78,15 +79,55 @@ const definition: ResourceDefinition<Node> = {
   },
   selectableFields: ({ spec }) => ({ 'spec.unschedulable': String(spec?.unschedulable ?? false) }),
   columns: [
-    { name: 'Status', type: 'string', description: 'Whether it is ready, and whether pods may come.', cell: statusCell },
+    {
+      name: 'Status',
+      type: 'string',
+      description: 'Whether it is ready, and whether pods may come.',
+      cell: statusCell,
+    },
     { name: 'Roles', type: 'string', description: 'Its roles, by its labels.', cell: rolesCell },
     ageColumn,
-    { name: 'Version', type: 'string', description: 'The version of its kubelet.', cell: ({ status }) => status?.nodeInfo?.kubeletVersion ?? '' },
-    { name: 'Internal-IP', type: 'string', priority: 1, description: 'Its address in the cluster.', cell: (node) => addressOf(node, 'InternalIP') },
-    { name: 'External-IP', type: 'string', priority: 1, description: 'Its address outside.', cell: (node) => addressOf(node, 'ExternalIP') },
-    { name: 'OS-Image', type: 'string', priority: 1, description: 'Its operating system.', cell: ({ status }) => status?.nodeInfo?.osImage || '<unknown>' },
-    { name: 'Kernel-Version', type: 'string', priority: 1, description: 'The version of its kernel.', cell: kernelCell },
-    { name: 'Container-Runtime', type: 'string', priority: 1, description: 'Its container runtime.', cell: ({ status }) => status?.nodeInfo?.containerRuntimeVersion || '<unknown>' },
+    {
+      name: 'Version',
+      type: 'string',
+      description: 'The version of its kubelet.',
+      cell: ({ status }) => status?.nodeInfo?.kubeletVersion ?? '',
+    },
+    {
+      name: 'Internal-IP',
+      type: 'string',
+      priority: 1,
+      description: 'Its address in the cluster.',
+      cell: (node) => addressOf(node, 'InternalIP'),
+    },
+    {
+      name: 'External-IP',
+      type: 'string',
+      priority: 1,
+      description: 'Its address outside.',
+      cell: (node) => addressOf(node, 'ExternalIP'),
+    },
+    {
+      name: 'OS-Image',
+      type: 'string',
+      priority: 1,
+      description: 'Its operating system.',
+      cell: ({ status }) => status?.nodeInfo?.osImage || '<unknown>',
+    },
+    {
+      name: 'Kernel-Version',
+      type: 'string',
+      priority: 1,
+      description: 'The version of its kernel.',
+      cell: kernelCell,
+    },
+    {
+      name: 'Container-Runtime',
+      type: 'string',
+      priority: 1,
+      description: 'Its container runtime.',
+      cell: ({ status }) => status?.nodeInfo?.containerRuntimeVersion || '<unknown>',
+    },
   ],
   hasStatus: true,
   createsWithStatus: true,

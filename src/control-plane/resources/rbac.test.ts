@@ -10,16 +10,36 @@ import { RulesGround } from './testing/rules-ground.ts';
 const group = 'rbac.authorization.k8s.io';
 const version = `${group}/v1`;
 const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
-const subjects = [{ kind: 'User', name: 'ann' }, { kind: 'Group', name: 'ops' }, { kind: 'ServiceAccount', name: 'bot', namespace: 'a' }];
+const subjects = [
+  { kind: 'User', name: 'ann' },
+  { kind: 'Group', name: 'ops' },
+  { kind: 'ServiceAccount', name: 'bot', namespace: 'a' },
+];
 const roles = new RulesGround<Role>(version, 'Role', { rules });
 const clusterRoles = new RulesGround<ClusterRole>(version, 'ClusterRole', { rules });
-const bindings = new RulesGround<RoleBinding>(version, 'RoleBinding', { subjects, roleRef: { kind: 'Role', name: 'view' } });
-const clusterBindings = new RulesGround<ClusterRoleBinding>(version, 'ClusterRoleBinding', { subjects, roleRef: { kind: 'ClusterRole', name: 'view' } });
+const bindings = new RulesGround<RoleBinding>(version, 'RoleBinding', {
+  subjects,
+  roleRef: { kind: 'Role', name: 'view' },
+});
+const clusterBindings = new RulesGround<ClusterRoleBinding>(version, 'ClusterRoleBinding', {
+  subjects,
+  roleRef: { kind: 'ClusterRole', name: 'view' },
+});
 
 test('roles and bindings are accepted under names that others may not have', () => {
   for (const ground of [roles, clusterRoles, bindings, clusterBindings]) {
-    assert.deepEqual([ground.refusals({ 'metadata.name': 'system:controller:x' }), ground.updateRefusals({ 'metadata.labels': { a: 'b' } })], [[], []], ground.definition.type.kind);
-    assert.deepEqual([...new Set(ground.refusals({ 'metadata.name': 'a/b' }))], ['metadata.name: Invalid value: "a/b": may not contain \'/\'']);
+    assert.deepEqual(
+      [
+        ground.refusals({ 'metadata.name': 'system:controller:x' }),
+        ground.updateRefusals({ 'metadata.labels': { a: 'b' } }),
+      ],
+      [[], []],
+      ground.definition.type.kind,
+    );
+    assert.deepEqual(
+      [...new Set(ground.refusals({ 'metadata.name': 'a/b' }))],
+      ['metadata.name: Invalid value: "a/b": may not contain \'/\''],
+    );
   }
 });
 
@@ -30,25 +50,66 @@ test('users, groups and roles are of the group of the API unless they say otherw
 
 test('a rule must say what it gives', () => {
   const cases: readonly [RulesGround, unknown, string[]][] = [
-    [roles, {}, ['rules[0].verbs: Required value: verbs must contain at least one value', 'rules[0].apiGroups: Required value: resource rules must supply at least one api group', 'rules[0].resources: Required value: resource rules must supply at least one resource']],
-    [roles, { verbs: ['get'], nonResourceURLs: ['/healthz'] }, ['rules[0].nonResourceURLs: Invalid value: ["/healthz"]: namespaced rules cannot apply to non-resource URLs']],
+    [
+      roles,
+      {},
+      [
+        'rules[0].verbs: Required value: verbs must contain at least one value',
+        'rules[0].apiGroups: Required value: resource rules must supply at least one api group',
+        'rules[0].resources: Required value: resource rules must supply at least one resource',
+      ],
+    ],
+    [
+      roles,
+      { verbs: ['get'], nonResourceURLs: ['/healthz'] },
+      ['rules[0].nonResourceURLs: Invalid value: ["/healthz"]: namespaced rules cannot apply to non-resource URLs'],
+    ],
     [clusterRoles, { verbs: ['get'], nonResourceURLs: ['/healthz'] }, []],
-    [clusterRoles, { ...rules[0], nonResourceURLs: ['/x'] }, ['rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular resources and non-resource URLs']],
+    [
+      clusterRoles,
+      { ...rules[0], nonResourceURLs: ['/x'] },
+      [
+        'rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular resources and non-resource URLs',
+      ],
+    ],
   ];
   for (const [ground, rule, expected] of cases) assert.deepEqual(ground.refusals({ 'rules[0]': rule }), expected);
-  assert.deepEqual(clusterRoles.refusals({ aggregationRule: {} }), ['aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil']);
+  assert.deepEqual(clusterRoles.refusals({ aggregationRule: {} }), [
+    'aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil',
+  ]);
 });
 
 test('a binding must say what to whom', () => {
   const refused = (ground: RulesGround, changes: Changes): string[] => ground.refusals(changes);
   assert.deepEqual(refused(bindings, { roleRef: { kind: 'Pod', name: '', apiGroup: 'x' } }), [
-    `roleRef.apiGroup: Unsupported value: "x": supported values: "${group}"`, 'roleRef.kind: Unsupported value: "Pod": supported values: "Role", "ClusterRole"', 'roleRef.name: Required value',
+    `roleRef.apiGroup: Unsupported value: "x": supported values: "${group}"`,
+    'roleRef.kind: Unsupported value: "Pod": supported values: "Role", "ClusterRole"',
+    'roleRef.name: Required value',
   ]);
-  assert.deepEqual(refused(clusterBindings, { 'roleRef.kind': 'Role' }), ['roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"']);
-  assert.deepEqual(refused(clusterBindings, { subjects: [{ kind: 'ServiceAccount', name: 'x' }, { kind: 'Robot', name: 'r' }] }), [
-    'subjects[0].namespace: Required value', 'subjects[1].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"',
+  assert.deepEqual(refused(clusterBindings, { 'roleRef.kind': 'Role' }), [
+    'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
   ]);
-  assert.deepEqual(refused(bindings, { subjects: [{ kind: 'ServiceAccount', name: 'x' }, { kind: 'User', name: '' }] }), ['subjects[1].name: Required value']);
+  assert.deepEqual(
+    refused(clusterBindings, {
+      subjects: [
+        { kind: 'ServiceAccount', name: 'x' },
+        { kind: 'Robot', name: 'r' },
+      ],
+    }),
+    [
+      'subjects[0].namespace: Required value',
+      'subjects[1].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"',
+    ],
+  );
+  assert.deepEqual(
+    refused(bindings, {
+      subjects: [
+        { kind: 'ServiceAccount', name: 'x' },
+        { kind: 'User', name: '' },
+      ],
+    }),
+    ['subjects[1].name: Required value'],
+  );
 });
 
 test('a binding is to one role for good', () => {
@@ -60,6 +121,12 @@ test('a binding is to one role for good', () => {
 });
 
 test('bindings are shown with role and subjects, roles with their time alone', () => {
-  assert.deepEqual(bindings.cells(), { Role: 'Role/view', Age: '60m', Users: 'ann', Groups: 'ops', ServiceAccounts: 'a/bot' });
+  assert.deepEqual(bindings.cells(), {
+    Role: 'Role/view',
+    Age: '60m',
+    Users: 'ann',
+    Groups: 'ops',
+    ServiceAccounts: 'a/bot',
+  });
   assert.deepEqual([roles.definition.columns, clusterRoles.definition.columns], [undefined, undefined]);
 });

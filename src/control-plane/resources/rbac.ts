@@ -10,7 +10,14 @@ import { RoleBindingSchema } from '../../api/rbac/role-binding.ts';
 import type { Role } from '../../api/rbac/role.ts';
 import { RoleSchema } from '../../api/rbac/role.ts';
 import { checkPathSegment } from '../../api/validation/names.ts';
-import { validateClusterRole, validateClusterRoleBinding, validateClusterRoleBindingUpdate, validateRole, validateRoleBinding, validateRoleBindingUpdate } from '../../api/validation/access/validate-rbac.ts';
+import {
+  validateClusterRole,
+  validateClusterRoleBinding,
+  validateClusterRoleBindingUpdate,
+  validateRole,
+  validateRoleBinding,
+  validateRoleBindingUpdate,
+} from '../../api/validation/access/validate-rbac.ts';
 import type { ResourceDefinition, TableColumn } from '../model/resource-definition.ts';
 import { ageColumn } from './cells.ts';
 import { defineResource } from './define-resource.ts';
@@ -25,7 +32,13 @@ const roleDefinition: ResourceDefinition<Role> = {
   singular: 'role',
   schema: RoleSchema,
   storagePath: 'roles',
-  rules: { applyDefaults: (role) => role, validate: validateRole, validateName: checkPathSegment, validateUpdate: validateRole, allowCreateOnUpdate: true },
+  rules: {
+    applyDefaults: (role) => role,
+    validate: validateRole,
+    validateName: checkPathSegment,
+    validateUpdate: validateRole,
+    allowCreateOnUpdate: true,
+  },
 };
 
 const clusterRoleDefinition: ResourceDefinition<ClusterRole> = {
@@ -33,20 +46,52 @@ const clusterRoleDefinition: ResourceDefinition<ClusterRole> = {
   singular: 'clusterrole',
   schema: ClusterRoleSchema,
   storagePath: 'clusterroles',
-  rules: { applyDefaults: (role) => role, validate: validateClusterRole, validateName: checkPathSegment, validateUpdate: validateClusterRole, allowCreateOnUpdate: true },
+  rules: {
+    applyDefaults: (role) => role,
+    validate: validateClusterRole,
+    validateName: checkPathSegment,
+    validateUpdate: validateClusterRole,
+    allowCreateOnUpdate: true,
+  },
 };
 
 type AnyBinding = RoleBinding | ClusterRoleBinding;
 
 const namesOf = (subjects: readonly Subject[] | undefined, kind: string): string =>
-  (subjects ?? []).filter((subject) => subject.kind === kind).map(({ namespace, name }) => (kind === 'ServiceAccount' ? `${namespace ?? ''}/${name}` : name)).join(', ');
+  (subjects ?? [])
+    .filter((subject) => subject.kind === kind)
+    .map(({ namespace, name }) => (kind === 'ServiceAccount' ? `${namespace ?? ''}/${name}` : name))
+    .join(', ');
 
 const bindingColumns: readonly TableColumn<AnyBinding>[] = [
-  { name: 'Role', type: 'string', description: 'The role that is given.', cell: ({ roleRef }) => `${roleRef.kind}/${roleRef.name}` },
+  {
+    name: 'Role',
+    type: 'string',
+    description: 'The role that is given.',
+    cell: ({ roleRef }) => `${roleRef.kind}/${roleRef.name}`,
+  },
   ageColumn,
-  { name: 'Users', type: 'string', priority: 1, description: 'The users that get it.', cell: ({ subjects }) => namesOf(subjects, 'User') },
-  { name: 'Groups', type: 'string', priority: 1, description: 'The groups that get it.', cell: ({ subjects }) => namesOf(subjects, 'Group') },
-  { name: 'ServiceAccounts', type: 'string', priority: 1, description: 'The service accounts that get it.', cell: ({ subjects }) => namesOf(subjects, 'ServiceAccount') },
+  {
+    name: 'Users',
+    type: 'string',
+    priority: 1,
+    description: 'The users that get it.',
+    cell: ({ subjects }) => namesOf(subjects, 'User'),
+  },
+  {
+    name: 'Groups',
+    type: 'string',
+    priority: 1,
+    description: 'The groups that get it.',
+    cell: ({ subjects }) => namesOf(subjects, 'Group'),
+  },
+  {
+    name: 'ServiceAccounts',
+    type: 'string',
+    priority: 1,
+    description: 'The service accounts that get it.',
+    cell: ({ subjects }) => namesOf(subjects, 'ServiceAccount'),
+  },
 ];
 
 const roleBindingDefinition: ResourceDefinition<RoleBinding> = {
@@ -54,7 +99,13 @@ const roleBindingDefinition: ResourceDefinition<RoleBinding> = {
   singular: 'rolebinding',
   schema: RoleBindingSchema,
   storagePath: 'rolebindings',
-  rules: { applyDefaults: defaultBinding, validate: validateRoleBinding, validateName: checkPathSegment, validateUpdate: validateRoleBindingUpdate, allowCreateOnUpdate: true },
+  rules: {
+    applyDefaults: defaultBinding,
+    validate: validateRoleBinding,
+    validateName: checkPathSegment,
+    validateUpdate: validateRoleBindingUpdate,
+    allowCreateOnUpdate: true,
+  },
   columns: bindingColumns,
 };
 
@@ -63,10 +114,19 @@ const clusterRoleBindingDefinition: ResourceDefinition<ClusterRoleBinding> = {
   singular: 'clusterrolebinding',
   schema: ClusterRoleBindingSchema,
   storagePath: 'clusterrolebindings',
-  rules: { applyDefaults: defaultBinding, validate: validateClusterRoleBinding, validateName: checkPathSegment, validateUpdate: validateClusterRoleBindingUpdate, allowCreateOnUpdate: true },
+  rules: {
+    applyDefaults: defaultBinding,
+    validate: validateClusterRoleBinding,
+    validateName: checkPathSegment,
+    validateUpdate: validateClusterRoleBindingUpdate,
+    allowCreateOnUpdate: true,
+  },
   columns: bindingColumns,
 };
 
 export const rbacResources: readonly ResourceDefinition[] = [
-  defineResource(clusterRoleBindingDefinition), defineResource(clusterRoleDefinition), defineResource(roleBindingDefinition), defineResource(roleDefinition),
+  defineResource(clusterRoleBindingDefinition),
+  defineResource(clusterRoleDefinition),
+  defineResource(roleBindingDefinition),
+  defineResource(roleDefinition),
 ];

@@ -26,9 +26,12 @@ const definition: ResourceDefinition<RuntimeClass> = {
       validateImmutable(errors, 'handler', runtimeClass.handler, old.handler);
       return errors.list;
     },
-    warnings: (object) => objectWarnings({ kind: 'RuntimeClass', object }).map(({ field, message }) => `${field}: ${message}`),
+    warnings: (object) =>
+      objectWarnings({ kind: 'RuntimeClass', object }).map(({ field, message }) => `${field}: ${message}`),
   },
-  columns: [{ name: 'Handler', type: 'string', description: "The runtime's name for it.", cell: ({ handler }) => handler }],
+  columns: [
+    { name: 'Handler', type: 'string', description: "The runtime's name for it.", cell: ({ handler }) => handler },
+  ],
 };
 
 export const runtimeClassResources: readonly ResourceDefinition[] = [defineResource(definition)];

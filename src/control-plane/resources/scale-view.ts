@@ -15,15 +15,32 @@ interface Scalable extends ApiObject {
 
 /** As upstream shows a Scale. */
 const columns: readonly TableColumn<ApiObject>[] = [
-  { name: 'Name', type: 'string', description: 'The name of the object that is scaled.', cell: ({ metadata }) => metadata.name },
-  { name: 'Desired', type: 'integer', description: 'How many there shall be.', cell: (object) => (object as Scale).spec.replicas ?? 0 },
-  { name: 'Available', type: 'integer', description: 'How many there are.', cell: (object) => (object as Scale).status?.replicas ?? 0 },
+  {
+    name: 'Name',
+    type: 'string',
+    description: 'The name of the object that is scaled.',
+    cell: ({ metadata }) => metadata.name,
+  },
+  {
+    name: 'Desired',
+    type: 'integer',
+    description: 'How many there shall be.',
+    cell: (object) => (object as Scale).spec.replicas ?? 0,
+  },
+  {
+    name: 'Available',
+    type: 'integer',
+    description: 'How many there are.',
+    cell: (object) => (object as Scale).status?.replicas ?? 0,
+  },
 ];
 
 const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
 /** `scale` of what has replicas: reads and writes their number alone, in one form for all kinds. */
-export function scaleView<T extends Scalable>(validate: (object: T, old: T) => readonly FieldError[]): SubresourceView<T> {
+export function scaleView<T extends Scalable>(
+  validate: (object: T, old: T) => readonly FieldError[],
+): SubresourceView<T> {
   return {
     name: 'scale',
     kind,
@@ -49,7 +66,13 @@ export function scaleOf({ metadata, spec, status }: Scalable): Scale {
   return {
     kind: kind.kind,
     apiVersion: 'autoscaling/v1',
-    metadata: { name, namespace, uid, ...(resourceVersion !== undefined && { resourceVersion }), ...(creationTimestamp !== undefined && { creationTimestamp }) },
+    metadata: {
+      name,
+      namespace,
+      uid,
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
+    },
     spec: { replicas: spec.replicas ?? 0 },
     status: { replicas: status?.replicas ?? 0, ...(selector !== '' && { selector }) },
   };

@@ -14,7 +14,10 @@ const priorityClassDefinition: ResourceDefinition<PriorityClass> = {
   schema: PriorityClassSchema,
   storagePath: 'priorityclasses',
   rules: {
-    applyDefaults: (priorityClass) => ({ ...priorityClass, preemptionPolicy: priorityClass.preemptionPolicy ?? 'PreemptLowerPriority' }),
+    applyDefaults: (priorityClass) => ({
+      ...priorityClass,
+      preemptionPolicy: priorityClass.preemptionPolicy ?? 'PreemptLowerPriority',
+    }),
     // Set once and never counted on, as upstream does it.
     prepareForCreate: (priorityClass) => ({ ...priorityClass, metadata: { ...priorityClass.metadata, generation: 1 } }),
     validate: validatePriorityClass,
@@ -23,9 +26,19 @@ const priorityClassDefinition: ResourceDefinition<PriorityClass> = {
   },
   columns: [
     { name: 'Value', type: 'integer', description: 'The priority of pods of the class.', cell: ({ value }) => value },
-    { name: 'Global-Default', type: 'boolean', description: 'Whether pods that name no class get it.', cell: ({ globalDefault }) => globalDefault ?? false },
+    {
+      name: 'Global-Default',
+      type: 'boolean',
+      description: 'Whether pods that name no class get it.',
+      cell: ({ globalDefault }) => globalDefault ?? false,
+    },
     ageColumn,
-    { name: 'PreemptionPolicy', type: 'string', description: 'Whether its pods may displace others.', cell: ({ preemptionPolicy }) => preemptionPolicy ?? '' },
+    {
+      name: 'PreemptionPolicy',
+      type: 'string',
+      description: 'Whether its pods may displace others.',
+      cell: ({ preemptionPolicy }) => preemptionPolicy ?? '',
+    },
   ],
 };
 

@@ -32,21 +32,39 @@ export const serviceAccountToken: SubresourceAction<ServiceAccount> = {
     const { boundObjectRef } = request.spec;
     const audiences = request.spec.audiences.length > 0 ? request.spec.audiences : access.services.apiAudiences;
     const bound = boundObjectRef === undefined ? {} : bind(access, boundObjectRef);
-    const { token, expiresAtMs } = await access.services.signServiceAccountToken({ namespace: access.namespace, name: access.name, uid, audiences, expirationSeconds, ...bound });
+    const { token, expiresAtMs } = await access.services.signServiceAccountToken({
+      namespace: access.namespace,
+      name: access.name,
+      uid,
+      audiences,
+      expirationSeconds,
+      ...bound,
+    });
     return {
       ...request,
-      metadata: { ...request.metadata, name: access.name, namespace: access.namespace, uid, creationTimestamp: formatTime(access.nowMs) },
+      metadata: {
+        ...request.metadata,
+        name: access.name,
+        namespace: access.namespace,
+        uid,
+        creationTimestamp: formatTime(access.nowMs),
+      },
       spec: { ...request.spec, audiences, expirationSeconds },
       // Tokens may last longer than they say, for clients that read them only once.
-      status: { token, expirationTimestamp: formatTime(Math.min(expiresAtMs, access.nowMs + expirationSeconds * 1000)) },
+      status: {
+        token,
+        expirationTimestamp: formatTime(Math.min(expiresAtMs, access.nowMs + expirationSeconds * 1000)),
+      },
     };
   },
 };
 
 function validateExpiration(seconds: number): void {
   const errors = new FieldErrors();
-  if (seconds < shortestSeconds) errors.invalid('spec.expirationSeconds', seconds, 'may not specify a duration less than 10 minutes');
-  if (seconds > longestSeconds) errors.invalid('spec.expirationSeconds', seconds, 'may not specify a duration larger than 2^32 seconds');
+  if (seconds < shortestSeconds)
+    errors.invalid('spec.expirationSeconds', seconds, 'may not specify a duration less than 10 minutes');
+  if (seconds > longestSeconds)
+    errors.invalid('spec.expirationSeconds', seconds, 'may not specify a duration larger than 2^32 seconds');
   if (errors.list.length > 0) throw invalid(kind, '', errors.list);
 }
 
@@ -66,7 +84,10 @@ function bind(access: ActionAccess<ServiceAccount>, reference: BoundObjectRefere
 /** Such a token also says on which node the pod runs. */
 function bindToPod(access: ActionAccess<ServiceAccount>, reference: BoundObjectReference, name: string): Bound {
   const pod = find(access, pods, access.namespace, name);
-  if (pod.spec.serviceAccountName !== access.name) throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(access.name)} to pod running with different serviceaccount name.`);
+  if (pod.spec.serviceAccountName !== access.name)
+    throw badRequest(
+      `cannot bind token for serviceaccount ${JSON.stringify(access.name)} to pod running with different serviceaccount name.`,
+    );
   const bound = toObject('Pod', pod, reference);
   const { nodeName } = pod.spec;
   if (!nodeName) return bound;
@@ -74,7 +95,11 @@ function bindToPod(access: ActionAccess<ServiceAccount>, reference: BoundObjectR
   return { ...bound, node: { name: nodeName, uid: node?.metadata.uid ?? '' } };
 }
 
-function toObject(boundKind: 'Pod' | 'Node' | 'Secret', { metadata }: ApiObject, { uid = '' }: BoundObjectReference): Bound {
+function toObject(
+  boundKind: 'Pod' | 'Node' | 'Secret',
+  { metadata }: ApiObject,
+  { uid = '' }: BoundObjectReference,
+): Bound {
   if (uid !== '' && uid !== metadata.uid) {
     const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
     throw conflict({ group: '', plural: boundKind }, metadata.name, why);
@@ -82,7 +107,12 @@ function toObject(boundKind: 'Pod' | 'Node' | 'Secret', { metadata }: ApiObject,
   return { boundObject: { kind: boundKind, apiVersion: 'v1', name: metadata.name, uid: metadata.uid } };
 }
 
-function find<T extends ApiObject>(access: ActionAccess<ServiceAccount>, type: ResourceType<T>, namespace: string, name: string): T {
+function find<T extends ApiObject>(
+  access: ActionAccess<ServiceAccount>,
+  type: ResourceType<T>,
+  namespace: string,
+  name: string,
+): T {
   const found = access.list(type, namespace).find(({ metadata }) => metadata.name === name);
   if (found === undefined) throw notFound(type, name);
   return found;

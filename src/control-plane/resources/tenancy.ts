@@ -11,8 +11,16 @@ import { defaultLimitRange, defaultNamespace, defaultResourceQuota } from '../..
 import { compareQuantities } from '../../api/quantity.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../../api/validation/names.ts';
 import { validateLimitRange } from '../../api/validation/validate-limit-range.ts';
-import { validateNamespace, validateNamespaceFinalize, validateNamespaceStatus } from '../../api/validation/validate-namespace.ts';
-import { validateResourceQuota, validateResourceQuotaStatus, validateResourceQuotaUpdate } from '../../api/validation/validate-resource-quota.ts';
+import {
+  validateNamespace,
+  validateNamespaceFinalize,
+  validateNamespaceStatus,
+} from '../../api/validation/validate-namespace.ts';
+import {
+  validateResourceQuota,
+  validateResourceQuotaStatus,
+  validateResourceQuotaUpdate,
+} from '../../api/validation/validate-resource-quota.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { ageColumn } from './cells.ts';
 import { defineResource } from './define-resource.ts';
@@ -23,7 +31,9 @@ const lifecycleFinalizer = 'kubernetes';
 /** Every namespace is held by the controller that empties it. */
 function withLifecycle(namespace: Namespace): Namespace {
   const { finalizers = [] } = namespace.spec;
-  return finalizers.includes(lifecycleFinalizer) ? namespace : { ...namespace, spec: { ...namespace.spec, finalizers: [...finalizers, lifecycleFinalizer] } };
+  return finalizers.includes(lifecycleFinalizer)
+    ? namespace
+    : { ...namespace, spec: { ...namespace.spec, finalizers: [...finalizers, lifecycleFinalizer] } };
 }
 
 /** Only `finalize` changes who holds a namespace. */
@@ -55,7 +65,14 @@ const namespaceDefinition: ResourceDefinition<Namespace> = {
   },
   selectableFields: ({ status }) => ({ 'status.phase': status?.phase ?? '' }),
   hasStatus: true,
-  columns: [{ name: 'Status', type: 'string', description: 'Active, or Terminating while it is being emptied.', cell: ({ status }) => status?.phase ?? '' }],
+  columns: [
+    {
+      name: 'Status',
+      type: 'string',
+      description: 'Active, or Terminating while it is being emptied.',
+      cell: ({ status }) => status?.phase ?? '',
+    },
+  ],
   views: [
     {
       name: 'finalize',
@@ -71,7 +88,9 @@ const enforceMountable = 'kubernetes.io/enforce-mountable-secrets';
 
 /** Of the secrets only their names count. */
 function withPlainSecrets(account: ServiceAccount): ServiceAccount {
-  return account.secrets === undefined ? account : { ...account, secrets: account.secrets.map(({ name }) => ({ ...(name !== undefined && { name }) })) };
+  return account.secrets === undefined
+    ? account
+    : { ...account, secrets: account.secrets.map(({ name }) => ({ ...(name !== undefined && { name }) })) };
 }
 
 const serviceAccountDefinition: ResourceDefinition<ServiceAccount> = {
@@ -88,8 +107,11 @@ const serviceAccountDefinition: ResourceDefinition<ServiceAccount> = {
     prepareForUpdate: withPlainSecrets,
     validateUpdate: () => [],
     warnings: ({ metadata }, old) =>
-      metadata.annotations?.[enforceMountable] !== undefined && old?.metadata.annotations?.[enforceMountable] === undefined
-        ? [`metadata.annotations[${enforceMountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`]
+      metadata.annotations?.[enforceMountable] !== undefined &&
+      old?.metadata.annotations?.[enforceMountable] === undefined
+        ? [
+            `metadata.annotations[${enforceMountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+          ]
         : [],
     returnsDeleted: true,
   },
@@ -106,7 +128,8 @@ const limitRangeDefinition: ResourceDefinition<LimitRange> = {
   rules: {
     applyDefaults: defaultLimitRange,
     // One without a name is called by an id nobody else has.
-    prepareForCreate: (range) => (range.metadata.name === '' ? { ...range, metadata: { ...range.metadata, name: range.metadata.uid } } : range),
+    prepareForCreate: (range) =>
+      range.metadata.name === '' ? { ...range, metadata: { ...range.metadata, name: range.metadata.uid } } : range,
     validate: validateLimitRange,
     validateName: checkDnsSubdomain,
     validateUpdate: validateLimitRange,
@@ -154,8 +177,18 @@ const resourceQuotaDefinition: ResourceDefinition<ResourceQuota> = {
   },
   hasStatus: true,
   columns: [
-    { name: 'Request', type: 'string', description: 'Used of what is allowed.', cell: (quota) => usageText(quota, false) },
-    { name: 'Limit', type: 'string', description: 'Used of the limits that are allowed.', cell: (quota) => usageText(quota, true) },
+    {
+      name: 'Request',
+      type: 'string',
+      description: 'Used of what is allowed.',
+      cell: (quota) => usageText(quota, false),
+    },
+    {
+      name: 'Limit',
+      type: 'string',
+      description: 'Used of the limits that are allowed.',
+      cell: (quota) => usageText(quota, true),
+    },
     ageColumn,
   ],
 };

@@ -16,7 +16,9 @@ const nodeArb: fc.Arbitrary<NodeChanges> = fc.record({
   spec: fc.constantFrom({}, {}, { unschedulable: true }),
 });
 const term = (app: string): object => ({ topologyKey: 'zone', labelSelector: { matchLabels: { app } } });
-const required = (kind: string, ...apps: readonly string[]): Record<string, unknown> => ({ affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: apps.map(term) } } });
+const required = (kind: string, ...apps: readonly string[]): Record<string, unknown> => ({
+  affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: apps.map(term) } },
+});
 const podArb: fc.Arbitrary<PodChanges> = fc.record({
   labels: fc.constantFrom({ app: 'a' }, { app: 'b' }),
   requests: fc.constantFrom<Record<string, string>>({}, { cpu: '500m' }, { cpu: '1' }, { cpu: '2' }),
@@ -30,7 +32,16 @@ const podArb: fc.Arbitrary<PodChanges> = fc.record({
     required('podAffinity', 'b'),
     required('podAntiAffinity', 'a', 'b'),
     required('podAntiAffinity', 'b'),
-    { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'a' } } }] },
+    {
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: 'zone',
+          whenUnsatisfiable: 'DoNotSchedule',
+          labelSelector: { matchLabels: { app: 'a' } },
+        },
+      ],
+    },
     { schedulingGates: [{ name: 'gate' }] },
     { priority: 5 },
   ),
@@ -38,10 +49,21 @@ const podArb: fc.Arbitrary<PodChanges> = fc.record({
 const waitArb = fc.constantFrom(0, 0, 50, 1500, 4000);
 const stepArb = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('addPod' as const), pod: podArb, waitMs: waitArb }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('setNode' as const), index: fc.nat(2), node: nodeArb, waitMs: waitArb }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('setNode' as const), index: fc.nat(2), node: nodeArb, waitMs: waitArb }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('removeNode' as const), index: fc.nat(2), waitMs: waitArb }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('removePod' as const), index: fc.nat(11), waitMs: waitArb }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('relabelPod' as const), index: fc.nat(11), app: fc.constantFrom('a', 'b', 'c'), waitMs: waitArb }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('relabelPod' as const),
+      index: fc.nat(11),
+      app: fc.constantFrom('a', 'b', 'c'),
+      waitMs: waitArb,
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('ungate' as const), index: fc.nat(11), waitMs: waitArb }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('finishPod' as const), index: fc.nat(11), waitMs: waitArb }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('failBinds' as const), times: fc.nat(2), waitMs: waitArb }) },
@@ -72,16 +94,24 @@ async function perform(world: SchedulerWorld, step: Step, serial: number): Promi
       const pod = nth(step.index);
       if (pod === undefined) return undefined;
       if (step.kind === 'removePod') return world.api.remove(pods, at(pod));
-      if (step.kind === 'relabelPod') return void world.api.change(pods, at(pod), (one) => ({ ...one, metadata: { ...one.metadata, labels: { app: step.app } } }));
-      if (step.kind === 'ungate') return void world.api.change(pods, at(pod), (one) => ({ ...one, spec: { ...one.spec, schedulingGates: [] } }));
-      if ((pod.spec.nodeName ?? '') !== '') world.api.change(pods, at(pod), (one) => ({ ...one, status: { ...one.status, phase: 'Succeeded' as const } }));
+      if (step.kind === 'relabelPod')
+        return void world.api.change(pods, at(pod), (one) => ({
+          ...one,
+          metadata: { ...one.metadata, labels: { app: step.app } },
+        }));
+      if (step.kind === 'ungate')
+        return void world.api.change(pods, at(pod), (one) => ({ ...one, spec: { ...one.spec, schedulingGates: [] } }));
+      if ((pod.spec.nodeName ?? '') !== '')
+        world.api.change(pods, at(pod), (one) => ({ ...one, status: { ...one.status, phase: 'Succeeded' as const } }));
     }
   }
 }
 
 /** What the graceful deletion of a victim ends with, on a node that works. */
 function reap(world: SchedulerWorld): void {
-  for (const pod of world.api.all(pods)) if (pod.metadata.deletionTimestamp !== undefined) world.api.remove(pods, { namespace: 'default', name: pod.metadata.name });
+  for (const pod of world.api.all(pods))
+    if (pod.metadata.deletionTimestamp !== undefined)
+      world.api.remove(pods, { namespace: 'default', name: pod.metadata.name });
 }
 
 const millisOf = ({ spec }: Pod): number => {
@@ -92,37 +122,54 @@ const millisOf = ({ spec }: Pod): number => {
 describe('the scheduler, whatever happens', () => {
   it('never fills a node beyond what it has, wakes every pod that could run by now, and binds nobody twice', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(stepArb, { minLength: 5, maxLength: 25 }), fc.integer({ min: 1, max: 1000 }), fc.constantFrom(0, 400), async (steps, seed, lagMs) => {
-        const world = new SchedulerWorld({ seed, lagMs });
-        world.addNode(buildNode('n0', { labels: { zone: 'one' } }));
-        world.api.seed(namespaces, { metadata: { name: 'default', namespace: '', uid: 'ns' }, spec: {} });
-        world.api.seed(services, { metadata: { name: 's', namespace: 'default', uid: 's' }, spec: { selector: { app: 'a' } } });
-        await world.start();
-        // What nodes held when they shrank is nobody's fault.
-        let shrunk = false;
-        for (const [serial, step] of steps.entries()) {
-          if (step.kind === 'setNode' || step.kind === 'removeNode') shrunk = true;
-          await perform(world, step, serial);
-          await world.run(step.waitMs);
-          if (!shrunk) checkRoom(world);
-        }
-        // Well below the five minutes after which everything is tried again: only events can have woken.
-        for (let turn = 0; turn < 12; turn++) {
-          await world.run(10_000);
-          reap(world);
-        }
-        await world.run(20_000);
-        for (const pod of world.api.all(pods)) {
-          if ((pod.spec.nodeName ?? '') !== '' || pod.status?.phase === 'Succeeded') continue;
-          const explained = world.scheduler.explain({ namespace: 'default', name: pod.metadata.name });
-          assert.notEqual(explained.kind === 'decision' ? explained.decision.kind : explained.kind, 'placed', `${pod.metadata.name} was forgotten`);
-          if (explained.kind === 'gated') assert.ok((pod.spec.schedulingGates ?? []).length > 0);
-        }
-        const boundKeys = world.events.filter((event) => event.includes(' Scheduled: ')).map((event) => event.split(' ')[0]);
-        assert.equal(new Set(boundKeys).size, boundKeys.length);
-        assert.deepEqual(world.log.lines.filter(({ level }) => level === 'error'), []);
-        await world.stop();
-      }),
+      fc.asyncProperty(
+        fc.array(stepArb, { minLength: 5, maxLength: 25 }),
+        fc.integer({ min: 1, max: 1000 }),
+        fc.constantFrom(0, 400),
+        async (steps, seed, lagMs) => {
+          const world = new SchedulerWorld({ seed, lagMs });
+          world.addNode(buildNode('n0', { labels: { zone: 'one' } }));
+          world.api.seed(namespaces, { metadata: { name: 'default', namespace: '', uid: 'ns' }, spec: {} });
+          world.api.seed(services, {
+            metadata: { name: 's', namespace: 'default', uid: 's' },
+            spec: { selector: { app: 'a' } },
+          });
+          await world.start();
+          // What nodes held when they shrank is nobody's fault.
+          let shrunk = false;
+          for (const [serial, step] of steps.entries()) {
+            if (step.kind === 'setNode' || step.kind === 'removeNode') shrunk = true;
+            await perform(world, step, serial);
+            await world.run(step.waitMs);
+            if (!shrunk) checkRoom(world);
+          }
+          // Well below the five minutes after which everything is tried again: only events can have woken.
+          for (let turn = 0; turn < 12; turn++) {
+            await world.run(10_000);
+            reap(world);
+          }
+          await world.run(20_000);
+          for (const pod of world.api.all(pods)) {
+            if ((pod.spec.nodeName ?? '') !== '' || pod.status?.phase === 'Succeeded') continue;
+            const explained = world.scheduler.explain({ namespace: 'default', name: pod.metadata.name });
+            assert.notEqual(
+              explained.kind === 'decision' ? explained.decision.kind : explained.kind,
+              'placed',
+              `${pod.metadata.name} was forgotten`,
+            );
+            if (explained.kind === 'gated') assert.ok((pod.spec.schedulingGates ?? []).length > 0);
+          }
+          const boundKeys = world.events
+            .filter((event) => event.includes(' Scheduled: '))
+            .map((event) => event.split(' ')[0]);
+          assert.equal(new Set(boundKeys).size, boundKeys.length);
+          assert.deepEqual(
+            world.log.lines.filter(({ level }) => level === 'error'),
+            [],
+          );
+          await world.stop();
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -130,9 +177,14 @@ describe('the scheduler, whatever happens', () => {
 
 function checkRoom(world: SchedulerWorld): void {
   for (const node of world.api.all(nodes)) {
-    const here = world.api.all(pods).filter(({ spec, status }) => spec.nodeName === node.metadata.name && status?.phase !== 'Succeeded');
+    const here = world.api
+      .all(pods)
+      .filter(({ spec, status }) => spec.nodeName === node.metadata.name && status?.phase !== 'Succeeded');
     const used = here.reduce((sum, pod) => sum + millisOf(pod), 0);
     const capacity = Number(node.status?.allocatable?.['cpu']) * 1000;
-    assert.ok(used <= capacity && here.length <= Number(node.status?.allocatable?.['pods']), `${node.metadata.name} holds ${used} of ${capacity}`);
+    assert.ok(
+      used <= capacity && here.length <= Number(node.status?.allocatable?.['pods']),
+      `${node.metadata.name} holds ${used} of ${capacity}`,
+    );
   }
 }

@@ -3,7 +3,14 @@ import { describe, it } from 'node:test';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../api/core/persistent-volume.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
-import { nodes, persistentVolumeClaims, persistentVolumes, podDisruptionBudgets, pods, storageClasses } from '../../api/client/resource-types.ts';
+import {
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  podDisruptionBudgets,
+  pods,
+  storageClasses,
+} from '../../api/client/resource-types.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import { readSchedulerConfig } from './config/scheduler-config.ts';
 import { bound, buildNode, buildPod } from './testing/builders.ts';
@@ -19,16 +26,31 @@ async function started(options: SchedulerWorldOptions = {}, ...names: readonly s
 
 const key = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 const unfit = (message: string): string => `False Unschedulable: ${message}`;
-const fullMessage = '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
+const fullMessage =
+  '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
 
 describe('the scheduler', () => {
   it('binds pods through the API and says so', async () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('x', { requests: { cpu: '1' } }));
     await world.run(100);
-    assert.deepEqual([world.nodeOf('x'), world.events], ['node-1', ['x Normal Scheduled: Successfully assigned default/x to node-1']]);
+    assert.deepEqual(
+      [world.nodeOf('x'), world.events],
+      ['node-1', ['x Normal Scheduled: Successfully assigned default/x to node-1']],
+    );
     const post = world.api.calls.find(({ verb }) => verb === 'post');
-    assert.deepEqual([post?.subresource, post?.body], ['binding', { apiVersion: 'v1', kind: 'Binding', metadata: { namespace: 'default', name: 'x', uid: 'uid-x' }, target: { kind: 'Node', name: 'node-1' } }]);
+    assert.deepEqual(
+      [post?.subresource, post?.body],
+      [
+        'binding',
+        {
+          apiVersion: 'v1',
+          kind: 'Binding',
+          metadata: { namespace: 'default', name: 'x', uid: 'uid-x' },
+          target: { kind: 'Node', name: 'node-1' },
+        },
+      ],
+    );
     await world.stop();
     assert.equal(world.clock.armedTimers, 0);
   });
@@ -67,7 +89,13 @@ describe('the scheduler', () => {
     assert.equal(attempts(), 1);
     // Labels of others, heartbeats and cordons help nobody.
     world.api.change(pods, key('web'), (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: { app: 'api' } } }));
-    world.api.change(nodes, { namespace: '', name: 'node-1' }, (node) => ({ ...node, status: { ...node.status, conditions: [{ type: 'Ready', status: 'True' as const, lastHeartbeatTime: '2026-01-01T00:00:00Z' }] } }));
+    world.api.change(nodes, { namespace: '', name: 'node-1' }, (node) => ({
+      ...node,
+      status: {
+        ...node.status,
+        conditions: [{ type: 'Ready', status: 'True' as const, lastHeartbeatTime: '2026-01-01T00:00:00Z' }],
+      },
+    }));
     await world.run(100);
     assert.equal(attempts(), 1);
     world.api.remove(pods, key('big'));
@@ -97,7 +125,11 @@ describe('the scheduler', () => {
     assert.deepEqual([world.api.writes, world.scheduler.counts().gated], [[], 1]);
     assert.deepEqual(world.scheduler.explain(key('x')), {
       kind: 'gated',
-      rejection: { code: 'UnschedulableAndUnresolvable', reasons: ['waiting for scheduling gates: [a b]'], plugin: 'SchedulingGates' },
+      rejection: {
+        code: 'UnschedulableAndUnresolvable',
+        reasons: ['waiting for scheduling gates: [a b]'],
+        plugin: 'SchedulingGates',
+      },
     });
     world.api.change(pods, key('x'), (pod) => ({ ...pod, spec: { ...pod.spec, schedulingGates: [{ name: 'b' }] } }));
     await world.run(100);
@@ -114,7 +146,10 @@ describe('the scheduler', () => {
     for (let index = 0; index < 10; index++) world.addPod(buildPod(`p${index}`, { requests: { cpu: '1' } }));
     await world.run(30_000);
     const nodesOf = Array.from({ length: 10 }, (_, index) => world.nodeOf(`p${index}`) ?? 'none');
-    assert.deepEqual(['node-1', 'node-2', 'none'].map((name) => nodesOf.filter((one) => one === name).length), [4, 4, 2]);
+    assert.deepEqual(
+      ['node-1', 'node-2', 'none'].map((name) => nodesOf.filter((one) => one === name).length),
+      [4, 4, 2],
+    );
     await world.stop();
   });
 
@@ -178,12 +213,17 @@ describe('the scheduler', () => {
 
   it('frees the room of a pod that begins to leave while it is being bound', async () => {
     const world = await started({}, 'node-1');
-    world.api.onPost('pods', 'binding', (at) => (at.name === 'x' ? new Promise(() => {}) : world.api.change(pods, at, (pod) => bound(pod, 'node-1'))));
+    world.api.onPost('pods', 'binding', (at) =>
+      at.name === 'x' ? new Promise(() => {}) : world.api.change(pods, at, (pod) => bound(pod, 'node-1')),
+    );
     world.addPod(buildPod('x', { requests: { cpu: '4' } }));
     await world.run(100);
     world.addPod(buildPod('y', { requests: { cpu: '4' } }));
     await world.run(100);
-    world.api.change(pods, key('x'), (pod) => ({ ...pod, metadata: { ...pod.metadata, finalizers: ['example.com/wait'], deletionTimestamp: '2026-01-01T00:00:00Z' } }));
+    world.api.change(pods, key('x'), (pod) => ({
+      ...pod,
+      metadata: { ...pod.metadata, finalizers: ['example.com/wait'], deletionTimestamp: '2026-01-01T00:00:00Z' },
+    }));
     await world.run(100);
     assert.equal(world.nodeOf('y'), 'node-1');
     await world.stop();
@@ -192,7 +232,13 @@ describe('the scheduler', () => {
   it('wakes those that had to respect a promise when it is void, by word or by the end of the pod', async () => {
     for (const end of ['taken back', 'gone']) {
       const world = await started({}, 'node-1');
-      world.addPod(buildPod('vip', { requests: { cpu: '3' }, spec: { priority: 10, schedulingGates: [{ name: 'gate' }] }, status: { nominatedNodeName: 'node-1' } }));
+      world.addPod(
+        buildPod('vip', {
+          requests: { cpu: '3' },
+          spec: { priority: 10, schedulingGates: [{ name: 'gate' }] },
+          status: { nominatedNodeName: 'node-1' },
+        }),
+      );
       world.addPod(buildPod('x', { requests: { cpu: '2' } }));
       await world.run(100);
       assert.equal(world.nodeOf('x'), undefined);
@@ -250,8 +296,14 @@ describe('the scheduler', () => {
     }
     await world.run(20_000);
     const placed = Array.from({ length: 30 }, (_, index) => world.nodeOf(`p${index}`));
-    assert.deepEqual(['node-1', 'node-2', 'node-3'].map((name) => placed.filter((one) => one === name).length), [10, 10, 10]);
-    assert.equal(world.api.calls.filter(({ verb, subresource }) => verb === 'post' && subresource === 'binding').length, 30);
+    assert.deepEqual(
+      ['node-1', 'node-2', 'node-3'].map((name) => placed.filter((one) => one === name).length),
+      [10, 10, 10],
+    );
+    assert.equal(
+      world.api.calls.filter(({ verb, subresource }) => verb === 'post' && subresource === 'binding').length,
+      30,
+    );
     await world.stop();
   });
 
@@ -259,7 +311,10 @@ describe('the scheduler', () => {
     const read = readSchedulerConfig({
       apiVersion: 'kubescheduler.config.k8s.io/v1',
       kind: 'KubeSchedulerConfiguration',
-      profiles: [{ schedulerName: 'default-scheduler' }, { schedulerName: 'no-taints', plugins: { filter: { disabled: [{ name: 'TaintToleration' }] } } }],
+      profiles: [
+        { schedulerName: 'default-scheduler' },
+        { schedulerName: 'no-taints', plugins: { filter: { disabled: [{ name: 'TaintToleration' }] } } },
+      ],
     });
     assert.ok('config' in read);
     const world = new SchedulerWorld({ config: read.config });
@@ -274,7 +329,15 @@ describe('the scheduler', () => {
 });
 
 describe('preemption', () => {
-  const low = (name: string, cpu: string): ReturnType<typeof buildPod> => bound(buildPod(name, { requests: { cpu }, labels: { app: name }, status: { phase: 'Running', startTime: '2026-01-01T00:00:00Z' } }), 'node-1');
+  const low = (name: string, cpu: string): ReturnType<typeof buildPod> =>
+    bound(
+      buildPod(name, {
+        requests: { cpu },
+        labels: { app: name },
+        status: { phase: 'Running', startTime: '2026-01-01T00:00:00Z' },
+      }),
+      'node-1',
+    );
 
   it('tells the victims why, deletes them, promises the node, and comes when they are gone', async () => {
     const world = await started({}, 'node-1');
@@ -289,8 +352,14 @@ describe('preemption', () => {
     assert.equal(world.pod('vip')?.status?.nominatedNodeName, 'node-1');
     assert.equal(world.condition('vip'), unfit('0/1 nodes are available: 1 Insufficient cpu.'));
     const target = world.pod(victim)?.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
-    assert.deepEqual([target?.status, target?.reason, target?.message], ['True', 'PreemptionByScheduler', 'default-scheduler: preempting to accommodate a higher priority pod']);
-    assert.ok(world.events.includes(`${victim} Normal Preempted: Preempted by pod uid-vip on node node-1`), world.events.join('\n'));
+    assert.deepEqual(
+      [target?.status, target?.reason, target?.message],
+      ['True', 'PreemptionByScheduler', 'default-scheduler: preempting to accommodate a higher priority pod'],
+    );
+    assert.ok(
+      world.events.includes(`${victim} Normal Preempted: Preempted by pod uid-vip on node node-1`),
+      world.events.join('\n'),
+    );
     world.api.remove(pods, key(victim));
     await world.run(100);
     assert.equal(world.nodeOf('vip'), 'node-1');
@@ -320,7 +389,10 @@ describe('preemption', () => {
     assert.equal(world.pod('middle')?.status?.nominatedNodeName, 'node-1');
     world.addPod(buildPod('vip', { requests: { cpu: '4' }, spec: { priority: 10 } }));
     await world.run(100);
-    assert.deepEqual(['middle', 'vip'].map((name) => world.pod(name)?.status?.nominatedNodeName), [undefined, 'node-1']);
+    assert.deepEqual(
+      ['middle', 'vip'].map((name) => world.pod(name)?.status?.nominatedNodeName),
+      [undefined, 'node-1'],
+    );
     world.api.remove(pods, key('a'));
     await world.run(3000);
     assert.deepEqual([world.nodeOf('middle'), world.nodeOf('vip')], [undefined, 'node-1']);
@@ -339,12 +411,17 @@ describe('preemption', () => {
     world.addPod(buildPod('vip', { requests: { cpu: '1' }, spec: { priority: 10 } }));
     await world.run(100);
     // Something that may help wakes it: it is held back, and comes when its own victims were told.
-    const spared = ['a', 'b', 'c', 'd'].find((name) => !(world.pod(name)?.status?.conditions ?? []).some(({ type }) => type === 'DisruptionTarget'));
+    const spared = ['a', 'b', 'c', 'd'].find(
+      (name) => !(world.pod(name)?.status?.conditions ?? []).some(({ type }) => type === 'DisruptionTarget'),
+    );
     world.api.remove(pods, key(spared ?? ''));
     await world.run(100);
     const explained = world.scheduler.explain(key('vip'));
     assert.ok(explained.kind === 'gated');
-    assert.deepEqual([explained.rejection.reasons, world.nodeOf('vip')], [['waiting for the preemption for this pod to be finished'], undefined]);
+    assert.deepEqual(
+      [explained.rejection.reasons, world.nodeOf('vip')],
+      [['waiting for the preemption for this pod to be finished'], undefined],
+    );
     go?.();
     await world.run(100);
     assert.equal(world.nodeOf('vip'), 'node-1');
@@ -363,7 +440,10 @@ describe('preemption', () => {
     await world.run(10);
     world.addPod(buildPod('vip', { requests: { cpu: '1' }, spec: { priority: 10 } }));
     await world.run(100);
-    assert.deepEqual(['a', 'b'].map((name) => world.pod(name)?.metadata.deletionTimestamp !== undefined), [false, true]);
+    assert.deepEqual(
+      ['a', 'b'].map((name) => world.pod(name)?.metadata.deletionTimestamp !== undefined),
+      [false, true],
+    );
     await world.stop();
   });
 
@@ -373,7 +453,12 @@ describe('preemption', () => {
     await world.run(10);
     world.addPod(buildPod('vip', { requests: { cpu: '1' }, spec: { priority: 10, preemptionPolicy: 'Never' } }));
     await world.run(100);
-    assert.equal(world.condition('vip'), unfit('0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.'));
+    assert.equal(
+      world.condition('vip'),
+      unfit(
+        '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.',
+      ),
+    );
     assert.equal(world.pod('a')?.metadata.deletionTimestamp, undefined);
     await world.stop();
   });
@@ -391,8 +476,15 @@ describe('preemption', () => {
 });
 
 describe('volumes that wait for the pod', () => {
-  const storageClass: StorageClass = { metadata: { name: 'local', namespace: '', uid: 'sc' }, provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'WaitForFirstConsumer' };
-  const claim: PersistentVolumeClaim = { metadata: { name: 'data', namespace: 'default', uid: 'claim-1' }, spec: { storageClassName: 'local', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } };
+  const storageClass: StorageClass = {
+    metadata: { name: 'local', namespace: '', uid: 'sc' },
+    provisioner: 'kubernetes.io/no-provisioner',
+    volumeBindingMode: 'WaitForFirstConsumer',
+  };
+  const claim: PersistentVolumeClaim = {
+    metadata: { name: 'data', namespace: 'default', uid: 'claim-1' },
+    spec: { storageClassName: 'local', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  };
   const volume = (name: string, node: string): PersistentVolume => ({
     metadata: { name, namespace: '', uid: `uid-${name}` },
     spec: {
@@ -400,7 +492,13 @@ describe('volumes that wait for the pod', () => {
       capacity: { storage: '2Gi' },
       accessModes: ['ReadWriteOnce'],
       local: { path: '/mnt' },
-      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }] }] } },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }] },
+          ],
+        },
+      },
     },
     status: { phase: 'Available' },
   });
@@ -415,10 +513,17 @@ describe('volumes that wait for the pod', () => {
     world.addPod(buildPod('x', { spec }));
     await world.run(5000);
     const promised = world.api.peek(persistentVolumes, { namespace: '', name: 'pv-2' });
-    assert.deepEqual([promised?.spec.claimRef?.name, promised?.spec.claimRef?.uid, promised?.metadata.annotations], ['data', 'claim-1', { 'pv.kubernetes.io/bound-by-controller': 'yes' }]);
+    assert.deepEqual(
+      [promised?.spec.claimRef?.name, promised?.spec.claimRef?.uid, promised?.metadata.annotations],
+      ['data', 'claim-1', { 'pv.kubernetes.io/bound-by-controller': 'yes' }],
+    );
     assert.deepEqual([world.nodeOf('x'), world.pod('x')?.status?.nominatedNodeName], [undefined, 'node-2']);
     // What a controller of volumes does.
-    world.api.change(persistentVolumeClaims, key('data'), (one) => ({ ...one, metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } }, spec: { ...one.spec, volumeName: 'pv-2' } }));
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { ...one.spec, volumeName: 'pv-2' },
+    }));
     await world.run(100);
     assert.equal(world.nodeOf('x'), 'node-2');
     await world.stop();
@@ -436,14 +541,22 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
     assert.deepEqual([world.clock.armedTimers, world.events.length], [0, length]);
     await world.start();
-    world.api.change(persistentVolumeClaims, key('data'), (one) => ({ ...one, metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } }, spec: { ...one.spec, volumeName: 'pv-2' } }));
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { ...one.spec, volumeName: 'pv-2' },
+    }));
     await world.run(100);
     assert.equal(world.nodeOf('x'), 'node-2');
     await world.stop();
   });
 
   it('are given up after the time that the configuration allows, and tried anew', async () => {
-    const read = readSchedulerConfig({ apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration', profiles: [{ pluginConfig: [{ name: 'VolumeBinding', args: { bindTimeoutSeconds: 30 } }] }] });
+    const read = readSchedulerConfig({
+      apiVersion: 'kubescheduler.config.k8s.io/v1',
+      kind: 'KubeSchedulerConfiguration',
+      profiles: [{ pluginConfig: [{ name: 'VolumeBinding', args: { bindTimeoutSeconds: 30 } }] }],
+    });
     assert.ok('config' in read);
     const world = await started({ config: read.config }, 'node-2');
     world.api.seed(storageClasses, storageClass);
@@ -452,9 +565,16 @@ describe('volumes that wait for the pod', () => {
     await world.run(10);
     world.addPod(buildPod('x', { spec }));
     await world.run(31_000);
-    assert.equal(world.condition('x'), 'False SchedulerError: running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded');
+    assert.equal(
+      world.condition('x'),
+      'False SchedulerError: running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded',
+    );
     assert.equal(world.nodeOf('x'), undefined);
-    world.api.change(persistentVolumeClaims, key('data'), (one) => ({ ...one, metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } }, spec: { ...one.spec, volumeName: 'pv-2' } }));
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { ...one.spec, volumeName: 'pv-2' },
+    }));
     await world.run(60_000);
     assert.equal(world.nodeOf('x'), 'node-2');
     await world.stop();
@@ -464,13 +584,23 @@ describe('volumes that wait for the pod', () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('x', { spec }));
     await world.run(100);
-    assert.equal(world.condition('x'), unfit('0/1 nodes are available: persistentvolumeclaim "data" not found. not found'));
+    assert.equal(
+      world.condition('x'),
+      unfit('0/1 nodes are available: persistentvolumeclaim "data" not found. not found'),
+    );
     world.api.seed(storageClasses, { ...storageClass, volumeBindingMode: 'Immediate' });
     world.api.seed(persistentVolumeClaims, claim);
     await world.run(5000);
-    assert.equal(world.condition('x'), unfit('0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found'));
+    assert.equal(
+      world.condition('x'),
+      unfit('0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found'),
+    );
     world.api.seed(persistentVolumes, volume('pv-1', 'node-1'));
-    world.api.change(persistentVolumeClaims, key('data'), (one) => ({ ...one, metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } }, spec: { ...one.spec, volumeName: 'pv-1' } }));
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { ...one.spec, volumeName: 'pv-1' },
+    }));
     await world.run(5000);
     assert.equal(world.nodeOf('x'), 'node-1');
     await world.stop();

@@ -69,7 +69,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const objects = new LiveClusterObjects(informers);
   const preemptions = new Preemptions();
   const pump = createPump(clock, () => cycle.runOne());
-  const queue = new SchedulingQueue({ ...config, clock, heldBack: (pod) => preemptions.heldBack(pod), onReady: pump.wake });
+  const queue = new SchedulingQueue({
+    ...config,
+    clock,
+    heldBack: (pod) => preemptions.heldBack(pod),
+    onReady: pump.wake,
+  });
   const stopping = new AbortController();
   const context: SchedulerContext = {
     ...{ client, clock, random, log, config, queue, objects, stopping: stopping.signal },
@@ -114,7 +119,9 @@ function explain({ pods: informer, queue, cache, config, random }: SchedulerCont
   const nodeName = cache.placedPod(pod.metadata.uid)?.spec.nodeName ?? '';
   if (nodeName !== '') return { kind: 'assigned', nodeName };
   const rejection = queue.gatedBy(pod.metadata.uid);
-  return rejection === undefined ? { kind: 'decision', decision: schedulePod(cache, podInfoOf(pod), profile, { start: 0, random }) } : { kind: 'gated', rejection };
+  return rejection === undefined
+    ? { kind: 'decision', decision: schedulePod(cache, podInfoOf(pod), profile, { start: 0, random }) }
+    : { kind: 'gated', rejection };
 }
 
 interface Pump {
@@ -133,7 +140,8 @@ function createPump(clock: Clock, step: () => boolean): Pump {
   const turn = (): void => {
     timer = undefined;
     const endMs = clock.monotonicMs() + turnMs;
-    for (let count = 0; count < turnPods && clock.monotonicMs() <= endMs; count++) if (state === 'closed' || !step()) return;
+    for (let count = 0; count < turnPods && clock.monotonicMs() <= endMs; count++)
+      if (state === 'closed' || !step()) return;
     wake();
   };
   return {
@@ -182,7 +190,8 @@ function createStatusWriter({ client, clock, log, informers }: SchedulerOptions)
     fold: (earlier, later) => ({ pod: later.pod, wanted: foldStatus(earlier.wanted, later.wanted) }),
     // The next attempt says it again.
     onError: (uid, error) => {
-      if (!isApiError(error, 'NotFound', 'Conflict')) log.warn('The status of a pod was not written', { uid, error: errorMessage(error) });
+      if (!isApiError(error, 'NotFound', 'Conflict'))
+        log.warn('The status of a pod was not written', { uid, error: errorMessage(error) });
     },
   });
   return (pod, wanted) => writers.submit(pod.metadata.uid, { pod, wanted });

@@ -7,7 +7,13 @@ const inBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a),
 
 describe('ranges of keys', () => {
   it('ends a prefix at the next sibling', () => {
-    assert.deepEqual(['/registry/pods/', '', 'a\u{10ffff}', '\u{10ffff}', '\ud7ff'].map(prefixEnd), ['/registry/pods0', undefined, 'b', undefined, '\ue000']);
+    assert.deepEqual(['/registry/pods/', '', 'a\u{10ffff}', '\u{10ffff}', '\ud7ff'].map(prefixEnd), [
+      '/registry/pods0',
+      undefined,
+      'b',
+      undefined,
+      '\ue000',
+    ]);
   });
 
   it('holds exactly the keys with the prefix, in the order of bytes', () => {
@@ -24,6 +30,10 @@ describe('ranges of keys', () => {
 
   it('lets nothing come between a key and the one after it', () => {
     const text = fc.string({ unit: 'binary', maxLength: 6 });
-    fc.assert(fc.property(text, text, (key, other) => assert.equal(inBytes(other, key) > 0, inBytes(other, keyAfter(key)) >= 0)));
+    fc.assert(
+      fc.property(text, text, (key, other) =>
+        assert.equal(inBytes(other, key) > 0, inBytes(other, keyAfter(key)) >= 0),
+      ),
+    );
   });
 });

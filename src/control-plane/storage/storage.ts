@@ -25,7 +25,12 @@ export interface Storage {
    * `close`. Writes of one transaction come in one call. `revision` is how far the watch has come; `events` is empty when that is all there is to say (the
    * writes went to other keys), so that a cache knows how new it is. Calls never come from within `watch` itself. It ends by itself only through `onEnd`.
    */
-  watch(prefix: string, after: number, listener: (events: readonly StorageEvent[], revision: number) => void, onEnd: (error: StorageWatchEnd) => void): StorageWatch;
+  watch(
+    prefix: string,
+    after: number,
+    listener: (events: readonly StorageEvent[], revision: number) => void,
+    onEnd: (error: StorageWatchEnd) => void,
+  ): StorageWatch;
   /** Forgets values that were overwritten or deleted before `revision`; lists and watches from before it get `Compacted`. */
   compact(revision: number): Promise<void>;
   /** For `/readyz` and `/metrics`: rejects when writes are not possible now. */
@@ -68,7 +73,9 @@ export interface PutOptions {
 }
 
 /** `conflict` tells what stands there instead, if anything. */
-export type WriteResult = { readonly outcome: 'done'; readonly revision: number } | { readonly outcome: 'conflict'; readonly current: StoredValue | undefined };
+export type WriteResult =
+  | { readonly outcome: 'done'; readonly revision: number }
+  | { readonly outcome: 'conflict'; readonly current: StoredValue | undefined };
 
 export interface StorageEvent {
   readonly type: 'put' | 'delete';
@@ -78,7 +85,9 @@ export interface StorageEvent {
   readonly revision: number;
 }
 
-export type StorageWatchEnd = { readonly kind: 'Compacted' } | { readonly kind: 'Unavailable'; readonly message: string };
+export type StorageWatchEnd =
+  | { readonly kind: 'Compacted' }
+  | { readonly kind: 'Unavailable'; readonly message: string };
 
 export interface StorageWatch {
   close(): void;

@@ -8,7 +8,12 @@ export interface WatchListener {
 }
 
 /** Tells one listener what concerns it. One that throws loses its own call and nothing else. */
-export function tell({ prefix, listener }: WatchListener, events: readonly StorageEvent[], revision: number, log: Logger): void {
+export function tell(
+  { prefix, listener }: WatchListener,
+  events: readonly StorageEvent[],
+  revision: number,
+  log: Logger,
+): void {
   try {
     listener(prefix === '' ? events : events.filter(({ key }) => key.startsWith(prefix)), revision);
   } catch (error) {

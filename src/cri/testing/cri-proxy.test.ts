@@ -57,14 +57,20 @@ async function start({ client }: Fixture, containerId: string, timeoutMs?: numbe
 test('without failpoints calls and streams pass through', async (context) => {
   const fixture = await behindProxy(context);
   const events = await Array.fromAsync(fixture.client.runtime.getContainerEvents({}));
-  assert.deepEqual([await start(fixture, 'a'), fixture.started, events.map((event) => event.containerId)], ['ok', ['a'], ['a', 'b']]);
+  assert.deepEqual(
+    [await start(fixture, 'a'), fixture.started, events.map((event) => event.containerId)],
+    ['ok', ['a'], ['a', 'b']],
+  );
   assert.deepEqual(fixture.proxy.counts('StartContainer'), { received: 1, forwarded: 1, held: 0 });
 });
 
 test('an error is told without the call being made', async (context) => {
   const fixture = await behindProxy(context);
   fixture.proxy.set('StartContainer', '1*error(Unavailable: down)');
-  assert.deepEqual([await start(fixture, 'a'), await start(fixture, 'b'), fixture.started], ['Unavailable', 'ok', ['b']]);
+  assert.deepEqual(
+    [await start(fixture, 'a'), await start(fixture, 'b'), fixture.started],
+    ['Unavailable', 'ok', ['b']],
+  );
 });
 
 test('a hung call is never made and its deadline ends it', async (context) => {
@@ -94,12 +100,18 @@ test('a lost answer hides a success', async (context) => {
 test('a failpoint can be limited to requests that contain a text', async (context) => {
   const fixture = await behindProxy(context);
   fixture.proxy.set('StartContainer', '1*error', { requestContains: 'bad' });
-  assert.deepEqual([await start(fixture, 'good'), await start(fixture, 'bad-1'), await start(fixture, 'bad-1')], ['ok', 'Internal', 'ok']);
+  assert.deepEqual(
+    [await start(fixture, 'good'), await start(fixture, 'bad-1'), await start(fixture, 'bad-1')],
+    ['ok', 'Internal', 'ok'],
+  );
 });
 
 test('failures of the real runtime keep their code', async (context) => {
   const { client } = await behindProxy(context);
-  await assert.rejects(client.runtime.version({}), { kind: 'Unimplemented', message: 'rpc error: code = Unimplemented desc = method Version not implemented' });
+  await assert.rejects(client.runtime.version({}), {
+    kind: 'Unimplemented',
+    message: 'rpc error: code = Unimplemented desc = method Version not implemented',
+  });
 });
 
 test('a stopped proxy is a runtime that is down, until it is started again', async (context) => {

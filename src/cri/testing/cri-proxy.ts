@@ -60,7 +60,10 @@ export class CriProxy {
   async start(): Promise<void> {
     if (this.#server !== undefined) return;
     const handlers = [...this.#handlers(RuntimeServiceDefinition), ...this.#handlers(ImageServiceDefinition)];
-    this.#server = await serveRaw(parseEndpoint(this.#options.listen), [...handlers, this.#handler(CONTAINERD_SUBSCRIBE_PATH, 'Subscribe', true)]);
+    this.#server = await serveRaw(parseEndpoint(this.#options.listen), [
+      ...handlers,
+      this.#handler(CONTAINERD_SUBSCRIBE_PATH, 'Subscribe', true),
+    ]);
   }
 
   /** The runtime is down, as far as clients can see: connections drop, the socket is gone. */
@@ -98,18 +101,27 @@ export class CriProxy {
   }
 
   #handlers(definition: ServiceDefinition): RawHandler[] {
-    return Object.values(definition.methods).map((method) => this.#handler(methodPath(definition, method), method.name, method.responseStream));
+    return Object.values(definition.methods).map((method) =>
+      this.#handler(methodPath(definition, method), method.name, method.responseStream),
+    );
   }
 
   #handler(path: string, op: string, responseStream: boolean): RawHandler {
-    return { path, op, responseStream, handle: (request, signal) => this.#handle({ path, op, request, timeoutMs: Infinity, signal }, responseStream) };
+    return {
+      path,
+      op,
+      responseStream,
+      handle: (request, signal) => this.#handle({ path, op, request, timeoutMs: Infinity, signal }, responseStream),
+    };
   }
 
   async *#handle(call: RawCall & { signal: AbortSignal }, responseStream: boolean): AsyncIterable<Uint8Array> {
     const counts = this.#countsOf(call.op);
     counts.received++;
     const active = this.#failpoints.get(call.op);
-    const hit = active !== undefined && (active.requestContains === undefined || Buffer.from(call.request).includes(active.requestContains));
+    const hit =
+      active !== undefined &&
+      (active.requestContains === undefined || Buffer.from(call.request).includes(active.requestContains));
     const fault = hit ? active.failpoint.next() : { kind: 'off' as const };
     if (fault.kind === 'error') throw errorFromStatus(call.op, fault.status);
     if (fault.kind === 'hang') await this.#hold(call, Infinity);

@@ -21,7 +21,17 @@ test('a count of zero is skipped', () => {
 });
 
 test('arguments are milliseconds for waits, and a code with a message for errors', () => {
-  const faults = ['delay(20)', 'late(30)', 'late', 'error', 'error(oops)', 'error(NotFound)', 'error(Unavailable: down: now)', 'lost', 'lost(Internal: a (b))'].map((script) => new Failpoint(script).next());
+  const faults = [
+    'delay(20)',
+    'late(30)',
+    'late',
+    'error',
+    'error(oops)',
+    'error(NotFound)',
+    'error(Unavailable: down: now)',
+    'lost',
+    'lost(Internal: a (b))',
+  ].map((script) => new Failpoint(script).next());
   assert.deepEqual(faults, [
     { kind: 'delay', delayMs: 20 },
     { kind: 'late', delayMs: 30 },
@@ -37,6 +47,10 @@ test('arguments are milliseconds for waits, and a code with a message for errors
 
 test('a script that cannot be read is invalid', () => {
   for (const script of ['', 'panic', '2*', 'x*error', 'hang(3)', 'delay', 'delay(soon)', 'error->', '1*error 2*hang']) {
-    assert.throws(() => new Failpoint(script), (error) => isKind(error, 'Invalid'), script);
+    assert.throws(
+      () => new Failpoint(script),
+      (error) => isKind(error, 'Invalid'),
+      script,
+    );
   }
 });

@@ -52,7 +52,8 @@ export class Failpoint {
 function parseTerm(text: string, script: string): Term {
   const match = TERM.exec(text);
   const fault = match === null ? undefined : parseFault(match[2] ?? '', match[3]);
-  if (match === null || fault === undefined) throw new KubeletError('Invalid', `cannot read ${JSON.stringify(text)} in failpoint ${JSON.stringify(script)}`);
+  if (match === null || fault === undefined)
+    throw new KubeletError('Invalid', `cannot read ${JSON.stringify(text)} in failpoint ${JSON.stringify(script)}`);
   return { fault, left: match[1] === undefined ? Infinity : Number(match[1]) };
 }
 

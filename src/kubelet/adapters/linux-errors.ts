@@ -37,6 +37,10 @@ export function fromErrno(error: unknown, op: string, path: string): KubeletErro
   if (error instanceof KubeletError) return error;
   const code = errnoOf(error);
   const known = code === undefined ? undefined : KINDS[code];
-  if (known === undefined) return new KubeletError('Internal', `${op} ${path}: ${error instanceof Error ? error.message : String(error)}`, { op, cause: error });
+  if (known === undefined)
+    return new KubeletError('Internal', `${op} ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      op,
+      cause: error,
+    });
   return new KubeletError(known[0], `${op} ${path}: ${known[1]}`, { op, cause: error });
 }

@@ -22,18 +22,37 @@ describe('which machine this is', () => {
   it('is read where upstream reads it', () => {
     assert.deepEqual(
       machine({
-        '/etc/machine-id': 'abc\n', '/sys/class/dmi/id/product_uuid': 'UUID\n', '/proc/sys/kernel/random/boot_id': 'boot\n', '/proc/stat': 'cpu 1\nbtime 1700000000\n',
+        '/etc/machine-id': 'abc\n',
+        '/sys/class/dmi/id/product_uuid': 'UUID\n',
+        '/proc/sys/kernel/random/boot_id': 'boot\n',
+        '/proc/stat': 'cpu 1\nbtime 1700000000\n',
         '/etc/os-release': 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',
       }),
-      { machineId: 'abc', systemUuid: 'UUID', bootId: 'boot', osImage: 'Debian GNU/Linux 12 (bookworm)', bootedAtMs: 1_700_000_000_000 },
+      {
+        machineId: 'abc',
+        systemUuid: 'UUID',
+        bootId: 'boot',
+        osImage: 'Debian GNU/Linux 12 (bookworm)',
+        bootedAtMs: 1_700_000_000_000,
+      },
     );
   });
 
   it('has second places, and is empty where there is nothing', () => {
     assert.deepEqual(
-      machine({ '/var/lib/dbus/machine-id': 'dbus', '/proc/device-tree/vm,uuid': 'vm\0', '/usr/lib/os-release': 'ID=x' }),
+      machine({
+        '/var/lib/dbus/machine-id': 'dbus',
+        '/proc/device-tree/vm,uuid': 'vm\0',
+        '/usr/lib/os-release': 'ID=x',
+      }),
       { machineId: 'dbus', systemUuid: 'vm', bootId: '', osImage: 'Linux', bootedAtMs: undefined },
     );
-    assert.deepEqual(machine({}), { machineId: '', systemUuid: '', bootId: '', osImage: 'Unknown', bootedAtMs: undefined });
+    assert.deepEqual(machine({}), {
+      machineId: '',
+      systemUuid: '',
+      bootId: '',
+      osImage: 'Unknown',
+      bootedAtMs: undefined,
+    });
   });
 });

@@ -55,14 +55,25 @@ export function readLinuxNode(): LinuxNode {
 }
 
 /** Where upstream's cadvisor looks (machine/info.go, utils/sysfs, operatingsystem_unix.go). `root` stands before each path. */
-export function readIdentity(root = ''): Pick<LinuxNode, 'machineId' | 'systemUuid' | 'bootId' | 'osImage' | 'bootedAtMs'> {
+export function readIdentity(
+  root = '',
+): Pick<LinuxNode, 'machineId' | 'systemUuid' | 'bootId' | 'osImage' | 'bootedAtMs'> {
   const release = firstText(root, ['/etc/os-release', '/usr/lib/os-release']);
   const booted = /^btime (\d+)$/m.exec(firstText(root, ['/proc/stat']) ?? '')?.[1];
   return {
     machineId: firstText(root, ['/etc/machine-id', '/var/lib/dbus/machine-id']) ?? '',
-    systemUuid: firstText(root, ['/sys/class/dmi/id/product_uuid', '/proc/device-tree/system-id', '/proc/device-tree/vm,uuid', '/etc/machine-id']) ?? '',
+    systemUuid:
+      firstText(root, [
+        '/sys/class/dmi/id/product_uuid',
+        '/proc/device-tree/system-id',
+        '/proc/device-tree/vm,uuid',
+        '/etc/machine-id',
+      ]) ?? '',
     bootId: firstText(root, ['/proc/sys/kernel/random/boot_id']) ?? '',
-    osImage: release === undefined ? 'Unknown' : (/PRETTY_NAME=(.*)/.exec(release)?.[1]?.replaceAll(/^"+|"+$/g, '') ?? 'Linux'),
+    osImage:
+      release === undefined
+        ? 'Unknown'
+        : (/PRETTY_NAME=(.*)/.exec(release)?.[1]?.replaceAll(/^"+|"+$/g, '') ?? 'Linux'),
     bootedAtMs: booted === undefined ? undefined : Number(booted) * 1000,
   };
 }
@@ -87,7 +98,11 @@ function readMeminfo(): (key: string) => number {
 /** Built in, and switched on at boot (upstream: third_party libcontainer/apparmor). */
 function appArmorEnabled(): boolean {
   const parameter = '/sys/module/apparmor/parameters/enabled';
-  return existsSync('/sys/kernel/security/apparmor') && existsSync(parameter) && readFileSync(parameter, 'utf8').startsWith('Y');
+  return (
+    existsSync('/sys/kernel/security/apparmor') &&
+    existsSync(parameter) &&
+    readFileSync(parameter, 'utf8').startsWith('Y')
+  );
 }
 
 function listOrEmpty(path: string): string[] {
@@ -106,7 +121,9 @@ function hugePageSizes(): string[] {
 function hugePages(folder = '/sys/kernel/mm/hugepages'): { sizeBytes: number; totalBytes: number }[] {
   return listOrEmpty(folder).flatMap((name) => {
     const sizeBytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0) * 1024;
-    return sizeBytes === 0 ? [] : [{ sizeBytes, totalBytes: sizeBytes * Number(readFileSync(`${folder}/${name}/nr_hugepages`, 'utf8').trim()) }];
+    return sizeBytes === 0
+      ? []
+      : [{ sizeBytes, totalBytes: sizeBytes * Number(readFileSync(`${folder}/${name}/nr_hugepages`, 'utf8').trim()) }];
   });
 }
 
@@ -134,6 +151,11 @@ function outwardAddresses(): string[] {
   const own = Object.entries(os.networkInterfaces())
     .filter(([name]) => !/^(veth|cni|docker|br-|kts|kubelet)/.test(name))
     .flatMap(([, addresses]) => addresses ?? [])
-    .filter((address) => !address.internal && !address.address.startsWith('fe80:') && !address.address.startsWith('169.254.'));
-  return [...own.filter((address) => address.family === 'IPv4'), ...own.filter((address) => address.family === 'IPv6')].map((address) => address.address);
+    .filter(
+      (address) => !address.internal && !address.address.startsWith('fe80:') && !address.address.startsWith('169.254.'),
+    );
+  return [
+    ...own.filter((address) => address.family === 'IPv4'),
+    ...own.filter((address) => address.family === 'IPv6'),
+  ].map((address) => address.address);
 }

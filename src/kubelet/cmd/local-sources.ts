@@ -9,7 +9,12 @@ import type { LogQuery } from '../features/server/log-query.ts';
 import type { ExecRequest, LocalApiSources, PlannedPod, Problem } from '../features/server/local-api.ts';
 import type { ContainerTarget } from '../features/server/pod-routes.ts';
 import { podUid } from '../model/ids.ts';
-import { emptyPodRuntimeStatus, isAnythingRunning, newestContainer, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import {
+  emptyPodRuntimeStatus,
+  isAnythingRunning,
+  newestContainer,
+  type PodRuntimeStatus,
+} from '../model/runtime-status.ts';
 import type { Kubelet } from './compose/compose.ts';
 import { visiblePods } from './compose/compose-loop.ts';
 import { observedChecks } from './compose/compose-metrics.ts';
@@ -46,7 +51,9 @@ function knownPods(kubelet: Kubelet): Pod[] {
 
 /** While these stand no pod is taken up, so no pod could tell of them. */
 function runtimeProblems(kubelet: Kubelet): Problem[] {
-  return kubelet.monitor.runtimeErrors().map((error) => ({ message: `no pod is started or changed: ${error}`, blocking: true }));
+  return kubelet.monitor
+    .runtimeErrors()
+    .map((error) => ({ message: `no pod is started or changed: ${error}`, blocking: true }));
 }
 
 export function healthChecks(kubelet: Kubelet): Record<string, HealthCheck> {
@@ -65,7 +72,8 @@ function presented(kubelet: Kubelet, pod: Pod): Pod {
   const uid = podUid(pod.metadata.uid);
   const state = kubelet.workers.stateOf(uid);
   const status = kubelet.records.statuses.get(uid) ?? pod.status;
-  const ending = (state?.phase === 'terminating' || state?.phase === 'terminated') && state.termination.cause !== 'completed';
+  const ending =
+    (state?.phase === 'terminating' || state?.phase === 'terminated') && state.termination.cause !== 'completed';
   if (!ending || pod.metadata.deletionTimestamp !== undefined) return { apiVersion: 'v1', kind: 'Pod', ...pod, status };
   const deletionTimestamp = new Date(kubelet.workers.sinceMs(uid) ?? kubelet.world.clock.nowMs()).toISOString();
   return { apiVersion: 'v1', kind: 'Pod', ...pod, metadata: { ...pod.metadata, deletionTimestamp }, status };
@@ -75,11 +83,19 @@ function presented(kubelet: Kubelet, pod: Pod): Pod {
 function runningPod(runtime: PodRuntimeStatus): Pod {
   const running = runtime.containers.filter((container) => container.state === 'running');
   const { uid, name, namespace } = runtime;
-  return { kind: 'Pod', apiVersion: 'v1', metadata: { uid, name, namespace }, spec: { containers: running.map((container) => ({ name: container.name, image: container.image })) }, status: {} };
+  return {
+    kind: 'Pod',
+    apiVersion: 'v1',
+    metadata: { uid, name, namespace },
+    spec: { containers: running.map((container) => ({ name: container.name, image: container.image })) },
+    status: {},
+  };
 }
 
 function watch(kubelet: Kubelet, onChange: (change: { type: 'MODIFIED' | 'DELETED'; pod: Pod }) => void): () => void {
-  const stopStatus = kubelet.records.statuses.onChange(({ pod }) => onChange({ type: 'MODIFIED', pod: presented(kubelet, pod) }));
+  const stopStatus = kubelet.records.statuses.onChange(({ pod }) =>
+    onChange({ type: 'MODIFIED', pod: presented(kubelet, pod) }),
+  );
   const stopGone = kubelet.onPodGone((pod) => onChange({ type: 'DELETED', pod }));
   return () => {
     stopStatus();
@@ -100,28 +116,50 @@ function planPod(kubelet: Kubelet, wanted: Pod): PlannedPod {
   const isSame = present !== undefined && sameContent(present.spec, wanted.spec);
   const pod = isSame ? present : wanted;
   const identity = { uid: podUid(pod.metadata.uid), name: pod.metadata.name, namespace: pod.metadata.namespace };
-  const actual = isSame ? kubelet.cache.getOrEmpty(identity) : emptyPodRuntimeStatus(identity, kubelet.world.clock.monotonicMs());
+  const actual = isSame
+    ? kubelet.cache.getOrEmpty(identity)
+    : emptyPodRuntimeStatus(identity, kubelet.world.clock.monotonicMs());
   const { steps, waits } = kubelet.podRuntime.plan(pod, actual);
-  const replace = present !== undefined && !isSame ? [`stop the pod that runs under this name now (its manifest differs)`] : [];
+  const replace =
+    present !== undefined && !isSame ? [`stop the pod that runs under this name now (its manifest differs)`] : [];
   const later = waits.map((wait) => `later: start container ${wait.container}, because ${wait.why}`);
   return { pod: podKey(pod), steps: [...replace, ...steps.map(describeStep), ...later], problems: [] };
 }
 
 function findPod(kubelet: Kubelet, target: ContainerTarget): Pod {
-  const pod = visiblePods(kubelet).find((candidate) => candidate.metadata.name === target.pod && candidate.metadata.namespace === target.namespace);
+  const pod = visiblePods(kubelet).find(
+    (candidate) => candidate.metadata.name === target.pod && candidate.metadata.namespace === target.namespace,
+  );
   if (pod === undefined) throw new KubeletError('NotFound', `pod "${target.pod}" does not exist`);
   return pod;
 }
 
-async function containerLog(kubelet: Kubelet, request: { target: ContainerTarget; query: LogQuery; signal: AbortSignal }): Promise<AsyncIterable<Uint8Array>> {
+async function containerLog(
+  kubelet: Kubelet,
+  request: { target: ContainerTarget; query: LogQuery; signal: AbortSignal },
+): Promise<AsyncIterable<Uint8Array>> {
   const { target, query, signal } = request;
   const pod = findPod(kubelet, target);
   const { uid, name, namespace } = pod.metadata;
-  if (findContainer(pod, target.container) === undefined) throw new KubeletError('NotFound', `container "${target.container}" not found in pod "${name}"`);
+  if (findContainer(pod, target.container) === undefined)
+    throw new KubeletError('NotFound', `container "${target.container}" not found in pod "${name}"`);
   const status = kubelet.records.statuses.get(podUid(uid));
-  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? []), ...(status?.ephemeralContainerStatuses ?? [])];
+  const all = [
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.containerStatuses ?? []),
+    ...(status?.ephemeralContainerStatuses ?? []),
+  ];
   const waitingReason = all.find((container) => container.name === target.container)?.state?.waiting?.reason;
-  return kubelet.logReader.read({ pod: { uid, name, namespace }, container: target.container, runtime: kubelet.cache.get(podUid(uid)), waitingReason }, query, signal);
+  return kubelet.logReader.read(
+    {
+      pod: { uid, name, namespace },
+      container: target.container,
+      runtime: kubelet.cache.get(podUid(uid)),
+      waitingReason,
+    },
+    query,
+    signal,
+  );
 }
 
 async function exec(kubelet: Kubelet, target: ContainerTarget, request: ExecRequest): Promise<string> {
@@ -129,6 +167,14 @@ async function exec(kubelet: Kubelet, target: ContainerTarget, request: ExecRequ
   const name = target.container === '' ? (pod.spec.containers[0]?.name ?? '') : target.container;
   const runtime = kubelet.cache.get(podUid(pod.metadata.uid));
   const container = runtime === undefined ? undefined : newestContainer(runtime, name);
-  if (container?.state !== 'running') throw new KubeletError('NotFound', `container "${name}" of pod ${podKey(pod)} is not running`);
-  return kubelet.world.runtime.execUrl({ id: container.id, command: request.command, tty: request.tty, stdin: request.stdin, stdout: true, stderr: !request.tty });
+  if (container?.state !== 'running')
+    throw new KubeletError('NotFound', `container "${name}" of pod ${podKey(pod)} is not running`);
+  return kubelet.world.runtime.execUrl({
+    id: container.id,
+    command: request.command,
+    tty: request.tty,
+    stdin: request.stdin,
+    stdout: true,
+    stderr: !request.tty,
+  });
 }

@@ -11,12 +11,18 @@ import { fileURLToPath } from 'node:url';
 const kubelet = fileURLToPath(new URL('../../../bin/kubelet', import.meta.url));
 const folder = mkdtempSync('/tmp/kubelet-main-');
 /** A runtime that can do nothing, and says so at once. */
-const runtime = http2.createServer().on('stream', (stream: http2.ServerHttp2Stream) => stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' }, { endStream: true }));
+const runtime = http2
+  .createServer()
+  .on('stream', (stream: http2.ServerHttp2Stream) =>
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' }, { endStream: true }),
+  );
 before(() => new Promise<void>((resolve) => void runtime.listen(`${folder}/runtime.sock`, resolve)));
 after(() => {
   runtime.close();
   // An agent leaves its root directory mounted, for the sake of what runs.
-  const mounted = readFileSync('/proc/self/mounts', 'utf8').split('\n').map((line) => line.split(' ')[1] ?? '');
+  const mounted = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
   for (const path of mounted.filter((candidate) => candidate.startsWith(`${folder}/`))) spawnSync('umount', [path]);
   rmSync(folder, { recursive: true, force: true });
 });
@@ -28,7 +34,10 @@ interface Run {
 }
 
 function run(...args: string[]): Run {
-  const child = spawn(kubelet, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, KUBELET_FROM_SOURCE: '1' } });
+  const child = spawn(kubelet, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, KUBELET_FROM_SOURCE: '1' },
+  });
   let out = '';
   let error = '';
   child.stdout?.on('data', (chunk) => (out += String(chunk)));
@@ -40,7 +49,20 @@ function run(...args: string[]): Run {
 /** An agent on the runtime that can do nothing, in a folder of its own. */
 function agent(name: string, ...more: string[]): Run {
   const root = `${folder}/${name}`;
-  return run('--fail-cgroupv1=false', '--cgroups-per-qos=false', '--enforce-node-allocatable=', '--root-dir', root, '--cli-socket', `${folder}/${name}.sock`, '--container-runtime-endpoint', `unix://${folder}/runtime.sock`, '--healthz-port', '0', ...more);
+  return run(
+    '--fail-cgroupv1=false',
+    '--cgroups-per-qos=false',
+    '--enforce-node-allocatable=',
+    '--root-dir',
+    root,
+    '--cli-socket',
+    `${folder}/${name}.sock`,
+    '--container-runtime-endpoint',
+    `unix://${folder}/runtime.sock`,
+    '--healthz-port',
+    '0',
+    ...more,
+  );
 }
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
 
@@ -76,7 +98,11 @@ describe('the kubelet command', { concurrency: 3 }, () => {
 
   it('says without a stack why it cannot start: the root directory, the token of the manifest server', async () => {
     writeFileSync(`${folder}/file`, '');
-    const [root, token] = await Promise.all([agent('file/below').ended, agent('token', '--manifest-server-address', '127.0.0.1:1', '--manifest-server-token-file', `${folder}/no-token`).ended]);
+    const [root, token] = await Promise.all([
+      agent('file/below').ended,
+      agent('token', '--manifest-server-address', '127.0.0.1:1', '--manifest-server-token-file', `${folder}/no-token`)
+        .ended,
+    ]);
     assert.deepEqual([root.code, token.code], [1, 1]);
     assert.match(lastLine(root.error), /^kubelet: the root directory .*\/file\/below cannot be used: .*ENOTDIR/);
     assert.match(lastLine(token.error), /^kubelet: manifest server: token file .*no-token does not exist/);
@@ -86,7 +112,13 @@ describe('the kubelet command', { concurrency: 3 }, () => {
     const taken = net.createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     mkdirSync(`${folder}/manifests`);
-    const running = agent('good', '--healthz-port', String((taken.address() as net.AddressInfo).port), '--pod-manifest-path', `${folder}/manifests`);
+    const running = agent(
+      'good',
+      '--healthz-port',
+      String((taken.address() as net.AddressInfo).port),
+      '--pod-manifest-path',
+      `${folder}/manifests`,
+    );
     await says(running, /agent is running/);
     assert.match(running.out(), /a server of the agent cannot listen; pods are not affected.*EADDRINUSE/);
     const explained = await run('explain', '--socket', `${folder}/good.sock`).ended;
@@ -98,10 +130,18 @@ describe('the kubelet command', { concurrency: 3 }, () => {
   });
 
   it('gives all it has to a reader that takes its time, and no error to one that has enough', async () => {
-    const items = Array.from({ length: 500 }, (_, index) => ({ metadata: { name: `pod-${index}`, namespace: 'x'.repeat(1000) }, spec: { containers: [] } }));
-    const server = http.createServer((request, response) => response.end(JSON.stringify(request.url === '/pods' ? { items } : []))).listen(`${folder}/many.sock`);
+    const items = Array.from({ length: 500 }, (_, index) => ({
+      metadata: { name: `pod-${index}`, namespace: 'x'.repeat(1000) },
+      spec: { containers: [] },
+    }));
+    const server = http
+      .createServer((request, response) => response.end(JSON.stringify(request.url === '/pods' ? { items } : [])))
+      .listen(`${folder}/many.sock`);
     const list = `${kubelet} pods -o json --socket ${folder}/many.sock`;
-    const shell = spawn('sh', ['-c', `${list} | (sleep 2; wc -c); ${list} | head -c 10 >/dev/null`], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, KUBELET_FROM_SOURCE: '1' } });
+    const shell = spawn('sh', ['-c', `${list} | (sleep 2; wc -c); ${list} | head -c 10 >/dev/null`], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, KUBELET_FROM_SOURCE: '1' },
+    });
     let [out, error] = ['', ''];
     shell.stdout.on('data', (chunk) => (out += String(chunk)));
     shell.stderr.on('data', (chunk) => (error += String(chunk)));

@@ -18,7 +18,8 @@ async function main(argv: readonly string[]): Promise<number | undefined> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   const result = loadKubeletConfig(argv, {
     readFile: (path) => readFileSync(path, 'utf8'),
-    listDir: (path) => readdirSync(path, { withFileTypes: true }).map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })),
+    listDir: (path) =>
+      readdirSync(path, { withFileTypes: true }).map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })),
   });
   switch (result.kind) {
     case 'error':
@@ -49,8 +50,13 @@ async function runCommand(name: CommandName, args: readonly string[]): Promise<n
   }
   if (name === 'completion') return printCompletion(line.positionals[0] ?? '');
   // Loaded only here, so that the agent does without them.
-  const [{ ApiClient, findSocket }, { agentCommands }, { processTerminal }] = await Promise.all([import('./cli/api-client.ts'), import('./cli/commands.ts'), import('./cli/process-terminal.ts')]);
-  const socket = line.values['root-dir'] === undefined ? line.values['socket'] : `${line.values['root-dir']}/kubelet.sock`;
+  const [{ ApiClient, findSocket }, { agentCommands }, { processTerminal }] = await Promise.all([
+    import('./cli/api-client.ts'),
+    import('./cli/commands.ts'),
+    import('./cli/process-terminal.ts'),
+  ]);
+  const socket =
+    line.values['root-dir'] === undefined ? line.values['socket'] : `${line.values['root-dir']}/kubelet.sock`;
   const client = new ApiClient(findSocket(socket, process.env));
   return agentCommands[name](line, { client, terminal: processTerminal, nowMs: () => Date.now() });
 }
@@ -69,9 +75,13 @@ async function runAgent(settings: AgentSettings): Promise<number> {
   // Loaded only here, so that the commands start without what they do not need.
   const { agentLog, startAgent } = await import('./run-agent.ts');
   const log = agentLog(settings.config);
-  process.on('unhandledRejection', (reason) => log.error('a promise was rejected and nobody minded it; this is a bug of the agent', { error: stackOf(reason) }));
+  process.on('unhandledRejection', (reason) =>
+    log.error('a promise was rejected and nobody minded it; this is a bug of the agent', { error: stackOf(reason) }),
+  );
   process.on('uncaughtException', (error) => {
-    log.error('uncaught exception; the agent leaves, containers stay, the next start takes them over', { error: stackOf(error) });
+    log.error('uncaught exception; the agent leaves, containers stay, the next start takes them over', {
+      error: stackOf(error),
+    });
     process.exit(255);
   });
   // The log's reader may go away, as when journald restarts; that is no reason to leave the node.
@@ -105,7 +115,8 @@ function stackOf(reason: unknown): string {
 try {
   const exitCode = await main(process.argv.slice(2));
   // A pipe takes what it has room for and the rest waits here, where process.exit would leave it: kubelet pods -o json | slow-reader
-  if (process.stdout.writableLength > 0) await new Promise<void>((resolve) => void process.stdout.write('', () => resolve()));
+  if (process.stdout.writableLength > 0)
+    await new Promise<void>((resolve) => void process.stdout.write('', () => resolve()));
   process.exit(exitCode);
 } catch (error) {
   const text = errorKind(error) === 'Internal' ? stackOf(error) : errorMessage(error);

@@ -26,25 +26,72 @@ import type { KubeletAppOptions, KubeletAppSources } from '../features/server/ku
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 /** What agents, Go programs and their neighbours are known to serve. */
-const elsewhere = ['/', '/debug/pprof/', '/debug/pprof/cmdline', '/debug/pprof/heap', '/debug/vars', '/debug/requests', '/json/list', '/json/version', '/spec', '/stats/container', '/metrics/cadvisor', '/api/v1', '/cri/exec/x', '/..%2fpods', '//pods', '/healthz/../pods', '/pods/', '/PODS', '/.env'];
-const switches: KubeletAppOptions = { debuggingHandlers: true, profilingHandler: true, debugFlagsHandler: true, systemLogHandler: true, systemLogQuery: true, flagz: true, statusz: true, checkpoints: true, splitLogStreams: true };
+const elsewhere = [
+  '/',
+  '/debug/pprof/',
+  '/debug/pprof/cmdline',
+  '/debug/pprof/heap',
+  '/debug/vars',
+  '/debug/requests',
+  '/json/list',
+  '/json/version',
+  '/spec',
+  '/stats/container',
+  '/metrics/cadvisor',
+  '/api/v1',
+  '/cri/exec/x',
+  '/..%2fpods',
+  '//pods',
+  '/healthz/../pods',
+  '/pods/',
+  '/PODS',
+  '/.env',
+];
+const switches: KubeletAppOptions = {
+  debuggingHandlers: true,
+  profilingHandler: true,
+  debugFlagsHandler: true,
+  systemLogHandler: true,
+  systemLogQuery: true,
+  flagz: true,
+  statusz: true,
+  checkpoints: true,
+  splitLogStreams: true,
+};
 
 /** The paths of the whole server, with something in the place of each name. Nothing is asked of its sources. */
 function knownPaths(): string[] {
   const sources = { checks: { ping: () => undefined } } as unknown as KubeletAppSources;
-  const paths = createKubeletApp(sources, switches).routes.map(({ path }) => path.replace(/:[a-z]+(\{.*?\})?/gi, 'x').replaceAll('*', 'x'));
+  const paths = createKubeletApp(sources, switches).routes.map(({ path }) =>
+    path.replace(/:[a-z]+(\{.*?\})?/gi, 'x').replaceAll('*', 'x'),
+  );
   return [...new Set([...paths, ...elsewhere])];
 }
 
 function serverPair(): { certificate: string; key: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const nowMs = systemClock.nowMs();
-  const certificate = writeCertificate({ subject: { commonName: 'n' }, publicKey: createPublicKey(privateKey), notBeforeMs: nowMs - 60_000, notAfterMs: nowMs + 3_600_000, keyUsages: ['digitalSignature'], extendedKeyUsages: [], altNames: noNames }, { selfSignedBy: privateKey });
+  const certificate = writeCertificate(
+    {
+      subject: { commonName: 'n' },
+      publicKey: createPublicKey(privateKey),
+      notBeforeMs: nowMs - 60_000,
+      notAfterMs: nowMs + 3_600_000,
+      keyUsages: ['digitalSignature'],
+      extendedKeyUsages: [],
+      altNames: noNames,
+    },
+    { selfSignedBy: privateKey },
+  );
   return { certificate, key: privateKey.export({ type: 'sec1', format: 'pem' }).toString() };
 }
 
 describe('the ports of an agent, for somebody who is not known', () => {
-  const state = { served: [] as string[], asked: [] as NodeAttributes[], authenticator: undefined as Authenticator | undefined };
+  const state = {
+    served: [] as string[],
+    asked: [] as NodeAttributes[],
+    authenticator: undefined as Authenticator | undefined,
+  };
   const kept = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   let secure: SecureListening | undefined;
   let health: Listening | undefined;
@@ -52,10 +99,19 @@ describe('the ports of an agent, for somebody who is not known', () => {
   const socketPath = join(folder, 'health.sock');
   before(async () => {
     const asking = { clock: systemClock, random: systemRandom };
-    const nobody = createAuthenticator({ clientAuthorities: () => '', tokens: { client: new FakeApiClient({ clock: systemClock }), holdsMs: 0 }, anonymous: false, asking });
-    const reader: Authenticator = { authenticate: () => Promise.resolve({ outcome: 'user', user: { name: 'reader', groups: [] } }) };
+    const nobody = createAuthenticator({
+      clientAuthorities: () => '',
+      tokens: { client: new FakeApiClient({ clock: systemClock }), holdsMs: 0 },
+      anonymous: false,
+      asking,
+    });
+    const reader: Authenticator = {
+      authenticate: () => Promise.resolve({ outcome: 'user', user: { name: 'reader', groups: [] } }),
+    };
     const guard = createRequestGuard({
-      authenticator: { authenticate: (facts) => (facts.authorization === 'Bearer reader' ? reader : nobody).authenticate(facts) },
+      authenticator: {
+        authenticate: (facts) => (facts.authorization === 'Bearer reader' ? reader : nobody).authenticate(facts),
+      },
       authorizer: {
         authorize: (_user, attributes) => {
           state.asked.push(attributes);
@@ -66,7 +122,13 @@ describe('the ports of an agent, for somebody who is not known', () => {
     });
     const pair = serverPair();
     secure = await listenSecurely({
-      host: '127.0.0.1', port: 0, tls: { cipherSuites: [], minVersion: '', curvePreferences: [] }, identity: () => pair, clientAuthorities: () => undefined, onChange: () => () => undefined, guard,
+      host: '127.0.0.1',
+      port: 0,
+      tls: { cipherSuites: [], minVersion: '', curvePreferences: [] },
+      identity: () => pair,
+      clientAuthorities: () => undefined,
+      onChange: () => () => undefined,
+      guard,
       fetch: (request) => {
         state.served.push(request.url);
         return new Response('served');
@@ -75,7 +137,8 @@ describe('the ports of an agent, for somebody who is not known', () => {
         state.served.push(path);
         socket.destroy();
       },
-      clock: systemClock, log: silentLogger,
+      clock: systemClock,
+      log: silentLogger,
     });
     // The same server as on 10248, where nobody else listens.
     health = await listenUnix(createHealthApp({ ping: () => undefined }), socketPath);
@@ -88,20 +151,31 @@ describe('the ports of an agent, for somebody who is not known', () => {
 
   const ask = (make: typeof httpsRequest, options: RequestOptions): Promise<number> =>
     new Promise((resolve, reject) => {
-      const sent = make({ host: '127.0.0.1', agent: false, ...options, ...(make === httpsRequest && { rejectUnauthorized: false }) }, (response: IncomingMessage) => resolve((response.resume(), response.statusCode ?? 0)));
+      const sent = make(
+        { host: '127.0.0.1', agent: false, ...options, ...(make === httpsRequest && { rejectUnauthorized: false }) },
+        (response: IncomingMessage) => resolve((response.resume(), response.statusCode ?? 0)),
+      );
       sent.on('upgrade', (_response, socket) => resolve((socket.destroy(), 101)));
       sent.on('error', reject).end();
     });
 
   it('have 401, or 400 for what is no path, on 10250, with an upgrade or without (CVE-2019-11248)', async () => {
     const paths = knownPaths();
-    assert.ok(paths.length > 40 && paths.includes('/exec/x/x/x') && paths.includes('/checkpoint/x/x/x'), paths.join(' '));
+    assert.ok(
+      paths.length > 40 && paths.includes('/exec/x/x/x') && paths.includes('/checkpoint/x/x/x'),
+      paths.join(' '),
+    );
     const port = secure?.port ?? 0;
     const upgrade = { connection: 'Upgrade', upgrade: 'SPDY/3.1' };
     const tries = paths.flatMap((path): RequestOptions[] => [
       { method: 'GET', path, agent: kept },
       { method: 'POST', path },
-      ...(/^\/(exec|attach|portForward|run|pods)/.test(path) ? [...methods.slice(2).map((method) => ({ method, path })), ...['GET', 'POST'].map((method) => ({ method, path, headers: upgrade }))] : []),
+      ...(/^\/(exec|attach|portForward|run|pods)/.test(path)
+        ? [
+            ...methods.slice(2).map((method) => ({ method, path })),
+            ...['GET', 'POST'].map((method) => ({ method, path, headers: upgrade })),
+          ]
+        : []),
     ]);
     for (const options of tries) {
       const status = await ask(httpsRequest, { port, ...options });
@@ -112,16 +186,31 @@ describe('the ports of an agent, for somebody who is not known', () => {
 
   it('have the health of the process on 10248, and 404 for all the rest (CVE-2019-11248)', async () => {
     for (const path of knownPaths()) {
-      const statuses = await Promise.all(methods.map((method) => ask(httpRequest as typeof httpsRequest, { socketPath, method, path })));
+      const statuses = await Promise.all(
+        methods.map((method) => ask(httpRequest as typeof httpsRequest, { socketPath, method, path })),
+      );
       const isOpen = path === '/healthz' || path === '/healthz/ping';
-      assert.deepEqual(statuses.map((status) => status < 400), methods.map((method) => isOpen && ['GET', 'HEAD'].includes(method)), path);
+      assert.deepEqual(
+        statuses.map((status) => status < 400),
+        methods.map((method) => isOpen && ['GET', 'HEAD'].includes(method)),
+        path,
+      );
     }
   });
 
   it('let who may get everything into no container by a WebSocket, which is a GET (kubernetes 136550)', async () => {
-    for (const path of ['/exec/ns/p/c?command=id', '/attach/ns/p/c', '/portForward/ns/p', '/exec/ns/p/uid/c', '/run/ns/p/c?cmd=id']) {
+    for (const path of [
+      '/exec/ns/p/c?command=id',
+      '/attach/ns/p/c',
+      '/portForward/ns/p',
+      '/exec/ns/p/uid/c',
+      '/run/ns/p/c?cmd=id',
+    ]) {
       state.asked.length = 0;
-      const socket = new WebSocket(`wss://127.0.0.1:${secure?.port}${path}`, ['v4.channel.k8s.io'], { rejectUnauthorized: false, headers: { authorization: 'Bearer reader' } });
+      const socket = new WebSocket(`wss://127.0.0.1:${secure?.port}${path}`, ['v4.channel.k8s.io'], {
+        rejectUnauthorized: false,
+        headers: { authorization: 'Bearer reader' },
+      });
       const status = await new Promise<number>((resolve) => {
         socket.on('error', () => undefined);
         socket.on('unexpected-response', (request, response) => {

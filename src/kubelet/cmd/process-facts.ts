@@ -13,10 +13,15 @@ export function processFacts(flags: AgentFlags, log: AdjustableLogger): ProcessF
       log.info('The verbosity of the log was changed', { verbosity: level });
     },
     flags: () => shown,
-    about: () => ({ startedAtMs, version: kubernetesVersion, engine: `Node.js ${process.version}`, commandLine: process.argv }),
+    about: () => ({
+      startedAtMs,
+      version: kubernetesVersion,
+      engine: `Node.js ${process.version}`,
+      commandLine: process.argv,
+    }),
   };
 }
 
 const flagName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value) ?? '');
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));

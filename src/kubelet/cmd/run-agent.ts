@@ -43,27 +43,62 @@ export interface RunningAgent {
 
 export function agentLog(config: KubeletConfig): AdjustableLogger {
   const write = (line: string): void => void process.stderr.write(line);
-  return createPinoLog({ format: config.logging.format, verbosity: config.logging.verbosity, write, nowMs: () => Date.now(), pid: process.pid, program: 'kubelet' });
+  return createPinoLog({
+    format: config.logging.format,
+    verbosity: config.logging.verbosity,
+    write,
+    nowMs: () => Date.now(),
+    pid: process.pid,
+    program: 'kubelet',
+  });
 }
 
 /** Starts the agent. Rejects with a KubeletError that says what to do when it cannot run at all: the folder is another agent's, the host is unfit. */
-export async function startAgent({ config, flags, warnings }: AgentSettings, log: AdjustableLogger): Promise<RunningAgent> {
+export async function startAgent(
+  { config, flags, warnings }: AgentSettings,
+  log: AdjustableLogger,
+): Promise<RunningAgent> {
   for (const warning of [...warnings, ...looseFiles(config, flags)]) log.warn(warning);
   const lock = await takeInstanceLock(flags.rootDir);
   const world = await composeWorld({ config, flags, log });
   refuseUnfitHost(config, world);
-  const token = flags.manifestServerAddress === '' ? undefined : await readManifestToken(world.files, flags.manifestServerTokenFile);
+  const token =
+    flags.manifestServerAddress === ''
+      ? undefined
+      : await readManifestToken(world.files, flags.manifestServerTokenFile);
   const settings: ComposeSettings = {
     config,
     rootDir: flags.rootDir,
     manifestServer: token !== undefined,
-    containerGc: { minAgeMs: flags.minimumContainerTtlMs, maxPerContainer: flags.maxDeadContainersPerContainer, maxTotal: flags.maxDeadContainers },
+    containerGc: {
+      minAgeMs: flags.minimumContainerTtlMs,
+      maxPerContainer: flags.maxDeadContainersPerContainer,
+      maxTotal: flags.maxDeadContainers,
+    },
     credentialProviders: await credentialProviders(flags, world),
     credentialProviderBinDir: flags.imageCredentialProviderBinDir,
-    node: { labels: flags.nodeLabels, externalCloudProvider: flags.cloudProvider === 'external', nodeIps: flags.nodeIps, version: flags.reportedVersion, ignoreEviction: flags.allocatableIgnoresEviction },
-    admission: flags.admissionHooksDir === '' ? {} : { hooks: { folder: flags.admissionHooksDir, timeoutMs: flags.admissionHookTimeoutMs, onFailure: flags.admissionHookFailurePolicy } },
+    node: {
+      labels: flags.nodeLabels,
+      externalCloudProvider: flags.cloudProvider === 'external',
+      nodeIps: flags.nodeIps,
+      version: flags.reportedVersion,
+      ignoreEviction: flags.allocatableIgnoresEviction,
+    },
+    admission:
+      flags.admissionHooksDir === ''
+        ? {}
+        : {
+            hooks: {
+              folder: flags.admissionHooksDir,
+              timeoutMs: flags.admissionHookTimeoutMs,
+              onFailure: flags.admissionHookFailurePolicy,
+            },
+          },
   };
-  const records = await orRefuse(`the root directory ${flags.rootDir} cannot be used`, openRecords(flags.rootDir, world));
+  const records = await orRefuse(
+    `the root directory ${flags.rootDir} cannot be used`,
+    openRecords(flags.rootDir, world),
+  );
   const kubelet = composeKubelet(settings, world, records);
   if (world.cluster !== undefined) world.join?.start(world.cluster);
   await orRefuse('the agent cannot work on this machine', kubelet.start());
@@ -71,11 +106,21 @@ export async function startAgent({ config, flags, warnings }: AgentSettings, log
   hints?.start();
   const servers = new Servers(log);
   const serving = composeNodeServing(kubelet, world, { config, flags });
-  await openServers(servers, kubelet, { config, flags, serving, log, problems: () => [...(world.join?.problems() ?? []), ...serving.problems()] });
+  await openServers(servers, kubelet, {
+    config,
+    flags,
+    serving,
+    log,
+    problems: () => [...(world.join?.problems() ?? []), ...serving.problems()],
+  });
   if (token !== undefined) serveManifests(servers, kubelet, { address: flags.manifestServerAddress, token });
   systemdNotify('READY=1', process.env);
   const watchdog = startWatchdog(kubelet);
-  log.info('agent is running', { node: world.machine.nodeName, rootDir: flags.rootDir, listening: servers.addresses() });
+  log.info('agent is running', {
+    node: world.machine.nodeName,
+    rootDir: flags.rootDir,
+    listening: servers.addresses(),
+  });
   const leave = async (): Promise<void> => {
     systemdNotify('STOPPING=1', process.env);
     await watchdog?.stop();
@@ -94,13 +139,23 @@ export async function startAgent({ config, flags, warnings }: AgentSettings, log
 /** Credential provider plugins are configured for the whole life of the agent; a mistake there is better known now than at the first pull. */
 async function credentialProviders(flags: AgentFlags, world: RealWorld): Promise<readonly CredentialProvider[]> {
   if (flags.imageCredentialProviderConfig === '') return [];
-  const { providers, errors } = await loadCredentialProviders(world.files, flags.imageCredentialProviderConfig, flags.imageCredentialProviderBinDir);
+  const { providers, errors } = await loadCredentialProviders(
+    world.files,
+    flags.imageCredentialProviderConfig,
+    flags.imageCredentialProviderBinDir,
+  );
   if (errors.length > 0) throw new KubeletError('Invalid', errors.join('\n'));
   return providers;
 }
 
 function looseFiles({ security }: KubeletConfig, flags: AgentFlags): readonly string[] {
-  const given = { kubeconfig: flags.kubeconfig, bootstrapKubeconfig: flags.bootstrapKubeconfig, config: flags.configFile, clientCa: security.clientCaFile, servingKey: security.tlsPrivateKeyFile };
+  const given = {
+    kubeconfig: flags.kubeconfig,
+    bootstrapKubeconfig: flags.bootstrapKubeconfig,
+    config: flags.configFile,
+    clientCa: security.clientCaFile,
+    servingKey: security.tlsPrivateKeyFile,
+  };
   return guardedFiles(given).flatMap((guarded) => {
     try {
       return looseFile(guarded, statSync(guarded.file)) ?? [];
@@ -110,7 +165,10 @@ function looseFiles({ security }: KubeletConfig, flags: AgentFlags): readonly st
   });
 }
 
-function composeHints({ processes, clock, random, log }: RealWorld, { network }: KubeletConfig): IptablesHints | undefined {
+function composeHints(
+  { processes, clock, random, log }: RealWorld,
+  { network }: KubeletConfig,
+): IptablesHints | undefined {
   return network.utilChains ? new IptablesHints({ families: linuxIptables(processes), clock, random, log }) : undefined;
 }
 
@@ -150,37 +208,90 @@ class Servers {
   }
 }
 
-function composeNodeServing(kubelet: Kubelet, world: RealWorld, { config, flags }: Pick<AgentSettings, 'config' | 'flags'>): Serving {
+function composeNodeServing(
+  kubelet: Kubelet,
+  world: RealWorld,
+  { config, flags }: Pick<AgentSettings, 'config' | 'flags'>,
+): Serving {
   const { clock, random, log, cluster, certificates: figures, machine } = world;
   const { nodeName } = machine;
   // As the cluster has them: whoever approves compares with these.
   const addresses = (): readonly NodeAddress[] => kubelet.node.watch.current()?.status?.addresses ?? [];
   const onAddresses = (listener: () => void): (() => void) => kubelet.node.watch.onChange(listener);
-  return composeServing({ security: config.security, certDir: flags.certDir, nodeName, hostname: nodeName, addresses, onAddresses, cluster, figures, clock, random, log });
+  return composeServing({
+    security: config.security,
+    certDir: flags.certDir,
+    nodeName,
+    hostname: nodeName,
+    addresses,
+    onAddresses,
+    cluster,
+    figures,
+    clock,
+    random,
+    log,
+  });
 }
 
-type ServersOptions = Pick<AgentSettings, 'config' | 'flags'> & { readonly serving: Serving; readonly log: AdjustableLogger; readonly problems: () => readonly Problem[] };
+type ServersOptions = Pick<AgentSettings, 'config' | 'flags'> & {
+  readonly serving: Serving;
+  readonly log: AdjustableLogger;
+  readonly problems: () => readonly Problem[];
+};
 
-async function openServers(servers: Servers, kubelet: Kubelet, { config, flags, serving, log, problems }: ServersOptions): Promise<void> {
+async function openServers(
+  servers: Servers,
+  kubelet: Kubelet,
+  { config, flags, serving, log, problems }: ServersOptions,
+): Promise<void> {
   const { healthzPort, healthzBindAddress, readOnlyPort, address, enabled, port } = config.server;
   const local = localSources(kubelet);
   const observer = observeRequests(kubelet);
   const sources = { ...local, problems: () => [...local.problems(), ...problems()] };
   await Promise.all([
     flags.cliSocket === '' ? undefined : servers.open(listenUnix(createLocalApi(sources), flags.cliSocket)),
-    enabled && port > 0 ? servers.open(openSecureServer({ world: kubelet.world, config, serving, handlers: composeServer({ kubelet, views: sources, process: processFacts(flags, log), observer }) })) : undefined,
-    readOnlyPort > 0 ? servers.open(listenTcp({ fetch: observedFetch(createReadOnlyApp(sources), observer, { type: 'readonly', debuggingHandlers: false }) }, address, readOnlyPort)) : undefined,
-    healthzPort > 0 ? servers.open(listenTcp(createHealthApp({ ping: () => undefined }), healthzBindAddress, healthzPort)) : undefined,
+    enabled && port > 0
+      ? servers.open(
+          openSecureServer({
+            world: kubelet.world,
+            config,
+            serving,
+            handlers: composeServer({ kubelet, views: sources, process: processFacts(flags, log), observer }),
+          }),
+        )
+      : undefined,
+    readOnlyPort > 0
+      ? servers.open(
+          listenTcp(
+            {
+              fetch: observedFetch(createReadOnlyApp(sources), observer, {
+                type: 'readonly',
+                debuggingHandlers: false,
+              }),
+            },
+            address,
+            readOnlyPort,
+          ),
+        )
+      : undefined,
+    healthzPort > 0
+      ? servers.open(listenTcp(createHealthApp({ ping: () => undefined }), healthzBindAddress, healthzPort))
+      : undefined,
   ]);
 }
 
 /** Takes manifests only once those accepted earlier are known: a list without them would end their pods. */
-function serveManifests(servers: Servers, kubelet: Kubelet, { address, token }: { address: string; token: string }): void {
+function serveManifests(
+  servers: Servers,
+  kubelet: Kubelet,
+  { address, token }: { address: string; token: string },
+): void {
   const { log } = kubelet.world;
   const [host, port] = splitAddress(address);
   const serve = async (): Promise<void> => {
     const manifests = await kubelet.sources.accepted();
-    if (manifests !== undefined) await servers.open(listenTcp(createManifestServer({ manifests, token: () => token, log }), host, port));
+    if (manifests !== undefined)
+      await servers.open(listenTcp(createManifestServer({ manifests, token: () => token, log }), host, port));
   };
   inBackground(log, 'opening the manifest server', serve());
 }

@@ -20,7 +20,12 @@ function harness(extra: Partial<HousekeepingParts> = {}) {
   const pods: PodRuntimeStatus[] = [];
   const housekeeping = new Housekeeping({
     workers: {
-      stateOf: (uid) => (known.has(uid) ? (uid.startsWith('over') ? { phase: 'finished', pod: {} as never, termination: {} as never } : { phase: 'syncing', pod: {} as never }) : undefined),
+      stateOf: (uid) =>
+        known.has(uid)
+          ? uid.startsWith('over')
+            ? { phase: 'finished', pod: {} as never, termination: {} as never }
+            : { phase: 'syncing', pod: {} as never }
+          : undefined,
       endAgain: (uid) => calls.push(`end ${uid} again`),
       killOrphan: (pod, graceMs) => {
         calls.push(`kill ${pod.uid} ${graceMs}`);
@@ -49,7 +54,10 @@ describe('housekeeping', () => {
 
   it('ends a pod that is over again when something of it runs after all', async () => {
     const { housekeeping, clock, calls, known, pods } = harness();
-    for (const [uid, ready] of [['over-late', true], ['over', false]] as const) {
+    for (const [uid, ready] of [
+      ['over-late', true],
+      ['over', false],
+    ] as const) {
       known.add(podUid(uid));
       pods.push(runtimePod(uid, ready));
     }
@@ -60,7 +68,10 @@ describe('housekeeping', () => {
 
   it('does nothing before every source has spoken', async () => {
     let ready = false;
-    const { housekeeping, clock, calls, pods } = harness({ sourcesReady: () => ready, cleaners: { volumes: () => void calls.push('clean') } });
+    const { housekeeping, clock, calls, pods } = harness({
+      sourcesReady: () => ready,
+      cleaners: { volumes: () => void calls.push('clean') },
+    });
     pods.push(runtimePod('stray', true));
     housekeeping.request();
     await clock.settle();
@@ -91,7 +102,10 @@ describe('housekeeping', () => {
       await clock.advance(1000);
     }
     assert.deepEqual(calls, ['hangs', 'works', 'works', 'works']);
-    assert.deepEqual(log.lines.map((line) => [line.fields['cleaner'], line.fields['error']]), Array.from({ length: 3 }, () => ['fails', 'device busy']));
+    assert.deepEqual(
+      log.lines.map((line) => [line.fields['cleaner'], line.fields['error']]),
+      Array.from({ length: 3 }, () => ['fails', 'device busy']),
+    );
     await clock.advance(60_000);
     assert.equal(calls.filter((call) => call === 'hangs').length, 2, 'what was asked meanwhile is one more run');
   });

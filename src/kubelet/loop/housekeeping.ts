@@ -56,12 +56,18 @@ export class Housekeeping {
   }
 
   #endAgain(pod: PodRuntimeStatus): void {
-    this.#parts.log.warn('something of a pod that is over runs, by a call that took effect late; stopping it', { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid });
+    this.#parts.log.warn('something of a pod that is over runs, by a call that took effect late; stopping it', {
+      pod: `${pod.namespace}/${pod.name}`,
+      podUid: pod.uid,
+    });
     this.#parts.workers.endAgain(pod.uid);
   }
 
   #killOrphan(pod: PodRuntimeStatus): void {
-    this.#parts.log.info('stopping a pod that no source wants', { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid });
+    this.#parts.log.info('stopping a pod that no source wants', {
+      pod: `${pod.namespace}/${pod.name}`,
+      podUid: pod.uid,
+    });
     this.#parts.workers.killOrphan(pod, ORPHAN_GRACE_MS);
   }
 }

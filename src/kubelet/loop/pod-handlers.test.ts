@@ -35,9 +35,19 @@ function harness() {
     status: { refresh: (uid) => (calls.push(`status ${uid}`), { phase: phases.get(uid) ?? 'Running' }) },
     mirrors: { podChanged: (subject) => void calls.push(`mirror ${subject.metadata.uid}`) },
     probes: { addPod: (subject) => void calls.push(`probe ${subject.metadata.uid}`) },
-    admission: { adopt: (pods) => void adopted.push(pods.map((subject) => subject.metadata.uid)), consider: (subject) => void calls.push(`consider ${subject.metadata.uid}`), missingFeatures: () => missing },
-    allocation: { podUpdated: (subject) => void asked.push(`updated ${subject.metadata.uid}`), podRemoved: (uid) => void asked.push(`removed ${uid}`) },
-    recorder: { event: (subject, type, reason, message) => void calls.push(`${subject.metadata.uid} ${type} ${reason}: ${message}`) },
+    admission: {
+      adopt: (pods) => void adopted.push(pods.map((subject) => subject.metadata.uid)),
+      consider: (subject) => void calls.push(`consider ${subject.metadata.uid}`),
+      missingFeatures: () => missing,
+    },
+    allocation: {
+      podUpdated: (subject) => void asked.push(`updated ${subject.metadata.uid}`),
+      podRemoved: (uid) => void asked.push(`removed ${uid}`),
+    },
+    recorder: {
+      event: (subject, type, reason, message) =>
+        void calls.push(`${subject.metadata.uid} ${type} ${reason}: ${message}`),
+    },
     onPodsChanged: () => void calls.push('changed'),
     cleanup: () => void calls.push('clean'),
     requestCleanup: () => void calls.push('ask to clean'),
@@ -52,14 +62,25 @@ describe('what the loop does about its inputs', () => {
     const younger = pod('b', { 'metadata.creationTimestamp': '2026-01-01T00:00:01Z' });
     const older = pod('a', { 'metadata.creationTimestamp': '2026-01-01T00:00:00Z' });
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [younger, older] });
-    assert.deepEqual(calls, ['probe a', 'consider a', 'start a', 'status a', 'probe b', 'consider b', 'start b', 'status b', 'changed']);
+    assert.deepEqual(calls, [
+      'probe a',
+      'consider a',
+      'start a',
+      'status a',
+      'probe b',
+      'consider b',
+      'start b',
+      'status b',
+      'changed',
+    ]);
     assert.deepEqual(adopted, [['b', 'a']]);
     assert.equal(store.size, 2);
   });
 
   it('ends a pod of the same name that nobody wants before the new one, and no other', () => {
     const { handlers, calls, runtime, store } = harness();
-    const runs = (uid: string, name: string): void => void runtime.push(emptyPodRuntimeStatus({ uid: podUid(uid), name, namespace: 'default' }, 0));
+    const runs = (uid: string, name: string): void =>
+      void runtime.push(emptyPodRuntimeStatus({ uid: podUid(uid), name, namespace: 'default' }, 0));
     runs('old', 'a');
     runs('other', 'b');
     runs('wanted', 'a');
@@ -70,7 +91,12 @@ describe('what the loop does about its inputs', () => {
 
   it('ends a pod of the same name that could not be read yet too: it may run', () => {
     const { handlers, calls, unread, store } = harness();
-    unread.push({ uid: podUid('old'), name: 'a', namespace: 'default' }, { uid: podUid('elsewhere'), name: 'a', namespace: 'other' }, { uid: podUid('wanted'), name: 'a', namespace: 'default' }, { uid: podUid('a'), name: 'a', namespace: 'default' });
+    unread.push(
+      { uid: podUid('old'), name: 'a', namespace: 'default' },
+      { uid: podUid('elsewhere'), name: 'a', namespace: 'other' },
+      { uid: podUid('wanted'), name: 'a', namespace: 'default' },
+      { uid: podUid('a'), name: 'a', namespace: 'default' },
+    );
     store.set(pod('wanted', { 'metadata.name': 'a' }));
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
     assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'consider a']);
@@ -85,7 +111,11 @@ describe('what the loop does about its inputs', () => {
 
   it('judges no pod that is deleted already', () => {
     const { handlers, calls } = harness();
-    handlers.podAdditions({ op: 'ADD', source: 'api', pods: [pod('a', { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z' })] });
+    handlers.podAdditions({
+      op: 'ADD',
+      source: 'api',
+      pods: [pod('a', { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z' })],
+    });
     assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed']);
   });
 
@@ -96,7 +126,11 @@ describe('what the loop does about its inputs', () => {
     assert.deepEqual(calls, ['update new', 'changed']);
     store.set(pod('a'));
     handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [pod('a')] });
-    assert.deepEqual(calls.slice(2), ['a Warning FailedNodeDeclaredFeaturesCheck: Pod requires node features that are not available: X, Y', 'update a', 'changed']);
+    assert.deepEqual(calls.slice(2), [
+      'a Warning FailedNodeDeclaredFeaturesCheck: Pod requires node features that are not available: X, Y',
+      'update a',
+      'changed',
+    ]);
   });
 
   it('updates, removes and reconciles', () => {
@@ -118,11 +152,18 @@ describe('what the loop does about its inputs', () => {
 
   it('never runs a mirror pod; whoever keeps the mirrors is told of it, and of its static pod', () => {
     const { handlers, calls } = harness();
-    const origin = (source: string) => ({ 'metadata.name': 'web', 'metadata.annotations': { 'kubernetes.io/config.source': source } });
+    const origin = (source: string) => ({
+      'metadata.name': 'web',
+      'metadata.annotations': { 'kubernetes.io/config.source': source },
+    });
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('static', origin('file'))] });
     assert.equal(calls.includes('mirror static'), true);
     calls.length = 0;
-    const mirror = buildPod({ 'metadata.uid': 'mirror', 'metadata.name': 'web', 'metadata.annotations': { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'hash' } });
+    const mirror = buildPod({
+      'metadata.uid': 'mirror',
+      'metadata.name': 'web',
+      'metadata.annotations': { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'hash' },
+    });
     handlers.podAdditions({ op: 'ADD', source: 'api', pods: [mirror] });
     handlers.podRemoves({ op: 'REMOVE', source: 'api', pods: [mirror] });
     assert.deepEqual(calls, ['mirror mirror', 'changed', 'mirror mirror', 'changed']);

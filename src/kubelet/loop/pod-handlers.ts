@@ -125,9 +125,14 @@ function begin(parts: PodHandlersParts, pod: Pod): void {
  */
 function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
   const isPredecessor = (other: Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>): boolean =>
-    other.name === pod.metadata.name && other.namespace === pod.metadata.namespace && other.uid !== pod.metadata.uid && parts.store.byUid(other.uid) === undefined;
-  for (const runtime of parts.runtimePods()) if (isPredecessor(runtime)) parts.workers.killOrphan(runtime, ORPHAN_GRACE_MS);
-  for (const unread of parts.unreadPods()) if (isPredecessor(unread)) parts.workers.killOrphan(emptyPodRuntimeStatus(unread, 0), ORPHAN_GRACE_MS);
+    other.name === pod.metadata.name &&
+    other.namespace === pod.metadata.namespace &&
+    other.uid !== pod.metadata.uid &&
+    parts.store.byUid(other.uid) === undefined;
+  for (const runtime of parts.runtimePods())
+    if (isPredecessor(runtime)) parts.workers.killOrphan(runtime, ORPHAN_GRACE_MS);
+  for (const unread of parts.unreadPods())
+    if (isPredecessor(unread)) parts.workers.killOrphan(emptyPodRuntimeStatus(unread, 0), ORPHAN_GRACE_MS);
 }
 
 /** What others said of the pod counts: conditions of readiness gates, or that it is over (upstream: HandlePodReconcile). */
@@ -145,7 +150,13 @@ function change({ allocation, workers }: PodHandlersParts, pod: Pod): void {
 function tellUpdate({ admission, recorder, onUpdate }: PodHandlersParts, before: Pod, pod: Pod): void {
   if (!isMirrorPod(pod)) onUpdate?.(before, pod);
   const missing = admission.missingFeatures(before, pod);
-  if (missing.length > 0) recorder.event(pod, 'Warning', podEvents.failedNodeDeclaredFeaturesCheck, `Pod requires node features that are not available: ${missing.join(', ')}`);
+  if (missing.length > 0)
+    recorder.event(
+      pod,
+      'Warning',
+      podEvents.failedNodeDeclaredFeaturesCheck,
+      `Pod requires node features that are not available: ${missing.join(', ')}`,
+    );
 }
 
 function byCreation(left: Pod, right: Pod): number {

@@ -16,7 +16,10 @@ import { KubeletPodSyncer } from './pod-syncer.ts';
 
 const uid = podUid('uid-1');
 const identity = { uid, name: 'web', namespace: 'default' };
-const running = (name: string): PodRuntimeStatus => ({ ...emptyPodRuntimeStatus(identity, 0), containers: [{ name, state: 'running' }] as unknown as PodRuntimeStatus['containers'] });
+const running = (name: string): PodRuntimeStatus => ({
+  ...emptyPodRuntimeStatus(identity, 0),
+  containers: [{ name, state: 'running' }] as unknown as PodRuntimeStatus['containers'],
+});
 const { signal } = new AbortController();
 
 function harness() {
@@ -62,35 +65,69 @@ function harness() {
     allocation: {
       apply: (pod) => world.granted ?? pod,
       saved: () => undefined,
-      noteProgress: (pod, isUnderWay) => void world.resizes.push(`${pod.metadata.labels?.['size'] ?? 'asked'} ${isUnderWay ? 'under way' : 'done'}`),
+      noteProgress: (pod, isUnderWay) =>
+        void world.resizes.push(`${pod.metadata.labels?.['size'] ?? 'asked'} ${isUnderWay ? 'under way' : 'done'}`),
       noteError: (_pod, message) => void world.resizes.push(message),
       podEnded: () => void world.resizes.push('ended'),
     },
     cache: { getOrEmpty: () => world.cached, isRead: () => world.isRead, isSure: () => world.isSure },
     readRuntime: async () => (world.isSure ? world.left : world.read()),
-    objects: { registerPod: () => void world.objects.push('registered'), unregisterPod: () => void world.objects.push(`unregistered after ${calls.at(-1)}`) },
-    volumes: { ensure: async () => (calls.push('ensure volumes'), new Map()), podEnds: () => undefined, tearDown: async () => void calls.push('tear down') },
+    objects: {
+      registerPod: () => void world.objects.push('registered'),
+      unregisterPod: () => void world.objects.push(`unregistered after ${calls.at(-1)}`),
+    },
+    volumes: {
+      ensure: async () => (calls.push('ensure volumes'), new Map()),
+      podEnds: () => undefined,
+      tearDown: async () => void calls.push('tear down'),
+    },
     userNamespaces: { ensure: async () => ({ mode: 'node' }), release: async () => void calls.push('release ids') },
-    cgroups: { ensurePodCgroup: async () => (world.cgroupError === undefined ? { cgroupParent: '', existed: world.existed } : Promise.reject(world.cgroupError)), removePodCgroup: async () => void calls.push('remove cgroup') },
+    cgroups: {
+      ensurePodCgroup: async () =>
+        world.cgroupError === undefined
+          ? { cgroupParent: '', existed: world.existed }
+          : Promise.reject(world.cgroupError),
+      removePodCgroup: async () => void calls.push('remove cgroup'),
+    },
     makePodFolder: async () => {
       if (world.folderError !== undefined) throw world.folderError;
     },
-    probes: { stopLivenessAndStartup: () => void calls.push('stop liveness'), removePod: () => void calls.push('remove probes') },
-    status: { refresh: () => ({ phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase, reason: world.reason }), whileActing: (_uid, act) => act(), deadlineInMs: () => world.deadlineInMs },
+    probes: {
+      stopLivenessAndStartup: () => void calls.push('stop liveness'),
+      removePod: () => void calls.push('remove probes'),
+    },
+    status: {
+      refresh: () => ({
+        phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase,
+        reason: world.reason,
+      }),
+      whileActing: (_uid, act) => act(),
+      deadlineInMs: () => world.deadlineInMs,
+    },
     explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
-    admission: { consider: () => world.standing, withdraw: () => void calls.push('withdraw'), podStopped: () => void calls.push('stopped') },
+    admission: {
+      consider: () => world.standing,
+      withdraw: () => void calls.push('withdraw'),
+      podStopped: () => void calls.push('stopped'),
+    },
     networkError: () => world.networkError,
     collect: async () => void calls.push('collect'),
     onReleased: (_uid, isReleased) => void (isReleased && calls.push('released')),
     forget: (_uid, { revived }) => void calls.push(revived ? 'forget, comes again' : 'forget'),
-    recorder: { event: (pod, type, reason, message) => void (calls.push(`${type} ${reason}`), said.push(`${pod.metadata.name} ${reason} ${message}`)) },
+    recorder: {
+      event: (pod, type, reason, message) =>
+        void (calls.push(`${type} ${reason}`), said.push(`${pod.metadata.name} ${reason} ${message}`)),
+    },
     clock,
     log: silentLogger,
   });
   const sync = (changes: Changes = {}) => syncer.syncPod({ pod: buildPod(changes), signal });
   const terminate = (subject: 'pod' | 'orphan' = 'pod', cause: 'removed' | 'completed' | 'orphaned' = 'removed') =>
     syncer.syncTerminatingPod({
-      subject: subject === 'pod' ? { kind: 'pod', pod: buildPod() } : { kind: 'orphan', runtime: emptyPodRuntimeStatus(identity, 0) },
+      subject:
+        subject === 'pod'
+          ? { kind: 'pod', pod: buildPod() }
+          : { kind: 'orphan', runtime: emptyPodRuntimeStatus(identity, 0) },
       termination: { cause, graceMs: 5000, gone: false },
       signal,
     });
@@ -117,15 +154,25 @@ describe('a pass over a pod', () => {
     const { sync, said, world } = harness();
     world.cgroupError = new Error('mkdir /sys/fs/cgroup/kubepods: read-only file system');
     await assert.rejects(sync(), /read-only/);
-    Object.assign(world, { cgroupError: undefined, folderError: new Error('mkdir /var/lib/kubelet/pods/uid-1: no space left on device') });
+    Object.assign(world, {
+      cgroupError: undefined,
+      folderError: new Error('mkdir /var/lib/kubelet/pods/uid-1: no space left on device'),
+    });
     await assert.rejects(sync(), /no space/);
-    Object.assign(world, { folderError: undefined, isSure: false, read: () => Promise.reject(new KubeletError('Timeout', 'context deadline exceeded')) });
+    Object.assign(world, {
+      folderError: undefined,
+      isSure: false,
+      read: () => Promise.reject(new KubeletError('Timeout', 'context deadline exceeded')),
+    });
     await assert.rejects(sync());
-    assert.deepEqual(said.map((text) => text.slice(text.indexOf(' ') + 1)), [
-      'FailedCreatePodContainer unable to ensure pod container exists: mkdir /sys/fs/cgroup/kubepods: read-only file system',
-      'Failed error making pod data directories: mkdir /var/lib/kubelet/pods/uid-1: no space left on device',
-      'FailedSync error determining status: context deadline exceeded',
-    ]);
+    assert.deepEqual(
+      said.map((text) => text.slice(text.indexOf(' ') + 1)),
+      [
+        'FailedCreatePodContainer unable to ensure pod container exists: mkdir /sys/fs/cgroup/kubepods: read-only file system',
+        'Failed error making pod data directories: mkdir /var/lib/kubelet/pods/uid-1: no space left on device',
+        'FailedSync error determining status: context deadline exceeded',
+      ],
+    );
   });
 
   it('runs the pod with what it was granted, and tells how far that is', async () => {
@@ -194,7 +241,9 @@ describe('a pass over a pod', () => {
     world.deadlineInMs = 700;
     assert.deepEqual(await sync(), { terminal: false, retryInMs: 700 });
     assert.deepEqual(calls, []);
-    assert.deepEqual(world.failures, [{ step: 'be admitted to the node by driver', reason: 'no driver yet', message: '', sinceMs: 5, retryAtMs: 9 }]);
+    assert.deepEqual(world.failures, [
+      { step: 'be admitted to the node by driver', reason: 'no driver yet', message: '', sinceMs: 5, retryAtMs: 9 },
+    ]);
     world.standing = { kind: 'admitted' };
     await sync();
     assert.deepEqual([calls, world.failures], [['sync'], []]);
@@ -205,7 +254,10 @@ describe('a pass over a pod', () => {
     world.networkError = 'cni config uninitialized';
     assert.deepEqual(await sync(), { terminal: false, failed: true });
     assert.deepEqual(calls, ['Warning NetworkNotReady']);
-    assert.deepEqual(world.failures.map(({ step, reason, message }) => [step, reason, message]), [['create the sandbox', 'NetworkNotReady', 'cni config uninitialized']]);
+    assert.deepEqual(
+      world.failures.map(({ step, reason, message }) => [step, reason, message]),
+      [['create the sandbox', 'NetworkNotReady', 'cni config uninitialized']],
+    );
     await sync({ 'spec.hostNetwork': true });
     assert.deepEqual(calls.slice(1), ['sync']);
     world.networkError = undefined;
@@ -217,7 +269,9 @@ describe('a pass over a pod', () => {
     const { sync, world, clock } = harness();
     const atMs = (inMs: number): number => clock.nowMs() + inMs;
     world.outcome = {
-      failures: [{ scope: 'container', container: 'a', reason: 'ImagePullBackOff', message: 'm', retryAtMs: atMs(9000) }],
+      failures: [
+        { scope: 'container', container: 'a', reason: 'ImagePullBackOff', message: 'm', retryAtMs: atMs(9000) },
+      ],
       waits: [{ kind: 'backoff', container: 'b', untilMs: atMs(4000), why: 'back-off' } as never],
       aborted: false,
     };
@@ -233,7 +287,12 @@ describe('a pass over a pod', () => {
 
   it('looks again soon after a failed pull, so that its back-off is shown and not only the error', async () => {
     const { sync, clock, world } = harness();
-    const failure = { scope: 'container', container: 'main', message: 'not found', retryAtMs: clock.nowMs() + 10_000 } as const;
+    const failure = {
+      scope: 'container',
+      container: 'main',
+      message: 'not found',
+      retryAtMs: clock.nowMs() + 10_000,
+    } as const;
     world.outcome = { ...world.outcome, failures: [{ ...failure, reason: 'ErrImagePull' }] };
     assert.equal((await sync()).retryInMs, 1000);
     world.outcome = { ...world.outcome, failures: [{ ...failure, reason: 'ImagePullBackOff' }] };
@@ -254,9 +313,21 @@ describe('a pass over a pod', () => {
   it('counts as failed when something failed that has no time of its own, and says what, by its step', async () => {
     const { sync, world } = harness();
     const failure = { reason: 'R', message: 'm' };
-    world.outcome = { failures: [{ scope: 'sandbox', ...failure }, { scope: 'volumes', ...failure }, { scope: 'kill', container: 'a', ...failure }, { scope: 'container', container: 'b', ...failure }], waits: [], aborted: false };
+    world.outcome = {
+      failures: [
+        { scope: 'sandbox', ...failure },
+        { scope: 'volumes', ...failure },
+        { scope: 'kill', container: 'a', ...failure },
+        { scope: 'container', container: 'b', ...failure },
+      ],
+      waits: [],
+      aborted: false,
+    };
     assert.equal((await sync()).failed, true);
-    assert.deepEqual(world.failures.map(({ step }) => step), ['create the sandbox', 'mount the volumes', 'stop container a', 'start container b']);
+    assert.deepEqual(
+      world.failures.map(({ step }) => step),
+      ['create the sandbox', 'mount the volumes', 'stop container a', 'start container b'],
+    );
   });
 });
 
@@ -281,9 +352,15 @@ describe('stopping a pod', () => {
 
   it('is not done while a kill failed, was interrupted, or something still runs', async () => {
     const { terminate, calls, world } = harness();
-    world.kill = { failures: [{ scope: 'kill', container: 'main', reason: 'KillContainerError', message: 'no answer' }], aborted: false };
+    world.kill = {
+      failures: [{ scope: 'kill', container: 'main', reason: 'KillContainerError', message: 'no answer' }],
+      aborted: false,
+    };
     await assert.rejects(terminate(), /no answer/);
-    assert.deepEqual(world.failures.map(({ step, message }) => [step, message]), [['stop container main', 'no answer']]);
+    assert.deepEqual(
+      world.failures.map(({ step, message }) => [step, message]),
+      [['stop container main', 'no answer']],
+    );
     world.kill = { failures: [], aborted: true };
     await assert.rejects(terminate(), (error) => isKind(error, 'Aborted'));
     world.kill = { failures: [], aborted: false };
@@ -292,15 +369,26 @@ describe('stopping a pod', () => {
     assert.equal(calls.includes('remove probes'), false);
   });
 
-  it('tells what could not be stopped in upstream\'s words, also of a pod that nobody wants any more', async () => {
+  it("tells what could not be stopped in upstream's words, also of a pod that nobody wants any more", async () => {
     const { terminate, said, world } = harness();
-    const stuck: KillFailure = { scope: 'kill', container: 'main', reason: 'KillContainerError', message: 'rpc error: code = Unknown desc = "main" is stuck' };
+    const stuck: KillFailure = {
+      scope: 'kill',
+      container: 'main',
+      reason: 'KillContainerError',
+      message: 'rpc error: code = Unknown desc = "main" is stuck',
+    };
     world.kill = { failures: [stuck], aborted: false };
     await assert.rejects(terminate());
-    world.kill = { failures: [stuck, { scope: 'kill', reason: 'KillPodSandboxError', message: 'busy' }], aborted: false };
+    world.kill = {
+      failures: [stuck, { scope: 'kill', reason: 'KillPodSandboxError', message: 'busy' }],
+      aborted: false,
+    };
     await assert.rejects(terminate('orphan', 'orphaned'));
     const one = String.raw`failed to "KillContainer" for "main" with KillContainerError: "rpc error: code = Unknown desc = \"main\" is stuck"`;
-    assert.deepEqual(said, [`${buildPod().metadata.name} FailedKillPod error killing pod: ${one}`, `web FailedKillPod error killing pod: [${one}, failed to "KillPodSandbox" for "uid-1" with KillPodSandboxError: "busy"]`]);
+    assert.deepEqual(said, [
+      `${buildPod().metadata.name} FailedKillPod error killing pod: ${one}`,
+      `web FailedKillPod error killing pod: [${one}, failed to "KillPodSandbox" for "uid-1" with KillPodSandboxError: "busy"]`,
+    ]);
   });
 });
 

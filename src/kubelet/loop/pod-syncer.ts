@@ -49,8 +49,15 @@ export interface PodSyncerParts {
   readRuntime: (uid: PodUid) => Promise<PodRuntimeStatus | undefined>;
   /** Secrets, config maps and tokens are had for as long as the pod may need them. */
   objects: PodObjects;
-  volumes: { ensure(pod: Pod, signal: AbortSignal): Promise<PodVolumes>; podEnds(uid: PodUid): void; tearDown(uid: PodUid): Promise<void> };
-  cgroups: { ensurePodCgroup(pod: Pod): Promise<{ cgroupParent: string; existed: boolean }>; removePodCgroup(uid: PodUid): Promise<void> };
+  volumes: {
+    ensure(pod: Pod, signal: AbortSignal): Promise<PodVolumes>;
+    podEnds(uid: PodUid): void;
+    tearDown(uid: PodUid): Promise<void>;
+  };
+  cgroups: {
+    ensurePodCgroup(pod: Pod): Promise<{ cgroupParent: string; existed: boolean }>;
+    removePodCgroup(uid: PodUid): Promise<void>;
+  };
   userNamespaces: { ensure(pod: Pod): Promise<NamespaceOptions['userns']>; release(uid: PodUid): Promise<void> };
   /** The folder of the pod's own files on the host. */
   makePodFolder: (uid: PodUid) => Promise<void>;
@@ -62,7 +69,12 @@ export interface PodSyncerParts {
     podStopped(uid: PodUid): void;
   };
   status: Pick<StatusUpdater, 'refresh' | 'whileActing' | 'deadlineInMs'>;
-  explain: { setOutcome(uid: PodUid, outcome: { failures: readonly Failure[]; waits: readonly { container: string; untilMs: number; why: string }[] }): void };
+  explain: {
+    setOutcome(
+      uid: PodUid,
+      outcome: { failures: readonly Failure[]; waits: readonly { container: string; untilMs: number; why: string }[] },
+    ): void;
+  };
   /** Why pods that are not on the host's network must wait; undefined when the network is ready. */
   networkError: () => string | undefined;
   /** Removes what a stopped pod left in the runtime: dead containers, sandboxes, logs. */
@@ -96,13 +108,20 @@ export class KubeletPodSyncer implements PodSyncer {
   async syncPod({ pod: wanted, signal }: { pod: Pod; signal: AbortSignal }): Promise<SyncResult> {
     const { status, explain, networkError, volumes, runtime, cache, recorder } = this.#parts;
     const uid = podUid(wanted.metadata.uid);
-    if (!cache.isRead(uid)) throw new KubeletError('Unavailable', 'the runtime has not told yet what runs of this pod', { op: 'read pod' });
-    if (!cache.isSure(uid)) await this.#telling(wanted, { reason: podEvents.failedSync, what: 'error determining status' }, this.#parts.readRuntime(uid));
+    if (!cache.isRead(uid))
+      throw new KubeletError('Unavailable', 'the runtime has not told yet what runs of this pod', { op: 'read pod' });
+    if (!cache.isSure(uid))
+      await this.#telling(
+        wanted,
+        { reason: podEvents.failedSync, what: 'error determining status' },
+        this.#parts.readRuntime(uid),
+      );
     const standing = this.#parts.admission.consider(wanted);
     const pod = this.#parts.allocation.apply(wanted);
     await this.#parts.allocation.saved(uid);
     const before = status.refresh(uid);
-    if (before?.reason === podReasons.deadlineExceeded) recorder.event(pod, 'Normal', podEvents.deadlineExceeded, before.message ?? '');
+    if (before?.reason === podReasons.deadlineExceeded)
+      recorder.event(pod, 'Normal', podEvents.deadlineExceeded, before.message ?? '');
     if (isTerminal(before)) return { terminal: true };
     if (standing.kind === 'held') return this.#waitForAdmission(pod, standing);
     const problem = isHostNetwork(pod) ? undefined : networkError();
@@ -114,20 +133,38 @@ export class KubeletPodSyncer implements PodSyncer {
       // The pod may have ended meanwhile, and one that has is not made again: the phase and what is acted on must be of one moment.
       if (isTerminal(status.refresh(uid))) return { terminal: true };
     }
-    const request = { pod, status: cache.getOrEmpty(nameOf(pod)), placement: lazily(() => this.#place(pod)), volumes: () => volumes.ensure(pod, signal), signal };
+    const request = {
+      pod,
+      status: cache.getOrEmpty(nameOf(pod)),
+      placement: lazily(() => this.#place(pod)),
+      volumes: () => volumes.ensure(pod, signal),
+      signal,
+    };
     const outcome = await status.whileActing(uid, () => runtime.syncPod(request));
     this.#noteResize(wanted, outcome);
     explain.setOutcome(uid, this.#blockersOf(outcome));
     this.#followObjects(pod, signal);
     // The pass may have outlived the pod's deadline, of which no event tells.
-    return { terminal: isTerminal(status.refresh(uid)), retryInMs: this.#retryInMs(pod, outcome), failed: outcome.failures.some((failure) => failure.retryAtMs === undefined) };
+    return {
+      terminal: isTerminal(status.refresh(uid)),
+      retryInMs: this.#retryInMs(pod, outcome),
+      failed: outcome.failures.some((failure) => failure.retryAtMs === undefined),
+    };
   }
 
   /** What the pod is given before anything of it is made. */
   async #place(pod: Pod): Promise<PodPlacement> {
     const { cgroups, userNamespaces, makePodFolder } = this.#parts;
-    const group = this.#telling(pod, { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' }, cgroups.ensurePodCgroup(pod));
-    const folder = this.#telling(pod, { reason: containerEvents.failed, what: 'error making pod data directories' }, makePodFolder(podUid(pod.metadata.uid)));
+    const group = this.#telling(
+      pod,
+      { reason: podEvents.failedCreatePodContainer, what: 'unable to ensure pod container exists' },
+      cgroups.ensurePodCgroup(pod),
+    );
+    const folder = this.#telling(
+      pod,
+      { reason: containerEvents.failed, what: 'error making pod data directories' },
+      makePodFolder(podUid(pod.metadata.uid)),
+    );
     const [{ cgroupParent, existed }, userns] = await Promise.all([group, userNamespaces.ensure(pod), folder]);
     return { cgroupParent, groupExisted: existed, userns };
   }
@@ -137,7 +174,8 @@ export class KubeletPodSyncer implements PodSyncer {
     try {
       return await work;
     } catch (error) {
-      if (!isKind(error, 'Aborted')) this.#parts.recorder.event(pod, 'Warning', event.reason, `${event.what}: ${errorMessage(error)}`);
+      if (!isKind(error, 'Aborted'))
+        this.#parts.recorder.event(pod, 'Warning', event.reason, `${event.what}: ${errorMessage(error)}`);
       throw error;
     }
   }
@@ -154,7 +192,11 @@ export class KubeletPodSyncer implements PodSyncer {
     else if (!outcome.aborted) allocation.noteProgress(pod, runtime.isResizeUnderWay(pod, outcome.status));
   }
 
-  async syncTerminatingPod(work: { subject: TerminatingSubject; termination: Termination; signal: AbortSignal }): Promise<void> {
+  async syncTerminatingPod(work: {
+    subject: TerminatingSubject;
+    termination: Termination;
+    signal: AbortSignal;
+  }): Promise<void> {
     const { subject, termination, signal } = work;
     const { cache, collect, explain, probes, runtime, status } = this.#parts;
     const pod = subject.kind === 'pod' ? subject.pod : undefined;
@@ -171,7 +213,12 @@ export class KubeletPodSyncer implements PodSyncer {
     explain.setOutcome(uid, { failures: outcome.failures.map((failure) => this.#failure(failure)), waits: [] });
     if (outcome.failures.length > 0) {
       const message = describeKillFailures(uid, outcome.failures);
-      this.#parts.recorder.event(pod ?? podOf(identity), 'Warning', podEvents.failedKillPod, `error killing pod: ${message}`);
+      this.#parts.recorder.event(
+        pod ?? podOf(identity),
+        'Warning',
+        podEvents.failedKillPod,
+        `error killing pod: ${message}`,
+      );
       throw new KubeletError('Internal', message, { op: 'kill pod' });
     }
     await this.#makeSureNothingRuns(uid);
@@ -206,8 +253,14 @@ export class KubeletPodSyncer implements PodSyncer {
   async #makeSureNothingRuns(uid: PodUid): Promise<void> {
     const left = await this.#parts.readRuntime(uid);
     if (left === undefined || !isAnythingRunning(left)) return;
-    const names = left.containers.filter((container) => container.state === 'running').map((container) => container.name);
-    throw new KubeletError('Conflict', `still running after the kill: ${names.length === 0 ? 'the sandbox' : names.join(', ')}`, { op: 'kill pod' });
+    const names = left.containers
+      .filter((container) => container.state === 'running')
+      .map((container) => container.name);
+    throw new KubeletError(
+      'Conflict',
+      `still running after the kill: ${names.length === 0 ? 'the sandbox' : names.join(', ')}`,
+      { op: 'kill pod' },
+    );
   }
 
   /**
@@ -228,7 +281,13 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** The desk wakes the pod when it is decided. */
   #waitForAdmission(pod: Pod, { by, why, sinceMs, nextTryAtMs }: Standing & { kind: 'held' }): SyncResult {
-    const failure: Failure = { step: `be admitted to the node by ${by}`, reason: why, message: '', sinceMs, ...(nextTryAtMs === undefined ? {} : { retryAtMs: nextTryAtMs }) };
+    const failure: Failure = {
+      step: `be admitted to the node by ${by}`,
+      reason: why,
+      message: '',
+      sinceMs,
+      ...(nextTryAtMs === undefined ? {} : { retryAtMs: nextTryAtMs }),
+    };
     this.#parts.explain.setOutcome(podUid(pod.metadata.uid), { failures: [failure], waits: [] });
     return { terminal: false, retryInMs: this.#parts.status.deadlineInMs(pod) };
   }
@@ -236,7 +295,12 @@ export class KubeletPodSyncer implements PodSyncer {
   #waitForNetwork(pod: Pod, problem: string): SyncResult {
     const { recorder, explain, clock } = this.#parts;
     recorder.event(pod, 'Warning', podEvents.networkNotReady, `network is not ready: ${problem}`);
-    const failure: Failure = { step: 'create the sandbox', reason: podEvents.networkNotReady, message: problem, sinceMs: clock.nowMs() };
+    const failure: Failure = {
+      step: 'create the sandbox',
+      reason: podEvents.networkNotReady,
+      message: problem,
+      sinceMs: clock.nowMs(),
+    };
     explain.setOutcome(podUid(pod.metadata.uid), { failures: [failure], waits: [] });
     // The monitor wakes the pod when the network is there.
     return { terminal: false, failed: true };
@@ -252,7 +316,12 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#following.add(uid);
     void this.#parts.volumes
       .ensure(pod, signal)
-      .catch((error: unknown) => this.#parts.log.debug(2, 'volumes of a running pod are not up to date yet', { podUid: uid, error: errorMessage(error) }))
+      .catch((error: unknown) =>
+        this.#parts.log.debug(2, 'volumes of a running pod are not up to date yet', {
+          podUid: uid,
+          error: errorMessage(error),
+        }),
+      )
       .finally(() => this.#following.delete(uid));
   }
 
@@ -261,7 +330,13 @@ export class KubeletPodSyncer implements PodSyncer {
     return { failures: outcome.failures.map((failure) => this.#failure(failure)), waits };
   }
 
-  #failure(failure: { scope: SyncFailure['scope']; container?: string; reason: string; message: string; retryAtMs?: number }): Failure {
+  #failure(failure: {
+    scope: SyncFailure['scope'];
+    container?: string;
+    reason: string;
+    message: string;
+    retryAtMs?: number;
+  }): Failure {
     const { reason, message, retryAtMs } = failure;
     const blocked: Failure = { step: stepOf(failure), reason, message, sinceMs: this.#parts.clock.nowMs() };
     if (retryAtMs !== undefined) blocked.retryAtMs = retryAtMs;
@@ -271,18 +346,35 @@ export class KubeletPodSyncer implements PodSyncer {
   /** The earliest of what waits for a time: a back-off, a retry, the active deadline. undefined: nothing but the usual resync. */
   #retryInMs(pod: Pod, outcome: SyncOutcome): number | undefined {
     const nowMs = this.#parts.clock.nowMs();
-    const timed = outcome.failures.flatMap((failure) => (failure.retryAtMs === undefined ? [] : [failure.retryAtMs - nowMs]));
+    const timed = outcome.failures.flatMap((failure) =>
+      failure.retryAtMs === undefined ? [] : [failure.retryAtMs - nowMs],
+    );
     // The next pass finds the back-off and shows it: people and tools look for ImagePullBackOff, not for the first error.
-    if (outcome.failures.some((failure) => failure.reason === waitingReasons.errImagePull)) timed.push(SHOW_PULL_BACKOFF_MS);
+    if (outcome.failures.some((failure) => failure.reason === waitingReasons.errImagePull))
+      timed.push(SHOW_PULL_BACKOFF_MS);
     const deadline = this.#parts.status.deadlineInMs(pod);
-    const all = [...timed, ...outcome.waits.map((wait) => wait.untilMs - nowMs), ...(deadline === undefined || deadline <= 0 ? [] : [deadline])];
+    const all = [
+      ...timed,
+      ...outcome.waits.map((wait) => wait.untilMs - nowMs),
+      ...(deadline === undefined || deadline <= 0 ? [] : [deadline]),
+    ];
     if (outcome.aborted) all.push(0);
     return all.length === 0 ? undefined : Math.max(0, Math.min(...all));
   }
 }
 
-function followsOthers({ configMap, secret, projected, downwardAPI, csi, persistentVolumeClaim, ephemeral }: Volume): boolean {
-  return [configMap, secret, projected, downwardAPI, csi, persistentVolumeClaim, ephemeral].some((source) => source !== undefined);
+function followsOthers({
+  configMap,
+  secret,
+  projected,
+  downwardAPI,
+  csi,
+  persistentVolumeClaim,
+  ephemeral,
+}: Volume): boolean {
+  return [configMap, secret, projected, downwardAPI, csi, persistentVolumeClaim, ephemeral].some(
+    (source) => source !== undefined,
+  );
 }
 
 function stepOf({ scope, container }: { scope: SyncFailure['scope']; container?: string }): string {

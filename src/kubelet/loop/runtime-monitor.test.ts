@@ -9,7 +9,10 @@ import { RuntimeMonitor } from './runtime-monitor.ts';
 
 const good = { ok: true, reason: '', message: '' };
 
-const withoutNetwork = { runtimeReady: good, networkReady: { ok: false, reason: 'NetworkPluginNotReady', message: 'cni config uninitialized' } } as unknown as RuntimeHealth;
+const withoutNetwork = {
+  runtimeReady: good,
+  networkReady: { ok: false, reason: 'NetworkPluginNotReady', message: 'cni config uninitialized' },
+} as unknown as RuntimeHealth;
 const healthy = { runtimeReady: good, networkReady: good } as unknown as RuntimeHealth;
 
 function harness(health = healthy) {
@@ -21,7 +24,14 @@ function harness(health = healthy) {
     if (world.down) throw new KubeletError('Unavailable', 'connection refused');
     return world.health;
   };
-  const monitor = new RuntimeMonitor({ runtime: { status }, clock, random: seededRandom(1), log, moreErrors: () => world.more, onChange: () => world.changes++ });
+  const monitor = new RuntimeMonitor({
+    runtime: { status },
+    clock,
+    random: seededRandom(1),
+    log,
+    moreErrors: () => world.more,
+    onChange: () => world.changes++,
+  });
   monitor.start();
   return { clock, log, world, monitor };
 }
@@ -59,10 +69,11 @@ describe('runtime monitor', () => {
     assert.ok(world.checks - before <= 61, `${world.checks - before} in a minute`);
   });
 
-  it('keeps a network that is not ready apart from the runtime, in upstream\'s words, and tells when it is', async () => {
+  it("keeps a network that is not ready apart from the runtime, in upstream's words, and tells when it is", async () => {
     const { clock, monitor, world } = harness(withoutNetwork);
     await clock.settle();
-    const expected = 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni config uninitialized';
+    const expected =
+      'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni config uninitialized';
     assert.deepEqual([monitor.runtimeErrors(), monitor.networkError()], [[], expected]);
     world.health = healthy;
     const before = world.changes;

@@ -77,14 +77,17 @@ export class RuntimeMonitor {
     const { clock } = this.#options;
     if (this.#lastSuccessMs === undefined) errors.push('container runtime status check may not have completed yet');
     else if (clock.monotonicMs() - this.#lastSuccessMs > DOWN_AFTER_MS) errors.push(down);
-    if (this.#health?.runtimeReady.ok === false) errors.push(`container runtime not ready: ${describe('RuntimeReady', this.#health.runtimeReady)}`);
+    if (this.#health?.runtimeReady.ok === false)
+      errors.push(`container runtime not ready: ${describe('RuntimeReady', this.#health.runtimeReady)}`);
     return errors;
   }
 
   /** Why only pods on the host's network may be synced; undefined when the network is ready. */
   networkError(): string | undefined {
     const network = this.#health?.networkReady;
-    return network?.ok === false ? `container runtime network not ready: ${describe('NetworkReady', network)}` : undefined;
+    return network?.ok === false
+      ? `container runtime network not ready: ${describe('NetworkReady', network)}`
+      : undefined;
   }
 
   async #check(): Promise<void> {
@@ -93,12 +96,14 @@ export class RuntimeMonitor {
       this.#lastSuccessMs = this.#options.clock.monotonicMs();
       this.#lastError = '';
     } catch (error) {
-      if (this.#lastError === '') this.#options.log.error('container runtime status cannot be read', { error: errorMessage(error) });
+      if (this.#lastError === '')
+        this.#options.log.error('container runtime status cannot be read', { error: errorMessage(error) });
       this.#lastError = errorMessage(error);
     }
     const errors = this.runtimeErrors();
     const networkError = this.networkError();
-    this.#checksInTrouble = this.#lastError === '' && errors.length === 0 && networkError === undefined ? 0 : this.#checksInTrouble + 1;
+    this.#checksInTrouble =
+      this.#lastError === '' && errors.length === 0 && networkError === undefined ? 0 : this.#checksInTrouble + 1;
     // Also the other reasons not to sync end here: nobody else tells when they do.
     const state = JSON.stringify([errors.length > 0, networkError]);
     if (state === this.#told) return;

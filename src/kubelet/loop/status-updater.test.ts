@@ -16,7 +16,13 @@ const identity = { uid, name: 'web', namespace: 'default' };
 function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}) {
   const clock = new FakeClock();
   const pod = buildPod(changes);
-  const world = { worker: { phase: 'syncing', pod } as WorkerState, runtime: emptyPodRuntimeStatus(identity, 0), isKnown: true, restarts: true, verdict: undefined as PodVerdict | undefined };
+  const world = {
+    worker: { phase: 'syncing', pod } as WorkerState,
+    runtime: emptyPodRuntimeStatus(identity, 0),
+    isKnown: true,
+    restarts: true,
+    verdict: undefined as PodVerdict | undefined,
+  };
   const statuses = new StatusManager(clock, restored);
   const updater = new StatusUpdater({
     statuses,
@@ -26,7 +32,13 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
     isRead: () => true,
     pod: () => (world.isKnown ? pod : undefined),
     verdict: () => world.verdict,
-    rules: { shouldBeStarted: () => true, restartsAfterExit: () => world.restarts, shouldRestartAllContainers: () => false, needsNewSandbox: () => false, isGivenUp: () => false },
+    rules: {
+      shouldBeStarted: () => true,
+      restartsAfterExit: () => world.restarts,
+      shouldRestartAllContainers: () => false,
+      needsNewSandbox: () => false,
+      isGivenUp: () => false,
+    },
     probes: { get: () => undefined },
     failures: { get: () => undefined },
     runtimeName: () => 'containerd',
@@ -34,8 +46,26 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
   });
   const contain = (state: 'running' | 'exited', exitCode = 0): PodRuntimeStatus => {
     const createdAtMs = clock.nowMs() - 3_600_000;
-    const container = { id: 'c', sandboxId: 's', name: 'main', state, exitCode, attempt: 0, createdAtMs, startedAtMs: createdAtMs, finishedAtMs: state === 'exited' ? clock.nowMs() : 0, reason: 'Error', message: '', image: '', imageRef: '' };
-    return { ...emptyPodRuntimeStatus(identity, 0), containers: [container], sandboxes: [{ id: 's', ready: state === 'running', createdAtMs, ips: [] }] } as unknown as PodRuntimeStatus;
+    const container = {
+      id: 'c',
+      sandboxId: 's',
+      name: 'main',
+      state,
+      exitCode,
+      attempt: 0,
+      createdAtMs,
+      startedAtMs: createdAtMs,
+      finishedAtMs: state === 'exited' ? clock.nowMs() : 0,
+      reason: 'Error',
+      message: '',
+      image: '',
+      imageRef: '',
+    };
+    return {
+      ...emptyPodRuntimeStatus(identity, 0),
+      containers: [container],
+      sandboxes: [{ id: 's', ready: state === 'running', createdAtMs, ips: [] }],
+    } as unknown as PodRuntimeStatus;
   };
   return { clock, world, updater, statuses, contain };
 }
@@ -48,17 +78,50 @@ describe('the status of a pod', () => {
   });
 
   it('of a pod that ended long ago is what the API server was told, when nothing else is left of it', () => {
-    const ended = { name: 'main', image: 'i', imageID: 'id', ready: false, started: false, restartCount: 4, containerID: 'containerd://c', state: { terminated: { exitCode: 7, reason: 'Error' } }, lastState: {} };
-    const { updater, world } = harness({ 'spec.restartPolicy': 'Never', 'status.phase': 'Failed', 'status.startTime': '2025-01-01T00:00:00Z', 'status.containerStatuses': [ended] });
+    const ended = {
+      name: 'main',
+      image: 'i',
+      imageID: 'id',
+      ready: false,
+      started: false,
+      restartCount: 4,
+      containerID: 'containerd://c',
+      state: { terminated: { exitCode: 7, reason: 'Error' } },
+      lastState: {},
+    };
+    const { updater, world } = harness({
+      'spec.restartPolicy': 'Never',
+      'status.phase': 'Failed',
+      'status.startTime': '2025-01-01T00:00:00Z',
+      'status.containerStatuses': [ended],
+    });
     world.restarts = false;
     const status = updater.refresh(uid);
     const [main] = status?.containerStatuses ?? [];
-    assert.deepEqual([status?.phase, status?.startTime, main?.state, main?.restartCount], ['Failed', '2025-01-01T00:00:00Z', { terminated: { exitCode: 7, reason: 'Error' } }, 4]);
+    assert.deepEqual(
+      [status?.phase, status?.startTime, main?.state, main?.restartCount],
+      ['Failed', '2025-01-01T00:00:00Z', { terminated: { exitCode: 7, reason: 'Error' } }, 4],
+    );
   });
 
   it('of a pod that is over is what the API server was told, when the record of it is older than that', () => {
-    const running = { name: 'main', image: 'i', imageID: 'id', ready: true, started: true, restartCount: 4, containerID: 'containerd://c', state: { running: { startedAt: '2025-01-01T00:00:00Z' } }, lastState: {} };
-    const ended = { ...running, ready: false, started: false, state: { terminated: { exitCode: 0, reason: 'Completed' } } };
+    const running = {
+      name: 'main',
+      image: 'i',
+      imageID: 'id',
+      ready: true,
+      started: true,
+      restartCount: 4,
+      containerID: 'containerd://c',
+      state: { running: { startedAt: '2025-01-01T00:00:00Z' } },
+      lastState: {},
+    };
+    const ended = {
+      ...running,
+      ready: false,
+      started: false,
+      state: { terminated: { exitCode: 0, reason: 'Completed' } },
+    };
     const { updater, world } = harness(
       { 'spec.restartPolicy': 'Never', 'status.phase': 'Succeeded', 'status.containerStatuses': [ended] },
       { [uid]: { phase: 'Running', startTime: '2025-01-01T00:00:00Z', containerStatuses: [running] } },
@@ -68,14 +131,38 @@ describe('the status of a pod', () => {
       world.worker = { ...world.worker, phase } as WorkerState;
       const status = updater.refresh(uid);
       const [main] = status?.containerStatuses ?? [];
-      assert.deepEqual([status?.phase, main?.state, main?.restartCount], ['Succeeded', { terminated: { exitCode: 0, reason: 'Completed' } }, 4]);
+      assert.deepEqual(
+        [status?.phase, main?.state, main?.restartCount],
+        ['Succeeded', { terminated: { exitCode: 0, reason: 'Completed' } }, 4],
+      );
     }
   });
 
   it('counts on from what the API server was told, when the record is older than that, and from the record when it is not', () => {
-    const restarted = (restartCount: number): PodStatus => ({ phase: 'Running', startTime: '2025-01-01T00:00:00Z', containerStatuses: [{ name: 'main', image: 'i', imageID: 'id', ready: true, restartCount, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: {} }] });
-    for (const [told, recorded] of [[2, 1], [1, 2], [2, 2]] as const) {
-      const { updater } = harness({ 'status.phase': 'Running', 'status.containerStatuses': restarted(told).containerStatuses }, { [uid]: restarted(recorded) });
+    const restarted = (restartCount: number): PodStatus => ({
+      phase: 'Running',
+      startTime: '2025-01-01T00:00:00Z',
+      containerStatuses: [
+        {
+          name: 'main',
+          image: 'i',
+          imageID: 'id',
+          ready: true,
+          restartCount,
+          state: { waiting: { reason: 'CrashLoopBackOff' } },
+          lastState: {},
+        },
+      ],
+    });
+    for (const [told, recorded] of [
+      [2, 1],
+      [1, 2],
+      [2, 2],
+    ] as const) {
+      const { updater } = harness(
+        { 'status.phase': 'Running', 'status.containerStatuses': restarted(told).containerStatuses },
+        { [uid]: restarted(recorded) },
+      );
       assert.equal(updater.refresh(uid)?.containerStatuses?.[0]?.restartCount, 2);
     }
   });
@@ -112,7 +199,11 @@ describe('the status of a pod', () => {
   });
 
   it('tells of no end of a container that may be made anew in the same pass, where the API server would take none back', async () => {
-    for (const [policy, shown] of [['Never', 'running'], ['OnFailure', 'running'], ['Always', 'terminated']] as const) {
+    for (const [policy, shown] of [
+      ['Never', 'running'],
+      ['OnFailure', 'running'],
+      ['Always', 'terminated'],
+    ] as const) {
       const { updater, world, contain } = harness({ 'spec.restartPolicy': policy });
       const told = (): string[] => Object.keys(updater.refresh(uid)?.containerStatuses?.[0]?.state ?? {});
       world.runtime = contain('running');
@@ -147,41 +238,74 @@ describe('the status of a pod', () => {
   it('says of a pod that was turned away nothing but why', () => {
     const { updater, world, clock } = harness();
     world.verdict = { kind: 'rejected', reason: 'NodeAffinity', message: 'Pod was rejected: no' };
-    assert.deepEqual(updater.refresh(uid), { phase: 'Failed', qosClass: 'BestEffort', reason: 'NodeAffinity', message: 'Pod was rejected: no', startTime: new Date(clock.nowMs()).toISOString().replace('.000', ''), conditions: [] });
+    assert.deepEqual(updater.refresh(uid), {
+      phase: 'Failed',
+      qosClass: 'BestEffort',
+      reason: 'NodeAffinity',
+      message: 'Pod was rejected: no',
+      startTime: new Date(clock.nowMs()).toISOString().replace('.000', ''),
+      conditions: [],
+    });
   });
 
   it('says who holds a pod, and nothing of it afterwards', () => {
     const { updater, world } = harness();
     world.verdict = { kind: 'held', reason: 'AdmissionHeld', message: 'held by x: y' };
     const held = updater.refresh(uid);
-    assert.deepEqual([held?.phase, held?.reason, held?.message, held?.containerStatuses], ['Pending', 'AdmissionHeld', 'held by x: y', undefined]);
+    assert.deepEqual(
+      [held?.phase, held?.reason, held?.message, held?.containerStatuses],
+      ['Pending', 'AdmissionHeld', 'held by x: y', undefined],
+    );
     world.verdict = undefined;
     const free = updater.refresh(uid);
-    assert.deepEqual([free?.phase, free?.reason, free?.message, free?.containerStatuses?.length], ['Pending', undefined, undefined, 1]);
+    assert.deepEqual(
+      [free?.phase, free?.reason, free?.message, free?.containerStatuses?.length],
+      ['Pending', undefined, undefined, 1],
+    );
   });
 
   it('says that a pod was stopped to make room, with the condition for it', () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');
     assert.equal(updater.refresh(uid)?.phase, 'Running');
-    world.verdict = { kind: 'preempted', reason: 'Preempting', message: 'm', condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'c' } };
+    world.verdict = {
+      kind: 'preempted',
+      reason: 'Preempting',
+      message: 'm',
+      condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'c' },
+    };
     const status = updater.refresh(uid);
     assert.deepEqual([status?.phase, status?.reason, status?.message], ['Failed', 'Preempting', 'm']);
     world.verdict = undefined;
     const after = updater.refresh(uid);
-    assert.deepEqual([after?.reason, after?.conditions?.filter(({ type }) => type === 'DisruptionTarget').map(({ reason }) => reason)], ['Preempting', ['TerminationByKubelet']]);
+    assert.deepEqual(
+      [after?.reason, after?.conditions?.filter(({ type }) => type === 'DisruptionTarget').map(({ reason }) => reason)],
+      ['Preempting', ['TerminationByKubelet']],
+    );
   });
 
   it('leaves the last word on a pod that was stopped to make room to its containers, also for a later agent', () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');
-    world.verdict = { kind: 'preempted', reason: 'Preempting', message: 'm', condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'c' } };
+    world.verdict = {
+      kind: 'preempted',
+      reason: 'Preempting',
+      message: 'm',
+      condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'c' },
+    };
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
-    world.worker = { phase: 'terminating', subject: { kind: 'pod', pod: buildPod() }, termination: { cause: 'evicted', graceMs: 1000, gone: false } };
+    world.worker = {
+      phase: 'terminating',
+      subject: { kind: 'pod', pod: buildPod() },
+      termination: { cause: 'evicted', graceMs: 1000, gone: false },
+    };
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
     world.runtime = contain('exited');
     const ended = updater.refresh(uid);
-    assert.deepEqual([ended?.phase, ended?.reason, ended?.conditions?.some(({ type }) => type === 'DisruptionTarget')], ['Succeeded', undefined, true]);
+    assert.deepEqual(
+      [ended?.phase, ended?.reason, ended?.conditions?.some(({ type }) => type === 'DisruptionTarget')],
+      ['Succeeded', undefined, true],
+    );
     world.worker = { phase: 'syncing', pod: buildPod() };
     assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
   });
@@ -198,7 +322,11 @@ describe('the status of a pod', () => {
   it('is terminal for a pod that is being ended only when nothing of it runs any more', () => {
     const { updater, world, contain, clock } = harness();
     const pod = buildPod();
-    world.worker = { phase: 'terminating', subject: { kind: 'pod', pod }, termination: { cause: 'evicted', graceMs: 1000, gone: false } };
+    world.worker = {
+      phase: 'terminating',
+      subject: { kind: 'pod', pod },
+      termination: { cause: 'evicted', graceMs: 1000, gone: false },
+    };
     world.runtime = contain('running');
     assert.equal(updater.refresh(uid)?.phase, 'Running');
     world.runtime = contain('exited', 143);
@@ -223,7 +351,13 @@ function updater(restored: ConstructorParameters<typeof StatusManager>[1], isRea
     isRead,
     pod: () => pod,
     verdict: () => undefined,
-    rules: { shouldBeStarted: () => true, restartsAfterExit: () => true, shouldRestartAllContainers: () => false, needsNewSandbox: () => true, isGivenUp: () => false },
+    rules: {
+      shouldBeStarted: () => true,
+      restartsAfterExit: () => true,
+      shouldRestartAllContainers: () => false,
+      needsNewSandbox: () => true,
+      isGivenUp: () => false,
+    },
     probes: { get: () => undefined },
     failures: { get: () => undefined },
     runtimeName: () => 'containerd',
@@ -235,7 +369,10 @@ function updater(restored: ConstructorParameters<typeof StatusManager>[1], isRea
 describe('the status of a pod of which the runtime has not told', () => {
   it('keeps the status of an earlier run until the runtime has told what runs of the pod', () => {
     let read = false;
-    const { status, told } = updater({ u: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } }, () => read);
+    const { status, told } = updater(
+      { u: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
+      () => read,
+    );
     assert.equal(status.refresh(found)?.conditions?.[0]?.status, 'True');
     assert.deepEqual(told, []);
     read = true;

@@ -79,7 +79,8 @@ export class StatusUpdater {
     if (verdict?.kind === 'rejected') return rejectedStatus(pod, verdict);
     const phase = worker(uid)?.phase;
     const runtime = this.#runtimeStatus(pod);
-    const isTerminal = phase === 'terminated' || phase === 'finished' || (phase === 'terminating' && !isAnythingRunning(runtime));
+    const isTerminal =
+      phase === 'terminated' || phase === 'finished' || (phase === 'terminating' && !isAnythingRunning(runtime));
     const previous = this.#previous(pod);
     const status = generatePodStatus({
       pod,
@@ -88,7 +89,8 @@ export class StatusUpdater {
       isTerminal,
       isOver: phase === 'terminated' || phase === 'finished',
       isUndecided: this.#acting.has(uid),
-      override: verdict?.kind === 'preempted' ? preempted(verdict, { previous, isTerminal }) : this.#deadline(pod, previous),
+      override:
+        verdict?.kind === 'preempted' ? preempted(verdict, { previous, isTerminal }) : this.#deadline(pod, previous),
       rules,
       probes,
       failures,
@@ -109,7 +111,9 @@ export class StatusUpdater {
     const uid = podUid(pod.metadata.uid);
     const recorded = statuses.get(uid);
     if (isStaticPod(pod)) return recorded;
-    return recorded === undefined || (statuses.version(uid) === 0 && isAhead(pod.status, recorded)) ? pod.status : recorded;
+    return recorded === undefined || (statuses.version(uid) === 0 && isAhead(pod.status, recorded))
+      ? pod.status
+      : recorded;
   }
 
   /** Milliseconds until the pod's active deadline; undefined without one. */
@@ -121,13 +125,24 @@ export class StatusUpdater {
   }
 
   /** Upstream: active_deadline.go. */
-  #deadline(pod: Pod, previous: PodStatus | undefined): { phase: 'Failed'; reason: string; message: string } | undefined {
+  #deadline(
+    pod: Pod,
+    previous: PodStatus | undefined,
+  ): { phase: 'Failed'; reason: string; message: string } | undefined {
     if (previous?.phase === 'Succeeded' || (this.deadlineInMs(pod) ?? 1) > 0) return undefined;
-    return { phase: 'Failed', reason: podReasons.deadlineExceeded, message: 'Pod was active on the node longer than the specified deadline' };
+    return {
+      phase: 'Failed',
+      reason: podReasons.deadlineExceeded,
+      message: 'Pod was active on the node longer than the specified deadline',
+    };
   }
 
   #runtimeStatus(pod: Pod): PodRuntimeStatus {
-    return this.#parts.runtimeStatus({ uid: podUid(pod.metadata.uid), name: pod.metadata.name, namespace: pod.metadata.namespace });
+    return this.#parts.runtimeStatus({
+      uid: podUid(pod.metadata.uid),
+      name: pod.metadata.name,
+      namespace: pod.metadata.namespace,
+    });
   }
 }
 
@@ -153,13 +168,25 @@ function all({ initContainerStatuses = [], containerStatuses = [] }: PodStatus):
  */
 function untilDone(pod: Pod, status: PodStatus, told: PodStatus | undefined): PodStatus {
   if (told === undefined || (pod.spec.restartPolicy ?? 'Always') === 'Always') return status;
-  const held = (now: readonly ContainerStatus[] | undefined, before: readonly ContainerStatus[] | undefined): ContainerStatus[] | undefined =>
+  const held = (
+    now: readonly ContainerStatus[] | undefined,
+    before: readonly ContainerStatus[] | undefined,
+  ): ContainerStatus[] | undefined =>
     now?.map((container) => {
       const earlier = before?.find(({ name }) => name === container.name);
-      return earlier?.state?.running !== undefined && container.state?.terminated !== undefined ? { ...earlier, ready: false } : container;
+      return earlier?.state?.running !== undefined && container.state?.terminated !== undefined
+        ? { ...earlier, ready: false }
+        : container;
     });
-  const [initContainerStatuses, containerStatuses] = [held(status.initContainerStatuses, told.initContainerStatuses), held(status.containerStatuses, told.containerStatuses)];
-  return { ...status, ...(initContainerStatuses && { initContainerStatuses }), ...(containerStatuses && { containerStatuses }) };
+  const [initContainerStatuses, containerStatuses] = [
+    held(status.initContainerStatuses, told.initContainerStatuses),
+    held(status.containerStatuses, told.containerStatuses),
+  ];
+  return {
+    ...status,
+    ...(initContainerStatuses && { initContainerStatuses }),
+    ...(containerStatuses && { containerStatuses }),
+  };
 }
 
 /**
@@ -177,7 +204,10 @@ function untilStopped(status: PodStatus, told: PodStatus | undefined, { containe
  * A pod that is stopped to make room has failed until nothing of it runs; then its containers have the last word, as they have of any pod
  * that ends (upstream: SyncTerminatingPod applies the verdict, and judges the pod anew once it has stopped).
  */
-function preempted({ reason, message }: PodVerdict, facts: { previous: PodStatus | undefined; isTerminal: boolean }): { phase: 'Failed'; reason: string; message: string } | undefined {
+function preempted(
+  { reason, message }: PodVerdict,
+  facts: { previous: PodStatus | undefined; isTerminal: boolean },
+): { phase: 'Failed'; reason: string; message: string } | undefined {
   return facts.isTerminal || facts.previous?.phase === 'Succeeded' ? undefined : { phase: 'Failed', reason, message };
 }
 
@@ -187,7 +217,9 @@ function preempted({ reason, message }: PodVerdict, facts: { previous: PodStatus
  */
 function takenInAtMs(pod: Pod, { containers, sandboxes }: PodRuntimeStatus): number | undefined {
   const oldest = sandboxes.at(-1);
-  const seenMs = Date.parse((oldest === undefined ? pod.metadata.annotations : oldest.annotations)?.[annotations.configSeen] ?? '');
+  const seenMs = Date.parse(
+    (oldest === undefined ? pod.metadata.annotations : oldest.annotations)?.[annotations.configSeen] ?? '',
+  );
   if (Number.isFinite(seenMs)) return seenMs;
   return oldest?.createdAtMs ?? containers.at(-1)?.createdAtMs;
 }

@@ -24,10 +24,18 @@ function harness(extra: Partial<SyncHandlers> = {}) {
     podCleanups: write('cleanup'),
     ...extra,
   };
-  const loop = new SyncLoop({ handlers, clock, random: seededRandom(1), log, runtimeErrors: () => errors, housekeepingMs: 30_000 });
+  const loop = new SyncLoop({
+    handlers,
+    clock,
+    random: seededRandom(1),
+    log,
+    runtimeErrors: () => errors,
+    housekeepingMs: 30_000,
+  });
   return { clock, log, calls, errors, loop };
 }
-const config = (op: 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE') => ({ kind: 'configuration', update: { op, source: 'file', pods: [] } }) as const;
+const config = (op: 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE') =>
+  ({ kind: 'configuration', update: { op, source: 'file', pods: [] } }) as const;
 
 describe('sync loop', () => {
   it('hands each of the five inputs to its handler, in order', () => {
@@ -77,7 +85,10 @@ describe('sync loop', () => {
     loop.post({ kind: 'configuration', update: { op: 'ADD', source: 'file', pods: [first, second] } });
     loop.post({ kind: 'configuration', update: { op: 'REMOVE', source: 'file', pods: [first] } });
     loop.post({ kind: 'configuration', update: { op: 'ADD', source: 'file', pods: [third] } });
-    assert.deepEqual([loop.waitingPods(), loop.heldBack()], [[second, third], { sinceMs, errors: ['container runtime is down'] }]);
+    assert.deepEqual(
+      [loop.waitingPods(), loop.heldBack()],
+      [[second, third], { sinceMs, errors: ['container runtime is down'] }],
+    );
     errors.length = 0;
     loop.wake();
     assert.deepEqual([loop.waitingPods(), loop.heldBack()], [[], undefined]);
@@ -105,7 +116,10 @@ describe('sync loop', () => {
     loop.post(config('ADD'));
     loop.post(config('UPDATE'));
     assert.deepEqual(calls, ['cleanup', 'update']);
-    assert.equal(log.lines.some((line) => line.fields['error'] === 'boom'), true);
+    assert.equal(
+      log.lines.some((line) => line.fields['error'] === 'boom'),
+      true,
+    );
   });
 
   it('does not pile up clean-ups', async () => {

@@ -96,7 +96,8 @@ export class SyncLoop {
     if (this.#draining || !this.#started) return;
     const errors = this.#options.runtimeErrors();
     if (errors.length > 0) return this.#holdBack(errors);
-    if (this.#heldBackSinceMs !== undefined) this.#options.log.info('syncing pods again: the runtime is back', { waiting: this.#inputs.length });
+    if (this.#heldBackSinceMs !== undefined)
+      this.#options.log.info('syncing pods again: the runtime is back', { waiting: this.#inputs.length });
     this.#heldBackSinceMs = undefined;
     this.#draining = true;
     try {
@@ -109,7 +110,9 @@ export class SyncLoop {
 
   /** Why inputs are kept back now, and since when (wall ms); undefined when they are not. */
   heldBack(): { sinceMs: number; errors: readonly string[] } | undefined {
-    return this.#heldBackSinceMs === undefined ? undefined : { sinceMs: this.#heldBackSinceMs, errors: this.#options.runtimeErrors() };
+    return this.#heldBackSinceMs === undefined
+      ? undefined
+      : { sinceMs: this.#heldBackSinceMs, errors: this.#options.runtimeErrors() };
   }
 
   /** Pods among the inputs kept back, as their sources want them last: nobody else knows those that are new. */
@@ -134,7 +137,10 @@ export class SyncLoop {
   health(): { ok: boolean; reason: string } {
     const agoMs = this.#options.clock.monotonicMs() - this.#lastTurnMs;
     if (agoMs <= UNHEALTHY_AFTER_MS) return { ok: true, reason: '' };
-    return { ok: false, reason: `sync loop took longer than expected: last turn ${Math.round(agoMs / 1000)} s ago, ${this.#inputs.length} inputs waiting` };
+    return {
+      ok: false,
+      reason: `sync loop took longer than expected: last turn ${Math.round(agoMs / 1000)} s ago, ${this.#inputs.length} inputs waiting`,
+    };
   }
 
   #holdBack(errors: readonly string[]): void {

@@ -15,8 +15,13 @@ export function runsAsAsked(pod: Pod, container: Container, made: ContainerRunti
   const requests = container.resources?.requests ?? {};
   const cpuLimit = milliOf(limits, 'cpu');
   const shares = sharesOfMilliCpu(requests['cpu'] === undefined ? cpuLimit : milliOf(requests, 'cpu'));
-  const sameQuota = made.cpuPeriod === 0 || made.cpuQuota < 0 || quotaOfMilliCpu(cpuLimit, made.cpuPeriod) === made.cpuQuota;
-  return Math.abs(made.cpuShares - shares) <= (exactly ? 0 : weightStep(shares)) && sameQuota && bytesOf(limits, 'memory') === made.memoryLimitBytes;
+  const sameQuota =
+    made.cpuPeriod === 0 || made.cpuQuota < 0 || quotaOfMilliCpu(cpuLimit, made.cpuPeriod) === made.cpuQuota;
+  return (
+    Math.abs(made.cpuShares - shares) <= (exactly ? 0 : weightStep(shares)) &&
+    sameQuota &&
+    bytesOf(limits, 'memory') === made.memoryLimitBytes
+  );
 }
 
 /** A runtime that reads shares back from a cgroup v2 weight tells them only so exactly. */

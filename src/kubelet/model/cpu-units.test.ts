@@ -4,7 +4,10 @@ import { milliCpuOfQuota, milliCpuOfShares, quotaOfMilliCpu, sharesOfMilliCpu } 
 
 test('shares and quota keep to the bounds of the kernel, rounded as upstream', () => {
   assert.deepEqual([0, 1, 2, 100, 1000, 300_000, 1e9].map(sharesOfMilliCpu), [2, 2, 2, 102, 1024, 262_144, 262_144]);
-  assert.deepEqual([0, 1, 5, 10, 500, 2500].map((milli) => quotaOfMilliCpu(milli, 100_000)), [0, 1000, 1000, 1000, 50_000, 250_000]);
+  assert.deepEqual(
+    [0, 1, 5, 10, 500, 2500].map((milli) => quotaOfMilliCpu(milli, 100_000)),
+    [0, 1000, 1000, 1000, 50_000, 250_000],
+  );
 });
 
 test('what was asked for comes back from what the kernel was told', () => {

@@ -10,7 +10,11 @@ const probeVersion = '1.36';
  * there is none of that name. `Invalid` when neither gives a port (upstream: probe/util.go ResolveContainerPort).
  */
 export function resolvePort(port: number | string, container: Pick<Container, 'ports'>): number {
-  const number = typeof port === 'number' ? port : (container.ports?.find((each) => each.name === port)?.containerPort ?? (/^\d+$/.test(port) ? Number(port) : undefined));
+  const number =
+    typeof port === 'number'
+      ? port
+      : (container.ports?.find((each) => each.name === port)?.containerPort ??
+        (/^\d+$/.test(port) ? Number(port) : undefined));
   if (number === undefined) throw new KubeletError('Invalid', `port ${port} not found`);
   if (number < 1 || number > 65535) throw new KubeletError('Invalid', `invalid port number: ${number}`);
   return number;
@@ -28,7 +32,9 @@ export function httpActionRequest(
   const given = action.httpHeaders ?? [];
   const has = (name: string): boolean => given.some((header) => header.name.toLowerCase() === name);
   const acceptIsEmpty = given.find((header) => header.name.toLowerCase() === 'accept')?.value === '';
-  const headers = given.filter((header) => !(acceptIsEmpty && header.name.toLowerCase() === 'accept')).map(({ name, value }) => ({ name, value }));
+  const headers = given
+    .filter((header) => !(acceptIsEmpty && header.name.toLowerCase() === 'accept'))
+    .map(({ name, value }) => ({ name, value }));
   if (!has('user-agent')) headers.push({ name: 'User-Agent', value: `kube-${target.purpose}/${probeVersion}` });
   if (!has('accept')) headers.push({ name: 'Accept', value: '*/*' });
   return {

@@ -71,7 +71,10 @@ export interface PodRuntimeStatus {
   observedAtMs: number;
 }
 
-export function emptyPodRuntimeStatus(pod: { uid: PodUid; name: string; namespace: string }, observedAtMs: number): PodRuntimeStatus {
+export function emptyPodRuntimeStatus(
+  pod: { uid: PodUid; name: string; namespace: string },
+  observedAtMs: number,
+): PodRuntimeStatus {
   return { ...pod, sandboxes: [], containers: [], observedAtMs };
 }
 
@@ -82,5 +85,8 @@ export function newestContainer(status: PodRuntimeStatus, name: string): Contain
 
 /** Whether anything of the pod still runs: a container, or a ready sandbox. */
 export function isAnythingRunning(status: PodRuntimeStatus): boolean {
-  return status.containers.some((container) => container.state === 'running') || status.sandboxes.some((sandbox) => sandbox.ready);
+  return (
+    status.containers.some((container) => container.state === 'running') ||
+    status.sandboxes.some((sandbox) => sandbox.ready)
+  );
 }

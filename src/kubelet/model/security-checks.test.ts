@@ -6,7 +6,10 @@ import type { AppArmorProfile } from '../../api/core/security-context.ts';
 import { checkAppArmor, effectiveAppArmor } from './security-checks.ts';
 
 const key = (name: string): string => `container.apparmor.security.beta.kubernetes.io/${name}`;
-const podWith = (spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod => ({ metadata: { name: 'p', namespace: 'n', uid: 'u', annotations }, spec: { containers: [{ name: 'app' }], ...spec } });
+const podWith = (spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod => ({
+  metadata: { name: 'p', namespace: 'n', uid: 'u', annotations },
+  spec: { containers: [{ name: 'app' }], ...spec },
+});
 const on = { appArmorEnabled: true };
 const off = { appArmorEnabled: false };
 const refused = { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
@@ -16,7 +19,12 @@ describe('AppArmor', () => {
   const own = { name: 'x', securityContext: { appArmorProfile: confined } };
 
   test('a pod that names a profile is refused by a host without AppArmor, in whichever container it stands', () => {
-    for (const spec of [{ securityContext: { appArmorProfile: confined } }, { containers: [own] }, { initContainers: [own] }, { ephemeralContainers: [own] }]) {
+    for (const spec of [
+      { securityContext: { appArmorProfile: confined } },
+      { containers: [own] },
+      { initContainers: [own] },
+      { ephemeralContainers: [own] },
+    ]) {
       assert.deepEqual(checkAppArmor(podWith(spec), off), refused, JSON.stringify(spec));
       assert.equal(checkAppArmor(podWith(spec), on), undefined);
     }
@@ -25,15 +33,38 @@ describe('AppArmor', () => {
 
   test('one that names none, or wants none, runs anywhere', () => {
     assert.equal(checkAppArmor(podWith({}), off), undefined);
-    assert.equal(checkAppArmor(podWith({ securityContext: { appArmorProfile: { type: 'Unconfined' } } }, { [key('app')]: 'unconfined' }), off), undefined);
+    assert.equal(
+      checkAppArmor(
+        podWith({ securityContext: { appArmorProfile: { type: 'Unconfined' } } }, { [key('app')]: 'unconfined' }),
+        off,
+      ),
+      undefined,
+    );
   });
 
   test('an empty profile name is refused', () => {
-    assert.equal(checkAppArmor(podWith({}, { [key('app')]: 'localhost/' }), on)?.message, 'Cannot enforce AppArmor: invalid empty AppArmor profile name: "&AppArmorProfile{Type:Localhost,LocalhostProfile:*,}"');
+    assert.equal(
+      checkAppArmor(podWith({}, { [key('app')]: 'localhost/' }), on)?.message,
+      'Cannot enforce AppArmor: invalid empty AppArmor profile name: "&AppArmorProfile{Type:Localhost,LocalhostProfile:*,}"',
+    );
   });
 
   test('the field of the container wins over the annotation, and that over the field of the pod', () => {
-    const pod = podWith({ securityContext: { appArmorProfile: confined }, containers: [{ name: 'app' }, { name: 'own', securityContext: { appArmorProfile: { type: 'Unconfined' } } }, { name: 'bare' }, { name: 'odd' }] }, { [key('app')]: 'localhost/mine', [key('own')]: 'localhost/mine', [key('odd')]: '' });
-    assert.deepEqual(pod.spec.containers.map((container) => effectiveAppArmor(pod, container)), [{ type: 'Localhost', localhostProfile: 'mine' }, { type: 'Unconfined' }, confined, confined]);
+    const pod = podWith(
+      {
+        securityContext: { appArmorProfile: confined },
+        containers: [
+          { name: 'app' },
+          { name: 'own', securityContext: { appArmorProfile: { type: 'Unconfined' } } },
+          { name: 'bare' },
+          { name: 'odd' },
+        ],
+      },
+      { [key('app')]: 'localhost/mine', [key('own')]: 'localhost/mine', [key('odd')]: '' },
+    );
+    assert.deepEqual(
+      pod.spec.containers.map((container) => effectiveAppArmor(pod, container)),
+      [{ type: 'Localhost', localhostProfile: 'mine' }, { type: 'Unconfined' }, confined, confined],
+    );
   });
 });

@@ -14,7 +14,11 @@ export interface Refusal {
 
 /** Field of the container, else the old annotation, else field of the pod (upstream: pkg/security/apparmor GetProfile). undefined leaves it to the runtime's default. */
 export function effectiveAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile | undefined {
-  return container.securityContext?.appArmorProfile ?? annotatedAppArmor(pod, container) ?? pod.spec.securityContext?.appArmorProfile;
+  return (
+    container.securityContext?.appArmorProfile ??
+    annotatedAppArmor(pod, container) ??
+    pod.spec.securityContext?.appArmorProfile
+  );
 }
 
 const localhostPrefix = 'localhost/';
@@ -24,28 +28,40 @@ function annotatedAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile |
   const value = pod.metadata.annotations?.[annotations.appArmorContainerPrefix + container.name];
   if (value === 'runtime/default') return { type: 'RuntimeDefault' };
   if (value === 'unconfined') return { type: 'Unconfined' };
-  return value?.startsWith(localhostPrefix) === true ? { type: 'Localhost', localhostProfile: value.slice(localhostPrefix.length) } : undefined;
+  return value?.startsWith(localhostPrefix) === true
+    ? { type: 'Localhost', localhostProfile: value.slice(localhostPrefix.length) }
+    : undefined;
 }
 
 /** Upstream: pkg/security/apparmor validate.go, and lifecycle/handlers.go for the message. A pod that was admitted already is not asked about again: that is the caller's part. */
 export function checkAppArmor(pod: Pod, host: { appArmorEnabled: boolean }): Refusal | undefined {
   if (!needsAppArmor(pod)) return undefined;
-  const refuse = (why: string): Refusal => ({ reason: podReasons.appArmor, message: `Cannot enforce AppArmor: ${why}` });
+  const refuse = (why: string): Refusal => ({
+    reason: podReasons.appArmor,
+    message: `Cannot enforce AppArmor: ${why}`,
+  });
   if (!host.appArmorEnabled) return refuse('AppArmor is not enabled on the host');
   for (const { container } of allContainers(pod)) {
     const profile = effectiveAppArmor(pod, container);
     if (profile?.type !== 'Localhost') continue;
     const { localhostProfile: name } = profile;
     // Upstream prints its own type here.
-    if (name === undefined || name.trim() === '') return refuse(`invalid empty AppArmor profile name: ${JSON.stringify(`&AppArmorProfile{Type:Localhost,LocalhostProfile:${name === undefined ? 'nil' : `*${name}`},}`)}`);
+    if (name === undefined || name.trim() === '')
+      return refuse(
+        `invalid empty AppArmor profile name: ${JSON.stringify(`&AppArmorProfile{Type:Localhost,LocalhostProfile:${name === undefined ? 'nil' : `*${name}`},}`)}`,
+      );
   }
   return undefined;
 }
 
 /** Any profile but `Unconfined`, wherever it is named; also in an annotation of a container that has a field. */
 function needsAppArmor(pod: Pod): boolean {
-  const confines = (profile: AppArmorProfile | undefined): boolean => profile !== undefined && profile.type !== 'Unconfined';
+  const confines = (profile: AppArmorProfile | undefined): boolean =>
+    profile !== undefined && profile.type !== 'Unconfined';
   if (confines(pod.spec.securityContext?.appArmorProfile)) return true;
-  if ([...allContainers(pod)].some(({ container }) => confines(container.securityContext?.appArmorProfile))) return true;
-  return Object.entries(pod.metadata.annotations ?? {}).some(([key, value]) => key.startsWith(annotations.appArmorContainerPrefix) && value !== 'unconfined');
+  if ([...allContainers(pod)].some(({ container }) => confines(container.securityContext?.appArmorProfile)))
+    return true;
+  return Object.entries(pod.metadata.annotations ?? {}).some(
+    ([key, value]) => key.startsWith(annotations.appArmorContainerPrefix) && value !== 'unconfined',
+  );
 }

@@ -17,7 +17,14 @@ export interface SwapNode {
  * and with a memory request that is not its limit.
  */
 export function mayUseSwap(pod: Pod, container: AnyContainer, node: SwapNode): boolean {
-  if (node.swapBehavior !== 'LimitedSwap' || !node.swapControl || node.cgroupVersion !== 2 || isCriticalPod(pod) || podQos(pod) !== 'Burstable') return false;
+  if (
+    node.swapBehavior !== 'LimitedSwap' ||
+    !node.swapControl ||
+    node.cgroupVersion !== 2 ||
+    isCriticalPod(pod) ||
+    podQos(pod) !== 'Burstable'
+  )
+    return false;
   const request = quantityValue(container.resources?.requests?.['memory'] ?? '0');
   const limit = quantityValue(container.resources?.limits?.['memory'] ?? '0');
   return request !== limit;

@@ -32,9 +32,12 @@ export interface SysctlAllowList {
 
 /** What is wrong with one entry of `allowedUnsafeSysctls`; undefined when nothing is. */
 export function sysctlPatternProblem(entry: string): string | undefined {
-  if (Buffer.byteLength(entry) > maxSysctlBytes || !pattern.test(entry)) return `sysctl ${JSON.stringify(entry)} must have at most ${maxSysctlBytes} characters and match regex ${patternFormat}`;
+  if (Buffer.byteLength(entry) > maxSysctlBytes || !pattern.test(entry))
+    return `sysctl ${JSON.stringify(entry)} must have at most ${maxSysctlBytes} characters and match regex ${patternFormat}`;
   const { stem } = splitPattern(entry);
-  return sysctlNamespace(stem) === undefined ? `the sysctls ${JSON.stringify(stem)} are not known to be namespaced` : undefined;
+  return sysctlNamespace(stem) === undefined
+    ? `the sysctls ${JSON.stringify(stem)} are not known to be namespaced`
+    : undefined;
 }
 
 function splitPattern(entry: string): { stem: string; prefixed: boolean } {
@@ -47,11 +50,14 @@ function splitPattern(entry: string): { stem: string; prefixed: boolean } {
 export function sysctlAllowList(allowedUnsafe: readonly string[], kernelVersion: string): SysctlAllowList {
   const names = new Map<string, SysctlNamespace>();
   const prefixes = new Map<string, SysctlNamespace>();
-  const safe = safeSysctls.filter(({ since }) => since === undefined || isAtLeast(kernelVersion, since)).map(({ name }) => name);
+  const safe = safeSysctls
+    .filter(({ since }) => since === undefined || isAtLeast(kernelVersion, since))
+    .map(({ name }) => name);
   for (const entry of [...safe, ...allowedUnsafe]) {
     const { stem, prefixed } = splitPattern(entry);
     const namespace = sysctlNamespace(stem);
-    if (namespace !== undefined && sysctlPatternProblem(entry) === undefined) (prefixed ? prefixes : names).set(stem, namespace);
+    if (namespace !== undefined && sysctlPatternProblem(entry) === undefined)
+      (prefixed ? prefixes : names).set(stem, namespace);
   }
   return { names, prefixes };
 }
@@ -74,7 +80,8 @@ export function checkSysctls(pod: Pod, allowed: SysctlAllowList): Refusal | unde
 }
 
 function sysctlProblem(dotted: string, pod: Pod, allowed: SysctlAllowList): string | undefined {
-  const namespace = allowed.names.get(dotted) ?? [...allowed.prefixes].find(([prefix]) => dotted.startsWith(prefix))?.[1];
+  const namespace =
+    allowed.names.get(dotted) ?? [...allowed.prefixes].find(([prefix]) => dotted.startsWith(prefix))?.[1];
   if (namespace === undefined) return `${JSON.stringify(dotted)} not allowlisted`;
   const shared = namespace === 'IPC' ? pod.spec.hostIPC === true : pod.spec.hostNetwork === true;
   return shared ? `${JSON.stringify(dotted)} not allowed with host ${namespace} enabled` : undefined;

@@ -32,9 +32,16 @@ export interface ClusterObjectChange {
  */
 export interface ClusterObjects {
   /** undefined for what does not exist; rejects with `Unavailable` while that cannot be known. */
-  get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined | Promise<ClusterKinds[Kind] | undefined>;
+  get<Kind extends ClusterKind>(
+    kind: Kind,
+    namespace: string,
+    name: string,
+  ): ClusterKinds[Kind] | undefined | Promise<ClusterKinds[Kind] | undefined>;
   /** All of a kind, in one namespace or, with '', in all. */
-  list<Kind extends ClusterKind>(kind: Kind, namespace: string): readonly ClusterKinds[Kind][] | Promise<readonly ClusterKinds[Kind][]>;
+  list<Kind extends ClusterKind>(
+    kind: Kind,
+    namespace: string,
+  ): readonly ClusterKinds[Kind][] | Promise<readonly ClusterKinds[Kind][]>;
   /** Calls `listener` for what appears, changes or vanishes, once it is in place; returns the function that ends it. */
   onChange(listener: (change: ClusterObjectChange) => void): () => void;
 }

@@ -1,6 +1,12 @@
 /** The node's side of CSI v1, as far as the agent calls it. Names of the specification, in this project's spelling. */
 
-export type CsiNodeCapability = 'STAGE_UNSTAGE_VOLUME' | 'GET_VOLUME_STATS' | 'EXPAND_VOLUME' | 'VOLUME_CONDITION' | 'SINGLE_NODE_MULTI_WRITER' | 'VOLUME_MOUNT_GROUP';
+export type CsiNodeCapability =
+  | 'STAGE_UNSTAGE_VOLUME'
+  | 'GET_VOLUME_STATS'
+  | 'EXPAND_VOLUME'
+  | 'VOLUME_CONDITION'
+  | 'SINGLE_NODE_MULTI_WRITER'
+  | 'VOLUME_MOUNT_GROUP';
 
 export type CsiAccessMode =
   | 'UNKNOWN'
@@ -91,7 +97,9 @@ export type CsiFailureCode =
   | 'Unauthenticated';
 
 /** What a driver answered. What a failure means (is it over, or may it still be going on?) is for the caller to judge by its code. */
-export type CsiAnswer<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly code: CsiFailureCode; readonly message: string };
+export type CsiAnswer<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly code: CsiFailureCode; readonly message: string };
 
 /** The node service of one driver. Each call has a connection and a time limit of its own, so that a driver may be restarted at any time. Never rejects. */
 export interface CsiNode {

@@ -50,7 +50,12 @@ export interface HostFiles {
   /** Exactly this mode whatever the umask; never through a symlink in the last component (neither does appendFile). */
   writeFile(path: string, content: string | Uint8Array, mode: number): Promise<void>;
   /** Writes to a temporary file beside it and renames it: readers see the old or the new content, never a part. Synced to the disk first unless told that the content need not survive a power cut. */
-  writeFileAtomic(path: string, content: string | Uint8Array, mode: number, options?: { survivesPowerCut?: boolean }): Promise<void>;
+  writeFileAtomic(
+    path: string,
+    content: string | Uint8Array,
+    mode: number,
+    options?: { survivesPowerCut?: boolean },
+  ): Promise<void>;
   appendFile(path: string, content: string): Promise<void>;
   /** With its parents; exactly this mode whatever the umask. One that is there already is success and keeps its mode. */
   makeDirectory(path: string, mode: number): Promise<void>;
@@ -91,5 +96,11 @@ export interface HostFiles {
    * another may be there by now; one that was moved to another name of its folder, or that another was renamed over, was not.
    * Returns a function that stops it. When the path vanishes or watching is impossible `onLost` is called and the watch is over.
    */
-  watch(path: string, handlers: { onChange: (name: string | undefined, settled: boolean, removed: boolean) => void; onLost: (reason: string) => void }): () => void;
+  watch(
+    path: string,
+    handlers: {
+      onChange: (name: string | undefined, settled: boolean, removed: boolean) => void;
+      onLost: (reason: string) => void;
+    },
+  ): () => void;
 }

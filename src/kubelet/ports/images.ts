@@ -32,7 +32,11 @@ export interface ImageRuntime {
   /** undefined when the image is not there. */
   imageStatus(image: string, runtimeHandler: string, options?: CallOptions): Promise<Image | undefined>;
   /** Resolves to the image reference of what was pulled. No deadline of its own. */
-  pullImage(image: string, pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig }, options?: CallOptions): Promise<string>;
+  pullImage(
+    image: string,
+    pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig },
+    options?: CallOptions,
+  ): Promise<string>;
   removeImage(image: string, options?: CallOptions): Promise<void>;
   imageFsInfo(options?: CallOptions): Promise<ImageFsUsage[]>;
 }

@@ -12,7 +12,9 @@ export interface HttpProbeRequest {
  * `redirect` is a redirect to another host, which is not followed: a probe counts it as a success with a warning. Bodies are cut off at 10 KiB.
  * `broken` says why the body did not come to its end; status and headers did.
  */
-export type HttpProbeAnswer = { kind: 'answer'; status: number; body: string; broken?: string } | { kind: 'redirect'; location: string; body: string };
+export type HttpProbeAnswer =
+  | { kind: 'answer'; status: number; body: string; broken?: string }
+  | { kind: 'redirect'; location: string; body: string };
 
 /**
  * Outgoing connections for probes, hooks and sources. Reject with Timeout or Unavailable (refused, no route, broken), with messages
@@ -23,7 +25,17 @@ export interface NetDial {
   httpProbe(request: HttpProbeRequest, signal?: AbortSignal): Promise<HttpProbeAnswer>;
   tcpProbe(host: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<void>;
   /** Health v1 Check without TLS; resolves to the serving status. `Unimplemented`: the server does not speak that protocol. */
-  grpcProbe(host: string, port: number, service: string, timeoutMs: number, signal?: AbortSignal): Promise<'SERVING' | 'NOT_SERVING' | 'UNKNOWN' | 'SERVICE_UNKNOWN'>;
+  grpcProbe(
+    host: string,
+    port: number,
+    service: string,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<'SERVING' | 'NOT_SERVING' | 'UNKNOWN' | 'SERVICE_UNKNOWN'>;
   /** A plain GET for manifests from a URL, with TLS verified; `Invalid` when the body is larger than `limitBytes`. */
-  fetch(url: string, headers: readonly { name: string; value: string }[], limits: { timeoutMs: number; limitBytes: number }): Promise<{ status: number; body: string }>;
+  fetch(
+    url: string,
+    headers: readonly { name: string; value: string }[],
+    limits: { timeoutMs: number; limitBytes: number },
+  ): Promise<{ status: number; body: string }>;
 }

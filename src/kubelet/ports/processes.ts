@@ -3,5 +3,15 @@
  * top of the agent's own environment. A non-zero exit is a result. Rejects with NotFound, Unavailable (not started), Timeout, Invalid (too much output).
  */
 export interface Processes {
-  run(program: string, args: readonly string[], options: { stdin?: string; env?: Readonly<Record<string, string>>; timeoutMs: number; outputLimitBytes: number; cwd?: string }): Promise<{ exitCode: number; stdout: string; stderr: string }>;
+  run(
+    program: string,
+    args: readonly string[],
+    options: {
+      stdin?: string;
+      env?: Readonly<Record<string, string>>;
+      timeoutMs: number;
+      outputLimitBytes: number;
+      cwd?: string;
+    },
+  ): Promise<{ exitCode: number; stdout: string; stderr: string }>;
 }

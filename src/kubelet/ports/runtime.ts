@@ -210,7 +210,10 @@ export interface RuntimeEventSource {
    * A live stream. Calls `onEvent` for each event; resolves when `signal` aborts; rejects (`Unimplemented` when this runtime
    * cannot, `Unavailable` when the connection broke). `onOpen` is called once the subscription is known to be in place.
    */
-  subscribe(handlers: { onOpen: () => void; onEvent: (event: RuntimeEvent) => void }, signal: AbortSignal): Promise<void>;
+  subscribe(
+    handlers: { onOpen: () => void; onEvent: (event: RuntimeEvent) => void },
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 /** What the agent needs of a container runtime. All calls reject with KubeletError; `NotFound` for what is gone. */
@@ -229,14 +232,23 @@ export interface ContainerRuntime {
 
   listContainers(filter?: { podUid?: PodUid }, options?: CallOptions): Promise<Listed[]>;
   containerStatus(id: ContainerId, options?: CallOptions): Promise<ContainerRuntimeStatus>;
-  createContainer(sandbox: SandboxId, config: ContainerConfig, sandboxConfig: SandboxConfig, options?: CallOptions): Promise<ContainerId>;
+  createContainer(
+    sandbox: SandboxId,
+    config: ContainerConfig,
+    sandboxConfig: SandboxConfig,
+    options?: CallOptions,
+  ): Promise<ContainerId>;
   startContainer(id: ContainerId, options?: CallOptions): Promise<void>;
   /** Sends the stop signal, then kills after `graceMs` (rounded up to whole seconds by CRI). */
   stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void>;
   removeContainer(id: ContainerId, options?: CallOptions): Promise<void>;
   updateContainerResources(id: ContainerId, resources: LinuxResources, options?: CallOptions): Promise<void>;
   /** Tells the runtime of the pod's new size, for those that keep one. `Unimplemented` where it does not care. */
-  updateSandboxResources(id: SandboxId, update: { resources: LinuxResources; overhead: LinuxResources }, options?: CallOptions): Promise<void>;
+  updateSandboxResources(
+    id: SandboxId,
+    update: { resources: LinuxResources; overhead: LinuxResources },
+    options?: CallOptions,
+  ): Promise<void>;
   /** Bytes charged to a running container now; undefined when the runtime does not say. */
   containerMemoryBytes(id: ContainerId, options?: CallOptions): Promise<number | undefined>;
   reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void>;
@@ -244,8 +256,21 @@ export interface ContainerRuntime {
   /** Runs a command to its end. `timeoutMs` 0 means no limit; a run over its limit rejects with kind Timeout. */
   execSync(id: ContainerId, command: readonly string[], timeoutMs: number, options?: CallOptions): Promise<ExecResult>;
   /** Each resolves to the URL of the runtime's streaming server. */
-  execUrl(request: { id: ContainerId; command: readonly string[]; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }, options?: CallOptions): Promise<string>;
-  attachUrl(request: { id: ContainerId; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }, options?: CallOptions): Promise<string>;
+  execUrl(
+    request: {
+      id: ContainerId;
+      command: readonly string[];
+      tty: boolean;
+      stdin: boolean;
+      stdout: boolean;
+      stderr: boolean;
+    },
+    options?: CallOptions,
+  ): Promise<string>;
+  attachUrl(
+    request: { id: ContainerId; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean },
+    options?: CallOptions,
+  ): Promise<string>;
   portForwardUrl(sandbox: SandboxId, ports: readonly number[], options?: CallOptions): Promise<string>;
   /** Writes the state of a running container to `location`; `timeoutSeconds` 0 is the runtime's own limit. `Unimplemented` from runtimes that cannot. */
   checkpointContainer(id: ContainerId, location: string, timeoutSeconds: number, options?: CallOptions): Promise<void>;

@@ -1,6 +1,8 @@
 import type { LogFile } from './log-files.ts';
 
-export type SystemLogEntry = { readonly kind: 'file'; readonly file: LogFile } | { readonly kind: 'folder'; readonly entries: readonly { readonly name: string; readonly isFolder: boolean }[] };
+export type SystemLogEntry =
+  | { readonly kind: 'file'; readonly file: LogFile }
+  | { readonly kind: 'folder'; readonly entries: readonly { readonly name: string; readonly isFolder: boolean }[] };
 
 /**
  * The node's own logs below one folder. Regular files and folders only, no symlink anywhere on the way: whoever may write there, as containers with that

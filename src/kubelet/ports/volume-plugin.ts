@@ -20,7 +20,11 @@ interface SpecBase {
 /** What a volume of a pod stands for, once claims are resolved. A value: when an object behind it changes there is a new one. */
 export type VolumeSpec =
   | (SpecBase & { readonly kind: 'inline'; readonly volume: Volume })
-  | (SpecBase & { readonly kind: 'persistent'; readonly persistentVolume: PersistentVolume; readonly claim: PersistentVolumeClaim });
+  | (SpecBase & {
+      readonly kind: 'persistent';
+      readonly persistentVolume: PersistentVolume;
+      readonly claim: PersistentVolumeClaim;
+    });
 
 /** A volume made ready on the node, once for all pods that use it: CSI's NodeStage, a logged-in iSCSI disk. */
 export interface StagedVolume {
@@ -96,7 +100,12 @@ export interface VolumeStaging {
   /** The node's status says that it is attached: what else has to be (upstream: WaitForAttach). Its errors are shown as `MountVolume.WaitForAttach failed for volume "x" : `. */
   checkAttached?(spec: VolumeSpec, pod: Pod): Promise<void>;
   /** Repeatable: after a restart of the agent it is called again for what is there. Its errors are shown as `MountVolume.MountDevice failed for volume "x" : `. */
-  stage(request: { pod: Pod; spec: VolumeSpec; planned: StagedVolume; fsGroup: number | undefined }): Promise<StagedVolume>;
+  stage(request: {
+    pod: Pod;
+    spec: VolumeSpec;
+    planned: StagedVolume;
+    fsGroup: number | undefined;
+  }): Promise<StagedVolume>;
   /** Also of what was staged in part, or not at all: what is gone is success. */
   unstage(staged: StagedVolume): Promise<void>;
   /** What the folder of one pod's volume tells of the staged volume it uses; undefined when it tells nothing. Called before its `tearDown`. */

@@ -19,14 +19,27 @@ export interface DnsForwarderOptions {
   readonly port?: number;
 }
 
-export function createDnsForwarder({ resolvConf, ownAddress, timeoutMs = 2000, limit = 1000, port = 53 }: DnsForwarderOptions): Forwarder {
+export function createDnsForwarder({
+  resolvConf,
+  ownAddress,
+  timeoutMs = 2000,
+  limit = 1000,
+  port = 53,
+}: DnsForwarderOptions): Forwarder {
   let underWay = 0;
   return {
     ask: async (question, transport) => {
-      if (underWay >= limit) throw new KubeletError('Unavailable', `${limit} questions wait for the node's name servers already`, { op: 'forward' });
+      if (underWay >= limit)
+        throw new KubeletError('Unavailable', `${limit} questions wait for the node's name servers already`, {
+          op: 'forward',
+        });
       underWay += 1;
       try {
-        return await askInTurn(question, transport, { servers: nameServers(await readFile(resolvConf, 'utf8'), ownAddress), timeoutMs, port });
+        return await askInTurn(question, transport, {
+          servers: nameServers(await readFile(resolvConf, 'utf8'), ownAddress),
+          timeoutMs,
+          port,
+        });
       } finally {
         underWay -= 1;
       }
@@ -41,7 +54,11 @@ interface Asking {
 }
 
 /** Each server twice, as the C library does. An id and a port of its own for each try: whoever does not see the question cannot answer it. */
-async function askInTurn(question: Buffer, transport: Transport, { servers, timeoutMs, port }: Asking): Promise<Buffer> {
+async function askInTurn(
+  question: Buffer,
+  transport: Transport,
+  { servers, timeoutMs, port }: Asking,
+): Promise<Buffer> {
   let last: unknown = new KubeletError('NotFound', 'the node names no name server', { op: 'forward' });
   for (const server of [...servers, ...servers]) {
     try {
@@ -73,12 +90,19 @@ function askUdp({ server, port, question, id, timeoutMs }: OneTry): Promise<Buff
       socket.close();
       finish();
     };
-    const timer = setTimeout(() => end(() => reject(new KubeletError('Timeout', `${server} did not answer within ${timeoutMs} ms`, { op: 'forward' }))), timeoutMs);
+    const timer = setTimeout(
+      () =>
+        end(() =>
+          reject(new KubeletError('Timeout', `${server} did not answer within ${timeoutMs} ms`, { op: 'forward' })),
+        ),
+      timeoutMs,
+    );
     socket.on('error', (error) => end(() => reject(error)));
     // Connected: the kernel drops what another sends, and tells when nobody listens.
     socket.connect(port, server, () => socket.send(question));
     socket.on('message', (answer) => {
-      if (isTruncated(answer) ? answer.readUInt16BE(0) === id : isAnswerTo(question, answer, id)) end(() => resolve(answer));
+      if (isTruncated(answer) ? answer.readUInt16BE(0) === id : isAnswerTo(question, answer, id))
+        end(() => resolve(answer));
     });
   });
 }
@@ -86,7 +110,13 @@ function askUdp({ server, port, question, id, timeoutMs }: OneTry): Promise<Buff
 function askTcp({ server, port, question, id, timeoutMs }: OneTry): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: server, port });
-    const timer = setTimeout(() => socket.destroy(new KubeletError('Timeout', `${server} did not answer within ${timeoutMs} ms`, { op: 'forward' })), timeoutMs);
+    const timer = setTimeout(
+      () =>
+        socket.destroy(
+          new KubeletError('Timeout', `${server} did not answer within ${timeoutMs} ms`, { op: 'forward' }),
+        ),
+      timeoutMs,
+    );
     const frames = new TcpFrames((answer) => {
       if (!isAnswerTo(question, answer, id)) return;
       resolve(answer);

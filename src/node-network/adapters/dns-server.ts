@@ -51,7 +51,10 @@ export async function startDnsServer({ address, port, service }: DnsServerOption
       if (!open) return;
       open = false;
       for (const socket of connections) socket.destroy();
-      await Promise.all([new Promise<void>((resolve) => udp.close(() => resolve())), new Promise<void>((resolve) => tcp.close(() => resolve()))]);
+      await Promise.all([
+        new Promise<void>((resolve) => udp.close(() => resolve())),
+        new Promise<void>((resolve) => tcp.close(() => resolve())),
+      ]);
     },
   };
 }

@@ -31,7 +31,14 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
-  const log = createPinoLog({ format: 'text', verbosity: 0, write: (line) => void process.stderr.write(line), nowMs: () => Date.now(), pid: process.pid, program: 'node-network' });
+  const log = createPinoLog({
+    format: 'text',
+    verbosity: 0,
+    write: (line) => void process.stderr.write(line),
+    nowMs: () => Date.now(),
+    pid: process.pid,
+    program: 'node-network',
+  });
   await run(parsed.options, log);
   return 0;
 }
@@ -48,16 +55,28 @@ async function run({ kubeconfig, nodeName, dns, routing }: NodeNetworkOptions, l
   let server: DnsServer | undefined;
   if (routing !== undefined) {
     const bridgeNetfilter = existsSync(BRIDGE_NETFILTER) && readFileSync(BRIDGE_NETFILTER, 'utf8').trim() === '1';
-    router = createServiceRouter({ informers, filter: createIptables(), nodeName, facts: { ...routing, bridgeNetfilter }, ...parts });
+    router = createServiceRouter({
+      informers,
+      filter: createIptables(),
+      nodeName,
+      facts: { ...routing, bridgeNetfilter },
+      ...parts,
+    });
     router.start();
   }
   if (dns !== undefined) {
     const forwarder = createDnsForwarder({ resolvConf: dns.resolvConf, ownAddress: dns.address });
-    server = await startDnsServer({ ...dns, service: createNameService({ view: followClusterView(informers, dns.domain), forwarder, log }) });
+    server = await startDnsServer({
+      ...dns,
+      service: createNameService({ view: followClusterView(informers, dns.domain), forwarder, log }),
+    });
   }
   informers.start();
   await Promise.race([Promise.all([informers.whenSynced(), router?.whenRouted()]), stopped]);
-  log.info('serving', { dns: dns === undefined ? 'off' : `${dns.address}:${server?.port ?? dns.port}`, routing: routing === undefined ? 'off' : 'iptables' });
+  log.info('serving', {
+    dns: dns === undefined ? 'off' : `${dns.address}:${server?.port ?? dns.port}`,
+    routing: routing === undefined ? 'off' : 'iptables',
+  });
   await stopped;
   await Promise.all([server?.close(), router?.stop(), informers.stop()]);
   transport.close();

@@ -7,10 +7,21 @@ const routing = ['--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/16'];
 
 it('names, routes, or both are asked for by their own flags', () => {
   const dns = { address: '10.84.0.1', port: 10053, domain: 'cluster.local', resolvConf: '/etc/resolv.conf' };
-  const rules = { chainPrefix: 'KTS', podCidr: '10.84.0.0/22', serviceCidr: '10.96.0.0/16', admitted: [{ ip: '10.84.0.1', protocol: 'tcp', port: 6443 }] };
+  const rules = {
+    chainPrefix: 'KTS',
+    podCidr: '10.84.0.0/22',
+    serviceCidr: '10.96.0.0/16',
+    admitted: [{ ip: '10.84.0.1', protocol: 'tcp', port: 6443 }],
+  };
   const line = { kubeconfig: 'k', nodeName: 'n' };
-  assert.deepEqual(parseNodeNetwork([...both, '--dns-listen=10.84.0.1:10053']), { kind: 'run', options: { ...line, dns, routing: undefined } });
-  assert.deepEqual(parseNodeNetwork([...both, ...routing, '--admit=10.84.0.1:6443/tcp']), { kind: 'run', options: { ...line, dns: undefined, routing: rules } });
+  assert.deepEqual(parseNodeNetwork([...both, '--dns-listen=10.84.0.1:10053']), {
+    kind: 'run',
+    options: { ...line, dns, routing: undefined },
+  });
+  assert.deepEqual(parseNodeNetwork([...both, ...routing, '--admit=10.84.0.1:6443/tcp']), {
+    kind: 'run',
+    options: { ...line, dns: undefined, routing: rules },
+  });
 });
 
 const wrong: readonly [args: readonly string[], says: RegExp][] = [

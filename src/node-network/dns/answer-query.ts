@@ -1,5 +1,15 @@
 /** One DNS message in, one out. Pure but for the view it is given. */
-import { type Answer, decode, encode, type Packet, type Question, RECURSION_AVAILABLE, RECURSION_DESIRED, TRUNCATED_RESPONSE, AUTHORITATIVE_ANSWER } from 'dns-packet';
+import {
+  type Answer,
+  decode,
+  encode,
+  type Packet,
+  type Question,
+  RECURSION_AVAILABLE,
+  RECURSION_DESIRED,
+  TRUNCATED_RESPONSE,
+  AUTHORITATIVE_ANSWER,
+} from 'dns-packet';
 import { answerClusterName, type ClusterView, type DnsRecord } from './cluster-names.ts';
 
 /** kubeadm's time to live for names of the cluster. */
@@ -27,7 +37,10 @@ export type ReadQuery =
 export function readQuery(message: Buffer): ReadQuery {
   if (message.length < HEADER_BYTES || (message.readUInt16BE(2) & 0x8000) !== 0) return { kind: 'ignored' };
   const id = message.readUInt16BE(0);
-  const refused = (rcode: number): ReadQuery => ({ kind: 'refused', answer: encode({ type: 'response', id, flags: rcode }) });
+  const refused = (rcode: number): ReadQuery => ({
+    kind: 'refused',
+    answer: encode({ type: 'response', id, flags: rcode }),
+  });
   if (((message.readUInt16BE(2) >> 11) & 0xf) !== 0) return refused(RCODE.notImplemented);
   try {
     const packet = decode(message);
@@ -36,7 +49,10 @@ export function readQuery(message: Buffer): ReadQuery {
     if (question.class !== 'IN') return refused(RCODE.refused);
     const extension = packet.additionals?.find((record) => record.type === 'OPT');
     const offered = extension?.type === 'OPT' ? extension.udpPayloadSize : PLAIN_UDP_BYTES;
-    return { kind: 'query', query: { packet, question, udpBytes: Math.min(Math.max(offered, PLAIN_UDP_BYTES), MAX_UDP_BYTES) } };
+    return {
+      kind: 'query',
+      query: { packet, question, udpBytes: Math.min(Math.max(offered, PLAIN_UDP_BYTES), MAX_UDP_BYTES) },
+    };
   } catch {
     // What cannot be read is said so, once: the library throws on every message cut short or led in a circle.
     return refused(RCODE.formatError);
@@ -44,16 +60,25 @@ export function readQuery(message: Buffer): ReadQuery {
 }
 
 /** Undefined: others know. `alias`: the name is another's, whose address is still to be asked for. */
-export function answerFromCluster(query: Query, view: ClusterView): { readonly answer: Packet; readonly alias?: string } | undefined {
+export function answerFromCluster(
+  query: Query,
+  view: ClusterView,
+): { readonly answer: Packet; readonly alias?: string } | undefined {
   const { question } = query;
   const known = answerClusterName(question.name.replace(/\.$/, ''), question.type, view);
   if (known.kind === 'elsewhere') return undefined;
   const soa: Answer[] = [soaRecord(view.domain)];
-  if (known.kind === 'no-such-name') return { answer: response(query, { rcode: RCODE.noSuchName, authoritative: true, authorities: soa }) };
+  if (known.kind === 'no-such-name')
+    return { answer: response(query, { rcode: RCODE.noSuchName, authoritative: true, authorities: soa }) };
   const answers = known.answers.map((record) => toAnswer(record, view.domain));
   const alias = known.answers.find((record) => record.type === 'CNAME' && question.type !== 'CNAME');
   const additionals = known.additionals.map((record) => toAnswer(record, view.domain));
-  const answer = response(query, { authoritative: true, answers, additionals, ...(answers.length === 0 && { authorities: soa }) });
+  const answer = response(query, {
+    authoritative: true,
+    answers,
+    additionals,
+    ...(answers.length === 0 && { authorities: soa }),
+  });
   return alias?.type === 'CNAME' ? { answer, alias: alias.data } : { answer };
 }
 
@@ -67,16 +92,37 @@ interface ResponseParts {
   readonly additionals?: Answer[];
 }
 
-function response({ packet, question }: Query, { rcode = 0, authoritative = false, answers = [], authorities = [], additionals = [] }: ResponseParts): Packet {
+function response(
+  { packet, question }: Query,
+  { rcode = 0, authoritative = false, answers = [], authorities = [], additionals = [] }: ResponseParts,
+): Packet {
   const hasExtension = packet.additionals?.some((record) => record.type === 'OPT') === true;
   return {
     type: 'response',
     id: packet.id ?? 0,
-    flags: ((packet.flags ?? 0) & RECURSION_DESIRED) | RECURSION_AVAILABLE | (authoritative ? AUTHORITATIVE_ANSWER : 0) | rcode,
+    flags:
+      ((packet.flags ?? 0) & RECURSION_DESIRED) |
+      RECURSION_AVAILABLE |
+      (authoritative ? AUTHORITATIVE_ANSWER : 0) |
+      rcode,
     questions: [question],
     answers,
     authorities,
-    additionals: hasExtension ? [...additionals, { type: 'OPT', name: '.', udpPayloadSize: MAX_UDP_BYTES, extendedRcode: 0, ednsVersion: 0, flags: 0, flag_do: false, options: [] }] : additionals,
+    additionals: hasExtension
+      ? [
+          ...additionals,
+          {
+            type: 'OPT',
+            name: '.',
+            udpPayloadSize: MAX_UDP_BYTES,
+            extendedRcode: 0,
+            ednsVersion: 0,
+            flags: 0,
+            flag_do: false,
+            options: [],
+          },
+        ]
+      : additionals,
   };
 }
 
@@ -87,11 +133,30 @@ export function writeAnswer(answer: Packet, limitBytes: number): Buffer {
   const extension = (answer.additionals ?? []).filter((record) => record.type === 'OPT');
   const short = encode({ ...answer, additionals: extension });
   if (short.length <= limitBytes) return short;
-  return encode({ ...answer, answers: [], authorities: [], additionals: extension, flags: (answer.flags ?? 0) | TRUNCATED_RESPONSE });
+  return encode({
+    ...answer,
+    answers: [],
+    authorities: [],
+    additionals: extension,
+    flags: (answer.flags ?? 0) | TRUNCATED_RESPONSE,
+  });
 }
 
 function soaRecord(domain: string): Answer {
-  return { type: 'SOA', name: domain, ttl: TTL_SECONDS, data: { mname: `ns.dns.${domain}`, rname: `hostmaster.${domain}`, serial: 1, refresh: 7200, retry: 1800, expire: 86400, minimum: TTL_SECONDS } };
+  return {
+    type: 'SOA',
+    name: domain,
+    ttl: TTL_SECONDS,
+    data: {
+      mname: `ns.dns.${domain}`,
+      rname: `hostmaster.${domain}`,
+      serial: 1,
+      refresh: 7200,
+      retry: 1800,
+      expire: 86400,
+      minimum: TTL_SECONDS,
+    },
+  };
 }
 
 function toAnswer(record: DnsRecord, domain: string): Answer {

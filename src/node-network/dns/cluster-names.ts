@@ -17,7 +17,16 @@ export interface ClusterView {
 
 export type DnsRecord =
   | { readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR' | 'NS' | 'TXT'; readonly name: string; readonly data: string }
-  | { readonly type: 'SRV'; readonly name: string; readonly data: { readonly priority: number; readonly weight: number; readonly port: number; readonly target: string } }
+  | {
+      readonly type: 'SRV';
+      readonly name: string;
+      readonly data: {
+        readonly priority: number;
+        readonly weight: number;
+        readonly port: number;
+        readonly target: string;
+      };
+    }
   | { readonly type: 'SOA'; readonly name: string };
 
 /** `elsewhere`: not a name of ours; ask the node's name servers. */
@@ -27,7 +36,11 @@ export type ClusterAnswer =
   /** Without answers: the name exists, but has nothing of that type. */
   | { readonly kind: 'found'; readonly answers: readonly DnsRecord[]; readonly additionals: readonly DnsRecord[] };
 
-const found = (answers: readonly DnsRecord[], additionals: readonly DnsRecord[] = []): ClusterAnswer => ({ kind: 'found', answers, additionals });
+const found = (answers: readonly DnsRecord[], additionals: readonly DnsRecord[] = []): ClusterAnswer => ({
+  kind: 'found',
+  answers,
+  additionals,
+});
 const NO_SUCH_NAME: ClusterAnswer = { kind: 'no-such-name' };
 const SPECIFICATION = '1.1.0';
 
@@ -40,7 +53,8 @@ export function answerClusterName(name: string, type: string, view: ClusterView)
   const labels = lower === domain ? [] : lower.slice(0, -domain.length - 1).split('.');
   const [last, namespace, ...rest] = labels.reverse();
   if (last === undefined) return found(apexRecords(name, type, domain));
-  if (last === 'dns-version' && namespace === undefined) return found(type === 'TXT' ? [{ type, name, data: SPECIFICATION }] : []);
+  if (last === 'dns-version' && namespace === undefined)
+    return found(type === 'TXT' ? [{ type, name, data: SPECIFICATION }] : []);
   if (last === 'dns' && namespace === 'ns' && rest.length === 0) return found([]);
   if (last !== 'svc' && last !== 'pod') return NO_SUCH_NAME;
   if (namespace === undefined) return found([]);
@@ -79,24 +93,45 @@ function answerService(question: ServiceQuestion): ClusterAnswer {
   const service = view.service(namespace, serviceName);
   if (service === undefined || more.length > 0) return NO_SUCH_NAME;
   const { spec } = service;
-  if (spec.type === 'ExternalName') return second === undefined ? answerExternalName(name, type, spec.externalName ?? '') : NO_SUCH_NAME;
+  if (spec.type === 'ExternalName')
+    return second === undefined ? answerExternalName(name, type, spec.externalName ?? '') : NO_SUCH_NAME;
   const asked = third === undefined ? { hostname: second } : { port: third, protocol: second };
   const base = `${serviceName}.${namespace}.svc.${view.domain}`;
-  const targets = isHeadless(service) ? endpointTargets(view.slices(namespace, serviceName), base) : serviceTargets(service, base);
-  if (asked.hostname !== undefined && !asked.hostname.startsWith('_')) return isHeadless(service) ? addresses(name, type, targets.filter(({ target }) => target === `${asked.hostname}.${base}`), false) : answerEndpointName(question, base, asked.hostname);
+  const targets = isHeadless(service)
+    ? endpointTargets(view.slices(namespace, serviceName), base)
+    : serviceTargets(service, base);
+  if (asked.hostname !== undefined && !asked.hostname.startsWith('_'))
+    return isHeadless(service)
+      ? addresses(
+          name,
+          type,
+          targets.filter(({ target }) => target === `${asked.hostname}.${base}`),
+          false,
+        )
+      : answerEndpointName(question, base, asked.hostname);
   if (third === undefined && second?.startsWith('_') === true) return NO_SUCH_NAME;
-  const chosen = 'port' in asked ? targets.filter(({ portName, protocol }) => `_${portName}` === asked.port && `_${protocol}` === asked.protocol) : targets;
+  const chosen =
+    'port' in asked
+      ? targets.filter(({ portName, protocol }) => `_${portName}` === asked.port && `_${protocol}` === asked.protocol)
+      : targets;
   if ('port' in asked) return chosen.length === 0 ? NO_SUCH_NAME : addresses(name, type, chosen, true);
   return addresses(name, type, chosen, type === 'SRV');
 }
 
 /** Endpoints of a service with an address have names, too. */
-function answerEndpointName({ name, type, namespace, rest, view }: ServiceQuestion, base: string, hostname: string): ClusterAnswer {
-  const targets = endpointTargets(view.slices(namespace, rest[0] ?? ''), base).filter(({ target }) => target === `${hostname}.${base}`);
+function answerEndpointName(
+  { name, type, namespace, rest, view }: ServiceQuestion,
+  base: string,
+  hostname: string,
+): ClusterAnswer {
+  const targets = endpointTargets(view.slices(namespace, rest[0] ?? ''), base).filter(
+    ({ target }) => target === `${hostname}.${base}`,
+  );
   return addresses(name, type, targets, false);
 }
 
-const isHeadless = ({ spec }: Service): boolean => spec.clusterIP === 'None' || (spec.clusterIPs ?? [spec.clusterIP ?? ''])[0] === 'None';
+const isHeadless = ({ spec }: Service): boolean =>
+  spec.clusterIP === 'None' || (spec.clusterIPs ?? [spec.clusterIP ?? ''])[0] === 'None';
 
 interface Target {
   /** The name an SRV record points to. */
@@ -111,7 +146,15 @@ interface Target {
 function serviceTargets({ spec }: Service, base: string): Target[] {
   const ips = (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((ip) => ip !== '');
   const ports = spec.ports ?? [];
-  return ips.flatMap((ip) => ports.map(({ name = '', protocol = 'TCP', port }) => ({ target: base, ip, portName: name, protocol: protocol.toLowerCase(), port })));
+  return ips.flatMap((ip) =>
+    ports.map(({ name = '', protocol = 'TCP', port }) => ({
+      target: base,
+      ip,
+      portName: name,
+      protocol: protocol.toLowerCase(),
+      port,
+    })),
+  );
 }
 
 /** Only what is ready has a name; who wants others too says so by publishNotReadyAddresses, and then they are told of as ready. */
@@ -122,7 +165,15 @@ function endpointTargets(slices: readonly EndpointSlice[], base: string): Target
     return (endpoints ?? [])
       .filter(({ conditions }) => conditions?.ready !== false)
       .flatMap(({ addresses: list, hostname }) =>
-        list.flatMap((ip) => named.map(({ name = '', protocol = 'TCP', port = 0 }) => ({ target: `${hostname ?? dashed(ip)}.${base}`, ip, portName: name, protocol: protocol.toLowerCase(), port }))),
+        list.flatMap((ip) =>
+          named.map(({ name = '', protocol = 'TCP', port = 0 }) => ({
+            target: `${hostname ?? dashed(ip)}.${base}`,
+            ip,
+            portName: name,
+            protocol: protocol.toLowerCase(),
+            port,
+          })),
+        ),
       );
   });
 }
@@ -140,8 +191,18 @@ function addresses(name: string, type: string, targets: readonly Target[], withP
   if (type !== 'SRV') return found([]);
   const pointed = withPorts ? targets.filter(({ port }) => port > 0) : [];
   const weight = Math.max(1, Math.floor(100 / Math.max(1, pointed.length)));
-  const answers = new Map(pointed.map(({ target, port }) => [`${target}:${port}`, { type: 'SRV' as const, name, data: { priority: 0, weight, port, target } }]));
-  const hosts = new Map(pointed.map(({ target, ip }) => [`${target} ${ip}`, { type: isV4(ip) ? ('A' as const) : ('AAAA' as const), name: target, data: ip }]));
+  const answers = new Map(
+    pointed.map(({ target, port }) => [
+      `${target}:${port}`,
+      { type: 'SRV' as const, name, data: { priority: 0, weight, port, target } },
+    ]),
+  );
+  const hosts = new Map(
+    pointed.map(({ target, ip }) => [
+      `${target} ${ip}`,
+      { type: isV4(ip) ? ('A' as const) : ('AAAA' as const), name: target, data: ip },
+    ]),
+  );
   return found([...answers.values()], [...hosts.values()]);
 }
 
@@ -159,7 +220,9 @@ function answerReverse(name: string, lower: string, type: string, view: ClusterV
     ...view.slicesWith(ip).flatMap(({ metadata, endpoints }) => {
       const service = metadata.labels?.['kubernetes.io/service-name'];
       const endpoint = (endpoints ?? []).find(({ addresses: list }) => list.includes(ip));
-      return service === undefined || endpoint === undefined ? [] : [`${endpoint.hostname ?? dashed(ip)}.${service}.${metadata.namespace}.svc.${view.domain}`];
+      return service === undefined || endpoint === undefined
+        ? []
+        : [`${endpoint.hostname ?? dashed(ip)}.${service}.${metadata.namespace}.svc.${view.domain}`];
     }),
   ];
   if (names.length === 0) return { kind: 'elsewhere' };

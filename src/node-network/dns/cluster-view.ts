@@ -12,8 +12,12 @@ export function followClusterView(informers: Informers, domain: string): () => C
     const name = metadata.labels?.[endpointLabels.serviceName];
     return name === undefined ? [] : [`${metadata.namespace}/${name}`];
   });
-  const slicesWith = sliceInformer.index('address', ({ endpoints }) => [...new Set((endpoints ?? []).flatMap(({ addresses }) => addresses))]);
-  const servicesAt = serviceInformer.index('address', ({ spec }) => [...new Set(spec.clusterIPs ?? [spec.clusterIP ?? ''])]);
+  const slicesWith = sliceInformer.index('address', ({ endpoints }) => [
+    ...new Set((endpoints ?? []).flatMap(({ addresses }) => addresses)),
+  ]);
+  const servicesAt = serviceInformer.index('address', ({ spec }) => [
+    ...new Set(spec.clusterIPs ?? [spec.clusterIP ?? '']),
+  ]);
   const view: ClusterView = {
     domain: domain.toLowerCase().replace(/\.$/, ''),
     hasNamespace: (name) => namespaceInformer.get({ namespace: '', name }) !== undefined,

@@ -18,20 +18,44 @@ import { createNameService, type Forwarder } from './name-service.ts';
 /** The library reads it; its types do not say so. */
 const rcodeOf = (packet: DecodedPacket): string => (packet as DecodedPacket & { readonly rcode: string }).rcode;
 
-const headless = (name: string, spec: Partial<Service['spec']> = {}): Service => service(name, { clusterIP: 'None', clusterIPs: ['None'], ports: [{ name: 'http', port: 80 }], ...spec });
+const headless = (name: string, spec: Partial<Service['spec']> = {}): Service =>
+  service(name, { clusterIP: 'None', clusterIPs: ['None'], ports: [{ name: 'http', port: 80 }], ...spec });
 
 async function viewOf(): Promise<() => ClusterView | undefined> {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   api.seed(namespaces, { metadata: { name: 'default', namespace: '', uid: 'default' }, spec: {} });
   api.seed(namespaces, { metadata: { name: 'empty', namespace: '', uid: 'empty' }, spec: {} });
-  api.seed(services, service('web', { clusterIPs: ['10.96.0.20', 'fd00::20'], ports: [{ name: 'http', port: 80 }, { name: 'dns', port: 53, protocol: 'UDP' }] }));
+  api.seed(
+    services,
+    service('web', {
+      clusterIPs: ['10.96.0.20', 'fd00::20'],
+      ports: [
+        { name: 'http', port: 80 },
+        { name: 'dns', port: 53, protocol: 'UDP' },
+      ],
+    }),
+  );
   api.seed(services, headless('db'));
   api.seed(services, headless('nobody'));
   api.seed(services, service('out', { type: 'ExternalName', clusterIP: '', externalName: 'example.org' }));
-  api.seed(services, service('inner', { type: 'ExternalName', clusterIP: '', externalName: 'web.default.svc.cluster.local' }));
+  api.seed(
+    services,
+    service('inner', { type: 'ExternalName', clusterIP: '', externalName: 'web.default.svc.cluster.local' }),
+  );
   api.seed(endpointSlices, slice('web', ['10.84.0.2']));
-  api.seed(endpointSlices, slice('db', [{ addresses: ['10.84.0.3'], hostname: 'db-0', conditions: { ready: true } }, { addresses: ['10.84.0.4'] }, { addresses: ['10.84.0.5'], conditions: { ready: false } }], [{ name: 'http', port: 8080, protocol: 'TCP' }]));
+  api.seed(
+    endpointSlices,
+    slice(
+      'db',
+      [
+        { addresses: ['10.84.0.3'], hostname: 'db-0', conditions: { ready: true } },
+        { addresses: ['10.84.0.4'] },
+        { addresses: ['10.84.0.5'], conditions: { ready: false } },
+      ],
+      [{ name: 'http', port: 8080, protocol: 'TCP' }],
+    ),
+  );
   api.seed(endpointSlices, slice('nobody', []));
   const informers = createInformers({ client: api, clock, random: seededRandom(1), log: silentLogger });
   const view = followClusterView(informers, 'cluster.local');
@@ -47,7 +71,12 @@ async function ask(name: string, type = 'A'): Promise<string[] | string> {
   assert.ok(view);
   const answer = answerClusterName(name, type, view);
   if (answer.kind !== 'found') return answer.kind;
-  const text = (record: (typeof answer.answers)[number]): string => (record.type === 'SRV' ? `SRV ${record.data.port} ${record.data.target}` : record.type === 'SOA' ? 'SOA' : `${record.type} ${record.data}`);
+  const text = (record: (typeof answer.answers)[number]): string =>
+    record.type === 'SRV'
+      ? `SRV ${record.data.port} ${record.data.target}`
+      : record.type === 'SOA'
+        ? 'SOA'
+        : `${record.type} ${record.data}`;
   return [...answer.answers.map(text), ...answer.additionals.map((record) => `+${text(record)} ${record.name}`)].sort();
 }
 
@@ -57,21 +86,55 @@ describe('names of the cluster', () => {
     ['of either family', 'web.default.svc.cluster.local', 'AAAA', ['AAAA fd00::20']],
     ['whatever the case of the letters', 'WEB.Default.svc.Cluster.LOCAL', 'A', ['A 10.96.0.20']],
     ['a type it has not is no missing name', 'web.default.svc.cluster.local', 'MX', []],
-    ['a headless service has those of its ready endpoints', 'db.default.svc.cluster.local', 'A', ['A 10.84.0.3', 'A 10.84.0.4']],
+    [
+      'a headless service has those of its ready endpoints',
+      'db.default.svc.cluster.local',
+      'A',
+      ['A 10.84.0.3', 'A 10.84.0.4'],
+    ],
     ['each of which has a name: its own', 'db-0.db.default.svc.cluster.local', 'A', ['A 10.84.0.3']],
     ['or one made of its address', '10-84-0-4.db.default.svc.cluster.local', 'A', ['A 10.84.0.4']],
     ['those of other services, too', '10-84-0-2.web.default.svc.cluster.local', 'A', ['A 10.84.0.2']],
     ['one that is not ready has none', '10-84-0-5.db.default.svc.cluster.local', 'A', 'no-such-name'],
-    ['a headless service without ready endpoints is not there', 'nobody.default.svc.cluster.local', 'A', 'no-such-name'],
-    ['a named port is found by it', '_http._tcp.web.default.svc.cluster.local', 'SRV', ['+A 10.96.0.20 web.default.svc.cluster.local', '+AAAA fd00::20 web.default.svc.cluster.local', 'SRV 80 web.default.svc.cluster.local']],
-    ['of a headless service on every endpoint', '_http._tcp.db.default.svc.cluster.local', 'SRV', ['+A 10.84.0.3 db-0.db.default.svc.cluster.local', '+A 10.84.0.4 10-84-0-4.db.default.svc.cluster.local', 'SRV 8080 10-84-0-4.db.default.svc.cluster.local', 'SRV 8080 db-0.db.default.svc.cluster.local']],
+    [
+      'a headless service without ready endpoints is not there',
+      'nobody.default.svc.cluster.local',
+      'A',
+      'no-such-name',
+    ],
+    [
+      'a named port is found by it',
+      '_http._tcp.web.default.svc.cluster.local',
+      'SRV',
+      [
+        '+A 10.96.0.20 web.default.svc.cluster.local',
+        '+AAAA fd00::20 web.default.svc.cluster.local',
+        'SRV 80 web.default.svc.cluster.local',
+      ],
+    ],
+    [
+      'of a headless service on every endpoint',
+      '_http._tcp.db.default.svc.cluster.local',
+      'SRV',
+      [
+        '+A 10.84.0.3 db-0.db.default.svc.cluster.local',
+        '+A 10.84.0.4 10-84-0-4.db.default.svc.cluster.local',
+        'SRV 8080 10-84-0-4.db.default.svc.cluster.local',
+        'SRV 8080 db-0.db.default.svc.cluster.local',
+      ],
+    ],
     ['by its own protocol only', '_http._udp.web.default.svc.cluster.local', 'SRV', 'no-such-name'],
     ['a service of another name is that one', 'out.default.svc.cluster.local', 'A', ['CNAME example.org']],
     ['there is no other service', 'none.default.svc.cluster.local', 'A', 'no-such-name'],
     ['nor one in another namespace', 'web.empty.svc.cluster.local', 'A', 'no-such-name'],
     ['a namespace is a name without records', 'empty.svc.cluster.local', 'A', []],
     ['one that is not there is none', 'none.svc.cluster.local', 'A', 'no-such-name'],
-    ['what a search list appends to other names is not there', 'example.org.default.svc.cluster.local', 'A', 'no-such-name'],
+    [
+      'what a search list appends to other names is not there',
+      'example.org.default.svc.cluster.local',
+      'A',
+      'no-such-name',
+    ],
     ['nor what stands above services', 'example.cluster.local', 'A', 'no-such-name'],
     ['pods have names made of their addresses', '10-84-0-9.default.pod.cluster.local', 'A', ['A 10.84.0.9']],
     ['of either family', 'fd00--9.default.pod.cluster.local', 'AAAA', ['AAAA fd00::9']],
@@ -80,59 +143,138 @@ describe('names of the cluster', () => {
     ['the zone says who speaks for it', 'cluster.local', 'SOA', ['SOA']],
     ['and which specification', 'dns-version.cluster.local', 'TXT', ['TXT 1.1.0']],
     ['an address of a service has a name', '20.0.96.10.in-addr.arpa', 'PTR', ['PTR web.default.svc.cluster.local']],
-    ['of either family', '0.2.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.f.ip6.arpa', 'PTR', ['PTR web.default.svc.cluster.local']],
+    [
+      'of either family',
+      '0.2.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.f.ip6.arpa',
+      'PTR',
+      ['PTR web.default.svc.cluster.local'],
+    ],
     ['and one of an endpoint', '3.0.84.10.in-addr.arpa', 'PTR', ['PTR db-0.db.default.svc.cluster.local']],
     ['others may know other addresses', '1.1.1.1.in-addr.arpa', 'PTR', 'elsewhere'],
     ['and other names', 'example.org', 'A', 'elsewhere'],
     ['even those that end alike', 'notcluster.local', 'A', 'elsewhere'],
   ];
-  for (const [what, name, type, answer] of cases) it(`${what}: ${type} ${name.slice(0, 60)}`, async () => assert.deepEqual(await ask(name, type), answer));
+  for (const [what, name, type, answer] of cases)
+    it(`${what}: ${type} ${name.slice(0, 60)}`, async () => assert.deepEqual(await ask(name, type), answer));
 
   it('no name, however it is made, throws', async () => {
     const view = (await viewOf())();
     assert.ok(view);
-    const label = fc.oneof(fc.constantFrom('web', 'db', 'default', 'svc', 'pod', '_http', '_tcp', 'cluster', 'local', 'in-addr', 'arpa', 'ip6', '', '10-84-0-2', '1'), fc.string({ maxLength: 5 }));
-    fc.assert(fc.property(fc.array(label, { maxLength: 9 }), fc.constantFrom('A', 'AAAA', 'SRV', 'PTR', 'ANY'), (labels, type) => void answerClusterName(labels.join('.'), type, view)), { numRuns: 1000 });
+    const label = fc.oneof(
+      fc.constantFrom(
+        'web',
+        'db',
+        'default',
+        'svc',
+        'pod',
+        '_http',
+        '_tcp',
+        'cluster',
+        'local',
+        'in-addr',
+        'arpa',
+        'ip6',
+        '',
+        '10-84-0-2',
+        '1',
+      ),
+      fc.string({ maxLength: 5 }),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(label, { maxLength: 9 }),
+        fc.constantFrom('A', 'AAAA', 'SRV', 'PTR', 'ANY'),
+        (labels, type) => void answerClusterName(labels.join('.'), type, view),
+      ),
+      { numRuns: 1000 },
+    );
   });
 });
 
 describe('messages', () => {
-  const query = (name: string, type: 'A' | 'SRV' | 'CNAME' = 'A', more: Partial<Packet> = {}): Buffer => encode({ type: 'query', id: 7, flags: 0x0100, questions: [{ name, type, class: 'IN' }], ...more });
-  const start = async (forwarder: Forwarder = { ask: () => Promise.reject(new Error('nobody there')) }): Promise<(message: Buffer, transport?: 'udp' | 'tcp') => Promise<ReturnType<typeof decode>>> => {
+  const query = (name: string, type: 'A' | 'SRV' | 'CNAME' = 'A', more: Partial<Packet> = {}): Buffer =>
+    encode({ type: 'query', id: 7, flags: 0x0100, questions: [{ name, type, class: 'IN' }], ...more });
+  const start = async (
+    forwarder: Forwarder = { ask: () => Promise.reject(new Error('nobody there')) },
+  ): Promise<(message: Buffer, transport?: 'udp' | 'tcp') => Promise<ReturnType<typeof decode>>> => {
     const service = createNameService({ view: await viewOf(), forwarder, log: silentLogger });
     return async (message, transport = 'udp') => decode((await service(message, transport)) ?? Buffer.alloc(0));
   };
 
   it('an answer has the question as it was asked, says whose word it is, and how long it holds', async () => {
     const answer = await (await start())(query('Web.default.svc.cluster.local'));
-    assert.deepEqual([answer.id, rcodeOf(answer), answer.flag_aa, answer.flag_rd, answer.flag_ra, answer.questions?.[0]?.name], [7, 'NOERROR', true, true, true, 'Web.default.svc.cluster.local']);
-    assert.deepEqual(answer.answers?.map((each) => [each.type, each.name, 'ttl' in each ? each.ttl : 0]), [['A', 'Web.default.svc.cluster.local', 30]]);
+    assert.deepEqual(
+      [answer.id, rcodeOf(answer), answer.flag_aa, answer.flag_rd, answer.flag_ra, answer.questions?.[0]?.name],
+      [7, 'NOERROR', true, true, true, 'Web.default.svc.cluster.local'],
+    );
+    assert.deepEqual(
+      answer.answers?.map((each) => [each.type, each.name, 'ttl' in each ? each.ttl : 0]),
+      [['A', 'Web.default.svc.cluster.local', 30]],
+    );
   });
 
   it('of a name that is not there, and of one without such a record, the zone says how long that holds', async () => {
-    const [missing, empty] = await Promise.all(['none.default.svc.cluster.local', 'empty.svc.cluster.local'].map(async (name) => (await start())(query(name))));
-    assert.deepEqual([missing, empty].map((answer) => [answer && rcodeOf(answer), answer?.answers?.length, answer?.authorities?.map((each) => each.type)]), [['NXDOMAIN', 0, ['SOA']], ['NOERROR', 0, ['SOA']]]);
+    const [missing, empty] = await Promise.all(
+      ['none.default.svc.cluster.local', 'empty.svc.cluster.local'].map(async (name) => (await start())(query(name))),
+    );
+    assert.deepEqual(
+      [missing, empty].map((answer) => [
+        answer && rcodeOf(answer),
+        answer?.answers?.length,
+        answer?.authorities?.map((each) => each.type),
+      ]),
+      [
+        ['NXDOMAIN', 0, ['SOA']],
+        ['NOERROR', 0, ['SOA']],
+      ],
+    );
   });
 
   it('other names are asked of others, byte for byte', async () => {
     const asked: string[] = [];
-    const reply = encode({ type: 'response', id: 7, questions: [{ name: 'example.org', type: 'A' }], answers: [{ name: 'example.org', type: 'A', ttl: 5, data: '192.0.2.1' }] });
-    const service = createNameService({ view: await viewOf(), log: silentLogger, forwarder: { ask: async (message, transport) => (asked.push(`${transport} ${message.toString('hex')}`), reply) } });
+    const reply = encode({
+      type: 'response',
+      id: 7,
+      questions: [{ name: 'example.org', type: 'A' }],
+      answers: [{ name: 'example.org', type: 'A', ttl: 5, data: '192.0.2.1' }],
+    });
+    const service = createNameService({
+      view: await viewOf(),
+      log: silentLogger,
+      forwarder: { ask: async (message, transport) => (asked.push(`${transport} ${message.toString('hex')}`), reply) },
+    });
     const message = query('example.org');
     assert.deepEqual([await service(message, 'tcp'), asked], [reply, [`tcp ${message.toString('hex')}`]]);
   });
 
   it('when nobody answers, and before anything is known, that is said: it is no missing name', async () => {
     assert.equal(rcodeOf(await (await start())(query('example.org'))), 'SERVFAIL');
-    const early = createNameService({ view: () => undefined, forwarder: { ask: () => Promise.reject(new Error('no')) }, log: silentLogger });
-    assert.equal(rcodeOf(decode((await early(query('web.default.svc.cluster.local'), 'udp')) ?? Buffer.alloc(0))), 'SERVFAIL');
+    const early = createNameService({
+      view: () => undefined,
+      forwarder: { ask: () => Promise.reject(new Error('no')) },
+      log: silentLogger,
+    });
+    assert.equal(
+      rcodeOf(decode((await early(query('web.default.svc.cluster.local'), 'udp')) ?? Buffer.alloc(0))),
+      'SERVFAIL',
+    );
   });
 
   it('an alias is followed, here and elsewhere; who asks for it alone gets it alone', async () => {
-    const ask = await start({ ask: async () => encode({ type: 'response', questions: [], answers: [{ name: 'example.org', type: 'A', ttl: 5, data: '192.0.2.1' }] }) });
+    const ask = await start({
+      ask: async () =>
+        encode({
+          type: 'response',
+          questions: [],
+          answers: [{ name: 'example.org', type: 'A', ttl: 5, data: '192.0.2.1' }],
+        }),
+    });
     const data = (answer: Packet): unknown[] => (answer.answers ?? []).map((each) => ('data' in each ? each.data : ''));
     assert.deepEqual(data(await ask(query('out.default.svc.cluster.local'))), ['example.org', '192.0.2.1']);
-    assert.deepEqual(data(await ask(query('inner.default.svc.cluster.local'))), ['web.default.svc.cluster.local', '10.96.0.20']);
+    assert.deepEqual(data(await ask(query('inner.default.svc.cluster.local'))), [
+      'web.default.svc.cluster.local',
+      '10.96.0.20',
+    ]);
     assert.deepEqual(data(await ask(query('out.default.svc.cluster.local', 'CNAME'))), ['example.org']);
     assert.deepEqual(data(await (await start())(query('out.default.svc.cluster.local'))), ['example.org']);
   });
@@ -142,9 +284,19 @@ describe('messages', () => {
     const api = new FakeApiClient({ clock });
     api.seed(namespaces, { metadata: { name: 'default', namespace: '', uid: 'default' }, spec: {} });
     api.seed(services, headless('many'));
-    api.seed(endpointSlices, slice('many', Array.from({ length: 20 }, (_, index) => `10.84.1.${index}`)));
+    api.seed(
+      endpointSlices,
+      slice(
+        'many',
+        Array.from({ length: 20 }, (_, index) => `10.84.1.${index}`),
+      ),
+    );
     const informers = createInformers({ client: api, clock, random: seededRandom(1), log: silentLogger });
-    const service = createNameService({ view: followClusterView(informers, 'cluster.local'), forwarder: { ask: () => Promise.reject(new Error('no')) }, log: silentLogger });
+    const service = createNameService({
+      view: followClusterView(informers, 'cluster.local'),
+      forwarder: { ask: () => Promise.reject(new Error('no')) },
+      log: silentLogger,
+    });
     informers.start();
     await clock.advance(100);
     const count = async (message: Buffer, transport: 'udp' | 'tcp'): Promise<unknown[]> => {
@@ -152,14 +304,31 @@ describe('messages', () => {
       const answer = decode(bytes);
       return [answer.flag_tc, answer.answers?.length, bytes.length <= (transport === 'tcp' ? 65_535 : 1232)];
     };
-    const extension: Answer = { type: 'OPT', name: '.', udpPayloadSize: 4096, extendedRcode: 0, ednsVersion: 0, flags: 0, flag_do: false, options: [] };
+    const extension: Answer = {
+      type: 'OPT',
+      name: '.',
+      udpPayloadSize: 4096,
+      extendedRcode: 0,
+      ednsVersion: 0,
+      flags: 0,
+      flag_do: false,
+      options: [],
+    };
     assert.deepEqual(await count(query('many.default.svc.cluster.local'), 'udp'), [true, 0, true]);
-    assert.deepEqual(await count(query('many.default.svc.cluster.local', 'A', { additionals: [extension] }), 'udp'), [false, 20, true]);
+    assert.deepEqual(await count(query('many.default.svc.cluster.local', 'A', { additionals: [extension] }), 'udp'), [
+      false,
+      20,
+      true,
+    ]);
     assert.deepEqual(await count(query('many.default.svc.cluster.local'), 'tcp'), [false, 20, true]);
   });
 
   it('what is no question is not answered, what cannot be read or is not done is refused, and nothing throws', async () => {
-    const service = createNameService({ view: await viewOf(), forwarder: { ask: () => Promise.reject(new Error('no')) }, log: silentLogger });
+    const service = createNameService({
+      view: await viewOf(),
+      forwarder: { ask: () => Promise.reject(new Error('no')) },
+      log: silentLogger,
+    });
     const rcode = async (message: Buffer): Promise<string | undefined> => {
       const answer = await service(message, 'udp');
       return answer === undefined ? undefined : rcodeOf(decode(answer));
@@ -169,21 +338,35 @@ describe('messages', () => {
     assert.equal(await rcode(query('web.default.svc.cluster.local').subarray(0, 20)), 'FORMERR');
     assert.equal(await rcode(Buffer.from('000708000001000000000000', 'hex')), 'NOTIMP');
     assert.equal(await rcode(Buffer.from('0007010000010000000000000377656200000100ff', 'hex')), 'REFUSED');
-    await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 80 }), fc.nat(79), async (bytes, at) => {
-      const message = Buffer.concat([query('web.default.svc.cluster.local').subarray(0, at), Buffer.from(bytes)]);
-      await service(message, 'udp');
-    }), { numRuns: 500 });
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 80 }), fc.nat(79), async (bytes, at) => {
+        const message = Buffer.concat([query('web.default.svc.cluster.local').subarray(0, at), Buffer.from(bytes)]);
+        await service(message, 'udp');
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 
 describe('asking others', () => {
   it('name servers are those of the file, three at most, without ourselves', () => {
-    assert.deepEqual(nameServers('search x\nnameserver 192.0.2.1\n nameserver 10.84.0.1 # us\nnameserver fe80::1%eth0\nnameserver nonsense\nnameserver 192.0.2.1\nnameserver 192.0.2.2\nnameserver 192.0.2.3\n', '10.84.0.1'), ['192.0.2.1', 'fe80::1', '192.0.2.2']);
+    assert.deepEqual(
+      nameServers(
+        'search x\nnameserver 192.0.2.1\n nameserver 10.84.0.1 # us\nnameserver fe80::1%eth0\nnameserver nonsense\nnameserver 192.0.2.1\nnameserver 192.0.2.2\nnameserver 192.0.2.3\n',
+        '10.84.0.1',
+      ),
+      ['192.0.2.1', 'fe80::1', '192.0.2.2'],
+    );
   });
 
   it('an answer counts only with our number and to our question', () => {
     const question = withId(encode({ type: 'query', id: 1, questions: [{ name: 'example.org', type: 'A' }] }), 9);
     const answer = (name: string, id = 9): Buffer => encode({ type: 'response', id, questions: [{ name, type: 'A' }] });
-    assert.deepEqual([answer('EXAMPLE.org'), answer('example.net'), answer('example.org', 8), question, Buffer.alloc(3)].map((each) => isAnswerTo(question, each, 9)), [true, false, false, false, false]);
+    assert.deepEqual(
+      [answer('EXAMPLE.org'), answer('example.net'), answer('example.org', 8), question, Buffer.alloc(3)].map((each) =>
+        isAnswerTo(question, each, 9),
+      ),
+      [true, false, false, false, false],
+    );
   });
 });

@@ -2,7 +2,9 @@
 
 /** The name servers a `resolv.conf` names, in its order; at most three, as the C library. `own` is left out: asking ourselves would go in a circle. */
 export function nameServers(resolvConf: string, own: string): string[] {
-  const found = resolvConf.split('\n').flatMap((line) => /^\s*nameserver\s+([0-9a-fA-F.:]+)(?:%\S+)?\s*(?:[#;].*)?$/.exec(line)?.[1] ?? []);
+  const found = resolvConf
+    .split('\n')
+    .flatMap((line) => /^\s*nameserver\s+([0-9a-fA-F.:]+)(?:%\S+)?\s*(?:[#;].*)?$/.exec(line)?.[1] ?? []);
   return [...new Set(found)].filter((server) => server !== own).slice(0, 3);
 }
 
@@ -12,7 +14,12 @@ export function isAnswerTo(question: Buffer, answer: Buffer, id: number): boolea
   // Refusals may leave the question out.
   if (answer.readUInt16BE(4) === 0) return (answer.readUInt16BE(2) & 0xf) !== 0;
   const end = questionEnd(question);
-  return end !== undefined && answer.length >= end && answer.subarray(12, end).toString('latin1').toLowerCase() === question.subarray(12, end).toString('latin1').toLowerCase();
+  return (
+    end !== undefined &&
+    answer.length >= end &&
+    answer.subarray(12, end).toString('latin1').toLowerCase() ===
+      question.subarray(12, end).toString('latin1').toLowerCase()
+  );
 }
 
 /** Name, type and class of the first question; names in questions are never shortened. */

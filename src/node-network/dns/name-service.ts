@@ -25,12 +25,23 @@ export type NameService = (message: Buffer, transport: Transport) => Promise<Buf
 
 export function createNameService({ view, forwarder, log }: NameServiceOptions): NameService {
   /** The name is another's: what that one's address is, below the name that was asked. */
-  const followAlias = async (query: Query, answer: NonNullable<ReturnType<typeof answerFromCluster>>, cluster: ClusterView): Promise<void> => {
+  const followAlias = async (
+    query: Query,
+    answer: NonNullable<ReturnType<typeof answerFromCluster>>,
+    cluster: ClusterView,
+  ): Promise<void> => {
     const name = answer.alias;
     if (name === undefined) return;
     const question = { ...query.question, name };
     const own = answerFromCluster({ ...query, question }, cluster);
-    const further = own?.answer ?? decode(await forwarder.ask(encode({ type: 'query', id: 0, flags: query.packet.flags ?? 0, questions: [question] }), 'tcp'));
+    const further =
+      own?.answer ??
+      decode(
+        await forwarder.ask(
+          encode({ type: 'query', id: 0, flags: query.packet.flags ?? 0, questions: [question] }),
+          'tcp',
+        ),
+      );
     answer.answer.answers = [...(answer.answer.answers ?? []), ...(further.answers ?? [])];
   };
   return async (message, transport) => {
@@ -45,7 +56,9 @@ export function createNameService({ view, forwarder, log }: NameServiceOptions):
       const own = answerFromCluster(query, cluster);
       if (own === undefined) return await forwarder.ask(message, transport);
       // An alias whose address nobody tells is still the answer: the client may ask further.
-      await followAlias(query, own, cluster).catch((error: unknown) => log.debug(4, 'an alias could not be followed', { alias: own.alias, error: errorMessage(error) }));
+      await followAlias(query, own, cluster).catch((error: unknown) =>
+        log.debug(4, 'an alias could not be followed', { alias: own.alias, error: errorMessage(error) }),
+      );
       return writeAnswer(own.answer, limit);
     } catch (error) {
       log.debug(4, 'a question could not be answered', { name: query.question.name, error: errorMessage(error) });

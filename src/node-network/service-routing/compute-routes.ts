@@ -38,7 +38,11 @@ const AFFINITY_SECONDS = 10_800;
  * Every port of every service with an IPv4 address of its own. Headless services and those that are only names have none; who asks for another
  * proxy (`service.kubernetes.io/service-proxy-name`) gets none of us. Sorted, so that the same services give the same routes in whatever order they came.
  */
-export function computeRoutes(services: readonly Service[], slicesOf: (service: Service) => readonly EndpointSlice[], nodeName: string): ServiceRoute[] {
+export function computeRoutes(
+  services: readonly Service[],
+  slicesOf: (service: Service) => readonly EndpointSlice[],
+  nodeName: string,
+): ServiceRoute[] {
   return services
     .filter(isRouted)
     .flatMap((service) => {
@@ -52,7 +56,8 @@ const compare = (left: string, right: string): number => (left < right ? -1 : le
 const isName = (text: string): boolean => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
 
 function isRouted({ metadata, spec }: Service): boolean {
-  if (spec.type === 'ExternalName' || metadata.labels?.['service.kubernetes.io/service-proxy-name'] !== undefined) return false;
+  if (spec.type === 'ExternalName' || metadata.labels?.['service.kubernetes.io/service-proxy-name'] !== undefined)
+    return false;
   return clusterIpOf(spec) !== undefined && isName(metadata.namespace) && isName(metadata.name);
 }
 
@@ -60,13 +65,20 @@ function clusterIpOf(spec: Service['spec']): string | undefined {
   return (spec.clusterIPs ?? [spec.clusterIP ?? '']).find(isIpv4);
 }
 
-function routeOf(service: Service, servicePort: ServicePort, slices: readonly EndpointSlice[], nodeName: string): ServiceRoute | undefined {
+function routeOf(
+  service: Service,
+  servicePort: ServicePort,
+  slices: readonly EndpointSlice[],
+  nodeName: string,
+): ServiceRoute | undefined {
   const { metadata, spec } = service;
   const { name: portName = '', port, nodePort } = servicePort;
   const protocol = PROTOCOLS[servicePort.protocol ?? 'TCP'];
   const clusterIp = clusterIpOf(spec);
-  if (protocol === undefined || clusterIp === undefined || !isPort(port) || (portName !== '' && !isName(portName))) return undefined;
-  const reachedFromOutside = spec.type === 'NodePort' || spec.type === 'LoadBalancer' || (spec.externalIPs ?? []).length > 0;
+  if (protocol === undefined || clusterIp === undefined || !isPort(port) || (portName !== '' && !isName(portName)))
+    return undefined;
+  const reachedFromOutside =
+    spec.type === 'NodePort' || spec.type === 'LoadBalancer' || (spec.externalIPs ?? []).length > 0;
   return {
     name: `${metadata.namespace}/${metadata.name}:${portName === '' ? port : portName}`,
     protocol,
@@ -74,7 +86,10 @@ function routeOf(service: Service, servicePort: ServicePort, slices: readonly En
     port,
     nodePort: spec.type === 'ClusterIP' || !isPort(nodePort) ? undefined : nodePort,
     externalIps: externalAddresses(service),
-    affinitySeconds: spec.sessionAffinity === 'ClientIP' ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_SECONDS) : undefined,
+    affinitySeconds:
+      spec.sessionAffinity === 'ClientIP'
+        ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_SECONDS)
+        : undefined,
     ...selectBackends(slices, { nodeName, portName, protocol: servicePort.protocol ?? 'TCP' }),
     internalLocal: spec.internalTrafficPolicy === 'Local',
     externalLocal: reachedFromOutside && spec.externalTrafficPolicy === 'Local',

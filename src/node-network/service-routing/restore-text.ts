@@ -33,7 +33,11 @@ export function parsePresent(saved: string, chainPrefix: string): PresentRules {
 export function isWhole(applied: Ruleset, present: PresentRules): boolean {
   return TABLES.every((table) => {
     const { chains, jumps } = applied[table];
-    return chains.size === present.chains[table].size && [...chains].every(([chain, rules]) => present.chains[table].get(chain) === rules.length) && jumps.every((jump) => present.jumps[table].has(jumpKey(jump)));
+    return (
+      chains.size === present.chains[table].size &&
+      [...chains].every(([chain, rules]) => present.chains[table].get(chain) === rules.length) &&
+      jumps.every((jump) => present.jumps[table].has(jumpKey(jump)))
+    );
   });
 }
 
@@ -45,7 +49,9 @@ export function computeRestore(wanted: Ruleset, present: PresentRules, applied?:
   const parts = TABLES.flatMap((table) => {
     const { chains, jumps } = wanted[table];
     const there = present.chains[table];
-    const changed = [...chains].filter(([chain, rules]) => !there.has(chain) || !sameRules(rules, applied?.[table].chains.get(chain)));
+    const changed = [...chains].filter(
+      ([chain, rules]) => !there.has(chain) || !sameRules(rules, applied?.[table].chains.get(chain)),
+    );
     const stale = [...there.keys()].filter((chain) => !chains.has(chain));
     const missing = jumps.filter((jump) => !present.jumps[table].has(jumpKey(jump)));
     if (changed.length + stale.length + missing.length === 0) return [];
@@ -68,8 +74,17 @@ export function computeRemoval(saved: string, chainPrefix: string): string | und
   const parts = TABLES.flatMap((table) => {
     const own = [...chains[table].keys()];
     if (own.length === 0) return [];
-    const jumps = linesOf(saved, table).filter((line) => line.startsWith('-A ') && !line.startsWith(`-A ${chainPrefix}-`) && line.includes(` -j ${chainPrefix}-`));
-    return [`*${table}`, ...own.map((chain) => `:${chain} - [0:0]`), ...jumps.map((line) => line.replace('-A ', '-D ')), ...own.map((chain) => `-X ${chain}`), 'COMMIT'];
+    const jumps = linesOf(saved, table).filter(
+      (line) =>
+        line.startsWith('-A ') && !line.startsWith(`-A ${chainPrefix}-`) && line.includes(` -j ${chainPrefix}-`),
+    );
+    return [
+      `*${table}`,
+      ...own.map((chain) => `:${chain} - [0:0]`),
+      ...jumps.map((line) => line.replace('-A ', '-D ')),
+      ...own.map((chain) => `-X ${chain}`),
+      'COMMIT',
+    ];
   });
   return parts.length === 0 ? undefined : `${parts.join('\n')}\n`;
 }
@@ -84,9 +99,13 @@ function linesOf(saved: string, table: Table): string[] {
 
 /** What the kernel holds after `wanted` was applied. */
 export function presentAfter(wanted: Ruleset): PresentRules {
-  const chains = (table: Table): Map<string, number> => new Map([...wanted[table].chains].map(([chain, rules]) => [chain, rules.length]));
+  const chains = (table: Table): Map<string, number> =>
+    new Map([...wanted[table].chains].map(([chain, rules]) => [chain, rules.length]));
   const jumps = (table: Table): Set<string> => new Set(wanted[table].jumps.map(jumpKey));
-  return { chains: { nat: chains('nat'), filter: chains('filter') }, jumps: { nat: jumps('nat'), filter: jumps('filter') } };
+  return {
+    chains: { nat: chains('nat'), filter: chains('filter') },
+    jumps: { nat: jumps('nat'), filter: jumps('filter') },
+  };
 }
 
 function sameRules(left: readonly string[], right: readonly string[] | undefined): boolean {

@@ -69,14 +69,18 @@ class RulesWriter {
     const internal = route.internalLocal ? route.local : route.all;
     const external = route.externalLocal ? route.local : route.all;
     const comment = `-m comment --comment "${route.name}"`;
-    const to = (ip: string): string => `-d ${ip}/32 -p ${route.protocol} -m ${route.protocol} --dport ${route.port} ${comment}`;
+    const to = (ip: string): string =>
+      `-d ${ip}/32 -p ${route.protocol} -m ${route.protocol} --dport ${route.port} ${comment}`;
     // Of a policy "Local" that has nobody here the packet is dropped, not refused: another node may be meant (upstream's choice).
     const verdict = route.all.length > 0 ? '-j DROP' : refusal(route.protocol);
-    if (internal.length > 0) this.#services.push(`${to(route.clusterIp)} -j ${this.#chainOf(route, route.internalLocal ? 'L' : 'S')}`);
+    if (internal.length > 0)
+      this.#services.push(`${to(route.clusterIp)} -j ${this.#chainOf(route, route.internalLocal ? 'L' : 'S')}`);
     else this.#refused.push(`${to(route.clusterIp)} ${verdict}`);
     for (const { ip, sourceRanges } of route.externalIps) {
       if (external.length === 0) this.#refused.push(`${to(ip)} ${verdict}`);
-      else for (const from of sourceRanges.length === 0 ? [''] : sourceRanges) this.#services.push(`${from === '' ? '' : `-s ${from} `}${to(ip)} -j ${this.#externalChain(route)}`);
+      else
+        for (const from of sourceRanges.length === 0 ? [''] : sourceRanges)
+          this.#services.push(`${from === '' ? '' : `-s ${from} `}${to(ip)} -j ${this.#externalChain(route)}`);
     }
     if (route.nodePort === undefined) return;
     const toNode = `-p ${route.protocol} -m ${route.protocol} --dport ${route.nodePort} ${comment}`;
@@ -86,20 +90,47 @@ class RulesWriter {
 
   finish(): Ruleset {
     const { chainPrefix, serviceCidr, podCidr } = this.#facts;
-    const [services, nodePorts, mark, masquerade, refused] = ['SERVICES', 'NODEPORTS', 'MARK', 'POSTROUTING', 'REJECT'].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
+    const [services, nodePorts, mark, masquerade, refused] = [
+      'SERVICES',
+      'NODEPORTS',
+      'MARK',
+      'POSTROUTING',
+      'REJECT',
+    ].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
     // Addresses of the loopback network cannot leave the machine, so a node port on them would lead nowhere.
     this.#nat.set(services, [...this.#services, `! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j ${nodePorts}`]);
     this.#nat.set(nodePorts, this.#nodePorts);
     this.#nat.set(mark, [`-j MARK --set-xmark ${MARK}`]);
-    this.#nat.set(masquerade, [`-m mark ! --mark ${MARK} -j RETURN`, '-j MARK --set-xmark 0x4000/0x0', '-j MASQUERADE --random-fully']);
-    const rest = (['tcp', 'udp', 'sctp'] as const).map((protocol) => `-d ${serviceCidr} -p ${protocol} ${refusal(protocol)}`);
+    this.#nat.set(masquerade, [
+      `-m mark ! --mark ${MARK} -j RETURN`,
+      '-j MARK --set-xmark 0x4000/0x0',
+      '-j MASQUERADE --random-fully',
+    ]);
+    const rest = (['tcp', 'udp', 'sctp'] as const).map(
+      (protocol) => `-d ${serviceCidr} -p ${protocol} ${refusal(protocol)}`,
+    );
     const admit = `${chainPrefix}-ADMIT`;
-    const admitted = (this.#facts.admitted ?? []).map(({ ip, protocol, port }) => `-s ${podCidr} -d ${ip}/32 -p ${protocol} -m ${protocol} --dport ${port} -j ACCEPT`);
+    const admitted = (this.#facts.admitted ?? []).map(
+      ({ ip, protocol, port }) => `-s ${podCidr} -d ${ip}/32 -p ${protocol} -m ${protocol} --dport ${port} -j ACCEPT`,
+    );
     return {
-      nat: { chains: this.#nat, jumps: [{ from: 'PREROUTING', to: services }, { from: 'OUTPUT', to: services }, { from: 'POSTROUTING', to: masquerade }] },
+      nat: {
+        chains: this.#nat,
+        jumps: [
+          { from: 'PREROUTING', to: services },
+          { from: 'OUTPUT', to: services },
+          { from: 'POSTROUTING', to: masquerade },
+        ],
+      },
       filter: {
-        chains: new Map([[refused, [...this.#refused, ...rest]], [admit, admitted]]),
-        jumps: [...['INPUT', 'FORWARD', 'OUTPUT'].map((from) => ({ from, to: refused, match: '-m conntrack --ctstate NEW' })), { from: 'INPUT', to: admit }],
+        chains: new Map([
+          [refused, [...this.#refused, ...rest]],
+          [admit, admitted],
+        ]),
+        jumps: [
+          ...['INPUT', 'FORWARD', 'OUTPUT'].map((from) => ({ from, to: refused, match: '-m conntrack --ctstate NEW' })),
+          { from: 'INPUT', to: admit },
+        ],
       },
     };
   }
@@ -116,7 +147,12 @@ class RulesWriter {
     }
     // Pods and the node itself are inside the cluster: for them the policy does not count.
     const cluster = this.#chainOf(route, 'S');
-    rules.push(`-s ${this.#facts.podCidr} -j ${cluster}`, `-m addrtype --src-type LOCAL -j ${this.#markChain}`, `-m addrtype --src-type LOCAL -j ${cluster}`, `-j ${this.#chainOf(route, 'L')}`);
+    rules.push(
+      `-s ${this.#facts.podCidr} -j ${cluster}`,
+      `-m addrtype --src-type LOCAL -j ${this.#markChain}`,
+      `-m addrtype --src-type LOCAL -j ${cluster}`,
+      `-j ${this.#chainOf(route, 'L')}`,
+    );
     return chain;
   }
 
@@ -129,12 +165,18 @@ class RulesWriter {
     const backends = which === 'S' ? route.all : route.local;
     const { podCidr, bridgeNetfilter } = this.#facts;
     const toService = `-d ${route.clusterIp}/32 -p ${route.protocol} -m ${route.protocol} --dport ${route.port}`;
-    rules.push(bridgeNetfilter ? `! -s ${podCidr} ${toService} -j ${this.#markChain}` : `${toService} -j ${this.#markChain}`);
+    rules.push(
+      bridgeNetfilter ? `! -s ${podCidr} ${toService} -j ${this.#markChain}` : `${toService} -j ${this.#markChain}`,
+    );
     const chains = backends.map((backend) => this.#backendChain(route, backend));
-    if (route.affinitySeconds !== undefined) for (const each of chains) rules.push(`-m recent --name ${each} --rcheck --seconds ${route.affinitySeconds} --reap --rsource -j ${each}`);
+    if (route.affinitySeconds !== undefined)
+      for (const each of chains)
+        rules.push(`-m recent --name ${each} --rcheck --seconds ${route.affinitySeconds} --reap --rsource -j ${each}`);
     chains.forEach((each, index) => {
       const left = chains.length - index;
-      rules.push(left === 1 ? `-j ${each}` : `-m statistic --mode random --probability ${(1 / left).toFixed(10)} -j ${each}`);
+      rules.push(
+        left === 1 ? `-j ${each}` : `-m statistic --mode random --probability ${(1 / left).toFixed(10)} -j ${each}`,
+      );
     });
     return chain;
   }
@@ -144,7 +186,10 @@ class RulesWriter {
     if (this.#nat.has(chain)) return chain;
     const remember = route.affinitySeconds === undefined ? '' : `-m recent --name ${chain} --set --rsource `;
     // A pod that reaches itself by its service would answer itself directly, and not understand the answer.
-    this.#nat.set(chain, [`-s ${ip}/32 -j ${this.#markChain}`, `-p ${route.protocol} -m ${route.protocol} ${remember}-j DNAT --to-destination ${ip}:${port}`]);
+    this.#nat.set(chain, [
+      `-s ${ip}/32 -j ${this.#markChain}`,
+      `-p ${route.protocol} -m ${route.protocol} ${remember}-j DNAT --to-destination ${ip}:${port}`,
+    ]);
     return chain;
   }
 
@@ -154,7 +199,11 @@ class RulesWriter {
 
   /** Names of chains have at most 28 characters, so a service's stands in them as a digest. */
   #name(kind: 'S' | 'L' | 'X' | 'E', route: ServiceRoute, backend = ''): string {
-    const digest = createHash('sha256').update(`${route.name}/${route.protocol}/${backend}`).digest('hex').slice(0, 12).toUpperCase();
+    const digest = createHash('sha256')
+      .update(`${route.name}/${route.protocol}/${backend}`)
+      .digest('hex')
+      .slice(0, 12)
+      .toUpperCase();
     return `${this.#facts.chainPrefix}-${kind}${digest}`;
   }
 }

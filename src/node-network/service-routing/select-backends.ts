@@ -26,13 +26,17 @@ export function isIpv4(text: string): boolean {
   return parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
 }
 
-export const isPort = (value: number | undefined): value is number => value !== undefined && Number.isInteger(value) && value >= 1 && value <= 65535;
+export const isPort = (value: number | undefined): value is number =>
+  value !== undefined && Number.isInteger(value) && value >= 1 && value <= 65535;
 
 /**
  * Where the traffic of one port of a service may go: to what is ready or, while nothing is, to what still serves while it ends. The rule holds for all
  * endpoints and, on its own, for those of this node (upstream: pkg/proxy/topology.go). In the order of their addresses, whatever the slices' order.
  */
-export function selectBackends(slices: readonly EndpointSlice[], query: BackendQuery): { readonly all: readonly Backend[]; readonly local: readonly Backend[] } {
+export function selectBackends(
+  slices: readonly EndpointSlice[],
+  query: BackendQuery,
+): { readonly all: readonly Backend[]; readonly local: readonly Backend[] } {
   const found = new Map<string, Candidate>();
   for (const candidate of slices.flatMap((slice) => candidatesOf(slice, query))) {
     const key = `${candidate.ip}:${candidate.port}`;
@@ -40,24 +44,40 @@ export function selectBackends(slices: readonly EndpointSlice[], query: BackendQ
     // An address that two slices name counts as the better of both: it is between them for a moment.
     if (before === undefined || (!before.ready && candidate.ready)) found.set(key, candidate);
   }
-  const candidates = [...found.entries()].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, candidate]) => candidate);
+  const candidates = [...found.entries()]
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([, candidate]) => candidate);
   return { all: usable(candidates), local: usable(candidates.filter((candidate) => candidate.local)) };
 }
 
 function candidatesOf(slice: EndpointSlice, { nodeName, portName, protocol }: BackendQuery): Candidate[] {
   if (slice.addressType !== 'IPv4') return [];
-  const port = (slice.ports ?? []).find((each) => (each.name ?? '') === portName && (each.protocol ?? 'TCP') === protocol)?.port;
+  const port = (slice.ports ?? []).find(
+    (each) => (each.name ?? '') === portName && (each.protocol ?? 'TCP') === protocol,
+  )?.port;
   if (!isPort(port)) return [];
   return (slice.endpoints ?? []).flatMap(({ addresses, conditions, nodeName: on }) => {
     // All addresses of an endpoint lead to the same place; one is enough.
     const ip = addresses[0];
     if (ip === undefined || !isIpv4(ip)) return [];
     const ready = conditions?.ready ?? true;
-    return [{ ip, port, local: on === nodeName, ready, drains: (conditions?.serving ?? ready) && conditions?.terminating === true }];
+    return [
+      {
+        ip,
+        port,
+        local: on === nodeName,
+        ready,
+        drains: (conditions?.serving ?? ready) && conditions?.terminating === true,
+      },
+    ];
   });
 }
 
 function usable(candidates: readonly Candidate[]): Backend[] {
   const ready = candidates.filter((candidate) => candidate.ready);
-  return (ready.length > 0 ? ready : candidates.filter((candidate) => candidate.drains)).map(({ ip, port, local }) => ({ ip, port, local }));
+  return (ready.length > 0 ? ready : candidates.filter((candidate) => candidate.drains)).map(({ ip, port, local }) => ({
+    ip,
+    port,
+    local,
+  }));
 }

@@ -34,7 +34,6 @@ const GAP_MS = 30;
 const CHECK_MS = 10_000;
 const RETRY_MS = 1000;
 
-
 export interface ServiceRouter {
   start(): void;
   /** Resolves when the first whole set of rules is in the kernel. */
@@ -47,7 +46,12 @@ export function createServiceRouter(options: ServiceRouterOptions): ServiceRoute
   const { informers, clock } = options;
   const writer = new RulesWriting(options);
   let timer: Timer | undefined;
-  const loop: Loop = createLoop({ ...options, name: 'service-routing', periodMs: () => (writer.failed ? RETRY_MS : CHECK_MS), pass: () => writer.pass() });
+  const loop: Loop = createLoop({
+    ...options,
+    name: 'service-routing',
+    periodMs: () => (writer.failed ? RETRY_MS : CHECK_MS),
+    pass: () => writer.pass(),
+  });
   const wake = (): void => {
     timer ??= clock.setTimer(Math.max(0, writer.earliestMs - clock.monotonicMs()), () => {
       timer = undefined;
@@ -57,7 +61,8 @@ export function createServiceRouter(options: ServiceRouterOptions): ServiceRoute
   const ends: (() => void)[] = [];
   return {
     start: () => {
-      for (const informer of [informers.for(services), informers.for(endpointSlices)]) ends.push(informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }));
+      for (const informer of [informers.for(services), informers.for(endpointSlices)])
+        ends.push(informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }));
       void informers.whenSynced().then(wake);
       loop.start();
     },

@@ -18,13 +18,30 @@ import { FakePacketFilter } from './testing/fake-packet-filter.ts';
 import { facts, service, slice } from './testing/service-builders.ts';
 
 const query = { nodeName: 'node', portName: '', protocol: 'TCP' };
-const rulesOf = (services: readonly Service[], slices: readonly EndpointSlice[], overrides: Partial<typeof facts> = {}): Ruleset =>
-  renderRuleset(computeRoutes(services, ({ metadata }) => slices.filter((each) => each.metadata.labels?.['kubernetes.io/service-name'] === metadata.name), 'node'), { ...facts, ...overrides });
+const rulesOf = (
+  services: readonly Service[],
+  slices: readonly EndpointSlice[],
+  overrides: Partial<typeof facts> = {},
+): Ruleset =>
+  renderRuleset(
+    computeRoutes(
+      services,
+      ({ metadata }) => slices.filter((each) => each.metadata.labels?.['kubernetes.io/service-name'] === metadata.name),
+      'node',
+    ),
+    { ...facts, ...overrides },
+  );
 /** The rules that a first packet to an address could meet, as text, following jumps. */
-const reached = (rules: Ruleset, chain: string): string[] => (rules.nat.chains.get(chain) ?? []).flatMap((rule) => [rule, ...reached(rules, / -j (KTS-\S+)/.exec(` ${rule}`)?.[1] ?? '')]);
+const reached = (rules: Ruleset, chain: string): string[] =>
+  (rules.nat.chains.get(chain) ?? []).flatMap((rule) => [
+    rule,
+    ...reached(rules, / -j (KTS-\S+)/.exec(` ${rule}`)?.[1] ?? ''),
+  ]);
 const serviceRules = (rules: Ruleset): string[] => reached(rules, 'KTS-0123abcd-SERVICES');
-const targets = (rules: readonly string[]): string[] => [...new Set(rules.flatMap((rule) => /--to-destination (\S+)/.exec(rule)?.[1] ?? []))].sort();
-const refusedRules = (rules: Ruleset): readonly string[] => rules.filter.chains.get('KTS-0123abcd-REJECT')?.slice(0, -3) ?? [];
+const targets = (rules: readonly string[]): string[] =>
+  [...new Set(rules.flatMap((rule) => /--to-destination (\S+)/.exec(rule)?.[1] ?? []))].sort();
+const refusedRules = (rules: Ruleset): readonly string[] =>
+  rules.filter.chains.get('KTS-0123abcd-REJECT')?.slice(0, -3) ?? [];
 
 describe('which endpoints get the traffic of a service', () => {
   const ips = (slices: readonly EndpointSlice[]): [string[], string[]] => {
@@ -33,26 +50,55 @@ describe('which endpoints get the traffic of a service', () => {
   };
 
   it('what is ready gets it, what is not does not; a condition nobody has set counts as ready', () => {
-    assert.deepEqual(ips([slice('web', [{ addresses: ['10.84.0.2'], conditions: { ready: false } }, { addresses: ['10.84.0.3'] }])]), [['10.84.0.3'], []]);
+    assert.deepEqual(
+      ips([slice('web', [{ addresses: ['10.84.0.2'], conditions: { ready: false } }, { addresses: ['10.84.0.3'] }])]),
+      [['10.84.0.3'], []],
+    );
   });
 
   it('while nothing is ready, what still serves as it ends gets it', () => {
-    const ending = { addresses: ['10.84.0.2'], nodeName: 'node', conditions: { ready: false, serving: true, terminating: true } };
-    const gone = { addresses: ['10.84.0.3'], nodeName: 'node', conditions: { ready: false, serving: false, terminating: true } };
+    const ending = {
+      addresses: ['10.84.0.2'],
+      nodeName: 'node',
+      conditions: { ready: false, serving: true, terminating: true },
+    };
+    const gone = {
+      addresses: ['10.84.0.3'],
+      nodeName: 'node',
+      conditions: { ready: false, serving: false, terminating: true },
+    };
     assert.deepEqual(ips([slice('web', [ending, gone])]), [['10.84.0.2'], ['10.84.0.2']]);
     assert.deepEqual(ips([slice('web', [ending, gone, '10.84.0.4'])]), [['10.84.0.4'], ['10.84.0.4']]);
   });
 
   it('the rule holds for this node on its own', () => {
-    const ending = { addresses: ['10.84.0.2'], nodeName: 'node', conditions: { ready: false, serving: true, terminating: true } };
+    const ending = {
+      addresses: ['10.84.0.2'],
+      nodeName: 'node',
+      conditions: { ready: false, serving: true, terminating: true },
+    };
     const elsewhere = { addresses: ['10.85.0.2'], nodeName: 'other', conditions: { ready: true } };
     assert.deepEqual(ips([slice('web', [ending, elsewhere])]), [['10.85.0.2'], ['10.84.0.2']]);
   });
 
   it('ports are found by name and protocol; other families, and what is no address, are left out', () => {
-    const ports = [{ name: 'dns', port: 53, protocol: 'UDP' as const }, { name: 'dns', port: 54, protocol: 'TCP' as const }];
-    assert.deepEqual(selectBackends([slice('web', ['10.84.0.2'], ports)], { ...query, portName: 'dns', protocol: 'UDP' }).all.map(({ port }) => port), [53]);
-    assert.deepEqual(ips([{ ...slice('web', ['fd00::1']), addressType: 'IPv6' }, slice('web', ['1.2.3.4\n-A INPUT -j DROP', '01.2.3.4'])]), [[], []]);
+    const ports = [
+      { name: 'dns', port: 53, protocol: 'UDP' as const },
+      { name: 'dns', port: 54, protocol: 'TCP' as const },
+    ];
+    assert.deepEqual(
+      selectBackends([slice('web', ['10.84.0.2'], ports)], { ...query, portName: 'dns', protocol: 'UDP' }).all.map(
+        ({ port }) => port,
+      ),
+      [53],
+    );
+    assert.deepEqual(
+      ips([
+        { ...slice('web', ['fd00::1']), addressType: 'IPv6' },
+        slice('web', ['1.2.3.4\n-A INPUT -j DROP', '01.2.3.4']),
+      ]),
+      [[], []],
+    );
   });
 });
 
@@ -60,7 +106,10 @@ describe('the rules of services', () => {
   it('an address of a service leads to its endpoints, each as likely as the others', () => {
     const rules = serviceRules(rulesOf([service('web')], [slice('web', ['10.84.0.2', '10.84.0.3', '10.84.0.4'])]));
     assert.deepEqual(targets(rules), ['10.84.0.2:8080', '10.84.0.3:8080', '10.84.0.4:8080']);
-    assert.deepEqual(rules.flatMap((rule) => /--probability (\S+)/.exec(rule)?.[1] ?? []), ['0.3333333333', '0.5000000000']);
+    assert.deepEqual(
+      rules.flatMap((rule) => /--probability (\S+)/.exec(rule)?.[1] ?? []),
+      ['0.3333333333', '0.5000000000'],
+    );
   });
 
   it('a pod that reaches itself, and who is no pod, leaves with the address of the node', () => {
@@ -85,54 +134,98 @@ describe('the rules of services', () => {
 
   it('pods reach what is admitted on the node, others only what the node’s firewall lets them', () => {
     const { filter } = rulesOf([], [], { admitted: [{ ip: '10.84.0.1', protocol: 'udp', port: 10053 }] });
-    assert.deepEqual(filter.chains.get('KTS-0123abcd-ADMIT'), ['-s 10.84.0.0/22 -d 10.84.0.1/32 -p udp -m udp --dport 10053 -j ACCEPT']);
+    assert.deepEqual(filter.chains.get('KTS-0123abcd-ADMIT'), [
+      '-s 10.84.0.0/22 -d 10.84.0.1/32 -p udp -m udp --dport 10053 -j ACCEPT',
+    ]);
     assert.ok(filter.jumps.some(({ from, to }) => from === 'INPUT' && to === 'KTS-0123abcd-ADMIT'));
   });
 
   it('headless services, names of other hosts and services of another proxy have no rules', () => {
     const labelled = service('c');
-    const others = [service('a', { clusterIP: 'None' }), service('b', { type: 'ExternalName', clusterIP: '', externalName: 'example.org' }), { ...labelled, metadata: { ...labelled.metadata, labels: { 'service.kubernetes.io/service-proxy-name': 'x' } } }];
-    const rules = rulesOf(others, ['a', 'b', 'c'].map((name) => slice(name, ['10.84.0.2'])));
+    const others = [
+      service('a', { clusterIP: 'None' }),
+      service('b', { type: 'ExternalName', clusterIP: '', externalName: 'example.org' }),
+      { ...labelled, metadata: { ...labelled.metadata, labels: { 'service.kubernetes.io/service-proxy-name': 'x' } } },
+    ];
+    const rules = rulesOf(
+      others,
+      ['a', 'b', 'c'].map((name) => slice(name, ['10.84.0.2'])),
+    );
     assert.deepEqual([targets(serviceRules(rules)), refusedRules(rules)], [[], []]);
   });
 
   it('a client of a service with affinity comes back to its endpoint while it remembers', () => {
-    const sticky = service('web', { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } });
+    const sticky = service('web', {
+      sessionAffinity: 'ClientIP',
+      sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },
+    });
     const rules = serviceRules(rulesOf([sticky], [slice('web', ['10.84.0.2', '10.84.0.3'])]));
     assert.equal(rules.filter((rule) => rule.includes('--rcheck --seconds 60 --reap')).length, 2);
     assert.equal(new Set(rules.filter((rule) => rule.includes('--set --rsource'))).size, 2);
   });
 
   it('a node port, an external address and a balancer lead in from outside, through the node', () => {
-    const outside = service('web', { type: 'LoadBalancer', externalIPs: ['192.0.2.10'], loadBalancerSourceRanges: ['198.51.100.0/24', 'nonsense'], ports: [{ port: 80, nodePort: 30080 }] });
-    const balanced = { ...outside, status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }, { ip: '203.0.113.6', ipMode: 'Proxy' }] } } };
+    const outside = service('web', {
+      type: 'LoadBalancer',
+      externalIPs: ['192.0.2.10'],
+      loadBalancerSourceRanges: ['198.51.100.0/24', 'nonsense'],
+      ports: [{ port: 80, nodePort: 30080 }],
+    });
+    const balanced = {
+      ...outside,
+      status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }, { ip: '203.0.113.6', ipMode: 'Proxy' }] } },
+    };
     const rules = serviceRules(rulesOf([balanced], [slice('web', ['10.84.0.2'])]));
-    assert.deepEqual(rules.filter((rule) => rule.includes('--comment') && !rule.includes('10.96')).map((rule) => /^(.*?) -p/.exec(rule)?.[1] ?? rule.slice(0, 30)), ['-d 192.0.2.10/32', '-s 198.51.100.0/24 -d 203.0.113.5/32', '-p tcp -m tcp --dport 30080 -m']);
+    assert.deepEqual(
+      rules
+        .filter((rule) => rule.includes('--comment') && !rule.includes('10.96'))
+        .map((rule) => /^(.*?) -p/.exec(rule)?.[1] ?? rule.slice(0, 30)),
+      ['-d 192.0.2.10/32', '-s 198.51.100.0/24 -d 203.0.113.5/32', '-p tcp -m tcp --dport 30080 -m'],
+    );
     assert.ok(rules.includes('-j KTS-0123abcd-MARK'));
   });
 
   it('with the policy Local traffic from outside stays here and keeps its source; without a pod here it is dropped', () => {
-    const local = service('web', { type: 'NodePort', externalTrafficPolicy: 'Local', ports: [{ port: 80, nodePort: 30080 }] });
-    const [here, there] = [{ addresses: ['10.84.0.2'], nodeName: 'node' }, { addresses: ['10.85.0.2'], nodeName: 'other' }];
+    const local = service('web', {
+      type: 'NodePort',
+      externalTrafficPolicy: 'Local',
+      ports: [{ port: 80, nodePort: 30080 }],
+    });
+    const [here, there] = [
+      { addresses: ['10.84.0.2'], nodeName: 'node' },
+      { addresses: ['10.85.0.2'], nodeName: 'other' },
+    ];
     const rules = rulesOf([local], [slice('web', [here, there])]);
     const external = [...rules.nat.chains].find(([name]) => name.includes('-X'))?.[1] ?? [];
-    assert.deepEqual(external.map((rule) => rule.replace(/-[SL][0-9A-F]{12}$/, (match) => match.slice(0, 2))), [
-      '-s 10.84.0.0/22 -j KTS-0123abcd-S',
-      '-m addrtype --src-type LOCAL -j KTS-0123abcd-MARK',
-      '-m addrtype --src-type LOCAL -j KTS-0123abcd-S',
-      '-j KTS-0123abcd-L',
-    ]);
+    assert.deepEqual(
+      external.map((rule) => rule.replace(/-[SL][0-9A-F]{12}$/, (match) => match.slice(0, 2))),
+      [
+        '-s 10.84.0.0/22 -j KTS-0123abcd-S',
+        '-m addrtype --src-type LOCAL -j KTS-0123abcd-MARK',
+        '-m addrtype --src-type LOCAL -j KTS-0123abcd-S',
+        '-j KTS-0123abcd-L',
+      ],
+    );
     assert.deepEqual(targets(reached(rules, external.at(-1)?.slice(3) ?? '')), ['10.84.0.2:8080']);
     const elsewhere = rulesOf([local], [slice('web', [there])]);
-    assert.deepEqual(refusedRules(elsewhere).map((rule) => rule.split(' -j ')[1]), ['DROP']);
+    assert.deepEqual(
+      refusedRules(elsewhere).map((rule) => rule.split(' -j ')[1]),
+      ['DROP'],
+    );
     assert.deepEqual(targets(serviceRules(elsewhere)), ['10.85.0.2:8080']);
   });
 
   it('with the internal policy Local pods reach only what is here', () => {
     const local = service('web', { internalTrafficPolicy: 'Local' });
-    const [here, there] = [{ addresses: ['10.84.0.2'], nodeName: 'node' }, { addresses: ['10.85.0.2'], nodeName: 'other' }];
+    const [here, there] = [
+      { addresses: ['10.84.0.2'], nodeName: 'node' },
+      { addresses: ['10.85.0.2'], nodeName: 'other' },
+    ];
     assert.deepEqual(targets(serviceRules(rulesOf([local], [slice('web', [here, there])]))), ['10.84.0.2:8080']);
-    assert.deepEqual(refusedRules(rulesOf([local], [slice('web', [there])])).map((rule) => rule.split(' -j ')[1]), ['DROP']);
+    assert.deepEqual(
+      refusedRules(rulesOf([local], [slice('web', [there])])).map((rule) => rule.split(' -j ')[1]),
+      ['DROP'],
+    );
   });
 });
 
@@ -158,7 +251,15 @@ const world = fc.array(anyService, { maxLength: 5 }).map((list) => {
     }),
   );
   const slices = list.map((each, index) =>
-    slice(`s${index}`, each.endpoints.map(({ ip, ready, ending, here }) => ({ addresses: [ip], nodeName: here ? 'node' : 'other', conditions: { ready, serving: ready || ending, terminating: ending } })), [{ name: '', port: 8080, protocol: each.protocol }]),
+    slice(
+      `s${index}`,
+      each.endpoints.map(({ ip, ready, ending, here }) => ({
+        addresses: [ip],
+        nodeName: here ? 'node' : 'other',
+        conditions: { ready, serving: ready || ending, terminating: ending },
+      })),
+      [{ name: '', port: 8080, protocol: each.protocol }],
+    ),
   );
   return { services, slices };
 });
@@ -168,9 +269,14 @@ describe('laws of the rules', () => {
     fc.assert(
       fc.property(world, ({ services, slices }) => {
         const { nat } = rulesOf(services, slices);
-        const jumps = [...nat.jumps.map(({ to }) => to), ...[...nat.chains.values()].flat().flatMap((rule) => / -j (KTS-\S+)/.exec(` ${rule}`)?.[1] ?? [])];
+        const jumps = [
+          ...nat.jumps.map(({ to }) => to),
+          ...[...nat.chains.values()].flat().flatMap((rule) => / -j (KTS-\S+)/.exec(` ${rule}`)?.[1] ?? []),
+        ];
         assert.ok(jumps.every((name) => nat.chains.has(name)));
-        assert.ok([...nat.chains.keys()].every((name) => name.length <= 28 && (jumps.includes(name) || name.endsWith('-MARK'))));
+        assert.ok(
+          [...nat.chains.keys()].every((name) => name.length <= 28 && (jumps.includes(name) || name.endsWith('-MARK'))),
+        );
       }),
     );
   });
@@ -182,7 +288,10 @@ describe('laws of the rules', () => {
         for (const { spec } of services) {
           const match = `-d ${spec.clusterIP}/32 `;
           const led = rules.nat.chains.get('KTS-0123abcd-SERVICES')?.some((rule) => rule.startsWith(match)) === true;
-          assert.notEqual(led, refusedRules(rules).some((rule) => rule.startsWith(match)));
+          assert.notEqual(
+            led,
+            refusedRules(rules).some((rule) => rule.startsWith(match)),
+          );
         }
       }),
     );
@@ -195,7 +304,8 @@ describe('laws of the rules', () => {
         await filter.apply('*nat\n:CNI-OTHER - [0:0]\n-A CNI-OTHER -j RETURN\nCOMMIT\n');
         const first = rulesOf(before.services, before.slices);
         const second = rulesOf(after.services, after.slices);
-        const present = async (): Promise<ReturnType<typeof parsePresent>> => parsePresent(await filter.read(), facts.chainPrefix);
+        const present = async (): Promise<ReturnType<typeof parsePresent>> =>
+          parsePresent(await filter.read(), facts.chainPrefix);
         await filter.apply(computeRestore(first, await present()) ?? '');
         assert.ok(isWhole(first, await present()));
         await filter.apply(computeRestore(second, await present(), knows ? first : undefined) ?? '');
@@ -231,7 +341,13 @@ describe('laws of the rules', () => {
 });
 
 describe('the router', () => {
-  const start = async (): Promise<{ api: FakeApiClient; clock: FakeClock; filter: FakePacketFilter; leadsTo: () => string[]; stop: () => Promise<void> }> => {
+  const start = async (): Promise<{
+    api: FakeApiClient;
+    clock: FakeClock;
+    filter: FakePacketFilter;
+    leadsTo: () => string[];
+    stop: () => Promise<void>;
+  }> => {
     const clock = new FakeClock();
     const api = new FakeApiClient({ clock });
     const parts = { clock, random: seededRandom(1), log: silentLogger };
@@ -244,15 +360,25 @@ describe('the router', () => {
     assert.equal(filter.writes, 0);
     informers.start();
     await clock.advance(100);
-    const leadsTo = (): string[] => targets(filter.chainNames('nat').flatMap((chain) => filter.rules('nat', chain) ?? []));
-    return { api, clock, filter, leadsTo, stop: () => Promise.all([router.stop(), informers.stop()]).then(() => undefined) };
+    const leadsTo = (): string[] =>
+      targets(filter.chainNames('nat').flatMap((chain) => filter.rules('nat', chain) ?? []));
+    return {
+      api,
+      clock,
+      filter,
+      leadsTo,
+      stop: () => Promise.all([router.stop(), informers.stop()]).then(() => undefined),
+    };
   };
 
   it('writes once both kinds are known, and a change within milliseconds', async () => {
     const { api, clock, filter, leadsTo, stop } = await start();
     assert.deepEqual([leadsTo(), filter.writes], [['10.84.0.2:8080'], 1]);
     await clock.advance(1000);
-    await api.create(endpointSlices, { ...slice('web', ['10.84.0.3']), metadata: { ...slice('web', []).metadata, name: 'web-2' } });
+    await api.create(endpointSlices, {
+      ...slice('web', ['10.84.0.3']),
+      metadata: { ...slice('web', []).metadata, name: 'web-2' },
+    });
     await clock.advance(5);
     assert.deepEqual(leadsTo(), ['10.84.0.2:8080', '10.84.0.3:8080']);
     await stop();
@@ -276,14 +402,20 @@ describe('the router', () => {
     filter.flush('nat');
     assert.deepEqual(leadsTo(), []);
     await clock.advance(11_000);
-    assert.deepEqual([leadsTo(), filter.rules('nat', 'PREROUTING')], [['10.84.0.2:8080'], ['-j KTS-0123abcd-SERVICES']]);
+    assert.deepEqual(
+      [leadsTo(), filter.rules('nat', 'PREROUTING')],
+      [['10.84.0.2:8080'], ['-j KTS-0123abcd-SERVICES']],
+    );
     await stop();
   });
 
   it('a writing that fails is tried again, whole', async () => {
     const { api, clock, filter, leadsTo, stop } = await start();
     filter.failures = 2;
-    await api.create(endpointSlices, { ...slice('web', ['10.84.0.3']), metadata: { ...slice('web', []).metadata, name: 'web-2' } });
+    await api.create(endpointSlices, {
+      ...slice('web', ['10.84.0.3']),
+      metadata: { ...slice('web', []).metadata, name: 'web-2' },
+    });
     await clock.advance(3000);
     assert.deepEqual(leadsTo(), ['10.84.0.2:8080', '10.84.0.3:8080']);
     await stop();

@@ -6,12 +6,24 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { constants, inflateSync } from 'node:zlib';
-import { dataFrames, finFrame, goAwayFrame, HeaderBlocks, pingFrame, replyFrame, resetFrame, SpdyFrameReader } from '../spdy-frames.ts';
+import {
+  dataFrames,
+  finFrame,
+  goAwayFrame,
+  HeaderBlocks,
+  pingFrame,
+  replyFrame,
+  resetFrame,
+  SpdyFrameReader,
+} from '../spdy-frames.ts';
 
 /** The server's side of SPDY as moby/spdystream has it: no windows, an answer to every stream, resets for all that is open at the end. It reads headers with real zlib. */
 export class FakeSpdyPeer {
   readonly connection: Duplex;
-  readonly streams = new Map<number, { readonly headers: Record<string, string>; text: string; bytes: number; ended: 'open' | 'fin' | 'reset' }>();
+  readonly streams = new Map<
+    number,
+    { readonly headers: Record<string, string>; text: string; bytes: number; ended: 'open' | 'fin' | 'reset' }
+  >();
   readonly pings: number[] = [];
   #isGone = false;
   readonly #blocks: Buffer[] = [];
@@ -60,7 +72,9 @@ export class FakeSpdyPeer {
   }
 
   send(streamType: string, data: Uint8Array | string): boolean {
-    return dataFrames(this.idOf(streamType), Buffer.from(data)).map((part) => this.connection.write(part)).every((isTaken) => isTaken);
+    return dataFrames(this.idOf(streamType), Buffer.from(data))
+      .map((part) => this.connection.write(part))
+      .every((isTaken) => isTaken);
   }
 
   finish(streamType: string): void {
@@ -103,7 +117,8 @@ export class FakeSpdyPeer {
 
 /** A backend that switches to SPDY, or answers as it is told to. */
 export class FakeSpdyServer {
-  readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers'] }[] = [];
+  readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers'] }[] =
+    [];
   readonly peers: FakeSpdyPeer[] = [];
   /** Written to who asks for an upgrade instead of switching. */
   refusal: string | undefined;
@@ -126,7 +141,9 @@ export class FakeSpdyServer {
       if (this.refusal !== undefined) return void socket.resume().write(this.refusal);
       const asked = request.headers['x-stream-protocol-version'];
       const version = asked === undefined ? '' : `X-Stream-Protocol-Version: ${String(asked).split(',')[0]}\r\n`;
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n${version}\r\n`);
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n${version}\r\n`,
+      );
       if (this.raw !== undefined) return this.raw(socket);
       const peer = new FakeSpdyPeer(socket, head);
       this.peers.push(peer);

@@ -8,7 +8,10 @@ export async function socketPair(): Promise<[client: Socket, server: Socket, clo
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const client = connect({ port: (listener.address() as AddressInfo).port, host: '127.0.0.1' });
-  const [[server]] = (await Promise.all([once(listener, 'connection'), once(client, 'connect')])) as [[Socket], unknown];
+  const [[server]] = (await Promise.all([once(listener, 'connection'), once(client, 'connect')])) as [
+    [Socket],
+    unknown,
+  ];
   for (const each of [client, server]) each.on('error', () => undefined);
   const close = async (): Promise<void> => {
     client.destroy();

@@ -26,11 +26,20 @@ export function openClusterClient(kubeconfig: string): ClusterClient {
 export async function applyObjects(api: HttpApiClient, wanted: readonly WantedObject[]): Promise<void> {
   for (const { type, object } of wanted) {
     const { uid: _, namespace, ...metadata } = object.metadata;
-    await api.patch(type, keyOf(object), { type: 'apply', body: { ...object, metadata: { ...metadata, ...(type.namespaced && { namespace }) } } }, { fieldManager: 'kubelet-ts-up', force: true });
+    await api.patch(
+      type,
+      keyOf(object),
+      { type: 'apply', body: { ...object, metadata: { ...metadata, ...(type.namespaced && { namespace }) } } },
+      { fieldManager: 'kubelet-ts-up', force: true },
+    );
   }
 }
 
-export async function exists(api: HttpApiClient, type: ResourceType, key: { namespace: string; name: string }): Promise<boolean> {
+export async function exists(
+  api: HttpApiClient,
+  type: ResourceType,
+  key: { namespace: string; name: string },
+): Promise<boolean> {
   try {
     await api.get(type, key);
     return true;
@@ -41,8 +50,21 @@ export async function exists(api: HttpApiClient, type: ResourceType, key: { name
 }
 
 /** Resolves as soon as an object of the name is as `accept` wants it; never before `signal` aborts otherwise. */
-export async function whenObject<T extends ApiObject>(api: HttpApiClient, type: ResourceType<T>, { namespace, name }: { namespace: string; name: string }, { accept, signal }: { accept: (object: T) => boolean; signal: AbortSignal }): Promise<void> {
-  const informer = createInformer({ client: api, clock: systemClock, random: systemRandom, log: silentLogger, type, namespace, fieldSelector: `metadata.name=${name}` });
+export async function whenObject<T extends ApiObject>(
+  api: HttpApiClient,
+  type: ResourceType<T>,
+  { namespace, name }: { namespace: string; name: string },
+  { accept, signal }: { accept: (object: T) => boolean; signal: AbortSignal },
+): Promise<void> {
+  const informer = createInformer({
+    client: api,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLogger,
+    type,
+    namespace,
+    fieldSelector: `metadata.name=${name}`,
+  });
   try {
     await new Promise<void>((resolve) => {
       const look = (object: T): void => void (accept(object) && resolve());
@@ -57,24 +79,54 @@ export async function whenObject<T extends ApiObject>(api: HttpApiClient, type: 
 }
 
 /** `since`: only what the node has said after that moment counts, not what an earlier life left. */
-export function whenNodeReady(api: HttpApiClient, name: string, options: { readonly sinceMs: number; readonly signal: AbortSignal }): Promise<void> {
-  const saidSince = (heartbeat: string | undefined): boolean => Date.parse(heartbeat ?? '') >= Math.floor(options.sinceMs / 1000) * 1000;
-  return whenObject(api, nodes, { namespace: '', name }, {
-    signal: options.signal,
-    accept: ({ status }) => isConditionTrue(status?.conditions, 'Ready') && status?.conditions?.some((each) => each.type === 'Ready' && saidSince(each.lastHeartbeatTime)) === true,
-  });
+export function whenNodeReady(
+  api: HttpApiClient,
+  name: string,
+  options: { readonly sinceMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const saidSince = (heartbeat: string | undefined): boolean =>
+    Date.parse(heartbeat ?? '') >= Math.floor(options.sinceMs / 1000) * 1000;
+  return whenObject(
+    api,
+    nodes,
+    { namespace: '', name },
+    {
+      signal: options.signal,
+      accept: ({ status }) =>
+        isConditionTrue(status?.conditions, 'Ready') &&
+        status?.conditions?.some((each) => each.type === 'Ready' && saidSince(each.lastHeartbeatTime)) === true,
+    },
+  );
 }
 
-export function whenAvailable(api: HttpApiClient, key: { namespace: string; name: string }, signal: AbortSignal): Promise<void> {
+export function whenAvailable(
+  api: HttpApiClient,
+  key: { namespace: string; name: string },
+  signal: AbortSignal,
+): Promise<void> {
   return whenObject(api, deployments, key, {
     signal,
-    accept: ({ metadata, spec, status }) => status?.observedGeneration === metadata.generation && (status?.availableReplicas ?? 0) >= (spec.replicas ?? 1) && (status?.updatedReplicas ?? 0) >= (spec.replicas ?? 1),
+    accept: ({ metadata, spec, status }) =>
+      status?.observedGeneration === metadata.generation &&
+      (status?.availableReplicas ?? 0) >= (spec.replicas ?? 1) &&
+      (status?.updatedReplicas ?? 0) >= (spec.replicas ?? 1),
   });
 }
 
 /** Follows all pods until `signal` aborts; `onChange` hears of every change, and reads them with `list`. */
-export function followPods(api: HttpApiClient, onChange: (list: () => readonly ApiObject[]) => void, signal: AbortSignal): void {
-  const informer = createInformer({ client: api, clock: systemClock, random: systemRandom, log: silentLogger, type: pods, namespace: '' });
+export function followPods(
+  api: HttpApiClient,
+  onChange: (list: () => readonly ApiObject[]) => void,
+  signal: AbortSignal,
+): void {
+  const informer = createInformer({
+    client: api,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLogger,
+    type: pods,
+    namespace: '',
+  });
   const changed = (): void => onChange(() => informer.list());
   informer.addHandlers({ onAdd: changed, onUpdate: changed, onDelete: changed });
   informer.start();

@@ -1,6 +1,12 @@
 /** What `up` puts into its cluster before anything else: the name service as a Service, and the rights of who serves it. Pure. */
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
-import { clusterRoleBindings, clusterRoles, endpointSlices, secrets, services } from '../../api/client/resource-types.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  endpointSlices,
+  secrets,
+  services,
+} from '../../api/client/resource-types.ts';
 import { endpointLabels } from '../../api/annotations.ts';
 
 export interface WantedObject {
@@ -25,20 +31,46 @@ export function nodeNetworkRights(): WantedObject[] {
   const group = 'rbac.authorization.k8s.io';
   return [
     { type: clusterRoles, object: { metadata, rules } as ApiObject },
-    { type: clusterRoleBindings, object: { metadata, roleRef: { apiGroup: group, kind: 'ClusterRole', name: NODE_NETWORK_USER }, subjects: [{ apiGroup: group, kind: 'User', name: NODE_NETWORK_USER }] } as ApiObject },
+    {
+      type: clusterRoleBindings,
+      object: {
+        metadata,
+        roleRef: { apiGroup: group, kind: 'ClusterRole', name: NODE_NETWORK_USER },
+        subjects: [{ apiGroup: group, kind: 'User', name: NODE_NETWORK_USER }],
+      } as ApiObject,
+    },
   ];
 }
 
 /** `kube-dns`, under the name and labels by which everybody knows it. It has no selector: its endpoint is on the node itself. */
 export function nameService(clusterIp: string, nodeAddress: string): WantedObject[] {
-  const metadata = { name: 'kube-dns', namespace: 'kube-system', uid: '', labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/name': 'CoreDNS', 'kubernetes.io/cluster-service': 'true' } };
-  const ports = [{ name: 'dns', protocol: 'UDP' }, { name: 'dns-tcp', protocol: 'TCP' }];
+  const metadata = {
+    name: 'kube-dns',
+    namespace: 'kube-system',
+    uid: '',
+    labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/name': 'CoreDNS', 'kubernetes.io/cluster-service': 'true' },
+  };
+  const ports = [
+    { name: 'dns', protocol: 'UDP' },
+    { name: 'dns-tcp', protocol: 'TCP' },
+  ];
   return [
-    { type: services, object: { metadata, spec: { clusterIP: clusterIp, ports: ports.map((port) => ({ ...port, port: 53, targetPort: DNS_PORT })) } } as ApiObject },
+    {
+      type: services,
+      object: {
+        metadata,
+        spec: { clusterIP: clusterIp, ports: ports.map((port) => ({ ...port, port: 53, targetPort: DNS_PORT })) },
+      } as ApiObject,
+    },
     {
       type: endpointSlices,
       object: {
-        metadata: { name: 'kube-dns', namespace: 'kube-system', uid: '', labels: { [endpointLabels.serviceName]: 'kube-dns', [endpointLabels.slicesManagedBy]: 'kubelet-ts' } },
+        metadata: {
+          name: 'kube-dns',
+          namespace: 'kube-system',
+          uid: '',
+          labels: { [endpointLabels.serviceName]: 'kube-dns', [endpointLabels.slicesManagedBy]: 'kubelet-ts' },
+        },
         addressType: 'IPv4',
         endpoints: [{ addresses: [nodeAddress], conditions: { ready: true } }],
         ports: ports.map((port) => ({ ...port, port: DNS_PORT })),
@@ -65,6 +97,15 @@ export function bootstrapTokenSecret({ id, secret, expiration }: BootstrapToken)
     'usage-bootstrap-signing': 'true',
     'auth-extra-groups': NODE_GROUP,
   };
-  const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
-  return { type: secrets, object: { metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system', uid: '' }, type: 'bootstrap.kubernetes.io/token', data: encoded } as ApiObject };
+  const encoded = Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  );
+  return {
+    type: secrets,
+    object: {
+      metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system', uid: '' },
+      type: 'bootstrap.kubernetes.io/token',
+      data: encoded,
+    } as ApiObject,
+  };
 }

@@ -18,12 +18,22 @@ export interface ClusterRecord {
 export function readClusterRecord(instance: Instance): ClusterRecord | undefined {
   if (!existsSync(instance.clusterRecord)) return undefined;
   try {
-    const { subnet, serviceRange, apiPort, registryPort, seeded } = JSON.parse(readFileSync(instance.clusterRecord, 'utf8')) as Partial<ClusterRecord>;
-    if (subnet !== undefined && serviceRange !== undefined && apiPort !== undefined && registryPort !== undefined) return { subnet, serviceRange, apiPort, registryPort, seeded: seeded === true };
+    const { subnet, serviceRange, apiPort, registryPort, seeded } = JSON.parse(
+      readFileSync(instance.clusterRecord, 'utf8'),
+    ) as Partial<ClusterRecord>;
+    if (subnet !== undefined && serviceRange !== undefined && apiPort !== undefined && registryPort !== undefined)
+      return { subnet, serviceRange, apiPort, registryPort, seeded: seeded === true };
   } catch (cause) {
-    throw new KubeletError('Invalid', `${instance.clusterRecord} cannot be read; begin anew with: npm run down -- --purge`, { cause });
+    throw new KubeletError(
+      'Invalid',
+      `${instance.clusterRecord} cannot be read; begin anew with: npm run down -- --purge`,
+      { cause },
+    );
   }
-  throw new KubeletError('Invalid', `${instance.clusterRecord} lacks something; begin anew with: npm run down -- --purge`);
+  throw new KubeletError(
+    'Invalid',
+    `${instance.clusterRecord} lacks something; begin anew with: npm run down -- --purge`,
+  );
 }
 
 export function writeClusterRecord(instance: Instance, record: ClusterRecord): void {
@@ -41,7 +51,10 @@ const API_PORT = 6443;
 const REGISTRY_PORT = 5000;
 
 /** Ports that somebody else has taken meanwhile move. */
-export async function chooseClusterRecord(before: ClusterRecord | undefined, { subnet, serviceRange, loopback, freePort }: RecordChoices): Promise<ClusterRecord> {
+export async function chooseClusterRecord(
+  before: ClusterRecord | undefined,
+  { subnet, serviceRange, loopback, freePort }: RecordChoices,
+): Promise<ClusterRecord> {
   return {
     subnet,
     serviceRange,

@@ -36,8 +36,12 @@ export function renderSummary(summary: ClusterSummary): string[] {
   const rows: [string, string][] = [
     ['API server', summary.apiUrl],
     [`node ${summary.nodeName}`, `${summary.kubeletUrl}, ${summary.runtime}`],
-    ...(summary.clusterDns === undefined ? [] : [['names', `${summary.clusterDns}, zone cluster.local`] as [string, string]]),
-    ...(summary.serviceRange === undefined ? [] : [['services', `${summary.serviceRange}, by iptables`] as [string, string]]),
+    ...(summary.clusterDns === undefined
+      ? []
+      : [['names', `${summary.clusterDns}, zone cluster.local`] as [string, string]]),
+    ...(summary.serviceRange === undefined
+      ? []
+      : [['services', `${summary.serviceRange}, by iptables`] as [string, string]]),
     ['registry', summary.registry],
     ...(summary.example === undefined ? [] : [['example', summary.example] as [string, string]]),
     ['logs', `${summary.dataDir}/*.log`],
@@ -50,8 +54,12 @@ export function renderSummary(summary: ClusterSummary): string[] {
     'Use it (in another terminal):',
     `  export KUBECONFIG=${summary.adminConfig}`,
     '  kubectl get pods -o wide',
-    ...(summary.example === undefined ? [] : [`  curl ${summary.example}`, '  kubectl scale deployment nginx-deployment --replicas=5']),
+    ...(summary.example === undefined
+      ? []
+      : [`  curl ${summary.example}`, '  kubectl scale deployment nginx-deployment --replicas=5']),
     '  kubectl run -it --rm shell --image=busybox -- sh     and there: nslookup nginx',
-    summary.detached ? `Stop it: ${summary.stop}` : `Ctrl-C stops and removes everything but what the cluster knows (or: ${summary.stop})`,
+    summary.detached
+      ? `Stop it: ${summary.stop}`
+      : `Ctrl-C stops and removes everything but what the cluster knows (or: ${summary.stop})`,
   ];
 }

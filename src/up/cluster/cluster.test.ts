@@ -39,13 +39,29 @@ describe('what a cluster keeps', () => {
   });
 
   it('ports stay unless somebody else has taken them', async () => {
-    const choose = (taken: number): Promise<ClusterRecord> => chooseClusterRecord(record, { subnet, serviceRange: record.serviceRange, loopback: '127.0.0.1', freePort: async (wanted) => (wanted === taken ? 40_000 : wanted) });
+    const choose = (taken: number): Promise<ClusterRecord> =>
+      chooseClusterRecord(record, {
+        subnet,
+        serviceRange: record.serviceRange,
+        loopback: '127.0.0.1',
+        freePort: async (wanted) => (wanted === taken ? 40_000 : wanted),
+      });
     assert.deepEqual(await choose(1), record);
     assert.equal((await choose(6443)).apiPort, 40_000);
   });
 
   it('services get the first range that no route leads to, and names the tenth address of it', () => {
-    assert.equal(chooseServiceRange([{ dst: '10.96.0.0/16', dev: 'kts0' }, { dst: '10.97.3.0/24', dev: 'eth1' }, { dst: 'default', dev: 'eth0' }], 'kts1'), '10.98.0.0/16');
+    assert.equal(
+      chooseServiceRange(
+        [
+          { dst: '10.96.0.0/16', dev: 'kts0' },
+          { dst: '10.97.3.0/24', dev: 'eth1' },
+          { dst: 'default', dev: 'eth0' },
+        ],
+        'kts1',
+      ),
+      '10.98.0.0/16',
+    );
     assert.equal(chooseServiceRange([{ dst: '10.96.0.0/16', dev: 'kts1' }], 'kts1'), '10.96.0.0/16');
     assert.throws(() => chooseServiceRange([{ dst: '10.96.0.0/12', dev: 'eth1' }], 'kts1'), /taken|overlaps/);
     assert.equal(addressInRange('10.98.0.0/16', 10), '10.98.0.10');
@@ -54,28 +70,85 @@ describe('what a cluster keeps', () => {
 
 describe('what up puts into a cluster', () => {
   it('whoever answers for names and services may read those, and nothing else', () => {
-    const [role] = nodeNetworkRights().map(({ object }) => object as unknown as { rules: { verbs: string[]; resources: string[] }[] });
-    assert.deepEqual(role?.rules.map(({ verbs, resources }) => [verbs, resources]), [[['list', 'watch'], ['services', 'namespaces']], [['list', 'watch'], ['endpointslices']]]);
+    const [role] = nodeNetworkRights().map(
+      ({ object }) => object as unknown as { rules: { verbs: string[]; resources: string[] }[] },
+    );
+    assert.deepEqual(
+      role?.rules.map(({ verbs, resources }) => [verbs, resources]),
+      [
+        [
+          ['list', 'watch'],
+          ['services', 'namespaces'],
+        ],
+        [['list', 'watch'], ['endpointslices']],
+      ],
+    );
   });
 
   it('the name service is found under its usual name, on the port where it really listens', () => {
-    const [service, slice] = nameService('10.96.0.10', '10.84.0.1').map(({ object }) => object as unknown as { metadata: { name: string; labels: Record<string, string> }; spec: { clusterIP: string }; endpoints: unknown; ports: { port: number }[] });
-    assert.deepEqual([service?.metadata.name, service?.metadata.labels['k8s-app'], service?.spec.clusterIP], ['kube-dns', 'kube-dns', '10.96.0.10']);
-    assert.deepEqual([slice?.endpoints, slice?.ports.map(({ port }) => port)], [[{ addresses: ['10.84.0.1'], conditions: { ready: true } }], [10_053, 10_053]]);
+    const [service, slice] = nameService('10.96.0.10', '10.84.0.1').map(
+      ({ object }) =>
+        object as unknown as {
+          metadata: { name: string; labels: Record<string, string> };
+          spec: { clusterIP: string };
+          endpoints: unknown;
+          ports: { port: number }[];
+        },
+    );
+    assert.deepEqual(
+      [service?.metadata.name, service?.metadata.labels['k8s-app'], service?.spec.clusterIP],
+      ['kube-dns', 'kube-dns', '10.96.0.10'],
+    );
+    assert.deepEqual(
+      [slice?.endpoints, slice?.ports.map(({ port }) => port)],
+      [[{ addresses: ['10.84.0.1'], conditions: { ready: true } }], [10_053, 10_053]],
+    );
   });
 
   it('a bootstrap token is the secret that kubeadm would make', () => {
-    const { object } = bootstrapTokenSecret({ id: 'abcdef', secret: '0123456789abcdef', expiration: '2026-01-02T00:00:00Z' });
-    const { metadata, type, data } = object as unknown as { metadata: { name: string }; type: string; data: Record<string, string> };
-    assert.deepEqual([metadata.name, type, Buffer.from(data['token-secret'] ?? '', 'base64').toString()], ['bootstrap-token-abcdef', 'bootstrap.kubernetes.io/token', '0123456789abcdef']);
+    const { object } = bootstrapTokenSecret({
+      id: 'abcdef',
+      secret: '0123456789abcdef',
+      expiration: '2026-01-02T00:00:00Z',
+    });
+    const { metadata, type, data } = object as unknown as {
+      metadata: { name: string };
+      type: string;
+      data: Record<string, string>;
+    };
+    assert.deepEqual(
+      [metadata.name, type, Buffer.from(data['token-secret'] ?? '', 'base64').toString()],
+      ['bootstrap-token-abcdef', 'bootstrap.kubernetes.io/token', '0123456789abcdef'],
+    );
   });
 
   it('the agent of a cluster lets in only whom the cluster knows, and pods ask the cluster for names', () => {
-    const cluster = { address: '10.84.0.1', clientCaFile: '/ca.crt', clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local' };
-    const config = parse(renderKubeletConfig(deriveInstance('/data'), { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2, cluster })) as Record<string, unknown>;
+    const cluster = {
+      address: '10.84.0.1',
+      clientCaFile: '/ca.crt',
+      clusterDns: ['10.96.0.10'],
+      clusterDomain: 'cluster.local',
+    };
+    const config = parse(
+      renderKubeletConfig(deriveInstance('/data'), { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2, cluster }),
+    ) as Record<string, unknown>;
     assert.deepEqual(
-      [config['address'], config['authentication'], config['authorization'], config['clusterDNS'], config['staticPodPath'], config['rotateCertificates']],
-      ['10.84.0.1', { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: '/ca.crt' } }, { mode: 'Webhook' }, ['10.96.0.10'], '/data/static-pods', true],
+      [
+        config['address'],
+        config['authentication'],
+        config['authorization'],
+        config['clusterDNS'],
+        config['staticPodPath'],
+        config['rotateCertificates'],
+      ],
+      [
+        '10.84.0.1',
+        { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: '/ca.crt' } },
+        { mode: 'Webhook' },
+        ['10.96.0.10'],
+        '/data/static-pods',
+        true,
+      ],
     );
   });
 
@@ -91,12 +164,40 @@ describe('what a person sees', () => {
   it('each step with its time, each pod with its state', () => {
     assert.equal(stepLine(1234, 'done'), '  1.2 s  done');
     assert.equal(podLine({ metadata: { name: 'a' } }), 'a: Pending');
-    assert.equal(podLine({ metadata: { name: 'a' }, status: { phase: 'Pending', containerStatuses: [{ name: 'c', state: { waiting: { reason: 'ErrImagePull' } } }] } }), 'a: ErrImagePull');
-    assert.equal(podLine({ metadata: { name: 'a' }, status: { phase: 'Running', podIP: '10.84.0.2', conditions: [{ type: 'Ready', status: 'True' }] } }), 'a: Ready, 10.84.0.2');
+    assert.equal(
+      podLine({
+        metadata: { name: 'a' },
+        status: {
+          phase: 'Pending',
+          containerStatuses: [{ name: 'c', state: { waiting: { reason: 'ErrImagePull' } } }],
+        },
+      }),
+      'a: ErrImagePull',
+    );
+    assert.equal(
+      podLine({
+        metadata: { name: 'a' },
+        status: { phase: 'Running', podIP: '10.84.0.2', conditions: [{ type: 'Ready', status: 'True' }] },
+      }),
+      'a: Ready, 10.84.0.2',
+    );
   });
 
   it('at the end where everything is, and how to go on', () => {
-    const summary = { nodeName: 'n', runtime: 'containerd 1.6', apiUrl: 'https://10.84.0.1:6443', kubeletUrl: 'https://10.84.0.1:10250', clusterDns: undefined, serviceRange: undefined, registry: '127.0.0.1:5000', example: undefined, dataDir: '/d', adminConfig: '/d/admin.conf', stop: 'npm run down', detached: true };
+    const summary = {
+      nodeName: 'n',
+      runtime: 'containerd 1.6',
+      apiUrl: 'https://10.84.0.1:6443',
+      kubeletUrl: 'https://10.84.0.1:10250',
+      clusterDns: undefined,
+      serviceRange: undefined,
+      registry: '127.0.0.1:5000',
+      example: undefined,
+      dataDir: '/d',
+      adminConfig: '/d/admin.conf',
+      stop: 'npm run down',
+      detached: true,
+    };
     const text = renderSummary(summary).join('\n');
     assert.match(text, /export KUBECONFIG=\/d\/admin.conf/);
     assert.match(text, /Stop it: npm run down/);
@@ -105,11 +206,23 @@ describe('what a person sees', () => {
 });
 
 describe('a program that is kept running', () => {
-  const start = (script: string, ready?: string): { over: AbortController; said: string[]; pidFile: string; log: string; running: ReturnType<typeof keepRunning> } => {
+  const start = (
+    script: string,
+    ready?: string,
+  ): {
+    over: AbortController;
+    said: string[];
+    pidFile: string;
+    log: string;
+    running: ReturnType<typeof keepRunning>;
+  } => {
     const over = new AbortController();
     const said: string[] = [];
     const [pidFile, log] = [join(folder, `${Math.random()}.json`), join(folder, `${Math.random()}.log`)];
-    const running = keepRunning({ name: 'it', command: 'sh', args: ['-c', script], log, pidFile, ...(ready !== undefined && { ready }) }, { clock: systemClock, signal: over.signal, say: (line) => said.push(line) });
+    const running = keepRunning(
+      { name: 'it', command: 'sh', args: ['-c', script], log, pidFile, ...(ready !== undefined && { ready }) },
+      { clock: systemClock, signal: over.signal, say: (line) => said.push(line) },
+    );
     return { over, said, pidFile, log, running };
   };
 
@@ -119,7 +232,9 @@ describe('a program that is kept running', () => {
     const first = readProcessFile(pidFile);
     assert.ok(first && isAlive(first));
     signalProcess(first, 'SIGKILL');
-    assert.ok(await waitUntil(() => isAlive(readProcessFile(pidFile)) && readProcessFile(pidFile)?.pid !== first.pid, 5000));
+    assert.ok(
+      await waitUntil(() => isAlive(readProcessFile(pidFile)) && readProcessFile(pidFile)?.pid !== first.pid, 5000),
+    );
     assert.match(said.join(), /ended by itself \(signal SIGKILL\): starting it again/);
     over.abort();
     await running.left;
@@ -136,7 +251,17 @@ describe('a program that is kept running', () => {
 
   it('a program that is not there is given up as well', async () => {
     const over = new AbortController();
-    const running = keepRunning({ name: 'it', command: join(folder, 'nothing'), args: [], log: join(folder, 'n.log'), pidFile: join(folder, 'n.json'), ready: 'x' }, { clock: systemClock, signal: over.signal, say: () => undefined });
+    const running = keepRunning(
+      {
+        name: 'it',
+        command: join(folder, 'nothing'),
+        args: [],
+        log: join(folder, 'n.log'),
+        pidFile: join(folder, 'n.json'),
+        ready: 'x',
+      },
+      { clock: systemClock, signal: over.signal, say: () => undefined },
+    );
     await assert.rejects(running.ready, /ENOENT/);
   });
 
@@ -147,7 +272,11 @@ describe('a program that is kept running', () => {
   it('what was in the log before does not count, and a word cut in two does', async () => {
     const log = join(folder, 'cut.log');
     writeFileSync(log, 'serving\n');
-    const found = waitForText(log, { text: 'serving', offset: readFileSync(log).length, signal: AbortSignal.timeout(10_000) });
+    const found = waitForText(log, {
+      text: 'serving',
+      offset: readFileSync(log).length,
+      signal: AbortSignal.timeout(10_000),
+    });
     appendFileSync(log, 'a ser');
     await new Promise((resolve) => setImmediate(resolve));
     appendFileSync(log, 'ving b\n');

@@ -24,8 +24,16 @@ export async function ensureClusterAuthority(instance: Instance): Promise<void> 
 export async function ensureNodeNetworkConfig(instance: Instance, server: string): Promise<void> {
   mkdirSync(instance.nodeDir, { recursive: true, mode: 0o700 });
   const nowMs = systemClock.nowMs();
-  const context = { authority: await ensureAuthority(join(instance.controlPlaneDir, 'pki'), nowMs), nowMs, log: silentLogger };
-  await ensureKubeconfig(instance.nodeNetworkConfig, { commonName: NODE_NETWORK_USER, organizations: [], server }, context);
+  const context = {
+    authority: await ensureAuthority(join(instance.controlPlaneDir, 'pki'), nowMs),
+    nowMs,
+    log: silentLogger,
+  };
+  await ensureKubeconfig(
+    instance.nodeNetworkConfig,
+    { commonName: NODE_NETWORK_USER, organizations: [], server },
+    context,
+  );
 }
 
 const TOKEN_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -33,17 +41,28 @@ const TOKEN_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const TOKEN_LIFE_MS = 24 * 3_600_000;
 
 export function newBootstrapToken(nowMs: number): BootstrapToken {
-  const letters = (count: number): string => Array.from({ length: count }, () => TOKEN_LETTERS[randomInt(TOKEN_LETTERS.length)]).join('');
-  return { id: letters(6), secret: letters(16), expiration: new Date(nowMs + TOKEN_LIFE_MS).toISOString().replace(/\.\d+Z$/, 'Z') };
+  const letters = (count: number): string =>
+    Array.from({ length: count }, () => TOKEN_LETTERS[randomInt(TOKEN_LETTERS.length)]).join('');
+  return {
+    id: letters(6),
+    secret: letters(16),
+    expiration: new Date(nowMs + TOKEN_LIFE_MS).toISOString().replace(/\.\d+Z$/, 'Z'),
+  };
 }
 
 /** What the agent asks for its first certificate with. What it got earlier stays, unless the API server has moved meanwhile. */
-export function writeBootstrapConfig(instance: Instance, { server, ca, token }: { readonly server: string; readonly ca: string; readonly token: BootstrapToken }): void {
-  if (existsSync(agentConfig(instance)) && !readFileSync(agentConfig(instance), 'utf8').includes(server)) rmSync(agentConfig(instance));
+export function writeBootstrapConfig(
+  instance: Instance,
+  { server, ca, token }: { readonly server: string; readonly ca: string; readonly token: BootstrapToken },
+): void {
+  if (existsSync(agentConfig(instance)) && !readFileSync(agentConfig(instance), 'utf8').includes(server))
+    rmSync(agentConfig(instance));
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'kubernetes', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    clusters: [
+      { name: 'kubernetes', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+    ],
     users: [{ name: 'bootstrap', user: { token: `${token.id}.${token.secret}` } }],
     contexts: [{ name: 'bootstrap', context: { cluster: 'kubernetes', user: 'bootstrap' } }],
     'current-context': 'bootstrap',

@@ -41,22 +41,56 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
   try {
     const user = await whoAmI(client, access.server);
     done(`${access.server} knows us as ${user}`);
-    for (const folder of [instance.runDir, instance.nodeDir, instance.staticPodsDir]) mkdirSync(folder, { recursive: true });
+    for (const folder of [instance.runDir, instance.nodeDir, instance.staticPodsDir])
+      mkdirSync(folder, { recursive: true });
     const clientCaFile = join(instance.nodeDir, 'ca.crt');
-    if (access.ca === undefined) throw new KubeletError('Invalid', `${kubeconfig} names no certificate authority: the node could not tell who asks it`);
+    if (access.ca === undefined)
+      throw new KubeletError(
+        'Invalid',
+        `${kubeconfig} names no certificate authority: the node could not tell who asks it`,
+      );
     writeFileSync(clientCaFile, access.ca);
-    const credentials = await nodeCredentials(instance, { client, access: { server: access.server, ca: access.ca }, user, nodeName, kubeconfig });
-    const [{ endpoint }, clusterDns] = await Promise.all([startNodeRuntime(instance, { endpoint: options.endpoint, cgroupDriver, say, signal }), findNameService(client)]);
+    const credentials = await nodeCredentials(instance, {
+      client,
+      access: { server: access.server, ca: access.ca },
+      user,
+      nodeName,
+      kubeconfig,
+    });
+    const [{ endpoint }, clusterDns] = await Promise.all([
+      startNodeRuntime(instance, { endpoint: options.endpoint, cgroupDriver, say, signal }),
+      findNameService(client),
+    ]);
     done(`the runtime runs on ${endpoint}`);
-    if (clusterDns === undefined) say('the cluster has no Service kube-dns that we may see: pods get the name servers of this machine, or what --kubelet-arg=--cluster-dns=ADDRESS says');
-    const { port } = await writeAgentConfig(instance, endpoint, cgroupDriver, { clientCaFile, clusterDns: clusterDns === undefined ? [] : [clusterDns], clusterDomain: 'cluster.local' });
-    const agent = keepRunning({
-      name: 'the agent',
-      command: kubeletProgram,
-      args: ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), ...credentials, ...nodeNameArguments(nodeName), ...agentArgs],
-      log: instance.kubeletLog,
-      pidFile: kubeletPidFile(instance),
-    }, { clock: systemClock, signal, say });
+    if (clusterDns === undefined)
+      say(
+        'the cluster has no Service kube-dns that we may see: pods get the name servers of this machine, or what --kubelet-arg=--cluster-dns=ADDRESS says',
+      );
+    const { port } = await writeAgentConfig(instance, endpoint, cgroupDriver, {
+      clientCaFile,
+      clusterDns: clusterDns === undefined ? [] : [clusterDns],
+      clusterDomain: 'cluster.local',
+    });
+    const agent = keepRunning(
+      {
+        name: 'the agent',
+        command: kubeletProgram,
+        args: [
+          '--config',
+          instance.kubeletConfig,
+          '--root-dir',
+          instance.kubeletRoot,
+          '--cert-dir',
+          join(instance.nodeDir, 'pki'),
+          ...credentials,
+          ...nodeNameArguments(nodeName),
+          ...agentArgs,
+        ],
+        log: instance.kubeletLog,
+        pidFile: kubeletPidFile(instance),
+      },
+      { clock: systemClock, signal, say },
+    );
     await agent.ready;
     await whenReady(instance, { client, user, nodeName, sinceMs: startWallMs }, signal);
     if (signal.aborted) return;
@@ -68,7 +102,11 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
 }
 
 /** Who may do nothing but join does not see the node: it is asked for with the node's own credentials, which come with joining. */
-async function whenReady(instance: Instance, joining: Pick<Joining, 'client' | 'user' | 'nodeName'> & { readonly sinceMs: number }, signal: AbortSignal): Promise<void> {
+async function whenReady(
+  instance: Instance,
+  joining: Pick<Joining, 'client' | 'user' | 'nodeName'> & { readonly sinceMs: number },
+  signal: AbortSignal,
+): Promise<void> {
   const { client, user, nodeName, sinceMs } = joining;
   if (!user.startsWith('system:bootstrap:')) return whenNodeReady(client.api, nodeName, { sinceMs, signal });
   while (!signal.aborted && !(await waitUntil(() => signal.aborted || existsSync(agentConfig(instance)), 60_000, 50)));
@@ -90,11 +128,23 @@ interface Joining {
 }
 
 /** The agent's flags. Whoever may give out tokens gives the node one, so that it becomes itself and not its administrator. */
-async function nodeCredentials(instance: Instance, { client, access, user, nodeName, kubeconfig }: Joining): Promise<string[]> {
+async function nodeCredentials(
+  instance: Instance,
+  { client, access, user, nodeName, kubeconfig }: Joining,
+): Promise<string[]> {
   if (user === `system:node:${nodeName}`) return ['--kubeconfig', kubeconfig];
-  const flags = (bootstrap: string): string[] => ['--kubeconfig', agentConfig(instance), '--bootstrap-kubeconfig', bootstrap];
+  const flags = (bootstrap: string): string[] => [
+    '--kubeconfig',
+    agentConfig(instance),
+    '--bootstrap-kubeconfig',
+    bootstrap,
+  ];
   if (user.startsWith('system:bootstrap:')) return flags(kubeconfig);
-  if (user.startsWith('system:node:')) throw new KubeletError('Invalid', `this kubeconfig is of ${user}, and this node is called ${nodeName}: say --node-name ${user.slice('system:node:'.length)}`);
+  if (user.startsWith('system:node:'))
+    throw new KubeletError(
+      'Invalid',
+      `this kubeconfig is of ${user}, and this node is called ${nodeName}: say --node-name ${user.slice('system:node:'.length)}`,
+    );
   const token = newBootstrapToken(systemClock.nowMs());
   await applyObjects(client.api, [bootstrapTokenSecret(token)]);
   writeBootstrapConfig(instance, { ...access, token });
@@ -106,7 +156,10 @@ async function whoAmI({ api }: ClusterClient, server: string): Promise<string> {
     const review = await api.create(selfSubjectReviews, { metadata: { name: '', namespace: '', uid: '' } });
     return review.status?.userInfo?.username ?? 'somebody';
   } catch (error) {
-    if (isApiError(error, 'Unauthorized')) throw new KubeletError('Invalid', `${server} does not accept the credentials of this kubeconfig`, { cause: error });
+    if (isApiError(error, 'Unauthorized'))
+      throw new KubeletError('Invalid', `${server} does not accept the credentials of this kubeconfig`, {
+        cause: error,
+      });
     throw new KubeletError('Unavailable', `the API server does not answer: ${errorMessage(error)}`, { cause: error });
   }
 }

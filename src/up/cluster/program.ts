@@ -51,7 +51,11 @@ export function keepRunning(program: Program, supervision: Supervision): Running
   return { ready, left: look(program, supervision, { markReady, fail }) };
 }
 
-async function look(program: Program, { clock, signal, say }: Supervision, { markReady, fail }: { markReady: () => void; fail: (error: Error) => void }): Promise<void> {
+async function look(
+  program: Program,
+  { clock, signal, say }: Supervision,
+  { markReady, fail }: { markReady: () => void; fail: (error: Error) => void },
+): Promise<void> {
   let served = false;
   for (let deaths = 0; !signal.aborted; ) {
     const startMs = clock.monotonicMs();
@@ -63,7 +67,10 @@ async function look(program: Program, { clock, signal, say }: Supervision, { mar
       markReady();
     };
     if (program.ready === undefined) child.once('spawn', onServing);
-    else void waitForText(program.log, { text: program.ready, offset, signal: watched.signal }).then((found) => found && onServing());
+    else
+      void waitForText(program.log, { text: program.ready, offset, signal: watched.signal }).then(
+        (found) => found && onServing(),
+      );
     const ended = await Promise.race([endOf(child), aborted(signal)]);
     watched.abort();
     if (ended === undefined) {
@@ -72,7 +79,13 @@ async function look(program: Program, { clock, signal, say }: Supervision, { mar
     }
     const delayMs = restartDelayMs((deaths = clock.monotonicMs() - startMs > 10_000 ? 1 : deaths + 1));
     const words = `${program.name} ended by itself (${ended})`;
-    if (!served && deaths >= MAX_EARLY_DEATHS) return fail(new KubeletError('Unavailable', `${words}; its last words, from ${program.log}:\n${lastLines(program.log, LAST_WORDS)}`));
+    if (!served && deaths >= MAX_EARLY_DEATHS)
+      return fail(
+        new KubeletError(
+          'Unavailable',
+          `${words}; its last words, from ${program.log}:\n${lastLines(program.log, LAST_WORDS)}`,
+        ),
+      );
     say(`${words}: starting it again. Its log: ${program.log}`);
     await sleep(clock, delayMs, signal).catch(() => undefined);
   }
@@ -83,7 +96,11 @@ export function startProgram({ command, args, log: file, pidFile, env }: Program
   const log = openSync(file, 'a');
   const environment = machineEnvironment();
   // The Node that runs this runs those, too.
-  const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env: { ...environment, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}`, ...env } });
+  const child = spawn(command, args, {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { ...environment, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}`, ...env },
+  });
   closeSync(log);
   if (child.pid !== undefined) writeProcessFile(pidFile, child.pid);
   return child;
@@ -106,7 +123,10 @@ function aborted(signal: AbortSignal): Promise<undefined> {
 }
 
 /** True as soon as `text` stands in the file behind `offset`, false when `signal` aborts first. The file is read when the kernel says that it grew. */
-export function waitForText(file: string, { text, offset, signal }: { text: string; offset: number; signal: AbortSignal }): Promise<boolean> {
+export function waitForText(
+  file: string,
+  { text, offset, signal }: { text: string; offset: number; signal: AbortSignal },
+): Promise<boolean> {
   if (!existsSync(file)) writeFileSync(file, '');
   return new Promise((resolve) => {
     let at = offset;

@@ -16,22 +16,35 @@ export const registryPidFile = (instance: Instance): string => join(instance.run
 export function prepareRegistry(instance: Instance, host: string): Program {
   const config = join(instance.registryDir, 'config.yml');
   mkdirSync(instance.registryDir, { recursive: true });
-  writeFileSync(config, stringify({
-    version: 0.1,
-    log: { level: 'info', accesslog: { disabled: true } },
-    storage: { filesystem: { rootdirectory: join(instance.registryDir, 'data') }, delete: { enabled: true } },
-    http: { addr: host },
-  }));
+  writeFileSync(
+    config,
+    stringify({
+      version: 0.1,
+      log: { level: 'info', accesslog: { disabled: true } },
+      storage: { filesystem: { rootdirectory: join(instance.registryDir, 'data') }, delete: { enabled: true } },
+      http: { addr: host },
+    }),
+  );
   writeHosts(instance, DOCKER_HUB, 'https://registry-1.docker.io', host);
   writeHosts(instance, host, `http://${host}`, host);
-  return { name: 'the registry', command: 'docker-registry', args: ['serve', config], log: instance.registryLog, pidFile: registryPidFile(instance), ready: 'listening on' };
+  return {
+    name: 'the registry',
+    command: 'docker-registry',
+    args: ['serve', config],
+    log: instance.registryLog,
+    pidFile: registryPidFile(instance),
+    ready: 'listening on',
+  };
 }
 
 /** Read by containerd at each pull. What our registry has not is asked of the one the name means. */
 function writeHosts(instance: Instance, name: string, server: string, host: string): void {
   const folder = join(instance.registryCertsDir, name);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'hosts.toml'), `server = ${JSON.stringify(server)}\n\n[host."http://${host}"]\n  capabilities = ["pull", "resolve"]\n`);
+  writeFileSync(
+    join(folder, 'hosts.toml'),
+    `server = ${JSON.stringify(server)}\n\n[host."http://${host}"]\n  capabilities = ["pull", "resolve"]\n`,
+  );
 }
 
 export interface Published {
@@ -42,5 +55,6 @@ export interface Published {
 
 /** Uploads what it does not have yet. */
 export async function publish(host: string, images: readonly Published[]): Promise<void> {
-  for (const { image, repository, tag } of images) await pushImage({ url: `http://${host}` }, image, { repository, tag });
+  for (const { image, repository, tag } of images)
+    await pushImage({ url: `http://${host}` }, image, { repository, tag });
 }

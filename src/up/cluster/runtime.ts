@@ -29,7 +29,10 @@ export interface StartedRuntime {
 const HEALTHY_LIFE_MS = 10_000;
 
 /** With the images in place that pods cannot do without. */
-export async function startNodeRuntime(instance: Instance, { endpoint: given, cgroupDriver, network, say, signal }: RuntimeOptions): Promise<StartedRuntime> {
+export async function startNodeRuntime(
+  instance: Instance,
+  { endpoint: given, cgroupDriver, network, say, signal }: RuntimeOptions,
+): Promise<StartedRuntime> {
   const endpoint = given ?? `unix://${instance.containerdSocket}`;
   let facts: ContainerdFacts | undefined;
   let [deaths, startMs] = [0, systemClock.monotonicMs()];
@@ -38,7 +41,9 @@ export async function startNodeRuntime(instance: Instance, { endpoint: given, cg
     // An end that was asked for is followed by the end of everything: then there is nothing to start again.
     await sleep(systemClock, restartDelayMs(deaths), signal).catch(() => undefined);
     if (signal.aborted || facts === undefined) return;
-    say(`containerd ended by itself (${how}): starting it again; containers are not touched. Its log: ${instance.containerdLog}`);
+    say(
+      `containerd ended by itself (${how}): starting it again; containers are not touched. Its log: ${instance.containerdLog}`,
+    );
     startMs = systemClock.monotonicMs();
     await launchContainerd(instance, facts, onEnd).catch((error: unknown) => {
       say(errorMessage(error));
@@ -46,7 +51,8 @@ export async function startNodeRuntime(instance: Instance, { endpoint: given, cg
     });
   };
   const onEnd = (how: string): void => void again(how);
-  if (given === undefined) facts = await startOwnContainerd(instance, say, { cgroupDriver, onEnd, ...(network !== undefined && { network }) });
+  if (given === undefined)
+    facts = await startOwnContainerd(instance, say, { cgroupDriver, onEnd, ...(network !== undefined && { network }) });
   else if (cgroupDriver === 'cgroupfs') ensureCgroupRoot(instance.cgroupRoot);
   const client = openCri(endpoint);
   try {

@@ -26,7 +26,10 @@ export async function applyExample(api: HttpApiClient, kubeconfig: string): Prom
     if (!isKind(error, 'NotFound')) throw error;
   }
   const documents = parseAllDocuments(readFileSync(MANIFEST, 'utf8')).map((document) => document.toJSON() as ApiObject);
-  const wanted = documents.map((object) => ({ type: object.kind === 'Service' ? services : deployments, object: { ...object, metadata: { ...object.metadata, namespace: 'default', uid: '' } } }));
+  const wanted = documents.map((object) => ({
+    type: object.kind === 'Service' ? services : deployments,
+    object: { ...object, metadata: { ...object.metadata, namespace: 'default', uid: '' } },
+  }));
   await applyObjects(api, wanted);
   return 'the API';
 }

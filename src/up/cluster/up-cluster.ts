@@ -13,11 +13,27 @@ import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import { addressInRange } from '../subnet.ts';
 import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile } from '../teardown.ts';
-import { applyObjects, type ClusterClient, exists, followPods, openClusterClient, whenAvailable, whenNodeReady } from './cluster-client.ts';
+import {
+  applyObjects,
+  type ClusterClient,
+  exists,
+  followPods,
+  openClusterClient,
+  whenAvailable,
+  whenNodeReady,
+} from './cluster-client.ts';
 import { bootstrapTokenSecret, DNS_PORT, nameService, nodeNetworkRights } from './cluster-objects.ts';
 import { chooseClusterRecord, type ClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
-import { agentConfig, authorityFile, bootstrapConfig, ensureClusterAuthority, ensureNodeNetworkConfig, newBootstrapToken, writeBootstrapConfig } from './credentials.ts';
+import {
+  agentConfig,
+  authorityFile,
+  bootstrapConfig,
+  ensureClusterAuthority,
+  ensureNodeNetworkConfig,
+  newBootstrapToken,
+  writeBootstrapConfig,
+} from './credentials.ts';
 import { keepRunning, type Program, type RunningProgram } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
 import { startNodeRuntime } from './runtime.ts';
@@ -67,7 +83,10 @@ class ClusterStart {
     const { subnet, apiPort } = record;
     const registryHost = `${this.#instance.loopback}:${record.registryPort}`;
     const server = `https://${subnet.gateway}:${apiPort}`;
-    const programs = { registry: this.#start(prepareRegistry(this.#instance, registryHost)), controlPlane: this.#start(this.#controlPlane(record)) };
+    const programs = {
+      registry: this.#start(prepareRegistry(this.#instance, registryHost)),
+      controlPlane: this.#start(this.#controlPlane(record)),
+    };
     // What fails is told once, by whoever waits first.
     const images = this.#publishImages(programs.registry, registryHost);
     const runtime = this.#startRuntime();
@@ -79,20 +98,25 @@ class ClusterStart {
       const kubelet = await this.#startAgent(record);
       await Promise.all([images, network?.ready]);
       const example = await this.#waitForPods(client);
-      this.#options.say(renderSummary({
-        nodeName: this.#nodeName,
-        runtime: facts === undefined ? (this.#options.endpoint ?? '') : `containerd ${facts.majorVersion}.${facts.minorVersion}`,
-        apiUrl: server,
-        kubeletUrl: `https://${subnet.gateway}:${kubelet.port}`,
-        clusterDns: this.#options.dns ? addressInRange(record.serviceRange, DNS_INDEX) : undefined,
-        serviceRange: this.#options.serviceRouting ? record.serviceRange : undefined,
-        registry: registryHost,
-        example,
-        dataDir: this.#instance.dataDir,
-        adminConfig: this.#instance.adminConfig,
-        stop: this.#options.stopCommand,
-        detached: this.#options.detached,
-      }).join('\n'));
+      this.#options.say(
+        renderSummary({
+          nodeName: this.#nodeName,
+          runtime:
+            facts === undefined
+              ? (this.#options.endpoint ?? '')
+              : `containerd ${facts.majorVersion}.${facts.minorVersion}`,
+          apiUrl: server,
+          kubeletUrl: `https://${subnet.gateway}:${kubelet.port}`,
+          clusterDns: this.#options.dns ? addressInRange(record.serviceRange, DNS_INDEX) : undefined,
+          serviceRange: this.#options.serviceRouting ? record.serviceRange : undefined,
+          registry: registryHost,
+          example,
+          dataDir: this.#instance.dataDir,
+          adminConfig: this.#instance.adminConfig,
+          stop: this.#options.stopCommand,
+          detached: this.#options.detached,
+        }).join('\n'),
+      );
     } finally {
       client.close();
     }
@@ -102,7 +126,8 @@ class ClusterStart {
   async #prepare(): Promise<ClusterRecord> {
     const instance = this.#instance;
     checkSocketPaths(instance);
-    for (const folder of [instance.runDir, instance.controlPlaneDir, instance.staticPodsDir, instance.registryCertsDir]) mkdirSync(folder, { recursive: true });
+    for (const folder of [instance.runDir, instance.controlPlaneDir, instance.staticPodsDir, instance.registryCertsDir])
+      mkdirSync(folder, { recursive: true });
     await ensureClusterAuthority(instance);
     const before = readClusterRecord(instance);
     const subnet = await setUpNetwork(instance, this.#options.say, before?.subnet);
@@ -148,8 +173,19 @@ class ClusterStart {
     const [busybox, dynamicBusybox, nginx] = await Promise.all([readBusybox(), readDynamicBusybox(), readNginx()]);
     const nodeArch = process.arch;
     const images = [
-      { image: nginxImage({ reference: 'docker.io/library/nginx:latest', nodeArch, busybox }, nginx), repository: 'library/nginx', tag: 'latest' },
-      { image: dynamicBusyboxImage({ reference: 'docker.io/library/busybox:latest', nodeArch, busybox }, dynamicBusybox), repository: 'library/busybox', tag: 'latest' },
+      {
+        image: nginxImage({ reference: 'docker.io/library/nginx:latest', nodeArch, busybox }, nginx),
+        repository: 'library/nginx',
+        tag: 'latest',
+      },
+      {
+        image: dynamicBusyboxImage(
+          { reference: 'docker.io/library/busybox:latest', nodeArch, busybox },
+          dynamicBusybox,
+        ),
+        repository: 'library/busybox',
+        tag: 'latest',
+      },
     ];
     await ready;
     await publish(host, images);
@@ -158,8 +194,18 @@ class ClusterStart {
 
   async #startRuntime(): Promise<ContainerdFacts | undefined> {
     const { endpoint: given, cgroupDriver, say } = this.#options;
-    const { endpoint, facts } = await startNodeRuntime(this.#instance, { endpoint: given, cgroupDriver, network: 'made', say, signal: this.#signal });
-    this.#done(facts === undefined ? `the runtime on ${endpoint} has the images` : `containerd ${facts.majorVersion}.${facts.minorVersion} runs`);
+    const { endpoint, facts } = await startNodeRuntime(this.#instance, {
+      endpoint: given,
+      cgroupDriver,
+      network: 'made',
+      say,
+      signal: this.#signal,
+    });
+    this.#done(
+      facts === undefined
+        ? `the runtime on ${endpoint} has the images`
+        : `containerd ${facts.majorVersion}.${facts.minorVersion} runs`,
+    );
     return facts;
   }
 
@@ -172,7 +218,11 @@ class ClusterStart {
     const token = newBootstrapToken(this.#clock.nowMs());
     writeBootstrapConfig(this.#instance, { server, ca: readFileSync(authorityFile(this.#instance), 'utf8'), token });
     const { gateway } = record.subnet;
-    await applyObjects(client.api, [bootstrapTokenSecret(token), ...nodeNetworkRights(), ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : [])]);
+    await applyObjects(client.api, [
+      bootstrapTokenSecret(token),
+      ...nodeNetworkRights(),
+      ...(this.#options.dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), gateway) : []),
+    ]);
     if (this.#options.example && !record.seeded) {
       const by = await applyExample(client.api, this.#instance.adminConfig);
       writeClusterRecord(this.#instance, { ...record, seeded: true });
@@ -185,7 +235,9 @@ class ClusterStart {
     const { dns, serviceRouting } = this.#options;
     if (!dns && !serviceRouting) return undefined;
     const { nodeNetworkConfig, nodeNetworkLog, iptablesChain } = this.#instance;
-    const admitted = [`${apiPort}/tcp`, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map((port) => `--admit=${subnet.gateway}:${port}`);
+    const admitted = [`${apiPort}/tcp`, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map(
+      (port) => `--admit=${subnet.gateway}:${port}`,
+    );
     const resolvConf = existsSync(RESOLVED_CONF) ? [`--resolv-conf=${RESOLVED_CONF}`] : [];
     return this.#start({
       name: 'the program for names and services',
@@ -194,7 +246,14 @@ class ClusterStart {
         `--kubeconfig=${nodeNetworkConfig}`,
         `--node-name=${this.#nodeName}`,
         ...(dns ? [`--dns-listen=${subnet.gateway}:${DNS_PORT}`, ...resolvConf] : []),
-        ...(serviceRouting ? [`--pod-cidr=${subnet.cidr}`, `--service-cidr=${serviceRange}`, `--chain-prefix=${iptablesChain}`, ...admitted] : []),
+        ...(serviceRouting
+          ? [
+              `--pod-cidr=${subnet.cidr}`,
+              `--service-cidr=${serviceRange}`,
+              `--chain-prefix=${iptablesChain}`,
+              ...admitted,
+            ]
+          : []),
       ],
       log: nodeNetworkLog,
       pidFile: nodeNetworkPidFile(this.#instance),
@@ -206,12 +265,29 @@ class ClusterStart {
     const instance = this.#instance;
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
     const clusterDns = this.#options.dns ? [addressInRange(serviceRange, DNS_INDEX)] : [];
-    const ports = await writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, { address: subnet.gateway, requestServingCertificate: true, clientCaFile: authorityFile(instance), clusterDns, clusterDomain: 'cluster.local' });
+    const ports = await writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, {
+      address: subnet.gateway,
+      requestServingCertificate: true,
+      clientCaFile: authorityFile(instance),
+      clusterDns,
+      clusterDomain: 'cluster.local',
+    });
     this.#start({
       name: 'the agent',
       command: kubeletProgram,
       args: [
-        ...['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', agentConfig(instance), '--bootstrap-kubeconfig', bootstrapConfig(instance)],
+        ...[
+          '--config',
+          instance.kubeletConfig,
+          '--root-dir',
+          instance.kubeletRoot,
+          '--cert-dir',
+          join(instance.nodeDir, 'pki'),
+          '--kubeconfig',
+          agentConfig(instance),
+          '--bootstrap-kubeconfig',
+          bootstrapConfig(instance),
+        ],
         ...nodeNameArguments(this.#nodeName),
         ...['--node-ip', subnet.gateway],
         ...this.#options.agentArgs,
@@ -227,15 +303,22 @@ class ClusterStart {
     const shown = new Map<string, string>();
     const over = new AbortController();
     const either = AbortSignal.any([this.#signal, over.signal]);
-    followPods(api, (list) => {
-      for (const pod of list() as readonly PodView[]) {
-        const line = podLine(pod);
-        if (shown.get(pod.metadata.name) !== line) this.#done(line);
-        shown.set(pod.metadata.name, line);
-      }
-    }, either);
+    followPods(
+      api,
+      (list) => {
+        for (const pod of list() as readonly PodView[]) {
+          const line = podLine(pod);
+          if (shown.get(pod.metadata.name) !== line) this.#done(line);
+          shown.set(pod.metadata.name, line);
+        }
+      },
+      either,
+    );
     try {
-      await whenNodeReady(api, this.#nodeName, { sinceMs: this.#clock.nowMs() - (this.#clock.monotonicMs() - this.#startMs), signal: either });
+      await whenNodeReady(api, this.#nodeName, {
+        sinceMs: this.#clock.nowMs() - (this.#clock.monotonicMs() - this.#startMs),
+        signal: either,
+      });
       this.#done(`node ${this.#nodeName} is ready`);
       if (!(await exists(api, services, EXAMPLE_SERVICE)) || !this.#options.example) return undefined;
       await whenAvailable(api, EXAMPLE_DEPLOYMENT, either);
@@ -249,4 +332,5 @@ class ClusterStart {
   }
 }
 
-export const stopCommand = (instance: Instance): string => (instance.dataDir === DEFAULT_DATA_DIR ? 'npm run down' : `npm run down -- --data ${instance.dataDir}`);
+export const stopCommand = (instance: Instance): string =>
+  instance.dataDir === DEFAULT_DATA_DIR ? 'npm run down' : `npm run down -- --data ${instance.dataDir}`;

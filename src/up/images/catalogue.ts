@@ -10,7 +10,8 @@ export const WEB_IMAGE = 'localhost/kubelet-ts/web:1';
 export const WEB_USER_IMAGE = 'localhost/kubelet-ts/web-user:1';
 
 const ENVIRONMENT = ['PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'];
-const WELCOME = '<!doctype html><title>kubelet-ts</title><h1>It runs.</h1><p>A pod started by kubelet-ts serves this page.</p>\n';
+const WELCOME =
+  '<!doctype html><title>kubelet-ts</title><h1>It runs.</h1><p>A pod started by kubelet-ts serves this page.</p>\n';
 
 /** A static busybox and the names it answers to (`busybox --list`). */
 export interface Busybox {
@@ -28,12 +29,23 @@ export function pauseImage(nodeArch: string, busybox: Busybox): OciImage {
   const architecture = ociArchitecture(nodeArch);
   if (isPauseArch(nodeArch)) {
     const layer: TarEntry[] = [{ kind: 'file', path: 'pause', content: buildPauseBinary(nodeArch), mode: 0o755 }];
-    return buildImage({ reference: PAUSE_IMAGE, architecture, layers: [layer], entrypoint: ['/pause'], user: '65535:65535' });
+    return buildImage({
+      reference: PAUSE_IMAGE,
+      architecture,
+      layers: [layer],
+      entrypoint: ['/pause'],
+      user: '65535:65535',
+    });
   }
   const layer: TarEntry[] = [{ kind: 'file', path: 'busybox', content: busybox.binary, mode: 0o755 }];
   // `wait` returns at once on a trapped signal, unlike a foreground sleep; the shell reaps what is re-parented to it.
   const script = 'trap "exit 0" TERM INT; while :; do /busybox sleep 2147483647 & wait $!; done';
-  return buildImage({ reference: PAUSE_IMAGE, architecture, layers: [layer], entrypoint: ['/busybox', 'sh', '-c', script] });
+  return buildImage({
+    reference: PAUSE_IMAGE,
+    architecture,
+    layers: [layer],
+    entrypoint: ['/busybox', 'sh', '-c', script],
+  });
 }
 
 export interface BusyboxImageOptions {
@@ -59,7 +71,8 @@ export function busyboxImage(options: BusyboxImageOptions): OciImage {
     architecture: ociArchitecture(options.nodeArch),
     layers: [busyboxLayer(options.busybox), ...(options.extraLayers ?? [])],
     entrypoint: options.entrypoint,
-    command: options.command ?? (options.entrypoint === undefined ? ['httpd', '-f', '-p', '8080', '-h', '/www'] : undefined),
+    command:
+      options.command ?? (options.entrypoint === undefined ? ['httpd', '-f', '-p', '8080', '-h', '/www'] : undefined),
     env: [...ENVIRONMENT, ...(options.env ?? [])],
     user: options.user,
     workingDir: options.workingDir ?? '/',
@@ -80,7 +93,7 @@ export function standardImages(nodeArch: string, busybox: Busybox): OciImage[] {
 export function ballastLayer(bytes: number, seed: number): TarEntry[] {
   if (bytes < 0) throw new KubeletError('Invalid', 'a layer has no negative size');
   const content = Buffer.alloc(bytes);
-  let state = (seed | 0) || 1;
+  let state = seed | 0 || 1;
   for (let offset = 0; offset + 4 <= bytes; offset += 4) {
     state ^= state << 13;
     state ^= state >>> 17;
@@ -97,7 +110,12 @@ function busyboxLayer(busybox: Busybox): TarEntry[] {
     { kind: 'file', path: 'bin/busybox', content: busybox.binary, mode: 0o755 },
     ...names.map((name): TarEntry => ({ kind: 'symlink', path: `bin/${name}`, target: 'busybox' })),
     { kind: 'directory', path: 'etc' },
-    { kind: 'file', path: 'etc/passwd', content: 'root:x:0:0:root:/root:/bin/sh\nweb:x:1000:1000:web:/www:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n' },
+    {
+      kind: 'file',
+      path: 'etc/passwd',
+      content:
+        'root:x:0:0:root:/root:/bin/sh\nweb:x:1000:1000:web:/www:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n',
+    },
     { kind: 'file', path: 'etc/group', content: 'root:x:0:\nweb:x:1000:\nnobody:x:65534:\n' },
     { kind: 'directory', path: 'root', mode: 0o700 },
     { kind: 'directory', path: 'tmp', mode: 0o1777 },

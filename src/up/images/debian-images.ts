@@ -36,15 +36,40 @@ http {
 `;
 
 /** `busybox` as people expect it: names are looked up. */
-export function dynamicBusyboxImage(options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>, busybox: DynamicProgram): OciImage {
-  return busyboxImage({ ...options, busybox: { ...options.busybox, binary: busybox.binary }, command: ['sh'], extraLayers: [libraryFiles(busybox)] });
+export function dynamicBusyboxImage(
+  options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>,
+  busybox: DynamicProgram,
+): OciImage {
+  return busyboxImage({
+    ...options,
+    busybox: { ...options.busybox, binary: busybox.binary },
+    command: ['sh'],
+    extraLayers: [libraryFiles(busybox)],
+  });
 }
 
-const libraryFiles = ({ libraries }: DynamicProgram): TarEntry[] => libraries.map(({ path, content }) => ({ kind: 'file', path: path.slice(1), content, mode: 0o755 }));
+const libraryFiles = ({ libraries }: DynamicProgram): TarEntry[] =>
+  libraries.map(({ path, content }) => ({ kind: 'file', path: path.slice(1), content, mode: 0o755 }));
 
 /** Above a small system with a shell, as the image of that name has: `kubectl exec` finds one. */
-export function nginxImage(options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>, nginx: DynamicProgram): OciImage {
-  const folders = ['usr', 'usr/sbin', 'usr/share', 'usr/share/nginx', 'usr/share/nginx/html', 'etc/nginx', 'var', 'var/log', 'var/log/nginx', 'var/lib', 'var/lib/nginx', 'run'];
+export function nginxImage(
+  options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>,
+  nginx: DynamicProgram,
+): OciImage {
+  const folders = [
+    'usr',
+    'usr/sbin',
+    'usr/share',
+    'usr/share/nginx',
+    'usr/share/nginx/html',
+    'etc/nginx',
+    'var',
+    'var/log',
+    'var/log/nginx',
+    'var/lib',
+    'var/lib/nginx',
+    'run',
+  ];
   const files: TarEntry[] = [
     ...folders.map((path): TarEntry => ({ kind: 'directory', path })),
     ...libraryFiles(nginx),
@@ -55,10 +80,16 @@ export function nginxImage(options: Pick<BusyboxImageOptions, 'reference' | 'nod
     { kind: 'symlink', path: 'var/log/nginx/error.log', target: '/dev/stderr' },
   ];
   // Debian's nginx serves as www-data.
-  const users = 'root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33:www-data:/var/www:/usr/sbin/nologin\nweb:x:1000:1000:web:/www:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n';
+  const users =
+    'root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33:www-data:/var/www:/usr/sbin/nologin\nweb:x:1000:1000:web:/www:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n';
   const accounts: TarEntry[] = [
     { kind: 'file', path: 'etc/passwd', content: users },
     { kind: 'file', path: 'etc/group', content: 'root:x:0:\nwww-data:x:33:\nnogroup:x:65534:\nweb:x:1000:\n' },
   ];
-  return busyboxImage({ ...options, command: ['nginx', '-g', 'daemon off;'], extraLayers: [files, accounts], stopSignal: 'SIGQUIT' });
+  return busyboxImage({
+    ...options,
+    command: ['nginx', '-g', 'daemon off;'],
+    extraLayers: [files, accounts],
+    stopSignal: 'SIGQUIT',
+  });
 }

@@ -26,14 +26,24 @@ test('a tar archive lists and extracts with the system tar exactly as written', 
     { kind: 'file', path: long, content: 'x' },
   ]);
   assert.equal(archive.length % 512, 0);
-  const list = spawnSync('tar', ['-tvf', '-', '--numeric-owner'], { input: archive, encoding: 'utf8', env: { ...process.env, TZ: 'UTC', LC_ALL: 'C' } });
+  const list = spawnSync('tar', ['-tvf', '-', '--numeric-owner'], {
+    input: archive,
+    encoding: 'utf8',
+    env: { ...process.env, TZ: 'UTC', LC_ALL: 'C' },
+  });
   assert.equal(list.stderr, '');
-  assert.deepEqual(list.stdout.trim().split('\n').map((line) => line.replace(/\s+/g, ' ')), [
-    'drwxrwxrwt 0/0 0 1970-01-01 00:00 a/',
-    '-rwxr-xr-x 7/8 6 1970-01-01 00:00 a/hello',
-    'lrwxrwxrwx 0/0 0 1970-01-01 00:00 a/link -> hello',
-    `-rw-r--r-- 0/0 1 1970-01-01 00:00 ${long}`,
-  ]);
+  assert.deepEqual(
+    list.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/\s+/g, ' ')),
+    [
+      'drwxrwxrwt 0/0 0 1970-01-01 00:00 a/',
+      '-rwxr-xr-x 7/8 6 1970-01-01 00:00 a/hello',
+      'lrwxrwxrwx 0/0 0 1970-01-01 00:00 a/link -> hello',
+      `-rw-r--r-- 0/0 1 1970-01-01 00:00 ${long}`,
+    ],
+  );
 });
 
 test('a path that ustar cannot hold is refused rather than cut', () => {
@@ -41,7 +51,13 @@ test('a path that ustar cannot hold is refused rather than cut', () => {
 });
 
 test('images are reproducible: the same content gives the same digests, another command another config', () => {
-  const build = (command: string[]) => buildImage({ reference: 'a/b:1', architecture: 'amd64', layers: [[{ kind: 'file', path: 'f', content: 'x' }]], command });
+  const build = (command: string[]) =>
+    buildImage({
+      reference: 'a/b:1',
+      architecture: 'amd64',
+      layers: [[{ kind: 'file', path: 'f', content: 'x' }]],
+      command,
+    });
   assert.equal(build(['a']).manifest.digest, build(['a']).manifest.digest);
   assert.notEqual(build(['a']).config.digest, build(['b']).config.digest);
   assert.equal(build(['a']).layers[0]?.digest, build(['b']).layers[0]?.digest);
@@ -74,7 +90,10 @@ test('a processor without its own pause program gets one made of busybox', () =>
 });
 
 test('the pause programs are small static executables for their processor', () => {
-  for (const [arch, machine] of [['x64', 62], ['arm64', 183]] as const) {
+  for (const [arch, machine] of [
+    ['x64', 62],
+    ['arm64', 183],
+  ] as const) {
     const elf = buildPauseBinary(arch);
     assert.equal(elf.toString('latin1', 0, 4), '\u007fELF');
     assert.equal(elf.readUInt16LE(18), machine);
@@ -86,10 +105,19 @@ test('the arm64 program is the instructions an assembler gives', () => {
   const code = buildPauseBinary('arm64').subarray(120);
   const word = (index: number) => code.readUInt32LE(index * 4).toString(16);
   // mov x8,#134 · mov x0,#17 · adr x1,+80 · svc #0 · adr x0,+68 (from word 13) · tbnz w0,#31,-24 (back from word 18 to 12)
-  assert.deepEqual([0, 1, 2, 5, 13, 18].map(word), ['d28010c8', 'd2800220', '10000281', 'd4000001', '10000220', '37ffff40']);
+  assert.deepEqual([0, 1, 2, 5, 13, 18].map(word), [
+    'd28010c8',
+    'd2800220',
+    '10000281',
+    'd4000001',
+    '10000220',
+    '37ffff40',
+  ]);
 });
 
-test('the pause program waits, and leaves with 0 at once on SIGTERM', { skip: process.arch === 'x64' || process.arch === 'arm64' ? false : 'no pause program for this processor' }, async () => {
+test('the pause program waits, and leaves with 0 at once on SIGTERM', {
+  skip: process.arch === 'x64' || process.arch === 'arm64' ? false : 'no pause program for this processor',
+}, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kubelet-ts-pause-'));
   try {
     const path = join(folder, 'pause');
@@ -99,7 +127,12 @@ test('the pause program waits, and leaves with 0 at once on SIGTERM', { skip: pr
     await once(child, 'spawn');
     // The signal still has its default effect until the program has blocked it; /proc says when it has.
     const exited = once(child, 'exit');
-    for (let turn = 0; turn < 100_000 && !readFileSync(`/proc/${child.pid}/status`, 'utf8').includes('SigBlk:\t0000000000004002'); turn += 1) await setImmediate();
+    for (
+      let turn = 0;
+      turn < 100_000 && !readFileSync(`/proc/${child.pid}/status`, 'utf8').includes('SigBlk:\t0000000000004002');
+      turn += 1
+    )
+      await setImmediate();
     child.kill('SIGTERM');
     assert.deepEqual(await exited, [0, null]);
   } finally {
@@ -113,8 +146,11 @@ test('a push uploads only missing blobs, then the manifest, with the password', 
   const server = createServer((request, response) => {
     request.resume();
     request.on('end', () => {
-      seen.push(`${request.method} ${request.url?.replace(/sha256[:%3A]+[0-9a-f]+/, 'D')} ${request.headers.authorization}`);
-      if (request.method === 'HEAD') response.statusCode = request.url?.endsWith(image.config.digest) === true ? 200 : 404;
+      seen.push(
+        `${request.method} ${request.url?.replace(/sha256[:%3A]+[0-9a-f]+/, 'D')} ${request.headers.authorization}`,
+      );
+      if (request.method === 'HEAD')
+        response.statusCode = request.url?.endsWith(image.config.digest) === true ? 200 : 404;
       else response.statusCode = request.method === 'POST' ? 202 : 201;
       if (request.method === 'POST') response.setHeader('location', '/v2/y/blobs/uploads/1?state=s');
       response.end();
@@ -137,7 +173,10 @@ test('a push uploads only missing blobs, then the manifest, with the password', 
 });
 
 test('nginx and busybox bring the libraries they are loaded with, nginx its configuration and an account to serve as', () => {
-  const program = { binary: Buffer.from('program'), libraries: [{ path: '/lib64/ld.so', content: Buffer.from('loader') }] };
+  const program = {
+    binary: Buffer.from('program'),
+    libraries: [{ path: '/lib64/ld.so', content: Buffer.from('loader') }],
+  };
   const options = { reference: 'docker.io/library/x:latest', nodeArch: 'x64', busybox };
   const [nginx, shell] = [nginxImage(options, program), dynamicBusyboxImage(options, program)];
   const text = (image: OciImage): string => image.layers.map(({ content }) => content.toString('latin1')).join();

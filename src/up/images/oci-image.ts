@@ -72,7 +72,10 @@ export function writeImageArchive(images: readonly OciImage[]): Buffer {
     schemaVersion: 2,
     manifests: images.map((image) => ({
       ...descriptor(MANIFEST_MEDIA_TYPE, image.manifest),
-      annotations: { 'io.containerd.image.name': image.reference, 'org.opencontainers.image.ref.name': tagOf(image.reference) },
+      annotations: {
+        'io.containerd.image.name': image.reference,
+        'org.opencontainers.image.ref.name': tagOf(image.reference),
+      },
     })),
   };
   return writeTar([
@@ -80,7 +83,9 @@ export function writeImageArchive(images: readonly OciImage[]): Buffer {
     { kind: 'file', path: 'index.json', content: JSON.stringify(index) },
     { kind: 'directory', path: 'blobs' },
     { kind: 'directory', path: 'blobs/sha256' },
-    ...[...blobs].map(([digest, content]): TarEntry => ({ kind: 'file', path: `blobs/${digest.replace(':', '/')}`, content })),
+    ...[...blobs].map(
+      ([digest, content]): TarEntry => ({ kind: 'file', path: `blobs/${digest.replace(':', '/')}`, content }),
+    ),
   ]);
 }
 

@@ -67,7 +67,12 @@ const X64_CODE_SIZE = 88;
 function x64Code(): Buffer {
   const bytes: number[] = [];
   const put = (...more: number[]): void => void bytes.push(...more);
-  const u32 = (value: number): number[] => [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, (value >> 24) & 0xff];
+  const u32 = (value: number): number[] => [
+    value & 0xff,
+    (value >> 8) & 0xff,
+    (value >> 16) & 0xff,
+    (value >> 24) & 0xff,
+  ];
   const movEax = (value: number): void => put(0xb8, ...u32(value));
   const movEdi = (value: number): void => put(0xbf, ...u32(value));
   const syscall = (): void => put(0x0f, 0x05);
@@ -79,13 +84,30 @@ function x64Code(): Buffer {
   const zeroEdx = (): void => put(0x31, 0xd2);
   const movR10d8 = (): void => put(0x41, 0xba, ...u32(8));
 
-  movEax(13); movEdi(SIGCHLD); lea('rsi', 0); zeroEdx(); movR10d8(); syscall(); // rt_sigaction
-  movEax(14); zeroEdi(); lea('rsi', 32); zeroEdx(); movR10d8(); syscall(); // rt_sigprocmask(SIG_BLOCK)
+  movEax(13);
+  movEdi(SIGCHLD);
+  lea('rsi', 0);
+  zeroEdx();
+  movR10d8();
+  syscall(); // rt_sigaction
+  movEax(14);
+  zeroEdi();
+  lea('rsi', 32);
+  zeroEdx();
+  movR10d8();
+  syscall(); // rt_sigprocmask(SIG_BLOCK)
   const wait = bytes.length;
-  movEax(128); lea('rdi', 32); zeroEsi(); zeroEdx(); movR10d8(); syscall(); // rt_sigtimedwait
+  movEax(128);
+  lea('rdi', 32);
+  zeroEsi();
+  zeroEdx();
+  movR10d8();
+  syscall(); // rt_sigtimedwait
   put(0x85, 0xc0); // test eax,eax
   put(0x78, (wait - (bytes.length + 2)) & 0xff); // js wait: interrupted
-  movEax(231); zeroEdi(); syscall(); // exit_group(0)
+  movEax(231);
+  zeroEdi();
+  syscall(); // exit_group(0)
   if (bytes.length !== X64_CODE_SIZE) throw new KubeletError('Internal', `pause code is ${bytes.length} bytes`);
   return Buffer.from(bytes);
 }
@@ -102,12 +124,29 @@ function arm64Code(): Buffer {
     put(0x10000000 + (distance % 4) * 0x20000000 + Math.floor(distance / 4) * 32 + register);
   };
 
-  mov(8, 134); mov(0, SIGCHLD); adr(1, 0); mov(2, 0); mov(3, 8); svc(); // rt_sigaction
-  mov(8, 135); mov(0, 0); adr(1, 32); mov(2, 0); mov(3, 8); svc(); // rt_sigprocmask(SIG_BLOCK)
+  mov(8, 134);
+  mov(0, SIGCHLD);
+  adr(1, 0);
+  mov(2, 0);
+  mov(3, 8);
+  svc(); // rt_sigaction
+  mov(8, 135);
+  mov(0, 0);
+  adr(1, 32);
+  mov(2, 0);
+  mov(3, 8);
+  svc(); // rt_sigprocmask(SIG_BLOCK)
   const wait = words.length;
-  mov(8, 137); adr(0, 32); mov(1, 0); mov(2, 0); mov(3, 8); svc(); // rt_sigtimedwait
+  mov(8, 137);
+  adr(0, 32);
+  mov(1, 0);
+  mov(2, 0);
+  mov(3, 8);
+  svc(); // rt_sigtimedwait
   put(0x37000000 + 31 * 0x80000 + ((wait - words.length) & 0x3fff) * 32); // tbnz w0, #31, wait: interrupted
-  mov(8, 94); mov(0, 0); svc(); // exit_group(0)
+  mov(8, 94);
+  mov(0, 0);
+  svc(); // exit_group(0)
   const code = Buffer.alloc(words.length * 4);
   words.forEach((word, index) => code.writeUInt32LE(word, index * 4));
   if (code.length !== ARM64_CODE_SIZE) throw new KubeletError('Internal', `pause code is ${code.length} bytes`);

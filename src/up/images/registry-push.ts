@@ -20,16 +20,24 @@ interface Answer {
 }
 
 /** Uploads what is missing, then the manifest. Returns the manifest's digest. Throws `Unavailable` with the registry's words. */
-export async function pushImage(registry: Registry, image: OciImage, target: { repository: string; tag: string }): Promise<string> {
+export async function pushImage(
+  registry: Registry,
+  image: OciImage,
+  target: { repository: string; tag: string },
+): Promise<string> {
   const base = `/v2/${target.repository}`;
   for (const blob of [...image.layers, image.config]) {
     const head = await send(registry, 'HEAD', `${base}/blobs/${blob.digest}`);
     if (head.status === 200) continue;
     const start = expectStatus(await send(registry, 'POST', `${base}/blobs/uploads/`), 202, 'start upload');
-    if (start.location === undefined) throw new KubeletError('Unavailable', 'registry named no upload location', { op: 'push' });
+    if (start.location === undefined)
+      throw new KubeletError('Unavailable', 'registry named no upload location', { op: 'push' });
     const location = new URL(start.location, registry.url);
     location.searchParams.set('digest', blob.digest);
-    const put = await send(registry, 'PUT', location.pathname + location.search, { content: blob.content, type: 'application/octet-stream' });
+    const put = await send(registry, 'PUT', location.pathname + location.search, {
+      content: blob.content,
+      type: 'application/octet-stream',
+    });
     expectStatus(put, 201, 'upload blob');
   }
   const manifest = { content: image.manifest.content, type: MANIFEST_MEDIA_TYPE };
@@ -38,25 +46,41 @@ export async function pushImage(registry: Registry, image: OciImage, target: { r
 }
 
 function expectStatus(answer: Answer, status: number, op: string): Answer {
-  if (answer.status !== status) throw new KubeletError('Unavailable', `registry answered ${answer.status}: ${answer.body.slice(0, 300)}`, { op });
+  if (answer.status !== status)
+    throw new KubeletError('Unavailable', `registry answered ${answer.status}: ${answer.body.slice(0, 300)}`, { op });
   return answer;
 }
 
-function send(registry: Registry, method: string, path: string, body?: { content: Buffer; type: string }): Promise<Answer> {
+function send(
+  registry: Registry,
+  method: string,
+  path: string,
+  body?: { content: Buffer; type: string },
+): Promise<Answer> {
   const url = new URL(path, registry.url);
   const headers: Record<string, string> = { 'content-length': String(body?.content.length ?? 0) };
   if (body !== undefined) headers['content-type'] = body.type;
   if (registry.username !== undefined) {
-    headers['authorization'] = `Basic ${Buffer.from(`${registry.username}:${registry.password ?? ''}`).toString('base64')}`;
+    headers['authorization'] =
+      `Basic ${Buffer.from(`${registry.username}:${registry.password ?? ''}`).toString('base64')}`;
   }
   return new Promise((resolve, reject) => {
     const onAnswer = (message: IncomingMessage): void => {
       const chunks: Buffer[] = [];
       message.on('data', (chunk: Buffer) => chunks.push(chunk));
       message.on('error', reject);
-      message.on('end', () => resolve({ status: message.statusCode ?? 0, location: message.headers.location, body: Buffer.concat(chunks).toString() }));
+      message.on('end', () =>
+        resolve({
+          status: message.statusCode ?? 0,
+          location: message.headers.location,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      );
     };
-    const call = url.protocol === 'https:' ? httpsRequest(url, { method, headers, ca: registry.ca }, onAnswer) : httpRequest(url, { method, headers }, onAnswer);
+    const call =
+      url.protocol === 'https:'
+        ? httpsRequest(url, { method, headers, ca: registry.ca }, onAnswer)
+        : httpRequest(url, { method, headers }, onAnswer);
     call.on('error', reject);
     call.end(body?.content);
   });

@@ -25,7 +25,9 @@ export function writeTar(entries: readonly TarEntry[]): Buffer {
 
 function header(entry: TarEntry, size: number): Buffer {
   const block = Buffer.alloc(BLOCK);
-  const { name, prefix } = splitPath(entry.kind === 'directory' && !entry.path.endsWith('/') ? `${entry.path}/` : entry.path);
+  const { name, prefix } = splitPath(
+    entry.kind === 'directory' && !entry.path.endsWith('/') ? `${entry.path}/` : entry.path,
+  );
   block.write(name, 0, 'utf8');
   octal(block, entry.kind === 'symlink' ? 0o777 : (entry.mode ?? (entry.kind === 'directory' ? 0o755 : 0o644)), 100, 8);
   octal(block, entry.uid ?? 0, 108, 8);
@@ -34,7 +36,8 @@ function header(entry: TarEntry, size: number): Buffer {
   octal(block, 0, 136, 12);
   block.write({ file: '0', symlink: '2', directory: '5' }[entry.kind], 156);
   if (entry.kind === 'symlink') {
-    if (Buffer.byteLength(entry.target) > 100) throw new KubeletError('Invalid', `link target too long for tar: ${entry.target}`);
+    if (Buffer.byteLength(entry.target) > 100)
+      throw new KubeletError('Invalid', `link target too long for tar: ${entry.target}`);
     block.write(entry.target, 157, 'utf8');
   }
   block.write('ustar\u000000', 257);

@@ -18,7 +18,9 @@ export interface ClusterContext {
   say(text: string): void;
 }
 
-export const wants = ({ options }: ClusterContext, ...rows: readonly ClusterBenchOptions['only'][number][]): boolean => rows.some((row) => options.only.includes(row));
+export const wants = ({ options }: ClusterContext, ...rows: readonly ClusterBenchOptions['only'][number][]): boolean =>
+  rows.some((row) => options.only.includes(row));
 
 /** A pod of the floor that carries what a pod of a cluster carries. */
-export const rawPod = ({ containerd }: ClusterContext, name: string): RawPod => new RawPod(containerd, name, { inCluster: true });
+export const rawPod = ({ containerd }: ClusterContext, name: string): RawPod =>
+  new RawPod(containerd, name, { inCluster: true });

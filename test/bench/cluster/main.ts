@@ -29,7 +29,10 @@ const SUBJECT = 'kubelet';
 const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'docs', 'benchmarks.md');
 const say = (text: string): void => console.error(`bench: ${text}`);
 
-const STAGES: readonly { readonly rows: readonly ClusterRowName[]; readonly run: (context: ClusterContext) => Promise<void> }[] = [
+const STAGES: readonly {
+  readonly rows: readonly ClusterRowName[];
+  readonly run: (context: ClusterContext) => Promise<void>;
+}[] = [
   { rows: ['start', 'delete'], run: measureStartAndDelete },
   { rows: ['restart'], run: measureRestart },
   { rows: ['exit'], run: measureExit },
@@ -44,20 +47,37 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(USAGE);
     return 0;
   }
-  const column = options.upstreamFile === undefined ? new Map<string, string>() : upstreamColumn(readFileSync(options.upstreamFile, 'utf8'));
+  const column =
+    options.upstreamFile === undefined
+      ? new Map<string, string>()
+      : upstreamColumn(readFileSync(options.upstreamFile, 'utf8'));
   const [machine, busy] = [await describeMachine(), await measureBusyShare()];
   const rows: Row[] = [];
   const notes: string[] = [];
-  if (busy > QUIET_SHARE) notes.push(`the machine was ${Math.round(busy * 100)} % busy with other work just before the run; rows of many pods at once mean little then`);
+  if (busy > QUIET_SHARE)
+    notes.push(
+      `the machine was ${Math.round(busy * 100)} % busy with other work just before the run; rows of many pods at once mean little then`,
+    );
   const startMs = performance.now();
-  const error = await run(options, { add: (row) => rows.push(withUpstream(row, column)), note: (text) => notes.push(text), say });
+  const error = await run(options, {
+    add: (row) => rows.push(withUpstream(row, column)),
+    note: (text) => notes.push(text),
+    say,
+  });
   const said = notes.map((text) => `note: ${text}`);
-  console.log(['', ...renderMachine(machine), '', ...(rows.length > 0 ? renderTable(rows, SUBJECT) : []), ...said].join('\n'));
+  console.log(
+    ['', ...renderMachine(machine), '', ...(rows.length > 0 ? renderTable(rows, SUBJECT) : []), ...said].join('\n'),
+  );
   const judged = rows.filter((row) => row.target !== undefined);
-  console.log(`\n${judged.filter((row) => (judge(row).over ?? 0) <= 0).length} of ${judged.length} goals met, ${Math.round((performance.now() - startMs) / 1000)} s`);
+  console.log(
+    `\n${judged.filter((row) => (judge(row).over ?? 0) <= 0).length} of ${judged.length} goals met, ${Math.round((performance.now() - startMs) / 1000)} s`,
+  );
   if (options.jsonFile !== undefined) {
     const results = rows.map((row) => ({ ...row, ...judge(row), samples: { agent: row.agent, floor: row.floor } }));
-    writeFileSync(options.jsonFile, `${JSON.stringify({ machine, quick: options.quick, rows: results, notes, malfunction: error }, null, 2)}\n`);
+    writeFileSync(
+      options.jsonFile,
+      `${JSON.stringify({ machine, quick: options.quick, rows: results, notes, malfunction: error }, null, 2)}\n`,
+    );
   }
   if (error !== undefined) {
     console.error(`bench: malfunction: ${error}`);
@@ -66,13 +86,23 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.write) {
     const { processors, memory, system, kernel, cgroups, containerd, runc, node, commit, load } = machine;
     const where = `${processors}, ${memory}, ${system}, Linux ${kernel}, cgroups ${cgroups}; containerd ${containerd}, runc ${runc}, Node ${node}; commit ${commit}; load before the run ${load}.`;
-    writeFileSync(DOCUMENT, replaceSection(readFileSync(DOCUMENT, 'utf8'), 'cluster', [where, '', ...renderMarkdown(rows, SUBJECT), ...(said.length > 0 ? ['', ...said] : [])].join('\n')));
+    writeFileSync(
+      DOCUMENT,
+      replaceSection(
+        readFileSync(DOCUMENT, 'utf8'),
+        'cluster',
+        [where, '', ...renderMarkdown(rows, SUBJECT), ...(said.length > 0 ? ['', ...said] : [])].join('\n'),
+      ),
+    );
   }
   return 0;
 }
 
 /** Everything that was started is gone when it returns; what went wrong is the answer. */
-async function run(options: ClusterBenchOptions, sink: Pick<ClusterContext, 'add' | 'note' | 'say'>): Promise<string | undefined> {
+async function run(
+  options: ClusterBenchOptions,
+  sink: Pick<ClusterContext, 'add' | 'note' | 'say'>,
+): Promise<string | undefined> {
   const stops: (() => unknown)[] = [];
   const interrupted = interruption(LIMIT_MS);
   let error: string | undefined;
@@ -92,16 +122,30 @@ async function run(options: ClusterBenchOptions, sink: Pick<ClusterContext, 'add
   return error;
 }
 
-async function measure(options: ClusterBenchOptions, sink: Pick<ClusterContext, 'add' | 'note' | 'say'>, stops: (() => unknown)[]): Promise<void> {
+async function measure(
+  options: ClusterBenchOptions,
+  sink: Pick<ClusterContext, 'add' | 'note' | 'say'>,
+  stops: (() => unknown)[],
+): Promise<void> {
   say('starting containerd and the control plane, building the programs');
   const containerd = await startContainerd({ name: 'bench' });
-  stops.push(() => containerd.stop(), () => keepLogs(containerd, options.logFolder));
+  stops.push(
+    () => containerd.stop(),
+    () => keepLogs(containerd, options.logFolder),
+  );
   const { kubeconfig, nodeKubeconfig } = await findCluster(options, containerd, stops);
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'bench' });
   stops.push(() => transport.close());
   const board = new PodBoard(new HttpApiClient(transport), NODE_NAME);
-  const member = await Member.prepare(containerd, { program: options.kubelet ?? (await builtProgram('kubelet')), kubeconfig, nodeKubeconfig });
-  stops.push(() => member.stop(), () => board.clear());
+  const member = await Member.prepare(containerd, {
+    program: options.kubelet ?? (await builtProgram('kubelet')),
+    kubeconfig,
+    nodeKubeconfig,
+  });
+  stops.push(
+    () => member.stop(),
+    () => board.clear(),
+  );
   member.start();
   if (!(await board.nodeReady(READY_TIMEOUT_MS))) throw member.broken('did not become a ready node');
   const context: ClusterContext = { ...sink, containerd, member, board, options };
@@ -112,17 +156,29 @@ async function measure(options: ClusterBenchOptions, sink: Pick<ClusterContext, 
 }
 
 /** The API server that is given, or an embedded control plane with a certificate of the node's own. */
-async function findCluster(options: ClusterBenchOptions, containerd: TestContainerd, stops: (() => unknown)[]): Promise<{ kubeconfig: string; nodeKubeconfig: string }> {
-  if (options.kubeconfig !== undefined) return { kubeconfig: options.kubeconfig, nodeKubeconfig: options.nodeKubeconfig ?? options.kubeconfig };
+async function findCluster(
+  options: ClusterBenchOptions,
+  containerd: TestContainerd,
+  stops: (() => unknown)[],
+): Promise<{ kubeconfig: string; nodeKubeconfig: string }> {
+  if (options.kubeconfig !== undefined)
+    return { kubeconfig: options.kubeconfig, nodeKubeconfig: options.nodeKubeconfig ?? options.kubeconfig };
   const cluster = await startCluster();
   stops.push(() => cluster.stop());
-  return { kubeconfig: cluster.kubeconfig, nodeKubeconfig: await writeNodeKubeconfig(cluster, join(containerd.instance.dataDir, 'node.conf'), NODE_NAME) };
+  return {
+    kubeconfig: cluster.kubeconfig,
+    nodeKubeconfig: await writeNodeKubeconfig(cluster, join(containerd.instance.dataDir, 'node.conf'), NODE_NAME),
+  };
 }
 
 function keepLogs({ instance }: TestContainerd, folder: string | undefined): void {
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
-  for (const [from, name] of [[instance.kubeletLog, 'kubelet.log'], [instance.containerdLog, 'containerd.log']] as const) if (existsSync(from)) copyFileSync(from, join(folder, name));
+  for (const [from, name] of [
+    [instance.kubeletLog, 'kubelet.log'],
+    [instance.containerdLog, 'containerd.log'],
+  ] as const)
+    if (existsSync(from)) copyFileSync(from, join(folder, name));
   say(`logs are in ${folder}`);
 }
 

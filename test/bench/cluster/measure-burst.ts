@@ -31,14 +31,37 @@ export async function measureBurst(context: ClusterContext, count: number): Prom
     await pause(2000);
   }
   const row = (name: string, title: string, pick: (round: Round) => number, times?: number) =>
-    context.add({ name: `burst${count}-${name}`, title, unit: 'ms', agent: own.map(pick), floor: floor.map(pick), ...(times === undefined ? {} : { target: { kind: 'floorTimes', value: times } as const }) });
+    context.add({
+      name: `burst${count}-${name}`,
+      title,
+      unit: 'ms',
+      agent: own.map(pick),
+      floor: floor.map(pick),
+      ...(times === undefined ? {} : { target: { kind: 'floorTimes', value: times } as const }),
+    });
   row('wall', `${count} pods created at once -> all Ready`, ({ wallMs }) => wallMs, 1.05);
   row('median', '  of which: the median pod', ({ medianMs }) => medianMs, 0.6);
   row('delete', `${count} pods deleted at once -> all gone`, ({ removeMs }) => removeMs);
-  const cost = (name: string, title: string, unit: 'ms' | 'events', agent: readonly number[]) => context.add({ name: `burst${count}-${name}`, title, unit, agent, floor: [] });
-  cost('cpu-start', '  processor time of one pod until Ready', 'ms', own.map(({ startCpuMs }) => startCpuMs));
-  cost('cpu-delete', '  processor time of one pod from deletion to gone', 'ms', own.map(({ removeCpuMs }) => removeCpuMs));
-  cost('events', '  changes of one pod that a watch shows', 'events', own.map(({ events }) => events));
+  const cost = (name: string, title: string, unit: 'ms' | 'events', agent: readonly number[]) =>
+    context.add({ name: `burst${count}-${name}`, title, unit, agent, floor: [] });
+  cost(
+    'cpu-start',
+    '  processor time of one pod until Ready',
+    'ms',
+    own.map(({ startCpuMs }) => startCpuMs),
+  );
+  cost(
+    'cpu-delete',
+    '  processor time of one pod from deletion to gone',
+    'ms',
+    own.map(({ removeCpuMs }) => removeCpuMs),
+  );
+  cost(
+    'events',
+    '  changes of one pod that a watch shows',
+    'events',
+    own.map(({ events }) => events),
+  );
   const requests = own.flatMap((round) => round.requests ?? []);
   if (requests.length > 0) cost('requests', '  API requests of one pod, created to gone', 'events', requests);
 }
@@ -46,10 +69,12 @@ export async function measureBurst(context: ClusterContext, count: number): Prom
 async function floorRound(context: ClusterContext, count: number, round: number): Promise<Round> {
   const pods = Array.from({ length: count }, (_, index) => rawPod(context, `raw-burst-${count}-${round}-${index}`));
   const startMs = performance.now();
-  const times = await Promise.all(pods.map(async (pod) => {
-    await pod.run();
-    return performance.now() - startMs;
-  }));
+  const times = await Promise.all(
+    pods.map(async (pod) => {
+      await pod.run();
+      return performance.now() - startMs;
+    }),
+  );
   await pause(1000);
   const removeMs = await timed(() => Promise.all(pods.map((pod) => pod.remove())));
   return { wallMs: Math.max(...times), medianMs: summarize(times).median, removeMs };
@@ -69,9 +94,15 @@ async function ownRound({ member, board }: ClusterContext, count: number, round:
   await pause(2000);
   const after = { requests: await member.apiRequests(), cpuMs: member.cpuMs() };
   return {
-    wallMs: Math.max(...times), medianMs: summarize(times).median, removeMs: lastMs - askedMs,
-    startCpuMs: (between - before.cpuMs) / count, removeCpuMs: (after.cpuMs - between) / count,
-    requests: before.requests === undefined || after.requests === undefined ? undefined : (after.requests - before.requests) / count,
+    wallMs: Math.max(...times),
+    medianMs: summarize(times).median,
+    removeMs: lastMs - askedMs,
+    startCpuMs: (between - before.cpuMs) / count,
+    removeCpuMs: (after.cpuMs - between) / count,
+    requests:
+      before.requests === undefined || after.requests === undefined
+        ? undefined
+        : (after.requests - before.requests) / count,
     events: (board.events - before.events) / count,
   };
 }

@@ -38,8 +38,17 @@ export async function measureStartAndDelete(context: ClusterContext): Promise<vo
     own.remove.push(gone.atMs - askedMs);
   }
   const target = { kind: 'floorPlus', value: GOAL_MS } as const;
-  if (wants(context, 'start')) context.add({ name: 'start', title: 'created -> Ready', unit: 'ms', agent: own.start, floor: floor.start, target });
-  if (wants(context, 'delete')) context.add({ name: 'delete', title: 'deleted -> gone', unit: 'ms', agent: own.remove, floor: floor.remove, target });
+  if (wants(context, 'start'))
+    context.add({ name: 'start', title: 'created -> Ready', unit: 'ms', agent: own.start, floor: floor.start, target });
+  if (wants(context, 'delete'))
+    context.add({
+      name: 'delete',
+      title: 'deleted -> gone',
+      unit: 'ms',
+      agent: own.remove,
+      floor: floor.remove,
+      target,
+    });
 }
 
 /** Row `restart`: a fresh pod each time, because the second crash of the same pod has to wait (CrashLoopBackOff). */
@@ -68,7 +77,14 @@ export async function measureRestart(context: ClusterContext): Promise<void> {
     if (sample > 0) own.push(again.atMs - killedMs);
     await remove(context, name);
   }
-  context.add({ name: 'restart', title: 'container killed -> Ready again', unit: 'ms', agent: own, floor, target: { kind: 'floorPlus', value: GOAL_MS } });
+  context.add({
+    name: 'restart',
+    title: 'container killed -> Ready again',
+    unit: 'ms',
+    agent: own,
+    floor,
+    target: { kind: 'floorPlus', value: GOAL_MS },
+  });
 }
 
 /** Row `exit`: killed from outside (Failed) and ended by itself on SIGTERM (Succeeded) by turns; the floor is the runtime's own status. */
@@ -93,12 +109,23 @@ export async function measureExit(context: ClusterContext): Promise<void> {
     const pid = await containerPid(containerd.cri, first);
     const signalledMs = performance.now();
     process.kill(pid, signal);
-    const ended = await board.until(name, ({ pod }) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded');
-    if (ended.pod.status?.phase !== phase) context.note(`exit: sample ${sample}: after ${signal} the phase is ${ended.pod.status?.phase}, not ${phase}`);
+    const ended = await board.until(
+      name,
+      ({ pod }) => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded',
+    );
+    if (ended.pod.status?.phase !== phase)
+      context.note(`exit: sample ${sample}: after ${signal} the phase is ${ended.pod.status?.phase}, not ${phase}`);
     if (sample > 0) own.push(ended.atMs - signalledMs);
     await remove(context, name);
   }
-  context.add({ name: 'exit', title: 'process exits -> phase', unit: 'ms', agent: own, floor, target: { kind: 'atMost', value: GOAL_MS } });
+  context.add({
+    name: 'exit',
+    title: 'process exits -> phase',
+    unit: 'ms',
+    agent: own,
+    floor,
+    target: { kind: 'atMost', value: GOAL_MS },
+  });
 }
 
 async function remove({ board }: ClusterContext, name: string): Promise<void> {

@@ -4,7 +4,10 @@ import { type ClusterContext, wants } from './context.ts';
 
 const TIMEOUT_MS = 300_000;
 const RSS_PERIOD_MS = 2000;
-const LEVELS = [{ pods: 50, mcpu: 20, mib: 110 }, { pods: 100, mcpu: 30, mib: 130 }] as const;
+const LEVELS = [
+  { pods: 50, mcpu: 20, mib: 110 },
+  { pods: 100, mcpu: 30, mib: 130 },
+] as const;
 /** Past what a kubelet keeps for those who ask at the same moment. */
 const BETWEEN_SCRAPES_MS = 1500;
 const SCRAPE_EVERY_MS = 15_000;
@@ -25,7 +28,9 @@ export async function measureSteady(context: ClusterContext): Promise<void> {
     names.push(...more);
     if (wants(context, 'steady')) await measureLevel(context, level);
   }
-  if (wants(context, 'scrape')) for (const path of ['/metrics/cadvisor', '/metrics/resource', '/stats/summary', '/metrics']) await measureScrape(context, path);
+  if (wants(context, 'scrape'))
+    for (const path of ['/metrics/cadvisor', '/metrics/resource', '/stats/summary', '/metrics'])
+      await measureScrape(context, path);
   context.say(`removing ${names.length} pods`);
   const gone = Promise.all(names.map((name) => board.deleted(name, TIMEOUT_MS)));
   await board.delete(names);
@@ -44,8 +49,22 @@ async function measureLevel(context: ClusterContext, { pods, mcpu, mib }: (typeo
   }
   const seconds = (performance.now() - begin.atMs) / 1000;
   const used = (member.cpuMs() - begin.cpuMs) / seconds;
-  context.add({ name: `steady${pods}-cpu`, title: `steady with ${pods} pods: processor`, unit: 'mcpu', agent: [used], floor: [], target: { kind: 'atMost', value: mcpu } });
-  context.add({ name: `steady${pods}-rss`, title: `steady with ${pods} pods: memory (RSS)`, unit: 'MiB', agent: resident, floor: [], target: { kind: 'atMost', value: mib } });
+  context.add({
+    name: `steady${pods}-cpu`,
+    title: `steady with ${pods} pods: processor`,
+    unit: 'mcpu',
+    agent: [used],
+    floor: [],
+    target: { kind: 'atMost', value: mcpu },
+  });
+  context.add({
+    name: `steady${pods}-rss`,
+    title: `steady with ${pods} pods: memory (RSS)`,
+    unit: 'MiB',
+    agent: resident,
+    floor: [],
+    target: { kind: 'atMost', value: mib },
+  });
 }
 
 async function measureScrape(context: ClusterContext, path: string): Promise<void> {
@@ -61,6 +80,20 @@ async function measureScrape(context: ClusterContext, path: string): Promise<voi
     if (status !== 200) throw new Error(`${path} answered ${status}: ${body.toString('utf8', 0, 300)}`);
   }
   const used = (member.cpuMs() - beforeMs) / options.scrapes / (SCRAPE_EVERY_MS / 1000);
-  context.add({ name: `scrape${path}`, title: `${path} with 100 pods`, unit: 'ms', agent: times, floor: [], target: { kind: 'atMost', value: SCRAPE_LIMIT_MS } });
-  context.add({ name: `scrape${path}-cpu`, title: '  processor at one in 15 s', unit: 'mcpu', agent: [used], floor: [], target: { kind: 'atMost', value: SCRAPE_LIMIT_MCPU } });
+  context.add({
+    name: `scrape${path}`,
+    title: `${path} with 100 pods`,
+    unit: 'ms',
+    agent: times,
+    floor: [],
+    target: { kind: 'atMost', value: SCRAPE_LIMIT_MS },
+  });
+  context.add({
+    name: `scrape${path}-cpu`,
+    title: '  processor at one in 15 s',
+    unit: 'mcpu',
+    agent: [used],
+    floor: [],
+    target: { kind: 'atMost', value: SCRAPE_LIMIT_MCPU },
+  });
 }

@@ -7,7 +7,14 @@ import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
 import { freePort, RESOLVED_CONF } from '../../../src/up/agent.ts';
 import { machineEnvironment } from '../../../src/up/commands.ts';
 import { lastLines } from '../../../src/up/containerd.ts';
-import { describeProcess, isAlive, pause, type ProcessRecord, stopProcess, writeProcessFile } from '../../../src/up/processes.ts';
+import {
+  describeProcess,
+  isAlive,
+  pause,
+  type ProcessRecord,
+  stopProcess,
+  writeProcessFile,
+} from '../../../src/up/processes.ts';
 import { kubeletPidFile } from '../../../src/up/teardown.ts';
 import type { TestContainerd } from '../../integration/support/containerd.ts';
 import { processCpuMs, residentMib } from '../process-figures.ts';
@@ -50,30 +57,37 @@ export class Member {
     mkdirSync(instance.kubeletRoot, { recursive: true });
     const clientCaFile = join(instance.kubeletRoot, 'client-ca.crt');
     writeFileSync(clientCaFile, readKubeconfig(options.kubeconfig).ca ?? '');
-    writeFileSync(instance.kubeletConfig, JSON.stringify({
-      apiVersion: 'kubelet.config.k8s.io/v1beta1',
-      kind: 'KubeletConfiguration',
-      staticPodPath: instance.staticPodsDir,
-      containerRuntimeEndpoint: containerd.endpoint,
-      podLogsDir: instance.podLogsDir,
-      cgroupRoot: containerd.cgroupRoot,
-      cgroupDriver: 'cgroupfs',
-      failCgroupV1: false,
-      failSwapOn: false,
-      // Limits of the group of all pods cannot be set where the machine's own processes are not in groups: upstream's kubelet refuses then.
-      enforceNodeAllocatable: [],
-      address: '127.0.0.1',
-      port,
-      healthzPort,
-      authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: clientCaFile } },
-      authorization: { mode: 'Webhook' },
-      imageGCHighThresholdPercent: 100,
-      // Nothing answers there; without it every pod begins with a warning.
-      clusterDNS: ['10.96.0.10'],
-      clusterDomain: 'cluster.local',
-      evictionHard: { 'memory.available': '100Mi' },
-      ...(existsSync(RESOLVED_CONF) && { resolvConf: RESOLVED_CONF }),
-    }));
+    writeFileSync(
+      instance.kubeletConfig,
+      JSON.stringify({
+        apiVersion: 'kubelet.config.k8s.io/v1beta1',
+        kind: 'KubeletConfiguration',
+        staticPodPath: instance.staticPodsDir,
+        containerRuntimeEndpoint: containerd.endpoint,
+        podLogsDir: instance.podLogsDir,
+        cgroupRoot: containerd.cgroupRoot,
+        cgroupDriver: 'cgroupfs',
+        failCgroupV1: false,
+        failSwapOn: false,
+        // Limits of the group of all pods cannot be set where the machine's own processes are not in groups: upstream's kubelet refuses then.
+        enforceNodeAllocatable: [],
+        address: '127.0.0.1',
+        port,
+        healthzPort,
+        authentication: {
+          anonymous: { enabled: false },
+          webhook: { enabled: true },
+          x509: { clientCAFile: clientCaFile },
+        },
+        authorization: { mode: 'Webhook' },
+        imageGCHighThresholdPercent: 100,
+        // Nothing answers there; without it every pod begins with a warning.
+        clusterDNS: ['10.96.0.10'],
+        clusterDomain: 'cluster.local',
+        evictionHard: { 'memory.available': '100Mi' },
+        ...(existsSync(RESOLVED_CONF) && { resolvConf: RESOLVED_CONF }),
+      }),
+    );
     return new Member(containerd, options, port);
   }
 
@@ -81,11 +95,27 @@ export class Member {
   start(): void {
     const { instance } = this.#containerd;
     const log = openSync(instance.kubeletLog, 'a');
-    const args = ['--config', instance.kubeletConfig, '--kubeconfig', this.#options.nodeKubeconfig, '--root-dir', instance.kubeletRoot, '--cert-dir', join(instance.kubeletRoot, 'pki'), '--hostname-override', NODE_NAME];
+    const args = [
+      '--config',
+      instance.kubeletConfig,
+      '--kubeconfig',
+      this.#options.nodeKubeconfig,
+      '--root-dir',
+      instance.kubeletRoot,
+      '--cert-dir',
+      join(instance.kubeletRoot, 'pki'),
+      '--hostname-override',
+      NODE_NAME,
+    ];
     const environment = machineEnvironment();
     // NODE_OPTIONS: for profiles by hand.
-    const more = process.env['BENCH_NODE_OPTIONS'] === undefined ? {} : { NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] };
-    const child = spawn(this.#options.program, args, { detached: true, stdio: ['ignore', log, log], env: { ...environment, ...more, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` } });
+    const more =
+      process.env['BENCH_NODE_OPTIONS'] === undefined ? {} : { NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] };
+    const child = spawn(this.#options.program, args, {
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: { ...environment, ...more, PATH: `${dirname(process.execPath)}:${environment['PATH'] ?? ''}` },
+    });
     closeSync(log);
     if (child.pid === undefined) throw new Error(`cannot start ${this.#options.program}`);
     writeProcessFile(kubeletPidFile(instance), child.pid);
@@ -99,7 +129,9 @@ export class Member {
   }
 
   broken(what: string): Error {
-    return new Error(`the kubelet ${what}; the end of its log:\n${lastLines(this.#containerd.instance.kubeletLog, 15)}`);
+    return new Error(
+      `the kubelet ${what}; the end of its log:\n${lastLines(this.#containerd.instance.kubeletLog, 15)}`,
+    );
   }
 
   /** Runs `work` with the kubelet stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it catch up. */
@@ -131,11 +163,16 @@ export class Member {
   get(path: string, { packed = false }: { packed?: boolean } = {}): Promise<Answer> {
     const headers = packed ? { 'accept-encoding': 'gzip' } : {};
     return new Promise((resolve, reject) => {
-      const outgoing = request({ host: '127.0.0.1', port: this.#port, path, headers, agent: this.#agent }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) })).on('error', reject);
-      });
+      const outgoing = request(
+        { host: '127.0.0.1', port: this.#port, path, headers, agent: this.#agent },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response
+            .on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }))
+            .on('error', reject);
+        },
+      );
       outgoing.on('error', reject).end();
     });
   }
@@ -144,6 +181,9 @@ export class Member {
   async apiRequests(): Promise<number | undefined> {
     const { status, body } = await this.get('/metrics');
     if (status !== 200) return undefined;
-    return [...body.toString('utf8').matchAll(/^rest_client_requests_total\{.*\} (\S+)$/gm)].reduce((sum, [, value]) => sum + Number(value), 0);
+    return [...body.toString('utf8').matchAll(/^rest_client_requests_total\{.*\} (\S+)$/gm)].reduce(
+      (sum, [, value]) => sum + Number(value),
+      0,
+    );
   }
 }

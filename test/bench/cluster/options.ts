@@ -50,17 +50,37 @@ export function parseOptions(args: readonly string[]): ClusterBenchOptions | und
   const flag = { type: 'boolean', default: false } as const;
   const { values } = parseArgs({
     args: [...args],
-    options: { quick: flag, write: flag, help: flag, samples: text, only: { type: 'string', multiple: true }, json: text, logs: text, kubelet: text, kubeconfig: text, 'node-kubeconfig': text, upstream: text },
+    options: {
+      quick: flag,
+      write: flag,
+      help: flag,
+      samples: text,
+      only: { type: 'string', multiple: true },
+      json: text,
+      logs: text,
+      kubelet: text,
+      kubeconfig: text,
+      'node-kubeconfig': text,
+      upstream: text,
+    },
   });
   if (values.help) return undefined;
   const { quick, write, kubelet, kubeconfig } = values;
   const only = values.only === undefined ? ROW_NAMES : values.only.flatMap((names) => names.split(',')).map(rowName);
   if (write && (quick || only !== ROW_NAMES || kubelet !== undefined || kubeconfig !== undefined)) {
-    throw new KubeletError('Invalid', '--write: only the results of a whole run of this kubelet in an embedded cluster go into the documents');
+    throw new KubeletError(
+      'Invalid',
+      '--write: only the results of a whole run of this kubelet in an embedded cluster go into the documents',
+    );
   }
-  if (values['node-kubeconfig'] !== undefined && kubeconfig === undefined) throw new KubeletError('Invalid', '--node-kubeconfig: means something only beside --kubeconfig');
+  if (values['node-kubeconfig'] !== undefined && kubeconfig === undefined)
+    throw new KubeletError('Invalid', '--node-kubeconfig: means something only beside --kubeconfig');
   return {
-    only, quick, write, kubelet, kubeconfig,
+    only,
+    quick,
+    write,
+    kubelet,
+    kubeconfig,
     samples: values.samples === undefined ? (quick ? 5 : 15) : positive(values.samples),
     burstRounds: quick ? 1 : 3,
     idleSeconds: quick ? 20 : 60,
@@ -75,12 +95,14 @@ export function parseOptions(args: readonly string[]): ClusterBenchOptions | und
 
 function rowName(text: string): ClusterRowName {
   const name = ROW_NAMES.find((known) => known === text);
-  if (name === undefined) throw new KubeletError('Invalid', `--only: there is no row "${text}", there are: ${ROW_NAMES.join(', ')}`);
+  if (name === undefined)
+    throw new KubeletError('Invalid', `--only: there is no row "${text}", there are: ${ROW_NAMES.join(', ')}`);
   return name;
 }
 
 function positive(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 1000) throw new KubeletError('Invalid', `--samples: "${text}" is no whole number from 1 to 1000`);
+  if (!Number.isInteger(value) || value < 1 || value > 1000)
+    throw new KubeletError('Invalid', `--samples: "${text}" is no whole number from 1 to 1000`);
   return value;
 }

@@ -21,7 +21,9 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-export const isReady = ({ type, pod: { status } }: Change): boolean => type !== 'DELETED' && status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+export const isReady = ({ type, pod: { status } }: Change): boolean =>
+  type !== 'DELETED' &&
+  status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
 
 export class PodBoard {
   readonly #client: HttpApiClient;
@@ -59,13 +61,23 @@ export class PodBoard {
     const waiters = this.#waiters.get(name) ?? new Set();
     this.#waiters.set(name, waiters);
     return new Promise((resolve, reject) => {
-      const settle = <T>(then: (value: T) => void) => (value: T): void => {
-        clearTimeout(timer);
-        waiters.delete(waiter);
-        then(value);
-      };
+      const settle =
+        <T>(then: (value: T) => void) =>
+        (value: T): void => {
+          clearTimeout(timer);
+          waiters.delete(waiter);
+          then(value);
+        };
       const waiter: Waiter = { accept, resolve: settle(resolve), reject: settle(reject) };
-      const timer = setTimeout(() => waiter.reject(new Error(`pod ${name} did not come to be as wanted within ${timeoutMs / 1000} s; last seen: ${JSON.stringify(this.#latest.get(name) ?? 'nothing').slice(0, 2500)}`)), timeoutMs);
+      const timer = setTimeout(
+        () =>
+          waiter.reject(
+            new Error(
+              `pod ${name} did not come to be as wanted within ${timeoutMs / 1000} s; last seen: ${JSON.stringify(this.#latest.get(name) ?? 'nothing').slice(0, 2500)}`,
+            ),
+          ),
+        timeoutMs,
+      );
       waiters.add(waiter);
     });
   }
@@ -79,17 +91,25 @@ export class PodBoard {
   }
 
   async nodeReady(timeoutMs: number): Promise<boolean> {
-    return waitUntil(async () => {
-      const node = await this.#client.get(nodes, { namespace: '', name: this.#nodeName }).catch(() => undefined);
-      return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
-    }, timeoutMs, 100);
+    return waitUntil(
+      async () => {
+        const node = await this.#client.get(nodes, { namespace: '', name: this.#nodeName }).catch(() => undefined);
+        return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+      },
+      timeoutMs,
+      100,
+    );
   }
 
   /** What this bench made there and is still there, without waiting for the node; then the node. */
   async clear(): Promise<void> {
     this.#ended.abort();
     const { items } = await this.#client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${this.#nodeName}` });
-    await Promise.allSettled(items.map(({ metadata: { name } }) => this.#client.delete(pods, { namespace: NAMESPACE, name }, { gracePeriodSeconds: 0 })));
+    await Promise.allSettled(
+      items.map(({ metadata: { name } }) =>
+        this.#client.delete(pods, { namespace: NAMESPACE, name }, { gracePeriodSeconds: 0 }),
+      ),
+    );
     await this.#client.delete(nodes, { namespace: '', name: this.#nodeName }).catch(() => undefined);
   }
 
@@ -99,7 +119,10 @@ export class PodBoard {
     let resourceVersion: string | undefined;
     try {
       while (!signal.aborted) {
-        const options = { fieldSelector: `spec.nodeName=${this.#nodeName}`, ...(resourceVersion !== undefined && { resourceVersion }) };
+        const options = {
+          fieldSelector: `spec.nodeName=${this.#nodeName}`,
+          ...(resourceVersion !== undefined && { resourceVersion }),
+        };
         for await (const event of this.#client.watch(pods, NAMESPACE, options, signal)) {
           if (event.type === 'ERROR') throw event.error;
           if (event.type === 'BOOKMARK') continue;
@@ -108,7 +131,9 @@ export class PodBoard {
         }
       }
     } catch (cause) {
-      if (!signal.aborted) for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(new Error(`the watch of pods ended: ${String(cause)}`));
+      if (!signal.aborted)
+        for (const waiters of this.#waiters.values())
+          for (const waiter of waiters) waiter.reject(new Error(`the watch of pods ended: ${String(cause)}`));
     }
   }
 
@@ -121,6 +146,11 @@ export class PodBoard {
 
   #pod(name: string, restartPolicy: string): Pod {
     const main = { name: 'main', image: WEB_IMAGE, imagePullPolicy: 'IfNotPresent', command: COMMAND };
-    return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: NAMESPACE, labels: { app: 'bench' } }, spec: { nodeName: this.#nodeName, restartPolicy, containers: [main] } } as unknown as Pod;
+    return {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace: NAMESPACE, labels: { app: 'bench' } },
+      spec: { nodeName: this.#nodeName, restartPolicy, containers: [main] },
+    } as unknown as Pod;
   }
 }

@@ -22,5 +22,7 @@ export const withUpstream = (row: Row, column: ReadonlyMap<string, string>): Row
 function describe({ name, unit, agent, floor }: MeasuredRow): string {
   const median = `${Math.abs(agent.median) < 10 ? agent.median.toFixed(1) : Math.round(agent.median)} ${unit}`;
   if (floor === undefined || name === 'exit') return median;
-  return name.startsWith('burst') ? `${median}, x${(agent.median / floor.median).toFixed(2)}` : `floor + ${Math.round(agent.median - floor.median)} ms`;
+  return name.startsWith('burst')
+    ? `${median}, x${(agent.median / floor.median).toFixed(2)}`
+    : `floor + ${Math.round(agent.median - floor.median)} ms`;
 }

@@ -26,7 +26,11 @@ export interface WatchDelays extends Spread {
  * `seenAtMs[watcher][n]` is when the watcher saw the event of write `n` first (0: not yet), `answeredAtMs[n]` when that write was answered. A watcher
  * that was told before the writer waited for nothing.
  */
-export function judgeDelays(seenAtMs: readonly Float64Array[], answeredAtMs: readonly number[], twice: number): WatchDelays {
+export function judgeDelays(
+  seenAtMs: readonly Float64Array[],
+  answeredAtMs: readonly number[],
+  twice: number,
+): WatchDelays {
   const delays = new Float64Array(seenAtMs.length * answeredAtMs.length);
   let seen = 0;
   for (const ofWatcher of seenAtMs) {

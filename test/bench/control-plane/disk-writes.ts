@@ -72,9 +72,14 @@ class LoadRun {
 
   async step(step: number, clock: FakeClock): Promise<void> {
     const every = (seconds: number): boolean => step % Math.round((seconds * 1000) / STEP_MS) === 0;
-    if (every(this.#load.leaseEverySeconds)) this.#put('/registry/leases/kube-node-lease/node-1', LEASE_BYTES, { unhurried: true });
+    if (every(this.#load.leaseEverySeconds))
+      this.#put('/registry/leases/kube-node-lease/node-1', LEASE_BYTES, { unhurried: true });
     if (every(this.#load.nodeStatusEverySeconds)) this.#put('/registry/minions/node-1', NODE_BYTES, {});
-    if (every(60 / this.#load.eventsPerMinute)) this.#put(`/registry/events/default/event-${step}`, EVENT_BYTES, { unhurried: true, ttlSeconds: EVENT_TTL_SECONDS });
+    if (every(60 / this.#load.eventsPerMinute))
+      this.#put(`/registry/events/default/event-${step}`, EVENT_BYTES, {
+        unhurried: true,
+        ttlSeconds: EVENT_TTL_SECONDS,
+      });
     if (every(COMPACT_EVERY_SECONDS)) {
       await this.#storage.compact(Math.max(this.#compactAt, 1));
       this.#compactAt = await this.#storage.revision();
@@ -90,23 +95,30 @@ class LoadRun {
 
   #put(key: string, bytes: number, options: Omit<PutOptions, 'expected'>): void {
     this.payloadBytes += bytes;
-    const write = this.#storage.put(key, 'x'.repeat(bytes), { ...options, expected: this.#standing.get(key) ?? 0 }).then((result) => {
-      if (result.outcome === 'conflict') throw new Error(`${key} was not written`);
-      if (options.ttlSeconds === undefined) this.#standing.set(key, result.revision);
-      this.#pending.delete(write);
-    });
+    const write = this.#storage
+      .put(key, 'x'.repeat(bytes), { ...options, expected: this.#standing.get(key) ?? 0 })
+      .then((result) => {
+        if (result.outcome === 'conflict') throw new Error(`${key} was not written`);
+        if (options.ttlSeconds === undefined) this.#standing.set(key, result.revision);
+        this.#pending.delete(write);
+      });
     this.#pending.add(write);
   }
 }
 
 /** Small puts a second with so many writers, each of which waits for its answer. */
 export async function measurePuts(folder: string, writers: number, puts: number): Promise<number> {
-  const storage = new SqliteStorage({ file: path.join(folder, `speed-${writers}.db`), clock: systemClock, log: silentLogger });
+  const storage = new SqliteStorage({
+    file: path.join(folder, `speed-${writers}.db`),
+    clock: systemClock,
+    log: silentLogger,
+  });
   const value = 'x'.repeat(500);
   const startMs = systemClock.monotonicMs();
   await Promise.all(
     Array.from({ length: writers }, async (_, writer) => {
-      for (let i = 0; i < puts / writers; i++) await storage.put(`/registry/configmaps/default/w${writer}-${i}`, value, { expected: 0 });
+      for (let i = 0; i < puts / writers; i++)
+        await storage.put(`/registry/configmaps/default/w${writer}-${i}`, value, { expected: 0 });
     }),
   );
   const seconds = (systemClock.monotonicMs() - startMs) / 1000;
@@ -124,9 +136,14 @@ if (import.meta.main) {
   try {
     const mebi = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
     const { bytesPerHour, payloadBytesPerHour, writesPerHour, storeBytes } = await measureDiskWrites(folder, ONE_NODE);
-    console.log(`one node, its lease every 10 s, its status every 5 min, 100 events a minute: ${mebi(bytesPerHour)} an hour to the disk`);
-    console.log(`  ${writesPerHour} writes, expiries among them; the objects are ${mebi(payloadBytesPerHour)}; ${mebi((bytesPerHour * 24))} a day; the store takes ${mebi(storeBytes)}`);
-    for (const writers of [1, 8, 64]) console.log(`${writers} writers: ${Math.round(await measurePuts(folder, writers, 40_000))} puts a second`);
+    console.log(
+      `one node, its lease every 10 s, its status every 5 min, 100 events a minute: ${mebi(bytesPerHour)} an hour to the disk`,
+    );
+    console.log(
+      `  ${writesPerHour} writes, expiries among them; the objects are ${mebi(payloadBytesPerHour)}; ${mebi(bytesPerHour * 24)} a day; the store takes ${mebi(storeBytes)}`,
+    );
+    for (const writers of [1, 8, 64])
+      console.log(`${writers} writers: ${Math.round(await measurePuts(folder, writers, 40_000))} puts a second`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

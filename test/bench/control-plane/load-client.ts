@@ -15,13 +15,26 @@ export class LoadClient {
 
   constructor({ server, ca, certificate, key }: ClusterAccess) {
     this.#server = server;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: 1, ...(ca !== undefined && { ca }), ...(certificate !== undefined && { cert: certificate }), ...(key !== undefined && { key }) });
+    this.#agent = new Agent({
+      keepAlive: true,
+      maxSockets: 1,
+      ...(ca !== undefined && { ca }),
+      ...(certificate !== undefined && { cert: certificate }),
+      ...(key !== undefined && { key }),
+    });
   }
 
   /** Bytes of the answer; rejects unless it is one of success. */
   send({ method, path, accept = 'application/json', body }: LoadRequest): Promise<number> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const headers = { accept, 'user-agent': 'bench', ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }) };
+    const headers = {
+      accept,
+      'user-agent': 'bench',
+      ...(text !== undefined && {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(text)),
+      }),
+    };
     return new Promise((resolve, reject) => {
       const outgoing = request(this.#server + path, { method, headers, agent: this.#agent }, (response) => {
         const failed = (response.statusCode ?? 500) >= 300;
@@ -31,7 +44,11 @@ export class LoadClient {
           bytes += chunk.length;
           if (failed) said += chunk.toString('utf8');
         });
-        response.on('end', () => (failed ? reject(new Error(`${method} ${path}: ${response.statusCode} ${said.slice(0, 300)}`)) : resolve(bytes)));
+        response.on('end', () =>
+          failed
+            ? reject(new Error(`${method} ${path}: ${response.statusCode} ${said.slice(0, 300)}`))
+            : resolve(bytes),
+        );
         response.on('error', reject);
       });
       outgoing.on('error', reject);

@@ -4,7 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../../src/base/clock.ts';
 import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
 import { EtcdClient } from '../../../src/control-plane/storage/etcd/etcd-client.ts';
-import { Compare_CompareResult, Compare_CompareTarget } from '../../../src/control-plane/storage/etcd/generated/etcd-v3.ts';
+import {
+  Compare_CompareResult,
+  Compare_CompareTarget,
+} from '../../../src/control-plane/storage/etcd/generated/etcd-v3.ts';
 import { pause } from '../../../src/up/processes.ts';
 import { spreadOf } from './delays.ts';
 import type { Spread, WatchDelays } from './delays.ts';
@@ -54,11 +57,24 @@ export const jobs = {
   creates: ({ kubeconfig, kind, prefix, schedulerName = 'nobody', ...effort }: Creates): Promise<Rates> =>
     withClients(kubeconfig, effort, (client, number) => {
       const name = `${prefix}-${number}`;
-      return client.send({ method: 'POST', path: `/api/v1/namespaces/default/${kind}`, body: kind === 'pods' ? numberedPod(name, { schedulerName, number }) : numberedConfigMap(name) });
+      return client.send({
+        method: 'POST',
+        path: `/api/v1/namespaces/default/${kind}`,
+        body: kind === 'pods' ? numberedPod(name, { schedulerName, number }) : numberedConfigMap(name),
+      });
     }),
-  gets: ({ kubeconfig, path, ...effort }: Access & Effort & { readonly path: string }): Promise<Rates> => withClients(kubeconfig, effort, (client) => client.send({ method: 'GET', path })),
+  gets: ({ kubeconfig, path, ...effort }: Access & Effort & { readonly path: string }): Promise<Rates> =>
+    withClients(kubeconfig, effort, (client) => client.send({ method: 'GET', path })),
   /** Times of reads one after the other over a connection that is there, and what one of them brought. */
-  lists: async ({ kubeconfig, path, accept, count }: Access & { readonly path: string; readonly accept: string; readonly count: number }): Promise<{ readonly ms: number[]; readonly bytes: number }> => {
+  lists: async ({
+    kubeconfig,
+    path,
+    accept,
+    count,
+  }: Access & { readonly path: string; readonly accept: string; readonly count: number }): Promise<{
+    readonly ms: number[];
+    readonly bytes: number;
+  }> => {
     const client = new LoadClient(readKubeconfig(kubeconfig));
     await client.send({ method: 'GET', path: '/version' });
     const ms: number[] = [];
@@ -81,28 +97,53 @@ export const jobs = {
     for (let i = 0; i < count; i++) {
       const waitMs = startMs + (i * 1000) / perSecond - nowMs();
       if (waitMs > 0) await pause(waitMs);
-      const write = clients[i % clients.length]?.send({ method: 'POST', path: `/api/v1/namespaces/${namespace}/configmaps`, body: numberedConfigMap(`w-${i}`, namespace) });
+      const write = clients[i % clients.length]?.send({
+        method: 'POST',
+        path: `/api/v1/namespaces/${namespace}/configmaps`,
+        body: numberedConfigMap(`w-${i}`, namespace),
+      });
       running.push(Promise.resolve(write).then(() => void (answeredAtMs[i] = nowMs())));
     }
     await Promise.all(running);
     for (const client of clients) client.close();
     return answeredAtMs;
   },
-  openWatches: async ({ kubeconfig, path, count }: Access & { readonly path: string; readonly count: number }): Promise<void> => {
+  openWatches: async ({
+    kubeconfig,
+    path,
+    count,
+  }: Access & { readonly path: string; readonly count: number }): Promise<void> => {
     crowd = await WatcherCrowd.open(readKubeconfig(kubeconfig), path, count, nowMs);
   },
-  judgeWatches: async ({ answeredAtMs, limitMs }: { readonly answeredAtMs: readonly number[]; readonly limitMs: number }): Promise<WatchDelays & { readonly ended: number }> => {
+  judgeWatches: async ({
+    answeredAtMs,
+    limitMs,
+  }: {
+    readonly answeredAtMs: readonly number[];
+    readonly limitMs: number;
+  }): Promise<WatchDelays & { readonly ended: number }> => {
     if (crowd === undefined) throw new Error('no watch is open');
     await crowd.until(answeredAtMs.length, limitMs);
     return crowd.delays(answeredAtMs);
   },
   /** The same puts with no API server before them: transactions that demand that the key is new. */
-  etcdPuts: async ({ endpoint, value, ...effort }: Effort & { readonly endpoint: string; readonly value: string }): Promise<Rates> => {
+  etcdPuts: async ({
+    endpoint,
+    value,
+    ...effort
+  }: Effort & { readonly endpoint: string; readonly value: string }): Promise<Rates> => {
     const startedMs = nowMs();
-    const members = Array.from({ length: effort.clients }, () => new EtcdClient({ endpoints: [endpoint], clock: systemClock }));
+    const members = Array.from(
+      { length: effort.clients },
+      () => new EtcdClient({ endpoints: [endpoint], clock: systemClock }),
+    );
     const rates = await repeat(members, effort, (member, number) => {
       const key = `/floor/${startedMs}-${number}`;
-      return member.kv.txn({ compare: [{ result: Compare_CompareResult.EQUAL, target: Compare_CompareTarget.MOD, key, modRevision: 0 }], success: [{ requestPut: { key, value } }], failure: [] });
+      return member.kv.txn({
+        compare: [{ result: Compare_CompareResult.EQUAL, target: Compare_CompareTarget.MOD, key, modRevision: 0 }],
+        success: [{ requestPut: { key, value } }],
+        failure: [],
+      });
     });
     for (const member of members) member.close();
     return rates;
@@ -115,9 +156,21 @@ export const jobs = {
     return rates;
   },
   /** The same puts into a bare table: as many in a transaction as there are clients, each transaction durable before the next (synchronous=FULL). */
-  sqlitePuts: async ({ folder, value, clients, seconds }: { readonly folder: string; readonly value: string; readonly clients: number; readonly seconds: number }): Promise<Rates> => {
+  sqlitePuts: async ({
+    folder,
+    value,
+    clients,
+    seconds,
+  }: {
+    readonly folder: string;
+    readonly value: string;
+    readonly clients: number;
+    readonly seconds: number;
+  }): Promise<Rates> => {
     const database = new DatabaseSync(join(folder, 'floor.db'));
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS floor (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
+    database.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS floor (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
+    );
     const insert = database.prepare('INSERT INTO floor VALUES (?, ?)');
     const times: number[] = [];
     const startMs = nowMs();
@@ -138,7 +191,11 @@ export type JobName = keyof typeof jobs;
 export type JobArguments<Name extends JobName> = Parameters<(typeof jobs)[Name]>[0];
 export type JobResult<Name extends JobName> = Awaited<ReturnType<(typeof jobs)[Name]>>;
 
-async function withClients(kubeconfig: string, effort: Effort, request: (client: LoadClient, number: number) => Promise<unknown>): Promise<Rates> {
+async function withClients(
+  kubeconfig: string,
+  effort: Effort,
+  request: (client: LoadClient, number: number) => Promise<unknown>,
+): Promise<Rates> {
   const access = readKubeconfig(kubeconfig);
   const clients = Array.from({ length: effort.clients }, () => new LoadClient(access));
   // Connections are made before the time begins.
@@ -151,7 +208,11 @@ async function withClients(kubeconfig: string, effort: Effort, request: (client:
 }
 
 /** Each client makes one request after the other. */
-async function repeat<Client>(clients: readonly Client[], { seconds = Infinity, count = Infinity, everyMs = 0 }: Effort, request: (client: Client, number: number) => Promise<unknown>): Promise<Rates> {
+async function repeat<Client>(
+  clients: readonly Client[],
+  { seconds = Infinity, count = Infinity, everyMs = 0 }: Effort,
+  request: (client: Client, number: number) => Promise<unknown>,
+): Promise<Rates> {
   const times: number[] = [];
   const startMs = nowMs();
   const endMs = startMs + seconds * 1000;

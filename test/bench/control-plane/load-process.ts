@@ -14,7 +14,10 @@ export class LoadProcess {
   #waiting: { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void } | undefined;
 
   constructor() {
-    this.#child = fork(join(import.meta.dirname, 'load-host.ts'), { serialization: 'advanced', execArgv: ['--disable-warning=ExperimentalWarning'] });
+    this.#child = fork(join(import.meta.dirname, 'load-host.ts'), {
+      serialization: 'advanced',
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    });
     this.#child.on('message', ({ result, error }: Reply) => {
       const waiting = this.#waiting;
       this.#waiting = undefined;

@@ -38,17 +38,30 @@ async function main(args: readonly string[]): Promise<number> {
   const [machine, busy] = [await describeMachine(), await measureBusyShare()];
   const rows: Row[] = [];
   const notes: string[] = [];
-  if (busy > QUIET_SHARE) notes.push(`the machine was ${Math.round(busy * 100)} % busy with other work just before the run`);
+  if (busy > QUIET_SHARE)
+    notes.push(`the machine was ${Math.round(busy * 100)} % busy with other work just before the run`);
   const startMs = performance.now();
   const stops: (() => void | Promise<void>)[] = [];
-  const context: StageContext = { options, add: (row) => rows.push(row), defer: (stop) => stops.push(stop), note: (text) => notes.push(text), say };
+  const context: StageContext = {
+    options,
+    add: (row) => rows.push(row),
+    defer: (stop) => stops.push(stop),
+    note: (text) => notes.push(text),
+    say,
+  };
   const error = await run(context, stops);
   const missed = rows.filter((row) => (judge(row).over ?? 0) > 0).length;
   const judged = rows.filter((row) => row.target !== undefined).length;
   const said = notes.map((text) => `note: ${text}`);
-  console.log(['', ...renderMachine(machine), '', ...(rows.length > 0 ? renderTable(rows, SUBJECT) : []), ...said].join('\n'));
+  console.log(
+    ['', ...renderMachine(machine), '', ...(rows.length > 0 ? renderTable(rows, SUBJECT) : []), ...said].join('\n'),
+  );
   console.log(`\n${judged - missed} of ${judged} goals met, ${Math.round((performance.now() - startMs) / 1000)} s`);
-  if (options.jsonFile !== undefined) writeFileSync(options.jsonFile, `${JSON.stringify({ machine, quick: options.quick, rows: rows.map((row) => ({ ...row, ...judge(row), samples: row.agent })), notes, malfunction: error }, null, 2)}\n`);
+  if (options.jsonFile !== undefined)
+    writeFileSync(
+      options.jsonFile,
+      `${JSON.stringify({ machine, quick: options.quick, rows: rows.map((row) => ({ ...row, ...judge(row), samples: row.agent })), notes, malfunction: error }, null, 2)}\n`,
+    );
   if (error !== undefined) {
     console.error(`bench: malfunction: ${error}`);
     return 1;
@@ -56,7 +69,14 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.write) {
     const { processors, memory, system, kernel, node, commit, load } = machine;
     const where = `${processors}, ${memory}, ${system}, Linux ${kernel}; Node ${node}; commit ${commit}; load before the run ${load}.`;
-    writeFileSync(DOCUMENT, replaceSection(readFileSync(DOCUMENT, 'utf8'), 'control-plane', [where, '', ...renderMarkdown(rows, SUBJECT), ...(said.length > 0 ? ['', ...said] : [])].join('\n')));
+    writeFileSync(
+      DOCUMENT,
+      replaceSection(
+        readFileSync(DOCUMENT, 'utf8'),
+        'control-plane',
+        [where, '', ...renderMarkdown(rows, SUBJECT), ...(said.length > 0 ? ['', ...said] : [])].join('\n'),
+      ),
+    );
   }
   return 0;
 }

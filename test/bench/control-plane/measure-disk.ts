@@ -11,5 +11,11 @@ export async function measureDisk({ add, defer }: StageContext): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'kts-disk-writes-'));
   defer(() => rmSync(folder, { recursive: true, force: true }));
   const { bytesPerHour, payloadBytesPerHour } = await measureDiskWrites(folder, ONE_NODE);
-  add({ name: 'disk', title: 'one node, 100 events a minute: written to the disk in an hour', unit: 'MiB', agent: [bytesPerHour / MIB], floor: [payloadBytesPerHour / MIB] });
+  add({
+    name: 'disk',
+    title: 'one node, 100 events a minute: written to the disk in an hour',
+    unit: 'MiB',
+    agent: [bytesPerHour / MIB],
+    floor: [payloadBytesPerHour / MIB],
+  });
 }

@@ -50,7 +50,12 @@ async function takeFloor(load: LoadProcess, folder: string, etcd: TestEtcd | und
   const effort = { clients: CLIENTS, seconds: FLOOR_SECONDS, value: VALUE };
   if (etcd === undefined) return { puts: await load.run('sqlitePuts', { folder, ...effort }), gets: undefined };
   const { endpoint } = etcd;
-  const [puts, gets] = await withLoad((reader) => Promise.all([load.run('etcdPuts', { endpoint, ...effort }), reader.run('etcdGets', { endpoint, clients: 1, seconds: FLOOR_SECONDS, everyMs: GET_EVERY_MS })]));
+  const [puts, gets] = await withLoad((reader) =>
+    Promise.all([
+      load.run('etcdPuts', { endpoint, ...effort }),
+      reader.run('etcdGets', { endpoint, clients: 1, seconds: FLOOR_SECONDS, everyMs: GET_EVERY_MS }),
+    ]),
+  );
   return { puts, gets };
 }
 
@@ -69,8 +74,22 @@ async function measureIdle(store: Store, cluster: TestCluster, { options, add }:
     memory.push(residentMib(cluster.pid()));
     await pause(200);
   }
-  if (started.length > 0) add({ name: `start-${store}`, title: `${NAMES[store]}: started -> serving`, unit: 'ms', agent: started, floor: [] });
-  add({ name: `idle-memory-${store}`, title: `${NAMES[store]}: idle: memory (RSS)`, unit: 'MiB', agent: memory, floor: [], target: { kind: 'atMost', value: 130 } });
+  if (started.length > 0)
+    add({
+      name: `start-${store}`,
+      title: `${NAMES[store]}: started -> serving`,
+      unit: 'ms',
+      agent: started,
+      floor: [],
+    });
+  add({
+    name: `idle-memory-${store}`,
+    title: `${NAMES[store]}: idle: memory (RSS)`,
+    unit: 'MiB',
+    agent: memory,
+    floor: [],
+    target: { kind: 'atMost', value: 130 },
+  });
 }
 
 interface StoreUnderLoad {
@@ -80,7 +99,13 @@ interface StoreUnderLoad {
   readonly context: StageContext;
 }
 
-async function measureConfigMaps({ store, cluster, load, context, takeFloor }: StoreUnderLoad & { readonly takeFloor: () => Promise<Floor> }): Promise<void> {
+async function measureConfigMaps({
+  store,
+  cluster,
+  load,
+  context,
+  takeFloor,
+}: StoreUnderLoad & { readonly takeFloor: () => Promise<Floor> }): Promise<void> {
   const { options, add } = context;
   const { kubeconfig } = cluster;
   const taken: { creates: Rates; gets: Rates; floor: Floor; cpuMs: number }[] = [];
@@ -91,8 +116,20 @@ async function measureConfigMaps({ store, cluster, load, context, takeFloor }: S
     // The gets' process is another, so that what its own event loop is late with is not the server's.
     const [creates, gets] = await withLoad((reader) =>
       Promise.all([
-        load.run('creates', { kubeconfig, kind: 'configmaps', clients: CLIENTS, seconds: options.roundSeconds, prefix: `round-${round}` }),
-        reader.run('gets', { kubeconfig, path: '/api/v1/namespaces/default/configmaps/warm-0', clients: 1, seconds: options.roundSeconds, everyMs: GET_EVERY_MS }),
+        load.run('creates', {
+          kubeconfig,
+          kind: 'configmaps',
+          clients: CLIENTS,
+          seconds: options.roundSeconds,
+          prefix: `round-${round}`,
+        }),
+        reader.run('gets', {
+          kubeconfig,
+          path: '/api/v1/namespaces/default/configmaps/warm-0',
+          clients: 1,
+          seconds: options.roundSeconds,
+          everyMs: GET_EVERY_MS,
+        }),
       ]),
     );
     taken.push({ creates, gets, floor, cpuMs: processCpuMs(cluster.pid()) - beforeMs });
@@ -100,15 +137,44 @@ async function measureConfigMaps({ store, cluster, load, context, takeFloor }: S
   const puts = taken.map(({ floor }) => floor.puts);
   const bareGets = taken.flatMap(({ floor }) => floor.gets ?? []);
   const rate = ({ perSecond }: Rates): number => perSecond;
-  const ms = (name: string, title: string, from: (rates: Rates) => number, of: 'creates' | 'gets', extra: Partial<Row> = {}): void =>
-    add({ name: `${name}-${store}`, title, unit: 'ms', agent: taken.map((round) => from(round[of])), floor: store === 'etcd' ? (of === 'gets' ? bareGets : puts).map(from) : [], ...extra });
-  add({ name: `configmaps-${store}`, title: `${NAMES[store]}: ${CLIENTS} clients create ConfigMaps`, unit: '/s', agent: taken.map(({ creates }) => rate(creates)), floor: puts.map(rate), target: { kind: 'atLeast', value: 1000 }, upstream: '620 /s' });
+  const ms = (
+    name: string,
+    title: string,
+    from: (rates: Rates) => number,
+    of: 'creates' | 'gets',
+    extra: Partial<Row> = {},
+  ): void =>
+    add({
+      name: `${name}-${store}`,
+      title,
+      unit: 'ms',
+      agent: taken.map((round) => from(round[of])),
+      floor: store === 'etcd' ? (of === 'gets' ? bareGets : puts).map(from) : [],
+      ...extra,
+    });
+  add({
+    name: `configmaps-${store}`,
+    title: `${NAMES[store]}: ${CLIENTS} clients create ConfigMaps`,
+    unit: '/s',
+    agent: taken.map(({ creates }) => rate(creates)),
+    floor: puts.map(rate),
+    target: { kind: 'atLeast', value: 1000 },
+    upstream: '620 /s',
+  });
   ms('configmaps-p50', '  the median answer', ({ p50Ms }) => p50Ms, 'creates');
   ms('configmaps-p99', '  the 99th of 100', ({ p99Ms }) => p99Ms, 'creates');
   ms('get-p50', '  a get meanwhile: the median', ({ p50Ms }) => p50Ms, 'gets');
-  ms('get-p99', '  a get meanwhile: the 99th of 100', ({ p99Ms }) => p99Ms, 'gets', { target: { kind: 'atMost', value: 10 } });
+  ms('get-p99', '  a get meanwhile: the 99th of 100', ({ p99Ms }) => p99Ms, 'gets', {
+    target: { kind: 'atMost', value: 10 },
+  });
   // The gets' part is in it; so is, for SQLite, the store's.
-  add({ name: `configmaps-cpu-${store}`, title: '  processor time of one', unit: 'µs', agent: taken.map(({ creates, cpuMs }) => (cpuMs * 1000) / creates.done), floor: [] });
+  add({
+    name: `configmaps-cpu-${store}`,
+    title: '  processor time of one',
+    unit: 'µs',
+    agent: taken.map(({ creates, cpuMs }) => (cpuMs * 1000) / creates.done),
+    floor: [],
+  });
 }
 
 async function measurePodsAndGets({ store, cluster, load, context: { options, add } }: StoreUnderLoad): Promise<void> {
@@ -120,14 +186,54 @@ async function measurePodsAndGets({ store, cluster, load, context: { options, ad
   const podMicros: number[] = [];
   for (let round = 0; round < options.rounds; round++) {
     const beforeMs = processCpuMs(cluster.pid());
-    const created = await load.run('creates', { kubeconfig, kind: 'pods', clients: CLIENTS, seconds: options.roundSeconds, prefix: `round-${round}` });
+    const created = await load.run('creates', {
+      kubeconfig,
+      kind: 'pods',
+      clients: CLIENTS,
+      seconds: options.roundSeconds,
+      prefix: `round-${round}`,
+    });
     podMicros.push(((processCpuMs(cluster.pid()) - beforeMs) * 1000) / created.done);
     pods.push(created);
-    gets.push(await load.run('gets', { kubeconfig, path: '/api/v1/namespaces/default/configmaps/warm-0', clients: CLIENTS, seconds: options.roundSeconds / 2 }));
+    gets.push(
+      await load.run('gets', {
+        kubeconfig,
+        path: '/api/v1/namespaces/default/configmaps/warm-0',
+        clients: CLIENTS,
+        seconds: options.roundSeconds / 2,
+      }),
+    );
   }
-  add({ name: `pods-${store}`, title: `${NAMES[store]}: ${CLIENTS} clients create pods`, unit: '/s', agent: pods.map(({ perSecond }) => perSecond), floor: [], target: { kind: 'atLeast', value: 1000 }, upstream: '450 /s' });
-  add({ name: `pods-p99-${store}`, title: '  the 99th of 100', unit: 'ms', agent: pods.map(({ p99Ms }) => p99Ms), floor: [] });
+  add({
+    name: `pods-${store}`,
+    title: `${NAMES[store]}: ${CLIENTS} clients create pods`,
+    unit: '/s',
+    agent: pods.map(({ perSecond }) => perSecond),
+    floor: [],
+    target: { kind: 'atLeast', value: 1000 },
+    upstream: '450 /s',
+  });
+  add({
+    name: `pods-p99-${store}`,
+    title: '  the 99th of 100',
+    unit: 'ms',
+    agent: pods.map(({ p99Ms }) => p99Ms),
+    floor: [],
+  });
   add({ name: `pods-cpu-${store}`, title: '  processor time of one', unit: 'µs', agent: podMicros, floor: [] });
-  add({ name: `gets-${store}`, title: `${NAMES[store]}: ${CLIENTS} clients get`, unit: '/s', agent: gets.map(({ perSecond }) => perSecond), floor: [], upstream: '1070 /s' });
-  add({ name: `gets-p99-${store}`, title: '  the 99th of 100', unit: 'ms', agent: gets.map(({ p99Ms }) => p99Ms), floor: [] });
+  add({
+    name: `gets-${store}`,
+    title: `${NAMES[store]}: ${CLIENTS} clients get`,
+    unit: '/s',
+    agent: gets.map(({ perSecond }) => perSecond),
+    floor: [],
+    upstream: '1070 /s',
+  });
+  add({
+    name: `gets-p99-${store}`,
+    title: '  the 99th of 100',
+    unit: 'ms',
+    agent: gets.map(({ p99Ms }) => p99Ms),
+    floor: [],
+  });
 }

@@ -8,7 +8,10 @@ export function numberedConfigMap(name: string, namespace: string = NAMESPACE): 
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name, namespace, labels: { app: 'bench' } },
-    data: { 'server.conf': 'listen 80\nworkers 4\nlog warn\nroot /srv/www\nindex index.html\ncache 10m\ntimeout 30s\n', mode: 'production' },
+    data: {
+      'server.conf': 'listen 80\nworkers 4\nlog warn\nroot /srv/www\nindex index.html\ncache 10m\ntimeout 30s\n',
+      mode: 'production',
+    },
   };
 }
 
@@ -24,7 +27,11 @@ export function numberedPod(name: string, { schedulerName, number }: PodOrder): 
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, namespace: NAMESPACE, labels: { app: 'web', group: number % 10 === 0 ? 'few' : 'many', 'pod-template-hash': '7c5ddbdf54' } },
+    metadata: {
+      name,
+      namespace: NAMESPACE,
+      labels: { app: 'web', group: number % 10 === 0 ? 'few' : 'many', 'pod-template-hash': '7c5ddbdf54' },
+    },
     spec: {
       schedulerName,
       containers: [

@@ -43,7 +43,8 @@ export function parseOptions(args: readonly string[]): ControlPlaneBenchOptions 
   if (values.help) return undefined;
   const { quick, write } = values;
   const only = values.only === undefined ? STAGE_NAMES : values.only.flatMap((text) => text.split(',')).map(stageName);
-  if (write && (quick || only !== STAGE_NAMES)) throw new KubeletError('Invalid', '--write: only the results of a whole run go into the documents');
+  if (write && (quick || only !== STAGE_NAMES))
+    throw new KubeletError('Invalid', '--write: only the results of a whole run go into the documents');
   return {
     only,
     quick,
@@ -60,6 +61,7 @@ export function parseOptions(args: readonly string[]): ControlPlaneBenchOptions 
 
 function stageName(text: string): StageName {
   const name = STAGE_NAMES.find((known) => known === text);
-  if (name === undefined) throw new KubeletError('Invalid', `--only: there is no stage "${text}", there are: ${STAGE_NAMES.join(', ')}`);
+  if (name === undefined)
+    throw new KubeletError('Invalid', `--only: there is no stage "${text}", there are: ${STAGE_NAMES.join(', ')}`);
   return name;
 }

@@ -3,7 +3,13 @@ import { schedulePod } from '../../../src/control-plane/scheduler/decide/schedul
 import { PodInfo } from '../../../src/control-plane/scheduler/framework/pod-info.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { Pod } from '../../../src/api/core/pod.ts';
-import { bound, buildNode, buildPod, cacheOf, defaultProfile } from '../../../src/control-plane/scheduler/testing/builders.ts';
+import {
+  bound,
+  buildNode,
+  buildPod,
+  cacheOf,
+  defaultProfile,
+} from '../../../src/control-plane/scheduler/testing/builders.ts';
 import type { PodChanges, World } from '../../../src/control-plane/scheduler/testing/builders.ts';
 
 const nodeCount = 100;
@@ -24,22 +30,53 @@ const selector = { matchLabels: labels };
 const service = { metadata: { name: 'web', namespace: 'default', uid: 's' }, spec: { selector: labels } };
 const affine = (kind: 'podAffinity' | 'podAntiAffinity', topologyKey: string): PodChanges => ({
   ...plain,
-  spec: { affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: selector }] } } },
+  spec: {
+    affinity: {
+      [kind]: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: selector }] },
+    },
+  },
 });
 
 const cases: readonly Case[] = [
   { name: 'plain', pod: plain },
   { name: 'of a service (default spreading)', pod: plain, objects: { services: [service as never] } },
-  { name: 'hard spreading over zones', pod: { ...plain, spec: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: selector }] } } },
+  {
+    name: 'hard spreading over zones',
+    pod: {
+      ...plain,
+      spec: {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'topology.kubernetes.io/zone',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: selector,
+          },
+        ],
+      },
+    },
+  },
   { name: 'affinity by zone', pod: affine('podAffinity', 'topology.kubernetes.io/zone') },
   { name: 'anti-affinity by node (100 fit)', pod: affine('podAntiAffinity', 'kubernetes.io/hostname') },
   { name: 'fits nowhere', pod: { ...plain, requests: { cpu: '100' } } },
-  { name: 'preempts, 1000 pods there', pod: { ...plain, requests: { cpu: '3900m' }, spec: { priority: 100 } }, present: 1000 },
+  {
+    name: 'preempts, 1000 pods there',
+    pod: { ...plain, requests: { cpu: '3900m' }, spec: { priority: 100 } },
+    present: 1000,
+  },
 ];
 
-function measure({ pod, objects, present = 0 }: Case): { readonly perSecond: number; readonly microsEach: number; readonly placed: number } {
-  const nodes = Array.from({ length: nodeCount }, (_, index) => buildNode(`node-${index}`, { labels: { 'topology.kubernetes.io/zone': `zone-${index % 3}` } }));
-  const there = Array.from({ length: present }, (_, index) => bound(buildPod(`there-${index}`, { ...plain, requests: { cpu: '390m' } }), `node-${index % nodeCount}`));
+function measure({ pod, objects, present = 0 }: Case): {
+  readonly perSecond: number;
+  readonly microsEach: number;
+  readonly placed: number;
+} {
+  const nodes = Array.from({ length: nodeCount }, (_, index) =>
+    buildNode(`node-${index}`, { labels: { 'topology.kubernetes.io/zone': `zone-${index % 3}` } }),
+  );
+  const there = Array.from({ length: present }, (_, index) =>
+    bound(buildPod(`there-${index}`, { ...plain, requests: { cpu: '390m' } }), `node-${index % nodeCount}`),
+  );
   const pods = Array.from({ length: warmUps + podCount }, (_, index) => buildPod(`pod-${index}`, pod));
   const run = (some: readonly Pod[]): number => {
     const cache = cacheOf({ nodes, pods: there, ...objects });
@@ -61,11 +98,17 @@ function measure({ pod, objects, present = 0 }: Case): { readonly perSecond: num
   const beginMs = performance.now();
   const placed = run(pods.slice(warmUps));
   const tookMs = performance.now() - beginMs;
-  return { perSecond: Math.round((podCount / tookMs) * 1000), microsEach: Math.round((tookMs / podCount) * 1000), placed };
+  return {
+    perSecond: Math.round((podCount / tookMs) * 1000),
+    microsEach: Math.round((tookMs / podCount) * 1000),
+    placed,
+  };
 }
 
 console.log(`${podCount} pods over ${nodeCount} nodes, decisions alone:`);
 for (const each of cases) {
   const { perSecond, microsEach, placed } = measure(each);
-  console.log(`${each.name.padEnd(36)} ${String(perSecond).padStart(7)} a second  ${String(microsEach).padStart(6)} µs each  ${placed} placed`);
+  console.log(
+    `${each.name.padEnd(36)} ${String(perSecond).padStart(7)} a second  ${String(microsEach).padStart(6)} µs each  ${placed} placed`,
+  );
 }

@@ -49,15 +49,30 @@ export class WatcherCrowd {
   static async open(access: ClusterAccess, path: string, count: number, nowMs: () => number): Promise<WatcherCrowd> {
     const crowd = new WatcherCrowd();
     const { hostname, port } = new URL(access.server);
-    const tls = { host: hostname, port: Number(port), ...(access.ca !== undefined && { ca: access.ca }), ...(access.certificate !== undefined && { cert: access.certificate }), ...(access.key !== undefined && { key: access.key }) };
+    const tls = {
+      host: hostname,
+      port: Number(port),
+      ...(access.ca !== undefined && { ca: access.ca }),
+      ...(access.certificate !== undefined && { cert: access.certificate }),
+      ...(access.key !== undefined && { key: access.key }),
+    };
     const open = (): Promise<void> =>
       new Promise((resolve, reject) => {
-        const socket = connect(tls, () => socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAccept: application/json\r\nUser-Agent: bench\r\n\r\n`));
-        socket.once('data', (head: string | Buffer) => (/^HTTP\/1.1 200 /.test(String(head)) ? resolve() : reject(new Error(`a watch was answered with ${String(head).slice(0, 300)}`))));
+        const socket = connect(tls, () =>
+          socket.write(
+            `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAccept: application/json\r\nUser-Agent: bench\r\n\r\n`,
+          ),
+        );
+        socket.once('data', (head: string | Buffer) =>
+          /^HTTP\/1.1 200 /.test(String(head))
+            ? resolve()
+            : reject(new Error(`a watch was answered with ${String(head).slice(0, 300)}`)),
+        );
         socket.once('error', reject);
         crowd.#watchers.push(new Watcher(socket, nowMs));
       });
-    for (let opened = 0; opened < count; opened += AT_ONCE) await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - opened) }, open));
+    for (let opened = 0; opened < count; opened += AT_ONCE)
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - opened) }, open));
     return crowd;
   }
 
@@ -68,6 +83,13 @@ export class WatcherCrowd {
 
   delays(answeredAtMs: readonly number[]): WatchDelays & { readonly ended: number } {
     const twice = this.#watchers.reduce((sum, watcher) => sum + watcher.twice, 0);
-    return { ...judgeDelays(this.#watchers.map(({ seenAtMs }) => seenAtMs), answeredAtMs, twice), ended: this.#watchers.filter(({ ended }) => ended).length };
+    return {
+      ...judgeDelays(
+        this.#watchers.map(({ seenAtMs }) => seenAtMs),
+        answeredAtMs,
+        twice,
+      ),
+      ended: this.#watchers.filter(({ ended }) => ended).length,
+    };
   }
 }

@@ -34,7 +34,11 @@ export interface TestCluster {
   /** Of an administrator. */
   readonly kubeconfig: string;
   /** kubectl with its words, what it reads and what its environment has beside the usual; whatever it answers. */
-  tryKubectl(args: readonly string[], input?: string, environment?: Readonly<Record<string, string>>): Promise<KubectlResult>;
+  tryKubectl(
+    args: readonly string[],
+    input?: string,
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<KubectlResult>;
   /** The same; its standard output, or an error that shows all it said. */
   kubectl(args: readonly string[], input?: string, environment?: Readonly<Record<string, string>>): Promise<string>;
   /** A command that does not end by itself, until it has written `enough`; what it has written. */
@@ -64,8 +68,15 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
   const logFile = path.join(folder, `control-plane-${port}.log`);
   const kubeconfig = path.join(folder, 'super-admin.conf');
   const program = await builtProgram('kubelet-control-plane');
-  const store = options.etcd === undefined ? [] : ['--storage-backend=etcd3', `--etcd-servers=${options.etcd.endpoint}`];
-  const flags = [`--data-dir=${folder}`, `--secure-port=${port}`, '--bind-address=127.0.0.1', ...store, ...(options.flags ?? [])];
+  const store =
+    options.etcd === undefined ? [] : ['--storage-backend=etcd3', `--etcd-servers=${options.etcd.endpoint}`];
+  const flags = [
+    `--data-dir=${folder}`,
+    `--secure-port=${port}`,
+    '--bind-address=127.0.0.1',
+    ...store,
+    ...(options.flags ?? []),
+  ];
   let record: ReturnType<typeof describeProcess>;
   const transports: HttpTransport[] = [];
   const log = (): string => readFileSync(logFile, 'utf8');
@@ -75,10 +86,19 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     const child = spawn(program, flags, { stdio: ['ignore', out, out], env: machineEnvironment() });
     closeSync(out);
     record = describeProcess(child.pid ?? 0);
-    const ready = await waitUntil(() => child.exitCode !== null || log().slice(before).includes('"serving"'), startLimitMs, 10);
+    const ready = await waitUntil(
+      () => child.exitCode !== null || log().slice(before).includes('"serving"'),
+      startLimitMs,
+      10,
+    );
     if (!ready || child.exitCode !== null) throw new Error(`the control plane did not start:\n${log().slice(before)}`);
   };
-  const words = (args: readonly string[]): readonly string[] => [`--server=https://127.0.0.1:${port}`, `--kubeconfig=${kubeconfig}`, `--cache-dir=${path.join(folder, `cache-${port}`)}`, ...args];
+  const words = (args: readonly string[]): readonly string[] => [
+    `--server=https://127.0.0.1:${port}`,
+    `--kubeconfig=${kubeconfig}`,
+    `--cache-dir=${path.join(folder, `cache-${port}`)}`,
+    ...args,
+  ];
   const run: TestCluster['tryKubectl'] = (args, input, environment) => runKubectl(words(args), { input, environment });
   await start();
   const nodes = options.nodes === undefined ? undefined : await startFakeNodes(kubeconfig, options.nodes, folder);
@@ -94,7 +114,10 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     },
     follow: async (args, enough) => (await runKubectl(words(args), { enough })).stdout,
     client: () => {
-      const transport = new HttpTransport({ ...readKubeconfig(kubeconfig), server: `https://127.0.0.1:${port}` }, { userAgent: 'e2e' });
+      const transport = new HttpTransport(
+        { ...readKubeconfig(kubeconfig), server: `https://127.0.0.1:${port}` },
+        { userAgent: 'e2e' },
+      );
       transports.push(transport);
       return new HttpApiClient(transport);
     },
@@ -124,14 +147,27 @@ function isWritten(file: string): boolean {
 }
 
 /** Resolves when they are registered; answers with what stops them. */
-export async function startFakeNodes(kubeconfig: string, count: number, folder: string, flags: readonly string[] = []): Promise<() => Promise<void>> {
+export async function startFakeNodes(
+  kubeconfig: string,
+  count: number,
+  folder: string,
+  flags: readonly string[] = [],
+): Promise<() => Promise<void>> {
   const logFile = path.join(folder, `fake-nodes-${Date.now()}.log`);
   const out = openSync(logFile, 'a');
-  const child = spawn(await builtProgram('fake-nodes'), [String(count), `--kubeconfig=${kubeconfig}`, ...flags], { stdio: ['ignore', out, out], env: machineEnvironment() });
+  const child = spawn(await builtProgram('fake-nodes'), [String(count), `--kubeconfig=${kubeconfig}`, ...flags], {
+    stdio: ['ignore', out, out],
+    env: machineEnvironment(),
+  });
   closeSync(out);
   const record = describeProcess(child.pid ?? 0);
-  const ready = await waitUntil(() => child.exitCode !== null || readFileSync(logFile, 'utf8').includes('nodes are ready'), startLimitMs, 50);
-  if (!ready || child.exitCode !== null) throw new Error(`the fake nodes did not start:\n${readFileSync(logFile, 'utf8')}`);
+  const ready = await waitUntil(
+    () => child.exitCode !== null || readFileSync(logFile, 'utf8').includes('nodes are ready'),
+    startLimitMs,
+    50,
+  );
+  if (!ready || child.exitCode !== null)
+    throw new Error(`the fake nodes did not start:\n${readFileSync(logFile, 'utf8')}`);
   return () => stopProcess(record, 10_000);
 }
 
@@ -143,7 +179,11 @@ interface KubectlOptions {
 
 function runKubectl(args: readonly string[], { input, environment, enough }: KubectlOptions): Promise<KubectlResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn('kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...machineEnvironment(), HOME: kubectlHome, KUBECTL_EXTERNAL_DIFF: 'diff -u', ...environment }, timeout: kubectlLimitMs });
+    const child = spawn('kubectl', args, {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...machineEnvironment(), HOME: kubectlHome, KUBECTL_EXTERNAL_DIFF: 'diff -u', ...environment },
+      timeout: kubectlLimitMs,
+    });
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;

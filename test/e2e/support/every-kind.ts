@@ -1,10 +1,26 @@
 // One valid manifest of every kind that is served, as a user of kubectl would write it.
 const labels = { app: 'every-kind' };
 const meta = (name: string): object => ({ metadata: { name, labels } });
-const podSpec = { containers: [{ name: 'main', image: 'nginx:1', ports: [{ containerPort: 80 }], resources: { requests: { cpu: '10m', memory: '8Mi' } } }] };
+const podSpec = {
+  containers: [
+    {
+      name: 'main',
+      image: 'nginx:1',
+      ports: [{ containerPort: 80 }],
+      resources: { requests: { cpu: '10m', memory: '8Mi' } },
+    },
+  ],
+};
 const template = { metadata: { labels }, spec: podSpec };
 const selector = { matchLabels: labels };
-const webhook = { name: 'check.example.com', clientConfig: { url: 'https://127.0.0.1:9/check' }, admissionReviewVersions: ['v1'], sideEffects: 'None', failurePolicy: 'Ignore', rules: [{ operations: ['CREATE'], apiGroups: ['example.com'], apiVersions: ['v1'], resources: ['things'] }] };
+const webhook = {
+  name: 'check.example.com',
+  clientConfig: { url: 'https://127.0.0.1:9/check' },
+  admissionReviewVersions: ['v1'],
+  sideEffects: 'None',
+  failurePolicy: 'Ignore',
+  rules: [{ operations: ['CREATE'], apiGroups: ['example.com'], apiVersions: ['v1'], resources: ['things'] }],
+};
 const subject = { kind: 'User', name: 'jane', apiGroup: 'rbac.authorization.k8s.io' };
 const rule = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
 
@@ -16,8 +32,20 @@ export interface KindManifest {
   readonly manifest: Readonly<Record<string, unknown>>;
 }
 
-const inNamespace = (resource: string, apiVersion: string, kind: string, content: object, name = 'any'): KindManifest => ({ resource, name, namespaced: true, manifest: { apiVersion, kind, ...meta(name), ...content } });
-const inCluster = (resource: string, apiVersion: string, kind: string, content: object, name = 'any-of-cluster'): KindManifest => ({ resource, name, namespaced: false, manifest: { apiVersion, kind, ...meta(name), ...content } });
+const inNamespace = (
+  resource: string,
+  apiVersion: string,
+  kind: string,
+  content: object,
+  name = 'any',
+): KindManifest => ({ resource, name, namespaced: true, manifest: { apiVersion, kind, ...meta(name), ...content } });
+const inCluster = (
+  resource: string,
+  apiVersion: string,
+  kind: string,
+  content: object,
+  name = 'any-of-cluster',
+): KindManifest => ({ resource, name, namespaced: false, manifest: { apiVersion, kind, ...meta(name), ...content } });
 
 /** Every kind that is kept. `certificateRequest`: PEM in base64; `namespace`: where the namespaced ones are made. */
 export function everyKind(certificateRequest: string, namespace: string): readonly KindManifest[] {
@@ -27,10 +55,25 @@ export function everyKind(certificateRequest: string, namespace: string): readon
 function kindsOfNamespaces(namespace: string): readonly KindManifest[] {
   return [
     inNamespace('configmap', 'v1', 'ConfigMap', { data: { key: 'value' }, binaryData: { raw: 'AAEC' } }),
-    inNamespace('endpoints', 'v1', 'Endpoints', { subsets: [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ name: 'web', port: 80 }] }] }),
-    inNamespace('event', 'v1', 'Event', { involvedObject: { kind: 'Pod', name: 'any', namespace, apiVersion: 'v1' }, reason: 'Tried', message: 'it was tried', type: 'Normal', source: { component: 'test' }, firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:00:00Z', count: 1 }),
-    inNamespace('limitrange', 'v1', 'LimitRange', { spec: { limits: [{ type: 'Container', max: { memory: '1Gi' } }] } }),
-    inNamespace('persistentvolumeclaim', 'v1', 'PersistentVolumeClaim', { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } }),
+    inNamespace('endpoints', 'v1', 'Endpoints', {
+      subsets: [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ name: 'web', port: 80 }] }],
+    }),
+    inNamespace('event', 'v1', 'Event', {
+      involvedObject: { kind: 'Pod', name: 'any', namespace, apiVersion: 'v1' },
+      reason: 'Tried',
+      message: 'it was tried',
+      type: 'Normal',
+      source: { component: 'test' },
+      firstTimestamp: '2026-01-01T00:00:00Z',
+      lastTimestamp: '2026-01-01T00:00:00Z',
+      count: 1,
+    }),
+    inNamespace('limitrange', 'v1', 'LimitRange', {
+      spec: { limits: [{ type: 'Container', max: { memory: '1Gi' } }] },
+    }),
+    inNamespace('persistentvolumeclaim', 'v1', 'PersistentVolumeClaim', {
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    }),
     inNamespace('pod', 'v1', 'Pod', { spec: podSpec }),
     inNamespace('resourcequota', 'v1', 'ResourceQuota', { spec: { hard: { pods: '100' } } }),
     inNamespace('secret', 'v1', 'Secret', { stringData: { password: 'x' } }),
@@ -40,13 +83,41 @@ function kindsOfNamespaces(namespace: string): readonly KindManifest[] {
     inNamespace('daemonset.apps', 'apps/v1', 'DaemonSet', { spec: { selector, template } }),
     inNamespace('deployment.apps', 'apps/v1', 'Deployment', { spec: { replicas: 2, selector, template } }),
     inNamespace('replicaset.apps', 'apps/v1', 'ReplicaSet', { spec: { replicas: 1, selector, template } }),
-    inNamespace('job.batch', 'batch/v1', 'Job', { spec: { template: { spec: { ...podSpec, restartPolicy: 'Never' } } } }),
-    inNamespace('lease.coordination.k8s.io', 'coordination.k8s.io/v1', 'Lease', { spec: { holderIdentity: 'me', leaseDurationSeconds: 40 } }),
-    inNamespace('endpointslice.discovery.k8s.io', 'discovery.k8s.io/v1', 'EndpointSlice', { addressType: 'IPv4', endpoints: [{ addresses: ['10.1.2.3'] }], ports: [{ name: 'web', port: 80, protocol: 'TCP' }] }),
-    inNamespace('event.events.k8s.io', 'events.k8s.io/v1', 'Event', { regarding: { kind: 'Pod', name: 'any', namespace, apiVersion: 'v1' }, reason: 'Tried', note: 'it was tried', type: 'Normal', action: 'Trying', reportingController: 'example.com/test', reportingInstance: 'test-1', eventTime: '2026-01-01T00:00:00.000000Z' }, 'any-new'),
-    inNamespace('poddisruptionbudget.policy', 'policy/v1', 'PodDisruptionBudget', { spec: { minAvailable: 1, selector } }),
+    inNamespace('job.batch', 'batch/v1', 'Job', {
+      spec: { template: { spec: { ...podSpec, restartPolicy: 'Never' } } },
+    }),
+    inNamespace('lease.coordination.k8s.io', 'coordination.k8s.io/v1', 'Lease', {
+      spec: { holderIdentity: 'me', leaseDurationSeconds: 40 },
+    }),
+    inNamespace('endpointslice.discovery.k8s.io', 'discovery.k8s.io/v1', 'EndpointSlice', {
+      addressType: 'IPv4',
+      endpoints: [{ addresses: ['10.1.2.3'] }],
+      ports: [{ name: 'web', port: 80, protocol: 'TCP' }],
+    }),
+    inNamespace(
+      'event.events.k8s.io',
+      'events.k8s.io/v1',
+      'Event',
+      {
+        regarding: { kind: 'Pod', name: 'any', namespace, apiVersion: 'v1' },
+        reason: 'Tried',
+        note: 'it was tried',
+        type: 'Normal',
+        action: 'Trying',
+        reportingController: 'example.com/test',
+        reportingInstance: 'test-1',
+        eventTime: '2026-01-01T00:00:00.000000Z',
+      },
+      'any-new',
+    ),
+    inNamespace('poddisruptionbudget.policy', 'policy/v1', 'PodDisruptionBudget', {
+      spec: { minAvailable: 1, selector },
+    }),
     inNamespace('role.rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1', 'Role', { rules: [rule] }),
-    inNamespace('rolebinding.rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1', 'RoleBinding', { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'any' }, subjects: [subject] }),
+    inNamespace('rolebinding.rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1', 'RoleBinding', {
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'any' },
+      subjects: [subject],
+    }),
   ];
 }
 
@@ -54,18 +125,54 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
   return [
     inCluster('namespace', 'v1', 'Namespace', {}),
     inCluster('node', 'v1', 'Node', { spec: { taints: [{ key: 'away', effect: 'NoSchedule' }] } }),
-    inCluster('persistentvolume', 'v1', 'PersistentVolume', { spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/mnt' } } }),
-    inCluster('mutatingwebhookconfiguration.admissionregistration.k8s.io', 'admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', { webhooks: [webhook] }),
-    inCluster('validatingwebhookconfiguration.admissionregistration.k8s.io', 'admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', { webhooks: [webhook] }),
-    inCluster('certificatesigningrequest.certificates.k8s.io', 'certificates.k8s.io/v1', 'CertificateSigningRequest', { spec: { request: certificateRequest, signerName: 'example.com/any', usages: ['client auth'] } }),
+    inCluster('persistentvolume', 'v1', 'PersistentVolume', {
+      spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/mnt' } },
+    }),
+    inCluster(
+      'mutatingwebhookconfiguration.admissionregistration.k8s.io',
+      'admissionregistration.k8s.io/v1',
+      'MutatingWebhookConfiguration',
+      { webhooks: [webhook] },
+    ),
+    inCluster(
+      'validatingwebhookconfiguration.admissionregistration.k8s.io',
+      'admissionregistration.k8s.io/v1',
+      'ValidatingWebhookConfiguration',
+      { webhooks: [webhook] },
+    ),
+    inCluster('certificatesigningrequest.certificates.k8s.io', 'certificates.k8s.io/v1', 'CertificateSigningRequest', {
+      spec: { request: certificateRequest, signerName: 'example.com/any', usages: ['client auth'] },
+    }),
     inCluster('runtimeclass.node.k8s.io', 'node.k8s.io/v1', 'RuntimeClass', { handler: 'runsc' }),
-    inCluster('clusterrole.rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1', 'ClusterRole', { rules: [rule] }),
-    inCluster('clusterrolebinding.rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }, subjects: [subject] }),
-    inCluster('priorityclass.scheduling.k8s.io', 'scheduling.k8s.io/v1', 'PriorityClass', { value: 1000, description: 'more than most' }),
-    inCluster('csidriver.storage.k8s.io', 'storage.k8s.io/v1', 'CSIDriver', { spec: { attachRequired: false } }, 'csi.example.com'),
-    inCluster('csinode.storage.k8s.io', 'storage.k8s.io/v1', 'CSINode', { spec: { drivers: [{ name: 'csi.example.com', nodeID: 'n1', topologyKeys: [] }] } }),
+    inCluster('clusterrole.rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1', 'ClusterRole', {
+      rules: [rule],
+    }),
+    inCluster('clusterrolebinding.rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', {
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+      subjects: [subject],
+    }),
+    inCluster('priorityclass.scheduling.k8s.io', 'scheduling.k8s.io/v1', 'PriorityClass', {
+      value: 1000,
+      description: 'more than most',
+    }),
+    inCluster(
+      'csidriver.storage.k8s.io',
+      'storage.k8s.io/v1',
+      'CSIDriver',
+      { spec: { attachRequired: false } },
+      'csi.example.com',
+    ),
+    inCluster('csinode.storage.k8s.io', 'storage.k8s.io/v1', 'CSINode', {
+      spec: { drivers: [{ name: 'csi.example.com', nodeID: 'n1', topologyKeys: [] }] },
+    }),
     inCluster('storageclass.storage.k8s.io', 'storage.k8s.io/v1', 'StorageClass', { provisioner: 'csi.example.com' }),
-    inCluster('volumeattachment.storage.k8s.io', 'storage.k8s.io/v1', 'VolumeAttachment', { spec: { attacher: 'csi.example.com', nodeName: 'any-of-cluster', source: { persistentVolumeName: 'any-of-cluster' } } }),
+    inCluster('volumeattachment.storage.k8s.io', 'storage.k8s.io/v1', 'VolumeAttachment', {
+      spec: {
+        attacher: 'csi.example.com',
+        nodeName: 'any-of-cluster',
+        source: { persistentVolumeName: 'any-of-cluster' },
+      },
+    }),
   ];
 }
 
@@ -73,8 +180,21 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
 export const everyReview: readonly Readonly<Record<string, unknown>>[] = [
   { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
   { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'nobody.knows.it' } },
-  { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } },
+  {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { verb: 'get', resource: 'pods' } },
+  },
   { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: 'default' } },
-  { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user: 'jane', resourceAttributes: { verb: 'get', resource: 'pods' } } },
-  { apiVersion: 'authorization.k8s.io/v1', kind: 'LocalSubjectAccessReview', metadata: { namespace: 'default' }, spec: { user: 'jane', resourceAttributes: { namespace: 'default', verb: 'get', resource: 'pods' } } },
+  {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    spec: { user: 'jane', resourceAttributes: { verb: 'get', resource: 'pods' } },
+  },
+  {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'LocalSubjectAccessReview',
+    metadata: { namespace: 'default' },
+    spec: { user: 'jane', resourceAttributes: { namespace: 'default', verb: 'get', resource: 'pods' } },
+  },
 ];

@@ -25,8 +25,17 @@ export interface RawJson {
   readonly message: string;
   readonly reason: string;
   readonly code: number;
-  readonly details: { readonly causes?: readonly { readonly reason: string; readonly message: string; readonly field?: string }[] };
-  readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly uid: string; readonly continue?: string; readonly remainingItemCount?: number; readonly labels?: Readonly<Record<string, string>> };
+  readonly details: {
+    readonly causes?: readonly { readonly reason: string; readonly message: string; readonly field?: string }[];
+  };
+  readonly metadata: {
+    readonly name: string;
+    readonly resourceVersion: string;
+    readonly uid: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
   readonly items: readonly RawJson[];
   readonly data: Readonly<Record<string, string>>;
   readonly rows: readonly { readonly cells: readonly unknown[]; readonly object: RawJson | null }[];
@@ -48,12 +57,22 @@ export function rawHttp(cluster: TestCluster): Raw {
     for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
     const bytes = Buffer.concat(chunks);
     const text = bytes.toString('utf8');
-    return { status: response.statusCode ?? 0, headers: response.headers, bytes, text, json: <T>() => JSON.parse(text) as T };
+    return {
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      bytes,
+      text,
+      json: <T>() => JSON.parse(text) as T,
+    };
   };
 }
 
 /** The events of a watch until `enough` says so, or the server ends it. */
-export async function watchEvents(cluster: TestCluster, path: string, enough: (events: readonly WatchEvent[]) => boolean): Promise<readonly WatchEvent[]> {
+export async function watchEvents(
+  cluster: TestCluster,
+  path: string,
+  enough: (events: readonly WatchEvent[]) => boolean,
+): Promise<readonly WatchEvent[]> {
   const response = await sender(cluster)('GET', path);
   response.setEncoding('utf8');
   const events: WatchEvent[] = [];
@@ -68,13 +87,34 @@ export async function watchEvents(cluster: TestCluster, path: string, enough: (e
   return events;
 }
 
-function sender({ kubeconfig, port }: TestCluster): (method: string, path: string, options?: RawOptions) => Promise<IncomingMessage> {
+function sender({
+  kubeconfig,
+  port,
+}: TestCluster): (method: string, path: string, options?: RawOptions) => Promise<IncomingMessage> {
   const { ca, certificate, key } = readKubeconfig(kubeconfig);
   return (method, path, { headers = {}, body } = {}) =>
     new Promise((resolve, reject) => {
       const isBytes = typeof body === 'string' || body instanceof Uint8Array;
       const bytes = body === undefined ? undefined : isBytes ? body : JSON.stringify(body);
-      const sent = request({ host: '127.0.0.1', port, method, path, ca, cert: certificate, key, headers: { ...(bytes !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(bytes)) }), ...headers } }, resolve);
+      const sent = request(
+        {
+          host: '127.0.0.1',
+          port,
+          method,
+          path,
+          ca,
+          cert: certificate,
+          key,
+          headers: {
+            ...(bytes !== undefined && {
+              'content-type': 'application/json',
+              'content-length': String(Buffer.byteLength(bytes)),
+            }),
+            ...headers,
+          },
+        },
+        resolve,
+      );
       sent.on('error', reject).end(bytes);
     });
 }

@@ -15,15 +15,18 @@ export interface ScopedKubectl {
 }
 
 /** Words of a string are split at spaces: what has spaces inside goes in a list. */
-const split = (words: string | readonly string[]): readonly string[] => (typeof words === 'string' ? words.split(' ') : words);
+const split = (words: string | readonly string[]): readonly string[] =>
+  typeof words === 'string' ? words.split(' ') : words;
 
 export async function scopedKubectl(cluster: TestCluster, namespace: string): Promise<ScopedKubectl> {
   await cluster.kubectl(['create', 'namespace', namespace]);
-  const tried: ScopedKubectl['try'] = (words, input, environment) => cluster.tryKubectl([`--namespace=${namespace}`, ...split(words)], input, environment);
+  const tried: ScopedKubectl['try'] = (words, input, environment) =>
+    cluster.tryKubectl([`--namespace=${namespace}`, ...split(words)], input, environment);
   return {
     namespace,
     try: tried,
-    run: async (words, input, environment) => (await cluster.kubectl([`--namespace=${namespace}`, ...split(words)], input, environment)).trimEnd(),
+    run: async (words, input, environment) =>
+      (await cluster.kubectl([`--namespace=${namespace}`, ...split(words)], input, environment)).trimEnd(),
     refused: async (words, input, environment) => {
       const { code, stdout, stderr } = await tried(words, input, environment);
       assert.notEqual(code, 0, `kubectl ${split(words).join(' ')} was not refused: ${stdout}`);

@@ -19,14 +19,22 @@ export interface StreamingKubelet {
 
 /** Where that kubelet listens: the API server leads nobody to a node that says it is on the server's own loopback (CVE-2022-3294). */
 export function machineAddress(): string {
-  const found = Object.values(networkInterfaces()).flatMap((each) => each ?? []).find(({ internal, family, address }) => !internal && family === 'IPv4' && !address.startsWith('169.254.'));
+  const found = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .find(({ internal, family, address }) => !internal && family === 'IPv4' && !address.startsWith('169.254.'));
   if (found === undefined) throw new Error('this machine has no IPv4 address but those of its loopback');
   return found.address;
 }
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 } as const;
 const success = { metadata: {}, status: 'Success' };
-const exitCode = (code: number): object => ({ metadata: {}, status: 'Failure', message: `command terminated with non-zero exit code: exit status ${code}`, reason: 'NonZeroExitCode', details: { causes: [{ reason: 'ExitCode', message: String(code) }] } });
+const exitCode = (code: number): object => ({
+  metadata: {},
+  status: 'Failure',
+  message: `command terminated with non-zero exit code: exit status ${code}`,
+  reason: 'NonZeroExitCode',
+  details: { causes: [{ reason: 'ExitCode', message: String(code) }] },
+});
 
 export async function startStreamingKubelet(): Promise<StreamingKubelet> {
   const { key, cert } = makeTestCertificates();
@@ -40,18 +48,27 @@ export async function startStreamingKubelet(): Promise<StreamingKubelet> {
   };
   const server = createServer({ key, cert, requestCert: true, rejectUnauthorized: false }, (request, response) => {
     const { pathname, searchParams } = new URL(note(request), 'https://kubelet');
-    if (pathname.startsWith('/containerLogs/')) response.end(searchParams.get('tailLines') === '1' ? 'second\n' : 'first\nsecond\n');
+    if (pathname.startsWith('/containerLogs/'))
+      response.end(searchParams.get('tailLines') === '1' ? 'second\n' : 'first\nsecond\n');
     else response.end(`you asked for ${pathname}`);
   });
-  const webSockets = new WebSocketServer({ noServer: true, handleProtocols: (offered) => [...offered].find((each) => /^v[45]\.channel\.k8s\.io$/.test(each)) ?? false });
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols: (offered) => [...offered].find((each) => /^v[45]\.channel\.k8s\.io$/.test(each)) ?? false,
+  });
   server.on('secureConnection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const { searchParams } = new URL(note(request), 'https://kubelet');
-    if (request.headers.upgrade === 'websocket') return webSockets.handleUpgrade(request, socket, head, (peer) => runCommand(peer, searchParams.getAll('command')));
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${request.headers.upgrade}\r\n\r\n`);
+    if (request.headers.upgrade === 'websocket')
+      return webSockets.handleUpgrade(request, socket, head, (peer) =>
+        runCommand(peer, searchParams.getAll('command')),
+      );
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${request.headers.upgrade}\r\n\r\n`,
+    );
     socket.on('error', () => socket.destroy());
     socket.pipe(socket);
   });
@@ -68,7 +85,8 @@ export async function startStreamingKubelet(): Promise<StreamingKubelet> {
 
 /** `hello` writes to both streams, `fail` ends with code 3, `cat` repeats what it is told until that ends or says `quit`. */
 function runCommand(peer: WebSocket, [command]: readonly string[]): void {
-  const send = (channel: number, text: string): void => peer.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]));
+  const send = (channel: number, text: string): void =>
+    peer.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]));
   const end = (status: object): void => {
     send(channels.status, JSON.stringify(status));
     peer.close(1000);
@@ -86,11 +104,54 @@ function runCommand(peer: WebSocket, [command]: readonly string[]): void {
 }
 
 /** A node at that kubelet unless told another address, and a pod on it, as if it had been started there. */
-export async function registerStreamingNode(cluster: TestCluster, { node, namespace, pod, port, address = machineAddress() }: { node: string; namespace: string; pod: string; port: number; address?: string }): Promise<void> {
-  const status = { addresses: [{ type: 'InternalIP', address }], daemonEndpoints: { kubeletEndpoint: { Port: port } }, conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }], declaredFeatures: ['ExtendWebSocketsToKubelet'] };
-  await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: node }, status }));
+export async function registerStreamingNode(
+  cluster: TestCluster,
+  {
+    node,
+    namespace,
+    pod,
+    port,
+    address = machineAddress(),
+  }: { node: string; namespace: string; pod: string; port: number; address?: string },
+): Promise<void> {
+  const status = {
+    addresses: [{ type: 'InternalIP', address }],
+    daemonEndpoints: { kubeletEndpoint: { Port: port } },
+    conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }],
+    declaredFeatures: ['ExtendWebSocketsToKubelet'],
+  };
+  await cluster.kubectl(
+    ['create', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: node }, status }),
+  );
   const spec = { nodeName: node, containers: [{ name: 'main', image: 'x', ports: [{ containerPort: 80 }] }] };
-  await cluster.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: pod, namespace }, spec }));
-  const running = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }], containerStatuses: [{ name: 'main', image: 'x', imageID: 'x', ready: true, restartCount: 0, state: { running: { startedAt: '2026-01-01T00:00:00Z' } } }] };
-  await cluster.kubectl(['--namespace', namespace, 'patch', 'pod', pod, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status: running })]);
+  await cluster.kubectl(
+    ['create', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: pod, namespace }, spec }),
+  );
+  const running = {
+    phase: 'Running',
+    conditions: [{ type: 'Ready', status: 'True' }],
+    containerStatuses: [
+      {
+        name: 'main',
+        image: 'x',
+        imageID: 'x',
+        ready: true,
+        restartCount: 0,
+        state: { running: { startedAt: '2026-01-01T00:00:00Z' } },
+      },
+    ],
+  };
+  await cluster.kubectl([
+    '--namespace',
+    namespace,
+    'patch',
+    'pod',
+    pod,
+    '--subresource=status',
+    '--type=merge',
+    '-p',
+    JSON.stringify({ status: running }),
+  ]);
 }

@@ -46,7 +46,12 @@ describe('the store in etcd', () => {
       const revision = done(await storage.put('/a', '1', { expected: 0 }));
       await log.reached(revision);
       assert.deepEqual([(await storage.get('/a'))?.value, log.words], ['1', ['put /a=1']]);
-      const stranger = new EtcdStorage({ endpoints: [etcd.endpoint], tls: { ca: etcd.tls?.ca }, clock: systemClock, log: silentLogger });
+      const stranger = new EtcdStorage({
+        endpoints: [etcd.endpoint],
+        tls: { ca: etcd.tls?.ca },
+        clock: systemClock,
+        log: silentLogger,
+      });
       await assert.rejects(stranger.get('/a'), (error) => isKind(error, 'Unavailable'));
       await stranger.close();
     } finally {
@@ -64,7 +69,9 @@ describe('the store in etcd', () => {
       for (let round = 0; round < 3; round++) {
         for (let i = 0; i < 5; i++) revisions.push(done(await storage.put(`/pods/${round}-${i}`, '', { expected: 0 })));
         await etcd.kill();
-        await assert.rejects(storage.put(`/pods/lost-${round}`, '', { expected: 0 }), (error) => isKind(error, 'Unavailable'));
+        await assert.rejects(storage.put(`/pods/lost-${round}`, '', { expected: 0 }), (error) =>
+          isKind(error, 'Unavailable'),
+        );
         await assert.rejects(storage.check(), (error) => isKind(error, 'Unavailable'));
         await etcd.start();
       }
@@ -134,7 +141,10 @@ describe('the store in etcd', () => {
       const logs = [new WatchLog(a, '/two/', from), new WatchLog(b, '/two/', from)];
       let last = 0;
       for (let i = 0; i < 20; i++) {
-        const results = await Promise.all([a.put(`/two/${i}`, 'a', { expected: 0 }), b.put(`/two/${i}`, 'b', { expected: 0 })]);
+        const results = await Promise.all([
+          a.put(`/two/${i}`, 'a', { expected: 0 }),
+          b.put(`/two/${i}`, 'b', { expected: 0 }),
+        ]);
         const won = results.filter((result) => result.outcome === 'done');
         assert.equal(won.length, 1);
         last = Math.max(last, ...won.map(done));
@@ -154,7 +164,15 @@ describe('the store in etcd', () => {
       const log = new WatchLog(storage, '/mine/', await storage.revision());
       done(await storage.put('/mine/a', '', { expected: 0 }));
       const bytes = Buffer.from([0, 0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80]).toString('base64');
-      await runCommand(['curl', '-sf', '-X', 'POST', `${shared.endpoint}/v3/kv/put`, '-d', JSON.stringify({ key: bytes, value: bytes })]);
+      await runCommand([
+        'curl',
+        '-sf',
+        '-X',
+        'POST',
+        `${shared.endpoint}/v3/kv/put`,
+        '-d',
+        JSON.stringify({ key: bytes, value: bytes }),
+      ]);
       const revision = done(await storage.put('/mine/b', '', { expected: 0 }));
       assert.deepEqual([log.words, log.revision, log.ended], [['put /mine/a=', 'put /mine/b='], revision, undefined]);
     } finally {
@@ -165,7 +183,9 @@ describe('the store in etcd', () => {
   it('shares leases between keys of like expiry', async () => {
     const storage = connect(shared);
     try {
-      await Promise.all(Array.from({ length: 50 }, (_, i) => storage.put(`/events/${i}`, '', { expected: 0, ttlSeconds: 3599 })));
+      await Promise.all(
+        Array.from({ length: 50 }, (_, i) => storage.put(`/events/${i}`, '', { expected: 0, ttlSeconds: 3599 })),
+      );
       const answer = await runCommand(['curl', '-s', '-X', 'POST', `${shared.endpoint}/v3/lease/leases`, '-d', '{}']);
       const { leases = [] } = JSON.parse(String(answer)) as { leases?: unknown[] };
       assert.ok(leases.length <= 5, `${leases.length} leases`);

@@ -24,13 +24,28 @@ describe('the SQLite store on a disk that is full', () => {
       const acknowledged = new Map<string, number>();
       const refusals: unknown[] = [];
       for (let i = 0; i < 400; i++) {
-        const result = await storage.put(`/k${i}`, `${i}`.padEnd(20_000, 'x'), { expected: 0 }).catch((error: unknown) => void refusals.push(error));
+        const result = await storage
+          .put(`/k${i}`, `${i}`.padEnd(20_000, 'x'), { expected: 0 })
+          .catch((error: unknown) => void refusals.push(error));
         if (result !== undefined) acknowledged.set(`/k${i}`, done(result));
       }
-      assert.ok(acknowledged.size > 10 && refusals.length > 10, `${acknowledged.size} written, ${refusals.length} refused`);
-      for (const error of refusals) assert.ok(error instanceof KubeletError && error.kind === 'Unavailable' && error.message.includes(file) && error.message.includes('the disk is full'));
-      const standing = (list: { items: readonly { key: string; revision: number }[] }): Map<string, number> => new Map(list.items.map(({ key, revision }) => [key, revision]));
-      assert.deepEqual(standing(await storage.list('/')), new Map([...acknowledged].sort(([a], [b]) => (a < b ? -1 : 1))));
+      assert.ok(
+        acknowledged.size > 10 && refusals.length > 10,
+        `${acknowledged.size} written, ${refusals.length} refused`,
+      );
+      for (const error of refusals)
+        assert.ok(
+          error instanceof KubeletError &&
+            error.kind === 'Unavailable' &&
+            error.message.includes(file) &&
+            error.message.includes('the disk is full'),
+        );
+      const standing = (list: { items: readonly { key: string; revision: number }[] }): Map<string, number> =>
+        new Map(list.items.map(({ key, revision }) => [key, revision]));
+      assert.deepEqual(
+        standing(await storage.list('/')),
+        new Map([...acknowledged].sort(([a], [b]) => (a < b ? -1 : 1))),
+      );
       await storage.close();
       storage = open();
       assert.deepEqual(standing(await storage.list('/')).size, acknowledged.size);

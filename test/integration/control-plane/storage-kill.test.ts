@@ -42,10 +42,14 @@ class Ledger {
     let ahead = 0;
     for (const [key, { revision: acknowledged, value }] of this.#last) {
       const item = found.get(key);
-      if (item?.revision === acknowledged || (item === undefined && value === undefined)) assert.equal(item?.value, value, key);
+      if (item?.revision === acknowledged || (item === undefined && value === undefined))
+        assert.equal(item?.value, value, key);
       else {
         ahead++;
-        assert.ok(item === undefined || item.revision > acknowledged, `${key} is at ${item?.revision}, acknowledged was ${acknowledged}`);
+        assert.ok(
+          item === undefined || item.revision > acknowledged,
+          `${key} is at ${item?.revision}, acknowledged was ${acknowledged}`,
+        );
       }
       // What an unanswered write left is what stands from here on.
       if (item === undefined) this.#last.set(key, { key, revision: Math.max(acknowledged, 0) });
@@ -63,7 +67,11 @@ class Writer {
   words = '';
 
   constructor(kind: 'sqlite' | 'etcd', target: string, seed: number) {
-    this.#child = spawn(process.execPath, [path.join(import.meta.dirname, 'storage-writer.ts'), kind, target, String(seed)], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(
+      process.execPath,
+      [path.join(import.meta.dirname, 'storage-writer.ts'), kind, target, String(seed)],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     this.#closed = once(this.#child, 'close');
     let rest = '';
     this.#child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -77,7 +85,10 @@ class Writer {
   /** Resolves when it has begun to write. */
   async begun(): Promise<void> {
     while (this.lines.length === 0) {
-      const over = await Promise.race([once(this.#child.stdout ?? this.#child, 'data').then(() => false), this.#closed.then(() => true)]);
+      const over = await Promise.race([
+        once(this.#child.stdout ?? this.#child, 'data').then(() => false),
+        this.#closed.then(() => true),
+      ]);
       if (over) throw new Error(`the writer ended before it wrote: ${this.words}`);
     }
   }
@@ -95,7 +106,9 @@ class Writer {
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.setTimer(ms, resolve));
 
 describe('a store whose process is killed at random moments', () => {
-  it('SQLite: has every acknowledged write, whole, and goes on with greater revisions', { timeout: 120_000 }, async () => {
+  it('SQLite: has every acknowledged write, whole, and goes on with greater revisions', {
+    timeout: 120_000,
+  }, async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'kts-kill-'));
     const file = path.join(folder, 'state.db');
     const random = seededRandom(SEED);
@@ -149,7 +162,19 @@ function checkTables(file: string): void {
   const database = new DatabaseSync(file);
   const one = (sql: string): unknown => Object.values(database.prepare(sql).get() ?? {})[0];
   assert.equal(one('PRAGMA integrity_check'), 'ok');
-  assert.equal(one('SELECT count(*) FROM keys k LEFT JOIN history h ON h.revision = k.revision WHERE h.key IS NOT k.key OR h.deleted IS NOT k.deleted'), 0, 'a key without its newest write');
-  assert.equal(one('SELECT count(*) FROM history h LEFT JOIN keys k ON k.key = h.key WHERE k.revision IS NULL OR k.revision < h.revision'), 0, 'a write newer than its key');
+  assert.equal(
+    one(
+      'SELECT count(*) FROM keys k LEFT JOIN history h ON h.revision = k.revision WHERE h.key IS NOT k.key OR h.deleted IS NOT k.deleted',
+    ),
+    0,
+    'a key without its newest write',
+  );
+  assert.equal(
+    one(
+      'SELECT count(*) FROM history h LEFT JOIN keys k ON k.key = h.key WHERE k.revision IS NULL OR k.revision < h.revision',
+    ),
+    0,
+    'a write newer than its key',
+  );
   database.close();
 }

@@ -27,8 +27,11 @@ async function write(storage: Storage, writer: number, seed: number): Promise<vo
     const expected = standing.get(key) ?? 0;
     const deletes = expected !== 0 && random.next() < 0.2;
     const value = `${seed}-${round}-`.padEnd(20 + Math.floor(random.next() * 8000), 'x') + '.';
-    const result = deletes ? await storage.delete(key, expected) : await storage.put(key, value, { expected, unhurried: random.next() < 0.1 });
-    if (result.outcome === 'conflict') throw new Error(`${key} was changed by somebody else: ${JSON.stringify(result).slice(0, 200)}`);
+    const result = deletes
+      ? await storage.delete(key, expected)
+      : await storage.put(key, value, { expected, unhurried: random.next() < 0.1 });
+    if (result.outcome === 'conflict')
+      throw new Error(`${key} was changed by somebody else: ${JSON.stringify(result).slice(0, 200)}`);
     if (deletes) standing.delete(key);
     else standing.set(key, result.revision);
     const line: Acknowledged = { key, revision: result.revision, ...(deletes ? {} : { value }) };
@@ -41,10 +44,15 @@ async function write(storage: Storage, writer: number, seed: number): Promise<vo
 if (import.meta.main) {
   const [kind, target = '', seed = '1'] = process.argv.slice(2);
   const options = { clock: systemClock, log: silentLogger };
-  const storage = kind === 'sqlite' ? new SqliteStorage({ ...options, file: target }) : new EtcdStorage({ ...options, endpoints: [target] });
-  await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(storage, writer, Number(seed)))).catch((error: unknown) => {
-    // etcd was killed rather than this process.
-    process.stderr.write(`${String(error)}\n`);
-    process.exit(3);
-  });
+  const storage =
+    kind === 'sqlite'
+      ? new SqliteStorage({ ...options, file: target })
+      : new EtcdStorage({ ...options, endpoints: [target] });
+  await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(storage, writer, Number(seed)))).catch(
+    (error: unknown) => {
+      // etcd was killed rather than this process.
+      process.stderr.write(`${String(error)}\n`);
+      process.exit(3);
+    },
+  );
 }

@@ -66,7 +66,12 @@ function describeHost(): string[] {
 }
 
 const payload = (round: number): Payload =>
-  new Map(['file', 'dir/inner', `new-${round}`, `dir/new-${round}`].map((name) => [name, { content: Buffer.from(`round ${round}`), mode: 0o644, uid: 1234 }]));
+  new Map(
+    ['file', 'dir/inner', `new-${round}`, `dir/new-${round}`].map((name) => [
+      name,
+      { content: Buffer.from(`round ${round}`), mode: 0o644, uid: 1234 },
+    ]),
+  );
 
 describe('a volume whose every entry is swapped without end', () => {
   test('is written and given to a group over and over, and the host stays as it is', async () => {
@@ -89,13 +94,23 @@ describe('a volume whose every entry is swapped without end', () => {
     const untouched = describeHost();
     for (let round = 0; round < 50; round++) {
       // Names come back while they are removed; that is said and tried again.
-      await files.removeTree(volume).catch((error: unknown) => assert.ok(['Conflict', 'Unavailable', 'NotFound'].includes(errorKind(error)), String(error)));
+      await files
+        .removeTree(volume)
+        .catch((error: unknown) =>
+          assert.ok(['Conflict', 'Unavailable', 'NotFound'].includes(errorKind(error)), String(error)),
+        );
       await files.makeDirectory(volume, 0o777);
-      await files.makeDirectoryBeneath(volume, 'dir/nested', 0o755).catch((error: unknown) => assert.ok(['Invalid', 'NotFound', 'AlreadyExists'].includes(errorKind(error)), String(error)));
+      await files
+        .makeDirectoryBeneath(volume, 'dir/nested', 0o755)
+        .catch((error: unknown) =>
+          assert.ok(['Invalid', 'NotFound', 'AlreadyExists'].includes(errorKind(error)), String(error)),
+        );
     }
     assert.deepEqual(describeHost(), untouched);
     attacker.kill('SIGKILL');
-    await new Promise((resolve) => (attacker.exitCode !== null || attacker.signalCode !== null ? resolve(undefined) : attacker.once('exit', resolve)));
+    await new Promise((resolve) =>
+      attacker.exitCode !== null || attacker.signalCode !== null ? resolve(undefined) : attacker.once('exit', resolve),
+    );
     await files.removeTree(volume);
     assert.deepEqual([readdirSync(folder), describeHost()], [['host'], untouched]);
   });

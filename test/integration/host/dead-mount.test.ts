@@ -27,7 +27,11 @@ before(() => {
     const at = join(folder, `dead-${index}`);
     mkdirSync(at);
     const server = openSync('/dev/fuse', 'r+');
-    const { status, stderr } = spawnSync('mount', ['-i', '-t', 'fuse', '-o', 'fd=3,rootmode=40000,user_id=0,group_id=0', 'dead', at], { stdio: ['ignore', 'ignore', 'pipe', server], encoding: 'utf8' });
+    const { status, stderr } = spawnSync(
+      'mount',
+      ['-i', '-t', 'fuse', '-o', 'fd=3,rootmode=40000,user_id=0,group_id=0', 'dead', at],
+      { stdio: ['ignore', 'ignore', 'pipe', server], encoding: 'utf8' },
+    );
     assert.equal(status, 0, stderr);
     servers.push(server);
   }
@@ -55,14 +59,23 @@ describe('mounts that do not answer', { skip }, () => {
     mkdirSync(join(own, 'dir'), { recursive: true });
     writeFileSync(join(own, 'dir', 'f'), '');
     const stuck = Promise.all([
-      ...dead.map((root, index) => kindOf(mounts.bindBeneath({ root, subPath: 'some/part', target: target(`v${index}`) }))),
+      ...dead.map((root, index) =>
+        kindOf(mounts.bindBeneath({ root, subPath: 'some/part', target: target(`v${index}`) })),
+      ),
       ...dead.map((path) => kindOf(files.giveToGroup(path, { gid: 99, readOnly: false }))),
     ]);
-    assert.deepEqual(await mounts.bindBeneath({ root: own, subPath: 'dir', target: target('own') }), { kind: 'mounted', reused: false });
+    assert.deepEqual(await mounts.bindBeneath({ root: own, subPath: 'dir', target: target('own') }), {
+      kind: 'mounted',
+      reused: false,
+    });
     assert.deepEqual(await files.giveToGroup(own, { gid: 99, readOnly: false }), { entries: 3, refused: 0 });
     assert.deepEqual(new Set(await stuck), new Set(['Timeout']));
     // Not asked again while the first try hangs in the kernel, if it does; nor is it an endless wait.
-    assert.ok(['Timeout', 'Unavailable'].includes(await kindOf(mounts.bindBeneath({ root: dead[0] as string, subPath: 'some/part', target: target('v0') }))));
+    assert.ok(
+      ['Timeout', 'Unavailable'].includes(
+        await kindOf(mounts.bindBeneath({ root: dead[0] as string, subPath: 'some/part', target: target('v0') })),
+      ),
+    );
     assert.equal(await kindOf(new GuardedFiles({ timeoutMs: 400 }).lstat(join(dead[0] as string, 'x'))), 'Timeout');
     assert.equal(await kindOf(files.removeTree(folder)), 'Unavailable');
   });
@@ -70,7 +83,10 @@ describe('mounts that do not answer', { skip }, () => {
   test('are asked again when those that hung are gone', async () => {
     endServers();
     let said = '';
-    const again = (): Promise<string> => mounts.bindBeneath({ root: join(folder, 'dead-0'), subPath: 'some/part', target: target('v0') }).then(() => 'mounted', errorMessage);
+    const again = (): Promise<string> =>
+      mounts
+        .bindBeneath({ root: join(folder, 'dead-0'), subPath: 'some/part', target: target('v0') })
+        .then(() => 'mounted', errorMessage);
     assert.ok(await waitUntil(async () => /is not connected/.test((said = await again())), 20_000, 20), said);
   });
 });

@@ -20,7 +20,10 @@ let port = 0;
 before(async () => {
   for (const name of [node, neighbour]) await runCommand(['ip', 'netns', 'add', name]);
   await runCommand(['ip', '-n', node, 'link', 'add', 'a0', 'type', 'veth', 'peer', 'name', 'b0', 'netns', neighbour]);
-  for (const [name, link, address] of [[node, 'a0', '10.99.0.1/24'], [neighbour, 'b0', '10.99.0.2/24']] as const) {
+  for (const [name, link, address] of [
+    [node, 'a0', '10.99.0.1/24'],
+    [neighbour, 'b0', '10.99.0.2/24'],
+  ] as const) {
     await runCommand(['ip', '-n', name, 'addr', 'add', address, 'dev', link]);
     await runCommand(['ip', '-n', name, 'link', 'set', link, 'up']);
     // As kube-proxy leaves it.
@@ -28,7 +31,8 @@ before(async () => {
   }
   await runCommand(['ip', '-n', node, 'link', 'set', 'lo', 'up']);
   await runCommand(['ip', '-n', neighbour, 'route', 'add', '127.0.0.1/32', 'via', '10.99.0.1']);
-  const program = "const s=require('net').createServer((c)=>c.end('secret')).listen(0,'127.0.0.1',()=>console.log(s.address().port))";
+  const program =
+    "const s=require('net').createServer((c)=>c.end('secret')).listen(0,'127.0.0.1',()=>console.log(s.address().port))";
   const [command = '', ...args] = inside(node, [process.execPath, '-e', program]);
   server = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'], env: machineEnvironment() });
   assert.ok(server.stdout !== null);
@@ -46,11 +50,18 @@ async function heard(from: string): Promise<string> {
   return (await tryCommand(inside(from, [process.execPath, '-e', program]))).stdout;
 }
 
-const rules = async (table: string): Promise<string> => runCommand(inside(node, ['iptables', '-w', '5', '-t', table, '-S']));
+const rules = async (table: string): Promise<string> =>
+  runCommand(inside(node, ['iptables', '-w', '5', '-t', table, '-S']));
 
 test('who is next to the node does not reach its loopback address (CVE-2020-8558), and the node does', async () => {
   assert.equal(await heard(neighbour), 'secret', 'without the rule the attack works here');
-  const start = (): IptablesHints => new IptablesHints({ families: linuxIptables(linuxProcesses, inside(node, [])), clock: systemClock, random: systemRandom, log: silentLogger });
+  const start = (): IptablesHints =>
+    new IptablesHints({
+      families: linuxIptables(linuxProcesses, inside(node, [])),
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+    });
   for (let round = 0; round < 2; round += 1) {
     const hints = start();
     hints.start();
@@ -60,7 +71,10 @@ test('who is next to the node does not reach its loopback address (CVE-2020-8558
   assert.deepEqual(await Promise.all([heard(neighbour), heard(node)]), ['', 'secret']);
   const filter = (await rules('filter')).split('\n').filter((line) => line.startsWith('-A'));
   assert.deepEqual(filter.slice(0, 2), ['-A INPUT -j KUBE-FIREWALL', '-A OUTPUT -j KUBE-FIREWALL']);
-  assert.match(filter[2] ?? '', /^-A KUBE-FIREWALL ! -s 127\.0\.0\.0\/8 -d 127\.0\.0\.0\/8 -m comment --comment "block incoming localnet connections" -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP$/);
+  assert.match(
+    filter[2] ?? '',
+    /^-A KUBE-FIREWALL ! -s 127\.0\.0\.0\/8 -d 127\.0\.0\.0\/8 -m comment --comment "block incoming localnet connections" -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP$/,
+  );
   assert.equal(filter.length, 3, 'once, however often it was started');
   assert.match(await rules('mangle'), /-N KUBE-IPTABLES-HINT\n-N KUBE-KUBELET-CANARY/);
 });

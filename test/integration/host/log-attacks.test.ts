@@ -1,7 +1,17 @@
 // A pod that may write where logs lie (a hostPath of /var/log), against rotation and clean-up, on the real file system (TOB-K8S-026).
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -23,7 +33,8 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'kts-logs-'));
   [host, pods] = [join(folder, 'host'), join(folder, 'pods')];
   mkdirSync(host);
-  for (const name of ['0.log', '0.log.20250101-000000', 'shadow']) writeFileSync(join(host, name), `of the host ${'x'.repeat(500)}`, { mode: 0o600 });
+  for (const name of ['0.log', '0.log.20250101-000000', 'shadow'])
+    writeFileSync(join(host, name), `of the host ${'x'.repeat(500)}`, { mode: 0o600 });
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,7 +45,11 @@ const podFolder = (uid: string): string => {
   return at;
 };
 
-const describeHost = (): string[] => readdirSync(host).map((name) => `${name} ${lstatSync(join(host, name)).ino} ${lstatSync(join(host, name)).mode} ${readFileSync(join(host, name), 'utf8').length}`);
+const describeHost = (): string[] =>
+  readdirSync(host).map(
+    (name) =>
+      `${name} ${lstatSync(join(host, name)).ino} ${lstatSync(join(host, name)).mode} ${readFileSync(join(host, name), 'utf8').length}`,
+  );
 
 describe('logs that were swapped for links, pipes and folders', () => {
   test('are not rotated, compressed or removed into, and the log beside them is', async () => {
@@ -53,7 +68,12 @@ describe('logs that were swapped for links, pipes and folders', () => {
     symlinkSync(host, elsewhere);
     symlinkSync(folder, join(pods, 'default_web_u3'));
     const log = recordingLog();
-    const logPaths = [join(linked, '0.log'), join(elsewhere, '0.log'), join(pods, 'default_web_u3', 'host', '0.log'), join(honest, '0.log')];
+    const logPaths = [
+      join(linked, '0.log'),
+      join(elsewhere, '0.log'),
+      join(pods, 'default_web_u3', 'host', '0.log'),
+      join(honest, '0.log'),
+    ];
     const rotation = new LogRotation({
       runtime: { reopenContainerLog: async (id) => writeFileSync(logPaths[Number(id)] as string, '') },
       files,
@@ -65,11 +85,17 @@ describe('logs that were swapped for links, pipes and folders', () => {
     });
     rotation.start();
     // The last of the four, so all have been looked at.
-    assert.ok(await waitUntil(() => existsSync(join(honest, '0.log')) && lstatSync(join(honest, '0.log')).size === 0, 5000, 5), 'the honest log was not rotated');
+    assert.ok(
+      await waitUntil(() => existsSync(join(honest, '0.log')) && lstatSync(join(honest, '0.log')).size === 0, 5000, 5),
+      'the honest log was not rotated',
+    );
     await rotation.stop();
     assert.deepEqual(describeHost(), before);
     assert.equal(log.lines.filter(({ level }) => level === 'error').length, 3, JSON.stringify(log.lines));
-    assert.deepEqual(readdirSync(honest).filter((name) => name.endsWith('.gz')), []);
+    assert.deepEqual(
+      readdirSync(honest).filter((name) => name.endsWith('.gz')),
+      [],
+    );
   });
 
   test('go with their pod and take nothing of the host with them', async () => {
@@ -79,13 +105,24 @@ describe('logs that were swapped for links, pipes and folders', () => {
     mkdirSync(join(pod, 'd'));
     symlinkSync(join(host, 'shadow'), join(pod, 'd', '0.log'));
     symlinkSync(folder, join(pods, 'default_gone_u2'));
-    const cleanup = new LogCleanup({ files, log: recordingLog(), podLogsDir: pods, linksDir: join(folder, 'containers') });
+    const cleanup = new LogCleanup({
+      files,
+      log: recordingLog(),
+      podLogsDir: pods,
+      linksDir: join(folder, 'containers'),
+    });
     const names = { namespace: 'default', name: 'web', uid: 'u1' };
     await cleanup.removeContainer(names, { id: 'abc', name: 'c', attempt: 0 });
     await cleanup.removeContainer(names, { id: 'def', name: 'd', attempt: 0 });
     await cleanup.sweepAttempts(names, ['c', 'd'], () => new Set([7, 8, 9]));
     await cleanup.removePod('u1', names, []);
-    await cleanup.sweep(() => true, () => false);
-    assert.deepEqual([describeHost(), existsSync(pod), existsSync(join(pods, 'default_gone_u2'))], [before, false, false]);
+    await cleanup.sweep(
+      () => true,
+      () => false,
+    );
+    assert.deepEqual(
+      [describeHost(), existsSync(pod), existsSync(join(pods, 'default_gone_u2'))],
+      [before, false, false],
+    );
   });
 });

@@ -46,10 +46,20 @@ test('a root directory that is a symlink hides no mount: nothing mounted is ever
     await symlink('disk', `${folder}/kubelet`);
     const volume = `${folder}/kubelet/pods/u/v`;
     await mounts.bind(`${folder}/precious`, volume, { readOnly: false });
-    assert.deepEqual((await mounts.listBelow(`${folder}/kubelet`)).map(({ path: at }) => at), [volume]);
-    for (const at of [volume, `${folder}/kubelet/pods/u`]) await assert.rejects(files.removeTree(at), (error) => errorKind(error) === 'Unavailable', at);
-    assert.deepEqual(await mounts.bindBeneath({ root: volume, subPath: 'data', target: `${folder}/kubelet/pods/u/sub/0` }), { kind: 'mounted', reused: false });
-    assert.deepEqual(await mounts.bindBeneath({ root: volume, subPath: 'data', target: `${folder}/kubelet/pods/u/sub/0` }), { kind: 'mounted', reused: true });
+    assert.deepEqual(
+      (await mounts.listBelow(`${folder}/kubelet`)).map(({ path: at }) => at),
+      [volume],
+    );
+    for (const at of [volume, `${folder}/kubelet/pods/u`])
+      await assert.rejects(files.removeTree(at), (error) => errorKind(error) === 'Unavailable', at);
+    assert.deepEqual(
+      await mounts.bindBeneath({ root: volume, subPath: 'data', target: `${folder}/kubelet/pods/u/sub/0` }),
+      { kind: 'mounted', reused: false },
+    );
+    assert.deepEqual(
+      await mounts.bindBeneath({ root: volume, subPath: 'data', target: `${folder}/kubelet/pods/u/sub/0` }),
+      { kind: 'mounted', reused: true },
+    );
     await mounts.unmount(`${folder}/kubelet/pods/u/sub/0`);
     await mounts.unmount(volume);
     assert.deepEqual(await mounts.listBelow(folder), []);
@@ -62,7 +72,10 @@ test('a full file system is Unavailable with a clear text, and an atomic write o
   await inFolder(async (folder) => {
     await mounts.mountTmpfs(folder, { sizeBytes: 64 * 1024 });
     await files.writeFileAtomic(`${folder}/state`, 'old', 0o600);
-    await assert.rejects(files.writeFileAtomic(`${folder}/state`, 'x'.repeat(256 * 1024), 0o600), (error) => errorKind(error) === 'Unavailable' && /no space left on device/.test((error as Error).message));
+    await assert.rejects(
+      files.writeFileAtomic(`${folder}/state`, 'x'.repeat(256 * 1024), 0o600),
+      (error) => errorKind(error) === 'Unavailable' && /no space left on device/.test((error as Error).message),
+    );
     assert.deepEqual([await files.readText(`${folder}/state`), await files.list(folder)], ['old', ['state']]);
   });
 });
@@ -71,7 +84,10 @@ test('a file system that became read-only is Unavailable with a clear text', asy
   await inFolder(async (folder) => {
     await mounts.mountTmpfs(folder, {});
     execFileSync('mount', ['-o', 'remount,ro', folder]);
-    await assert.rejects(files.writeFile(`${folder}/a`, 'x', 0o600), (error) => errorKind(error) === 'Unavailable' && /read-only file system/.test((error as Error).message));
+    await assert.rejects(
+      files.writeFile(`${folder}/a`, 'x', 0o600),
+      (error) => errorKind(error) === 'Unavailable' && /read-only file system/.test((error as Error).message),
+    );
   });
 });
 
@@ -93,7 +109,10 @@ test('the guard answers like the plain files on local paths, through symlinks an
 test('volumes on the real host: tmpfs sized, files shown, nothing left after the pod, a second agent remounts nothing', async () => {
   const objects = {
     ConfigMap: { metadata: { name: 'c', namespace: 'n', uid: '' }, data: { key: 'value' } },
-    Secret: { metadata: { name: 's', namespace: 'n', uid: '' }, data: { password: Buffer.from('word').toString('base64') } },
+    Secret: {
+      metadata: { name: 's', namespace: 'n', uid: '' },
+      data: { password: Buffer.from('word').toString('base64') },
+    },
   };
   await inFolder(async (folder) => {
     const start = () =>
@@ -115,24 +134,49 @@ test('volumes on the real host: tmpfs sized, files shown, nothing left after the
         clock: systemClock,
         random: seededRandom(1),
         log: silentLogger,
-        recorder: { event: (_pod, _type, _reason, message) => assert.fail(message), nodeEvent: (_type, _reason, message) => assert.fail(message) },
+        recorder: {
+          event: (_pod, _type, _reason, message) => assert.fail(message),
+          nodeEvent: (_type, _reason, message) => assert.fail(message),
+        },
         nodeAllocatable: () => ({ memory: '1Gi' }),
       });
     const pod = {
       metadata: { name: 'p', namespace: 'n', uid: 'u1' },
       spec: {
-        containers: [{ name: 'm', image: 'x', volumeMounts: ['e', 'm', 'c', 's', 'h'].map((name) => ({ name, mountPath: `/${name}` })) }],
+        containers: [
+          {
+            name: 'm',
+            image: 'x',
+            volumeMounts: ['e', 'm', 'c', 's', 'h'].map((name) => ({ name, mountPath: `/${name}` })),
+          },
+        ],
         securityContext: { fsGroup: 1234 },
-        volumes: [{ name: 'e', emptyDir: {} }, { name: 'm', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }, { name: 'c', configMap: { name: 'c' } }, { name: 's', secret: { secretName: 's', defaultMode: 0o400 } }, { name: 'h', hostPath: { path: '/dev/null', type: 'CharDevice' as const } }],
+        volumes: [
+          { name: 'e', emptyDir: {} },
+          { name: 'm', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+          { name: 'c', configMap: { name: 'c' } },
+          { name: 's', secret: { secretName: 's', defaultMode: 0o400 } },
+          { name: 'h', hostPath: { path: '/dev/null', type: 'CharDevice' as const } },
+        ],
       },
     };
     const startMs = performance.now();
     const volumes = await start().ensure(pod);
     console.log(`# five volumes in ${(performance.now() - startMs).toFixed(1)} ms`);
     const at = (name: string): string => volumes.get(name)?.hostPath ?? '';
-    assert.deepEqual([await files.readText(`${at('c')}/key`), await files.readText(`${at('s')}/password`), (await files.stat(`${at('s')}/password`))?.mode], ['value', 'word', 0o440]);
+    assert.deepEqual(
+      [
+        await files.readText(`${at('c')}/key`),
+        await files.readText(`${at('s')}/password`),
+        (await files.stat(`${at('s')}/password`))?.mode,
+      ],
+      ['value', 'word', 0o440],
+    );
     assert.deepEqual([(await files.stat(at('e')))?.mode, (await files.stat(at('e')))?.gid], [0o2777, 1234]);
-    await assert.rejects(files.writeFile(`${at('m')}/big`, new Uint8Array(2 ** 21), 0o600), (error) => errorKind(error) === 'Unavailable');
+    await assert.rejects(
+      files.writeFile(`${at('m')}/big`, new Uint8Array(2 ** 21), 0o600),
+      (error) => errorKind(error) === 'Unavailable',
+    );
     const before = await mounts.listBelow(folder);
     assert.equal(before.length, 2);
     const second = start();

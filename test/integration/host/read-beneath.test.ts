@@ -13,7 +13,8 @@ after(() => {
   execFileSync('umount', [join(root, 'mounted')]);
   rmSync(root, { recursive: true, force: true });
 });
-const read = (path: string): Promise<string> => new LinuxFiles().readBeneath(root, path, 1024).then((bytes) => Buffer.from(bytes).toString(), errorMessage);
+const read = (path: string): Promise<string> =>
+  new LinuxFiles().readBeneath(root, path, 1024).then((bytes) => Buffer.from(bytes).toString(), errorMessage);
 
 test('neither a device nor what is mounted inside is read', async () => {
   writeFileSync(join(root, 'env'), 'inside');

@@ -1,7 +1,17 @@
 // A pod that swaps parts of its volume while the agent mounts them, on the real kernel (CVE-2017-1002101, CVE-2021-25741).
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -47,7 +57,9 @@ before(async () => {
   mkdirSync(join(volume, 'dir', 'sub'), { recursive: true });
   mkdirSync(join(host, 'sub'), { recursive: true });
   for (const place of [join(volume, 'dir'), host]) writeFileSync(join(place, 'file'), place);
-  attacker = spawn(process.execPath, ['-e', ATTACK, join(volume, 'dir'), host], { stdio: ['ignore', 'pipe', 'ignore'] });
+  attacker = spawn(process.execPath, ['-e', ATTACK, join(volume, 'dir'), host], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   await new Promise((resolve) => attacker.stdout?.once('data', resolve));
 });
 
@@ -93,7 +105,11 @@ describe('a volume whose directories become links and directories again, without
         if (round % 2 === 0) await mounts.unmount(target);
       }
       assert.ok(seen.mounted > 0, JSON.stringify(seen));
-      assert.deepEqual([readdirSync(host).sort(), readdirSync(join(host, 'sub'))], [['file', 'sub'], []], 'something was made on the host');
+      assert.deepEqual(
+        [readdirSync(host).sort(), readdirSync(join(host, 'sub'))],
+        [['file', 'sub'], []],
+        'something was made on the host',
+      );
       assert.equal(openFiles(), before, 'descriptors are left open');
     });
   }
@@ -108,23 +124,41 @@ describe('on file systems that may hang', () => {
     const own = join(folder, 'own');
     mkdirSync(join(own, 'dir'), { recursive: true });
     symlinkSync('/etc', join(own, 'out'));
-    const bind = (subPath: string): Promise<BindBeneathResult> => guarded.bindBeneath({ root: own, subPath, target: join(folder, 'pod', 'guarded', '0') });
-    assert.deepEqual([await bind('dir/new'), await bind('dir/new')], [{ kind: 'mounted', reused: false }, { kind: 'mounted', reused: true }]);
+    const bind = (subPath: string): Promise<BindBeneathResult> =>
+      guarded.bindBeneath({ root: own, subPath, target: join(folder, 'pod', 'guarded', '0') });
+    assert.deepEqual(
+      [await bind('dir/new'), await bind('dir/new')],
+      [
+        { kind: 'mounted', reused: false },
+        { kind: 'mounted', reused: true },
+      ],
+    );
     assert.equal(statSync(join(folder, 'pod', 'guarded', '0')).ino, statSync(join(own, 'dir', 'new')).ino);
     assert.deepEqual(await bind('out'), { kind: 'refused', step: 'open', why: 'it leads out of the volume' });
-    await assert.rejects(guarded.bindBeneath({ root: join(folder, 'none'), subPath: 'x', target: join(folder, 'pod', 'guarded', '1') }), { kind: 'NotFound' });
+    await assert.rejects(
+      guarded.bindBeneath({ root: join(folder, 'none'), subPath: 'x', target: join(folder, 'pod', 'guarded', '1') }),
+      { kind: 'NotFound' },
+    );
   });
 
   test('one that falls silent is given up and killed', async () => {
     let exited = (): void => undefined;
     const gone = new Promise<void>((resolve) => (exited = resolve));
-    await assert.rejects(work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1, onExit: exited }), (error) => errorKind(error) === 'Timeout');
+    await assert.rejects(
+      work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1, onExit: exited }),
+      (error) => errorKind(error) === 'Timeout',
+    );
     await gone;
   });
 
   test('one that hangs holds no place; with the places taken others wait for their turn', async () => {
-    await assert.rejects(work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1 }), (error) => errorKind(error) === 'Timeout');
-    const answers = await Promise.all([1, 2, 3].map(() => work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 20_000 })));
+    await assert.rejects(
+      work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1 }),
+      (error) => errorKind(error) === 'Timeout',
+    );
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 20_000 })),
+    );
     assert.deepEqual(answers, [{ op: 'removeTree' }, { op: 'removeTree' }, { op: 'removeTree' }]);
   });
 });

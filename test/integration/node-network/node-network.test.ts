@@ -24,7 +24,12 @@ const node = space('n');
 const inside = (name: string): string[] => ['ip', 'netns', 'exec', name];
 const filter = createIptables(inside(node));
 const folder = mkdtempSync(join(tmpdir(), 'kts-routing-'));
-const facts = { chainPrefix: 'KTS-0123abcd', podCidr: '10.84.0.0/22', serviceCidr: '10.96.0.0/16', bridgeNetfilter: true };
+const facts = {
+  chainPrefix: 'KTS-0123abcd',
+  podCidr: '10.84.0.0/22',
+  serviceCidr: '10.96.0.0/16',
+  bridgeNetfilter: true,
+};
 const PODS = ['10.84.0.2', '10.84.0.3'];
 const OUTSIDE = '192.0.2.9';
 const servers: number[] = [];
@@ -51,17 +56,28 @@ before(async () => {
   await ip('-n', node, 'addr', 'add', '10.84.0.1/22', 'dev', 'bridge0');
   await ip('-n', node, 'link', 'set', 'bridge0', 'up');
   await ip('-n', node, 'route', 'add', facts.serviceCidr, 'dev', 'bridge0', 'src', '10.84.0.1');
-  await runCommand([...inside(node), 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables']);
+  await runCommand([
+    ...inside(node),
+    'sh',
+    '-c',
+    'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables',
+  ]);
   for (const [index, address] of PODS.entries()) {
     await joinNode(space(`p${index}`), `v${index}`, `${address}/22`, '10.84.0.1');
     await ip('-n', node, 'link', 'set', `v${index}`, 'master', 'bridge0');
     await runCommand([...inside(node), 'sh', '-c', `echo 1 > /sys/class/net/v${index}/brport/hairpin_mode`]);
-    const child = spawn('ip', ['netns', 'exec', space(`p${index}`), process.execPath, '-e', SERVER, address], { stdio: 'ignore' });
+    const child = spawn('ip', ['netns', 'exec', space(`p${index}`), process.execPath, '-e', SERVER, address], {
+      stdio: 'ignore',
+    });
     servers.push(child.pid ?? 0);
   }
   await joinNode(space('o'), 'out', `${OUTSIDE}/24`, '192.0.2.1');
   await ip('-n', node, 'addr', 'add', '192.0.2.1/24', 'dev', 'out');
-  for (const address of PODS) assert.ok(await waitUntil(async () => (await get(node, `${address}:8080`)).startsWith(address), 5000), `${address} does not serve`);
+  for (const address of PODS)
+    assert.ok(
+      await waitUntil(async () => (await get(node, `${address}:8080`)).startsWith(address), 5000),
+      `${address} does not serve`,
+    );
 });
 
 after(async () => {
@@ -86,21 +102,36 @@ async function get(from: string, target: string): Promise<string> {
   return (await runCommand([...inside(from), process.execPath, '-e', CLIENT, host, port])).trim();
 }
 
-const service = (spec: Partial<Service['spec']> = {}): Service => ({ metadata: { name: 'web', namespace: 'default', uid: 'w' }, spec: { type: 'NodePort', clusterIP: '10.96.0.20', ports: [{ port: 80, protocol: 'TCP', nodePort: 30080 }], ...spec } });
-const slice = (addresses: readonly string[], nodeName = 'node'): EndpointSlice => ({ metadata: { name: 'web-1', namespace: 'default', uid: 's' }, addressType: 'IPv4', endpoints: addresses.map((each) => ({ addresses: [each], nodeName })), ports: [{ name: '', port: 8080, protocol: 'TCP' }] });
+const service = (spec: Partial<Service['spec']> = {}): Service => ({
+  metadata: { name: 'web', namespace: 'default', uid: 'w' },
+  spec: { type: 'NodePort', clusterIP: '10.96.0.20', ports: [{ port: 80, protocol: 'TCP', nodePort: 30080 }], ...spec },
+});
+const slice = (addresses: readonly string[], nodeName = 'node'): EndpointSlice => ({
+  metadata: { name: 'web-1', namespace: 'default', uid: 's' },
+  addressType: 'IPv4',
+  endpoints: addresses.map((each) => ({ addresses: [each], nodeName })),
+  ports: [{ name: '', port: 8080, protocol: 'TCP' }],
+});
 
 async function route(services: readonly Service[], slices: readonly EndpointSlice[]): Promise<void> {
-  const wanted = renderRuleset(computeRoutes(services, () => slices, 'node'), facts);
+  const wanted = renderRuleset(
+    computeRoutes(services, () => slices, 'node'),
+    facts,
+  );
   const text = computeRestore(wanted, parsePresent(await filter.read(), facts.chainPrefix), applied);
   if (text !== undefined) await filter.apply(text);
   applied = wanted;
-  assert.ok(isWhole(wanted, parsePresent(await filter.read(), facts.chainPrefix)), 'the kernel does not hold what it was given');
+  assert.ok(
+    isWhole(wanted, parsePresent(await filter.read(), facts.chainPrefix)),
+    'the kernel does not hold what it was given',
+  );
 }
 
 test('a service answers on its address, from a pod, from the node, and to a pod that is its own endpoint', async () => {
   await route([service()], [slice(PODS)]);
   const answers = new Set<string>();
-  for (let turn = 0; turn < 12 && answers.size < 2; turn += 1) answers.add((await get(node, '10.96.0.20')).split(' ')[0] ?? '');
+  for (let turn = 0; turn < 12 && answers.size < 2; turn += 1)
+    answers.add((await get(node, '10.96.0.20')).split(' ')[0] ?? '');
   assert.deepEqual([...answers].sort(), PODS, 'both endpoints take their turn');
   await route([service()], [slice([PODS[1] ?? ''])]);
   assert.equal(await get(space('p0'), '10.96.0.20'), '10.84.0.3 saw 10.84.0.2');
@@ -131,7 +162,14 @@ test('a client of a service with affinity stays with its endpoint', async () => 
 
 test('without endpoints, and on addresses nobody has, a connection is refused at once; when the service goes, nothing of it stays', async () => {
   await route([service()], []);
-  for (const [from, target] of [[space('p0'), '10.96.0.20'], [node, '10.96.0.20'], [space('o'), '192.0.2.1:30080'], [space('p0'), '10.96.9.9'], [node, '10.96.9.9']] as const) assert.equal(await get(from, target), 'refused', `${from} ${target}`);
+  for (const [from, target] of [
+    [space('p0'), '10.96.0.20'],
+    [node, '10.96.0.20'],
+    [space('o'), '192.0.2.1:30080'],
+    [space('p0'), '10.96.9.9'],
+    [node, '10.96.9.9'],
+  ] as const)
+    assert.equal(await get(from, target), 'refused', `${from} ${target}`);
   await route([], []);
   assert.doesNotMatch(await filter.read(), /10\.96\.0\.20|30080/);
 });
@@ -139,20 +177,44 @@ test('without endpoints, and on addresses nobody has, a connection is refused at
 test('the name service answers over UDP and TCP, and asks the node’s name server for the rest', async () => {
   const upstream = createSocket('udp4').bind(0, '127.0.0.1');
   await new Promise((resolve) => upstream.once('listening', resolve));
-  upstream.on('message', (message, from) => upstream.send(encode({ type: 'response', id: message.readUInt16BE(0), questions: decode(message).questions ?? [], answers: [{ name: 'example.org', type: 'A', ttl: 1, data: '192.0.2.77' }] }), from.port, from.address));
+  upstream.on('message', (message, from) =>
+    upstream.send(
+      encode({
+        type: 'response',
+        id: message.readUInt16BE(0),
+        questions: decode(message).questions ?? [],
+        answers: [{ name: 'example.org', type: 'A', ttl: 1, data: '192.0.2.77' }],
+      }),
+      from.port,
+      from.address,
+    ),
+  );
   const resolvConf = join(folder, 'resolv.conf');
   writeFileSync(resolvConf, 'nameserver 127.0.0.1\n');
   let server: DnsServer | undefined;
   try {
-    const forwarder = createDnsForwarder({ resolvConf, ownAddress: '127.0.0.9', port: upstream.address().port, timeoutMs: 500 });
-    server = await startDnsServer({ address: '127.0.0.1', port: 0, service: (message, transport) => (transport === 'tcp' ? Promise.resolve(message) : forwarder.ask(message, transport)) });
+    const forwarder = createDnsForwarder({
+      resolvConf,
+      ownAddress: '127.0.0.9',
+      port: upstream.address().port,
+      timeoutMs: 500,
+    });
+    server = await startDnsServer({
+      address: '127.0.0.1',
+      port: 0,
+      service: (message, transport) =>
+        transport === 'tcp' ? Promise.resolve(message) : forwarder.ask(message, transport),
+    });
     const { port } = server;
     const question = encode({ type: 'query', id: 9, flags: 0x0100, questions: [{ name: 'example.org', type: 'A' }] });
     const answer = await new Promise<Buffer>((resolve) => {
       const client = createSocket('udp4').on('message', (message) => (client.close(), resolve(message)));
       client.send(question, port, '127.0.0.1');
     });
-    assert.deepEqual([decode(answer).id, decode(answer).answers?.map((each) => ('data' in each ? each.data : ''))], [9, ['192.0.2.77']]);
+    assert.deepEqual(
+      [decode(answer).id, decode(answer).answers?.map((each) => ('data' in each ? each.data : ''))],
+      [9, ['192.0.2.77']],
+    );
     const { askOverTcp } = await import('../support/dns-client.ts');
     assert.deepEqual(await askOverTcp(port, question), question, 'the message comes whole, however it is cut');
   } finally {

@@ -16,7 +16,11 @@ export async function builtProgram(name: Program): Promise<string> {
 
 /** `up` as `npm run up` runs it; arguments for node. */
 export async function builtUp(): Promise<readonly string[]> {
-  return ['--optimize-for-size', '--disable-warning=ExperimentalWarning', join(await (built ??= build()), 'dist', 'up.js')];
+  return [
+    '--optimize-for-size',
+    '--disable-warning=ExperimentalWarning',
+    join(await (built ??= build()), 'dist', 'up.js'),
+  ];
 }
 
 async function build(): Promise<string> {
@@ -24,7 +28,10 @@ async function build(): Promise<string> {
   process.on('exit', () => rmSync(home, { recursive: true, force: true }));
   cpSync(join(repository, 'bin'), join(home, 'bin'), { recursive: true });
   // Beside what is built, `up` reads the example and what images are made of.
-  for (const name of ['node_modules', 'package.json', 'src', '.data'].filter((each) => existsSync(join(repository, each)))) symlinkSync(join(repository, name), join(home, name));
+  for (const name of ['node_modules', 'package.json', 'src', '.data'].filter((each) =>
+    existsSync(join(repository, each)),
+  ))
+    symlinkSync(join(repository, name), join(home, name));
   await runCommand([process.execPath, join(repository, 'scripts', 'build.ts'), join(home, 'dist')]);
   return home;
 }

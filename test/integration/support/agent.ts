@@ -1,7 +1,17 @@
 // The real agent as a process, on a private containerd: start, disturb, ask, stop, and proof that nothing is left.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Pod } from '../../../src/api/core/pod.ts';
 import { explanationText } from '../../../src/kubelet/cmd/cli/pod-table.ts';
@@ -10,7 +20,14 @@ import { freePort } from '../../../src/up/agent.ts';
 import { getJson } from '../../../src/up/agent-client.ts';
 import { machineEnvironment } from '../../../src/up/commands.ts';
 import { lastLines } from '../../../src/up/containerd.ts';
-import { describeProcess, isAlive, type ProcessRecord, stopProcess, waitUntil, writeProcessFile } from '../../../src/up/processes.ts';
+import {
+  describeProcess,
+  isAlive,
+  type ProcessRecord,
+  stopProcess,
+  waitUntil,
+  writeProcessFile,
+} from '../../../src/up/processes.ts';
 import { kubeletPidFile } from '../../../src/up/teardown.ts';
 import { builtProgram } from './agent-build.ts';
 import { assertNoPodLeftovers, testCgroupDriver, type TestContainerd } from './containerd.ts';
@@ -54,7 +71,11 @@ export class TestAgent {
   #record: ProcessRecord | undefined;
   #child: ChildProcess | undefined;
 
-  private constructor(containerd: TestContainerd, options: TestAgentOptions, machine: { program: string; port: number; healthzPort: number }) {
+  private constructor(
+    containerd: TestContainerd,
+    options: TestAgentOptions,
+    machine: { program: string; port: number; healthzPort: number },
+  ) {
     this.containerd = containerd;
     this.#options = options;
     this.#program = machine.program;
@@ -115,7 +136,8 @@ export class TestAgent {
   }
 
   get pid(): number {
-    if (!isAlive(this.#record)) throw new Error(`the agent does not run; the end of its log:\n${lastLines(this.logFile, 15)}`);
+    if (!isAlive(this.#record))
+      throw new Error(`the agent does not run; the end of its log:\n${lastLines(this.logFile, 15)}`);
     return this.#record.pid;
   }
 
@@ -124,7 +146,19 @@ export class TestAgent {
   }
 
   get #arguments(): string[] {
-    return ['--config', this.#configFile, '--root-dir', this.rootDir, '--cert-dir', join(this.#home, 'pki'), '--cli-socket', this.socket, '--hostname-override', NODE, ...(this.#options.args ?? [])];
+    return [
+      '--config',
+      this.#configFile,
+      '--root-dir',
+      this.rootDir,
+      '--cert-dir',
+      join(this.#home, 'pki'),
+      '--cli-socket',
+      this.socket,
+      '--hostname-override',
+      NODE,
+      ...(this.#options.args ?? []),
+    ];
   }
 
   get #environment(): NodeJS.ProcessEnv {
@@ -135,7 +169,11 @@ export class TestAgent {
   /** Starts the process and returns at once. */
   spawn(): ChildProcess {
     const log = openSync(this.logFile, 'a');
-    const child = spawn(this.#program, this.#arguments, { detached: true, stdio: ['ignore', log, log], env: this.#environment });
+    const child = spawn(this.#program, this.#arguments, {
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: this.#environment,
+    });
     closeSync(log);
     if (child.pid === undefined) throw new Error(`cannot start ${this.#program}`);
     // containerd.stop() ends it too, whatever becomes of this test.
@@ -155,12 +193,16 @@ export class TestAgent {
   async start(): Promise<void> {
     this.spawn();
     const up = await waitUntil(() => !isAlive(this.#record) || this.#opened(), PATIENCE_MS);
-    if (!up || !isAlive(this.#record)) throw new Error(`the agent did not come up; the end of its log:\n${lastLines(this.logFile, 25)}`);
+    if (!up || !isAlive(this.#record))
+      throw new Error(`the agent did not come up; the end of its log:\n${lastLines(this.logFile, 25)}`);
   }
 
   /** The first moment at which the socket of this run answers. */
   async #opened(): Promise<boolean> {
-    return this.watch.open(this.socket).then(() => true, () => false);
+    return this.watch.open(this.socket).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** SIGKILL; containers live on. */
@@ -188,7 +230,8 @@ export class TestAgent {
   async #gone(): Promise<void> {
     this.watch.close();
     const record = this.#record;
-    if (!(await waitUntil(() => !isAlive(record), 10_000, 2))) throw new Error(`the agent did not end within 10 s; the end of its log:\n${lastLines(this.logFile, 15)}`);
+    if (!(await waitUntil(() => !isAlive(record), 10_000, 2)))
+      throw new Error(`the agent did not end within 10 s; the end of its log:\n${lastLines(this.logFile, 15)}`);
     // The exit code comes with the event loop's next turn.
     const child = this.#child;
     await waitUntil(() => child === undefined || child.exitCode !== null || child.signalCode !== null, 1000, 1);
@@ -213,13 +256,22 @@ export class TestAgent {
 
   /** Waits until the pod of that manifest is as wanted; fails with everything the agent has to say about it. */
   async waitFor(name: string, what: string, accept: (pod: Pod) => boolean, timeoutMs = PATIENCE_MS): Promise<Pod> {
-    const change = await this.watch.until(podName(name), ({ type, pod }) => type === 'MODIFIED' && accept(pod), timeoutMs);
+    const change = await this.watch.until(
+      podName(name),
+      ({ type, pod }) => type === 'MODIFIED' && accept(pod),
+      timeoutMs,
+    );
     if (change !== undefined) return change.pod;
     throw new Error(`pod ${name}: not ${what} after ${timeoutMs / 1000} s\n${await this.#account(name)}`);
   }
 
   ready(name: string, timeoutMs?: number): Promise<Pod> {
-    return this.waitFor(name, 'ready', (pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined, timeoutMs);
+    return this.waitFor(
+      name,
+      'ready',
+      (pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined,
+      timeoutMs,
+    );
   }
 
   phase(name: string, phase: string, timeoutMs?: number): Promise<Pod> {
@@ -269,19 +321,34 @@ export class TestAgent {
   }
 
   /** Waits for the agent's record of a pod to say it; for what is no status. */
-  async explained(name: string, what: string, accept: (explanation: PodExplanation) => boolean, timeoutMs = PATIENCE_MS): Promise<PodExplanation> {
+  async explained(
+    name: string,
+    what: string,
+    accept: (explanation: PodExplanation) => boolean,
+    timeoutMs = PATIENCE_MS,
+  ): Promise<PodExplanation> {
     let explanation: PodExplanation | undefined;
-    const found = await waitUntil(async () => {
-      explanation = await this.explain(name);
-      return explanation !== undefined && accept(explanation);
-    }, timeoutMs, 50);
+    const found = await waitUntil(
+      async () => {
+        explanation = await this.explain(name);
+        return explanation !== undefined && accept(explanation);
+      },
+      timeoutMs,
+      50,
+    );
     if (found && explanation !== undefined) return explanation;
-    throw new Error(`pod ${name}: explain did not show ${what} within ${timeoutMs / 1000} s\n${await this.#account(name)}`);
+    throw new Error(
+      `pod ${name}: explain did not show ${what} within ${timeoutMs / 1000} s\n${await this.#account(name)}`,
+    );
   }
 
   /** A command in a running container, by the runtime and not by the agent. */
   async inside(name: string, script: string, container?: string): Promise<string> {
-    const answer = await this.containerd.cri.runtime.execSync({ containerId: containerId(this.pod(name), container), cmd: ['sh', '-c', script], timeout: 10 });
+    const answer = await this.containerd.cri.runtime.execSync({
+      containerId: containerId(this.pod(name), container),
+      cmd: ['sh', '-c', script],
+      timeout: 10,
+    });
     return (Buffer.from(answer.stdout).toString() + Buffer.from(answer.stderr).toString()).trim();
   }
 
@@ -289,9 +356,13 @@ export class TestAgent {
   output(name: string, container = 'main'): string {
     const { namespace, uid } = this.pod(name).metadata;
     const folder = join(this.podLogsDir, `${namespace}_${podName(name)}_${uid}`, container);
-    const newest = readdirSync(folder).filter((file) => /^\d+\.log$/.test(file)).sort((left, right) => parseInt(right) - parseInt(left))[0];
+    const newest = readdirSync(folder)
+      .filter((file) => /^\d+\.log$/.test(file))
+      .sort((left, right) => parseInt(right) - parseInt(left))[0];
     if (newest === undefined) return '';
-    return readFileSync(join(folder, newest), 'utf8').replaceAll(/^\S+ (stdout|stderr) [FP] /gm, '').trim();
+    return readFileSync(join(folder, newest), 'utf8')
+      .replaceAll(/^\S+ (stdout|stderr) [FP] /gm, '')
+      .trim();
   }
 
   /** `bin/kubelet ARGS` against this agent's socket. */
@@ -301,7 +372,10 @@ export class TestAgent {
 
   /** The same, still running. */
   cliProcess(...args: readonly string[]): ChildProcess {
-    return spawn(this.#program, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...this.#environment, KUBELET_SOCKET: this.socket } });
+    return spawn(this.#program, args, {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...this.#environment, KUBELET_SOCKET: this.socket },
+    });
   }
 
   #run(args: readonly string[]): Promise<CliResult> {
@@ -316,9 +390,13 @@ export class TestAgent {
 
   /** All manifests away, all pods gone, nothing of them left; the agent runs on. */
   async clear(timeoutMs = PATIENCE_MS): Promise<void> {
-    for (const file of readdirSync(this.manifestsDir)) rmSync(join(this.manifestsDir, file), { recursive: true, force: true });
+    for (const file of readdirSync(this.manifestsDir))
+      rmSync(join(this.manifestsDir, file), { recursive: true, force: true });
     const empty = await waitUntil(async () => (await this.pods()).length === 0, timeoutMs, 20);
-    if (!empty) throw new Error(`pods are not gone after ${timeoutMs / 1000} s: ${(await this.pods()).map((pod) => pod.metadata.name).join(', ')}\n${await this.#account()}`);
+    if (!empty)
+      throw new Error(
+        `pods are not gone after ${timeoutMs / 1000} s: ${(await this.pods()).map((pod) => pod.metadata.name).join(', ')}\n${await this.#account()}`,
+      );
   }
 
   /** Removes all pods, proves that nothing of them is left, and ends the agent. */
@@ -337,7 +415,10 @@ export class TestAgent {
   async assertNoLeftovers(): Promise<void> {
     const folders = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
     const left = async (): Promise<string[]> => {
-      const [{ items }, { containers }] = await Promise.all([this.containerd.cri.runtime.listPodSandbox({}), this.containerd.cri.runtime.listContainers({})]);
+      const [{ items }, { containers }] = await Promise.all([
+        this.containerd.cri.runtime.listPodSandbox({}),
+        this.containerd.cri.runtime.listContainers({}),
+      ]);
       return [
         ...items.map((item) => `sandbox ${item.metadata?.name}`),
         ...containers.map((item) => `container ${item.metadata?.name}`),

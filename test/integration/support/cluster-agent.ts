@@ -25,23 +25,44 @@ export interface ClusterGroundOptions extends TestContainerdOptions {
 }
 
 /** A kubeconfig as bootstrap would have left it on a node of that name. */
-export async function writeNodeKubeconfig(cluster: Pick<TestCluster, 'folder' | 'port'>, file: string, nodeName = NODE): Promise<string> {
+export async function writeNodeKubeconfig(
+  cluster: Pick<TestCluster, 'folder' | 'port'>,
+  file: string,
+  nodeName = NODE,
+): Promise<string> {
   const nowMs = Date.now();
   const authority = await ensureAuthority(join(cluster.folder, 'pki'), nowMs);
-  const identity = { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], server: `https://127.0.0.1:${cluster.port}` };
+  const identity = {
+    commonName: `system:node:${nodeName}`,
+    organizations: ['system:nodes'],
+    server: `https://127.0.0.1:${cluster.port}`,
+  };
   await ensureKubeconfig(file, identity, { authority, nowMs, log: silentLogger });
   return file;
 }
 
 /** Starts all three; the agent is a member when this resolves: its node says Ready. */
-export async function startClusterAgent(options: ClusterGroundOptions): Promise<ClusterGround & { stop(): Promise<void> }> {
+export async function startClusterAgent(
+  options: ClusterGroundOptions,
+): Promise<ClusterGround & { stop(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'kts-node-'));
   const [containerd, cluster] = await Promise.all([startContainerd(options), startCluster(options.cluster)]);
   const nodeKubeconfig = await writeNodeKubeconfig(cluster, join(folder, 'kubelet.conf'));
-  const agent = await TestAgent.prepare(containerd, { ...options.agent, args: ['--kubeconfig', nodeKubeconfig, ...(options.agent?.args ?? [])] });
+  const agent = await TestAgent.prepare(containerd, {
+    ...options.agent,
+    args: ['--kubeconfig', nodeKubeconfig, ...(options.agent?.args ?? [])],
+  });
   const stop = async (): Promise<void> => {
     try {
-      await cluster.tryKubectl(['delete', 'pods', '--all', '--all-namespaces', '--grace-period=1', '--wait=false', '--ignore-not-found']);
+      await cluster.tryKubectl([
+        'delete',
+        'pods',
+        '--all',
+        '--all-namespaces',
+        '--grace-period=1',
+        '--wait=false',
+        '--ignore-not-found',
+      ]);
       await agent.stop();
     } finally {
       await containerd.stop();
@@ -54,13 +75,18 @@ export async function startClusterAgent(options: ClusterGroundOptions): Promise<
     await nodeReady(cluster);
   } catch (error) {
     await stop().catch(() => undefined);
-    throw new Error(`the agent did not become a ready node; the end of its log:\n${agent.log.slice(-4000)}`, { cause: error });
+    throw new Error(`the agent did not become a ready node; the end of its log:\n${agent.log.slice(-4000)}`, {
+      cause: error,
+    });
   }
   return { containerd, cluster, agent, nodeKubeconfig, stop };
 }
 
 export async function nodeReady(cluster: TestCluster, nodeName = NODE): Promise<void> {
-  await eventually(() => cluster.kubectl(['wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=20s']), 30_000);
+  await eventually(
+    () => cluster.kubectl(['wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=20s']),
+    30_000,
+  );
 }
 
 /** To be called at the top of a test file; the fields are there once tests run. At the end nothing may be left. */

@@ -20,9 +20,17 @@ async function runPod(name: string, image: string): Promise<{ sandboxId: string;
   const { cri, instance, cgroupRoot } = containerd;
   const logDirectory = join(instance.podLogsDir, name);
   mkdirSync(logDirectory, { recursive: true });
-  const config = { metadata: { name, namespace: 'test', uid: name, attempt: 0 }, logDirectory, linux: { cgroupParent: `${cgroupRoot}/${name}` } };
+  const config = {
+    metadata: { name, namespace: 'test', uid: name, attempt: 0 },
+    logDirectory,
+    linux: { cgroupParent: `${cgroupRoot}/${name}` },
+  };
   const { podSandboxId } = await cri.runtime.runPodSandbox({ config });
-  const { containerId } = await cri.runtime.createContainer({ podSandboxId, sandboxConfig: config, config: { metadata: { name: 'c', attempt: 0 }, image: { image }, logPath: 'c.log', linux: {} } });
+  const { containerId } = await cri.runtime.createContainer({
+    podSandboxId,
+    sandboxConfig: config,
+    config: { metadata: { name: 'c', attempt: 0 }, image: { image }, logPath: 'c.log', linux: {} },
+  });
   await cri.runtime.startContainer({ containerId });
   return { sandboxId: podSandboxId, containerId };
 }
@@ -46,7 +54,12 @@ test('images built without a registry run, as root or as the user the image name
 });
 
 test('the pause program ends at once when its sandbox is stopped', async () => {
-  const { podSandboxId } = await containerd.cri.runtime.runPodSandbox({ config: { metadata: { name: 'pause', namespace: 'test', uid: 'pause', attempt: 0 }, linux: { cgroupParent: `${containerd.cgroupRoot}/pause` } } });
+  const { podSandboxId } = await containerd.cri.runtime.runPodSandbox({
+    config: {
+      metadata: { name: 'pause', namespace: 'test', uid: 'pause', attempt: 0 },
+      linux: { cgroupParent: `${containerd.cgroupRoot}/pause` },
+    },
+  });
   const startMs = performance.now();
   await removePod(podSandboxId);
   assert.ok(performance.now() - startMs < 5000);
@@ -72,13 +85,26 @@ for (const [name, options] of registries) {
     const registry = await startRegistry(options);
     try {
       registry.allowIn(containerd.instance);
-      const image = busyboxImage({ reference: 'pushed:1', nodeArch: process.arch, busybox: await readBusybox(), extraLayers: [ballastLayer(100_000, name.length)] });
+      const image = busyboxImage({
+        reference: 'pushed:1',
+        nodeArch: process.arch,
+        busybox: await readBusybox(),
+        extraLayers: [ballastLayer(100_000, name.length)],
+      });
       const reference = await registry.push(image, 'test/ballast');
-      const { imageRef } = await containerd.cri.images.pullImage({ image: { image: reference }, auth: options.credentials });
+      const { imageRef } = await containerd.cri.images.pullImage({
+        image: { image: reference },
+        auth: options.credentials,
+      });
       assert.equal(imageRef, image.config.digest);
       if (options.credentials !== undefined) {
         await containerd.cri.images.removeImage({ image: { image: reference } });
-        await assert.rejects(containerd.cri.images.pullImage({ image: { image: reference }, auth: { ...options.credentials, password: 'wrong' } }));
+        await assert.rejects(
+          containerd.cri.images.pullImage({
+            image: { image: reference },
+            auth: { ...options.credentials, password: 'wrong' },
+          }),
+        );
       }
     } finally {
       await registry.stop();
@@ -96,5 +122,6 @@ test('after the pods nothing of them is left, and the check notices what is', as
 
 /** The parents of the containers' groups were made by runc for these raw calls; with an agent it is the agent that removes them. */
 async function removePodCgroups(): Promise<void> {
-  for (const name of ['root', 'web', 'pause', 'survivor']) assert.deepEqual(await removeCgroupTree(`${containerd.cgroupRoot}/${name}`), []);
+  for (const name of ['root', 'web', 'pause', 'survivor'])
+    assert.deepEqual(await removeCgroupTree(`${containerd.cgroupRoot}/${name}`), []);
 }

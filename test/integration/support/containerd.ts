@@ -110,7 +110,10 @@ export async function startContainerd(options: TestContainerdOptions): Promise<T
   chmodSync(folder, 0o711);
   const instance = deriveInstance(folder);
   try {
-    const facts = await startOwnContainerd(instance, (message) => console.error(message), { handlers: options.handlers, cgroupDriver: testCgroupDriver() });
+    const facts = await startOwnContainerd(instance, (message) => console.error(message), {
+      handlers: options.handlers,
+      cgroupDriver: testCgroupDriver(),
+    });
     const containerd = new TestContainerd(instance, facts);
     await containerd.importImages([...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])]);
     return containerd;
@@ -127,8 +130,11 @@ export async function startContainerd(options: TestContainerdOptions): Promise<T
 export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<void> {
   const { bridge, cgroupRoot, cgroupSlice, dataDir, iptablesChain } = containerd.instance;
   // The tree's own root, the QoS groups an agent keeps, its root directory as a shared mount, the bridge and its chain are there from start to stop.
-  const standing = new RegExp(`^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^cgroup [^ ]*/${cgroupSlice}(/[^/]*-kubepods\\.slice(/[^/]*-kubepods-(burstable|besteffort)\\.slice)?)?$|^network interface ${bridge}$|^mount ${dataDir}/agent/root$|${iptablesChain}`);
-  const left = async (): Promise<string[]> => (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));
+  const standing = new RegExp(
+    `^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^cgroup [^ ]*/${cgroupSlice}(/[^/]*-kubepods\\.slice(/[^/]*-kubepods-(burstable|besteffort)\\.slice)?)?$|^network interface ${bridge}$|^mount ${dataDir}/agent/root$|${iptablesChain}`,
+  );
+  const left = async (): Promise<string[]> =>
+    (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));
   // A shim ends a moment after containerd has forgotten its sandbox; on a busy machine that can be seen.
   await waitUntil(async () => (await left()).length === 0, 3000, 50);
   assert.deepEqual(await left(), [], 'a pod left something behind');

@@ -1,7 +1,17 @@
 // A CSI driver as a process of its own: folders bound and tmpfs for file systems, loop devices for raw ones. It registers itself as
 // node-driver-registrar does, writes down what it is asked, and fails, hangs or dies where a file of its script folder says so.
 import { execFile } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
@@ -17,7 +27,10 @@ const run = promisify(execFile);
 const DEVICE_BYTES = 16 * 2 ** 20;
 
 async function isMounted(path: string): Promise<boolean> {
-  return run('mountpoint', ['-q', path]).then(() => true, () => false);
+  return run('mountpoint', ['-q', path]).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function mountOnce(args: readonly string[], target: string): Promise<void> {
@@ -52,13 +65,21 @@ async function scripted(op: string): Promise<void> {
   if (fault.once === true) rmSync(file);
   if (fault.kind === 'die') process.kill(process.pid, 'SIGKILL');
   if (fault.kind === 'hang') await new Promise(() => undefined);
-  throw new KubeletError('Internal', fault.message ?? 'scripted', { cause: { code: grpcCodeByName(fault.code ?? 'Internal') ?? 13, details: fault.message ?? 'scripted' } });
+  throw new KubeletError('Internal', fault.message ?? 'scripted', {
+    cause: { code: grpcCodeByName(fault.code ?? 'Internal') ?? 13, details: fault.message ?? 'scripted' },
+  });
 }
 
 /** Notes the call, obeys the script, and works. */
-function noted<Request, Answer>(op: string, work: (request: Request) => Promise<Answer>): (request: Request) => Promise<Answer> {
+function noted<Request, Answer>(
+  op: string,
+  work: (request: Request) => Promise<Answer>,
+): (request: Request) => Promise<Answer> {
   return async (request) => {
-    appendFileSync(join(folder, 'calls.jsonl'), `${JSON.stringify({ op, ...request }, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))}\n`);
+    appendFileSync(
+      join(folder, 'calls.jsonl'),
+      `${JSON.stringify({ op, ...request }, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))}\n`,
+    );
     await scripted(op);
     return work(request);
   };
@@ -78,7 +99,14 @@ async function unstage({ volumeId = '', stagingTargetPath = '' }: Requests['node
   return {};
 }
 
-async function publish({ volumeId = '', targetPath = '', stagingTargetPath = '', volumeCapability, readonly, volumeContext }: Requests['nodePublishVolume']) {
+async function publish({
+  volumeId = '',
+  targetPath = '',
+  stagingTargetPath = '',
+  volumeCapability,
+  readonly,
+  volumeContext,
+}: Requests['nodePublishVolume']) {
   if (volumeCapability?.block !== undefined) {
     if (!existsSync(targetPath)) writeFileSync(targetPath, '');
     await mountOnce(['--bind', await deviceOf(volumeId)], targetPath);
@@ -117,7 +145,17 @@ async function expand({ volumeId = '', capacityRange }: Requests['nodeExpandVolu
 
 async function stats({ volumePath = '' }: Requests['nodeGetVolumeStats']) {
   const { bsize, blocks, bavail } = statfsSync(volumePath, { bigint: true });
-  return { usage: [{ unit: VolumeUsage_Unit.BYTES, total: blocks * bsize, available: bavail * bsize, used: (blocks - bavail) * bsize }], volumeCondition: undefined };
+  return {
+    usage: [
+      {
+        unit: VolumeUsage_Unit.BYTES,
+        total: blocks * bsize,
+        available: bavail * bsize,
+        used: (blocks - bavail) * bsize,
+      },
+    ],
+    volumeCondition: undefined,
+  };
 }
 
 const node: Partial<NodeApi> = {
@@ -127,8 +165,13 @@ const node: Partial<NodeApi> = {
   nodeUnpublishVolume: noted('NodeUnpublishVolume', unpublish),
   nodeExpandVolume: noted('NodeExpandVolume', expand),
   nodeGetVolumeStats: noted('NodeGetVolumeStats', stats),
-  nodeGetCapabilities: () => Promise.resolve({ capabilities: capabilities.map((one) => ({ rpc: { type: NodeServiceCapability_RPC_Type[one] } })) }),
-  nodeGetInfo: noted('NodeGetInfo', () => Promise.resolve({ nodeId: 'this-node', maxVolumesPerNode: 0n, accessibleTopology: undefined })),
+  nodeGetCapabilities: () =>
+    Promise.resolve({
+      capabilities: capabilities.map((one) => ({ rpc: { type: NodeServiceCapability_RPC_Type[one] } })),
+    }),
+  nodeGetInfo: noted('NodeGetInfo', () =>
+    Promise.resolve({ nodeId: 'this-node', maxVolumesPerNode: 0n, accessibleTopology: undefined }),
+  ),
 };
 
 const registration: Partial<RegistrationApi> = {

@@ -11,7 +11,13 @@ export interface CsiDriverSetting {
   folder: string;
   csiSocket: string;
   registrationSocket: string;
-  capabilities: readonly ('STAGE_UNSTAGE_VOLUME' | 'GET_VOLUME_STATS' | 'EXPAND_VOLUME' | 'SINGLE_NODE_MULTI_WRITER' | 'VOLUME_MOUNT_GROUP')[];
+  capabilities: readonly (
+    | 'STAGE_UNSTAGE_VOLUME'
+    | 'GET_VOLUME_STATS'
+    | 'EXPAND_VOLUME'
+    | 'SINGLE_NODE_MULTI_WRITER'
+    | 'VOLUME_MOUNT_GROUP'
+  )[];
 }
 
 /** `once`: for one call; otherwise until `heal`. */
@@ -33,7 +39,11 @@ export interface CsiCall {
   secrets?: Record<string, string>;
   volumeContext?: Record<string, string>;
   publishContext?: Record<string, string>;
-  volumeCapability?: { block?: object; mount?: { fsType: string; mountFlags: string[]; volumeMountGroup: string }; accessMode?: { mode: number } };
+  volumeCapability?: {
+    block?: object;
+    mount?: { fsType: string; mountFlags: string[]; volumeMountGroup: string };
+    accessMode?: { mode: number };
+  };
   pluginRegistered?: boolean;
 }
 
@@ -42,26 +52,44 @@ export class TestCsiDriver {
   #child: ChildProcess | undefined;
 
   /** `rootDir`: the agent's, below which drivers register; `registerIn`: a folder there, made at the start. */
-  constructor(name: string, rootDir: string, options: { capabilities?: CsiDriverSetting['capabilities']; registerIn?: string } = {}) {
+  constructor(
+    name: string,
+    rootDir: string,
+    options: { capabilities?: CsiDriverSetting['capabilities']; registerIn?: string } = {},
+  ) {
     const { capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME', 'GET_VOLUME_STATS'], registerIn = '' } = options;
     const folder = mkdtempSync(join(tmpdir(), 'kts-csi-'));
     const home = join(rootDir, 'plugins', name);
     mkdirSync(home, { recursive: true });
-    this.setting = { name, folder, csiSocket: join(home, 'csi.sock'), registrationSocket: join(rootDir, 'plugins_registry', registerIn, `${name}-reg.sock`), capabilities };
+    this.setting = {
+      name,
+      folder,
+      csiSocket: join(home, 'csi.sock'),
+      registrationSocket: join(rootDir, 'plugins_registry', registerIn, `${name}-reg.sock`),
+      capabilities,
+    };
   }
 
   /** Returns when it listens. */
   async start(): Promise<void> {
     const { folder, registrationSocket } = this.setting;
     const errors = openSync(join(folder, 'errors'), 'w');
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'csi-driver-process.ts'), JSON.stringify(this.setting)], { stdio: ['ignore', 'ignore', errors] });
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, 'csi-driver-process.ts'), JSON.stringify(this.setting)],
+      { stdio: ['ignore', 'ignore', errors] },
+    );
     closeSync(errors);
     this.#child = child;
     // It ends with this process, and does not keep it from ending.
     child.unref();
     process.once('exit', () => child.kill('SIGKILL'));
-    const up = await waitUntil(() => child.exitCode !== null || (existsSync(registrationSocket) && existsSync(join(folder, 'script'))), 15_000);
-    if (!up || child.exitCode !== null) throw new Error(`the CSI driver did not start: ${readFileSync(join(folder, 'errors'), 'utf8')}`);
+    const up = await waitUntil(
+      () => child.exitCode !== null || (existsSync(registrationSocket) && existsSync(join(folder, 'script'))),
+      15_000,
+    );
+    if (!up || child.exitCode !== null)
+      throw new Error(`the CSI driver did not start: ${readFileSync(join(folder, 'errors'), 'utf8')}`);
   }
 
   /** SIGTERM removes its sockets, SIGKILL leaves them. */
@@ -93,13 +121,22 @@ export class TestCsiDriver {
   calls(op?: string, volumeId?: string): CsiCall[] {
     const file = join(this.setting.folder, 'calls.jsonl');
     if (!existsSync(file)) return [];
-    const all = readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as CsiCall);
-    return all.filter((call) => (op === undefined || call.op === op) && (volumeId === undefined || call.volumeId === volumeId));
+    const all = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as CsiCall);
+    return all.filter(
+      (call) => (op === undefined || call.op === op) && (volumeId === undefined || call.volumeId === volumeId),
+    );
   }
 
   /** Until it was asked that; fails with all it was asked. */
   async asked(op: string, volumeId: string, count = 1, timeoutMs = 20_000): Promise<CsiCall[]> {
     if (await waitUntil(() => this.calls(op, volumeId).length >= count, timeoutMs, 20)) return this.calls(op, volumeId);
-    throw new Error(`${op} ${volumeId} was not called ${count} times:\n${this.calls().map((call) => JSON.stringify(call)).join('\n')}`);
+    throw new Error(
+      `${op} ${volumeId} was not called ${count} times:\n${this.calls()
+        .map((call) => JSON.stringify(call))
+        .join('\n')}`,
+    );
   }
 }

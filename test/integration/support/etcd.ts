@@ -39,7 +39,17 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
     ['--name', 'test', '--data-dir', at('data'), '--logger', 'zap', '--log-level', 'warn'],
     ['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
     ['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `test=${peer}`],
-    tls === undefined ? [] : ['--cert-file', at('server.pem'), '--key-file', at('server.key'), '--trusted-ca-file', at('ca.pem'), '--client-cert-auth'],
+    tls === undefined
+      ? []
+      : [
+          '--cert-file',
+          at('server.pem'),
+          '--key-file',
+          at('server.key'),
+          '--trusted-ca-file',
+          at('ca.pem'),
+          '--client-cert-auth',
+        ],
   ].flat();
   let record: ReturnType<typeof describeProcess> | undefined;
   const start = async (): Promise<void> => {
@@ -55,7 +65,8 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
       void accepts(endpoint).then((accepted) => (up ||= accepted));
       return up || failure !== undefined;
     }, 15_000);
-    if (!up || failure !== undefined) throw new Error(`etcd did not start (${failure ?? 'no answer'}): ${readFileSync(at('etcd.log'), 'utf8')}`);
+    if (!up || failure !== undefined)
+      throw new Error(`etcd did not start (${failure ?? 'no answer'}): ${readFileSync(at('etcd.log'), 'utf8')}`);
   };
   const etcd: TestEtcd = {
     endpoint,
@@ -93,11 +104,49 @@ async function accepts(endpoint: string): Promise<boolean> {
 async function makeCertificates(folder: string): Promise<GrpcTls> {
   const at = (name: string): string => path.join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  await runCommand(['openssl', 'req', '-x509', ...key, '-keyout', at('ca.key'), '-out', at('ca.pem'), '-days', '2', '-subj', '/CN=kubelet-ts test authority']);
-  for (const [name, extension] of [['server', 'subjectAltName=IP:127.0.0.1'], ['client', 'extendedKeyUsage=clientAuth']] as const) {
-    await runCommand(['openssl', 'req', ...key, '-keyout', at(`${name}.key`), '-out', at(`${name}.csr`), '-subj', `/CN=${name}`]);
+  await runCommand([
+    'openssl',
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    at('ca.key'),
+    '-out',
+    at('ca.pem'),
+    '-days',
+    '2',
+    '-subj',
+    '/CN=kubelet-ts test authority',
+  ]);
+  for (const [name, extension] of [
+    ['server', 'subjectAltName=IP:127.0.0.1'],
+    ['client', 'extendedKeyUsage=clientAuth'],
+  ] as const) {
+    await runCommand([
+      'openssl',
+      'req',
+      ...key,
+      '-keyout',
+      at(`${name}.key`),
+      '-out',
+      at(`${name}.csr`),
+      '-subj',
+      `/CN=${name}`,
+    ]);
     writeFileSync(at(`${name}.cnf`), `${extension}\n`);
-    const signing = ['-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial', '-out', at(`${name}.pem`), '-days', '2', '-extfile', at(`${name}.cnf`)];
+    const signing = [
+      '-CA',
+      at('ca.pem'),
+      '-CAkey',
+      at('ca.key'),
+      '-CAcreateserial',
+      '-out',
+      at(`${name}.pem`),
+      '-days',
+      '2',
+      '-extfile',
+      at(`${name}.cnf`),
+    ];
     await runCommand(['openssl', 'x509', '-req', '-in', at(`${name}.csr`), ...signing]);
   }
   return { ca: readFileSync(at('ca.pem')), cert: readFileSync(at('client.pem')), key: readFileSync(at('client.key')) };

@@ -36,7 +36,10 @@ export interface FaultProxy {
 }
 
 /** `folder` is the cluster's. It speaks to the API server as the node whose kubeconfig was written for it: `identify` names that file. */
-export async function startFaultProxy(cluster: { folder: string; port: number }): Promise<FaultProxy & { identify(kubeconfig: string): void }> {
+export async function startFaultProxy(cluster: {
+  folder: string;
+  port: number;
+}): Promise<FaultProxy & { identify(kubeconfig: string): void }> {
   const pem = (name: string): Buffer => readFileSync(join(cluster.folder, 'pki', name));
   const server = createSecureServer({ cert: pem('apiserver.crt'), key: pem('apiserver.key'), allowHTTP1: true });
   const sockets = new Set<Socket>();
@@ -71,7 +74,12 @@ export async function startFaultProxy(cluster: { folder: string; port: number })
     identify: (kubeconfig) => {
       const { certificate, key, ca } = readKubeconfig(kubeconfig);
       agent.destroy();
-      agent = new Agent({ keepAlive: true, ...(certificate !== undefined && { cert: certificate }), ...(key !== undefined && { key }), ...(ca !== undefined && { ca }) });
+      agent = new Agent({
+        keepAlive: true,
+        ...(certificate !== undefined && { cert: certificate }),
+        ...(key !== undefined && { key }),
+        ...(ca !== undefined && { ca }),
+      });
     },
     drop,
     close: () => {
@@ -84,8 +92,21 @@ export async function startFaultProxy(cluster: { folder: string; port: number })
 
 function refuse(answer: Http2ServerResponse, fault: Fault & { kind: 'answer' }): void {
   const { code, reason, retryAfterSeconds } = fault;
-  answer.writeHead(code, { 'content-type': 'application/json', ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }) });
-  answer.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'a fault', reason, code }));
+  answer.writeHead(code, {
+    'content-type': 'application/json',
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+  });
+  answer.end(
+    JSON.stringify({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'a fault',
+      reason,
+      code,
+    }),
+  );
 }
 
 /** The connection, with all that is on it. */
@@ -102,19 +123,26 @@ interface Passing {
 }
 
 function pass({ incoming, answer, fault, port, agent }: Passing): void {
-  const own = (headers: object): OutgoingHttpHeaders => Object.fromEntries(Object.entries(headers).filter(([name]) => !/^(:.*|connection|keep-alive|transfer-encoding|host)$/.test(name))) as OutgoingHttpHeaders;
-  const onwards = request({ host: '127.0.0.1', port, agent, method: incoming.method, path: incoming.url, headers: own(incoming.headers) }, (told: IncomingMessage) => {
-    told.on('error', () => reset(answer));
-    if (fault?.kind === 'lost') {
-      told.resume();
-      return reset(answer);
-    }
-    answer.writeHead(told.statusCode ?? 500, own(told.headers));
-    if (fault?.kind !== 'truncated') return void told.pipe(answer);
-    told.on('data', (piece: Buffer) => {
-      if (!answer.writableEnded && !answer.destroyed) answer.write(piece.subarray(0, piece.length >> 1), () => reset(answer));
-    });
-  });
+  const own = (headers: object): OutgoingHttpHeaders =>
+    Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !/^(:.*|connection|keep-alive|transfer-encoding|host)$/.test(name)),
+    ) as OutgoingHttpHeaders;
+  const onwards = request(
+    { host: '127.0.0.1', port, agent, method: incoming.method, path: incoming.url, headers: own(incoming.headers) },
+    (told: IncomingMessage) => {
+      told.on('error', () => reset(answer));
+      if (fault?.kind === 'lost') {
+        told.resume();
+        return reset(answer);
+      }
+      answer.writeHead(told.statusCode ?? 500, own(told.headers));
+      if (fault?.kind !== 'truncated') return void told.pipe(answer);
+      told.on('data', (piece: Buffer) => {
+        if (!answer.writableEnded && !answer.destroyed)
+          answer.write(piece.subarray(0, piece.length >> 1), () => reset(answer));
+      });
+    },
+  );
   onwards.on('error', () => reset(answer));
   answer.on('close', () => onwards.destroy());
   incoming.pipe(onwards);

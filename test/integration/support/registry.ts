@@ -41,15 +41,28 @@ export async function startRegistry(options: TestRegistryOptions = {}): Promise<
   const url = `${options.tls === true ? 'https' : 'http'}://${host}`;
   const logFile = join(folder, 'registry.log');
   const ca = options.tls === true ? await makeCertificate(folder) : undefined;
-  writeFileSync(join(folder, 'config.yml'), stringify({
-    version: 0.1,
-    log: { level: 'info', accesslog: { disabled: false } },
-    storage: { filesystem: { rootdirectory: join(folder, 'data') }, delete: { enabled: true } },
-    http: { addr: host, ...(ca === undefined ? {} : { tls: { certificate: join(folder, 'server.pem'), key: join(folder, 'server.key') } }) },
-    ...(options.credentials === undefined ? {} : { auth: { htpasswd: { realm: 'test', path: await writePasswordFile(folder, options.credentials) } } }),
-  }));
+  writeFileSync(
+    join(folder, 'config.yml'),
+    stringify({
+      version: 0.1,
+      log: { level: 'info', accesslog: { disabled: false } },
+      storage: { filesystem: { rootdirectory: join(folder, 'data') }, delete: { enabled: true } },
+      http: {
+        addr: host,
+        ...(ca === undefined
+          ? {}
+          : { tls: { certificate: join(folder, 'server.pem'), key: join(folder, 'server.key') } }),
+      },
+      ...(options.credentials === undefined
+        ? {}
+        : { auth: { htpasswd: { realm: 'test', path: await writePasswordFile(folder, options.credentials) } } }),
+    }),
+  );
   const log = openSync(logFile, 'a');
-  const child = spawn('docker-registry', ['serve', join(folder, 'config.yml')], { stdio: ['ignore', log, log], env: machineEnvironment() });
+  const child = spawn('docker-registry', ['serve', join(folder, 'config.yml')], {
+    stdio: ['ignore', log, log],
+    env: machineEnvironment(),
+  });
   closeSync(log);
   let failure: string | undefined;
   child.on('error', (error) => (failure = error.message));
@@ -60,7 +73,10 @@ export async function startRegistry(options: TestRegistryOptions = {}): Promise<
     await stopProcess(record, 2000);
     rmSync(folder, { recursive: true, force: true });
   };
-  const up = await waitUntil(() => failure !== undefined || readFileSync(logFile, 'utf8').includes('listening on'), 10_000);
+  const up = await waitUntil(
+    () => failure !== undefined || readFileSync(logFile, 'utf8').includes('listening on'),
+    10_000,
+  );
   if (!up || failure !== undefined) {
     const words = readFileSync(logFile, 'utf8');
     await stop();
@@ -88,13 +104,19 @@ function writeHostsFile(instance: Instance, registry: { host: string; url: strin
   mkdirSync(folder, { recursive: true });
   const caLine = registry.ca === undefined ? '' : `  ca = ${JSON.stringify(join(folder, 'ca.crt'))}\n`;
   if (registry.ca !== undefined) writeFileSync(join(folder, 'ca.crt'), registry.ca);
-  writeFileSync(join(folder, 'hosts.toml'), `server = ${JSON.stringify(registry.url)}\n\n[host.${JSON.stringify(registry.url)}]\n  capabilities = ["pull", "resolve"]\n${caLine}`);
+  writeFileSync(
+    join(folder, 'hosts.toml'),
+    `server = ${JSON.stringify(registry.url)}\n\n[host.${JSON.stringify(registry.url)}]\n  capabilities = ["pull", "resolve"]\n${caLine}`,
+  );
 }
 
 async function writePasswordFile(folder: string, credentials: { username: string; password: string }): Promise<string> {
   const path = join(folder, 'htpasswd');
   // The registry accepts bcrypt only; the lowest cost is quick enough for tests. The password goes by standard input.
-  writeFileSync(path, await runCommand(['htpasswd', '-niBC', '4', credentials.username], Buffer.from(credentials.password)));
+  writeFileSync(
+    path,
+    await runCommand(['htpasswd', '-niBC', '4', credentials.username], Buffer.from(credentials.password)),
+  );
   return path;
 }
 
@@ -102,9 +124,49 @@ async function writePasswordFile(folder: string, credentials: { username: string
 async function makeCertificate(folder: string): Promise<string> {
   const at = (name: string): string => join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  await runCommand(['openssl', 'req', '-x509', ...key, '-keyout', at('ca.key'), '-out', at('ca.pem'), '-days', '2', '-subj', '/CN=kubelet-ts test authority']);
-  await runCommand(['openssl', 'req', ...key, '-keyout', at('server.key'), '-out', at('server.csr'), '-subj', '/CN=127.0.0.1']);
+  await runCommand([
+    'openssl',
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    at('ca.key'),
+    '-out',
+    at('ca.pem'),
+    '-days',
+    '2',
+    '-subj',
+    '/CN=kubelet-ts test authority',
+  ]);
+  await runCommand([
+    'openssl',
+    'req',
+    ...key,
+    '-keyout',
+    at('server.key'),
+    '-out',
+    at('server.csr'),
+    '-subj',
+    '/CN=127.0.0.1',
+  ]);
   writeFileSync(at('san.cnf'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
-  await runCommand(['openssl', 'x509', '-req', '-in', at('server.csr'), '-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial', '-out', at('server.pem'), '-days', '2', '-extfile', at('san.cnf')]);
+  await runCommand([
+    'openssl',
+    'x509',
+    '-req',
+    '-in',
+    at('server.csr'),
+    '-CA',
+    at('ca.pem'),
+    '-CAkey',
+    at('ca.key'),
+    '-CAcreateserial',
+    '-out',
+    at('server.pem'),
+    '-days',
+    '2',
+    '-extfile',
+    at('san.cnf'),
+  ]);
   return readFileSync(at('ca.pem'), 'utf8');
 }

@@ -12,7 +12,11 @@ export interface Ground {
 export const SIDE_BY_SIDE = { concurrency: 8 };
 
 /** To be called at the top of a test file; the fields are there once tests run. At the end all pods are removed and nothing may be left. */
-export function commonGround(options: TestContainerdOptions & { agent?: TestAgentOptions | ((containerd: TestContainerd) => TestAgentOptions | Promise<TestAgentOptions>) }): Ground {
+export function commonGround(
+  options: TestContainerdOptions & {
+    agent?: TestAgentOptions | ((containerd: TestContainerd) => TestAgentOptions | Promise<TestAgentOptions>);
+  },
+): Ground {
   const ground = {} as Ground;
   before(async () => {
     ground.containerd = await startContainerd(options);

@@ -89,14 +89,21 @@ export class PodWatch {
 
 export const isReady = (pod: Pod): boolean => conditionOf(pod, 'Ready') === 'True';
 
-export const conditionOf = (pod: Pod, type: string): string | undefined => pod.status?.conditions?.find((condition) => condition.type === type)?.status;
+export const conditionOf = (pod: Pod, type: string): string | undefined =>
+  pod.status?.conditions?.find((condition) => condition.type === type)?.status;
 
 /** The status of a container of any kind; an empty one while the agent has not reported it. */
 export function containerOf(pod: Pod, name?: string): ContainerStatus {
-  const all = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? []), ...(pod.status?.ephemeralContainerStatuses ?? [])];
-  const found = name === undefined ? pod.status?.containerStatuses?.[0] : all.find((container) => container.name === name);
+  const all = [
+    ...(pod.status?.initContainerStatuses ?? []),
+    ...(pod.status?.containerStatuses ?? []),
+    ...(pod.status?.ephemeralContainerStatuses ?? []),
+  ];
+  const found =
+    name === undefined ? pod.status?.containerStatuses?.[0] : all.find((container) => container.name === name);
   return found ?? { name: name ?? '', ready: false, restartCount: 0, image: '', imageID: '' };
 }
 
 /** The runtime's id behind `containerd://`. */
-export const containerId = (pod: Pod, name?: string): string => (containerOf(pod, name).containerID ?? '').replace(/^[^:]*:\/\//, '');
+export const containerId = (pod: Pod, name?: string): string =>
+  (containerOf(pod, name).containerID ?? '').replace(/^[^:]*:\/\//, '');

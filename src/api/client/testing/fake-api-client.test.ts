@@ -8,18 +8,28 @@ import { configMaps, pods } from '../resource-types.ts';
 import { FakeApiClient } from './fake-api-client.ts';
 
 const web = { namespace: 'default', name: 'web' };
-const refuses = async (reason: StatusReason, call: Promise<unknown>): Promise<void> => assert.rejects(call, (error) => isApiError(error, reason));
+const refuses = async (reason: StatusReason, call: Promise<unknown>): Promise<void> =>
+  assert.rejects(call, (error) => isApiError(error, reason));
 
 it('gives names, uids and versions, and refuses what was made from an older one', async () => {
   const api = new FakeApiClient({ clock: new FakeClock() });
-  const first = await api.create(configMaps, { metadata: { name: '', generateName: 'x-', namespace: 'default', uid: '' } });
+  const first = await api.create(configMaps, {
+    metadata: { name: '', generateName: 'x-', namespace: 'default', uid: '' },
+  });
   assert.match(first.metadata.name, /^x-[a-z0-9]{5}$/);
   const second = await api.update(configMaps, { ...first, data: { a: 'b' } });
   assert.ok(Number(second.metadata.resourceVersion) > Number(first.metadata.resourceVersion));
   await refuses('Conflict', api.update(configMaps, { ...first, data: { a: 'c' } }));
   await refuses('AlreadyExists', api.create(configMaps, first));
   await refuses('NotFound', api.get(configMaps, { namespace: 'default', name: 'none' }));
-  await refuses('Conflict', api.patch(configMaps, { namespace: 'default', name: first.metadata.name }, { type: 'merge', body: { metadata: { uid: 'other' } } }));
+  await refuses(
+    'Conflict',
+    api.patch(
+      configMaps,
+      { namespace: 'default', name: first.metadata.name },
+      { type: 'merge', body: { metadata: { uid: 'other' } } },
+    ),
+  );
   assert.throws(() => ((second as { data?: unknown }).data = {}), TypeError);
 });
 
@@ -27,9 +37,20 @@ it('keeps status and the rest apart, and counts generations of what is wanted on
   const api = new FakeApiClient({ clock: new FakeClock() });
   const pod = await api.create(pods, buildPod({ 'status.phase': 'Running' }));
   assert.equal(pod.status, undefined);
-  const running = await api.update(pods, { ...pod, spec: { containers: [] }, status: { phase: 'Running' } }, { subresource: 'status' });
-  assert.deepEqual([running.status?.phase, running.spec.containers.length, running.metadata.generation], ['Running', 1, 1]);
-  const changed = await api.update(pods, { ...running, spec: { ...running.spec, activeDeadlineSeconds: 5 }, status: {} });
+  const running = await api.update(
+    pods,
+    { ...pod, spec: { containers: [] }, status: { phase: 'Running' } },
+    { subresource: 'status' },
+  );
+  assert.deepEqual(
+    [running.status?.phase, running.spec.containers.length, running.metadata.generation],
+    ['Running', 1, 1],
+  );
+  const changed = await api.update(pods, {
+    ...running,
+    spec: { ...running.spec, activeDeadlineSeconds: 5 },
+    status: {},
+  });
   assert.deepEqual([changed.status?.phase, changed.metadata.generation], ['Running', 2]);
 });
 
@@ -44,7 +65,10 @@ it('lets a pod of a node stay for its grace, one of no node not; finalizers hold
   assert.equal(api.peek(pods, web)?.metadata.deletionGracePeriodSeconds, 30);
   await api.delete(pods, web, { gracePeriodSeconds: 0 });
   assert.deepEqual(api.peek(pods, web)?.metadata.finalizers, ['a/b']);
-  await api.patch(pods, web, { type: 'strategic', body: { metadata: { '$deleteFromPrimitiveList/finalizers': ['a/b'] } } });
+  await api.patch(pods, web, {
+    type: 'strategic',
+    body: { metadata: { '$deleteFromPrimitiveList/finalizers': ['a/b'] } },
+  });
   assert.equal(api.peek(pods, web), undefined);
 });
 

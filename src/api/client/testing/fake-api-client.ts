@@ -3,10 +3,35 @@ import { seededRandom } from '../../../base/random.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../core/pod.ts';
 import { generateName } from '../../generate-name.ts';
-import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector, podFields } from '../../selectors.ts';
-import { alreadyExists, ApiStatusError, badRequest, conflict, expired, notFound, staleObject } from '../../status/api-status-error.ts';
+import {
+  matchesFields,
+  matchesRequirement,
+  parseFieldSelector,
+  parseLabelSelector,
+  podFields,
+} from '../../selectors.ts';
+import {
+  alreadyExists,
+  ApiStatusError,
+  badRequest,
+  conflict,
+  expired,
+  notFound,
+  staleObject,
+} from '../../status/api-status-error.ts';
 import { formatTime } from '../../time.ts';
-import type { ApiClient, DeleteOptions, GetOptions, ListOptions, ListResult, Patch, PatchOptions, WatchEvent, WatchOptions, WriteOptions } from '../api-client.ts';
+import type {
+  ApiClient,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ListResult,
+  Patch,
+  PatchOptions,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../api-client.ts';
 import { apiVersionOf, formatKey, keyOf } from '../resource-type.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../resource-type.ts';
 import { jsonPatch, mergePatch, strategicPatch } from './fake-patch.ts';
@@ -78,19 +103,35 @@ export class FakeApiClient implements ApiClient {
     return this.#find(type, key);
   }
 
-  async list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: ListOptions = {}): Promise<ListResult<T>> {
+  async list<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options: ListOptions = {},
+  ): Promise<ListResult<T>> {
     await this.#arrive({ verb: 'list', plural: type.plural, key: namespace, subresource: '' });
     const selects = selectorOf(namespace, options);
     const all = [...this.#kind(type).values()].filter(selects) as T[];
     const from = options.continue === undefined ? 0 : Number(options.continue);
-    const items = options.limit === undefined || options.resourceVersion === '0' ? all.slice(from) : all.slice(from, from + options.limit);
+    const items =
+      options.limit === undefined || options.resourceVersion === '0'
+        ? all.slice(from)
+        : all.slice(from, from + options.limit);
     const next = from + items.length;
     return { items, resourceVersion: String(this.#version), ...(next < all.length && { continue: String(next) }) };
   }
 
-  async *watch<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent<T>> {
+  async *watch<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>> {
     await this.#arrive({ verb: 'watch', plural: type.plural, key: namespace, subresource: '' });
-    if (options.sendInitialEvents === true && this.#options.streamsLists === false) throw new ApiStatusError('Invalid', 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
+    if (options.sendInitialEvents === true && this.#options.streamsLists === false)
+      throw new ApiStatusError(
+        'Invalid',
+        'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
+      );
     const selects = selectorOf(namespace, options);
     const watch = new FakeWatch(type.plural, this.#options.clock, this.#options.watchLagMs ?? (() => 0));
     const open: OpenWatch = { watch, resource: nameOf(type), selects };
@@ -109,7 +150,13 @@ export class FakeApiClient implements ApiClient {
 
   async create<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
     const { name, generateName: prefix = '', namespace } = object.metadata;
-    await this.#arrive({ verb: 'create', plural: type.plural, key: formatKey({ namespace, name: name === '' ? prefix : name }), subresource: '', body: object });
+    await this.#arrive({
+      verb: 'create',
+      plural: type.plural,
+      key: formatKey({ namespace, name: name === '' ? prefix : name }),
+      subresource: '',
+      body: object,
+    });
     const given = name !== '' || prefix === '' ? name : generateName(prefix, this.#random);
     if (given === '') throw badRequest('name or generateName is required');
     if (this.#kind(type).has(formatKey({ namespace, name: given }))) throw alreadyExists(type, given);
@@ -120,27 +167,55 @@ export class FakeApiClient implements ApiClient {
       ...rest,
       // Who registers a node says how it is (upstream: its strategy leaves status alone).
       ...(type.plural === 'nodes' && { status }),
-      metadata: { ...object.metadata, name: given, uid: this.#random.uuid(), creationTimestamp: this.#now(), generation: 1 },
+      metadata: {
+        ...object.metadata,
+        name: given,
+        uid: this.#random.uuid(),
+        creationTimestamp: this.#now(),
+        generation: 1,
+      },
     } as unknown as T;
     return options.dryRun === true ? created : this.#store(type, 'ADDED', created);
   }
 
-  async update<T extends ApiObject>(type: ResourceType<T>, object: T, options: WriteOptions & { readonly subresource?: string } = {}): Promise<T> {
+  async update<T extends ApiObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: WriteOptions & { readonly subresource?: string } = {},
+  ): Promise<T> {
     const { subresource = '', dryRun = false } = options;
-    await this.#arrive({ verb: 'update', plural: type.plural, key: formatKey(keyOf(object)), subresource, body: object });
+    await this.#arrive({
+      verb: 'update',
+      plural: type.plural,
+      key: formatKey(keyOf(object)),
+      subresource,
+      body: object,
+    });
     return this.#replace(type, object, subresource, dryRun);
   }
 
-  async patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: PatchOptions = {}): Promise<T> {
+  async patch<T extends ApiObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: PatchOptions = {},
+  ): Promise<T> {
     const { subresource = '', dryRun = false } = options;
     await this.#arrive({ verb: 'patch', plural: type.plural, key: formatKey(key), subresource, body: patch.body });
     const before = this.#find(type, key);
-    const patched = patch.type === 'json' ? jsonPatch(before, patch.body) : (patch.type === 'merge' ? mergePatch : strategicPatch)(before, patch.body);
+    const patched =
+      patch.type === 'json'
+        ? jsonPatch(before, patch.body)
+        : (patch.type === 'merge' ? mergePatch : strategicPatch)(before, patch.body);
     if (typeof patched === 'string') throw new ApiStatusError('Invalid', patched);
     // A patch of an object of this type.
     const object = patched as T;
     if (object.metadata.uid !== before.metadata.uid) {
-      throw conflict(type, key.name, `Precondition failed: UID in precondition: ${object.metadata.uid}, UID in object meta: ${before.metadata.uid}`);
+      throw conflict(
+        type,
+        key.name,
+        `Precondition failed: UID in precondition: ${object.metadata.uid}, UID in object meta: ${before.metadata.uid}`,
+      );
     }
     return this.#replace(type, object, subresource, dryRun);
   }
@@ -149,8 +224,14 @@ export class FakeApiClient implements ApiClient {
     await this.#arrive({ verb: 'delete', plural: type.plural, key: formatKey(key), subresource: '', body: options });
     const before = this.#find(type, key);
     const { uid, resourceVersion } = options.preconditions ?? {};
-    if (uid !== undefined && uid !== before.metadata.uid) throw conflict(type, key.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`);
-    if (resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion) throw staleObject(type, key.name);
+    if (uid !== undefined && uid !== before.metadata.uid)
+      throw conflict(
+        type,
+        key.name,
+        `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
+      );
+    if (resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion)
+      throw staleObject(type, key.name);
     this.#delete(type, before, options);
   }
 
@@ -163,7 +244,12 @@ export class FakeApiClient implements ApiClient {
       // The body is a Binding, the object a pod.
       const { target } = body as { target?: { name?: string } };
       const pod = before as unknown as Pod;
-      if ((pod.spec.nodeName ?? '') !== '') throw conflict(type, key.name, `pod ${key.name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`);
+      if ((pod.spec.nodeName ?? '') !== '')
+        throw conflict(
+          type,
+          key.name,
+          `pod ${key.name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`,
+        );
       this.#store(type, 'MODIFIED', { ...pod, spec: { ...pod.spec, nodeName: target?.name } } as unknown as ApiObject);
     } else if (subresource === 'eviction') this.#delete(type, before, {});
     else throw notFound(type, key.name);
@@ -175,8 +261,18 @@ export class FakeApiClient implements ApiClient {
   /** Stores an object as it is, status and all; what it lacks (uid, times, version) is filled in. */
   seed<T extends ApiObject>(type: ResourceType<T>, object: T): T {
     const before = this.#kind(type).get(formatKey(keyOf(object)));
-    const metadata = { generation: 1, creationTimestamp: this.#now(), ...object.metadata, uid: object.metadata.uid === '' ? this.#random.uuid() : object.metadata.uid };
-    return this.#store(type, before === undefined ? 'ADDED' : 'MODIFIED', { kind: type.kind, apiVersion: apiVersionOf(type), ...object, metadata } as T);
+    const metadata = {
+      generation: 1,
+      creationTimestamp: this.#now(),
+      ...object.metadata,
+      uid: object.metadata.uid === '' ? this.#random.uuid() : object.metadata.uid,
+    };
+    return this.#store(type, before === undefined ? 'ADDED' : 'MODIFIED', {
+      kind: type.kind,
+      apiVersion: apiVersionOf(type),
+      ...object,
+      metadata,
+    } as T);
   }
 
   /** What is stored, now and not as a call. */
@@ -194,7 +290,10 @@ export class FakeApiClient implements ApiClient {
     const before = this.peek(type, key);
     if (before === undefined) return undefined;
     const after = change(before);
-    return this.#finish(type, before, { ...after, metadata: { ...after.metadata, generation: nextGeneration(before, after) } });
+    return this.#finish(type, before, {
+      ...after,
+      metadata: { ...after.metadata, generation: nextGeneration(before, after) },
+    });
   }
 
   /** Takes an object away at once, whatever its finalizers. */
@@ -245,7 +344,8 @@ export class FakeApiClient implements ApiClient {
   }
 
   bookmark(): void {
-    for (const { watch } of this.#watches) watch.push({ type: 'BOOKMARK', resourceVersion: String(this.#version), initialEventsEnd: false });
+    for (const { watch } of this.#watches)
+      watch.push({ type: 'BOOKMARK', resourceVersion: String(this.#version), initialEventsEnd: false });
   }
 
   get openWatches(): readonly string[] {
@@ -256,7 +356,10 @@ export class FakeApiClient implements ApiClient {
   get writes(): readonly string[] {
     return this.calls
       .filter(({ verb }) => verb !== 'get' && verb !== 'list' && verb !== 'watch')
-      .map(({ verb, plural, key, subresource }) => `${verb} ${plural}${subresource === '' ? '' : `/${subresource}`} ${key}`);
+      .map(
+        ({ verb, plural, key, subresource }) =>
+          `${verb} ${plural}${subresource === '' ? '' : `/${subresource}`} ${key}`,
+      );
   }
 
   async #arrive(call: FakeCall): Promise<void> {
@@ -269,9 +372,13 @@ export class FakeApiClient implements ApiClient {
     }
   }
 
-  #begin({ watch, resource, selects }: OpenWatch, { resourceVersion = '', sendInitialEvents = false }: WatchOptions): void {
+  #begin(
+    { watch, resource, selects }: OpenWatch,
+    { resourceVersion = '', sendInitialEvents = false }: WatchOptions,
+  ): void {
     if (sendInitialEvents) {
-      for (const object of this.#objects.get(resource)?.values() ?? []) if (selects(object)) watch.push({ type: 'ADDED', object });
+      for (const object of this.#objects.get(resource)?.values() ?? [])
+        if (selects(object)) watch.push({ type: 'ADDED', object });
       watch.push({ type: 'BOOKMARK', resourceVersion: String(this.#version), initialEventsEnd: true });
       return;
     }
@@ -281,7 +388,8 @@ export class FakeApiClient implements ApiClient {
       watch.end();
       return;
     }
-    for (const change of this.#history) if (change.version > from && change.resource === resource) deliver(watch, selects, change);
+    for (const change of this.#history)
+      if (change.version > from && change.resource === resource) deliver(watch, selects, change);
   }
 
   #kind(type: ResourceType): Map<string, ApiObject> {
@@ -304,41 +412,77 @@ export class FakeApiClient implements ApiClient {
   #replace<T extends ApiObject>(type: ResourceType<T>, object: T, subresource: string, dryRun: boolean): T {
     const before = this.#find(type, keyOf(object));
     const { uid, resourceVersion } = object.metadata;
-    if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== before.metadata.resourceVersion) throw staleObject(type, object.metadata.name);
-    if (uid !== '' && uid !== before.metadata.uid) throw conflict(type, object.metadata.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`);
+    if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== before.metadata.resourceVersion)
+      throw staleObject(type, object.metadata.name);
+    if (uid !== '' && uid !== before.metadata.uid)
+      throw conflict(
+        type,
+        object.metadata.name,
+        `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
+      );
     const { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation } = before.metadata;
     const fixed = { uid: before.metadata.uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds };
     const old: Loose = before;
     const given: Loose = object;
     const after =
       subresource === 'status' || subresource === 'approval'
-        ? { ...before, status: given.status, metadata: { ...before.metadata, labels: object.metadata.labels, annotations: object.metadata.annotations } }
-        : { ...object, ...('status' in old ? { status: old.status } : {}), metadata: { ...object.metadata, ...fixed, generation: subresource === '' ? nextGeneration(before, object) : generation } };
+        ? {
+            ...before,
+            status: given.status,
+            metadata: { ...before.metadata, labels: object.metadata.labels, annotations: object.metadata.annotations },
+          }
+        : {
+            ...object,
+            ...('status' in old ? { status: old.status } : {}),
+            metadata: {
+              ...object.metadata,
+              ...fixed,
+              generation: subresource === '' ? nextGeneration(before, object) : generation,
+            },
+          };
     return dryRun ? after : this.#finish(type, before, after);
   }
 
   /** Stores what was changed, or takes it away when the last thing that held it is gone. */
   #finish<T extends ApiObject>(type: ResourceType<T>, before: T, after: T): T {
     const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = after.metadata;
-    if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0) return this.#store(type, 'DELETED', after);
-    const same = JSON.stringify({ ...after, metadata: { ...after.metadata, resourceVersion: '' } }) === JSON.stringify({ ...before, metadata: { ...before.metadata, resourceVersion: '' } });
+    if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0)
+      return this.#store(type, 'DELETED', after);
+    const same =
+      JSON.stringify({ ...after, metadata: { ...after.metadata, resourceVersion: '' } }) ===
+      JSON.stringify({ ...before, metadata: { ...before.metadata, resourceVersion: '' } });
     return same ? before : this.#store(type, 'MODIFIED', after);
   }
 
   #delete(type: ResourceType, before: ApiObject, { gracePeriodSeconds, propagationPolicy }: DeleteOptions): void {
     const { metadata } = before;
     const finalizers = [...(metadata.finalizers ?? [])];
-    const added = propagationPolicy === 'Foreground' ? 'foregroundDeletion' : propagationPolicy === 'Orphan' ? 'orphan' : undefined;
+    const added =
+      propagationPolicy === 'Foreground' ? 'foregroundDeletion' : propagationPolicy === 'Orphan' ? 'orphan' : undefined;
     if (added !== undefined && !finalizers.includes(added)) finalizers.push(added);
     const asked = type.plural === 'pods' ? podGraceSeconds(before as unknown as Pod, gracePeriodSeconds) : 0;
-    const graceSeconds = Math.min(asked, metadata.deletionTimestamp === undefined ? Infinity : (metadata.deletionGracePeriodSeconds ?? 0));
+    const graceSeconds = Math.min(
+      asked,
+      metadata.deletionTimestamp === undefined ? Infinity : (metadata.deletionGracePeriodSeconds ?? 0),
+    );
     if (graceSeconds === 0 && finalizers.length === 0) {
       this.#store(type, 'DELETED', before);
       return;
     }
-    const deletionTimestamp = metadata.deletionTimestamp ?? `${new Date(this.#options.clock.nowMs() + graceSeconds * 1000).toISOString().slice(0, 19)}Z`;
+    const deletionTimestamp =
+      metadata.deletionTimestamp ??
+      `${new Date(this.#options.clock.nowMs() + graceSeconds * 1000).toISOString().slice(0, 19)}Z`;
     const generation = metadata.deletionTimestamp === undefined ? (metadata.generation ?? 0) + 1 : metadata.generation;
-    this.#finish(type, before, { ...before, metadata: { ...metadata, ...(finalizers.length > 0 && { finalizers }), deletionTimestamp, deletionGracePeriodSeconds: graceSeconds, generation } });
+    this.#finish(type, before, {
+      ...before,
+      metadata: {
+        ...metadata,
+        ...(finalizers.length > 0 && { finalizers }),
+        deletionTimestamp,
+        deletionGracePeriodSeconds: graceSeconds,
+        generation,
+      },
+    });
   }
 
   #store<T extends ApiObject>(type: ResourceType<T>, change: Change['type'], object: T): T {
@@ -351,7 +495,8 @@ export class FakeApiClient implements ApiClient {
     else kind.set(key, stored);
     const made: Change = { version, type: change, resource: nameOf(type), object: stored, before };
     this.#history.push(made);
-    for (const { watch, resource, selects } of this.#watches) if (resource === made.resource) deliver(watch, selects, made);
+    for (const { watch, resource, selects } of this.#watches)
+      if (resource === made.resource) deliver(watch, selects, made);
     return stored;
   }
 }
@@ -377,13 +522,18 @@ function nextGeneration(before: ApiObject, after: ApiObject): number {
   return JSON.stringify((before as Loose).spec) === JSON.stringify((after as Loose).spec) ? generation : generation + 1;
 }
 
-function selectorOf(namespace: string, { labelSelector = '', fieldSelector = '' }: { readonly labelSelector?: string; readonly fieldSelector?: string }): (object: ApiObject) => boolean {
+function selectorOf(
+  namespace: string,
+  { labelSelector = '', fieldSelector = '' }: { readonly labelSelector?: string; readonly fieldSelector?: string },
+): (object: ApiObject) => boolean {
   const labels = parseLabelSelector(labelSelector);
   const fields = parseFieldSelector(fieldSelector);
   if (typeof labels === 'string') throw badRequest(labels);
   if (typeof fields === 'string') throw badRequest(fields);
   const fieldsOf = (object: ApiObject): Readonly<Record<string, string>> =>
-    object.kind === 'Pod' ? podFields(object as unknown as Pod) : Object.fromEntries(fields.map(({ field }) => [field, fieldAt(object, field)]));
+    object.kind === 'Pod'
+      ? podFields(object as unknown as Pod)
+      : Object.fromEntries(fields.map(({ field }) => [field, fieldAt(object, field)]));
   return (object) =>
     (namespace === '' || object.metadata.namespace === namespace) &&
     labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) &&
@@ -391,7 +541,12 @@ function selectorOf(namespace: string, { labelSelector = '', fieldSelector = '' 
 }
 
 function fieldAt(object: ApiObject, path: string): string {
-  const value = path.split('.').reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined), object);
+  const value = path
+    .split('.')
+    .reduce<unknown>(
+      (at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+      object,
+    );
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 

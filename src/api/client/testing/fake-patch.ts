@@ -1,7 +1,8 @@
 /** Patches for the fake API client: enough of them for what controllers and agents send, over plain JSON. */
 type Json = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** RFC 7386. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
@@ -33,7 +34,8 @@ const deleteFrom = '$deleteFromPrimitiveList/';
 
 export function strategicPatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
-  if (patch['$patch'] === 'replace') return Object.fromEntries(Object.entries(patch).filter(([key]) => key !== '$patch'));
+  if (patch['$patch'] === 'replace')
+    return Object.fromEntries(Object.entries(patch).filter(([key]) => key !== '$patch'));
   const merged: Json = isObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith('$setElementOrder/')) continue;
@@ -80,14 +82,21 @@ export function jsonPatch(target: unknown, operations: readonly object[]): unkno
   let document = structuredClone(target);
   for (const each of operations) {
     const { op, path, value } = each as { op: string; path: string; value?: unknown };
-    const keys = path.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const keys = path
+      .split('/')
+      .slice(1)
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
     const last = keys.pop();
     if (last === undefined) {
       document = value;
       continue;
     }
-    const parent = keys.reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? (at as Json)[key] : undefined), document);
-    if (typeof parent !== 'object' || parent === null || !apply(parent as Json, last, op, value)) return `the JSON patch's ${op} of ${path} does not fit`;
+    const parent = keys.reduce<unknown>(
+      (at, key) => (typeof at === 'object' && at !== null ? (at as Json)[key] : undefined),
+      document,
+    );
+    if (typeof parent !== 'object' || parent === null || !apply(parent as Json, last, op, value))
+      return `the JSON patch's ${op} of ${path} does not fit`;
   }
   return document;
 }

@@ -9,16 +9,29 @@ const maxLength = maxDomain + 1 + 63 + 1 + 253;
 export function validateSignerName(errors: FieldErrors, field: string, name: string): void {
   if (name === '') return errors.required(field);
   const [domain = '', rest, ...more] = name.split('/');
-  if (rest === undefined || more.length > 0) return errors.invalid(field, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
+  if (rest === undefined || more.length > 0)
+    return errors.invalid(
+      field,
+      name,
+      "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+    );
   if (byteLength(domain) > maxDomain) errors.tooLong(field, maxDomain);
   const labels = domain.split('.');
   firstWrong(errors, field, domain, { parts: labels, check: checkDnsLabel });
-  if (labels.length < 2) errors.invalid(field, domain, 'should be a domain with at least two segments separated by dots');
+  if (labels.length < 2)
+    errors.invalid(field, domain, 'should be a domain with at least two segments separated by dots');
   firstWrong(errors, field, rest, { parts: rest.split('.'), check: (part) => checkDnsSubdomain(part) });
   if (byteLength(name) > maxLength) errors.tooLong(field, maxLength);
 }
 
-function firstWrong(errors: FieldErrors, field: string, whole: string, { parts, check }: { parts: readonly string[]; check: (part: string) => readonly string[] }): void {
+function firstWrong(
+  errors: FieldErrors,
+  field: string,
+  whole: string,
+  { parts, check }: { parts: readonly string[]; check: (part: string) => readonly string[] },
+): void {
   const wrong = parts.find((part) => check(part).length > 0);
-  if (wrong !== undefined) for (const complaint of check(wrong)) errors.invalid(field, whole, `validating label ${JSON.stringify(wrong)}: ${complaint}`);
+  if (wrong !== undefined)
+    for (const complaint of check(wrong))
+      errors.invalid(field, whole, `validating label ${JSON.stringify(wrong)}: ${complaint}`);
 }

@@ -1,6 +1,9 @@
 /** Rules of CertificateSigningRequests (upstream: certificates/validation). */
 import { Buffer } from 'node:buffer';
-import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../../certificates/certificate-signing-request.ts';
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+} from '../../certificates/certificate-signing-request.ts';
 import { semanticEqual } from '../../semantic-equal.ts';
 import { unifiedDiff } from '../../unified-diff.ts';
 import { FieldErrors } from '../field-error.ts';
@@ -9,9 +12,29 @@ import { validateObjectMeta } from '../metadata.ts';
 import { validateSignerName } from './signer-name.ts';
 
 const usages = [
-  'any', 'cert sign', 'client auth', 'code signing', 'content commitment', 'crl sign', 'data encipherment', 'decipher only', 'digital signature', 'email protection',
-  'encipher only', 'ipsec end system', 'ipsec tunnel', 'ipsec user', 'key agreement', 'key encipherment', 'microsoft sgc', 'netscape sgc', 'ocsp signing', 's/mime',
-  'server auth', 'signing', 'timestamping',
+  'any',
+  'cert sign',
+  'client auth',
+  'code signing',
+  'content commitment',
+  'crl sign',
+  'data encipherment',
+  'decipher only',
+  'digital signature',
+  'email protection',
+  'encipher only',
+  'ipsec end system',
+  'ipsec tunnel',
+  'ipsec user',
+  'key agreement',
+  'key encipherment',
+  'microsoft sgc',
+  'netscape sgc',
+  'ocsp signing',
+  's/mime',
+  'server auth',
+  'signing',
+  'timestamping',
 ];
 /** Conditions that can only be true, and that never go away. */
 const finalTypes = ['Approved', 'Denied', 'Failed'];
@@ -34,10 +57,15 @@ export function validateCertificateRequest(request: CertificateSigningRequest): 
     if (seen.has(usage)) errors.duplicate(`spec.usages[${index}]`, usage);
     seen.add(usage);
   }
-  if (spec.signerName === 'kubernetes.io/legacy-unknown') errors.invalid('spec.signerName', spec.signerName, 'the legacy signerName is not allowed via this API version');
+  if (spec.signerName === 'kubernetes.io/legacy-unknown')
+    errors.invalid('spec.signerName', spec.signerName, 'the legacy signerName is not allowed via this API version');
   else validateSignerName(errors, 'spec.signerName', spec.signerName);
   if (spec.expirationSeconds !== undefined && spec.expirationSeconds < shortestSeconds) {
-    errors.invalid('spec.expirationSeconds', spec.expirationSeconds, 'may not specify a duration less than 600 seconds (10 minutes)');
+    errors.invalid(
+      'spec.expirationSeconds',
+      spec.expirationSeconds,
+      'may not specify a duration less than 600 seconds (10 minutes)',
+    );
   }
   validateConditions(errors, status?.conditions ?? []);
   return errors.list;
@@ -72,7 +100,8 @@ function validateConditions(errors: FieldErrors, conditions: readonly Certificat
     if (type === '') errors.required(`${at}.type`);
     if (given === '') errors.required(`${at}.status`);
     else errors.oneOf(`${at}.status`, given, finalTypes.includes(type) ? ['True'] : ['False', 'True', 'Unknown']);
-    if ((type === 'Approved' && seen.has('Denied')) || (type === 'Denied' && seen.has('Approved'))) errors.invalid(field, type, 'Approved and Denied conditions are mutually exclusive');
+    if ((type === 'Approved' && seen.has('Denied')) || (type === 'Denied' && seen.has('Approved')))
+      errors.invalid(field, type, 'Approved and Denied conditions are mutually exclusive');
     if (seen.has(type)) errors.duplicate(`${at}.type`, type);
     seen.add(type);
   }
@@ -81,11 +110,18 @@ function validateConditions(errors: FieldErrors, conditions: readonly Certificat
 /** Who writes: users, who may change metadata only; the approver; the signer. */
 export type CertificateRequestWriter = 'user' | 'approver' | 'signer';
 
-export function validateCertificateRequestUpdate(request: CertificateSigningRequest, old: CertificateSigningRequest, writer: CertificateRequestWriter): FieldError[] {
+export function validateCertificateRequestUpdate(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  writer: CertificateRequestWriter,
+): FieldError[] {
   const errors = new FieldErrors();
   errors.list.push(...validateCertificateRequest(request));
-  for (const type of finalTypes) if (ofType(request, type).length < ofType(old, type).length) errors.forbidden('status.conditions', `updates may not remove a condition of type "${type}"`);
-  if (writer !== 'approver') for (const type of ['Approved', 'Denied']) validateApproval(errors, type, ofType(request, type), ofType(old, type));
+  for (const type of finalTypes)
+    if (ofType(request, type).length < ofType(old, type).length)
+      errors.forbidden('status.conditions', `updates may not remove a condition of type "${type}"`);
+  if (writer !== 'approver')
+    for (const type of ['Approved', 'Denied']) validateApproval(errors, type, ofType(request, type), ofType(old, type));
   const certificate = request.status?.certificate ?? '';
   const before = old.status?.certificate ?? '';
   if (certificate === before) return errors.list;
@@ -97,17 +133,29 @@ export function validateCertificateRequestUpdate(request: CertificateSigningRequ
 
 type Conditions = readonly CertificateSigningRequestCondition[];
 
-const ofType = ({ status }: CertificateSigningRequest, type: string): Conditions => (status?.conditions ?? []).filter((condition) => condition.type === type);
+const ofType = ({ status }: CertificateSigningRequest, type: string): Conditions =>
+  (status?.conditions ?? []).filter((condition) => condition.type === type);
 
 function validateApproval(errors: FieldErrors, type: string, now: Conditions, before: Conditions): void {
-  if (now.length > before.length) errors.forbidden('status.conditions', `updates may not add a condition of type "${type}"`);
-  else if (now.length === before.length && !semanticEqual(now, before)) errors.forbidden('status.conditions', `updates may not modify a condition of type "${type}"\n${unifiedDiff(before, now)}`);
+  if (now.length > before.length)
+    errors.forbidden('status.conditions', `updates may not add a condition of type "${type}"`);
+  else if (now.length === before.length && !semanticEqual(now, before))
+    errors.forbidden(
+      'status.conditions',
+      `updates may not modify a condition of type "${type}"\n${unifiedDiff(before, now)}`,
+    );
 }
 
 function validateCertificate(errors: FieldErrors, base64: string): void {
   const text = Buffer.from(base64, 'base64').toString('latin1');
   const types = [...text.matchAll(/-----BEGIN ([^\n-]+)-----/g)].map(([, type]) => type ?? '');
   const other = types.find((type) => type !== 'CERTIFICATE');
-  if (other !== undefined) errors.invalid('status.certificate', '<certificate data>', `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(other)}`);
-  else if (types.length === 0) errors.invalid('status.certificate', '<certificate data>', 'must contain at least one CERTIFICATE PEM block');
+  if (other !== undefined)
+    errors.invalid(
+      'status.certificate',
+      '<certificate data>',
+      `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(other)}`,
+    );
+  else if (types.length === 0)
+    errors.invalid('status.certificate', '<certificate data>', 'must contain at least one CERTIFICATE PEM block');
 }

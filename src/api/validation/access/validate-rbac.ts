@@ -26,7 +26,8 @@ export function validateClusterRole({ metadata, rules, aggregationRule }: Cluste
   if (aggregationRule === undefined) return errors.list;
   const field = 'aggregationRule.clusterRoleSelectors';
   const selectors = aggregationRule.clusterRoleSelectors ?? [];
-  if (selectors.length === 0) errors.required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
+  if (selectors.length === 0)
+    errors.required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
   for (const [index, selector] of selectors.entries()) validateLabelSelector(errors, `${field}[${index}]`, selector);
   return errors.list;
 }
@@ -41,7 +42,8 @@ function validateRule(errors: FieldErrors, path: string, rule: PolicyRule, isNam
   if (nonResourceURLs.length > 0) {
     const field = `${path}.nonResourceURLs`;
     if (isNamespaced) errors.invalid(field, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs');
-    if (apiGroups.length + resources.length + resourceNames.length > 0) errors.invalid(field, nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs');
+    if (apiGroups.length + resources.length + resourceNames.length > 0)
+      errors.invalid(field, nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs');
     return;
   }
   if (apiGroups.length === 0) errors.required(`${path}.apiGroups`, 'resource rules must supply at least one api group');
@@ -56,11 +58,15 @@ export function validateClusterRoleBinding(binding: ClusterRoleBinding): FieldEr
   return validateBinding(binding, false);
 }
 
-function validateBinding({ metadata, roleRef, subjects = [] }: RoleBinding | ClusterRoleBinding, isNamespaced: boolean): FieldError[] {
+function validateBinding(
+  { metadata, roleRef, subjects = [] }: RoleBinding | ClusterRoleBinding,
+  isNamespaced: boolean,
+): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: !isNamespaced, checkName: checkPathSegment });
   validateRoleRef(errors, roleRef, isNamespaced ? ['Role', 'ClusterRole'] : ['ClusterRole']);
-  for (const [index, subject] of subjects.entries()) validateSubject(errors, `subjects[${index}]`, subject, isNamespaced);
+  for (const [index, subject] of subjects.entries())
+    validateSubject(errors, `subjects[${index}]`, subject, isNamespaced);
   return errors.list;
 }
 
@@ -71,7 +77,12 @@ function validateRoleRef(errors: FieldErrors, { apiGroup, kind, name }: RoleRef,
   else errors.invalidEach('roleRef.name', name, checkPathSegment(name));
 }
 
-function validateSubject(errors: FieldErrors, path: string, { kind, apiGroup = '', name, namespace = '' }: Subject, isNamespaced: boolean): void {
+function validateSubject(
+  errors: FieldErrors,
+  path: string,
+  { kind, apiGroup = '', name, namespace = '' }: Subject,
+  isNamespaced: boolean,
+): void {
   if (name === '') errors.required(`${path}.name`);
   if (kind === 'User' || kind === 'Group') return errors.oneOf(`${path}.apiGroup`, apiGroup, [group]);
   if (kind !== 'ServiceAccount') return errors.notSupported(`${path}.kind`, kind, ['ServiceAccount', 'User', 'Group']);
@@ -89,9 +100,17 @@ export function validateClusterRoleBindingUpdate(binding: ClusterRoleBinding, ol
   return [...validateClusterRoleBinding(binding), ...sameRole(binding, old)];
 }
 
-function sameRole({ roleRef }: { readonly roleRef: RoleRef }, old: { readonly roleRef: RoleRef }): readonly FieldError[] {
+function sameRole(
+  { roleRef }: { readonly roleRef: RoleRef },
+  old: { readonly roleRef: RoleRef },
+): readonly FieldError[] {
   const errors = new FieldErrors();
   // Upstream prints its internal type here, whose field names start with a capital.
-  if (!semanticEqual(roleRef, old.roleRef)) errors.invalid('roleRef', { APIGroup: roleRef.apiGroup, Kind: roleRef.kind, Name: roleRef.name }, 'cannot change roleRef');
+  if (!semanticEqual(roleRef, old.roleRef))
+    errors.invalid(
+      'roleRef',
+      { APIGroup: roleRef.apiGroup, Kind: roleRef.kind, Name: roleRef.name },
+      'cannot change roleRef',
+    );
   return errors.list;
 }

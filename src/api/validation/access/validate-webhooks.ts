@@ -1,7 +1,17 @@
 /** Rules of the webhook configurations of admissionregistration.k8s.io/v1 (upstream: admissionregistration/validation). Objects are defaulted. */
-import type { MutatingWebhook, MutatingWebhookConfiguration } from '../../admissionregistration/mutating-webhook-configuration.ts';
-import type { ValidatingWebhook, ValidatingWebhookConfiguration } from '../../admissionregistration/validating-webhook-configuration.ts';
-import type { RuleWithOperations, WebhookClientConfig, WebhookServiceReference } from '../../admissionregistration/webhook.ts';
+import type {
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+} from '../../admissionregistration/mutating-webhook-configuration.ts';
+import type {
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+} from '../../admissionregistration/validating-webhook-configuration.ts';
+import type {
+  RuleWithOperations,
+  WebhookClientConfig,
+  WebhookServiceReference,
+} from '../../admissionregistration/webhook.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateLabelSelector, validateObjectMeta } from '../metadata.ts';
@@ -9,7 +19,10 @@ import { checkDns1035Label, checkDnsSubdomain, checkPortNumber } from '../names.
 
 const reviewVersions = ['v1', 'v1beta1'];
 
-export function validateWebhookConfiguration({ metadata, webhooks = [] }: MutatingWebhookConfiguration | ValidatingWebhookConfiguration): FieldError[] {
+export function validateWebhookConfiguration({
+  metadata,
+  webhooks = [],
+}: MutatingWebhookConfiguration | ValidatingWebhookConfiguration): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true });
   const names = new Set<string>();
@@ -31,11 +44,13 @@ function validateWebhook(errors: FieldErrors, path: string, webhook: MutatingWeb
   if (matchPolicy !== undefined) errors.oneOf(`${path}.matchPolicy`, matchPolicy, ['Equivalent', 'Exact']);
   if (sideEffects === undefined) errors.required(`${path}.sideEffects`, 'must specify one of None, NoneOnDryRun');
   else errors.oneOf(`${path}.sideEffects`, sideEffects, ['None', 'NoneOnDryRun']);
-  if (timeoutSeconds !== undefined && (timeoutSeconds > 30 || timeoutSeconds < 1)) errors.invalid(`${path}.timeoutSeconds`, timeoutSeconds, 'the timeout value must be between 1 and 30 seconds');
+  if (timeoutSeconds !== undefined && (timeoutSeconds > 30 || timeoutSeconds < 1))
+    errors.invalid(`${path}.timeoutSeconds`, timeoutSeconds, 'the timeout value must be between 1 and 30 seconds');
   validateLabelSelector(errors, `${path}.namespaceSelector`, webhook.namespaceSelector);
   validateLabelSelector(errors, `${path}.objectSelector`, webhook.objectSelector);
   validateClient(errors, `${path}.clientConfig`, webhook.clientConfig);
-  if (matchConditions.length > 0) errors.forbidden(`${path}.matchConditions`, 'this API server does not evaluate CEL expressions');
+  if (matchConditions.length > 0)
+    errors.forbidden(`${path}.matchConditions`, 'this API server does not evaluate CEL expressions');
   const reinvocation = 'reinvocationPolicy' in webhook ? webhook.reinvocationPolicy : undefined;
   if (reinvocation !== undefined) errors.oneOf(`${path}.reinvocationPolicy`, reinvocation, ['IfNeeded', 'Never']);
 }
@@ -44,19 +59,27 @@ function validateQualified(errors: FieldErrors, field: string, name: string): vo
   if (name === '') return errors.required(field);
   const complaints = checkDnsSubdomain(name);
   if (complaints.length > 0) errors.invalid(field, name, complaints.join(','));
-  else if (name.split('.').length < 3) errors.invalid(field, name, 'should be a domain with at least three segments separated by dots');
+  else if (name.split('.').length < 3)
+    errors.invalid(field, name, 'should be a domain with at least three segments separated by dots');
 }
 
-function validateRule(errors: FieldErrors, path: string, { operations = [], apiGroups = [], apiVersions = [], resources = [], scope }: RuleWithOperations): void {
+function validateRule(
+  errors: FieldErrors,
+  path: string,
+  { operations = [], apiGroups = [], apiVersions = [], resources = [], scope }: RuleWithOperations,
+): void {
   const alone = (field: string, values: readonly string[], what: string): void => {
     if (values.length === 0) errors.required(`${path}.${field}`);
-    if (values.length > 1 && values.includes('*')) errors.invalid(`${path}.${field}`, values, `if '*' is present, must not specify other ${what}`);
+    if (values.length > 1 && values.includes('*'))
+      errors.invalid(`${path}.${field}`, values, `if '*' is present, must not specify other ${what}`);
   };
   alone('operations', operations, 'operations');
-  for (const [index, operation] of operations.entries()) errors.oneOf(`${path}.operations[${index}]`, operation, ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']);
+  for (const [index, operation] of operations.entries())
+    errors.oneOf(`${path}.operations[${index}]`, operation, ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']);
   alone('apiGroups', apiGroups, 'API groups');
   alone('apiVersions', apiVersions, 'API versions');
-  for (const [index, version] of apiVersions.entries()) if (version === '') errors.required(`${path}.apiVersions[${index}]`);
+  for (const [index, version] of apiVersions.entries())
+    if (version === '') errors.required(`${path}.apiVersions[${index}]`);
   validateResources(errors, `${path}.resources`, resources);
   if (scope !== undefined) errors.oneOf(`${path}.scope`, scope, ['*', 'Cluster', 'Namespaced']);
 }
@@ -78,17 +101,22 @@ function validateResources(errors: FieldErrors, field: string, resources: readon
       continue;
     }
     const [resource, subresource] = [each.slice(0, slash), each.slice(slash + 1)];
-    if (wholes.has(resource)) errors.invalid(`${field}[${index}]`, each, `if '${resource}/*' is present, must not specify ${each}`);
-    if (everywhere.has(subresource)) errors.invalid(`${field}[${index}]`, each, `if '*/${subresource}' is present, must not specify ${each}`);
+    if (wholes.has(resource))
+      errors.invalid(`${field}[${index}]`, each, `if '${resource}/*' is present, must not specify ${each}`);
+    if (everywhere.has(subresource))
+      errors.invalid(`${field}[${index}]`, each, `if '*/${subresource}' is present, must not specify ${each}`);
     if (subresource === '*') wholes.add(resource);
     if (resource === '*') everywhere.add(subresource);
   }
-  if (resources.length > 1 && resources.includes('*/*')) errors.invalid(field, resources, "if '*/*' is present, must not specify other resources");
-  if (resources.includes('*') && plainLast) errors.invalid(field, resources, "if '*' is present, must not specify other resources without subresources");
+  if (resources.length > 1 && resources.includes('*/*'))
+    errors.invalid(field, resources, "if '*/*' is present, must not specify other resources");
+  if (resources.includes('*') && plainLast)
+    errors.invalid(field, resources, "if '*' is present, must not specify other resources without subresources");
 }
 
 function validateClient(errors: FieldErrors, path: string, { url, service }: WebhookClientConfig): void {
-  if ((url === undefined) === (service === undefined)) errors.required(path, 'exactly one of url or service is required');
+  if ((url === undefined) === (service === undefined))
+    errors.required(path, 'exactly one of url or service is required');
   else if (url !== undefined) validateUrl(errors, `${path}.url`, url);
   else if (service !== undefined) validateServiceReference(errors, `${path}.service`, service);
 }
@@ -96,16 +124,25 @@ function validateClient(errors: FieldErrors, path: string, { url, service }: Web
 function validateUrl(errors: FieldErrors, field: string, text: string): void {
   const form = '; desired format: https://host[/path]';
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) return errors.required(field, `url must be a valid URL: parse ${JSON.stringify(text)}: invalid URI for request${form}`);
+  if (url === undefined)
+    return errors.required(
+      field,
+      `url must be a valid URL: parse ${JSON.stringify(text)}: invalid URI for request${form}`,
+    );
   const scheme = url.protocol.slice(0, -1);
   if (scheme !== 'https') errors.invalid(field, scheme, `'https' is the only allowed URL scheme${form}`);
   if (url.host === '') errors.invalid(field, url.host, `host must be specified${form}`);
-  if (url.username !== '' || url.password !== '') errors.invalid(field, url.username, 'user information is not permitted in the URL');
+  if (url.username !== '' || url.password !== '')
+    errors.invalid(field, url.username, 'user information is not permitted in the URL');
   if (url.hash !== '') errors.invalid(field, url.hash.slice(1), 'fragments are not permitted in the URL');
   if (url.search !== '') errors.invalid(field, url.search.slice(1), 'query parameters are not permitted in the URL');
 }
 
-function validateServiceReference(errors: FieldErrors, path: string, { name, namespace, path: urlPath = '', port }: WebhookServiceReference): void {
+function validateServiceReference(
+  errors: FieldErrors,
+  path: string,
+  { name, namespace, path: urlPath = '', port }: WebhookServiceReference,
+): void {
   if (name === '') errors.required(`${path}.name`);
   if (namespace === '') errors.required(`${path}.namespace`);
   const complaints = checkPortNumber(port ?? 443);
@@ -116,7 +153,9 @@ function validateServiceReference(errors: FieldErrors, path: string, { name, nam
   if (!urlPath.startsWith('/')) errors.invalid(field, urlPath, "must start with a '/'");
   for (const [index, step] of urlPath.slice(1).replace(/\/$/, '').split('/').entries()) {
     if (step === '') errors.invalid(field, urlPath, `segment[${index}] may not be empty`);
-    else for (const complaint of checkDnsSubdomain(step)) errors.invalid(field, urlPath, `segment[${index}]: ${complaint}`);
+    else
+      for (const complaint of checkDnsSubdomain(step))
+        errors.invalid(field, urlPath, `segment[${index}]: ${complaint}`);
   }
 }
 
@@ -129,5 +168,6 @@ function validateReviewVersions(errors: FieldErrors, field: string, versions: re
     else errors.invalidEach(`${field}[${index}]`, version, checkDns1035Label(version));
     seen.add(version);
   }
-  if (!versions.some((version) => reviewVersions.includes(version))) errors.invalid(field, versions, `must include at least one of ${accepted}`);
+  if (!versions.some((version) => reviewVersions.includes(version)))
+    errors.invalid(field, versions, `must include at least one of ${accepted}`);
 }

@@ -5,7 +5,14 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
 import { validateLabels } from '../metadata.ts';
-import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue, checkStrictIp, isIpv6Text } from '../names.ts';
+import {
+  checkDnsLabel,
+  checkDnsSubdomain,
+  checkLabelKey,
+  checkLabelValue,
+  checkStrictIp,
+  isIpv6Text,
+} from '../names.ts';
 
 const maxEndpoints = 1000;
 const maxPorts = 20_000;
@@ -46,7 +53,8 @@ function validatePorts(errors: FieldErrors, ports: readonly EndpointPort[]): voi
 
 function validateEndpoints(errors: FieldErrors, { endpoints, addressType }: EndpointSlice): void {
   if (endpoints.length > maxEndpoints) return errors.tooMany('endpoints', endpoints.length, maxEndpoints);
-  for (const [index, endpoint] of endpoints.entries()) validateEndpoint(errors, `endpoints[${index}]`, endpoint, addressType);
+  for (const [index, endpoint] of endpoints.entries())
+    validateEndpoint(errors, `endpoints[${index}]`, endpoint, addressType);
 }
 
 function validateEndpoint(errors: FieldErrors, path: string, endpoint: Endpoint, addressType: string): void {
@@ -54,7 +62,8 @@ function validateEndpoint(errors: FieldErrors, path: string, endpoint: Endpoint,
   const field = `${path}.addresses`;
   if (addresses.length === 0) errors.required(field, 'must contain at least 1 address');
   else if (addresses.length > maxAddresses) errors.tooMany(field, addresses.length, maxAddresses);
-  for (const [index, address] of addresses.entries()) validateAddress(errors, `${field}[${index}]`, address, { addressType, list: field });
+  for (const [index, address] of addresses.entries())
+    validateAddress(errors, `${field}[${index}]`, address, { addressType, list: field });
   if (nodeName !== undefined) errors.invalidEach(`${path}.nodeName`, nodeName, checkDnsSubdomain(nodeName));
   const labels = Object.keys(deprecatedTopology).length;
   if (labels > maxTopologyLabels) errors.tooMany(`${path}.deprecatedTopology`, labels, maxTopologyLabels);
@@ -63,14 +72,21 @@ function validateEndpoint(errors: FieldErrors, path: string, endpoint: Endpoint,
   if (hints !== undefined) validateHints(errors, `${path}.hints`, hints);
 }
 
-function validateAddress(errors: FieldErrors, field: string, address: string, { addressType, list }: { readonly addressType: string; readonly list: string }): void {
+function validateAddress(
+  errors: FieldErrors,
+  field: string,
+  address: string,
+  { addressType, list }: { readonly addressType: string; readonly list: string },
+): void {
   if (addressType === 'FQDN') return validateDomain(errors, field, address);
   if (addressType !== 'IPv4' && addressType !== 'IPv6') return;
   const complaints = checkStrictIp(address);
   const canonical = canonicalIpv6(address);
   if (complaints.length > 0) return errors.invalidEach(field, address, complaints);
-  if (addressType === 'IPv6' && canonical !== undefined && canonical !== address) return errors.invalid(field, address, `must be in canonical form (${JSON.stringify(canonical)})`);
-  if (isIpv6Text(address) !== (addressType === 'IPv6')) errors.invalid(list, address, `must be an ${addressType} address`);
+  if (addressType === 'IPv6' && canonical !== undefined && canonical !== address)
+    return errors.invalid(field, address, `must be in canonical form (${JSON.stringify(canonical)})`);
+  if (isIpv6Text(address) !== (addressType === 'IPv6'))
+    errors.invalid(list, address, `must be an ${addressType} address`);
   validateEndpointIp(errors, field, address);
 }
 
@@ -81,13 +97,17 @@ function validateDomain(errors: FieldErrors, field: string, text: string): void 
   const complaints = checkDnsSubdomain(name);
   if (complaints.length > 0) return errors.invalid(field, name, complaints.join(','));
   const labels = name.split('.');
-  if (labels.length < 2) return errors.invalid(field, name, 'should be a domain with at least two segments separated by dots');
+  if (labels.length < 2)
+    return errors.invalid(field, name, 'should be a domain with at least two segments separated by dots');
   const wrong = labels.find((label) => checkDnsLabel(label).length > 0);
   if (wrong !== undefined) errors.invalid(field, wrong, checkDnsLabel(wrong).join(','));
 }
 
 function validateHints(errors: FieldErrors, path: string, { forZones = [], forNodes = [] }: EndpointHints): void {
-  const kinds = [['forZones', forZones, checkLabelValue], ['forNodes', forNodes, checkDnsSubdomain]] as const;
+  const kinds = [
+    ['forZones', forZones, checkLabelValue],
+    ['forNodes', forNodes, checkDnsSubdomain],
+  ] as const;
   for (const [kind, hints, check] of kinds) {
     const field = `${path}.${kind}`;
     if (hints.length > maxHints) return errors.tooMany(field, hints.length, maxHints);

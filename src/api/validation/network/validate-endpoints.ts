@@ -13,10 +13,16 @@ export function validateEndpoints({ subsets = [] }: Endpoints, old?: Endpoints):
   return errors.list;
 }
 
-function validateSubset(errors: FieldErrors, path: string, { addresses = [], notReadyAddresses = [], ports = [] }: EndpointSubset): void {
-  if (addresses.length + notReadyAddresses.length === 0) errors.required(path, 'must specify `addresses` or `notReadyAddresses`');
+function validateSubset(
+  errors: FieldErrors,
+  path: string,
+  { addresses = [], notReadyAddresses = [], ports = [] }: EndpointSubset,
+): void {
+  if (addresses.length + notReadyAddresses.length === 0)
+    errors.required(path, 'must specify `addresses` or `notReadyAddresses`');
   for (const [index, address] of addresses.entries()) validateAddress(errors, `${path}.addresses[${index}]`, address);
-  for (const [index, address] of notReadyAddresses.entries()) validateAddress(errors, `${path}.notReadyAddresses[${index}]`, address);
+  for (const [index, address] of notReadyAddresses.entries())
+    validateAddress(errors, `${path}.notReadyAddresses[${index}]`, address);
   for (const [index, port] of ports.entries()) validatePort(errors, `${path}.ports[${index}]`, port, ports.length > 1);
 }
 
@@ -27,7 +33,12 @@ function validateAddress(errors: FieldErrors, path: string, { ip, hostname, node
   validateEndpointIp(errors, `${path}.ip`, ip);
 }
 
-function validatePort(errors: FieldErrors, path: string, { name = '', port, protocol, appProtocol }: EndpointPort, needsName: boolean): void {
+function validatePort(
+  errors: FieldErrors,
+  path: string,
+  { name = '', port, protocol, appProtocol }: EndpointPort,
+  needsName: boolean,
+): void {
   if (name !== '') errors.invalidEach(`${path}.name`, name, checkDnsLabel(name));
   else if (needsName) errors.required(`${path}.name`);
   errors.invalidEach(`${path}.port`, port, checkPortNumber(port));

@@ -6,7 +6,8 @@ import { validateService } from './validate-service.ts';
 
 const fixed = 'may not change once set';
 const isHeadless = ({ clusterIPs = [] }: ServiceSpec): boolean => clusterIPs.length === 1 && clusterIPs[0] === 'None';
-const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean => type === 'LoadBalancer' && externalTrafficPolicy === 'Local';
+const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean =>
+  type === 'LoadBalancer' && externalTrafficPolicy === 'Local';
 
 /** What the API server holds against a change of a service (upstream: ValidateServiceUpdate). */
 export function validateServiceUpdate(service: Service, old: Service): FieldError[] {
@@ -17,36 +18,66 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
     if (!isHeadless(spec) || !isHeadless(before)) validateAddresses(errors, spec, before);
     if (!isHeadless(spec) && !isHeadless(before)) validateFamilies(errors, spec, before);
   }
-  if (spec.type === 'LoadBalancer' && before.type === 'LoadBalancer' && spec.loadBalancerClass !== before.loadBalancerClass) errors.invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, fixed);
-  if (needsHealthPort(spec) && needsHealthPort(before) && (spec.healthCheckNodePort ?? 0) !== (before.healthCheckNodePort ?? 0)) errors.forbidden('spec.healthCheckNodePort', 'field is immutable');
+  if (
+    spec.type === 'LoadBalancer' &&
+    before.type === 'LoadBalancer' &&
+    spec.loadBalancerClass !== before.loadBalancerClass
+  )
+    errors.invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, fixed);
+  if (
+    needsHealthPort(spec) &&
+    needsHealthPort(before) &&
+    (spec.healthCheckNodePort ?? 0) !== (before.healthCheckNodePort ?? 0)
+  )
+    errors.forbidden('spec.healthCheckNodePort', 'field is immutable');
   errors.list.push(...validateService(service));
   return errors.list;
 }
 
 /** A second address may come and go; the first one stays. */
-function validateAddresses(errors: FieldErrors, { clusterIPs = [], ipFamilyPolicy }: ServiceSpec, { clusterIPs: before = [] }: ServiceSpec): void {
+function validateAddresses(
+  errors: FieldErrors,
+  { clusterIPs = [], ipFamilyPolicy }: ServiceSpec,
+  { clusterIPs: before = [] }: ServiceSpec,
+): void {
   const first = 'spec.clusterIPs[0]';
   if (before.length === clusterIPs.length) {
-    for (const [index, ip] of before.entries()) if (ip !== clusterIPs[index]) errors.invalid(`spec.clusterIPs[${index}]`, clusterIPs, fixed);
+    for (const [index, ip] of before.entries())
+      if (ip !== clusterIPs[index]) errors.invalid(`spec.clusterIPs[${index}]`, clusterIPs, fixed);
     return;
   }
   if (clusterIPs.length === 0) errors.invalid(first, clusterIPs, 'primary clusterIP can not be unset');
   else if (before.length > 0 && clusterIPs[0] !== before[0]) errors.invalid(first, clusterIPs, fixed);
   if (before.length > clusterIPs.length && clusterIPs.length === 1 && ipFamilyPolicy !== 'SingleStack') {
-    errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy ?? null, "must be set to 'SingleStack' when releasing the secondary clusterIP");
+    errors.invalid(
+      'spec.ipFamilyPolicy',
+      ipFamilyPolicy ?? null,
+      "must be set to 'SingleStack' when releasing the secondary clusterIP",
+    );
   }
 }
 
-function validateFamilies(errors: FieldErrors, { ipFamilies = [], clusterIPs = [], ipFamilyPolicy }: ServiceSpec, { ipFamilies: before = [] }: ServiceSpec): void {
+function validateFamilies(
+  errors: FieldErrors,
+  { ipFamilies = [], clusterIPs = [], ipFamilyPolicy }: ServiceSpec,
+  { ipFamilies: before = [] }: ServiceSpec,
+): void {
   const first = 'spec.ipFamilies[0]';
   if (before.length === ipFamilies.length) {
-    for (const [index, family] of before.entries()) if (family !== ipFamilies[index]) errors.invalid(first, ipFamilies, fixed);
+    for (const [index, family] of before.entries())
+      if (family !== ipFamilies[index]) errors.invalid(first, ipFamilies, fixed);
     return;
   }
-  if (before.length > ipFamilies.length && clusterIPs.length === 0) errors.invalid(first, ipFamilies, 'primary ipFamily can not be unset');
-  if (before.length > 0 && ipFamilies.length > 0 && ipFamilies[0] !== before[0]) errors.invalid(first, clusterIPs, fixed);
+  if (before.length > ipFamilies.length && clusterIPs.length === 0)
+    errors.invalid(first, ipFamilies, 'primary ipFamily can not be unset');
+  if (before.length > 0 && ipFamilies.length > 0 && ipFamilies[0] !== before[0])
+    errors.invalid(first, clusterIPs, fixed);
   if (before.length > ipFamilies.length && ipFamilies.length === 1 && ipFamilyPolicy !== 'SingleStack') {
-    errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy ?? null, "must be set to 'SingleStack' when releasing the secondary ipFamily");
+    errors.invalid(
+      'spec.ipFamilyPolicy',
+      ipFamilyPolicy ?? null,
+      "must be set to 'SingleStack' when releasing the secondary ipFamily",
+    );
   }
 }
 
@@ -63,11 +94,13 @@ export function validateServiceStatusUpdate({ spec, status }: Service): FieldErr
     const at = `${field}[${index}]`;
     if (ip !== '') errors.invalidEach(`${at}.ip`, ip, checkStrictIp(ip));
     if (ipMode === undefined && ip !== '') errors.required(`${at}.ipMode`, 'must be specified when `ip` is set');
-    else if (ipMode !== undefined && ip === '') errors.forbidden(`${at}.ipMode`, 'may not be specified when `ip` is not set');
+    else if (ipMode !== undefined && ip === '')
+      errors.forbidden(`${at}.ipMode`, 'may not be specified when `ip` is not set');
     else if (ipMode !== undefined) errors.oneOf(`${at}.ipMode`, ipMode, ['Proxy', 'VIP']);
     if (hostname === '') continue;
     errors.invalidEach(`${at}.hostname`, hostname, checkDnsSubdomain(hostname));
-    if (checkStrictIp(hostname).length === 0) errors.invalid(`${at}.hostname`, hostname, 'must be a DNS name, not an IP address');
+    if (checkStrictIp(hostname).length === 0)
+      errors.invalid(`${at}.hostname`, hostname, 'must be a DNS name, not an IP address');
   }
   return errors.list;
 }

@@ -1,4 +1,10 @@
-import type { Container, ContainerPort, ContainerResizePolicy, ContainerRestartRule, EphemeralContainer } from '../../core/container.ts';
+import type {
+  Container,
+  ContainerPort,
+  ContainerResizePolicy,
+  ContainerRestartRule,
+  EphemeralContainer,
+} from '../../core/container.ts';
 import type { PodSpec } from '../../core/pod-spec.ts';
 import type { AnyContainer } from '../../pod.ts';
 import { validateEnv, validateEnvFrom } from './env.ts';
@@ -56,7 +62,10 @@ function validateInitContainers(errors: FieldErrors, path: string, context: Cont
 
 /** Hooks and probes, of containers that stay. */
 function validateRunning(errors: FieldErrors, path: string, container: Container, spec: PodSpec): void {
-  validateLifecycle(errors, `${path}.lifecycle`, container.lifecycle, { graceSeconds: spec.terminationGracePeriodSeconds, os: spec.os?.name });
+  validateLifecycle(errors, `${path}.lifecycle`, container.lifecycle, {
+    graceSeconds: spec.terminationGracePeriodSeconds,
+    os: spec.os?.name,
+  });
   validateProbe(errors, `${path}.livenessProbe`, container.livenessProbe, 'liveness');
   validateProbe(errors, `${path}.readinessProbe`, container.readinessProbe, 'readiness');
   validateProbe(errors, `${path}.startupProbe`, container.startupProbe, 'startup');
@@ -64,23 +73,52 @@ function validateRunning(errors: FieldErrors, path: string, container: Container
 
 function validateOneShot(errors: FieldErrors, path: string, container: Container): void {
   for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
-    if (container[field] !== undefined) errors.forbidden(`${path}.${field}`, 'may not be set for init containers without restartPolicy=Always');
+    if (container[field] !== undefined)
+      errors.forbidden(`${path}.${field}`, 'may not be set for init containers without restartPolicy=Always');
   }
   for (const [index, policy] of (container.resizePolicy ?? []).entries()) {
     if (policy.restartPolicy === 'RestartContainer') {
-      errors.invalid(`${path}.resizePolicy[${index}].restartPolicy`, policy.restartPolicy, "must not be set to 'RestartContainer' for non-sidecar initContainers");
+      errors.invalid(
+        `${path}.resizePolicy[${index}].restartPolicy`,
+        policy.restartPolicy,
+        "must not be set to 'RestartContainer' for non-sidecar initContainers",
+      );
     }
   }
 }
 
 const allowedForEphemeral = new Set([
-  ...['name', 'image', 'command', 'args', 'workingDir', 'envFrom', 'env', 'volumeMounts', 'volumeDevices', 'terminationMessagePath', 'terminationMessagePolicy'],
+  ...[
+    'name',
+    'image',
+    'command',
+    'args',
+    'workingDir',
+    'envFrom',
+    'env',
+    'volumeMounts',
+    'volumeDevices',
+    'terminationMessagePath',
+    'terminationMessagePolicy',
+  ],
   ...['imagePullPolicy', 'securityContext', 'stdin', 'stdinOnce', 'tty', 'targetContainerName'],
 ]);
-const containerFieldOrder = ['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
+const containerFieldOrder = [
+  'ports',
+  'resources',
+  'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+] as const;
 
 function validateEphemeralContainers(errors: FieldErrors, path: string, context: ContainerContext): void {
-  const others = new Set([...context.spec.containers, ...(context.spec.initContainers ?? [])].map((container) => container.name));
+  const others = new Set(
+    [...context.spec.containers, ...(context.spec.initContainers ?? [])].map((container) => container.name),
+  );
   const names = new Set(others);
   for (const [index, container] of (context.spec.ephemeralContainers ?? []).entries()) {
     const at = `${path}[${index}]`;
@@ -88,7 +126,8 @@ function validateEphemeralContainers(errors: FieldErrors, path: string, context:
     validateImagePadding(errors, at, container);
     if (names.has(container.name)) errors.duplicate(`${at}.name`, container.name);
     names.add(container.name);
-    if (container.targetContainerName && !others.has(container.targetContainerName)) errors.notFound(`${at}.targetContainerName`, container.targetContainerName);
+    if (container.targetContainerName && !others.has(container.targetContainerName))
+      errors.notFound(`${at}.targetContainerName`, container.targetContainerName);
     validateEphemeralFields(errors, at, container);
   }
 }
@@ -119,16 +158,28 @@ function validateCommon(errors: FieldErrors, path: string, container: AnyContain
   else errors.invalidEach(`${path}.name`, container.name, checkDnsLabel(container.name));
   if (!container.image) errors.required(`${path}.image`);
   if (!container.terminationMessagePolicy) errors.required(`${path}.terminationMessagePolicy`);
-  else errors.oneOf(`${path}.terminationMessagePolicy`, container.terminationMessagePolicy, ['File', 'FallbackToLogsOnError']);
+  else
+    errors.oneOf(`${path}.terminationMessagePolicy`, container.terminationMessagePolicy, [
+      'File',
+      'FallbackToLogsOnError',
+    ]);
   validatePorts(errors, `${path}.ports`, container.ports ?? []);
   validateEnv(errors, `${path}.env`, container.env ?? []);
   validateEnvFrom(errors, `${path}.envFrom`, container.envFrom ?? []);
   validateVolumeMounts(errors, `${path}.volumeMounts`, container, context.volumes);
   validateVolumeDevices(errors, `${path}.volumeDevices`, container, context.volumes);
   validatePullPolicy(errors, `${path}.imagePullPolicy`, container.imagePullPolicy);
-  validateResourceRequirements(errors, `${path}.resources`, container.resources ?? {}, { level: 'container', claimNames: context.claimNames });
+  validateResourceRequirements(errors, `${path}.resources`, container.resources ?? {}, {
+    level: 'container',
+    claimNames: context.claimNames,
+  });
   validateResizePolicy(errors, `${path}.resizePolicy`, container.resizePolicy ?? [], context.spec.restartPolicy);
-  validateSecurityContext(errors, `${path}.securityContext`, container.securityContext, context.spec.hostUsers === false);
+  validateSecurityContext(
+    errors,
+    `${path}.securityContext`,
+    container.securityContext,
+    context.spec.hostUsers === false,
+  );
 }
 
 export function validatePullPolicy(errors: FieldErrors, field: string, policy: string | undefined): void {
@@ -166,7 +217,12 @@ function validateHostPorts(errors: FieldErrors, path: string, containers: readon
   }
 }
 
-function validateResizePolicy(errors: FieldErrors, path: string, policies: readonly ContainerResizePolicy[], podRestartPolicy: string | undefined): void {
+function validateResizePolicy(
+  errors: FieldErrors,
+  path: string,
+  policies: readonly ContainerResizePolicy[],
+  podRestartPolicy: string | undefined,
+): void {
   const seen = new Set<string>();
   for (const [index, policy] of policies.entries()) {
     if (seen.has(policy.resourceName)) errors.duplicate(`${path}[${index}]`, policy.resourceName);
@@ -194,7 +250,8 @@ function validateRestart(errors: FieldErrors, path: string, container: Container
     if (path.includes('.initContainers[')) return;
   } else errors.oneOf(`${path}.restartPolicy`, container.restartPolicy, ['Always', 'Never', 'OnFailure']);
   if (rules.length > maxRestartRules) errors.tooMany(`${path}.restartPolicyRules`, rules.length, maxRestartRules);
-  for (const [index, rule] of rules.entries()) validateRestartRule(errors, `${path}.restartPolicyRules[${index}]`, rule);
+  for (const [index, rule] of rules.entries())
+    validateRestartRule(errors, `${path}.restartPolicyRules[${index}]`, rule);
 }
 
 function validateRestartRule(errors: FieldErrors, path: string, rule: ContainerRestartRule): void {

@@ -1,15 +1,58 @@
-import type { EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, ResourceFieldSelector } from '../../core/container.ts';
+import type {
+  EnvFromSource,
+  EnvVar,
+  FileKeySelector,
+  ObjectFieldSelector,
+  ResourceFieldSelector,
+} from '../../core/container.ts';
 import { formatQuantity, parseQuantity } from '../../quantity.ts';
 import type { FieldErrors } from '../field-error.ts';
-import { checkConfigKey, checkDnsLabel, checkDnsSubdomain, checkEnvName, checkLabelKey, checkNamePrefix } from '../names.ts';
+import {
+  checkConfigKey,
+  checkDnsLabel,
+  checkDnsSubdomain,
+  checkEnvName,
+  checkLabelKey,
+  checkNamePrefix,
+} from '../names.ts';
 import { validateNoBacksteps } from './paths.ts';
 
 /** Fields of the pod that an environment variable may take its value from. */
-const envFields = ['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName', 'spec.serviceAccountName', 'status.hostIP', 'status.hostIPs', 'status.podIP', 'status.podIPs'];
+const envFields = [
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+  'spec.nodeName',
+  'spec.serviceAccountName',
+  'status.hostIP',
+  'status.hostIPs',
+  'status.podIP',
+  'status.podIPs',
+];
 /** Fields a downward API volume may show. */
-export const volumeFields = ['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace', 'metadata.uid'];
-const knownFields = new Set([...envFields, ...volumeFields, 'spec.restartPolicy', 'spec.schedulerName', 'status.phase', 'spec.host']);
-const resourceFields = ['limits.cpu', 'limits.ephemeral-storage', 'limits.memory', 'requests.cpu', 'requests.ephemeral-storage', 'requests.memory'];
+export const volumeFields = [
+  'metadata.annotations',
+  'metadata.labels',
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+];
+const knownFields = new Set([
+  ...envFields,
+  ...volumeFields,
+  'spec.restartPolicy',
+  'spec.schedulerName',
+  'status.phase',
+  'spec.host',
+]);
+const resourceFields = [
+  'limits.cpu',
+  'limits.ephemeral-storage',
+  'limits.memory',
+  'requests.cpu',
+  'requests.ephemeral-storage',
+  'requests.memory',
+];
 const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
 export function validateEnv(errors: FieldErrors, path: string, variables: readonly EnvVar[]): void {
@@ -25,7 +68,8 @@ function validateValueFrom(errors: FieldErrors, path: string, variable: EnvVar):
   const source = variable.valueFrom ?? {};
   const given = Object.values(source).filter((value) => value !== undefined).length;
   if (source.fieldRef !== undefined) validateFieldRef(errors, `${path}.fieldRef`, source.fieldRef, envFields);
-  if (source.resourceFieldRef !== undefined) validateResourceFieldRef(errors, `${path}.resourceFieldRef`, source.resourceFieldRef, 'env');
+  if (source.resourceFieldRef !== undefined)
+    validateResourceFieldRef(errors, `${path}.resourceFieldRef`, source.resourceFieldRef, 'env');
   for (const kind of ['configMapKeyRef', 'secretKeyRef'] as const) {
     const reference = source[kind];
     if (reference === undefined) continue;
@@ -34,7 +78,12 @@ function validateValueFrom(errors: FieldErrors, path: string, variable: EnvVar):
     else errors.invalidEach(`${path}.${kind}.key`, reference.key, checkConfigKey(reference.key));
   }
   if (source.fileKeyRef !== undefined) validateFileKeyRef(errors, `${path}.fileKeyRef`, source.fileKeyRef);
-  if (given === 0) errors.invalid(path, '', 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`');
+  if (given === 0)
+    errors.invalid(
+      path,
+      '',
+      'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
+    );
   else if (variable.value) errors.invalid(path, '', 'may not be specified when `value` is not empty');
   else if (given > 1) errors.invalid(path, '', 'may not have more than one field specified at a time');
 }
@@ -48,11 +97,17 @@ function validateFileKeyRef(errors: FieldErrors, path: string, reference: FileKe
   else validateNoBacksteps(errors, `${path}.path`, reference.path);
 }
 
-export function validateFieldRef(errors: FieldErrors, path: string, reference: ObjectFieldSelector, supported: readonly string[]): void {
+export function validateFieldRef(
+  errors: FieldErrors,
+  path: string,
+  reference: ObjectFieldSelector,
+  supported: readonly string[],
+): void {
   if (!reference.apiVersion) return errors.required(`${path}.apiVersion`);
   if (reference.fieldPath === '') return errors.required(`${path}.fieldPath`);
   const problem = conversionProblem(reference.apiVersion, reference.fieldPath);
-  if (problem !== undefined) return errors.invalid(`${path}.fieldPath`, reference.fieldPath, `error converting fieldPath: ${problem}`);
+  if (problem !== undefined)
+    return errors.invalid(`${path}.fieldPath`, reference.fieldPath, `error converting fieldPath: ${problem}`);
   const subscripted = splitSubscript(reference.fieldPath);
   if (subscripted !== undefined) {
     const key = subscripted.path === 'metadata.annotations' ? subscripted.key.toLowerCase() : subscripted.key;
@@ -79,7 +134,12 @@ function splitSubscript(fieldPath: string): { path: string; key: string } | unde
   return { path: fieldPath.slice(0, open), key: fieldPath.slice(open + 2, -2) };
 }
 
-export function validateResourceFieldRef(errors: FieldErrors, path: string, reference: ResourceFieldSelector, place: 'env' | 'volume'): void {
+export function validateResourceFieldRef(
+  errors: FieldErrors,
+  path: string,
+  reference: ResourceFieldSelector,
+  place: 'env' | 'volume',
+): void {
   const { resource } = reference;
   const hugePages = /^(?:requests|limits)\.hugepages-/.test(resource);
   if (place === 'volume' && !reference.containerName) errors.required(`${path}.containerName`);
@@ -95,12 +155,24 @@ function validateDivisor(errors: FieldErrors, field: string, resource: string, d
   const text = formatQuantity(parsed);
   const name = resource.replace(/^(?:requests|limits)\./, '');
   if (name === 'cpu') {
-    if (text !== '1m' && text !== '1') errors.invalid(field, resource, "only divisor's values 1m and 1 are supported with the cpu resource");
+    if (text !== '1m' && text !== '1')
+      errors.invalid(field, resource, "only divisor's values 1m and 1 are supported with the cpu resource");
     return;
   }
-  const what = name === 'memory' ? 'memory' : name === 'ephemeral-storage' ? 'local ephemeral storage' : name.startsWith('hugepages-') ? 'hugepages' : undefined;
+  const what =
+    name === 'memory'
+      ? 'memory'
+      : name === 'ephemeral-storage'
+        ? 'local ephemeral storage'
+        : name.startsWith('hugepages-')
+          ? 'hugepages'
+          : undefined;
   if (what !== undefined && name !== resource && !byteDivisors.includes(text)) {
-    errors.invalid(field, resource, `only divisor's values ${byteDivisors.join(', ')} are supported with the ${what} resource`);
+    errors.invalid(
+      field,
+      resource,
+      `only divisor's values ${byteDivisors.join(', ')} are supported with the ${what} resource`,
+    );
   }
 }
 

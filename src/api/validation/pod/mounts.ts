@@ -7,7 +7,12 @@ export type VolumesByName = ReadonlyMap<string, Volume>;
 type MountingContainer = Pick<Container, 'securityContext' | 'volumeMounts' | 'volumeDevices'>;
 
 /** Mounts of one container. Some errors carry the list's path and not the element's: that is upstream's wording. */
-export function validateVolumeMounts(errors: FieldErrors, path: string, container: MountingContainer, volumes: VolumesByName): void {
+export function validateVolumeMounts(
+  errors: FieldErrors,
+  path: string,
+  container: MountingContainer,
+  volumes: VolumesByName,
+): void {
   const devices = container.volumeDevices ?? [];
   const seen = new Set<string>();
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
@@ -17,8 +22,10 @@ export function validateVolumeMounts(errors: FieldErrors, path: string, containe
     if (mount.mountPath === '') errors.required(`${at}.mountPath`);
     if (seen.has(mount.mountPath)) errors.invalid(`${at}.mountPath`, mount.mountPath, 'must be unique');
     seen.add(mount.mountPath);
-    if (devices.some((device) => device.name === mount.name)) errors.invalid(`${at}.name`, mount.name, 'must not already exist in volumeDevices');
-    if (devices.some((device) => device.devicePath === mount.mountPath)) errors.invalid(`${at}.mountPath`, mount.mountPath, 'must not already exist as a path in volumeDevices');
+    if (devices.some((device) => device.name === mount.name))
+      errors.invalid(`${at}.name`, mount.name, 'must not already exist in volumeDevices');
+    if (devices.some((device) => device.devicePath === mount.mountPath))
+      errors.invalid(`${at}.mountPath`, mount.mountPath, 'must not already exist as a path in volumeDevices');
     validateSubPath(errors, path, { mount, at });
     validatePropagation(errors, `${path}.mountPropagation`, mount, container.securityContext?.privileged === true);
     validateRecursiveReadOnly(errors, `${path}.recursiveReadOnly`, mount);
@@ -28,26 +35,35 @@ export function validateVolumeMounts(errors: FieldErrors, path: string, containe
 function validateSubPath(errors: FieldErrors, path: string, { mount, at }: { mount: VolumeMount; at: string }): void {
   if (mount.subPath) validateDescendingPath(errors, `${path}.subPath`, mount.subPath);
   if (!mount.subPathExpr) return;
-  if (mount.subPath) errors.invalid(`${at}.subPathExpr`, mount.subPathExpr, 'subPathExpr and subPath are mutually exclusive');
+  if (mount.subPath)
+    errors.invalid(`${at}.subPathExpr`, mount.subPathExpr, 'subPathExpr and subPath are mutually exclusive');
   validateDescendingPath(errors, `${path}.subPathExpr`, mount.subPathExpr);
 }
 
 function validatePropagation(errors: FieldErrors, field: string, mount: VolumeMount, privileged: boolean): void {
   if (mount.mountPropagation === undefined) return;
   errors.oneOf(field, mount.mountPropagation, ['Bidirectional', 'HostToContainer', 'None']);
-  if (mount.mountPropagation === 'Bidirectional' && !privileged) errors.forbidden(field, 'Bidirectional mount propagation is available only to privileged containers');
+  if (mount.mountPropagation === 'Bidirectional' && !privileged)
+    errors.forbidden(field, 'Bidirectional mount propagation is available only to privileged containers');
 }
 
 function validateRecursiveReadOnly(errors: FieldErrors, field: string, mount: VolumeMount): void {
   const mode = mount.recursiveReadOnly;
   if (mode === undefined || mode === 'Disabled') return;
-  if (mode !== 'Enabled' && mode !== 'IfPossible') return errors.notSupported(field, mode, ['Disabled', 'Enabled', 'IfPossible']);
+  if (mode !== 'Enabled' && mode !== 'IfPossible')
+    return errors.notSupported(field, mode, ['Disabled', 'Enabled', 'IfPossible']);
   if (mount.readOnly !== true) errors.forbidden(field, 'may only be specified when readOnly is true');
-  if (mount.mountPropagation !== undefined && mount.mountPropagation !== 'None') errors.forbidden(field, 'may only be specified when mountPropagation is None or not specified');
+  if (mount.mountPropagation !== undefined && mount.mountPropagation !== 'None')
+    errors.forbidden(field, 'may only be specified when mountPropagation is None or not specified');
 }
 
 /** Block devices of one container. */
-export function validateVolumeDevices(errors: FieldErrors, path: string, container: MountingContainer, volumes: VolumesByName): void {
+export function validateVolumeDevices(
+  errors: FieldErrors,
+  path: string,
+  container: MountingContainer,
+  volumes: VolumesByName,
+): void {
   const mounts = container.volumeMounts ?? [];
   const names = new Set<string>();
   const paths = new Set<string>();
@@ -55,22 +71,38 @@ export function validateVolumeDevices(errors: FieldErrors, path: string, contain
     const at = `${path}[${index}]`;
     validateDeviceName(errors, `${at}.name`, device, { names, volume: volumes.get(device.name) });
     validateDevicePath(errors, `${at}.devicePath`, device, paths);
-    if (mounts.some((mount) => mount.name === device.name)) errors.invalid(`${at}.name`, device.name, 'must not already exist in volumeMounts');
-    if (mounts.some((mount) => mount.mountPath === device.devicePath)) errors.invalid(`${at}.devicePath`, device.devicePath, 'must not already exist as a path in volumeMounts');
+    if (mounts.some((mount) => mount.name === device.name))
+      errors.invalid(`${at}.name`, device.name, 'must not already exist in volumeMounts');
+    if (mounts.some((mount) => mount.mountPath === device.devicePath))
+      errors.invalid(`${at}.devicePath`, device.devicePath, 'must not already exist as a path in volumeMounts');
     if (device.name !== '') names.add(device.name);
   }
 }
 
-function validateDeviceName(errors: FieldErrors, field: string, device: VolumeDevice, { names, volume }: { names: ReadonlySet<string>; volume: Volume | undefined }): void {
+function validateDeviceName(
+  errors: FieldErrors,
+  field: string,
+  device: VolumeDevice,
+  { names, volume }: { names: ReadonlySet<string>; volume: Volume | undefined },
+): void {
   if (device.name === '') errors.required(field);
   if (names.has(device.name)) errors.invalid(field, device.name, 'must be unique');
   if (volume === undefined) errors.notFound(field, device.name);
   else if (volume.persistentVolumeClaim === undefined && volume.ephemeral === undefined) {
-    errors.invalid(field, device.name, 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode');
+    errors.invalid(
+      field,
+      device.name,
+      'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode',
+    );
   }
 }
 
-function validateDevicePath(errors: FieldErrors, field: string, { devicePath }: VolumeDevice, paths: Set<string>): void {
+function validateDevicePath(
+  errors: FieldErrors,
+  field: string,
+  { devicePath }: VolumeDevice,
+  paths: Set<string>,
+): void {
   if (devicePath === '') errors.required(field);
   if (paths.has(devicePath)) errors.invalid(field, devicePath, 'must be unique');
   if (devicePath.split('/').includes('..')) errors.invalid(field, devicePath, "can not contain backsteps ('..')");

@@ -17,5 +17,6 @@ export function validateLocalPath(errors: FieldErrors, field: string, path: stri
 }
 
 export function validateFileMode(errors: FieldErrors, field: string, mode: number | undefined): void {
-  if (mode !== undefined && (mode > 0o777 || mode < 0)) errors.invalid(field, mode, 'must be a number between 0 and 0777 (octal), both inclusive');
+  if (mode !== undefined && (mode > 0o777 || mode < 0))
+    errors.invalid(field, mode, 'must be a number between 0 and 0777 (octal), both inclusive');
 }

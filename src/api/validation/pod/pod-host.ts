@@ -2,7 +2,13 @@ import type { Pod } from '../../core/pod.ts';
 import type { HostAlias, PodDNSConfig, PodSpec } from '../../core/pod-spec.ts';
 import { allContainers } from '../../pod.ts';
 import type { FieldErrors } from '../field-error.ts';
-import { byteLength, checkDnsLabel, checkDnsSubdomain, checkDnsSubdomainWithUnderscore, checkStrictIp } from '../names.ts';
+import {
+  byteLength,
+  checkDnsLabel,
+  checkDnsSubdomain,
+  checkDnsSubdomainWithUnderscore,
+  checkStrictIp,
+} from '../names.ts';
 
 const maxNameservers = 3;
 const maxSearches = 32;
@@ -18,28 +24,47 @@ export function validateHostnames(errors: FieldErrors, path: string, spec: PodSp
 export function validateHostAliases(errors: FieldErrors, path: string, aliases: readonly HostAlias[]): void {
   for (const [index, alias] of aliases.entries()) {
     errors.invalidEach(`${path}[${index}].ip`, alias.ip, checkStrictIp(alias.ip));
-    for (const [position, name] of (alias.hostnames ?? []).entries()) errors.invalidEach(`${path}[${index}].hostnames[${position}]`, name, checkDnsSubdomain(name));
+    for (const [position, name] of (alias.hostnames ?? []).entries())
+      errors.invalidEach(`${path}[${index}].hostnames[${position}]`, name, checkDnsSubdomain(name));
   }
 }
 
 /** Name resolution: at most three servers and 32 search domains, as resolvers bear no more. */
-export function validateDns(errors: FieldErrors, path: string, config: PodDNSConfig | undefined, policy: string | undefined): void {
+export function validateDns(
+  errors: FieldErrors,
+  path: string,
+  config: PodDNSConfig | undefined,
+  policy: string | undefined,
+): void {
   if (policy === 'None') {
     if (config === undefined) return errors.required(path, 'must provide `dnsConfig` when `dnsPolicy` is None');
-    if ((config.nameservers ?? []).length === 0) return errors.required(`${path}.nameservers`, 'must provide at least one DNS nameserver when `dnsPolicy` is None');
+    if ((config.nameservers ?? []).length === 0)
+      return errors.required(
+        `${path}.nameservers`,
+        'must provide at least one DNS nameserver when `dnsPolicy` is None',
+      );
   }
   const { nameservers = [], searches = [], options = [] } = config ?? {};
-  if (nameservers.length > maxNameservers) errors.invalid(`${path}.nameservers`, nameservers, `must not have more than ${maxNameservers} nameservers`);
-  for (const [index, server] of nameservers.entries()) errors.invalidEach(`${path}.nameservers[${index}]`, server, checkStrictIp(server));
-  if (searches.length > maxSearches) errors.invalid(`${path}.searches`, searches, `must not have more than ${maxSearches} search paths`);
+  if (nameservers.length > maxNameservers)
+    errors.invalid(`${path}.nameservers`, nameservers, `must not have more than ${maxNameservers} nameservers`);
+  for (const [index, server] of nameservers.entries())
+    errors.invalidEach(`${path}.nameservers[${index}]`, server, checkStrictIp(server));
+  if (searches.length > maxSearches)
+    errors.invalid(`${path}.searches`, searches, `must not have more than ${maxSearches} search paths`);
   if (byteLength(searches.join(' ')) > maxSearchCharacters) {
-    errors.invalid(`${path}.searches`, searches, `must not have more than ${maxSearchCharacters} characters (including spaces) in the search list`);
+    errors.invalid(
+      `${path}.searches`,
+      searches,
+      `must not have more than ${maxSearchCharacters} characters (including spaces) in the search list`,
+    );
   }
   for (const [index, search] of searches.entries()) {
     const domain = search.endsWith('.') ? search.slice(0, -1) : search;
-    if (search !== '.') errors.invalidEach(`${path}.searches[${index}]`, domain, checkDnsSubdomainWithUnderscore(domain));
+    if (search !== '.')
+      errors.invalidEach(`${path}.searches[${index}]`, domain, checkDnsSubdomainWithUnderscore(domain));
   }
-  for (const [index, option] of options.entries()) if (!option.name) errors.required(`${path}.options[${index}]`, 'must not be empty');
+  for (const [index, option] of options.entries())
+    if (!option.name) errors.required(`${path}.options[${index}]`, 'must not be empty');
 }
 
 export function validateHostnameOverride(errors: FieldErrors, field: string, spec: PodSpec): void {
@@ -59,5 +84,6 @@ export function validateHostUsers(errors: FieldErrors, path: string, pod: Pod): 
   if (spec.hostNetwork === true) errors.forbidden(`${path}.hostNetwork`, message);
   if (spec.hostPID === true) errors.forbidden(`${path}.HostPID`, message);
   if (spec.hostIPC === true) errors.forbidden(`${path}.HostIPC`, message);
-  for (const { container, path: at } of allContainers(pod)) if ((container.volumeDevices ?? []).length > 0) errors.forbidden(`${at}.volumeDevices`, message);
+  for (const { container, path: at } of allContainers(pod))
+    if ((container.volumeDevices ?? []).length > 0) errors.forbidden(`${at}.volumeDevices`, message);
 }

@@ -5,7 +5,12 @@ import { checkLabelKey } from '../names.ts';
 /** Choices out of a closed set. */
 export function validatePolicies(errors: FieldErrors, path: string, spec: PodSpec): void {
   validateChoice(errors, `${path}.restartPolicy`, spec.restartPolicy ?? '', ['Always', 'OnFailure', 'Never']);
-  validateChoice(errors, `${path}.dnsPolicy`, spec.dnsPolicy ?? '', ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']);
+  validateChoice(errors, `${path}.dnsPolicy`, spec.dnsPolicy ?? '', [
+    'ClusterFirstWithHostNet',
+    'ClusterFirst',
+    'Default',
+    'None',
+  ]);
 }
 
 export function validatePreemption(errors: FieldErrors, field: string, policy: string | undefined): void {

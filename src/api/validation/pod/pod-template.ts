@@ -18,13 +18,21 @@ export function validatePodTemplate(errors: FieldErrors, path: string, template:
   validatePodAnnotations(found, pod);
   validatePodSpec(found, pod);
   validateProfileAnnotations(found, pod);
-  if ((template.spec.ephemeralContainers ?? []).length > 0) found.forbidden('spec.ephemeralContainers', 'ephemeral containers not allowed in pod template');
-  for (const error of found.list) errors.list.push({ ...error, field: error.field.startsWith('[') ? error.field : `${path}.${error.field.replace(/^metadata\./, '')}` });
+  if ((template.spec.ephemeralContainers ?? []).length > 0)
+    found.forbidden('spec.ephemeralContainers', 'ephemeral containers not allowed in pod template');
+  for (const error of found.list)
+    errors.list.push({
+      ...error,
+      field: error.field.startsWith('[') ? error.field : `${path}.${error.field.replace(/^metadata\./, '')}`,
+    });
 }
 
 /** The template's own warnings, as `spec.template.spec.x: ...`. */
 export function podTemplateWarnings(path: string, template: PodTemplateSpec): string[] {
-  return podWarnings(podOf(template)).map(({ field, message }: ManifestWarning) => `${path}.${field}: ${message.replaceAll(/\bspec\.(?=(?:c|initC|ephemeralC)ontainers\[)/g, `${path}.spec.`)}`);
+  return podWarnings(podOf(template)).map(
+    ({ field, message }: ManifestWarning) =>
+      `${path}.${field}: ${message.replaceAll(/\bspec\.(?=(?:c|initC|ephemeralC)ontainers\[)/g, `${path}.spec.`)}`,
+  );
 }
 
 export interface SelectorRules {
@@ -35,7 +43,12 @@ export interface SelectorRules {
 }
 
 /** The selector of a controller, and that its template's labels match it. False when the template need not be looked at further. */
-export function validateSelectorAndLabels(errors: FieldErrors, selector: LabelSelector, template: PodTemplateSpec, { mandatory, empty }: SelectorRules): boolean {
+export function validateSelectorAndLabels(
+  errors: FieldErrors,
+  selector: LabelSelector,
+  template: PodTemplateSpec,
+  { mandatory, empty }: SelectorRules,
+): boolean {
   const field = 'spec.selector';
   // One that is not given is decoded as one without fields.
   const given = selector.matchLabels !== undefined || selector.matchExpressions !== undefined;
@@ -50,17 +63,27 @@ export function validateSelectorAndLabels(errors: FieldErrors, selector: LabelSe
     return false;
   }
   const mismatch = !given || (!isEmpty && !broken && !matchesLabelSelector(selector, template.metadata.labels ?? {}));
-  if (mismatch) errors.invalid('spec.template.metadata.labels', sorted(template.metadata.labels), '`selector` does not match template `labels`');
+  if (mismatch)
+    errors.invalid(
+      'spec.template.metadata.labels',
+      sorted(template.metadata.labels),
+      '`selector` does not match template `labels`',
+    );
   if (given && !mandatory && isEmpty) errors.invalid(field, selector, empty);
   return true;
 }
 
 /** Go prints maps by their keys. */
 export function sorted(labels: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> | null {
-  return labels === undefined ? null : Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return labels === undefined
+    ? null
+    : Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** A template as the pod it would become, so that what is known of pods holds for it. */
 function podOf({ metadata, spec }: PodTemplateSpec): Pod {
-  return { metadata: { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' }, spec };
+  return {
+    metadata: { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' },
+    spec,
+  };
 }

@@ -34,7 +34,19 @@ const deadAnnotations: readonly (readonly [key: string, message: string])[] = [
   ['security.alpha.kubernetes.io/unsafe-sysctls', 'non-functional in v1.11+; use the "sysctls" field instead'],
 ];
 
-const deadVolumeKinds: readonly (readonly [kind: 'photonPersistentDisk' | 'gitRepo' | 'scaleIO' | 'flocker' | 'storageos' | 'quobyte' | 'glusterfs' | 'cephfs' | 'rbd', message: string])[] = [
+const deadVolumeKinds: readonly (readonly [
+  kind:
+    | 'photonPersistentDisk'
+    | 'gitRepo'
+    | 'scaleIO'
+    | 'flocker'
+    | 'storageos'
+    | 'quobyte'
+    | 'glusterfs'
+    | 'cephfs'
+    | 'rbd',
+  message: string,
+])[] = [
   ['photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
   ['gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],
   ['scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
@@ -55,8 +67,12 @@ export function podWarnings(pod: Pod): ManifestWarning[] {
   warnOfAnnotations(warn, pod);
   warnOfVolumes(warn, spec);
   warnOfRepeated(warn, 'spec.hostAliases', { key: 'ip', values: (spec.hostAliases ?? []).map(({ ip }) => ip ?? '') });
-  warnOfRepeated(warn, 'spec.imagePullSecrets', { key: 'name', values: (spec.imagePullSecrets ?? []).map(({ name }) => name ?? '') });
-  for (const [index, { name }] of (spec.imagePullSecrets ?? []).entries()) if (!name) warn(`spec.imagePullSecrets[${index}].name`, 'invalid empty name ""');
+  warnOfRepeated(warn, 'spec.imagePullSecrets', {
+    key: 'name',
+    values: (spec.imagePullSecrets ?? []).map(({ name }) => name ?? ''),
+  });
+  for (const [index, { name }] of (spec.imagePullSecrets ?? []).entries())
+    if (!name) warn(`spec.imagePullSecrets[${index}].name`, 'invalid empty name ""');
   warnOfFractions(warn, 'spec.overhead', spec.overhead);
   for (const { container, path } of allContainers(pod)) {
     warnOfFractions(warn, `${path}.resources.limits`, container.resources?.limits);
@@ -64,9 +80,12 @@ export function podWarnings(pod: Pod): ManifestWarning[] {
     warnOfHiddenVariables(warn, path, container);
   }
   warnOfPorts(warn, pod);
-  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) warn('spec.terminationGracePeriodSeconds', 'must be >= 0; negative values are invalid and will be treated as 1');
-  for (const [index, address] of (spec.dnsConfig?.nameservers ?? []).entries()) warnOfAddress(warn, `spec.dnsConfig.nameservers[${index}]`, address);
-  for (const [index, { ip = '' }] of (spec.hostAliases ?? []).entries()) warnOfAddress(warn, `spec.hostAliases[${index}].ip`, ip);
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
+    warn('spec.terminationGracePeriodSeconds', 'must be >= 0; negative values are invalid and will be treated as 1');
+  for (const [index, address] of (spec.dnsConfig?.nameservers ?? []).entries())
+    warnOfAddress(warn, `spec.dnsConfig.nameservers[${index}]`, address);
+  for (const [index, { ip = '' }] of (spec.hostAliases ?? []).entries())
+    warnOfAddress(warn, `spec.hostAliases[${index}].ip`, ip);
   return warnings;
 }
 
@@ -75,10 +94,21 @@ function warnOfScheduling(warn: Warn, { nodeSelector, affinity, topologySpreadCo
     const message = deprecatedNodeLabels.get(label);
     if (message !== undefined) warn(`spec.nodeSelector[${label}]`, message);
   }
-  const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution: preferred = [] } = affinity?.nodeAffinity ?? {};
+  const {
+    requiredDuringSchedulingIgnoredDuringExecution: required,
+    preferredDuringSchedulingIgnoredDuringExecution: preferred = [],
+  } = affinity?.nodeAffinity ?? {};
   const at = 'spec.affinity.nodeAffinity';
-  for (const [index, term] of (required?.nodeSelectorTerms ?? []).entries()) warnOfTerm(warn, `${at}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${index}]`, { term, checkValues: false });
-  for (const [index, { preference }] of preferred.entries()) warnOfTerm(warn, `${at}.preferredDuringSchedulingIgnoredDuringExecution[${index}].preference`, { term: preference, checkValues: true });
+  for (const [index, term] of (required?.nodeSelectorTerms ?? []).entries())
+    warnOfTerm(warn, `${at}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${index}]`, {
+      term,
+      checkValues: false,
+    });
+  for (const [index, { preference }] of preferred.entries())
+    warnOfTerm(warn, `${at}.preferredDuringSchedulingIgnoredDuringExecution[${index}].preference`, {
+      term: preference,
+      checkValues: true,
+    });
   for (const [index, { topologyKey, labelSelector }] of (topologySpreadConstraints ?? []).entries()) {
     const path = `spec.topologySpreadConstraints[${index}]`;
     const message = deprecatedNodeLabels.get(topologyKey);
@@ -86,18 +116,33 @@ function warnOfScheduling(warn: Warn, { nodeSelector, affinity, topologySpreadCo
     warnOfNoSelector(warn, path, { labelSelector });
   }
   for (const kind of ['podAffinity', 'podAntiAffinity'] as const) {
-    const { requiredDuringSchedulingIgnoredDuringExecution: musts = [], preferredDuringSchedulingIgnoredDuringExecution: wishes = [] } = affinity?.[kind] ?? {};
-    for (const [index, term] of musts.entries()) warnOfNoSelector(warn, `spec.affinity.${kind}.requiredDuringSchedulingIgnoredDuringExecution[${index}]`, term);
-    for (const [index, { podAffinityTerm }] of wishes.entries()) warnOfNoSelector(warn, `spec.affinity.${kind}.preferredDuringSchedulingIgnoredDuringExecution[${index}].podAffinityTerm`, podAffinityTerm);
+    const {
+      requiredDuringSchedulingIgnoredDuringExecution: musts = [],
+      preferredDuringSchedulingIgnoredDuringExecution: wishes = [],
+    } = affinity?.[kind] ?? {};
+    for (const [index, term] of musts.entries())
+      warnOfNoSelector(warn, `spec.affinity.${kind}.requiredDuringSchedulingIgnoredDuringExecution[${index}]`, term);
+    for (const [index, { podAffinityTerm }] of wishes.entries())
+      warnOfNoSelector(
+        warn,
+        `spec.affinity.${kind}.preferredDuringSchedulingIgnoredDuringExecution[${index}].podAffinityTerm`,
+        podAffinityTerm,
+      );
   }
 }
 
-export function warnOfTerm(warn: Warn, path: string, { term, checkValues }: { term: NodeSelectorTerm; checkValues: boolean }): void {
+export function warnOfTerm(
+  warn: Warn,
+  path: string,
+  { term, checkValues }: { term: NodeSelectorTerm; checkValues: boolean },
+): void {
   for (const [index, { key, values }] of (term.matchExpressions ?? []).entries()) {
     const message = deprecatedNodeLabels.get(key);
     if (message !== undefined) warn(`${path}.matchExpressions[${index}].key`, `${key} is ${message}`);
     if (!checkValues) continue;
-    for (const [position, value] of (values ?? []).entries()) for (const complaint of checkLabelValue(value)) warn(`${path}.matchExpressions[${index}].values[${position}]`, `${value} is invalid, ${complaint}`);
+    for (const [position, value] of (values ?? []).entries())
+      for (const complaint of checkLabelValue(value))
+        warn(`${path}.matchExpressions[${index}].values[${position}]`, `${value} is invalid, ${complaint}`);
   }
 }
 
@@ -107,19 +152,28 @@ function warnOfNoSelector(warn: Warn, path: string, { labelSelector }: Pick<PodA
 
 function warnOfAnnotations(warn: Warn, pod: Pod): void {
   const { annotations = {} } = pod.metadata;
-  for (const [key, message] of deadAnnotations) if (Object.hasOwn(annotations, key)) warn(`metadata.annotations[${key}]`, message);
+  for (const [key, message] of deadAnnotations)
+    if (Object.hasOwn(annotations, key)) warn(`metadata.annotations[${key}]`, message);
   const warnOfSeccomp = (key: string): void => {
-    if (Object.hasOwn(annotations, key)) warn(`metadata.annotations[${key}]`, 'non-functional in v1.27+; use the "seccompProfile" field instead');
+    if (Object.hasOwn(annotations, key))
+      warn(`metadata.annotations[${key}]`, 'non-functional in v1.27+; use the "seccompProfile" field instead');
   };
   if (pod.spec.securityContext?.seccompProfile === undefined) warnOfSeccomp('seccomp.security.alpha.kubernetes.io/pod');
-  for (const { container } of allContainers(pod)) if (container.securityContext?.seccompProfile === undefined) warnOfSeccomp(`container.seccomp.security.alpha.kubernetes.io/${container.name}`);
+  for (const { container } of allContainers(pod))
+    if (container.securityContext?.seccompProfile === undefined)
+      warnOfSeccomp(`container.seccomp.security.alpha.kubernetes.io/${container.name}`);
 }
 
 function warnOfVolumes(warn: Warn, { volumes = [] }: PodSpec): void {
   for (const [index, volume] of volumes.entries()) {
     const path = `spec.volumes[${index}]`;
-    for (const [kind, message] of deadVolumeKinds) if (volume[kind] !== undefined) warn(`${path}.${kind === 'storageos' ? 'storageOS' : kind}`, message);
-    warnOfFractions(warn, `${path}.ephemeral.volumeClaimTemplate.spec.resources.requests`, volume.ephemeral?.volumeClaimTemplate?.spec.resources?.requests);
+    for (const [kind, message] of deadVolumeKinds)
+      if (volume[kind] !== undefined) warn(`${path}.${kind === 'storageos' ? 'storageOS' : kind}`, message);
+    warnOfFractions(
+      warn,
+      `${path}.ephemeral.volumeClaimTemplate.spec.resources.requests`,
+      volume.ephemeral?.volumeClaimTemplate?.spec.resources?.requests,
+    );
     for (const message of overlappingPaths(volume)) warn(path, message);
   }
 }
@@ -136,14 +190,19 @@ function warnOfRepeated(warn: Warn, path: string, { key, values }: { key: string
 function warnOfAddress(warn: Warn, path: string, address: string): void {
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return;
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  if (canonical !== address) warn(path, `IPv6 address ${goQuote(address)} should be in RFC 5952 canonical format (${goQuote(canonical)})`);
+  if (canonical !== address)
+    warn(path, `IPv6 address ${goQuote(address)} should be in RFC 5952 canonical format (${goQuote(canonical)})`);
 }
 
 /** Bytes have no parts: `100m` of memory is a tenth of a byte. */
 export function warnOfFractions(warn: Warn, path: string, resources: ResourceList | undefined): void {
   for (const name of ['memory', 'ephemeral-storage', 'storage']) {
     const amount = resources?.[name];
-    if (amount !== undefined && parseQuantity(amount).nanos % 1_000_000_000n !== 0n) warn(`${path}[${name}]`, `fractional byte value ${goQuote(canonicalQuantity(amount))} is invalid, must be an integer`);
+    if (amount !== undefined && parseQuantity(amount).nanos % 1_000_000_000n !== 0n)
+      warn(
+        `${path}[${name}]`,
+        `fractional byte value ${goQuote(canonicalQuantity(amount))} is invalid, must be an integer`,
+      );
   }
 }
 
@@ -153,7 +212,11 @@ function warnOfHiddenVariables(warn: Warn, path: string, { env = [] }: AnyContai
   for (const [index, { name, value = '', valueFrom }] of env.entries()) {
     const reference = `$(${name})`;
     const builds = valueFrom === undefined && value !== reference && value.includes(reference);
-    if (seen.has(name) && !builds) warn(`${path}.env[${index}]`, `hides previous definition of ${goQuote(name)}, which may be dropped when using apply`);
+    if (seen.has(name) && !builds)
+      warn(
+        `${path}.env[${index}]`,
+        `hides previous definition of ${goQuote(name)}, which may be dropped when using apply`,
+      );
     seen.add(name);
   }
 }
@@ -169,17 +232,26 @@ function warnOfPorts(warn: Warn, pod: Pod): void {
   for (const { container, path } of allContainers(pod)) {
     for (const [index, port] of (container.ports ?? []).entries()) {
       const field = `${path}.ports[${index}]`;
-      if (port.hostIP && !port.hostPort) warn(field, `hostIP set without hostPort: {Name:${port.name ?? ''} HostPort:0 ContainerPort:${port.containerPort} Protocol:${port.protocol ?? ''} HostIP:${port.hostIP}}`);
+      if (port.hostIP && !port.hostPort)
+        warn(
+          field,
+          `hostIP set without hostPort: {Name:${port.name ?? ''} HostPort:0 ContainerPort:${port.containerPort} Protocol:${port.protocol ?? ''} HostIP:${port.hostIP}}`,
+        );
       const key = `${port.containerPort}/${port.protocol ?? ''}`;
       const others = seen.get(key) ?? [];
       for (const other of pairs < maxPairWarnings ? others : []) {
         const relation = portRelation(port, other.port);
-        if (relation !== undefined && pairs++ < maxPairWarnings) warn(field, `${relation} port definition with ${other.field}`);
+        if (relation !== undefined && pairs++ < maxPairWarnings)
+          warn(field, `${relation} port definition with ${other.field}`);
       }
       if (others.length === 0) seen.set(key, others);
       if (others.length < maxCompared) others.push({ field, port });
       const namesake = port.name ? names.get(port.name) : undefined;
-      if (namesake !== undefined) warn(field, `duplicate port name ${goQuote(port.name ?? '')} with ${namesake}, services and probes that select ports by name will use ${namesake}`);
+      if (namesake !== undefined)
+        warn(
+          field,
+          `duplicate port name ${goQuote(port.name ?? '')} with ${namesake}, services and probes that select ports by name will use ${namesake}`,
+        );
       else if (port.name) names.set(port.name, field);
     }
   }

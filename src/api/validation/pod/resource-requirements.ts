@@ -6,11 +6,41 @@ import { checkDnsLabel, checkLabelKey } from '../names.ts';
 
 const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage']);
 const standardResources = new Set([
-  ...['cpu', 'memory', 'ephemeral-storage', 'requests.cpu', 'requests.memory', 'requests.ephemeral-storage', 'limits.cpu', 'limits.memory', 'limits.ephemeral-storage'],
-  ...['pods', 'services', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims', 'storage', 'requests.storage'],
+  ...[
+    'cpu',
+    'memory',
+    'ephemeral-storage',
+    'requests.cpu',
+    'requests.memory',
+    'requests.ephemeral-storage',
+    'limits.cpu',
+    'limits.memory',
+    'limits.ephemeral-storage',
+  ],
+  ...[
+    'pods',
+    'services',
+    'replicationcontrollers',
+    'resourcequotas',
+    'secrets',
+    'configmaps',
+    'persistentvolumeclaims',
+    'storage',
+    'requests.storage',
+  ],
   ...['services.nodeports', 'services.loadbalancers'],
 ]);
-const countedResources = new Set(['pods', 'services', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers']);
+const countedResources = new Set([
+  'pods',
+  'services',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+]);
 
 /** Kubernetes' own resources: without a domain, or below kubernetes.io. */
 function isNative(name: string): boolean {
@@ -38,21 +68,29 @@ function validateResourceName(errors: FieldErrors, field: string, name: string):
 function validateContainerResourceName(errors: FieldErrors, field: string, name: string): void {
   validateResourceName(errors, field, name);
   if (!name.includes('/')) {
-    if (!containerResources.has(name) && !isHugePageResource(name)) errors.invalid(field, name, 'must be a standard resource for containers');
-  } else if (!isNative(name) && !isExtended(name)) errors.invalid(field, name, "doesn't follow extended resource name standard");
+    if (!containerResources.has(name) && !isHugePageResource(name))
+      errors.invalid(field, name, 'must be a standard resource for containers');
+  } else if (!isNative(name) && !isExtended(name))
+    errors.invalid(field, name, "doesn't follow extended resource name standard");
 }
 
 function validatePodResourceName(errors: FieldErrors, field: string, name: string): void {
-  if (validateResourceName(errors, field, name) && !isPodLevelResource(name)) errors.notSupported(field, name, ['cpu', 'hugepages-', 'memory']);
+  if (validateResourceName(errors, field, name) && !isPodLevelResource(name))
+    errors.notSupported(field, name, ['cpu', 'hugepages-', 'memory']);
 }
 
 function validateAmount(errors: FieldErrors, field: string, { name, amount }: { name: string; amount: string }): void {
   const { nanos } = parseQuantity(amount);
   if (nanos < 0n) errors.invalid(field, amount, 'must be greater than or equal to 0');
-  if ((countedResources.has(name) || isExtended(name)) && nanos % 1_000_000_000n !== 0n) errors.invalid(field, amount, 'must be an integer');
+  if ((countedResources.has(name) || isExtended(name)) && nanos % 1_000_000_000n !== 0n)
+    errors.invalid(field, amount, 'must be an integer');
 }
 
-function validateHugePages(errors: FieldErrors, field: string, { name, amount }: { name: string; amount: string }): void {
+function validateHugePages(
+  errors: FieldErrors,
+  field: string,
+  { name, amount }: { name: string; amount: string },
+): void {
   if (!isHugePageResource(name) || isWholePages(name, amount)) return;
   errors.invalid(field, amount, `${amount} is not positive integer multiple of ${name}`);
 }
@@ -74,7 +112,12 @@ export interface ResourceScope {
 }
 
 /** Requests, limits and claims (upstream: validateResourceRequirements). */
-export function validateResourceRequirements(errors: FieldErrors, path: string, resources: ResourceRequirements, scope: ResourceScope): void {
+export function validateResourceRequirements(
+  errors: FieldErrors,
+  path: string,
+  resources: ResourceRequirements,
+  scope: ResourceScope,
+): void {
   const limits = resources.limits ?? {};
   const requests = resources.requests ?? {};
   validateList(errors, `${path}.limits`, limits, scope);
@@ -98,24 +141,40 @@ function validateList(errors: FieldErrors, path: string, list: ResourceList, sco
   }
 }
 
-function validateEntry(errors: FieldErrors, field: string, entry: { name: string; amount: string }, scope: ResourceScope): void {
+function validateEntry(
+  errors: FieldErrors,
+  field: string,
+  entry: { name: string; amount: string },
+  scope: ResourceScope,
+): void {
   if (scope.level === 'pod') validatePodResourceName(errors, field, entry.name);
   else validateContainerResourceName(errors, field, entry.name);
   validateAmount(errors, field, entry);
 }
 
-function validateAgainstLimit(errors: FieldErrors, path: string, { name, amount, limit }: { name: string; amount: string; limit: string | undefined }): void {
+function validateAgainstLimit(
+  errors: FieldErrors,
+  path: string,
+  { name, amount, limit }: { name: string; amount: string; limit: string | undefined },
+): void {
   if (limit === undefined) {
     if (!mayOvercommit(name)) errors.required(`${path}.limits`, 'Limit must be set for non overcommitable resources');
     return;
   }
   const order = compareQuantities(amount, limit);
   const shown = formatQuantity(parseQuantity(limit));
-  if (order !== 0 && !mayOvercommit(name)) errors.invalid(`${path}.requests`, amount, `must be equal to ${name} limit of ${shown}`);
-  else if (order > 0) errors.invalid(`${path}.requests`, amount, `must be less than or equal to ${name} limit of ${shown}`);
+  if (order !== 0 && !mayOvercommit(name))
+    errors.invalid(`${path}.requests`, amount, `must be equal to ${name} limit of ${shown}`);
+  else if (order > 0)
+    errors.invalid(`${path}.requests`, amount, `must be less than or equal to ${name} limit of ${shown}`);
 }
 
-function validateClaims(errors: FieldErrors, path: string, claims: readonly ResourceClaim[], podClaims: ReadonlySet<string>): void {
+function validateClaims(
+  errors: FieldErrors,
+  path: string,
+  claims: readonly ResourceClaim[],
+  podClaims: ReadonlySet<string>,
+): void {
   const seen = new Set<string>();
   for (const [index, claim] of claims.entries()) {
     const field = `${path}[${index}]`;
@@ -132,10 +191,15 @@ function validateClaims(errors: FieldErrors, path: string, claims: readonly Reso
 }
 
 /** A claim may be used as a whole or request by request, not both. */
-function addClaim(errors: FieldErrors, field: string, { claim, seen }: { claim: ResourceClaim; seen: Set<string> }): void {
+function addClaim(
+  errors: FieldErrors,
+  field: string,
+  { claim, seen }: { claim: ResourceClaim; seen: Set<string> },
+): void {
   if (claim.request) errors.invalidEach(`${field}.request`, claim.request, checkDnsLabel(claim.request));
   const key = claim.request ? `${claim.name}/${claim.request}` : claim.name;
   if (seen.has(key)) errors.duplicate(field, key);
-  else if (!claim.request) for (const other of seen) if (other.startsWith(`${claim.name}/`)) errors.duplicate(field, claim.name);
+  else if (!claim.request)
+    for (const other of seen) if (other.startsWith(`${claim.name}/`)) errors.duplicate(field, claim.name);
   seen.add(key);
 }

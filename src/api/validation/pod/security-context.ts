@@ -1,6 +1,12 @@
 import type { Pod } from '../../core/pod.ts';
 import type { PodSpec } from '../../core/pod-spec.ts';
-import type { AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl } from '../../core/security-context.ts';
+import type {
+  AppArmorProfile,
+  PodSecurityContext,
+  SeccompProfile,
+  SecurityContext,
+  Sysctl,
+} from '../../core/security-context.ts';
 import { annotations } from '../../annotations.ts';
 import { allContainers } from '../../pod.ts';
 import { maxSysctlBytes, sysctlNamespace, sysctlSegment } from '../../sysctl-name.ts';
@@ -22,7 +28,8 @@ export function validatePodSecurityContext(errors: FieldErrors, path: string, sp
     const id = context[field];
     if (id !== undefined) errors.invalidEach(`${path}.${field}`, id, checkId(id));
   }
-  for (const [index, group] of (context.supplementalGroups ?? []).entries()) errors.invalidEach(`${path}.supplementalGroups[${index}]`, group, checkId(group));
+  for (const [index, group] of (context.supplementalGroups ?? []).entries())
+    errors.invalidEach(`${path}.supplementalGroups[${index}]`, group, checkId(group));
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     errors.invalid(`${path}.shareProcessNamespace`, true, 'ShareProcessNamespace and HostPID cannot both be enabled');
   }
@@ -33,7 +40,12 @@ export function validatePodSecurityContext(errors: FieldErrors, path: string, sp
   validateChoice(errors, `${path}.seLinuxChangePolicy`, context.seLinuxChangePolicy, ['MountOption', 'Recursive']);
 }
 
-function validateChoice(errors: FieldErrors, field: string, value: string | undefined, supported: readonly string[]): void {
+function validateChoice(
+  errors: FieldErrors,
+  field: string,
+  value: string | undefined,
+  supported: readonly string[],
+): void {
   if (value !== undefined) errors.oneOf(field, value, supported);
 }
 
@@ -44,18 +56,36 @@ function validateProfiles(errors: FieldErrors, path: string, context: PodSecurit
 }
 
 /** One container's security context. `ownUsers`: the pod has a user namespace of its own. */
-export function validateSecurityContext(errors: FieldErrors, path: string, context: SecurityContext | undefined, ownUsers: boolean): void {
+export function validateSecurityContext(
+  errors: FieldErrors,
+  path: string,
+  context: SecurityContext | undefined,
+  ownUsers: boolean,
+): void {
   if (context === undefined) return;
-  if (context.runAsUser !== undefined) errors.invalidEach(`${path}.runAsUser`, context.runAsUser, checkId(context.runAsUser));
-  if (context.runAsGroup !== undefined) errors.invalidEach(`${path}.runAsGroup`, context.runAsGroup, checkId(context.runAsGroup));
+  if (context.runAsUser !== undefined)
+    errors.invalidEach(`${path}.runAsUser`, context.runAsUser, checkId(context.runAsUser));
+  if (context.runAsGroup !== undefined)
+    errors.invalidEach(`${path}.runAsGroup`, context.runAsGroup, checkId(context.runAsGroup));
   if (context.procMount !== undefined) {
     errors.oneOf(`${path}.procMount`, context.procMount, ['Default', 'Unmasked']);
-    if (!ownUsers && context.procMount === 'Unmasked') errors.invalid(`${path}.procMount`, context.procMount, '`hostUsers` must be false to use `Unmasked`');
+    if (!ownUsers && context.procMount === 'Unmasked')
+      errors.invalid(`${path}.procMount`, context.procMount, '`hostUsers` must be false to use `Unmasked`');
   }
   validateSeccomp(errors, `${path}.seccompProfile`, context.seccompProfile);
   if (context.allowPrivilegeEscalation === false) {
-    if (context.privileged === true) errors.invalid(path, securityContextForm(context), 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
-    if (context.capabilities?.add?.includes('CAP_SYS_ADMIN') === true) errors.invalid(path, securityContextForm(context), 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
+    if (context.privileged === true)
+      errors.invalid(
+        path,
+        securityContextForm(context),
+        'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+      );
+    if (context.capabilities?.add?.includes('CAP_SYS_ADMIN') === true)
+      errors.invalid(
+        path,
+        securityContextForm(context),
+        'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN',
+      );
   }
   validateWindowsOptions(errors, `${path}.windowsOptions`, context.windowsOptions);
   validateAppArmor(errors, `${path}.appArmorProfile`, context.appArmorProfile);
@@ -67,8 +97,10 @@ function validateSeccomp(errors: FieldErrors, path: string, profile: SeccompProf
   else errors.oneOf(`${path}.type`, profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined']);
   const field = `${path}.localhostProfile`;
   if (profile.type !== 'Localhost') {
-    if (profile.localhostProfile !== undefined) errors.invalid(field, profileForm(profile), 'can only be set when seccomp type is Localhost');
-  } else if (profile.localhostProfile === undefined) errors.required(field, 'must be set when seccomp type is Localhost');
+    if (profile.localhostProfile !== undefined)
+      errors.invalid(field, profileForm(profile), 'can only be set when seccomp type is Localhost');
+  } else if (profile.localhostProfile === undefined)
+    errors.required(field, 'must be set when seccomp type is Localhost');
   else validateDescendingPath(errors, field, profile.localhostProfile);
 }
 
@@ -79,7 +111,8 @@ function validateAppArmor(errors: FieldErrors, path: string, profile: AppArmorPr
   if (!profile.type) return errors.required(`${path}.type`, 'type is required when appArmorProfile is set');
   errors.oneOf(`${path}.type`, profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined']);
   if (profile.type === 'Localhost') {
-    if (local === undefined || local === '') return errors.required(field, 'must be set when AppArmor type is Localhost');
+    if (local === undefined || local === '')
+      return errors.required(field, 'must be set when AppArmor type is Localhost');
     if (local.trim() !== local) errors.invalid(field, local, 'must not be padded with whitespace');
     if (byteLength(local) > maxProfilePathBytes) errors.tooLong(field, maxProfilePathBytes);
   } else if (local !== undefined && (profile.type === 'RuntimeDefault' || profile.type === 'Unconfined')) {
@@ -92,11 +125,14 @@ function validateSysctls(errors: FieldErrors, path: string, sysctls: readonly Sy
   for (const [index, { name }] of sysctls.entries()) {
     const field = `${path}[${index}].name`;
     if (name === '') errors.required(field);
-    else if (byteLength(name) > maxSysctlBytes || !sysctlPattern.test(name)) errors.invalid(field, name, `must have at most ${maxSysctlBytes} characters and match regex ${sysctlFormat}`);
+    else if (byteLength(name) > maxSysctlBytes || !sysctlPattern.test(name))
+      errors.invalid(field, name, `must have at most ${maxSysctlBytes} characters and match regex ${sysctlFormat}`);
     else if (seen.has(name)) errors.duplicate(field, name);
     const namespace = sysctlNamespace(name);
-    if (spec.hostNetwork === true && namespace === 'Net') errors.invalid(field, name, "may not be specified when 'hostNetwork' is true");
-    else if (spec.hostIPC === true && namespace === 'IPC') errors.invalid(field, name, "may not be specified when 'hostIPC' is true");
+    if (spec.hostNetwork === true && namespace === 'Net')
+      errors.invalid(field, name, "may not be specified when 'hostNetwork' is true");
+    else if (spec.hostIPC === true && namespace === 'IPC')
+      errors.invalid(field, name, "may not be specified when 'hostIPC' is true");
     seen.add(name);
   }
 }
@@ -106,17 +142,26 @@ export function validateProfileAnnotations(errors: FieldErrors, pod: Pod): void 
   const given = pod.metadata.annotations ?? {};
   for (const [key, value] of Object.entries(given)) {
     const field = `metadata.annotations.${key}`;
-    if (key === annotations.seccompPod || key.startsWith(annotations.seccompContainerPrefix)) validateSeccompText(errors, field, value);
+    if (key === annotations.seccompPod || key.startsWith(annotations.seccompContainerPrefix))
+      validateSeccompText(errors, field, value);
     if (key.startsWith(annotations.appArmorContainerPrefix)) validateAppArmorText(errors, pod, key, value);
   }
   const ofPod = given[annotations.seccompPod];
-  if (ofPod !== undefined) matchSeccomp(errors, 'spec.securityContext.seccompProfile', pod.spec.securityContext?.seccompProfile, ofPod);
+  if (ofPod !== undefined)
+    matchSeccomp(errors, 'spec.securityContext.seccompProfile', pod.spec.securityContext?.seccompProfile, ofPod);
   for (const { container, path } of allContainers(pod)) {
     const seccomp = given[annotations.seccompContainerPrefix + container.name];
-    if (seccomp !== undefined) matchSeccomp(errors, `${path}.securityContext.seccompProfile`, container.securityContext?.seccompProfile, seccomp);
+    if (seccomp !== undefined)
+      matchSeccomp(
+        errors,
+        `${path}.securityContext.seccompProfile`,
+        container.securityContext?.seccompProfile,
+        seccomp,
+      );
     const appArmor = given[annotations.appArmorContainerPrefix + container.name];
     const profile = container.securityContext?.appArmorProfile ?? pod.spec.securityContext?.appArmorProfile;
-    if (appArmor !== undefined && pod.spec.os?.name !== 'windows') matchAppArmor(errors, `${path}.securityContext.appArmorProfile`, profile, appArmor);
+    if (appArmor !== undefined && pod.spec.os?.name !== 'windows')
+      matchAppArmor(errors, `${path}.securityContext.appArmorProfile`, profile, appArmor);
   }
 }
 
@@ -131,7 +176,8 @@ function validateAppArmorText(errors: FieldErrors, pod: Pod, key: string, value:
   const field = `metadata.annotations[${key}]`;
   const known = [...allContainers(pod)].some(({ container }) => container.name === name);
   if (!known) errors.invalid(field, name, 'container not found');
-  if (value !== '' && value !== 'runtime/default' && value !== 'unconfined' && !value.startsWith('localhost/')) errors.invalid(field, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`);
+  if (value !== '' && value !== 'runtime/default' && value !== 'unconfined' && !value.startsWith('localhost/'))
+    errors.invalid(field, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`);
 }
 
 type Profile = { readonly type: string; readonly localhostProfile?: string };
@@ -144,7 +190,12 @@ function matchAppArmor(errors: FieldErrors, path: string, profile: Profile | und
   matchProfile(errors, path, profile, { annotation, kind: 'apparmor', defaults: ['runtime/default'] });
 }
 
-function matchProfile(errors: FieldErrors, path: string, profile: Profile | undefined, { annotation, kind, defaults }: { annotation: string; kind: string; defaults: readonly string[] }): void {
+function matchProfile(
+  errors: FieldErrors,
+  path: string,
+  profile: Profile | undefined,
+  { annotation, kind, defaults }: { annotation: string; kind: string; defaults: readonly string[] },
+): void {
   if (profile === undefined) return;
   const differs =
     (profile.type === 'Unconfined' && annotation !== 'unconfined') ||

@@ -25,13 +25,18 @@ export function validatePodUpdate(pod: Pod, old: Pod): readonly FieldError[] {
   const errors = new FieldErrors();
   errors.list.push(...validateLivingPod(pod));
   validateAnnotationChanges(errors, pod, old);
-  for (const field of ['containers', 'initContainers'] as const) if (!validateImages(errors, `spec.${field}`, pod.spec[field] ?? [], old.spec[field] ?? [])) return errors.list;
+  for (const field of ['containers', 'initContainers'] as const)
+    if (!validateImages(errors, `spec.${field}`, pod.spec[field] ?? [], old.spec[field] ?? [])) return errors.list;
   if (!validateDeadline(errors, pod.spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds)) return errors.list;
   validateTolerationChanges(errors, pod.spec, old.spec);
   validateGateChanges(errors, pod.spec, old.spec);
   if (semanticEqual(pod.spec, old.spec)) return errors.list;
   const rest = withoutMutable(errors, pod.spec, old.spec);
-  if (!semanticEqual(rest, old.spec)) errors.forbidden('spec', `pod updates may not change fields other than ${mutableFields.join(',')}\n${unifiedDiff(old.spec, rest)}`);
+  if (!semanticEqual(rest, old.spec))
+    errors.forbidden(
+      'spec',
+      `pod updates may not change fields other than ${mutableFields.join(',')}\n${unifiedDiff(old.spec, rest)}`,
+    );
   return errors.list;
 }
 
@@ -50,7 +55,11 @@ export function validateEphemeralContainersUpdate(pod: Pod, old: Pod): readonly 
     const kept = now.get(container.name);
     const name = JSON.stringify(container.name);
     if (kept === undefined) errors.forbidden(field, `existing ephemeral containers ${name} may not be removed\n`);
-    else if (!semanticEqual(container, kept)) errors.forbidden(field, `existing ephemeral containers ${name} may not be changed\n${unifiedDiff(container, kept)}`);
+    else if (!semanticEqual(container, kept))
+      errors.forbidden(
+        field,
+        `existing ephemeral containers ${name} may not be changed\n${unifiedDiff(container, kept)}`,
+      );
   }
   return errors.list;
 }
@@ -58,14 +67,20 @@ export function validateEphemeralContainersUpdate(pod: Pod, old: Pod): readonly 
 /** Of a write to `resize` (upstream: ValidatePodResize). */
 export function validateResizeUpdate(pod: Pod, old: Pod): readonly FieldError[] {
   const errors = new FieldErrors();
-  const never = old.metadata.annotations?.[annotations.configMirror] !== undefined ? 'static' : old.spec.os?.name === 'windows' ? 'windows' : undefined;
+  const never =
+    old.metadata.annotations?.[annotations.configMirror] !== undefined
+      ? 'static'
+      : old.spec.os?.name === 'windows'
+        ? 'windows'
+        : undefined;
   if (never !== undefined) {
     errors.forbidden('[]', `${never} pods cannot be resized`);
     return errors.list;
   }
   errors.list.push(...validateLivingPod(pod));
   const running = (old.status?.containerStatuses ?? []).find(({ state }) => state?.running !== undefined);
-  if (running !== undefined && running.resources === undefined) errors.forbidden('spec', 'Pod running on node without support for resize');
+  if (running !== undefined && running.resources === undefined)
+    errors.forbidden('spec', 'Pod running on node without support for resize');
   if (!validateOrder(errors, pod.spec, old.spec)) return errors.list;
   errors.list.push(...validateResize(old, pod));
   if (errors.list.length > 0) return errors.list;
@@ -79,16 +94,27 @@ function validateOrder(errors: FieldErrors, spec: PodSpec, old: PodSpec): boolea
   for (const field of ['containers', 'initContainers'] as const) {
     const containers = spec[field] ?? [];
     const was = old[field] ?? [];
-    if (containers.length !== was.length) errors.forbidden(`spec.${field}`, `${field} may not be added or removed on resize`);
-    else for (const [index, { name }] of containers.entries()) if (name !== was[index]?.name) errors.forbidden(`spec.${field}[${index}].name`, `${field} may not be renamed or reordered on resize`);
+    if (containers.length !== was.length)
+      errors.forbidden(`spec.${field}`, `${field} may not be added or removed on resize`);
+    else
+      for (const [index, { name }] of containers.entries())
+        if (name !== was[index]?.name)
+          errors.forbidden(`spec.${field}[${index}].name`, `${field} may not be renamed or reordered on resize`);
   }
   return errors.list.length === before;
 }
 
 function withResourcesOf(spec: PodSpec, old: PodSpec): Pick<PodSpec, 'containers' | 'initContainers'> {
   const each = (containers: readonly Container[], before: readonly Container[]): Container[] =>
-    containers.map((container, index) => ({ ...container, resources: before[index]?.resources, resizePolicy: before[index]?.resizePolicy }));
-  return { containers: each(spec.containers, old.containers), ...(spec.initContainers !== undefined && { initContainers: each(spec.initContainers, old.initContainers ?? []) }) };
+    containers.map((container, index) => ({
+      ...container,
+      resources: before[index]?.resources,
+      resizePolicy: before[index]?.resizePolicy,
+    }));
+  return {
+    containers: each(spec.containers, old.containers),
+    ...(spec.initContainers !== undefined && { initContainers: each(spec.initContainers, old.initContainers ?? []) }),
+  };
 }
 
 /** Upstream: ValidatePodSpecificAnnotationUpdates. */
@@ -98,20 +124,28 @@ export function validateAnnotationChanges(errors: FieldErrors, pod: Pod, old: Po
   for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
     if (before[key] === now[key]) continue;
     const verb = before[key] === undefined ? 'add' : 'remove or update';
-    if (key.startsWith(appArmorPrefix)) errors.forbidden(`metadata.annotations[${key}]`, `may not ${verb} AppArmor annotations`);
-    if (key === annotations.configMirror) errors.forbidden(`metadata.annotations[${key}]`, `may not ${verb} mirror pod annotation`);
+    if (key.startsWith(appArmorPrefix))
+      errors.forbidden(`metadata.annotations[${key}]`, `may not ${verb} AppArmor annotations`);
+    if (key === annotations.configMirror)
+      errors.forbidden(`metadata.annotations[${key}]`, `may not ${verb} mirror pod annotation`);
   }
 }
 
 /** False when nothing further can be compared. */
-function validateImages(errors: FieldErrors, field: string, containers: readonly Container[], old: readonly Container[]): boolean {
+function validateImages(
+  errors: FieldErrors,
+  field: string,
+  containers: readonly Container[],
+  old: readonly Container[],
+): boolean {
   if (containers.length !== old.length) {
     errors.forbidden(field, 'pod updates may not add or remove containers');
     return false;
   }
   for (const [index, { image = '' }] of containers.entries()) {
     if (image === '') errors.required(`${field}[${index}].image`);
-    if (image.trim() !== image) errors.invalid(`${field}[${index}].image`, image, 'must not have leading or trailing whitespace');
+    if (image.trim() !== image)
+      errors.invalid(`${field}[${index}].image`, image, 'must not have leading or trailing whitespace');
   }
   return true;
 }
@@ -123,27 +157,35 @@ function validateDeadline(errors: FieldErrors, seconds: number | undefined, befo
     return true;
   }
   if (seconds < 0 || seconds > int32Max) errors.invalid(field, seconds, rangeError(0, int32Max));
-  else if (before !== undefined && before < seconds) errors.invalid(field, seconds, 'must be less than or equal to previous value');
+  else if (before !== undefined && before < seconds)
+    errors.invalid(field, seconds, 'must be less than or equal to previous value');
   else return true;
   return false;
 }
 
 function validateTolerationChanges(errors: FieldErrors, { tolerations = [] }: PodSpec, old: PodSpec): void {
-  const textOf = ({ key, operator, value, effect }: Toleration): string => JSON.stringify([key ?? '', operator ?? '', value ?? '', effect ?? '']);
+  const textOf = ({ key, operator, value, effect }: Toleration): string =>
+    JSON.stringify([key ?? '', operator ?? '', value ?? '', effect ?? '']);
   const now = new Set(tolerations.map(textOf));
-  if (!(old.tolerations ?? []).every((before) => now.has(textOf(before)))) errors.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
+  if (!(old.tolerations ?? []).every((before) => now.has(textOf(before))))
+    errors.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
 }
 
 function validateGateChanges(errors: FieldErrors, spec: PodSpec, old: PodSpec): void {
   const before = new Set((old.schedulingGates ?? []).map(({ name }) => name));
   for (const [index, { name }] of (spec.schedulingGates ?? []).entries()) {
-    if (!before.has(name)) errors.forbidden(`spec.schedulingGates[${index}].name`, `only deletion is allowed, but found new scheduling gate '${name}'`);
+    if (!before.has(name))
+      errors.forbidden(
+        `spec.schedulingGates[${index}].name`,
+        `only deletion is allowed, but found new scheduling gate '${name}'`,
+      );
   }
 }
 
 /** The spec with the old values in all fields that may change: whatever else changed is left to be seen. */
 function withoutMutable(errors: FieldErrors, spec: PodSpec, old: PodSpec): PodSpec {
-  const images = (containers: readonly Container[], before: readonly Container[]): Container[] => containers.map((container, index) => ({ ...container, image: before[index]?.image }));
+  const images = (containers: readonly Container[], before: readonly Container[]): Container[] =>
+    containers.map((container, index) => ({ ...container, image: before[index]?.image }));
   const rest: PodSpec = {
     ...spec,
     containers: images(spec.containers, old.containers),
@@ -152,7 +194,8 @@ function withoutMutable(errors: FieldErrors, spec: PodSpec, old: PodSpec): PodSp
     schedulingGates: old.schedulingGates,
     tolerations: old.tolerations,
   };
-  if ((old.terminationGracePeriodSeconds ?? 0) < 0 && rest.terminationGracePeriodSeconds === 1) rest.terminationGracePeriodSeconds = old.terminationGracePeriodSeconds;
+  if ((old.terminationGracePeriodSeconds ?? 0) < 0 && rest.terminationGracePeriodSeconds === 1)
+    rest.terminationGracePeriodSeconds = old.terminationGracePeriodSeconds;
   if ((old.schedulingGates ?? []).length === 0) return rest;
   return withoutNarrowing(errors, rest, old);
 }
@@ -161,28 +204,41 @@ function withoutMutable(errors: FieldErrors, spec: PodSpec, old: PodSpec): PodSp
 function withoutNarrowing(errors: FieldErrors, rest: PodSpec, old: PodSpec): PodSpec {
   const selector = rest.nodeSelector ?? {};
   const removed = Object.entries(old.nodeSelector ?? {}).some(([key, value]) => selector[key] !== value);
-  if (removed) errors.invalid('spec.nodeSelector', selector, 'only additions to spec.nodeSelector are allowed (no mutations or deletions)');
+  if (removed)
+    errors.invalid(
+      'spec.nodeSelector',
+      selector,
+      'only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+    );
   const before = old.affinity?.nodeAffinity;
-  if (!semanticEqual(rest.affinity?.nodeAffinity, before)) validateNarrowing(errors, rest.affinity?.nodeAffinity, before);
+  if (!semanticEqual(rest.affinity?.nodeAffinity, before))
+    validateNarrowing(errors, rest.affinity?.nodeAffinity, before);
   const { nodeAffinity: _, ...others } = rest.affinity ?? {};
   const affinity = { ...others, ...(before !== undefined && { nodeAffinity: before }) };
-  return { ...rest, nodeSelector: old.nodeSelector, affinity: Object.keys(affinity).length === 0 && old.affinity === undefined ? undefined : affinity };
+  return {
+    ...rest,
+    nodeSelector: old.nodeSelector,
+    affinity: Object.keys(affinity).length === 0 && old.affinity === undefined ? undefined : affinity,
+  };
 }
 
 function validateNarrowing(errors: FieldErrors, now: NodeAffinity | undefined, before: NodeAffinity | undefined): void {
   const field = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const oldTerms = before?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const terms = now?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  if (oldTerms.length > 0 && oldTerms.length !== terms.length) return errors.invalid(field, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
+  if (oldTerms.length > 0 && oldTerms.length !== terms.length)
+    return errors.invalid(field, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
   for (const [index, oldTerm] of oldTerms.entries()) {
     const term = terms[index] ?? {};
-    if (!onlyAdds(term, oldTerm)) errors.invalid(`${field}[${index}]`, term, 'only additions are allowed (no mutations or deletions)');
+    if (!onlyAdds(term, oldTerm))
+      errors.invalid(`${field}[${index}]`, term, 'only additions are allowed (no mutations or deletions)');
   }
 }
 
 /** A term without requirements selects nothing; adding some would widen it. */
 function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
-  const count = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): number => matchExpressions.length + matchFields.length;
+  const count = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): number =>
+    matchExpressions.length + matchFields.length;
   if (count(old) === 0) return count(term) === 0;
   return (['matchExpressions', 'matchFields'] as const).every((list) => {
     const before = old[list] ?? [];

@@ -9,7 +9,13 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateLabels, validateObjectMeta } from '../metadata.ts';
 import { checkDnsLabel, checkDnsSubdomain, int32Max, rangeError } from '../names.ts';
-import { validateDns, validateHostAliases, validateHostnameOverride, validateHostnames, validateHostUsers } from './pod-host.ts';
+import {
+  validateDns,
+  validateHostAliases,
+  validateHostnameOverride,
+  validateHostnames,
+  validateHostUsers,
+} from './pod-host.ts';
 import { validateResourceRequirements } from './resource-requirements.ts';
 import { validateAffinity, validateTolerations, validateTopologySpread } from './scheduling.ts';
 import { validatePodSecurityContext, validateProfileAnnotations } from './security-context.ts';
@@ -24,8 +30,10 @@ import { validateHostProcess, validateOs } from './windows.ts';
 export function validatePod(pod: Pod): FieldError[] {
   const errors = new FieldErrors();
   validateWhole(errors, pod);
-  if ((pod.spec.ephemeralContainers ?? []).length > 0) errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
-  if (pod.spec.nodeName && (pod.spec.schedulingGates ?? []).length > 0) errors.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
+  if ((pod.spec.ephemeralContainers ?? []).length > 0)
+    errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
+  if (pod.spec.nodeName && (pod.spec.schedulingGates ?? []).length > 0)
+    errors.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
   validateProfileAnnotations(errors, pod);
   return errors.list;
 }
@@ -42,7 +50,8 @@ function validateWhole(errors: FieldErrors, pod: Pod): void {
   validatePodAnnotations(errors, pod);
   validatePodSpec(errors, pod);
   validateTokensHaveAccount(errors, pod.spec);
-  for (const { kind, container, path } of allContainers(pod)) if (kind !== 'ephemeral') validateImagePadding(errors, path, container);
+  for (const { kind, container, path } of allContainers(pod))
+    if (kind !== 'ephemeral') validateImagePadding(errors, path, container);
 }
 
 /** What annotations mean that the API knows. Places begin with `metadata`. */
@@ -50,7 +59,11 @@ export function validatePodAnnotations(errors: FieldErrors, pod: Pod): void {
   const given = pod.metadata.annotations ?? {};
   const mirror = given[annotations.configMirror];
   if (mirror !== undefined && !pod.spec.nodeName) {
-    errors.invalid(`metadata.annotations[${annotations.configMirror}]`, mirror, 'must set spec.nodeName if mirror pod annotation is set');
+    errors.invalid(
+      `metadata.annotations[${annotations.configMirror}]`,
+      mirror,
+      'must set spec.nodeName if mirror pod annotation is set',
+    );
   }
   const cost = given['controller.kubernetes.io/pod-deletion-cost'];
   if (cost !== undefined && !(/^(?:0|-?[1-9][0-9]*)$/.test(cost) && Math.abs(Number(cost)) <= int32Max)) {
@@ -81,7 +94,13 @@ export function validatePodSpec(errors: FieldErrors, pod: Pod): void {
   validateHostnameOverride(errors, `${path}.hostnameOverride`, spec);
   validateNames(errors, path, spec);
   validatePreemption(errors, `${path}.preemptionPolicy`, spec.preemptionPolicy);
-  if (spec.overhead !== undefined) validateResourceRequirements(errors, `${path}.overhead`, { limits: spec.overhead }, { level: 'container', claimNames: new Set() });
+  if (spec.overhead !== undefined)
+    validateResourceRequirements(
+      errors,
+      `${path}.overhead`,
+      { limits: spec.overhead },
+      { level: 'container', claimNames: new Set() },
+    );
   validateOs(errors, path, spec);
   validateSchedulingGroup(errors, `${path}.schedulingGroup`, spec.schedulingGroup);
   validateFileKeyVolumes(errors, pod);
@@ -94,12 +113,14 @@ function validateNames(errors: FieldErrors, path: string, spec: PodSpec): void {
   subdomain('serviceAccountName', spec.serviceAccountName);
   subdomain('nodeName', spec.nodeName);
   const deadline = spec.activeDeadlineSeconds;
-  if (deadline !== undefined && (deadline < 1 || deadline > int32Max)) errors.invalid(`${path}.activeDeadlineSeconds`, deadline, rangeError(1, int32Max));
+  if (deadline !== undefined && (deadline < 1 || deadline > int32Max))
+    errors.invalid(`${path}.activeDeadlineSeconds`, deadline, rangeError(1, int32Max));
   validateHostnames(errors, path, spec);
   validateTolerations(errors, `${path}.tolerations`, spec.tolerations ?? []);
   validateHostAliases(errors, `${path}.hostAliases`, spec.hostAliases ?? []);
   subdomain('priorityClassName', spec.priorityClassName);
-  if (spec.runtimeClassName !== undefined) errors.invalidEach(`${path}.runtimeClassName`, spec.runtimeClassName, checkDnsSubdomain(spec.runtimeClassName));
+  if (spec.runtimeClassName !== undefined)
+    errors.invalidEach(`${path}.runtimeClassName`, spec.runtimeClassName, checkDnsSubdomain(spec.runtimeClassName));
 }
 
 function validateSchedulingGroup(errors: FieldErrors, path: string, group: PodSpec['schedulingGroup']): void {
@@ -112,7 +133,8 @@ function validateSchedulingGroup(errors: FieldErrors, path: string, group: PodSp
 function validateResourceClaims(errors: FieldErrors, path: string, pod: Pod): void {
   const names = new Set<string>();
   for (const [index, claim] of (pod.spec.resourceClaims ?? []).entries()) {
-    if (pod.metadata.annotations?.[annotations.configMirror] !== undefined) errors.forbidden('[]', 'static pods do not support resource claims');
+    if (pod.metadata.annotations?.[annotations.configMirror] !== undefined)
+      errors.forbidden('[]', 'static pods do not support resource claims');
     else validateResourceClaim(errors, `${path}[${index}]`, claim, names);
   }
 }
@@ -124,11 +146,23 @@ function validateResourceClaim(errors: FieldErrors, path: string, claim: PodReso
   else errors.invalidEach(`${path}.name`, name, checkDnsLabel(name));
   names.add(name);
   // Upstream prints its internal type here, whose field names start with a capital and which prints absent ones as null.
-  const shown = { Name: name, ResourceClaimName: resourceClaimName ?? null, ResourceClaimTemplateName: resourceClaimTemplateName ?? null };
-  if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) errors.invalid(path, shown, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified');
-  if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) errors.invalid(path, shown, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
-  if (resourceClaimName !== undefined) errors.invalidEach(`${path}.resourceClaimName`, resourceClaimName, checkDnsSubdomain(resourceClaimName));
-  if (resourceClaimTemplateName !== undefined) errors.invalidEach(`${path}.resourceClaimTemplateName`, resourceClaimTemplateName, checkDnsSubdomain(resourceClaimTemplateName));
+  const shown = {
+    Name: name,
+    ResourceClaimName: resourceClaimName ?? null,
+    ResourceClaimTemplateName: resourceClaimTemplateName ?? null,
+  };
+  if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined)
+    errors.invalid(path, shown, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified');
+  if (resourceClaimName === undefined && resourceClaimTemplateName === undefined)
+    errors.invalid(path, shown, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
+  if (resourceClaimName !== undefined)
+    errors.invalidEach(`${path}.resourceClaimName`, resourceClaimName, checkDnsSubdomain(resourceClaimName));
+  if (resourceClaimTemplateName !== undefined)
+    errors.invalidEach(
+      `${path}.resourceClaimTemplateName`,
+      resourceClaimTemplateName,
+      checkDnsSubdomain(resourceClaimTemplateName),
+    );
 }
 
 /** Resources of the pod as a whole must cover what its containers ask for. */
@@ -136,20 +170,36 @@ function validatePodResources(errors: FieldErrors, path: string, pod: Pod, claim
   const { resources } = pod.spec;
   if (resources === undefined) return;
   if (pod.spec.os?.name === 'windows') return errors.forbidden(path, 'may not be set for a windows pod');
-  if (resources.claims !== undefined) errors.forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level');
+  if (resources.claims !== undefined)
+    errors.forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level');
   validateResourceRequirements(errors, path, resources, { level: 'pod', claimNames });
   for (const [name, sum] of Object.entries(aggregateContainers(pod, 'requests'))) {
     const own = resources.requests?.[name];
-    if (own !== undefined && compareQuantities(sum, own) > 0) errors.invalid(`${path}.requests[${name}]`, own, `must be greater than or equal to aggregate container requests of ${sum}`);
+    if (own !== undefined && compareQuantities(sum, own) > 0)
+      errors.invalid(
+        `${path}.requests[${name}]`,
+        own,
+        `must be greater than or equal to aggregate container requests of ${sum}`,
+      );
   }
   for (const [name, sum] of Object.entries(aggregateContainers(pod, 'limits'))) {
     const own = resources.limits?.[name];
-    if (isHugePageResource(name) && own !== undefined && compareQuantities(sum, own) > 0) errors.invalid(`${path}.limits[${name}]`, own, `must be greater than or equal to aggregate container limits of ${sum}`);
+    if (isHugePageResource(name) && own !== undefined && compareQuantities(sum, own) > 0)
+      errors.invalid(
+        `${path}.limits[${name}]`,
+        own,
+        `must be greater than or equal to aggregate container limits of ${sum}`,
+      );
   }
   for (const [index, container] of pod.spec.containers.entries()) {
     for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
       const own = resources.limits?.[name];
-      if (own !== undefined && compareQuantities(limit, own) > 0) errors.invalid(`${path}.containers[${index}][${name}].limits`, limit, `must be less than or equal to pod limits of ${own}`);
+      if (own !== undefined && compareQuantities(limit, own) > 0)
+        errors.invalid(
+          `${path}.containers[${index}][${name}].limits`,
+          limit,
+          `must be less than or equal to pod limits of ${own}`,
+        );
     }
   }
 }
@@ -159,7 +209,11 @@ function validateHostPorts(errors: FieldErrors, path: string, spec: PodSpec): vo
   for (const [index, container] of spec.containers.entries()) {
     for (const [position, port] of (container.ports ?? []).entries()) {
       if ((port.hostPort ?? 0) !== port.containerPort) {
-        errors.invalid(`${path}.containers[${index}].ports[${position}].hostPort`, port.hostPort ?? 0, 'must match `containerPort` when `hostNetwork` is true');
+        errors.invalid(
+          `${path}.containers[${index}].ports[${position}].hostPort`,
+          port.hostPort ?? 0,
+          'must match `containerPort` when `hostNetwork` is true',
+        );
       }
     }
   }
@@ -184,7 +238,10 @@ function validateTokensHaveAccount(errors: FieldErrors, spec: PodSpec): void {
   for (const [index, { projected }] of (spec.volumes ?? []).entries()) {
     for (const [position, source] of (projected?.sources ?? []).entries()) {
       if (source.serviceAccountToken !== undefined) {
-        errors.forbidden(`spec.volumes[${index}].projected.sources[${position}].serviceAccountToken`, 'must not be specified when serviceAccountName is not set');
+        errors.forbidden(
+          `spec.volumes[${index}].projected.sources[${position}].serviceAccountToken`,
+          'must not be specified when serviceAccountName is not set',
+        );
       }
     }
   }

@@ -16,34 +16,56 @@ const resizableNames = ['cpu', 'memory'] as const;
 export function validateResize(before: Pod, after: Pod): readonly FieldError[] {
   const errors = new FieldErrors();
   const newClass = computePodQos(after);
-  if (podQos(before) !== newClass) errors.invalid('spec', newClass, 'Pod QOS Class may not change as a result of resizing');
+  if (podQos(before) !== newClass)
+    errors.invalid('spec', newClass, 'Pod QOS Class may not change as a result of resizing');
   validatePodLevel(errors, before.spec.resources, after.spec.resources);
-  validateEach(errors, { field: 'spec.initContainers', before: before.spec.initContainers ?? [], after: after.spec.initContainers ?? [] });
+  validateEach(errors, {
+    field: 'spec.initContainers',
+    before: before.spec.initContainers ?? [],
+    after: after.spec.initContainers ?? [],
+  });
   validateEach(errors, { field: 'spec.containers', before: before.spec.containers, after: after.spec.containers });
   return errors.list;
 }
 
-function validatePodLevel(errors: FieldErrors, before: ResourceRequirements | undefined, after: ResourceRequirements | undefined): void {
+function validatePodLevel(
+  errors: FieldErrors,
+  before: ResourceRequirements | undefined,
+  after: ResourceRequirements | undefined,
+): void {
   if (before === undefined && after === undefined) return;
-  if (before !== undefined && after === undefined) return errors.forbidden('spec.resources', 'pod-level resources cannot be removed');
-  if (isAnyRemoved(before?.requests, after?.requests)) errors.forbidden('spec.resources.requests', 'pod-level resource requests cannot be removed');
-  if (isAnyRemoved(before?.limits, after?.limits)) errors.forbidden('spec.resources.limits', 'pod-level resource limits cannot be removed');
-  if (!sameRequirements(others(before), others(after))) errors.forbidden('spec', 'only cpu and memory resources are mutable at pod-level');
+  if (before !== undefined && after === undefined)
+    return errors.forbidden('spec.resources', 'pod-level resources cannot be removed');
+  if (isAnyRemoved(before?.requests, after?.requests))
+    errors.forbidden('spec.resources.requests', 'pod-level resource requests cannot be removed');
+  if (isAnyRemoved(before?.limits, after?.limits))
+    errors.forbidden('spec.resources.limits', 'pod-level resource limits cannot be removed');
+  if (!sameRequirements(others(before), others(after)))
+    errors.forbidden('spec', 'only cpu and memory resources are mutable at pod-level');
 }
 
-function validateEach(errors: FieldErrors, { field, before, after }: { field: string; before: readonly Container[]; after: readonly Container[] }): void {
+function validateEach(
+  errors: FieldErrors,
+  { field, before, after }: { field: string; before: readonly Container[]; after: readonly Container[] },
+): void {
   for (const [index, old] of before.entries()) {
     const now = after[index];
     if (now === undefined || sameRequirements(old.resources, now.resources)) continue;
     const path = `${field}[${index}]`;
-    if (isAnyRemoved(old.resources?.requests, now.resources?.requests)) errors.forbidden(`${path}.resources.requests`, 'resource requests cannot be removed');
-    if (isAnyRemoved(old.resources?.limits, now.resources?.limits)) errors.forbidden(`${path}.resources.limits`, 'resource limits cannot be removed');
+    if (isAnyRemoved(old.resources?.requests, now.resources?.requests))
+      errors.forbidden(`${path}.resources.requests`, 'resource requests cannot be removed');
+    if (isAnyRemoved(old.resources?.limits, now.resources?.limits))
+      errors.forbidden(`${path}.resources.limits`, 'resource limits cannot be removed');
     const isInit = field === 'spec.initContainers';
     if (!sameRequirements(others(old.resources), others(now.resources))) {
       if (isInit) errors.forbidden(path, 'only cpu and memory resources for init or sidecar containers are mutable');
       else errors.forbidden('spec', 'only cpu and memory resources are mutable');
     }
-    if (isInit && !isRestartableInit(now) && now.resizePolicy?.some((policy) => policy.restartPolicy === 'RestartContainer') === true) {
+    if (
+      isInit &&
+      !isRestartableInit(now) &&
+      now.resizePolicy?.some((policy) => policy.restartPolicy === 'RestartContainer') === true
+    ) {
       errors.forbidden(path, 'non-sidecar init containers with a resize policy of RestartContainer cannot be resized');
     }
   }
@@ -55,6 +77,7 @@ function isAnyRemoved(before: ResourceList = {}, after: ResourceList = {}): bool
 
 /** Everything but CPU and memory. */
 function others(resources: ResourceRequirements | undefined): ResourceRequirements {
-  const without = (list: ResourceList = {}): ResourceList => Object.fromEntries(Object.entries(list).filter(([name]) => !resizableNames.some((own) => own === name)));
+  const without = (list: ResourceList = {}): ResourceList =>
+    Object.fromEntries(Object.entries(list).filter(([name]) => !resizableNames.some((own) => own === name)));
   return { requests: without(resources?.requests), limits: without(resources?.limits) };
 }

@@ -20,8 +20,10 @@ export function validateDownwardFile(errors: FieldErrors, path: string, file: Do
   validateLocalPath(errors, `${path}.path`, file.path);
   if (file.fieldRef !== undefined) {
     validateFieldRef(errors, `${path}.fieldRef`, file.fieldRef, volumeFields);
-    if (file.resourceFieldRef !== undefined) errors.invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
-  } else if (file.resourceFieldRef !== undefined) validateResourceFieldRef(errors, `${path}.resourceFieldRef`, file.resourceFieldRef, 'volume');
+    if (file.resourceFieldRef !== undefined)
+      errors.invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
+  } else if (file.resourceFieldRef !== undefined)
+    validateResourceFieldRef(errors, `${path}.resourceFieldRef`, file.resourceFieldRef, 'volume');
   else errors.required(path, 'one of fieldRef and resourceFieldRef is required');
   validateFileMode(errors, `${path}.mode`, file.mode);
 }

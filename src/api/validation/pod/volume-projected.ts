@@ -1,4 +1,9 @@
-import type { ClusterTrustBundleProjection, PodCertificateProjection, ProjectedVolumeSource, VolumeProjection } from '../../core/volume-source.ts';
+import type {
+  ClusterTrustBundleProjection,
+  PodCertificateProjection,
+  ProjectedVolumeSource,
+  VolumeProjection,
+} from '../../core/volume-source.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { validateLabelSelector } from '../metadata.ts';
 import { checkDnsSubdomain, checkLabelKey } from '../names.ts';
@@ -27,12 +32,14 @@ export function validateProjected(errors: FieldErrors, path: string, projected: 
       validateDownwardFile(errors, `${at}.downwardAPI`, file);
       take(file.path, file.path);
     }
-    if (source.serviceAccountToken !== undefined) validateToken(errors, path, { at: `${at}.serviceAccountToken`, token: source.serviceAccountToken });
+    if (source.serviceAccountToken !== undefined)
+      validateToken(errors, path, { at: `${at}.serviceAccountToken`, token: source.serviceAccountToken });
     if (source.clusterTrustBundle !== undefined) {
       validateTrustBundle(errors, `${at}.clusterTrustBundle`, source.clusterTrustBundle);
       take(source.clusterTrustBundle.path, source.clusterTrustBundle.path);
     }
-    if (source.podCertificate !== undefined) validateCertificate(errors, `${at}.podCertificate`, source.podCertificate, take);
+    if (source.podCertificate !== undefined)
+      validateCertificate(errors, `${at}.podCertificate`, source.podCertificate, take);
     const given = Object.values(source).filter((value) => value !== undefined).length;
     if (given > 1) errors.forbidden(at, 'may not specify more than 1 volume type per source');
   }
@@ -53,22 +60,31 @@ function validateNamed(errors: FieldErrors, path: string, source: VolumeProjecti
 }
 
 /** Upstream reports the token's path at the volume, not at the source. */
-function validateToken(errors: FieldErrors, path: string, { at, token }: { at: string; token: NonNullable<VolumeProjection['serviceAccountToken']> }): void {
+function validateToken(
+  errors: FieldErrors,
+  path: string,
+  { at, token }: { at: string; token: NonNullable<VolumeProjection['serviceAccountToken']> },
+): void {
   const seconds = token.expirationSeconds ?? 0;
-  if (seconds < shortestTokenSeconds) errors.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
-  if (seconds > longestTokenSeconds) errors.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
+  if (seconds < shortestTokenSeconds)
+    errors.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
+  if (seconds > longestTokenSeconds)
+    errors.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
   if (token.path === '') errors.required(`${path}.path`);
   else validateLocalPath(errors, `${path}.path`, token.path);
 }
 
 function validateTrustBundle(errors: FieldErrors, path: string, bundle: ClusterTrustBundleProjection): void {
   const { name, signerName } = bundle;
-  if (name !== undefined && signerName !== undefined) errors.invalid(path, bundle, 'only one of name and signerName may be used');
+  if (name !== undefined && signerName !== undefined)
+    errors.invalid(path, bundle, 'only one of name and signerName may be used');
   else if (name !== undefined) {
     if (name === '') errors.required(`${path}.name`, 'must be a valid object name');
     const object = name.includes(':') ? name.slice(name.lastIndexOf(':') + 1) : name;
-    for (const complaint of checkDnsSubdomain(object)) errors.invalid(`${path}.name`, name, `not a valid clustertrustbundlename: ${complaint}`);
-    if (bundle.labelSelector !== undefined) errors.invalid(`${path}.labelSelector`, bundle.labelSelector, 'labelSelector must be unset if name is specified');
+    for (const complaint of checkDnsSubdomain(object))
+      errors.invalid(`${path}.name`, name, `not a valid clustertrustbundlename: ${complaint}`);
+    if (bundle.labelSelector !== undefined)
+      errors.invalid(`${path}.labelSelector`, bundle.labelSelector, 'labelSelector must be unset if name is specified');
   } else if (signerName !== undefined) {
     if (signerName === '') errors.required(`${path}.signerName`, 'must be a valid signer name');
     validateSignerName(errors, `${path}.signerName`, signerName);
@@ -81,28 +97,46 @@ function validateTrustBundle(errors: FieldErrors, path: string, bundle: ClusterT
 function validateSignerName(errors: FieldErrors, field: string, signer: string): void {
   if (signer === '') return errors.required(field);
   const [domain = '', ...rest] = signer.split('/');
-  if (rest.length !== 1 || rest[0] === '') errors.invalid(field, signer, 'must be a fully qualified domain and path of the form "example.com/signer-name"');
+  if (rest.length !== 1 || rest[0] === '')
+    errors.invalid(field, signer, 'must be a fully qualified domain and path of the form "example.com/signer-name"');
   else errors.invalidEach(field, domain, checkDnsSubdomain(domain));
 }
 
-function validateCertificate(errors: FieldErrors, path: string, certificate: PodCertificateProjection, take: Take): void {
+function validateCertificate(
+  errors: FieldErrors,
+  path: string,
+  certificate: PodCertificateProjection,
+  take: Take,
+): void {
   const { signerName = '', keyType = '', maxExpirationSeconds: seconds } = certificate;
   validateSignerName(errors, `${path}.signerName`, signerName);
   for (const key of Object.keys(certificate.userAnnotations ?? {})) {
     const complaints = checkLabelKey(key.toLowerCase());
     errors.invalidEach(`${path}.userAnnotations`, key.toLowerCase(), complaints);
-    if (complaints.length === 0 && !key.includes('/')) errors.invalid(`${path}.userAnnotations`, key.toLowerCase(), 'must be a domain-prefixed key (such as "acme.io/foo")');
+    if (complaints.length === 0 && !key.includes('/'))
+      errors.invalid(
+        `${path}.userAnnotations`,
+        key.toLowerCase(),
+        'must be a domain-prefixed key (such as "acme.io/foo")',
+      );
   }
   errors.oneOf(`${path}.keyType`, keyType, keyTypes);
-  const longest = signerName.startsWith('kubernetes.io/') ? longestKubernetesCertificateSeconds : longestCertificateSeconds;
+  const longest = signerName.startsWith('kubernetes.io/')
+    ? longestKubernetesCertificateSeconds
+    : longestCertificateSeconds;
   const field = `${path}.maxExpirationSeconds`;
-  if (seconds !== undefined && seconds < shortestCertificateSeconds) errors.invalid(field, seconds, `if provided, maxExpirationSeconds must be >= ${shortestCertificateSeconds}`);
-  if (seconds !== undefined && seconds > longest) errors.invalid(field, seconds, `if provided, maxExpirationSeconds must be <= ${longest}`);
-  const targets = (['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const).filter((name) => certificate[name]);
+  if (seconds !== undefined && seconds < shortestCertificateSeconds)
+    errors.invalid(field, seconds, `if provided, maxExpirationSeconds must be >= ${shortestCertificateSeconds}`);
+  if (seconds !== undefined && seconds > longest)
+    errors.invalid(field, seconds, `if provided, maxExpirationSeconds must be <= ${longest}`);
+  const targets = (['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const).filter(
+    (name) => certificate[name],
+  );
   for (const name of targets) {
     const target = certificate[name] ?? '';
     validateLocalPath(errors, `${path}.${name}`, target);
     take(target, target);
   }
-  if (targets.length === 0) errors.required(path, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath');
+  if (targets.length === 0)
+    errors.required(path, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath');
 }

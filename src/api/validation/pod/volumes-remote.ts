@@ -5,8 +5,27 @@ import { validateDescendingPath } from './paths.ts';
 
 type Check = (errors: FieldErrors, path: string, volume: Volume) => void;
 type RemoteName =
-  | 'gitRepo' | 'gcePersistentDisk' | 'awsElasticBlockStore' | 'nfs' | 'iscsi' | 'glusterfs' | 'flocker' | 'rbd' | 'cinder' | 'cephfs' | 'quobyte' | 'fc'
-  | 'flexVolume' | 'azureFile' | 'vsphereVolume' | 'photonPersistentDisk' | 'portworxVolume' | 'azureDisk' | 'storageos' | 'scaleIO' | 'csi';
+  | 'gitRepo'
+  | 'gcePersistentDisk'
+  | 'awsElasticBlockStore'
+  | 'nfs'
+  | 'iscsi'
+  | 'glusterfs'
+  | 'flocker'
+  | 'rbd'
+  | 'cinder'
+  | 'cephfs'
+  | 'quobyte'
+  | 'fc'
+  | 'flexVolume'
+  | 'azureFile'
+  | 'vsphereVolume'
+  | 'photonPersistentDisk'
+  | 'portworxVolume'
+  | 'azureDisk'
+  | 'storageos'
+  | 'scaleIO'
+  | 'csi';
 
 /** Checks for sources whose storage is elsewhere (upstream: the validate...VolumeSource functions). */
 export const remoteSources: Readonly<Record<RemoteName, { readonly check: Check }>> = {
@@ -31,11 +50,15 @@ export const remoteSources: Readonly<Record<RemoteName, { readonly check: Check 
   nfs: {
     check: (errors, path, { nfs }) => {
       needs(errors, path, { server: nfs?.server, path: nfs?.path });
-      if (!(nfs?.path ?? '').startsWith('/')) errors.invalid(`${path}.path`, nfs?.path ?? '', 'must be an absolute path');
+      if (!(nfs?.path ?? '').startsWith('/'))
+        errors.invalid(`${path}.path`, nfs?.path ?? '', 'must be an absolute path');
     },
   },
   iscsi: { check: (errors, path, { iscsi }) => iscsi && validateIscsi(errors, path, iscsi) },
-  glusterfs: { check: (errors, path, { glusterfs }) => needs(errors, path, { endpoints: glusterfs?.endpoints, path: glusterfs?.path }) },
+  glusterfs: {
+    check: (errors, path, { glusterfs }) =>
+      needs(errors, path, { endpoints: glusterfs?.endpoints, path: glusterfs?.path }),
+  },
   flocker: { check: (errors, path, { flocker }) => flocker && validateFlocker(errors, path, flocker) },
   rbd: { check: (errors, path, { rbd }) => needs(errors, path, { monitors: rbd?.monitors, image: rbd?.image }) },
   cinder: {
@@ -53,22 +76,40 @@ export const remoteSources: Readonly<Record<RemoteName, { readonly check: Check 
       for (const key of Object.keys(flexVolume?.options ?? {})) {
         const namespace = `.${(key.split('/')[0] ?? '').toLowerCase()}`;
         const reserved = namespace.endsWith('.kubernetes.io') || namespace.endsWith('.k8s.io');
-        if (reserved) errors.invalid(`${path}.options[${key}]`, key, 'kubernetes.io and k8s.io namespaces are reserved');
+        if (reserved)
+          errors.invalid(`${path}.options[${key}]`, key, 'kubernetes.io and k8s.io namespaces are reserved');
       }
     },
   },
-  azureFile: { check: (errors, path, { azureFile }) => needs(errors, path, { secretName: azureFile?.secretName, shareName: azureFile?.shareName }) },
-  vsphereVolume: { check: (errors, path, { vsphereVolume }) => needs(errors, path, { volumePath: vsphereVolume?.volumePath }) },
-  photonPersistentDisk: { check: (errors, path, { photonPersistentDisk }) => needs(errors, path, { pdID: photonPersistentDisk?.pdID }) },
-  portworxVolume: { check: (errors, path, { portworxVolume }) => needs(errors, path, { volumeID: portworxVolume?.volumeID }) },
+  azureFile: {
+    check: (errors, path, { azureFile }) =>
+      needs(errors, path, { secretName: azureFile?.secretName, shareName: azureFile?.shareName }),
+  },
+  vsphereVolume: {
+    check: (errors, path, { vsphereVolume }) => needs(errors, path, { volumePath: vsphereVolume?.volumePath }),
+  },
+  photonPersistentDisk: {
+    check: (errors, path, { photonPersistentDisk }) => needs(errors, path, { pdID: photonPersistentDisk?.pdID }),
+  },
+  portworxVolume: {
+    check: (errors, path, { portworxVolume }) => needs(errors, path, { volumeID: portworxVolume?.volumeID }),
+  },
   azureDisk: { check: (errors, path, { azureDisk }) => azureDisk && validateAzureDisk(errors, path, azureDisk) },
   storageos: { check: (errors, path, { storageos }) => storageos && validateStorageOs(errors, path, storageos) },
-  scaleIO: { check: (errors, path, { scaleIO }) => needs(errors, path, { gateway: scaleIO?.gateway, system: scaleIO?.system, volumeName: scaleIO?.volumeName }) },
+  scaleIO: {
+    check: (errors, path, { scaleIO }) =>
+      needs(errors, path, { gateway: scaleIO?.gateway, system: scaleIO?.system, volumeName: scaleIO?.volumeName }),
+  },
   csi: { check: (errors, path, { csi }) => csi && validateCsi(errors, path, csi) },
 };
 
-function needs(errors: FieldErrors, path: string, fields: Readonly<Record<string, string | readonly string[] | undefined>>): void {
-  for (const [name, value] of Object.entries(fields)) if (value === undefined || value.length === 0) errors.required(`${path}.${name}`);
+function needs(
+  errors: FieldErrors,
+  path: string,
+  fields: Readonly<Record<string, string | readonly string[] | undefined>>,
+): void {
+  for (const [name, value] of Object.entries(fields))
+    if (value === undefined || value.length === 0) errors.required(`${path}.${name}`);
 }
 
 function validatePartition(errors: FieldErrors, field: string, partition = 0): void {
@@ -81,7 +122,12 @@ const iscsiPatterns: Readonly<Record<string, RegExp>> = {
   naa: /^naa.[A-Za-z0-9]{32}$/,
 };
 
-export function validateIscsiName(errors: FieldErrors, field: string, name: string, unknownFormat = 'must be valid format starting with iqn, eui, or naa'): void {
+export function validateIscsiName(
+  errors: FieldErrors,
+  field: string,
+  name: string,
+  unknownFormat = 'must be valid format starting with iqn, eui, or naa',
+): void {
   const pattern = iscsiPatterns[name.slice(0, 3)];
   if (pattern === undefined) errors.invalid(field, name, unknownFormat);
   else if (!pattern.test(name)) errors.invalid(field, name, 'must be valid format');
@@ -91,27 +137,43 @@ function validateIscsi(errors: FieldErrors, path: string, iscsi: NonNullable<Vol
   needs(errors, path, { targetPortal: iscsi.targetPortal, iqn: iscsi.iqn });
   if (iscsi.iqn !== '') validateIscsiName(errors, `${path}.iqn`, iscsi.iqn);
   if (iscsi.lun < 0 || iscsi.lun > 255) errors.invalid(`${path}.lun`, iscsi.lun, rangeError(0, 255));
-  if ((iscsi.chapAuthDiscovery === true || iscsi.chapAuthSession === true) && iscsi.secretRef === undefined) errors.required(`${path}.secretRef`);
+  if ((iscsi.chapAuthDiscovery === true || iscsi.chapAuthSession === true) && iscsi.secretRef === undefined)
+    errors.required(`${path}.secretRef`);
   if (iscsi.initiatorName !== undefined) validateIscsiName(errors, `${path}.initiatorname`, iscsi.initiatorName);
 }
 
-function validateFlocker(errors: FieldErrors, path: string, { datasetName = '', datasetUUID = '' }: NonNullable<Volume['flocker']>): void {
+function validateFlocker(
+  errors: FieldErrors,
+  path: string,
+  { datasetName = '', datasetUUID = '' }: NonNullable<Volume['flocker']>,
+): void {
   if (datasetName === '' && datasetUUID === '') errors.required(path, 'one of datasetName and datasetUUID is required');
-  if (datasetName !== '' && datasetUUID !== '') errors.invalid(path, 'resource', 'datasetName and datasetUUID can not be specified simultaneously');
+  if (datasetName !== '' && datasetUUID !== '')
+    errors.invalid(path, 'resource', 'datasetName and datasetUUID can not be specified simultaneously');
   if (datasetName.includes('/')) errors.invalid(`${path}.datasetName`, datasetName, "must not contain '/'");
 }
 
 function validateQuobyte(errors: FieldErrors, path: string, quobyte: NonNullable<Volume['quobyte']>): void {
   const pairs = 'must be a host:port pair or multiple pairs separated by commas';
   if (quobyte.registry === '') errors.required(`${path}.registry`, pairs);
-  else if ((quobyte.tenant ?? '').length >= 65) errors.required(`${path}.tenant`, 'must be a UUID and may not exceed a length of 64 characters');
-  else for (const pair of quobyte.registry.split(',')) if (!/^(?:[^:[\]]*|\[[^[\]]*\]):[^:[\]]*$/.test(pair)) errors.invalid(`${path}.registry`, quobyte.registry, pairs);
+  else if ((quobyte.tenant ?? '').length >= 65)
+    errors.required(`${path}.tenant`, 'must be a UUID and may not exceed a length of 64 characters');
+  else
+    for (const pair of quobyte.registry.split(','))
+      if (!/^(?:[^:[\]]*|\[[^[\]]*\]):[^:[\]]*$/.test(pair))
+        errors.invalid(`${path}.registry`, quobyte.registry, pairs);
   needs(errors, path, { volume: quobyte.volume });
 }
 
-export function validateFibreChannel(errors: FieldErrors, path: string, { targetWWNs = [], wwids = [], lun }: NonNullable<Volume['fc']>): void {
-  if (targetWWNs.length === 0 && wwids.length === 0) errors.required(`${path}.targetWWNs`, 'must specify either targetWWNs or wwids, but not both');
-  if (targetWWNs.length > 0 && wwids.length > 0) errors.invalid(`${path}.targetWWNs`, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously');
+export function validateFibreChannel(
+  errors: FieldErrors,
+  path: string,
+  { targetWWNs = [], wwids = [], lun }: NonNullable<Volume['fc']>,
+): void {
+  if (targetWWNs.length === 0 && wwids.length === 0)
+    errors.required(`${path}.targetWWNs`, 'must specify either targetWWNs or wwids, but not both');
+  if (targetWWNs.length > 0 && wwids.length > 0)
+    errors.invalid(`${path}.targetWWNs`, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously');
   if (targetWWNs.length === 0) return;
   if (lun === undefined) errors.required(`${path}.lun`, 'lun is required if targetWWNs is specified');
   else if (lun < 0 || lun > 255) errors.invalid(`${path}.lun`, lun, rangeError(0, 255));
@@ -119,22 +181,29 @@ export function validateFibreChannel(errors: FieldErrors, path: string, { target
 
 function validateAzureDisk(errors: FieldErrors, path: string, disk: NonNullable<Volume['azureDisk']>): void {
   needs(errors, path, { diskName: disk.diskName, diskURI: disk.diskURI });
-  if (disk.cachingMode !== undefined) errors.oneOf(`${path}.cachingMode`, disk.cachingMode, ['None', 'ReadOnly', 'ReadWrite']);
+  if (disk.cachingMode !== undefined)
+    errors.oneOf(`${path}.cachingMode`, disk.cachingMode, ['None', 'ReadOnly', 'ReadWrite']);
   if (disk.kind === undefined) return;
   errors.oneOf(`${path}.kind`, disk.kind, ['Dedicated', 'Managed', 'Shared']);
   const managed = disk.kind === 'Managed';
   if (managed && !disk.diskURI.startsWith('/subscriptions/')) {
-    errors.notSupported(`${path}.diskURI`, disk.diskURI, ['/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}']);
+    errors.notSupported(`${path}.diskURI`, disk.diskURI, [
+      '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}',
+    ]);
   }
   if (!managed && !disk.diskURI.startsWith('https://')) {
-    errors.notSupported(`${path}.diskURI`, disk.diskURI, ['https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd']);
+    errors.notSupported(`${path}.diskURI`, disk.diskURI, [
+      'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd',
+    ]);
   }
 }
 
 function validateStorageOs(errors: FieldErrors, path: string, storage: NonNullable<Volume['storageos']>): void {
   needs(errors, path, { volumeName: storage.volumeName });
-  if (storage.volumeName) errors.invalidEach(`${path}.volumeName`, storage.volumeName, checkDnsLabel(storage.volumeName));
-  if (storage.volumeNamespace) errors.invalidEach(`${path}.volumeNamespace`, storage.volumeNamespace, checkDnsLabel(storage.volumeNamespace));
+  if (storage.volumeName)
+    errors.invalidEach(`${path}.volumeName`, storage.volumeName, checkDnsLabel(storage.volumeName));
+  if (storage.volumeNamespace)
+    errors.invalidEach(`${path}.volumeNamespace`, storage.volumeNamespace, checkDnsLabel(storage.volumeNamespace));
   if (storage.secretRef?.name === '') errors.required(`${path}.secretRef.name`);
 }
 

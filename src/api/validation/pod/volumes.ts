@@ -1,6 +1,11 @@
 import type { ObjectMeta } from '../../core/meta.ts';
 import type { Volume } from '../../core/volume.ts';
-import type { ConfigMapVolumeSource, DownwardAPIVolumeSource, HostPathVolumeSource, SecretVolumeSource } from '../../core/volume-source.ts';
+import type {
+  ConfigMapVolumeSource,
+  DownwardAPIVolumeSource,
+  HostPathVolumeSource,
+  SecretVolumeSource,
+} from '../../core/volume-source.ts';
 import { quantitySign } from '../../quantity.ts';
 import { validatePullPolicy } from './containers.ts';
 import { FieldErrors } from '../field-error.ts';
@@ -22,7 +27,9 @@ interface SourceCheck {
 
 /** Every source, in the order in which upstream looks for them: the first one counts, others are one too many. */
 const sources: Readonly<Record<SourceName, SourceCheck>> = {
-  emptyDir: { check: (errors, path, { emptyDir }) => validateSizeLimit(errors, `${path}.sizeLimit`, emptyDir?.sizeLimit) },
+  emptyDir: {
+    check: (errors, path, { emptyDir }) => validateSizeLimit(errors, `${path}.sizeLimit`, emptyDir?.sizeLimit),
+  },
   hostPath: { check: (errors, path, { hostPath }) => hostPath && validateHostPath(errors, path, hostPath) },
   gitRepo: remoteSources.gitRepo,
   gcePersistentDisk: { ...remoteSources.gcePersistentDisk, errorField: 'persistentDisk' },
@@ -32,12 +39,18 @@ const sources: Readonly<Record<SourceName, SourceCheck>> = {
   iscsi: remoteSources.iscsi,
   glusterfs: remoteSources.glusterfs,
   flocker: remoteSources.flocker,
-  persistentVolumeClaim: { check: (errors, path, { persistentVolumeClaim }) => requireText(errors, `${path}.claimName`, persistentVolumeClaim?.claimName) },
+  persistentVolumeClaim: {
+    check: (errors, path, { persistentVolumeClaim }) =>
+      requireText(errors, `${path}.claimName`, persistentVolumeClaim?.claimName),
+  },
   rbd: remoteSources.rbd,
   cinder: remoteSources.cinder,
   cephfs: { ...remoteSources.cephfs, secondField: 'cephFS' },
   quobyte: remoteSources.quobyte,
-  downwardAPI: { secondField: 'downwarAPI', check: (errors, path, { downwardAPI }) => downwardAPI && validateDownwardApi(errors, path, downwardAPI) },
+  downwardAPI: {
+    secondField: 'downwarAPI',
+    check: (errors, path, { downwardAPI }) => downwardAPI && validateDownwardApi(errors, path, downwardAPI),
+  },
   fc: remoteSources.fc,
   flexVolume: remoteSources.flexVolume,
   configMap: { check: (errors, path, { configMap }) => configMap && validateConfigMap(errors, path, configMap) },
@@ -50,15 +63,24 @@ const sources: Readonly<Record<SourceName, SourceCheck>> = {
   projected: { check: (errors, path, { projected }) => projected && validateProjected(errors, path, projected) },
   scaleIO: remoteSources.scaleIO,
   csi: remoteSources.csi,
-  ephemeral: { check: (errors, path, { ephemeral }) => validateClaimTemplate(errors, path, ephemeral?.volumeClaimTemplate) },
+  ephemeral: {
+    check: (errors, path, { ephemeral }) => validateClaimTemplate(errors, path, ephemeral?.volumeClaimTemplate),
+  },
   image: { check: (errors, path, { image }) => validateImage(errors, path, image) },
 };
 const sourceNames = Object.keys(sources) as SourceName[];
 
 /** All volumes; the result holds those that are right, which is what mounts may refer to (upstream: ValidateVolumes). */
-export function validateVolumes(errors: FieldErrors, path: string, volumes: readonly Volume[], meta: ObjectMeta): ReadonlyMap<string, Volume> {
+export function validateVolumes(
+  errors: FieldErrors,
+  path: string,
+  volumes: readonly Volume[],
+  meta: ObjectMeta,
+): ReadonlyMap<string, Volume> {
   const valid = new Map<string, Volume>();
-  const createdClaims = new Set(volumes.filter((volume) => volume.ephemeral !== undefined).map((volume) => `${meta.name}-${volume.name}`));
+  const createdClaims = new Set(
+    volumes.filter((volume) => volume.ephemeral !== undefined).map((volume) => `${meta.name}-${volume.name}`),
+  );
   for (const [index, volume] of volumes.entries()) {
     const at = `${path}[${index}]`;
     const own = new FieldErrors();
@@ -70,7 +92,11 @@ export function validateVolumes(errors: FieldErrors, path: string, volumes: read
     errors.list.push(...own.list);
     const claim = volume.persistentVolumeClaim?.claimName;
     if (claim !== undefined && meta.name !== '' && createdClaims.has(claim)) {
-      errors.invalid(`${at}.persistentVolumeClaim.claimName`, claim, 'must not reference a PVC that gets created for an ephemeral volume');
+      errors.invalid(
+        `${at}.persistentVolumeClaim.claimName`,
+        claim,
+        'must not reference a PVC that gets created for an ephemeral volume',
+      );
     }
   }
   return valid;
@@ -87,34 +113,52 @@ function validateSource(errors: FieldErrors, path: string, volume: Volume, meta:
   }
   if (found === 0) errors.required(path, 'must specify a volume type');
   if (volume.iscsi?.initiatorName !== undefined && `${volume.name}:${volume.iscsi.targetPortal}`.length > 64) {
-    errors.invalid(`${path}.name`, volume.name, 'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.');
+    errors.invalid(
+      `${path}.name`,
+      volume.name,
+      'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.',
+    );
   }
   if (volume.ephemeral !== undefined && found === 1 && meta.name !== '' && volume.name !== '') {
     const claim = `${meta.name}-${volume.name}`;
-    for (const complaint of checkDnsSubdomain(claim)) errors.invalid(`${path}.name`, volume.name, `PVC name ${JSON.stringify(claim)}: ${complaint}`);
+    for (const complaint of checkDnsSubdomain(claim))
+      errors.invalid(`${path}.name`, volume.name, `PVC name ${JSON.stringify(claim)}: ${complaint}`);
   }
 }
 
 function validateSizeLimit(errors: FieldErrors, field: string, sizeLimit: string | undefined): void {
-  if (sizeLimit !== undefined && quantitySign(sizeLimit) < 0) errors.forbidden(field, 'SizeLimit field must be a valid resource quantity');
+  if (sizeLimit !== undefined && quantitySign(sizeLimit) < 0)
+    errors.forbidden(field, 'SizeLimit field must be a valid resource quantity');
 }
 
 export function validateHostPath(errors: FieldErrors, path: string, source: HostPathVolumeSource): void {
   if (source.path === '') return errors.required(`${path}.path`);
   validateNoBacksteps(errors, `${path}.path`, source.path);
-  if (source.type !== undefined) errors.oneOf(`${path}.type`, source.type, ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket']);
+  if (source.type !== undefined)
+    errors.oneOf(`${path}.type`, source.type, [
+      '',
+      'BlockDevice',
+      'CharDevice',
+      'Directory',
+      'DirectoryOrCreate',
+      'File',
+      'FileOrCreate',
+      'Socket',
+    ]);
 }
 
 function validateSecret(errors: FieldErrors, path: string, source: SecretVolumeSource): void {
   requireText(errors, `${path}.secretName`, source.secretName);
   validateFileMode(errors, `${path}.defaultMode`, source.defaultMode);
-  for (const [index, item] of (source.items ?? []).entries()) validateKeyToPath(errors, `${path}.items[${index}]`, item);
+  for (const [index, item] of (source.items ?? []).entries())
+    validateKeyToPath(errors, `${path}.items[${index}]`, item);
 }
 
 function validateConfigMap(errors: FieldErrors, path: string, source: ConfigMapVolumeSource): void {
   requireText(errors, `${path}.name`, source.name);
   validateFileMode(errors, `${path}.defaultMode`, source.defaultMode);
-  for (const [index, item] of (source.items ?? []).entries()) validateKeyToPath(errors, `${path}.items[${index}]`, item);
+  for (const [index, item] of (source.items ?? []).entries())
+    validateKeyToPath(errors, `${path}.items[${index}]`, item);
 }
 
 function validateDownwardApi(errors: FieldErrors, path: string, source: DownwardAPIVolumeSource): void {

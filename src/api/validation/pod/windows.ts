@@ -13,33 +13,53 @@ const dnsLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
 const dnsDomain = new RegExp(`^${dnsLabel}(?:\\.${dnsLabel})*$`);
 
 /** Upstream: validateWindowsSecurityContextOptions. */
-export function validateWindowsOptions(errors: FieldErrors, path: string, options: WindowsSecurityContextOptions | undefined): void {
+export function validateWindowsOptions(
+  errors: FieldErrors,
+  path: string,
+  options: WindowsSecurityContextOptions | undefined,
+): void {
   if (options === undefined) return;
   const { gmsaCredentialSpecName, gmsaCredentialSpec, runAsUserName } = options;
-  if (gmsaCredentialSpecName !== undefined) errors.invalidEach(`${path}.gmsaCredentialSpecName`, gmsaCredentialSpecName, checkDnsSubdomain(gmsaCredentialSpecName));
-  if (gmsaCredentialSpec === '') errors.invalid(`${path}.gmsaCredentialSpec`, '', 'gmsaCredentialSpec cannot be an empty string');
+  if (gmsaCredentialSpecName !== undefined)
+    errors.invalidEach(
+      `${path}.gmsaCredentialSpecName`,
+      gmsaCredentialSpecName,
+      checkDnsSubdomain(gmsaCredentialSpecName),
+    );
+  if (gmsaCredentialSpec === '')
+    errors.invalid(`${path}.gmsaCredentialSpec`, '', 'gmsaCredentialSpec cannot be an empty string');
   else if (gmsaCredentialSpec !== undefined && byteLength(gmsaCredentialSpec) > maxCredentialSpecKib * 1024) {
-    errors.invalid(`${path}.gmsaCredentialSpec`, gmsaCredentialSpec, `gmsaCredentialSpec size must be under ${maxCredentialSpecKib} KiB`);
+    errors.invalid(
+      `${path}.gmsaCredentialSpec`,
+      gmsaCredentialSpec,
+      `gmsaCredentialSpec size must be under ${maxCredentialSpecKib} KiB`,
+    );
   }
-  if (runAsUserName !== undefined) errors.invalidEach(`${path}.runAsUserName`, runAsUserName, checkUserName(runAsUserName));
+  if (runAsUserName !== undefined)
+    errors.invalidEach(`${path}.runAsUserName`, runAsUserName, checkUserName(runAsUserName));
 }
 
 /** `USER` or `DOMAIN\USER`. */
 function checkUserName(name: string): string[] {
   const field = 'runAsUserName';
   if (name === '') return [`${field} cannot be an empty string`];
-  if ([...name].some((letter) => letter < ' ' || letter === '\u007f')) return [`${field} cannot contain control characters`];
+  if ([...name].some((letter) => letter < ' ' || letter === '\u007f'))
+    return [`${field} cannot contain control characters`];
   const parts = name.split('\\');
   if (parts.length > 2) return [`${field} cannot contain more than one backslash`];
   const user = parts.at(-1) ?? '';
   const domain = parts.length === 2 ? (parts[0] ?? '') : undefined;
   const complaints: string[] = [];
-  if (domain !== undefined && byteLength(domain) >= maxDomainBytes) complaints.push(`${field}'s Domain length must be under ${maxDomainBytes} characters`);
-  if (domain !== undefined && !netBiosDomain.test(domain) && !dnsDomain.test(domain)) complaints.push(`${field}'s Domain doesn't match the NetBios nor the DNS format`);
+  if (domain !== undefined && byteLength(domain) >= maxDomainBytes)
+    complaints.push(`${field}'s Domain length must be under ${maxDomainBytes} characters`);
+  if (domain !== undefined && !netBiosDomain.test(domain) && !dnsDomain.test(domain))
+    complaints.push(`${field}'s Domain doesn't match the NetBios nor the DNS format`);
   if (user === '') complaints.push(`${field}'s User cannot be empty`);
-  else if (byteLength(user) > maxUserBytes) complaints.push(`${field}'s User length must not be longer than ${maxUserBytes} characters`);
+  else if (byteLength(user) > maxUserBytes)
+    complaints.push(`${field}'s User length must not be longer than ${maxUserBytes} characters`);
   if (/^[. ]+$/.test(user)) complaints.push(`${field}'s User cannot contain only periods or spaces`);
-  if (/["/\\:;|=,+*?<>@[\]]/.test(user)) complaints.push(`${field}'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]`);
+  if (/["/\\:;|=,+*?<>@[\]]/.test(user))
+    complaints.push(`${field}'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]`);
   return complaints;
 }
 
@@ -52,11 +72,22 @@ export function validateHostProcess(errors: FieldErrors, path: string, spec: Pod
     const own = container.securityContext?.windowsOptions?.hostProcess;
     all++;
     if (own ?? ofPod ?? false) asked++;
-    if (ofPod !== undefined && own !== undefined && ofPod !== own) errors.invalid(`${at}.securityContext.windowsOptions.hostProcess`, own, `pod hostProcess value must be identical if both are specified, was ${ofPod}`);
+    if (ofPod !== undefined && own !== undefined && ofPod !== own)
+      errors.invalid(
+        `${at}.securityContext.windowsOptions.hostProcess`,
+        own,
+        `pod hostProcess value must be identical if both are specified, was ${ofPod}`,
+      );
   }
   if (asked === 0) return;
-  if (asked !== all) errors.invalid(path, '', 'If pod contains any hostProcess containers then all containers must be HostProcess containers');
-  if (spec.hostNetwork !== true) errors.invalid(`${path}.hostNetwork`, false, 'hostNetwork must be true if pod contains any hostProcess containers');
+  if (asked !== all)
+    errors.invalid(
+      path,
+      '',
+      'If pod contains any hostProcess containers then all containers must be HostProcess containers',
+    );
+  if (spec.hostNetwork !== true)
+    errors.invalid(`${path}.hostNetwork`, false, 'hostNetwork must be true if pod contains any hostProcess containers');
 }
 
 /** Windows-only fields on a Linux pod, and the other way round. */
@@ -71,20 +102,50 @@ export function validateOs(errors: FieldErrors, path: string, spec: PodSpec): vo
 
 function validateLinux(errors: FieldErrors, path: string, spec: PodSpec): void {
   const message = 'windows options cannot be set for a linux pod';
-  if (spec.securityContext?.windowsOptions !== undefined) errors.forbidden(`${path}.securityContext.windowsOptions`, message);
+  if (spec.securityContext?.windowsOptions !== undefined)
+    errors.forbidden(`${path}.securityContext.windowsOptions`, message);
   for (const { container, path: at } of allContainers({ metadata: noMeta, spec })) {
-    if (container.securityContext?.windowsOptions !== undefined) errors.forbidden(`${at}.securityContext.windowsOptions`, message);
+    if (container.securityContext?.windowsOptions !== undefined)
+      errors.forbidden(`${at}.securityContext.windowsOptions`, message);
   }
 }
 
 const noMeta = { name: '', namespace: '', uid: '' };
 /** With a slash: of the spec itself. Upstream holds the first two as plain booleans and sysctls as a list, so that false and empty say nothing. */
 const podFieldsForbiddenOnWindows = [
-  'appArmorProfile', 'seLinuxOptions', '/hostUsers', '/hostPID', '/hostIPC', 'seccompProfile', 'fsGroup', 'fsGroupChangePolicy', 'sysctls', '/shareProcessNamespace', 'runAsUser', 'runAsGroup', 'supplementalGroups', 'supplementalGroupsPolicy',
+  'appArmorProfile',
+  'seLinuxOptions',
+  '/hostUsers',
+  '/hostPID',
+  '/hostIPC',
+  'seccompProfile',
+  'fsGroup',
+  'fsGroupChangePolicy',
+  'sysctls',
+  '/shareProcessNamespace',
+  'runAsUser',
+  'runAsGroup',
+  'supplementalGroups',
+  'supplementalGroupsPolicy',
   'seLinuxChangePolicy',
 ];
-const saysNothing: Readonly<Record<string, (value: unknown) => boolean>> = { '/hostPID': (value) => value === false, '/hostIPC': (value) => value === false, sysctls: (value) => Array.isArray(value) && value.length === 0 };
-const containerFieldsForbiddenOnWindows = ['appArmorProfile', 'seLinuxOptions', 'seccompProfile', 'capabilities', 'readOnlyRootFilesystem', 'privileged', 'allowPrivilegeEscalation', 'procMount', 'runAsUser', 'runAsGroup'];
+const saysNothing: Readonly<Record<string, (value: unknown) => boolean>> = {
+  '/hostPID': (value) => value === false,
+  '/hostIPC': (value) => value === false,
+  sysctls: (value) => Array.isArray(value) && value.length === 0,
+};
+const containerFieldsForbiddenOnWindows = [
+  'appArmorProfile',
+  'seLinuxOptions',
+  'seccompProfile',
+  'capabilities',
+  'readOnlyRootFilesystem',
+  'privileged',
+  'allowPrivilegeEscalation',
+  'procMount',
+  'runAsUser',
+  'runAsGroup',
+];
 
 function validateWindows(errors: FieldErrors, path: string, spec: PodSpec): void {
   const message = 'cannot be set for a windows pod';
@@ -92,10 +153,12 @@ function validateWindows(errors: FieldErrors, path: string, spec: PodSpec): void
   for (const name of podFieldsForbiddenOnWindows) {
     const ofSpec = name.startsWith('/');
     const value = ofSpec ? (spec as Readonly<Record<string, unknown>>)[name.slice(1)] : ofPod[name];
-    if (value !== undefined && saysNothing[name]?.(value) !== true) errors.forbidden(ofSpec ? `${path}${name.replace('/', '.')}` : `${path}.securityContext.${name}`, message);
+    if (value !== undefined && saysNothing[name]?.(value) !== true)
+      errors.forbidden(ofSpec ? `${path}${name.replace('/', '.')}` : `${path}.securityContext.${name}`, message);
   }
   for (const { container, path: at } of allContainers({ metadata: noMeta, spec })) {
     const ofContainer: Readonly<Record<string, unknown>> = container.securityContext ?? {};
-    for (const field of containerFieldsForbiddenOnWindows) if (ofContainer[field] !== undefined) errors.forbidden(`${at}.securityContext.${field}`, message);
+    for (const field of containerFieldsForbiddenOnWindows)
+      if (ofContainer[field] !== undefined) errors.forbidden(`${at}.securityContext.${field}`, message);
   }
 }

@@ -14,14 +14,21 @@ export function validateCsiDriver({ metadata, spec }: CSIDriver): FieldError[] {
   if (spec.attachRequired === undefined) errors.required('spec.attachedRequired');
   if (spec.podInfoOnMount === undefined) errors.required('spec.podInfoOnMount');
   if (spec.storageCapacity === undefined) errors.required('spec.storageCapacity');
-  if (spec.fsGroupPolicy !== undefined) errors.oneOf('spec.fsGroupPolicy', spec.fsGroupPolicy, ['File', 'None', 'ReadWriteOnceWithFSType']);
+  if (spec.fsGroupPolicy !== undefined)
+    errors.oneOf('spec.fsGroupPolicy', spec.fsGroupPolicy, ['File', 'None', 'ReadWriteOnceWithFSType']);
   validateTokenRequests(errors, 'spec.tokenRequests', spec.tokenRequests ?? []);
-  for (const mode of spec.volumeLifecycleModes ?? []) errors.oneOf('spec.volumeLifecycleModes', mode, ['Persistent', 'Ephemeral']);
+  for (const mode of spec.volumeLifecycleModes ?? [])
+    errors.oneOf('spec.volumeLifecycleModes', mode, ['Persistent', 'Ephemeral']);
   if (spec.seLinuxMount === undefined) errors.required('spec.seLinuxMount');
   const period = spec.nodeAllocatableUpdatePeriodSeconds;
-  if (period !== undefined && period < 10) errors.invalid('spec.nodeAllocatableUpdatePeriodSeconds', period, 'must be greater than or equal to 10 seconds');
+  if (period !== undefined && period < 10)
+    errors.invalid('spec.nodeAllocatableUpdatePeriodSeconds', period, 'must be greater than or equal to 10 seconds');
   if (spec.serviceAccountTokenInSecrets !== undefined && (spec.tokenRequests ?? []).length === 0) {
-    errors.invalid('spec.serviceAccountTokenInSecrets', spec.serviceAccountTokenInSecrets, 'serviceAccountTokenInSecrets is set but no tokenRequests are specified');
+    errors.invalid(
+      'spec.serviceAccountTokenInSecrets',
+      spec.serviceAccountTokenInSecrets,
+      'serviceAccountTokenInSecrets is set but no tokenRequests are specified',
+    );
   }
   return errors.list;
 }
@@ -36,7 +43,13 @@ function validateTokenRequests(errors: FieldErrors, path: string, requests: read
     }
     audiences.add(audience);
     if (expirationSeconds === undefined) continue;
-    if (expirationSeconds < shortestTokenSeconds) errors.invalid(`${at}.expirationSeconds`, expirationSeconds, 'may not specify a duration less than 10 minutes');
-    if (expirationSeconds > longestTokenSeconds) errors.invalid(`${at}.expirationSeconds`, expirationSeconds, 'may not specify a duration larger than 2^32 seconds');
+    if (expirationSeconds < shortestTokenSeconds)
+      errors.invalid(`${at}.expirationSeconds`, expirationSeconds, 'may not specify a duration less than 10 minutes');
+    if (expirationSeconds > longestTokenSeconds)
+      errors.invalid(
+        `${at}.expirationSeconds`,
+        expirationSeconds,
+        'may not specify a duration larger than 2^32 seconds',
+      );
   }
 }

@@ -40,7 +40,8 @@ export function validateStorageClass(storageClass: StorageClass): FieldError[] {
 
 export function validateStorageClassUpdate(storageClass: StorageClass, old: StorageClass): FieldError[] {
   const errors = new FieldErrors();
-  for (const field of ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const) validateImmutable(errors, field, storageClass[field], old[field]);
+  for (const field of ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const)
+    validateImmutable(errors, field, storageClass[field], old[field]);
   return errors.list;
 }
 
@@ -79,10 +80,15 @@ export function validateCsiNode({ metadata, spec }: CSINode): FieldError[] {
   return errors.list;
 }
 
-function validateNodeDriver(errors: FieldErrors, path: string, { name, nodeID, topologyKeys, allocatable }: CSINodeDriver): void {
+function validateNodeDriver(
+  errors: FieldErrors,
+  path: string,
+  { name, nodeID, topologyKeys, allocatable }: CSINodeDriver,
+): void {
   validateCsiDriverName(errors, `${path}.name`, name);
   if (nodeID === '') errors.required(`${path}.nodeID`);
-  if (byteLength(nodeID) > maxNodeIdLength) errors.invalid(`${path}.nodeID`, nodeID, `must be ${maxNodeIdLength} characters or less`);
+  if (byteLength(nodeID) > maxNodeIdLength)
+    errors.invalid(`${path}.nodeID`, nodeID, `must be ${maxNodeIdLength} characters or less`);
   errors.nonNegative(`${path}.allocatable.count`, allocatable?.count);
   const seen = new Set<string>();
   for (const key of topologyKeys) {
@@ -111,7 +117,12 @@ export function validateCsiDriverUpdate(driver: CSIDriver, old: CSIDriver): Fiel
   const errors = new FieldErrors();
   errors.list.push(...validateCsiDriver(driver));
   validateImmutable(errors, 'spec.attachedRequired', driver.spec.attachRequired, old.spec.attachRequired);
-  validateImmutable(errors, 'spec.volumeLifecycleModes', driver.spec.volumeLifecycleModes, old.spec.volumeLifecycleModes);
+  validateImmutable(
+    errors,
+    'spec.volumeLifecycleModes',
+    driver.spec.volumeLifecycleModes,
+    old.spec.volumeLifecycleModes,
+  );
   return errors.list;
 }
 
@@ -121,7 +132,8 @@ export function validateVolumeAttachment({ metadata, spec, status }: VolumeAttac
   validateCsiDriverName(errors, 'spec.attacher', spec.attacher);
   validateAttachmentSource(errors, 'spec.source', spec.source);
   errors.invalidEach('spec.nodeName', spec.nodeName, checkDnsSubdomain(spec.nodeName));
-  if (totalBytes(status?.attachmentMetadata ?? {}) > maxMetadataBytes) errors.tooLong('status.attachmentMetadata', maxMetadataBytes);
+  if (totalBytes(status?.attachmentMetadata ?? {}) > maxMetadataBytes)
+    errors.tooLong('status.attachmentMetadata', maxMetadataBytes);
   validateVolumeError(errors, 'status.attachError', status?.attachError);
   validateVolumeError(errors, 'status.detachError', status?.detachError);
   const name = spec.source.persistentVolumeName;
@@ -136,25 +148,36 @@ export function validateVolumeAttachmentUpdate(attachment: VolumeAttachment, old
   return errors.list;
 }
 
-function validateAttachmentSource(errors: FieldErrors, path: string, { inlineVolumeSpec, persistentVolumeName }: VolumeAttachmentSource): void {
+function validateAttachmentSource(
+  errors: FieldErrors,
+  path: string,
+  { inlineVolumeSpec, persistentVolumeName }: VolumeAttachmentSource,
+): void {
   const exactlyOne = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
   if (inlineVolumeSpec === undefined && persistentVolumeName === undefined) errors.required(path, exactlyOne);
   else if (inlineVolumeSpec !== undefined && persistentVolumeName !== undefined) errors.forbidden(path, exactlyOne);
-  else if (persistentVolumeName === '') errors.required(`${path}.persistentVolumeName`, 'must specify non empty persistentVolumeName');
+  else if (persistentVolumeName === '')
+    errors.required(`${path}.persistentVolumeName`, 'must specify non empty persistentVolumeName');
   else if (inlineVolumeSpec !== undefined) validateInline(errors, `${path}.inlineVolumeSpec`, inlineVolumeSpec);
 }
 
 /** A volume in a pod that was one of a cloud and is served by CSI now. */
 function validateInline(errors: FieldErrors, path: string, spec: PersistentVolumeSpec): void {
   for (const field of ['claimRef', 'capacity', 'nodeAffinity', 'storageClassName'] as const) {
-    if (!semanticEqual(spec[field], undefined)) errors.forbidden(`${path}.${field}`, 'may not be specified in the context of inline volumes');
+    if (!semanticEqual(spec[field], undefined))
+      errors.forbidden(`${path}.${field}`, 'may not be specified in the context of inline volumes');
   }
   if (spec.csi === undefined) errors.required(`${path}.csi`, 'has to be specified in the context of inline volumes');
   else validateCsiDriverName(errors, `${path}.csi.driver`, spec.csi.driver);
   if (spec.csi?.volumeHandle === '') errors.required(`${path}.csi.volumeHandle`);
   if ((spec.accessModes ?? []).length === 0) errors.required(`${path}.accessModes`);
-  if (spec.persistentVolumeReclaimPolicy && spec.persistentVolumeReclaimPolicy !== 'Retain') errors.forbidden(`${path}.persistentVolumeReclaimPolicy`, 'may only be Retain in the context of inline volumes');
-  if (spec.volumeMode !== undefined && spec.volumeMode !== 'Filesystem') errors.forbidden(`${path}.volumeMode`, 'may not specify volumeMode other than Filesystem in the context of inline volumes');
+  if (spec.persistentVolumeReclaimPolicy && spec.persistentVolumeReclaimPolicy !== 'Retain')
+    errors.forbidden(`${path}.persistentVolumeReclaimPolicy`, 'may only be Retain in the context of inline volumes');
+  if (spec.volumeMode !== undefined && spec.volumeMode !== 'Filesystem')
+    errors.forbidden(
+      `${path}.volumeMode`,
+      'may not specify volumeMode other than Filesystem in the context of inline volumes',
+    );
 }
 
 function validateVolumeError(errors: FieldErrors, path: string, error: VolumeError | undefined): void {

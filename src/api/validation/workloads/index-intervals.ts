@@ -13,7 +13,8 @@ export function countIndexes(text: string, completions: number): number | string
   for (const fragment of text.split(',')) {
     const interval = parseInterval(fragment, completions);
     if (typeof interval === 'string') return interval;
-    if (previous !== undefined && previous >= interval.first) return `non-increasing order, previous: ${previous}, current: ${interval.first}`;
+    if (previous !== undefined && previous >= interval.first)
+      return `non-increasing order, previous: ${previous}, current: ${interval.first}`;
     total += interval.last - interval.first + 1;
     previous = interval.last;
   }
@@ -43,9 +44,11 @@ function validIntervals(text: string, completions: number): Interval[] {
 
 function parseInterval(fragment: string, completions: number): Interval | string {
   const parts = fragment.split('-');
-  if (parts.length > 2) return `the fragment ${JSON.stringify(fragment)} violates the requirement that an index interval can have at most two parts separated by '-'`;
+  if (parts.length > 2)
+    return `the fragment ${JSON.stringify(fragment)} violates the requirement that an index interval can have at most two parts separated by '-'`;
   const first = parseIndex(parts[0] ?? '', completions);
-  if (typeof first === 'string' || parts[1] === undefined) return typeof first === 'string' ? first : { first, last: first };
+  if (typeof first === 'string' || parts[1] === undefined)
+    return typeof first === 'string' ? first : { first, last: first };
   const last = parseIndex(parts[1], completions);
   if (typeof last === 'string') return last;
   return first >= last ? `non-increasing order, previous: ${first}, current: ${last}` : { first, last };

@@ -1,4 +1,10 @@
-import type { JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule, SuccessPolicyRule } from '../../batch/job.ts';
+import type {
+  JobSpec,
+  PodFailurePolicyOnExitCodesRequirement,
+  PodFailurePolicyOnPodConditionsPattern,
+  PodFailurePolicyRule,
+  SuccessPolicyRule,
+} from '../../batch/job.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { countIndexes } from './index-intervals.ts';
 import { byteLength, checkLabelKey } from '../names.ts';
@@ -8,7 +14,8 @@ const maxPatterns = 20;
 const maxExitCodes = 255;
 const maxIndexesBytes = 64 * 1024;
 
-const goList = (values: readonly string[]): string => `valid values: [${values.map((value) => JSON.stringify(value)).join(' ')}]`;
+const goList = (values: readonly string[]): string =>
+  `valid values: [${values.map((value) => JSON.stringify(value)).join(' ')}]`;
 
 function validateChoice(errors: FieldErrors, field: string, value: string, choices: readonly string[]): void {
   if (value === '') errors.required(field, goList(choices));
@@ -21,7 +28,11 @@ export function validateFailurePolicy(errors: FieldErrors, path: string, spec: J
   if (rules.length > maxRules) errors.tooMany(`${path}.rules`, rules.length, maxRules);
   const { containers, initContainers = [] } = spec.template.spec;
   const names = new Set([...containers, ...initContainers].map(({ name }) => name));
-  for (const [index, rule] of rules.entries()) validateFailureRule(errors, `${path}.rules[${index}]`, rule, { names, perIndex: spec.backoffLimitPerIndex !== undefined });
+  for (const [index, rule] of rules.entries())
+    validateFailureRule(errors, `${path}.rules[${index}]`, rule, {
+      names,
+      perIndex: spec.backoffLimitPerIndex !== undefined,
+    });
 }
 
 interface RuleFacts {
@@ -29,18 +40,29 @@ interface RuleFacts {
   readonly perIndex: boolean;
 }
 
-function validateFailureRule(errors: FieldErrors, path: string, rule: PodFailurePolicyRule, { names, perIndex }: RuleFacts): void {
+function validateFailureRule(
+  errors: FieldErrors,
+  path: string,
+  rule: PodFailurePolicyRule,
+  { names, perIndex }: RuleFacts,
+): void {
   const { action, onExitCodes, onPodConditions = [] } = rule;
   if (action === 'FailIndex') {
     if (!perIndex) errors.invalid(`${path}.action`, action, 'requires the backoffLimitPerIndex to be set');
   } else validateChoice(errors, `${path}.action`, action, ['Count', 'FailIndex', 'FailJob', 'Ignore']);
   if (onExitCodes !== undefined) validateExitCodes(errors, `${path}.onExitCodes`, onExitCodes, names);
   if (onPodConditions.length > 0) validatePatterns(errors, `${path}.onPodConditions`, onPodConditions);
-  if (onExitCodes !== undefined && onPodConditions.length > 0) errors.invalidHidden(path, 'specifying both OnExitCodes and OnPodConditions is not supported');
-  if (onExitCodes === undefined && onPodConditions.length === 0) errors.invalidHidden(path, 'specifying one of OnExitCodes and OnPodConditions is required');
+  if (onExitCodes !== undefined && onPodConditions.length > 0)
+    errors.invalidHidden(path, 'specifying both OnExitCodes and OnPodConditions is not supported');
+  if (onExitCodes === undefined && onPodConditions.length === 0)
+    errors.invalidHidden(path, 'specifying one of OnExitCodes and OnPodConditions is required');
 }
 
-function validatePatterns(errors: FieldErrors, path: string, patterns: readonly PodFailurePolicyOnPodConditionsPattern[]): void {
+function validatePatterns(
+  errors: FieldErrors,
+  path: string,
+  patterns: readonly PodFailurePolicyOnPodConditionsPattern[],
+): void {
   if (patterns.length > maxPatterns) errors.tooMany(path, patterns.length, maxPatterns);
   for (const [index, { type, status }] of patterns.entries()) {
     errors.invalidEach(`${path}[${index}].type`, type, checkLabelKey(type));
@@ -48,31 +70,55 @@ function validatePatterns(errors: FieldErrors, path: string, patterns: readonly 
   }
 }
 
-function validateExitCodes(errors: FieldErrors, path: string, { operator, containerName, values }: PodFailurePolicyOnExitCodesRequirement, names: ReadonlySet<string>): void {
+function validateExitCodes(
+  errors: FieldErrors,
+  path: string,
+  { operator, containerName, values }: PodFailurePolicyOnExitCodesRequirement,
+  names: ReadonlySet<string>,
+): void {
   validateChoice(errors, `${path}.operator`, operator, ['In', 'NotIn']);
-  if (containerName !== undefined && !names.has(containerName)) errors.invalid(`${path}.containerName`, containerName, 'must be one of the container or initContainer names in the pod template');
+  if (containerName !== undefined && !names.has(containerName))
+    errors.invalid(
+      `${path}.containerName`,
+      containerName,
+      'must be one of the container or initContainer names in the pod template',
+    );
   const field = `${path}.values`;
   if (values.length === 0) errors.invalid(field, values, 'at least one value is required');
   else if (values.length > maxExitCodes) errors.tooMany(field, values.length, maxExitCodes);
   const seen = new Set<number>();
   for (const [index, code] of values.entries()) {
-    if (operator === 'In' && code === 0) errors.invalid(`${field}[${index}]`, code, 'must not be 0 for the In operator');
+    if (operator === 'In' && code === 0)
+      errors.invalid(`${field}[${index}]`, code, 'must not be 0 for the In operator');
     if (seen.has(code)) errors.duplicate(`${field}[${index}]`, code);
     seen.add(code);
   }
-  if (values.some((code, index) => index > 0 && (values[index - 1] ?? 0) > code)) errors.invalid(field, values, 'must be ordered');
+  if (values.some((code, index) => index > 0 && (values[index - 1] ?? 0) > code))
+    errors.invalid(field, values, 'must be ordered');
 }
 
 /** When an Indexed job has succeeded before all its indexes have (upstream: batch/validation validateSuccessPolicy). */
-export function validateSuccessPolicy(errors: FieldErrors, path: string, { successPolicy, completions = 0 }: JobSpec): void {
+export function validateSuccessPolicy(
+  errors: FieldErrors,
+  path: string,
+  { successPolicy, completions = 0 }: JobSpec,
+): void {
   const rules = successPolicy?.rules ?? [];
-  if (rules.length === 0) errors.required(`${path}.rules`, 'at least one rules must be specified when the successPolicy is specified');
+  if (rules.length === 0)
+    errors.required(`${path}.rules`, 'at least one rules must be specified when the successPolicy is specified');
   if (rules.length > maxRules) errors.tooMany(`${path}.rules`, rules.length, maxRules);
-  for (const [index, rule] of rules.entries()) validateSuccessRule(errors, `${path}.rules[${index}]`, rule, completions);
+  for (const [index, rule] of rules.entries())
+    validateSuccessRule(errors, `${path}.rules[${index}]`, rule, completions);
 }
 
-function validateSuccessRule(errors: FieldErrors, path: string, { succeededIndexes, succeededCount }: SuccessPolicyRule, completions: number): void {
-  if (succeededCount === undefined && succeededIndexes === undefined) errors.required(path, 'at least one of succeededCount or succeededIndexes must be specified');
+function validateSuccessRule(
+  errors: FieldErrors,
+  path: string,
+  { succeededIndexes, succeededCount }: SuccessPolicyRule,
+  completions: number,
+): void {
+  if (succeededCount === undefined && succeededIndexes === undefined)
+    errors.required(path, 'at least one of succeededCount or succeededIndexes must be specified');
   let total = 0;
   if (succeededIndexes !== undefined) {
     if (byteLength(succeededIndexes) > maxIndexesBytes) errors.tooLong(`${path}.succeededIndexes`, maxIndexesBytes);
@@ -83,6 +129,16 @@ function validateSuccessRule(errors: FieldErrors, path: string, { succeededIndex
   if (succeededCount === undefined) return;
   const field = `${path}.succeededCount`;
   errors.nonNegative(field, succeededCount);
-  if (succeededCount > completions) errors.invalid(field, succeededCount, `must be less than or equal to ${completions} (the number of specified completions)`);
-  if (succeededIndexes !== undefined && succeededCount > total) errors.invalid(field, succeededCount, `must be less than or equal to ${total} (the number of indexes in the specified succeededIndexes field)`);
+  if (succeededCount > completions)
+    errors.invalid(
+      field,
+      succeededCount,
+      `must be less than or equal to ${completions} (the number of specified completions)`,
+    );
+  if (succeededIndexes !== undefined && succeededCount > total)
+    errors.invalid(
+      field,
+      succeededCount,
+      `must be less than or equal to ${total} (the number of indexes in the specified succeededIndexes field)`,
+    );
 }

@@ -5,14 +5,27 @@ import { validatePodTemplate } from '../pod/pod-template.ts';
 /** What controllers that keep pods running have in common (upstream: apps/validation). */
 
 /** A template of pods that never end by themselves. */
-export function validateAlwaysRunningTemplate(errors: FieldErrors, template: PodTemplateSpec, controller: 'ReplicaSet' | 'DaemonSet'): void {
+export function validateAlwaysRunningTemplate(
+  errors: FieldErrors,
+  template: PodTemplateSpec,
+  controller: 'ReplicaSet' | 'DaemonSet',
+): void {
   validatePodTemplate(errors, 'spec.template', template);
-  if (template.spec.restartPolicy !== 'Always') errors.notSupported('spec.template.spec.restartPolicy', template.spec.restartPolicy ?? '', ['Always']);
-  if (template.spec.activeDeadlineSeconds !== undefined) errors.forbidden('spec.template.spec.activeDeadlineSeconds', `activeDeadlineSeconds in ${controller} is not Supported`);
+  if (template.spec.restartPolicy !== 'Always')
+    errors.notSupported('spec.template.spec.restartPolicy', template.spec.restartPolicy ?? '', ['Always']);
+  if (template.spec.activeDeadlineSeconds !== undefined)
+    errors.forbidden(
+      'spec.template.spec.activeDeadlineSeconds',
+      `activeDeadlineSeconds in ${controller} is not Supported`,
+    );
 }
 
 /** Numbers of a status that count something. */
-export function validateCounts<Status extends object>(errors: FieldErrors, status: Status, fields: readonly (keyof Status & string)[]): void {
+export function validateCounts<Status extends object>(
+  errors: FieldErrors,
+  status: Status,
+  fields: readonly (keyof Status & string)[],
+): void {
   for (const field of fields) {
     const count = status[field];
     if (typeof count === 'number') errors.nonNegative(`status.${field}`, count);
@@ -26,18 +39,25 @@ interface ReplicaCounts {
 }
 
 /** No part is greater than the whole; `part` is the one that only this kind has. */
-export function validateShares<Part extends string>(errors: FieldErrors, status: ReplicaCounts & { readonly [Key in Part]?: number }, part: Part): void {
+export function validateShares<Part extends string>(
+  errors: FieldErrors,
+  status: ReplicaCounts & { readonly [Key in Part]?: number },
+  part: Part,
+): void {
   const { replicas = 0, readyReplicas = 0, availableReplicas = 0 } = status;
   const shares: readonly (readonly [string, number])[] = [
     [part, status[part] ?? 0],
     ['readyReplicas', readyReplicas],
     ['availableReplicas', availableReplicas],
   ];
-  for (const [field, count] of shares) if (count > replicas) errors.invalid(`status.${field}`, count, 'cannot be greater than status.replicas');
-  if (availableReplicas > readyReplicas) errors.invalid('status.availableReplicas', availableReplicas, 'cannot be greater than readyReplicas');
+  for (const [field, count] of shares)
+    if (count > replicas) errors.invalid(`status.${field}`, count, 'cannot be greater than status.replicas');
+  if (availableReplicas > readyReplicas)
+    errors.invalid('status.availableReplicas', availableReplicas, 'cannot be greater than readyReplicas');
 }
 
 /** How often names of children were taken already: they are made from it, so it never goes back. */
 export function validateCollisions(errors: FieldErrors, count: number | undefined, old: number | undefined): void {
-  if (old !== undefined && (count === undefined || count < old)) errors.invalid('status.collisionCount', count ?? 0, 'cannot be decremented');
+  if (old !== undefined && (count === undefined || count < old))
+    errors.invalid('status.collisionCount', count ?? 0, 'cannot be decremented');
 }

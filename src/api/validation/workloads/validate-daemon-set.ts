@@ -10,7 +10,10 @@ import { rollingForm } from './validate-deployment.ts';
 /** A defaulted set without its metadata (upstream: apps/validation ValidateDaemonSet). */
 export function validateDaemonSet({ spec }: DaemonSet): FieldError[] {
   const errors = new FieldErrors();
-  validateSelectorAndLabels(errors, spec.selector, spec.template, { mandatory: false, empty: 'empty selector is invalid for daemonset' });
+  validateSelectorAndLabels(errors, spec.selector, spec.template, {
+    mandatory: false,
+    empty: 'empty selector is invalid for daemonset',
+  });
   validateAlwaysRunningTemplate(errors, spec.template, 'DaemonSet');
   errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
   validateStrategy(errors, spec.updateStrategy);
@@ -28,7 +31,15 @@ export function validateDaemonSetUpdate(set: DaemonSet, old: DaemonSet): FieldEr
 export function validateDaemonSetStatus({ status }: DaemonSet, old: DaemonSet): FieldError[] {
   const errors = new FieldErrors();
   const counts = [
-    'currentNumberScheduled', 'numberMisscheduled', 'desiredNumberScheduled', 'numberReady', 'observedGeneration', 'updatedNumberScheduled', 'numberAvailable', 'numberUnavailable', 'collisionCount',
+    'currentNumberScheduled',
+    'numberMisscheduled',
+    'desiredNumberScheduled',
+    'numberReady',
+    'observedGeneration',
+    'updatedNumberScheduled',
+    'numberAvailable',
+    'numberUnavailable',
+    'collisionCount',
   ] as const;
   if (status !== undefined) validateCounts<DaemonSetStatus>(errors, status, counts);
   validateCollisions(errors, status?.collisionCount, old.status?.collisionCount);
@@ -38,7 +49,11 @@ export function validateDaemonSetStatus({ status }: DaemonSet, old: DaemonSet): 
 function validateStrategy(errors: FieldErrors, strategy: DaemonSetUpdateStrategy | undefined): void {
   const { type, rollingUpdate } = strategy ?? {};
   if (type === 'OnDelete') return;
-  if (type !== 'RollingUpdate') return errors.notSupported('spec.updateStrategy', { Type: type, RollingUpdate: rollingForm(rollingUpdate) }, ['RollingUpdate', 'OnDelete']);
+  if (type !== 'RollingUpdate')
+    return errors.notSupported('spec.updateStrategy', { Type: type, RollingUpdate: rollingForm(rollingUpdate) }, [
+      'RollingUpdate',
+      'OnDelete',
+    ]);
   const at = 'spec.updateStrategy.rollingUpdate';
   if (rollingUpdate === undefined) return errors.required(at);
   const { maxUnavailable = 0, maxSurge = 0 } = rollingUpdate;
@@ -48,6 +63,7 @@ function validateStrategy(errors: FieldErrors, strategy: DaemonSetUpdateStrategy
   validateAtMostAll(errors, `${at}.maxSurge`, maxSurge);
   const unavailable = plainNumber(maxUnavailable) !== 0;
   const surge = plainNumber(maxSurge) !== 0;
-  if (unavailable && surge) errors.invalid(`${at}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero');
+  if (unavailable && surge)
+    errors.invalid(`${at}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero');
   else if (!unavailable && !surge) errors.required(`${at}.maxUnavailable`, 'cannot be 0 when maxSurge is 0');
 }

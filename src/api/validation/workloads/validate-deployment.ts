@@ -10,7 +10,10 @@ import { validateSelectorAndLabels } from '../pod/pod-template.ts';
 export function validateDeployment({ spec }: Deployment): FieldError[] {
   const errors = new FieldErrors();
   errors.nonNegative('spec.replicas', spec.replicas);
-  const look = validateSelectorAndLabels(errors, spec.selector, spec.template, { mandatory: true, empty: 'empty selector is invalid for deployment' });
+  const look = validateSelectorAndLabels(errors, spec.selector, spec.template, {
+    mandatory: true,
+    empty: 'empty selector is invalid for deployment',
+  });
   if (look) validateAlwaysRunningTemplate(errors, spec.template, 'ReplicaSet');
   validateStrategy(errors, spec.strategy);
   errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
@@ -28,7 +31,16 @@ export function validateDeploymentUpdate(deployment: Deployment, old: Deployment
 
 export function validateDeploymentStatus({ status = {} }: Deployment, old: Deployment): FieldError[] {
   const errors = new FieldErrors();
-  validateCounts<DeploymentStatus>(errors, status, ['observedGeneration', 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas', 'terminatingReplicas', 'collisionCount']);
+  validateCounts<DeploymentStatus>(errors, status, [
+    'observedGeneration',
+    'replicas',
+    'updatedReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'unavailableReplicas',
+    'terminatingReplicas',
+    'collisionCount',
+  ]);
   validateShares(errors, status, 'updatedReplicas');
   validateCollisions(errors, status.collisionCount, old.status?.collisionCount);
   return errors.list;
@@ -44,18 +56,28 @@ function validateStrategy(errors: FieldErrors, strategy: DeploymentStrategy | un
     const { maxUnavailable = 0, maxSurge = 0 } = rollingUpdate;
     validateIntOrPercent(errors, `${at}.maxUnavailable`, maxUnavailable);
     validateIntOrPercent(errors, `${at}.maxSurge`, maxSurge);
-    if (plainNumber(maxUnavailable) === 0 && plainNumber(maxSurge) === 0) errors.invalid(`${at}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0');
+    if (plainNumber(maxUnavailable) === 0 && plainNumber(maxSurge) === 0)
+      errors.invalid(`${at}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0');
     validateAtMostAll(errors, `${at}.maxUnavailable`, maxUnavailable);
-  } else errors.notSupported('spec.strategy', { Type: type, RollingUpdate: rollingForm(rollingUpdate) }, ['Recreate', 'RollingUpdate']);
+  } else
+    errors.notSupported('spec.strategy', { Type: type, RollingUpdate: rollingForm(rollingUpdate) }, [
+      'Recreate',
+      'RollingUpdate',
+    ]);
 }
 
 /** Upstream prints its internal type, whose field names start with a capital. */
-export function rollingForm(rolling: { readonly maxUnavailable?: number | string; readonly maxSurge?: number | string } | undefined): object | null {
-  return rolling === undefined ? null : { MaxUnavailable: rolling.maxUnavailable ?? 0, MaxSurge: rolling.maxSurge ?? 0 };
+export function rollingForm(
+  rolling: { readonly maxUnavailable?: number | string; readonly maxSurge?: number | string } | undefined,
+): object | null {
+  return rolling === undefined
+    ? null
+    : { MaxUnavailable: rolling.maxUnavailable ?? 0, MaxSurge: rolling.maxSurge ?? 0 };
 }
 
 function validateDeadline(errors: FieldErrors, { progressDeadlineSeconds, minReadySeconds = 0 }: DeploymentSpec): void {
   if (progressDeadlineSeconds === undefined) return;
   errors.nonNegative('spec.progressDeadlineSeconds', progressDeadlineSeconds);
-  if (progressDeadlineSeconds <= minReadySeconds) errors.invalid('spec.progressDeadlineSeconds', progressDeadlineSeconds, 'must be greater than minReadySeconds');
+  if (progressDeadlineSeconds <= minReadySeconds)
+    errors.invalid('spec.progressDeadlineSeconds', progressDeadlineSeconds, 'must be greater than minReadySeconds');
 }

@@ -32,7 +32,8 @@ function validate(job: Job, hasPrefixedLabels: boolean): FieldError[] {
   validateSelector(errors, spec);
   if (spec.completionMode === 'Indexed' && (spec.completions ?? 0) > 0) {
     const longest = `${metadata.name}-${(spec.completions ?? 0) - 1}`;
-    if (checkDnsLabel(longest).length > 0) errors.invalid('metadata.name', metadata.name, `will not able to create pod with invalid DNS label: ${longest}`);
+    if (checkDnsLabel(longest).length > 0)
+      errors.invalid('metadata.name', metadata.name, `will not able to create pod with invalid DNS label: ${longest}`);
   }
   return errors.list;
 }
@@ -41,8 +42,12 @@ function validateGenerated(errors: FieldErrors, { metadata, spec }: Job, hasPref
   const { selector, template } = spec;
   if (spec.manualSelector === true || selector === undefined) return;
   if (metadata.uid === '') errors.required('metadata.uid');
-  const expected: Record<string, string> = { [jobLabels.oldControllerUid]: metadata.uid, [jobLabels.oldJobName]: metadata.name };
-  if (hasPrefixedLabels) Object.assign(expected, { [jobLabels.controllerUid]: metadata.uid, [jobLabels.jobName]: metadata.name });
+  const expected: Record<string, string> = {
+    [jobLabels.oldControllerUid]: metadata.uid,
+    [jobLabels.oldJobName]: metadata.name,
+  };
+  if (hasPrefixedLabels)
+    Object.assign(expected, { [jobLabels.controllerUid]: metadata.uid, [jobLabels.jobName]: metadata.name });
   const labels = template.metadata.labels ?? {};
   for (const [key, value] of Object.entries(expected)) {
     const field = `spec.template.metadata.labels[${key}]`;
@@ -51,7 +56,8 @@ function validateGenerated(errors: FieldErrors, { metadata, spec }: Job, hasPref
   }
   const found = new FieldErrors();
   validateLabelSelector(found, 'spec.selector', selector);
-  if (found.list.length === 0 && !matchesLabelSelector(selector, expected)) errors.invalid('spec.selector', selector, '`selector` not auto-generated');
+  if (found.list.length === 0 && !matchesLabelSelector(selector, expected))
+    errors.invalid('spec.selector', selector, '`selector` not auto-generated');
 }
 
 function validateSelector(errors: FieldErrors, { selector, template }: JobSpec): void {
@@ -59,21 +65,51 @@ function validateSelector(errors: FieldErrors, { selector, template }: JobSpec):
   if (selector === undefined) errors.required('spec.selector');
   else validateLabelSelector(errors, 'spec.selector', selector);
   const broken = selector !== undefined && errors.list.length > before;
-  if (!broken && !matchesLabelSelector(selector, template.metadata.labels ?? {})) errors.invalid('spec.template.metadata.labels', sorted(template.metadata.labels), '`selector` does not match template `labels`');
+  if (!broken && !matchesLabelSelector(selector, template.metadata.labels ?? {}))
+    errors.invalid(
+      'spec.template.metadata.labels',
+      sorted(template.metadata.labels),
+      '`selector` does not match template `labels`',
+    );
 }
 
 function validateJobSpec(errors: FieldErrors, spec: JobSpec): void {
-  for (const field of ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished', 'backoffLimitPerIndex', 'maxFailedIndexes'] as const) errors.nonNegative(`spec.${field}`, spec[field]);
-  if (spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined) errors.required('spec.backoffLimitPerIndex', 'when maxFailedIndexes is specified');
+  for (const field of [
+    'parallelism',
+    'completions',
+    'activeDeadlineSeconds',
+    'backoffLimit',
+    'ttlSecondsAfterFinished',
+    'backoffLimitPerIndex',
+    'maxFailedIndexes',
+  ] as const)
+    errors.nonNegative(`spec.${field}`, spec[field]);
+  if (spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined)
+    errors.required('spec.backoffLimitPerIndex', 'when maxFailedIndexes is specified');
   if (spec.managedBy !== undefined) validateManager(errors, spec.managedBy);
   validateMode(errors, spec);
   if (spec.podFailurePolicy !== undefined) validateFailurePolicy(errors, 'spec.podFailurePolicy', spec);
   if (spec.successPolicy !== undefined) {
     if (spec.completionMode === 'Indexed') validateSuccessPolicy(errors, 'spec.successPolicy', spec);
-    else errors.invalid('spec.successPolicy', { Rules: spec.successPolicy.rules.map((rule) => ({ SucceededIndexes: rule.succeededIndexes ?? null, SucceededCount: rule.succeededCount ?? null })) }, 'requires indexed completion mode');
+    else
+      errors.invalid(
+        'spec.successPolicy',
+        {
+          Rules: spec.successPolicy.rules.map((rule) => ({
+            SucceededIndexes: rule.succeededIndexes ?? null,
+            SucceededCount: rule.succeededCount ?? null,
+          })),
+        },
+        'requires indexed completion mode',
+      );
   }
   const { podReplacementPolicy } = spec;
-  if (podReplacementPolicy !== undefined) errors.oneOf('spec.podReplacementPolicy', podReplacementPolicy, spec.podFailurePolicy === undefined ? ['Failed', 'TerminatingOrFailed'] : ['Failed']);
+  if (podReplacementPolicy !== undefined)
+    errors.oneOf(
+      'spec.podReplacementPolicy',
+      podReplacementPolicy,
+      spec.podFailurePolicy === undefined ? ['Failed', 'TerminatingOrFailed'] : ['Failed'],
+    );
   validatePodTemplate(errors, 'spec.template', spec.template);
   validateRestartPolicy(errors, spec);
 }
@@ -84,10 +120,12 @@ function validateManager(errors: FieldErrors, managedBy: string): void {
   const slash = managedBy.indexOf('/');
   const [host, path] = [managedBy.slice(0, Math.max(slash, 0)), managedBy.slice(slash + 1)];
   if (managedBy === '') errors.required(field);
-  else if (slash < 0 || host === '' || path === '') errors.invalid(field, managedBy, 'must be a domain-prefixed path (such as "acme.io/foo")');
+  else if (slash < 0 || host === '' || path === '')
+    errors.invalid(field, managedBy, 'must be a domain-prefixed path (such as "acme.io/foo")');
   else {
     errors.invalidEach(field, host, checkDnsSubdomain(host));
-    if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)) errors.invalid(field, path, "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+    if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path))
+      errors.invalid(field, path, "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
   }
   if (byteLength(managedBy) > maxManagedByBytes) errors.tooLong(field, maxManagedByBytes);
 }
@@ -97,20 +135,34 @@ function validateMode(errors: FieldErrors, spec: JobSpec): void {
   errors.oneOf('spec.completionMode', completionMode, ['NonIndexed', 'Indexed']);
   if (completionMode === 'Indexed') return validateIndexed(errors, spec);
   if (completionMode !== 'NonIndexed') return;
-  if (backoffLimitPerIndex !== undefined) errors.invalid('spec.backoffLimitPerIndex', backoffLimitPerIndex, 'requires indexed completion mode');
-  if (maxFailedIndexes !== undefined) errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, 'requires indexed completion mode');
+  if (backoffLimitPerIndex !== undefined)
+    errors.invalid('spec.backoffLimitPerIndex', backoffLimitPerIndex, 'requires indexed completion mode');
+  if (maxFailedIndexes !== undefined)
+    errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, 'requires indexed completion mode');
 }
 
-function validateIndexed(errors: FieldErrors, { completions, parallelism = 0, maxFailedIndexes, backoffLimitPerIndex }: JobSpec): void {
+function validateIndexed(
+  errors: FieldErrors,
+  { completions, parallelism = 0, maxFailedIndexes, backoffLimitPerIndex }: JobSpec,
+): void {
   if (completions === undefined) errors.required('spec.completions', 'when completion mode is Indexed');
-  if (parallelism > maxParallelism) errors.invalid('spec.parallelism', parallelism, `must be less than or equal to ${maxParallelism} when completion mode is Indexed`);
-  if (completions !== undefined && maxFailedIndexes !== undefined && maxFailedIndexes > completions) errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, 'must be less than or equal to completions');
-  if (maxFailedIndexes !== undefined && maxFailedIndexes > maxFailed) errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, `must be less than or equal to ${maxFailed}`);
+  if (parallelism > maxParallelism)
+    errors.invalid(
+      'spec.parallelism',
+      parallelism,
+      `must be less than or equal to ${maxParallelism} when completion mode is Indexed`,
+    );
+  if (completions !== undefined && maxFailedIndexes !== undefined && maxFailedIndexes > completions)
+    errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, 'must be less than or equal to completions');
+  if (maxFailedIndexes !== undefined && maxFailedIndexes > maxFailed)
+    errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, `must be less than or equal to ${maxFailed}`);
   if ((completions ?? 0) <= manyCompletions || backoffLimitPerIndex === undefined) return;
   const detail = `must be less than or equal to ${limitForMany} when completions are above ${manyCompletions} and used with backoff limit per index`;
-  if (maxFailedIndexes === undefined) errors.required('spec.maxFailedIndexes', `must be specified when completions is above ${manyCompletions}`);
+  if (maxFailedIndexes === undefined)
+    errors.required('spec.maxFailedIndexes', `must be specified when completions is above ${manyCompletions}`);
   if (parallelism > limitForMany) errors.invalid('spec.parallelism', parallelism, detail);
-  if (maxFailedIndexes !== undefined && maxFailedIndexes > limitForMany) errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, detail);
+  if (maxFailedIndexes !== undefined && maxFailedIndexes > limitForMany)
+    errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, detail);
 }
 
 /** Pods of a job end; `Always`, which is also what a template without a word gets, would not let them. */
@@ -119,19 +171,29 @@ function validateRestartPolicy(errors: FieldErrors, { template, podFailurePolicy
   const policy: string = template.spec.restartPolicy ?? '';
   if (policy === 'Always' || policy === '') errors.required(field, 'valid values: "OnFailure", "Never"');
   else if (policy !== 'OnFailure' && policy !== 'Never') errors.notSupported(field, policy, ['OnFailure', 'Never']);
-  else if (podFailurePolicy !== undefined && policy !== 'Never') errors.invalid(field, policy, 'only "Never" is supported when podFailurePolicy is specified');
+  else if (podFailurePolicy !== undefined && policy !== 'Never')
+    errors.invalid(field, policy, 'only "Never" is supported when podFailurePolicy is specified');
 }
 
 /** Upstream checks the job as a new one, and its changes (ValidateJobUpdate). */
 export function validateJobUpdate(job: Job, old: Job): FieldError[] {
   const errors = new FieldErrors();
   const labels = old.spec.template.metadata.labels ?? {};
-  errors.list.push(...validate(job, labels[jobLabels.jobName] !== undefined && labels[jobLabels.controllerUid] !== undefined));
+  errors.list.push(
+    ...validate(job, labels[jobLabels.jobName] !== undefined && labels[jobLabels.controllerUid] !== undefined),
+  );
   const { spec } = job;
   validateCompletionsUpdate(errors, spec, old.spec);
   validateImmutable(errors, 'spec.selector', spec.selector, old.spec.selector);
   validateTemplateUpdate(errors, spec, old);
-  for (const field of ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const) validateImmutable(errors, `spec.${field}`, spec[field], old.spec[field]);
+  for (const field of [
+    'completionMode',
+    'podFailurePolicy',
+    'backoffLimitPerIndex',
+    'managedBy',
+    'successPolicy',
+  ] as const)
+    validateImmutable(errors, `spec.${field}`, spec[field], old.spec[field]);
   return errors.list;
 }
 
@@ -139,16 +201,24 @@ export function validateJobUpdate(job: Job, old: Job): FieldError[] {
 function validateCompletionsUpdate(errors: FieldErrors, spec: JobSpec, old: JobSpec): void {
   const field = 'spec.completions';
   if (spec.completionMode !== 'Indexed') validateImmutable(errors, field, spec.completions, old.completions);
-  else if (spec.completions !== old.completions && spec.completions !== undefined && spec.completions !== spec.parallelism) errors.invalid(field, spec.completions, 'can only be modified in tandem with spec.parallelism');
+  else if (
+    spec.completions !== old.completions &&
+    spec.completions !== undefined &&
+    spec.completions !== spec.parallelism
+  )
+    errors.invalid(field, spec.completions, 'can only be modified in tandem with spec.parallelism');
 }
 
 /** While a job is suspended and none of its pods runs, where they will run and what they will get may still change. */
 function validateTemplateUpdate(errors: FieldErrors, spec: JobSpec, { spec: oldSpec, status }: Job): void {
   const suspended = oldSpec.suspend === true;
-  const resting = (status?.conditions ?? []).some(({ type, status: value }) => type === 'Suspended' && value === 'True');
+  const resting = (status?.conditions ?? []).some(
+    ({ type, status: value }) => type === 'Suspended' && value === 'True',
+  );
   const mutable = suspended && (status?.startTime === undefined || resting) && (status?.active ?? 0) === 0;
   const old = mutable ? withDirectivesOf(oldSpec.template, spec.template) : oldSpec.template;
-  if (mutable) validateImmutable(errors, 'spec.template.spec', spec.template.spec, withResourcesOf(old.spec, spec.template.spec));
+  if (mutable)
+    validateImmutable(errors, 'spec.template.spec', spec.template.spec, withResourcesOf(old.spec, spec.template.spec));
   else validateImmutable(errors, 'spec.template', spec.template, old);
 }
 
@@ -156,15 +226,27 @@ function withDirectivesOf(old: PodTemplateSpec, template: PodTemplateSpec): PodT
   const { nodeSelector, tolerations, schedulingGates, affinity } = template.spec;
   return {
     metadata: { ...old.metadata, labels: template.metadata.labels, annotations: template.metadata.annotations },
-    spec: { ...old.spec, nodeSelector, tolerations, schedulingGates, affinity: { ...old.spec.affinity, nodeAffinity: affinity?.nodeAffinity } },
+    spec: {
+      ...old.spec,
+      nodeSelector,
+      tolerations,
+      schedulingGates,
+      affinity: { ...old.spec.affinity, nodeAffinity: affinity?.nodeAffinity },
+    },
   };
 }
 
 function withResourcesOf(old: PodSpec, spec: PodSpec): PodSpec {
-  return { ...old, containers: adoptResources(old.containers, spec.containers), initContainers: adoptResources(old.initContainers ?? [], spec.initContainers ?? []) };
+  return {
+    ...old,
+    containers: adoptResources(old.containers, spec.containers),
+    initContainers: adoptResources(old.initContainers ?? [], spec.initContainers ?? []),
+  };
 }
 
 function adoptResources(before: readonly Container[], after: readonly Container[]): Container[] {
   if (before.length !== after.length) return [...before];
-  return before.map((container, index) => (container.name === after[index]?.name ? { ...container, resources: after[index].resources } : container));
+  return before.map((container, index) =>
+    container.name === after[index]?.name ? { ...container, resources: after[index].resources } : container,
+  );
 }

@@ -8,7 +8,8 @@ import { validateLabelSelector } from '../metadata.ts';
 /** Without its metadata (upstream: policy/validation ValidatePodDisruptionBudget); an update is checked as a new one. */
 export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget): FieldError[] {
   const errors = new FieldErrors();
-  if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined) errors.invalid('spec', specForm(spec), 'minAvailable and maxUnavailable cannot be both set');
+  if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined)
+    errors.invalid('spec', specForm(spec), 'minAvailable and maxUnavailable cannot be both set');
   for (const field of ['minAvailable', 'maxUnavailable'] as const) {
     const value = spec[field];
     if (value === undefined) continue;
@@ -23,13 +24,19 @@ export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget): Fiel
 
 /** Upstream prints its internal type, whose field names start with a capital. */
 function specForm(spec: PodDisruptionBudgetSpec): object {
-  return { MinAvailable: spec.minAvailable ?? null, Selector: spec.selector ?? null, MaxUnavailable: spec.maxUnavailable ?? null, UnhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy ?? null };
+  return {
+    MinAvailable: spec.minAvailable ?? null,
+    Selector: spec.selector ?? null,
+    MaxUnavailable: spec.maxUnavailable ?? null,
+    UnhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy ?? null,
+  };
 }
 
 export function validatePodDisruptionBudgetStatus({ status }: PodDisruptionBudget): FieldError[] {
   const errors = new FieldErrors();
   if (status === undefined) return errors.list;
   validateConditions(errors, 'status.conditions', status.conditions ?? []);
-  for (const field of ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const) errors.nonNegative(`status.${field}`, status[field]);
+  for (const field of ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const)
+    errors.nonNegative(`status.${field}`, status[field]);
   return errors.list;
 }

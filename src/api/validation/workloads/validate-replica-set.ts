@@ -11,7 +11,10 @@ export function validateReplicaSet({ spec }: ReplicaSet): FieldError[] {
   errors.nonNegative('spec.replicas', spec.replicas);
   errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
   // Upstream's text names the deployment here, too.
-  const look = validateSelectorAndLabels(errors, spec.selector, spec.template, { mandatory: true, empty: 'empty selector is invalid for deployment' });
+  const look = validateSelectorAndLabels(errors, spec.selector, spec.template, {
+    mandatory: true,
+    empty: 'empty selector is invalid for deployment',
+  });
   if (look) validateAlwaysRunningTemplate(errors, spec.template, 'ReplicaSet');
   return errors.list;
 }
@@ -25,7 +28,14 @@ export function validateReplicaSetUpdate(set: ReplicaSet, old: ReplicaSet): Fiel
 
 export function validateReplicaSetStatus({ status = { replicas: 0 } }: ReplicaSet): FieldError[] {
   const errors = new FieldErrors();
-  validateCounts<ReplicaSetStatus>(errors, status, ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'observedGeneration', 'terminatingReplicas']);
+  validateCounts<ReplicaSetStatus>(errors, status, [
+    'replicas',
+    'fullyLabeledReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'observedGeneration',
+    'terminatingReplicas',
+  ]);
   validateShares(errors, status, 'fullyLabeledReplicas');
   return errors.list;
 }

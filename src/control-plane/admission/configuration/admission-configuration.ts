@@ -6,7 +6,9 @@ import { decodeAny, formatDecodeError, formatStrictErrors } from '../../../api/s
 const AdmissionConfigurationSchema = object('AdmissionConfiguration', {
   kind: string,
   apiVersion: string,
-  plugins: array(object('AdmissionPluginConfiguration', { name: required(string), path: string, configuration: opaque })),
+  plugins: array(
+    object('AdmissionPluginConfiguration', { name: required(string), path: string, configuration: opaque }),
+  ),
 });
 
 export interface PluginSettings {
@@ -18,17 +20,32 @@ export interface PluginSettings {
 
 /** The parsed file, or what is wrong with it. */
 export function readAdmissionConfiguration(document: unknown): readonly PluginSettings[] | string {
-  const read = readConfig<Infer<typeof AdmissionConfigurationSchema>>(AdmissionConfigurationSchema, document, { kind: 'AdmissionConfiguration', apiVersions: ['apiserver.config.k8s.io/v1', 'apiserver.k8s.io/v1alpha1'] });
+  const read = readConfig<Infer<typeof AdmissionConfigurationSchema>>(AdmissionConfigurationSchema, document, {
+    kind: 'AdmissionConfiguration',
+    apiVersions: ['apiserver.config.k8s.io/v1', 'apiserver.k8s.io/v1alpha1'],
+  });
   if (typeof read === 'string') return read;
-  return (read.plugins ?? []).map(({ name, path, configuration }) => ({ name, path: path === '' ? undefined : path, configuration }));
+  return (read.plugins ?? []).map(({ name, path, configuration }) => ({
+    name,
+    path: path === '' ? undefined : path,
+    configuration,
+  }));
 }
 
 /** A configuration object of a known kind, nothing in it unknown; or what is wrong. `T` is what the schema infers. */
-export function readConfig<T extends object>(schema: ObjectSchema, document: unknown, { kind, apiVersions }: { readonly kind: string; readonly apiVersions: readonly string[] }): T | string {
-  const given = (typeof document === 'object' && document !== null ? document : {}) as { readonly kind?: unknown; readonly apiVersion?: unknown };
+export function readConfig<T extends object>(
+  schema: ObjectSchema,
+  document: unknown,
+  { kind, apiVersions }: { readonly kind: string; readonly apiVersions: readonly string[] },
+): T | string {
+  const given = (typeof document === 'object' && document !== null ? document : {}) as {
+    readonly kind?: unknown;
+    readonly apiVersion?: unknown;
+  };
   if (typeof given.kind !== 'string' || given.kind === '') return "Object 'Kind' is missing";
   if (typeof given.apiVersion !== 'string' || given.apiVersion === '') return "Object 'apiVersion' is missing";
-  if (given.kind !== kind || !apiVersions.includes(given.apiVersion)) return `no kind ${JSON.stringify(given.kind)} is registered for version ${JSON.stringify(given.apiVersion)}; expected ${kind} of ${apiVersions.join(' or ')}`;
+  if (given.kind !== kind || !apiVersions.includes(given.apiVersion))
+    return `no kind ${JSON.stringify(given.kind)} is registered for version ${JSON.stringify(given.apiVersion)}; expected ${kind} of ${apiVersions.join(' or ')}`;
   const { value, errors, warnings } = decodeAny(schema, document, { mode: 'lenient' });
   if (errors.length > 0) return errors.map(formatDecodeError).join(', ');
   return warnings.length > 0 ? formatStrictErrors(warnings) : (value as T);

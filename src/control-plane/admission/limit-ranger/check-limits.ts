@@ -14,7 +14,10 @@ interface Asked {
 export function podLimitProblems(pod: Pod, { spec }: LimitRange): readonly string[] {
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   return spec.limits.flatMap((item) => {
-    if (item.type === 'Container') return containers.flatMap(({ resources }) => problemsOf(item, { requests: resources?.requests ?? {}, limits: resources?.limits ?? {} }));
+    if (item.type === 'Container')
+      return containers.flatMap(({ resources }) =>
+        problemsOf(item, { requests: resources?.requests ?? {}, limits: resources?.limits ?? {} }),
+      );
     if (item.type !== 'Pod') return [];
     const options = { excludeOverhead: true };
     return problemsOf(item, { requests: podRequests(pod, options), limits: podLimits(pod, options) });
@@ -26,7 +29,10 @@ export function claimLimitProblems(claim: PersistentVolumeClaim, { spec }: Limit
   const requests = claim.spec.resources?.requests ?? {};
   return spec.limits
     .filter(({ type }) => type === 'PersistentVolumeClaim')
-    .flatMap((item) => [...each(item.min, (name, least) => belowLeast(item.type, name, least, { requests, limits: {} })), ...each(item.max, (name, most) => claimAboveMost(item.type, name, most, requests))]);
+    .flatMap((item) => [
+      ...each(item.min, (name, least) => belowLeast(item.type, name, least, { requests, limits: {} })),
+      ...each(item.max, (name, most) => claimAboveMost(item.type, name, most, requests)),
+    ]);
 }
 
 function problemsOf(item: LimitRangeItem, asked: Asked): readonly string[] {
@@ -37,7 +43,10 @@ function problemsOf(item: LimitRangeItem, asked: Asked): readonly string[] {
   ];
 }
 
-function each(bounds: ResourceList | undefined, check: (name: string, bound: string) => string | undefined): readonly string[] {
+function each(
+  bounds: ResourceList | undefined,
+  check: (name: string, bound: string) => string | undefined,
+): readonly string[] {
   const names = Object.keys(bounds ?? {}).sort();
   return names.map((name) => check(name, bounds?.[name] ?? '0')).filter((problem) => problem !== undefined);
 }
@@ -49,7 +58,9 @@ function belowLeast(type: string, name: string, least: string, { requests, limit
   const rule = `minimum ${name} usage per ${type} is ${canonicalQuantity(least)}`;
   if (request === undefined) return `${rule}.  No request is specified`;
   if (amount(request) < amount(least)) return `${rule}, but request is ${canonicalQuantity(request)}`;
-  return limit !== undefined && amount(limit) < amount(least) ? `${rule}, but limit is ${canonicalQuantity(limit)}` : undefined;
+  return limit !== undefined && amount(limit) < amount(least)
+    ? `${rule}, but limit is ${canonicalQuantity(limit)}`
+    : undefined;
 }
 
 function aboveMost(type: string, name: string, most: string, { requests, limits }: Asked): string | undefined {
@@ -57,7 +68,9 @@ function aboveMost(type: string, name: string, most: string, { requests, limits 
   const rule = `maximum ${name} usage per ${type} is ${canonicalQuantity(most)}`;
   if (limit === undefined) return `${rule}.  No limit is specified`;
   if (amount(limit) > amount(most)) return `${rule}, but limit is ${canonicalQuantity(limit)}`;
-  return request !== undefined && amount(request) > amount(most) ? `${rule}, but request is ${canonicalQuantity(request)}` : undefined;
+  return request !== undefined && amount(request) > amount(most)
+    ? `${rule}, but request is ${canonicalQuantity(request)}`
+    : undefined;
 }
 
 function claimAboveMost(type: string, name: string, most: string, requests: ResourceList): string | undefined {

@@ -27,7 +27,14 @@ export function withLimitDefaults(pod: Pod, { spec: { limits } }: LimitRange): P
   const initContainers = pod.spec.initContainers?.map((each) => fill(each, 'init container'));
   if (notes.length === 0) return pod;
   const annotations = { ...pod.metadata.annotations, [annotation]: `LimitRanger plugin set: ${notes.join('; ')}` };
-  return { ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, containers, ...(initContainers !== undefined && { initContainers }) } };
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, annotations },
+    spec: { ...pod.spec, containers, ...(initContainers !== undefined && { initContainers }) },
+  };
 }
 
-const namesBeyond = (defaults: ResourceList, given: ResourceList): readonly string[] => Object.keys(defaults).filter((name) => !Object.hasOwn(given, name)).sort();
+const namesBeyond = (defaults: ResourceList, given: ResourceList): readonly string[] =>
+  Object.keys(defaults)
+    .filter((name) => !Object.hasOwn(given, name))
+    .sort();

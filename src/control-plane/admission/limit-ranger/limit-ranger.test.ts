@@ -13,16 +13,35 @@ function setUp(...limits: LimitRangeItem[]) {
   return { ground, plugin: createLimitRanger(ground.reader) };
 }
 const resources = 'spec.containers[0].resources';
-const claim = (storage: string): PersistentVolumeClaim => ({ metadata: { name: 'data', namespace: 'default', uid: '' }, spec: { resources: { requests: { storage } } } });
+const claim = (storage: string): PersistentVolumeClaim => ({
+  metadata: { name: 'data', namespace: 'default', uid: '' },
+  spec: { resources: { requests: { storage } } },
+});
 
 describe('LimitRanger', () => {
   it('fills in what containers leave out, init containers too, and notes it', async () => {
-    const { ground, plugin } = setUp({ type: 'Container', default: { cpu: '400m', memory: '1Gi' }, defaultRequest: { cpu: '200m' } });
-    const { object } = await ground.write(plugin, pods, { object: buildPod({ [resources]: { requests: { cpu: '1m' }, limits: { memory: '2Gi' } }, 'spec.initContainers': [{ name: 'i', image: 'x' }] }) });
-    assert.deepEqual(object?.spec.containers[0]?.resources, { limits: { cpu: '400m', memory: '2Gi' }, requests: { cpu: '1m', memory: '2Gi' } });
-    assert.deepEqual(object.spec.initContainers?.[0]?.resources, { limits: { cpu: '400m', memory: '1Gi' }, requests: { cpu: '200m' } });
+    const { ground, plugin } = setUp({
+      type: 'Container',
+      default: { cpu: '400m', memory: '1Gi' },
+      defaultRequest: { cpu: '200m' },
+    });
+    const { object } = await ground.write(plugin, pods, {
+      object: buildPod({
+        [resources]: { requests: { cpu: '1m' }, limits: { memory: '2Gi' } },
+        'spec.initContainers': [{ name: 'i', image: 'x' }],
+      }),
+    });
+    assert.deepEqual(object?.spec.containers[0]?.resources, {
+      limits: { cpu: '400m', memory: '2Gi' },
+      requests: { cpu: '1m', memory: '2Gi' },
+    });
+    assert.deepEqual(object.spec.initContainers?.[0]?.resources, {
+      limits: { cpu: '400m', memory: '1Gi' },
+      requests: { cpu: '200m' },
+    });
     assert.deepEqual(object.metadata.annotations, {
-      'kubernetes.io/limit-ranger': 'LimitRanger plugin set: cpu limit for container main; cpu request for init container i; cpu, memory limit for init container i',
+      'kubernetes.io/limit-ranger':
+        'LimitRanger plugin set: cpu limit for container main; cpu request for init container i; cpu, memory limit for init container i',
     });
   });
 
@@ -33,11 +52,19 @@ describe('LimitRanger', () => {
     const elsewhere = buildPod({ 'metadata.namespace': 'kube-system' });
     assert.equal((await ground.write(plugin, pods, { object: elsewhere })).object, elsewhere);
     assert.equal(plugin.handles(ground.attributes(pods, { object: buildPod(), old: buildPod() })), false);
-    assert.equal(plugin.handles(ground.attributes(pods, { object: buildPod(), old: buildPod(), subresource: 'status' })), false);
+    assert.equal(
+      plugin.handles(ground.attributes(pods, { object: buildPod(), old: buildPod(), subresource: 'status' })),
+      false,
+    );
   });
 
   it('tells all that is out of range, once each', async () => {
-    const { ground, plugin } = setUp({ type: 'Container', min: { cpu: '100m' }, max: { cpu: '1' }, maxLimitRequestRatio: { cpu: '2' } });
+    const { ground, plugin } = setUp({
+      type: 'Container',
+      min: { cpu: '100m' },
+      max: { cpu: '1' },
+      maxLimitRequestRatio: { cpu: '2' },
+    });
     const refusal = (asked: object) => ground.refusal(plugin, pods, { object: buildPod({ [resources]: asked }) });
     assert.equal(
       await refusal({ requests: { cpu: '50m' }, limits: { cpu: '2' } }),
@@ -48,33 +75,57 @@ describe('LimitRanger', () => {
       'pods "web" is forbidden: [minimum cpu usage per Container is 100m.  No request is specified, maximum cpu usage per Container is 1.  No limit is specified, cpu max limit to request ratio per Container is 2, but no request is specified or request is 0]',
     );
     assert.equal(await refusal({ requests: { cpu: '500m' }, limits: { cpu: '1' } }), '');
-    assert.match(await refusal({ requests: { cpu: '400m' }, limits: { cpu: '1' } }), /: cpu max limit to request ratio per Container is 2, but provided ratio is 2.500000$/);
+    assert.match(
+      await refusal({ requests: { cpu: '400m' }, limits: { cpu: '1' } }),
+      /: cpu max limit to request ratio per Container is 2, but provided ratio is 2.500000$/,
+    );
     assert.match(await refusal({ requests: { cpu: '3' }, limits: { cpu: '1' } }), /but request is 3$/);
   });
 
   it('takes a pod for what it needs at once: its sidecars, or its hungriest init container, or what it says of itself', async () => {
     const { ground, plugin } = setUp({ type: 'Pod', max: { memory: '1Gi' } });
     const asks = (memory: string) => ({ requests: { memory }, limits: { memory } });
-    const refusal = (changes: Record<string, unknown>) => ground.refusal(plugin, pods, { object: buildPod({ [resources]: asks('600Mi'), ...changes }) });
+    const refusal = (changes: Record<string, unknown>) =>
+      ground.refusal(plugin, pods, { object: buildPod({ [resources]: asks('600Mi'), ...changes }) });
     assert.equal(await refusal({}), '');
     assert.equal(await refusal({ 'spec.initContainers': [{ name: 'i', image: 'x', resources: asks('1Gi') }] }), '');
     const sidecar = [{ name: 'i', image: 'x', restartPolicy: 'Always', resources: asks('600Mi') }];
-    assert.equal(await refusal({ 'spec.initContainers': sidecar }), 'pods "web" is forbidden: maximum memory usage per Pod is 1Gi, but limit is 1200Mi');
+    assert.equal(
+      await refusal({ 'spec.initContainers': sidecar }),
+      'pods "web" is forbidden: maximum memory usage per Pod is 1Gi, but limit is 1200Mi',
+    );
     assert.equal(await refusal({ 'spec.initContainers': sidecar, 'spec.resources': asks('1Gi') }), '');
   });
 
   it('judges a resize as well', async () => {
     const { ground, plugin } = setUp({ type: 'Container', max: { cpu: '1' } });
     const resized = buildPod({ [resources]: { requests: { cpu: '1' }, limits: { cpu: '2' } } });
-    assert.match(await ground.refusal(plugin, pods, { object: resized, old: buildPod(), subresource: 'resize' }), /maximum cpu usage per Container is 1, but limit is 2$/);
+    assert.match(
+      await ground.refusal(plugin, pods, { object: resized, old: buildPod(), subresource: 'resize' }),
+      /maximum cpu usage per Container is 1, but limit is 2$/,
+    );
     const leaving = buildPod({ 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z' });
-    assert.equal(await ground.refusal(plugin, pods, { object: resized, old: leaving, subresource: 'resize' }), '', 'what is going is left alone');
+    assert.equal(
+      await ground.refusal(plugin, pods, { object: resized, old: leaving, subresource: 'resize' }),
+      '',
+      'what is going is left alone',
+    );
   });
 
   it('bounds what claims ask for', async () => {
-    const { ground, plugin } = setUp({ type: 'PersistentVolumeClaim', min: { storage: '1Gi' }, max: { storage: '2Gi' } });
-    assert.equal(await ground.refusal(plugin, persistentVolumeClaims, { object: claim('3Gi') }), 'persistentvolumeclaims "data" is forbidden: maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi');
-    assert.match(await ground.refusal(plugin, persistentVolumeClaims, { object: claim('1Mi') }), /minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi$/);
+    const { ground, plugin } = setUp({
+      type: 'PersistentVolumeClaim',
+      min: { storage: '1Gi' },
+      max: { storage: '2Gi' },
+    });
+    assert.equal(
+      await ground.refusal(plugin, persistentVolumeClaims, { object: claim('3Gi') }),
+      'persistentvolumeclaims "data" is forbidden: maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi',
+    );
+    assert.match(
+      await ground.refusal(plugin, persistentVolumeClaims, { object: claim('1Mi') }),
+      /minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi$/,
+    );
     assert.equal(await ground.refusal(plugin, persistentVolumeClaims, { object: claim('2Gi'), old: claim('1Gi') }), '');
   });
 });

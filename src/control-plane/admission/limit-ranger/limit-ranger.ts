@@ -21,7 +21,9 @@ export function createLimitRanger(reader: ObjectReader): AdmissionPlugin {
     },
     validate(attributes) {
       for (const range of rangesFor(attributes)) {
-        const problems = isPodWrite(attributes) ? podLimitProblems(objectOf(attributes, pods), range) : claimLimitProblems(objectOf(attributes, persistentVolumeClaims), range);
+        const problems = isPodWrite(attributes)
+          ? podLimitProblems(objectOf(attributes, pods), range)
+          : claimLimitProblems(objectOf(attributes, persistentVolumeClaims), range);
         if (problems.length > 0) throw refusal(attributes, goAggregate(problems));
       }
     },
@@ -30,9 +32,15 @@ export function createLimitRanger(reader: ObjectReader): AdmissionPlugin {
 
 /** Updates of pods cannot change what their containers ask for, but by `resize`. */
 function isPodWrite(attributes: AdmissionAttributes): boolean {
-  return (attributes.operation === 'CREATE' && isAbout(attributes, pods)) || (attributes.operation === 'UPDATE' && isAbout(attributes, pods, 'resize'));
+  return (
+    (attributes.operation === 'CREATE' && isAbout(attributes, pods)) ||
+    (attributes.operation === 'UPDATE' && isAbout(attributes, pods, 'resize'))
+  );
 }
 
 function isClaimWrite(attributes: AdmissionAttributes): boolean {
-  return (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE') && isAbout(attributes, persistentVolumeClaims);
+  return (
+    (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE') &&
+    isAbout(attributes, persistentVolumeClaims)
+  );
 }

@@ -9,43 +9,75 @@ const appArmorProfile: CheckPod = (pod) => {
   const typeOf = ({ securityContext }: JudgedContainer): string | undefined => securityContext?.appArmorProfile?.type;
   const isBad = (type: string | undefined): boolean => type !== undefined && !confined(type);
   const containers = namesWhere(pod, (each) => isBad(typeOf(each)));
-  const values = sorted([ofPod, ...pod.containers.map(typeOf)].filter((type) => type !== undefined && isBad(type)) as string[]);
+  const values = sorted(
+    [ofPod, ...pod.containers.map(typeOf)].filter((type) => type !== undefined && isBad(type)) as string[],
+  );
   const annotations = Object.entries(pod.annotations)
-    .filter(([key, value]) => key.startsWith(appArmorPrefix) && value !== '' && value !== 'runtime/default' && !value.startsWith('localhost/'))
+    .filter(
+      ([key, value]) =>
+        key.startsWith(appArmorPrefix) &&
+        value !== '' &&
+        value !== 'runtime/default' &&
+        !value.startsWith('localhost/'),
+    )
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
     .sort();
-  const setters = [settersOf(isBad(ofPod), containers), annotations.length === 0 ? undefined : plural('annotation', annotations)].filter((each) => each !== undefined);
+  const setters = [
+    settersOf(isBad(ofPod), containers),
+    annotations.length === 0 ? undefined : plural('annotation', annotations),
+  ].filter((each) => each !== undefined);
   if (setters.length === 0) return undefined;
   const bad = [...values, ...annotations];
-  return { reason: plural('forbidden AppArmor profile', bad), detail: `${setters.join(' and ')} must not set AppArmor profile type to ${quoted(bad)}` };
+  return {
+    reason: plural('forbidden AppArmor profile', bad),
+    detail: `${setters.join(' and ')} must not set AppArmor profile type to ${quoted(bad)}`,
+  };
 };
 
-const defaultCapabilities = new Set('AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT'.split(' '));
+const defaultCapabilities = new Set(
+  'AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT'.split(
+    ' ',
+  ),
+);
 
 const capabilities: CheckPod = (pod) => {
-  const added = ({ securityContext }: JudgedContainer): readonly string[] => (securityContext?.capabilities?.add ?? []).filter((each) => !defaultCapabilities.has(each));
+  const added = ({ securityContext }: JudgedContainer): readonly string[] =>
+    (securityContext?.capabilities?.add ?? []).filter((each) => !defaultCapabilities.has(each));
   const containers = namesWhere(pod, (each) => added(each).length > 0);
   if (containers.length === 0) return undefined;
-  return { reason: 'non-default capabilities', detail: `${containerList(containers)} must not include ${quoted(sorted(pod.containers.flatMap(added)))} in securityContext.capabilities.add` };
+  return {
+    reason: 'non-default capabilities',
+    detail: `${containerList(containers)} must not include ${quoted(sorted(pod.containers.flatMap(added)))} in securityContext.capabilities.add`,
+  };
 };
 
 const hostNamespaces: CheckPod = ({ spec }) => {
   const shared = (['hostNetwork', 'hostPID', 'hostIPC'] as const).filter((each) => spec[each] === true);
-  return shared.length === 0 ? undefined : { reason: 'host namespaces', detail: shared.map((each) => `${each}=true`).join(', ') };
+  return shared.length === 0
+    ? undefined
+    : { reason: 'host namespaces', detail: shared.map((each) => `${each}=true`).join(', ') };
 };
 
 const hostPathVolumes: CheckPod = ({ spec }) => {
   const names = (spec.volumes ?? []).filter(({ hostPath }) => hostPath !== undefined).map(({ name }) => name);
-  return names.length === 0 ? undefined : { reason: 'hostPath volumes', detail: `${plural('volume', names)} ${quoted(names)}` };
+  return names.length === 0
+    ? undefined
+    : { reason: 'hostPath volumes', detail: `${plural('volume', names)} ${quoted(names)}` };
 };
 
 const uses = (names: readonly string[]): string => (names.length === 1 ? 'uses' : 'use');
 
 const hostPorts: CheckPod = (pod) => {
-  const portsOf = ({ ports = [] }: JudgedContainer): readonly string[] => ports.filter(({ hostPort = 0 }) => hostPort !== 0).map(({ hostPort }) => String(hostPort));
+  const portsOf = ({ ports = [] }: JudgedContainer): readonly string[] =>
+    ports.filter(({ hostPort = 0 }) => hostPort !== 0).map(({ hostPort }) => String(hostPort));
   const containers = namesWhere(pod, (each) => portsOf(each).length > 0);
   const ports = sorted(pod.containers.flatMap(portsOf));
-  return containers.length === 0 ? undefined : { reason: 'hostPort', detail: `${containerList(containers)} ${uses(containers)} ${plural('hostPort', ports)} ${ports.join(', ')}` };
+  return containers.length === 0
+    ? undefined
+    : {
+        reason: 'hostPort',
+        detail: `${containerList(containers)} ${uses(containers)} ${plural('hostPort', ports)} ${ports.join(', ')}`,
+      };
 };
 
 interface Handler {
@@ -54,47 +86,80 @@ interface Handler {
 }
 
 function hostsOf({ livenessProbe, readinessProbe, startupProbe, lifecycle }: JudgedContainer): readonly string[] {
-  const handlers: readonly (Handler | undefined)[] = [livenessProbe, readinessProbe, startupProbe, lifecycle?.postStart, lifecycle?.preStop];
-  return handlers.flatMap((handler) => [handler?.httpGet?.host, handler?.tcpSocket?.host]).filter((host) => host !== undefined && host !== '') as string[];
+  const handlers: readonly (Handler | undefined)[] = [
+    livenessProbe,
+    readinessProbe,
+    startupProbe,
+    lifecycle?.postStart,
+    lifecycle?.preStop,
+  ];
+  return handlers
+    .flatMap((handler) => [handler?.httpGet?.host, handler?.tcpSocket?.host])
+    .filter((host) => host !== undefined && host !== '') as string[];
 }
 
 const hostProbes: CheckPod = (pod) => {
   const containers = sorted(namesWhere(pod, (each) => hostsOf(each).length > 0));
   const hosts = sorted(pod.containers.flatMap(hostsOf));
   if (containers.length === 0) return undefined;
-  return { reason: 'probe or lifecycle host', detail: `${containerList(containers)} ${uses(containers)} ${plural('probe or lifecycle host', hosts)} ${quoted(hosts)}` };
+  return {
+    reason: 'probe or lifecycle host',
+    detail: `${containerList(containers)} ${uses(containers)} ${plural('probe or lifecycle host', hosts)} ${quoted(hosts)}`,
+  };
 };
 
 const privileged: CheckPod = (pod) => {
   const containers = namesWhere(pod, ({ securityContext }) => securityContext?.privileged === true);
-  return containers.length === 0 ? undefined : { reason: 'privileged', detail: `${containerList(containers)} must not set securityContext.privileged=true` };
+  return containers.length === 0
+    ? undefined
+    : { reason: 'privileged', detail: `${containerList(containers)} must not set securityContext.privileged=true` };
 };
 
 export const procMount: CheckPod = (pod) => {
   const typeOf = ({ securityContext }: JudgedContainer): string => securityContext?.procMount ?? 'Default';
   const containers = namesWhere(pod, (each) => typeOf(each) !== 'Default');
   const types = sorted(pod.containers.map(typeOf).filter((type) => type !== 'Default'));
-  return containers.length === 0 ? undefined : { reason: 'procMount', detail: `${containerList(containers)} must not set securityContext.procMount to ${quoted(types)}` };
+  return containers.length === 0
+    ? undefined
+    : {
+        reason: 'procMount',
+        detail: `${containerList(containers)} must not set securityContext.procMount to ${quoted(types)}`,
+      };
 };
 
 /** With a user namespace of its own, root in the pod is nobody on the node. */
-export const unlessOwnUsers = (check: CheckPod): CheckPod => (pod) => (pod.spec.hostUsers === false ? undefined : check(pod));
+export const unlessOwnUsers =
+  (check: CheckPod): CheckPod =>
+  (pod) =>
+    pod.spec.hostUsers === false ? undefined : check(pod);
 
-const seLinuxOptions = (allowed: readonly string[]): CheckPod => (pod) => {
-  type Options = NonNullable<NonNullable<JudgedContainer['securityContext']>['seLinuxOptions']>;
-  const ofPod = pod.spec.securityContext?.seLinuxOptions;
-  const isBad = (options: Options | undefined): boolean => options !== undefined && (!allowed.includes(options.type ?? '') || (options.user ?? '') !== '' || (options.role ?? '') !== '');
-  const setters = settersOf(isBad(ofPod), namesWhere(pod, ({ securityContext }) => isBad(securityContext?.seLinuxOptions)));
-  if (setters === undefined) return undefined;
-  const all = [ofPod, ...pod.containers.map(({ securityContext }) => securityContext?.seLinuxOptions)].filter((options) => options !== undefined);
-  const types = sorted(all.map(({ type = '' }) => type).filter((type) => !allowed.includes(type)));
-  const faults = [
-    ...(types.length > 0 ? [`${plural('type', types)} ${quoted(types)}`] : []),
-    ...(all.some(({ user = '' }) => user !== '') ? ['user may not be set'] : []),
-    ...(all.some(({ role = '' }) => role !== '') ? ['role may not be set'] : []),
-  ];
-  return { reason: 'seLinuxOptions', detail: `${setters} set forbidden securityContext.seLinuxOptions: ${faults.join('; ')}` };
-};
+const seLinuxOptions =
+  (allowed: readonly string[]): CheckPod =>
+  (pod) => {
+    type Options = NonNullable<NonNullable<JudgedContainer['securityContext']>['seLinuxOptions']>;
+    const ofPod = pod.spec.securityContext?.seLinuxOptions;
+    const isBad = (options: Options | undefined): boolean =>
+      options !== undefined &&
+      (!allowed.includes(options.type ?? '') || (options.user ?? '') !== '' || (options.role ?? '') !== '');
+    const setters = settersOf(
+      isBad(ofPod),
+      namesWhere(pod, ({ securityContext }) => isBad(securityContext?.seLinuxOptions)),
+    );
+    if (setters === undefined) return undefined;
+    const all = [ofPod, ...pod.containers.map(({ securityContext }) => securityContext?.seLinuxOptions)].filter(
+      (options) => options !== undefined,
+    );
+    const types = sorted(all.map(({ type = '' }) => type).filter((type) => !allowed.includes(type)));
+    const faults = [
+      ...(types.length > 0 ? [`${plural('type', types)} ${quoted(types)}`] : []),
+      ...(all.some(({ user = '' }) => user !== '') ? ['user may not be set'] : []),
+      ...(all.some(({ role = '' }) => role !== '') ? ['role may not be set'] : []),
+    ];
+    return {
+      reason: 'seLinuxOptions',
+      detail: `${setters} set forbidden securityContext.seLinuxOptions: ${faults.join('; ')}`,
+    };
+  };
 
 const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';
 const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
@@ -102,36 +167,67 @@ const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
 /** Before there was a field for it. */
 const seccompAnnotations: CheckPod = ({ annotations, containers }) => {
   const keys = [seccompPod, ...containers.map(({ name }) => seccompContainer + name)];
-  const isGood = (value: string): boolean => value === 'runtime/default' || value === 'docker/default' || value.startsWith('localhost/');
-  const bad = sorted(keys.filter((key) => annotations[key] !== undefined && !isGood(annotations[key])).map((key) => `${key}=${JSON.stringify(annotations[key])}`));
-  return bad.length === 0 ? undefined : { reason: 'seccompProfile', detail: `forbidden ${plural('annotation', bad)} ${bad.join(', ')}` };
+  const isGood = (value: string): boolean =>
+    value === 'runtime/default' || value === 'docker/default' || value.startsWith('localhost/');
+  const bad = sorted(
+    keys
+      .filter((key) => annotations[key] !== undefined && !isGood(annotations[key]))
+      .map((key) => `${key}=${JSON.stringify(annotations[key])}`),
+  );
+  return bad.length === 0
+    ? undefined
+    : { reason: 'seccompProfile', detail: `forbidden ${plural('annotation', bad)} ${bad.join(', ')}` };
 };
 
 export const seccompProfile: CheckPod = (pod) => {
   const ofPod = pod.spec.securityContext?.seccompProfile?.type;
   const typeOf = ({ securityContext }: JudgedContainer): string | undefined => securityContext?.seccompProfile?.type;
   const isBad = (type: string | undefined): boolean => type !== undefined && !confined(type);
-  const setters = settersOf(isBad(ofPod), namesWhere(pod, (each) => isBad(typeOf(each))));
+  const setters = settersOf(
+    isBad(ofPod),
+    namesWhere(pod, (each) => isBad(typeOf(each))),
+  );
   if (setters === undefined) return undefined;
-  const values = sorted([ofPod, ...pod.containers.map(typeOf)].filter((type) => type !== undefined && isBad(type)) as string[]);
-  return { reason: 'seccompProfile', detail: `${setters} must not set securityContext.seccompProfile.type to ${quoted(values)}` };
+  const values = sorted(
+    [ofPod, ...pod.containers.map(typeOf)].filter((type) => type !== undefined && isBad(type)) as string[],
+  );
+  return {
+    reason: 'seccompProfile',
+    detail: `${setters} must not set securityContext.seccompProfile.type to ${quoted(values)}`,
+  };
 };
 
-const sysctls = (allowed: readonly string[]): CheckPod => ({ spec }) => {
-  const bad = (spec.securityContext?.sysctls ?? []).map(({ name }) => name).filter((name) => !allowed.includes(name));
-  return bad.length === 0 ? undefined : { reason: 'forbidden sysctls', detail: bad.join(', ') };
-};
+const sysctls =
+  (allowed: readonly string[]): CheckPod =>
+  ({ spec }) => {
+    const bad = (spec.securityContext?.sysctls ?? []).map(({ name }) => name).filter((name) => !allowed.includes(name));
+    return bad.length === 0 ? undefined : { reason: 'forbidden sysctls', detail: bad.join(', ') };
+  };
 
 const windowsHostProcess: CheckPod = (pod) => {
   const ofContainers = namesWhere(pod, ({ securityContext }) => securityContext?.windowsOptions?.hostProcess === true);
   const setters = settersOf(pod.spec.securityContext?.windowsOptions?.hostProcess === true, ofContainers);
-  return setters === undefined ? undefined : { reason: 'hostProcess', detail: `${setters} must not set securityContext.windowsOptions.hostProcess=true` };
+  return setters === undefined
+    ? undefined
+    : { reason: 'hostProcess', detail: `${setters} must not set securityContext.windowsOptions.hostProcess=true` };
 };
 
 const seLinuxTypes = ['', 'container_t', 'container_init_t', 'container_kvm_t'];
-const safeSysctls = ['kernel.shm_rmid_forced', 'net.ipv4.ip_local_port_range', 'net.ipv4.tcp_syncookies', 'net.ipv4.ping_group_range', 'net.ipv4.ip_unprivileged_port_start'];
+const safeSysctls = [
+  'kernel.shm_rmid_forced',
+  'net.ipv4.ip_local_port_range',
+  'net.ipv4.tcp_syncookies',
+  'net.ipv4.ping_group_range',
+  'net.ipv4.ip_unprivileged_port_start',
+];
 const sysctlsOf27 = [...safeSysctls, 'net.ipv4.ip_local_reserved_ports'];
-const sysctlsOf29 = [...sysctlsOf27, 'net.ipv4.tcp_keepalive_time', 'net.ipv4.tcp_fin_timeout', 'net.ipv4.tcp_keepalive_intvl', 'net.ipv4.tcp_keepalive_probes'];
+const sysctlsOf29 = [
+  ...sysctlsOf27,
+  'net.ipv4.tcp_keepalive_time',
+  'net.ipv4.tcp_fin_timeout',
+  'net.ipv4.tcp_keepalive_intvl',
+  'net.ipv4.tcp_keepalive_probes',
+];
 const always = (id: string, check: CheckPod): PodCheck => ({ id, versions: [{ since: 0, check }] });
 
 /** The rules of the level `baseline`, in the order of their ids. */
@@ -143,9 +239,27 @@ export const baselineChecks: readonly PodCheck[] = [
   always('hostPorts', hostPorts),
   { id: 'hostProbesAndHostLifecycle', versions: [{ since: 34, check: hostProbes }] },
   always('privileged', privileged),
-  { id: 'procMount', versions: [{ since: 0, check: procMount }, { since: 35, check: unlessOwnUsers(procMount) }] },
-  { id: 'seLinuxOptions', versions: [{ since: 0, check: seLinuxOptions(seLinuxTypes) }, { since: 31, check: seLinuxOptions([...seLinuxTypes, 'container_engine_t']) }] },
-  { id: 'seccompProfile_baseline', versions: [{ since: 0, check: seccompAnnotations }, { since: 19, check: seccompProfile }] },
+  {
+    id: 'procMount',
+    versions: [
+      { since: 0, check: procMount },
+      { since: 35, check: unlessOwnUsers(procMount) },
+    ],
+  },
+  {
+    id: 'seLinuxOptions',
+    versions: [
+      { since: 0, check: seLinuxOptions(seLinuxTypes) },
+      { since: 31, check: seLinuxOptions([...seLinuxTypes, 'container_engine_t']) },
+    ],
+  },
+  {
+    id: 'seccompProfile_baseline',
+    versions: [
+      { since: 0, check: seccompAnnotations },
+      { since: 19, check: seccompProfile },
+    ],
+  },
   {
     id: 'sysctls',
     versions: [

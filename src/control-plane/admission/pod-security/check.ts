@@ -10,7 +10,10 @@ export interface JudgedPod {
   readonly containers: readonly JudgedContainer[];
 }
 
-export type JudgedContainer = Pick<Container, 'name' | 'securityContext' | 'ports' | 'livenessProbe' | 'readinessProbe' | 'startupProbe' | 'lifecycle'>;
+export type JudgedContainer = Pick<
+  Container,
+  'name' | 'securityContext' | 'ports' | 'livenessProbe' | 'readinessProbe' | 'startupProbe' | 'lifecycle'
+>;
 
 /** Why a pod is not of a level: the reason alone is told of many pods, both of one. */
 export interface Violation {
@@ -34,11 +37,16 @@ export interface PodCheck {
 }
 
 export function judged({ annotations = {} }: Pick<ObjectMeta, 'annotations'>, spec: PodSpec): JudgedPod {
-  return { annotations, spec, containers: [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])] };
+  return {
+    annotations,
+    spec,
+    containers: [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])],
+  };
 }
 
 export const quoted = (items: readonly string[]): string => items.map((item) => `"${item}"`).join(', ');
-export const plural = (word: string, { length }: { readonly length: number }): string => (length === 1 ? word : `${word}s`);
+export const plural = (word: string, { length }: { readonly length: number }): string =>
+  length === 1 ? word : `${word}s`;
 export const sorted = (items: Iterable<string>): readonly string[] => [...new Set(items)].sort();
 export const containerList = (names: readonly string[]): string => `${plural('container', names)} ${quoted(names)}`;
 
@@ -48,6 +56,9 @@ export function settersOf(byPod: boolean, containers: readonly string[]): string
   return setters.length === 0 ? undefined : setters.join(' and ');
 }
 
-export function namesWhere({ containers }: JudgedPod, test: (container: JudgedContainer) => boolean): readonly string[] {
+export function namesWhere(
+  { containers }: JudgedPod,
+  test: (container: JudgedContainer) => boolean,
+): readonly string[] {
   return containers.filter(test).map(({ name }) => name);
 }

@@ -4,7 +4,9 @@ import type { LevelVersion } from './policy.ts';
 import { restrictedChecks } from './restricted-checks.ts';
 
 /** From here on nothing has changed in the rules. */
-const lastChange = Math.max(...[...baselineChecks, ...restrictedChecks].flatMap(({ versions }) => versions.map(({ since }) => since)));
+const lastChange = Math.max(
+  ...[...baselineChecks, ...restrictedChecks].flatMap(({ versions }) => versions.map(({ since }) => since)),
+);
 const made = new Map<string, readonly CheckPod[]>();
 
 /** What keeps a pod from being of the level, baseline's rules first. */
@@ -13,11 +15,13 @@ export function violationsOf({ level, minor }: LevelVersion, pod: JudgedPod): re
   const version = Math.min(minor, lastChange);
   const key = `${level} ${version}`;
   let checks = made.get(key);
-  if (checks === undefined) made.set(key, (checks = level === 'baseline' ? checksOf(baselineChecks, version) : allChecks(version)));
+  if (checks === undefined)
+    made.set(key, (checks = level === 'baseline' ? checksOf(baselineChecks, version) : allChecks(version)));
   return checks.map((check) => check(pod)).filter((violation) => violation !== undefined);
 }
 
-const currentOf = ({ versions }: PodCheck, minor: number): PodCheck['versions'][number] | undefined => versions.findLast(({ since }) => since <= minor);
+const currentOf = ({ versions }: PodCheck, minor: number): PodCheck['versions'][number] | undefined =>
+  versions.findLast(({ since }) => since <= minor);
 
 function checksOf(checks: readonly PodCheck[], minor: number): readonly CheckPod[] {
   return checks.map((check) => currentOf(check, minor)?.check).filter((check) => check !== undefined);
@@ -25,7 +29,13 @@ function checksOf(checks: readonly PodCheck[], minor: number): readonly CheckPod
 
 function allChecks(minor: number): readonly CheckPod[] {
   const overridden = new Set(restrictedChecks.flatMap((check) => currentOf(check, minor)?.overrides ?? []));
-  return [...checksOf(baselineChecks.filter(({ id }) => !overridden.has(id)), minor), ...checksOf(restrictedChecks, minor)];
+  return [
+    ...checksOf(
+      baselineChecks.filter(({ id }) => !overridden.has(id)),
+      minor,
+    ),
+    ...checksOf(restrictedChecks, minor),
+  ];
 }
 
 /** `host ports (container "a" uses hostPort 80), privileged (...)`. */

@@ -12,16 +12,29 @@ export function warningsOfExisting(namespace: string, enforce: LevelVersion, pod
   const ordered = oneOfEachFirst(pods);
   const found = new Map<string, { name: string; count: number }>();
   for (const pod of ordered.slice(0, mostPods)) {
-    const reasons = violationsOf(enforce, judged(pod.metadata, pod.spec)).map(({ reason }) => reason).join(', ');
+    const reasons = violationsOf(enforce, judged(pod.metadata, pod.spec))
+      .map(({ reason }) => reason)
+      .join(', ');
     if (reasons === '') continue;
     const { name } = pod.metadata;
     const known = found.get(reasons);
-    found.set(reasons, known === undefined ? { name, count: 1 } : { name: name < known.name ? name : known.name, count: known.count + 1 });
+    found.set(
+      reasons,
+      known === undefined
+        ? { name, count: 1 }
+        : { name: name < known.name ? name : known.name, count: known.count + 1 },
+    );
   }
   const lines = [...found].map(([reasons, { name, count }]) => `${name}${othersOf(count)}: ${reasons}`).sort();
   return [
-    ...(ordered.length > mostPods ? [`new PodSecurity enforce level only checked against the first ${mostPods} of ${ordered.length} existing pods`] : []),
-    ...(lines.length > 0 ? [`existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(formatLevel(enforce))}`] : []),
+    ...(ordered.length > mostPods
+      ? [`new PodSecurity enforce level only checked against the first ${mostPods} of ${ordered.length} existing pods`]
+      : []),
+    ...(lines.length > 0
+      ? [
+          `existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(formatLevel(enforce))}`,
+        ]
+      : []),
     ...lines,
   ];
 }

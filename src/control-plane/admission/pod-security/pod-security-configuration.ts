@@ -11,10 +11,24 @@ import type { PodSecuritySettings } from './pod-security.ts';
 const PodSecurityConfigurationSchema = object('PodSecurityConfiguration', {
   kind: string,
   apiVersion: string,
-  defaults: object('PodSecurityDefaults', { enforce: string, 'enforce-version': string, audit: string, 'audit-version': string, warn: string, 'warn-version': string }),
-  exemptions: object('PodSecurityExemptions', { usernames: set(string), namespaces: set(string), runtimeClasses: set(string) }),
+  defaults: object('PodSecurityDefaults', {
+    enforce: string,
+    'enforce-version': string,
+    audit: string,
+    'audit-version': string,
+    warn: string,
+    'warn-version': string,
+  }),
+  exemptions: object('PodSecurityExemptions', {
+    usernames: set(string),
+    namespaces: set(string),
+    runtimeClasses: set(string),
+  }),
 });
-const kind = { kind: 'PodSecurityConfiguration', apiVersions: ['v1', 'v1beta1', 'v1alpha1'].map((version) => `pod-security.admission.config.k8s.io/${version}`) };
+const kind = {
+  kind: 'PodSecurityConfiguration',
+  apiVersions: ['v1', 'v1beta1', 'v1alpha1'].map((version) => `pod-security.admission.config.k8s.io/${version}`),
+};
 
 /** The settings, or what is wrong with them. */
 export function readPodSecurityConfiguration(document: unknown): PodSecuritySettings | string {
@@ -39,7 +53,12 @@ export function readPodSecurityConfiguration(document: unknown): PodSecuritySett
   return { defaults: { enforce, warn, audit }, exemptions: { namespaces, runtimeClasses, usernames } };
 }
 
-function checkEach(errors: FieldErrors, field: string, values: readonly string[], check: (value: string) => readonly string[]): void {
+function checkEach(
+  errors: FieldErrors,
+  field: string,
+  values: readonly string[],
+  check: (value: string) => readonly string[],
+): void {
   for (const [index, value] of values.entries()) {
     const problems = check(value);
     if (problems.length > 0) errors.invalid(`${field}[${index}]`, value, problems.join(', '));

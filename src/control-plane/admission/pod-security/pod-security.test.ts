@@ -27,38 +27,125 @@ const told = (level: 'baseline' | 'restricted', changes: Changes, minor = Infini
 describe('the level baseline', () => {
   const cases: readonly [string, Changes, string][] = [
     ['nothing special', {}, ''],
-    ['an AppArmor profile that confines nothing', { [`${c0}.appArmorProfile`]: { type: 'Unconfined' } }, 'forbidden AppArmor profile (container "main" must not set AppArmor profile type to "Unconfined")'],
-    ['an old annotation for AppArmor', { 'metadata.annotations': { 'container.apparmor.security.beta.kubernetes.io/main': 'unconfined' } }, 'forbidden AppArmor profile (annotation must not set AppArmor profile type to "container.apparmor.security.beta.kubernetes.io/main="unconfined"")'],
-    ['capabilities', { [c0]: { capabilities: { add: ['SYS_ADMIN', 'CHOWN', 'NET_RAW'] } } }, 'non-default capabilities (container "main" must not include "NET_RAW", "SYS_ADMIN" in securityContext.capabilities.add)'],
-    ['namespaces of the host', { 'spec.hostNetwork': true, 'spec.hostIPC': true }, 'host namespaces (hostNetwork=true, hostIPC=true)'],
-    ['paths of the host', { 'spec.volumes': [{ name: 'a', hostPath: { path: '/' } }, { name: 'b', hostPath: { path: '/' } }] }, 'hostPath volumes (volumes "a", "b")'],
-    ['ports of the host', { 'spec.containers[0].ports': [{ containerPort: 1, hostPort: 80 }, { containerPort: 2, hostPort: 443 }] }, 'hostPort (container "main" uses hostPorts 443, 80)'],
-    ['probes of another host', { 'spec.containers[0].livenessProbe': { httpGet: { host: '10.0.0.1', port: 80 } } }, 'probe or lifecycle host (container "main" uses probe or lifecycle host "10.0.0.1")'],
-    ['privileges', { [c0]: { privileged: true } }, 'privileged (container "main" must not set securityContext.privileged=true)'],
-    ['all of /proc', { [c0]: { procMount: 'Unmasked' } }, 'procMount (container "main" must not set securityContext.procMount to "Unmasked")'],
-    ['SELinux of its own', { 'spec.securityContext': { seLinuxOptions: { type: 'spc_t', user: 'u', role: 'r' } } }, 'seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: type "spc_t"; user may not be set; role may not be set)'],
-    ['no seccomp', { 'spec.securityContext': { seccompProfile: { type: 'Unconfined' } }, [c0]: { seccompProfile: { type: 'Unconfined' } } }, 'seccompProfile (pod and container "main" must not set securityContext.seccompProfile.type to "Unconfined")'],
-    ['sysctls', { 'spec.securityContext': { sysctls: [{ name: 'kernel.msgmax', value: '1' }, { name: 'net.ipv4.tcp_rmem', value: '1' }] } }, 'forbidden sysctls (kernel.msgmax)'],
-    ['processes of a Windows host', { 'spec.securityContext': { windowsOptions: { hostProcess: true } } }, 'hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)'],
+    [
+      'an AppArmor profile that confines nothing',
+      { [`${c0}.appArmorProfile`]: { type: 'Unconfined' } },
+      'forbidden AppArmor profile (container "main" must not set AppArmor profile type to "Unconfined")',
+    ],
+    [
+      'an old annotation for AppArmor',
+      { 'metadata.annotations': { 'container.apparmor.security.beta.kubernetes.io/main': 'unconfined' } },
+      'forbidden AppArmor profile (annotation must not set AppArmor profile type to "container.apparmor.security.beta.kubernetes.io/main="unconfined"")',
+    ],
+    [
+      'capabilities',
+      { [c0]: { capabilities: { add: ['SYS_ADMIN', 'CHOWN', 'NET_RAW'] } } },
+      'non-default capabilities (container "main" must not include "NET_RAW", "SYS_ADMIN" in securityContext.capabilities.add)',
+    ],
+    [
+      'namespaces of the host',
+      { 'spec.hostNetwork': true, 'spec.hostIPC': true },
+      'host namespaces (hostNetwork=true, hostIPC=true)',
+    ],
+    [
+      'paths of the host',
+      {
+        'spec.volumes': [
+          { name: 'a', hostPath: { path: '/' } },
+          { name: 'b', hostPath: { path: '/' } },
+        ],
+      },
+      'hostPath volumes (volumes "a", "b")',
+    ],
+    [
+      'ports of the host',
+      {
+        'spec.containers[0].ports': [
+          { containerPort: 1, hostPort: 80 },
+          { containerPort: 2, hostPort: 443 },
+        ],
+      },
+      'hostPort (container "main" uses hostPorts 443, 80)',
+    ],
+    [
+      'probes of another host',
+      { 'spec.containers[0].livenessProbe': { httpGet: { host: '10.0.0.1', port: 80 } } },
+      'probe or lifecycle host (container "main" uses probe or lifecycle host "10.0.0.1")',
+    ],
+    [
+      'privileges',
+      { [c0]: { privileged: true } },
+      'privileged (container "main" must not set securityContext.privileged=true)',
+    ],
+    [
+      'all of /proc',
+      { [c0]: { procMount: 'Unmasked' } },
+      'procMount (container "main" must not set securityContext.procMount to "Unmasked")',
+    ],
+    [
+      'SELinux of its own',
+      { 'spec.securityContext': { seLinuxOptions: { type: 'spc_t', user: 'u', role: 'r' } } },
+      'seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: type "spc_t"; user may not be set; role may not be set)',
+    ],
+    [
+      'no seccomp',
+      {
+        'spec.securityContext': { seccompProfile: { type: 'Unconfined' } },
+        [c0]: { seccompProfile: { type: 'Unconfined' } },
+      },
+      'seccompProfile (pod and container "main" must not set securityContext.seccompProfile.type to "Unconfined")',
+    ],
+    [
+      'sysctls',
+      {
+        'spec.securityContext': {
+          sysctls: [
+            { name: 'kernel.msgmax', value: '1' },
+            { name: 'net.ipv4.tcp_rmem', value: '1' },
+          ],
+        },
+      },
+      'forbidden sysctls (kernel.msgmax)',
+    ],
+    [
+      'processes of a Windows host',
+      { 'spec.securityContext': { windowsOptions: { hostProcess: true } } },
+      'hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)',
+    ],
   ];
   for (const [name, changes, text] of cases) it(`judges ${name}`, () => assert.equal(told('baseline', changes), text));
 
   it('looks at init and ephemeral containers as well, in the order init, regular, ephemeral', () => {
     const bad = (name: string) => ({ name, image: 'x', securityContext: { privileged: true } });
     assert.equal(
-      told('baseline', { 'spec.initContainers': [bad('init')], 'spec.containers': [bad('a')], 'spec.ephemeralContainers': [bad('debug')] }),
+      told('baseline', {
+        'spec.initContainers': [bad('init')],
+        'spec.containers': [bad('a')],
+        'spec.ephemeralContainers': [bad('debug')],
+      }),
       'privileged (containers "init", "a", "debug" must not set securityContext.privileged=true)',
     );
   });
 
   it('is as strict as it was at the version that is named', () => {
-    const sysctl = { 'spec.securityContext': { sysctls: [{ name: 'net.ipv4.tcp_rmem', value: '1' }, { name: 'net.ipv4.tcp_fin_timeout', value: '1' }, { name: 'net.ipv4.ip_local_reserved_ports', value: '1' }] } };
-    assert.deepEqual([32, 31, 28, 26].map((minor) => told('baseline', sysctl, minor)), [
-      '',
-      'forbidden sysctls (net.ipv4.tcp_rmem)',
-      'forbidden sysctls (net.ipv4.tcp_rmem, net.ipv4.tcp_fin_timeout)',
-      'forbidden sysctls (net.ipv4.tcp_rmem, net.ipv4.tcp_fin_timeout, net.ipv4.ip_local_reserved_ports)',
-    ]);
+    const sysctl = {
+      'spec.securityContext': {
+        sysctls: [
+          { name: 'net.ipv4.tcp_rmem', value: '1' },
+          { name: 'net.ipv4.tcp_fin_timeout', value: '1' },
+          { name: 'net.ipv4.ip_local_reserved_ports', value: '1' },
+        ],
+      },
+    };
+    assert.deepEqual(
+      [32, 31, 28, 26].map((minor) => told('baseline', sysctl, minor)),
+      [
+        '',
+        'forbidden sysctls (net.ipv4.tcp_rmem)',
+        'forbidden sysctls (net.ipv4.tcp_rmem, net.ipv4.tcp_fin_timeout)',
+        'forbidden sysctls (net.ipv4.tcp_rmem, net.ipv4.tcp_fin_timeout, net.ipv4.ip_local_reserved_ports)',
+      ],
+    );
     const probe = { 'spec.containers[0].readinessProbe': { tcpSocket: { host: 'x', port: 80 } } };
     assert.deepEqual([told('baseline', probe, 33), told('baseline', probe, 34) === ''], ['', false]);
     const unmasked = { 'spec.hostUsers': false, [c0]: { procMount: 'Unmasked' } };
@@ -66,25 +153,67 @@ describe('the level baseline', () => {
     const engine = { 'spec.securityContext': { seLinuxOptions: { type: 'container_engine_t' } } };
     assert.deepEqual([told('baseline', engine, 30) === '', told('baseline', engine, 31)], [false, '']);
     const annotated = { 'metadata.annotations': { 'seccomp.security.alpha.kubernetes.io/pod': 'unconfined' } };
-    assert.equal(told('baseline', annotated, 18), 'seccompProfile (forbidden annotation seccomp.security.alpha.kubernetes.io/pod="unconfined")');
+    assert.equal(
+      told('baseline', annotated, 18),
+      'seccompProfile (forbidden annotation seccomp.security.alpha.kubernetes.io/pod="unconfined")',
+    );
     assert.equal(told('baseline', annotated, 19), '');
-    assert.equal(told('baseline', { [c0]: { privileged: true } }, 99), told('baseline', { [c0]: { privileged: true } }), 'versions to come are as the latest');
+    assert.equal(
+      told('baseline', { [c0]: { privileged: true } }, 99),
+      told('baseline', { [c0]: { privileged: true } }),
+      'versions to come are as the latest',
+    );
   });
 });
 
 describe('the level restricted', () => {
   const cases: readonly [string, Changes, string][] = [
     ['nothing wrong', {}, ''],
-    ['the way to more privileges', { [`${c0}.allowPrivilegeEscalation`]: undefined }, 'allowPrivilegeEscalation != false (container "main" must set securityContext.allowPrivilegeEscalation=false)'],
-    ['capabilities, by its own rule alone', { [`${c0}.capabilities`]: { add: ['SYS_ADMIN', 'NET_BIND_SERVICE'] } }, 'unrestricted capabilities (container "main" must set securityContext.capabilities.drop=["ALL"]; container "main" must not include "SYS_ADMIN" in securityContext.capabilities.add)'],
-    ['volumes', { 'spec.volumes': [{ name: 'a', hostPath: { path: '/' } }, { name: 'b', nfs: { server: 's', path: '/' } }, { name: 'c', emptyDir: {} }] }, 'restricted volume types (volumes "a", "b" use restricted volume types "hostPath", "nfs")'],
-    ['root by omission', { 'spec.securityContext.runAsNonRoot': undefined }, 'runAsNonRoot != true (pod or container "main" must set securityContext.runAsNonRoot=true)'],
-    ['root by wish', { 'spec.securityContext.runAsNonRoot': false, [`${c0}.runAsNonRoot`]: false }, 'runAsNonRoot != true (pod and container "main" must not set securityContext.runAsNonRoot=false)'],
+    [
+      'the way to more privileges',
+      { [`${c0}.allowPrivilegeEscalation`]: undefined },
+      'allowPrivilegeEscalation != false (container "main" must set securityContext.allowPrivilegeEscalation=false)',
+    ],
+    [
+      'capabilities, by its own rule alone',
+      { [`${c0}.capabilities`]: { add: ['SYS_ADMIN', 'NET_BIND_SERVICE'] } },
+      'unrestricted capabilities (container "main" must set securityContext.capabilities.drop=["ALL"]; container "main" must not include "SYS_ADMIN" in securityContext.capabilities.add)',
+    ],
+    [
+      'volumes',
+      {
+        'spec.volumes': [
+          { name: 'a', hostPath: { path: '/' } },
+          { name: 'b', nfs: { server: 's', path: '/' } },
+          { name: 'c', emptyDir: {} },
+        ],
+      },
+      'restricted volume types (volumes "a", "b" use restricted volume types "hostPath", "nfs")',
+    ],
+    [
+      'root by omission',
+      { 'spec.securityContext.runAsNonRoot': undefined },
+      'runAsNonRoot != true (pod or container "main" must set securityContext.runAsNonRoot=true)',
+    ],
+    [
+      'root by wish',
+      { 'spec.securityContext.runAsNonRoot': false, [`${c0}.runAsNonRoot`]: false },
+      'runAsNonRoot != true (pod and container "main" must not set securityContext.runAsNonRoot=false)',
+    ],
     ['user 0', { 'spec.securityContext.runAsUser': 0 }, 'runAsUser=0 (pod must not set runAsUser=0)'],
-    ['no word of seccomp', { 'spec.securityContext.seccompProfile': undefined }, 'seccompProfile (pod or container "main" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")'],
-    ['what the baseline forbids, before its own', { 'spec.hostPID': true, 'spec.securityContext.runAsUser': 0 }, 'host namespaces (hostPID=true), runAsUser=0 (pod must not set runAsUser=0)'],
+    [
+      'no word of seccomp',
+      { 'spec.securityContext.seccompProfile': undefined },
+      'seccompProfile (pod or container "main" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+    ],
+    [
+      'what the baseline forbids, before its own',
+      { 'spec.hostPID': true, 'spec.securityContext.runAsUser': 0 },
+      'host namespaces (hostPID=true), runAsUser=0 (pod must not set runAsUser=0)',
+    ],
   ];
-  for (const [name, changes, text] of cases) it(`judges ${name}`, () => assert.equal(told('restricted', changes), text));
+  for (const [name, changes, text] of cases)
+    it(`judges ${name}`, () => assert.equal(told('restricted', changes), text));
 
   it('asks of Windows only what there is on Windows', () => {
     const windows = { 'spec.os': { name: 'windows' }, [c0]: undefined, 'spec.securityContext': { runAsNonRoot: true } };
@@ -93,7 +222,11 @@ describe('the level restricted', () => {
   });
 
   it('lets a pod with users of its own be root among them', () => {
-    const own = { 'spec.hostUsers': false, 'spec.securityContext.runAsNonRoot': undefined, 'spec.securityContext.runAsUser': 0 };
+    const own = {
+      'spec.hostUsers': false,
+      'spec.securityContext.runAsNonRoot': undefined,
+      'spec.securityContext.runAsUser': 0,
+    };
     assert.equal(told('restricted', own), '');
     assert.notEqual(told('restricted', own, 34), '');
   });
@@ -105,18 +238,34 @@ describe('what namespaces’ labels ask for', () => {
   it('is nothing without labels, and warns of what is enforced', () => {
     assert.deepEqual(readPolicy({}, defaults), { policy: defaults, errors: [] });
     const { policy } = readPolicy({ ...label('enforce', 'baseline'), ...label('enforce-version', 'v1.20') }, defaults);
-    assert.deepEqual(policy, { enforce: { level: 'baseline', minor: 20 }, audit: { level: 'privileged', minor: Infinity }, warn: { level: 'baseline', minor: 20 } });
-    assert.equal(readPolicy({ ...label('enforce', 'baseline'), ...label('warn', 'privileged') }, defaults).policy.warn.level, 'privileged');
+    assert.deepEqual(policy, {
+      enforce: { level: 'baseline', minor: 20 },
+      audit: { level: 'privileged', minor: Infinity },
+      warn: { level: 'baseline', minor: 20 },
+    });
+    assert.equal(
+      readPolicy({ ...label('enforce', 'baseline'), ...label('warn', 'privileged') }, defaults).policy.warn.level,
+      'privileged',
+    );
   });
 
   it('is strict where it is wrong and enforces, and nothing where it only tells', () => {
-    const { policy, errors } = readPolicy({ ...label('enforce', 'x'), ...label('audit', 'y'), ...label('warn-version', '1.2') }, defaults);
-    assert.deepEqual([policy.enforce.level, policy.audit.level, policy.warn.level], ['restricted', 'privileged', 'privileged']);
-    assert.deepEqual(errors.map(({ field, message }) => `${field}: ${message}`), [
-      'metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "x": must be one of privileged, baseline, restricted',
-      'metadata.labels[pod-security.kubernetes.io/audit]: Invalid value: "y": must be one of privileged, baseline, restricted',
-      'metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"',
-    ]);
+    const { policy, errors } = readPolicy(
+      { ...label('enforce', 'x'), ...label('audit', 'y'), ...label('warn-version', '1.2') },
+      defaults,
+    );
+    assert.deepEqual(
+      [policy.enforce.level, policy.audit.level, policy.warn.level],
+      ['restricted', 'privileged', 'privileged'],
+    );
+    assert.deepEqual(
+      errors.map(({ field, message }) => `${field}: ${message}`),
+      [
+        'metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "x": must be one of privileged, baseline, restricted',
+        'metadata.labels[pod-security.kubernetes.io/audit]: Invalid value: "y": must be one of privileged, baseline, restricted',
+        'metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"',
+      ],
+    );
   });
 });
 
@@ -127,53 +276,114 @@ describe('PodSecurity', () => {
     return { ground, plugin: createPodSecurity(ground.reader, settings) };
   }
   const bad = buildPod({ 'spec.hostPID': true });
-  const exempting = (what: Partial<PodSecuritySettings['exemptions']>): PodSecuritySettings => ({ ...podSecurityDefaults, exemptions: { ...podSecurityDefaults.exemptions, ...what } });
+  const exempting = (what: Partial<PodSecuritySettings['exemptions']>): PodSecuritySettings => ({
+    ...podSecurityDefaults,
+    exemptions: { ...podSecurityDefaults.exemptions, ...what },
+  });
 
   it('refuses, notes and warns as the namespace says', async () => {
-    const { ground, plugin } = setUp({ ...label('enforce', 'baseline'), ...label('audit', 'restricted'), ...label('audit-version', 'v1.0') });
+    const { ground, plugin } = setUp({
+      ...label('enforce', 'baseline'),
+      ...label('audit', 'restricted'),
+      ...label('audit-version', 'v1.0'),
+    });
     const { refusal, annotations } = await ground.write(plugin, pods, { object: bad });
-    assert.equal(refusal, 'pods "web" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostPID=true)');
+    assert.equal(
+      refusal,
+      'pods "web" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostPID=true)',
+    );
     assert.equal(annotations['pod-security.kubernetes.io/enforce-policy'], 'baseline:latest');
-    assert.match(annotations['pod-security.kubernetes.io/audit-violations'] ?? '', /^would violate PodSecurity "restricted:v1.0": host namespaces/);
-    const warned = await setUp(label('warn', 'baseline')).ground.write(setUp(label('warn', 'baseline')).plugin, pods, { object: bad });
-    assert.deepEqual([warned.refusal, warned.warnings], ['', ['would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)']]);
+    assert.match(
+      annotations['pod-security.kubernetes.io/audit-violations'] ?? '',
+      /^would violate PodSecurity "restricted:v1.0": host namespaces/,
+    );
+    const warned = await setUp(label('warn', 'baseline')).ground.write(setUp(label('warn', 'baseline')).plugin, pods, {
+      object: bad,
+    });
+    assert.deepEqual(
+      [warned.refusal, warned.warnings],
+      ['', ['would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)']],
+    );
     const free = setUp({});
-    assert.deepEqual((await free.ground.write(free.plugin, pods, { object: bad })).annotations, { 'pod-security.kubernetes.io/enforce-policy': 'privileged:latest' });
+    assert.deepEqual((await free.ground.write(free.plugin, pods, { object: bad })).annotations, {
+      'pod-security.kubernetes.io/enforce-policy': 'privileged:latest',
+    });
   });
 
   it('judges a pod again only when its images change, or a container is added for debugging', async () => {
     const { ground, plugin } = setUp(label('enforce', 'baseline'));
-    const update = (object: typeof bad, subresource = '') => ground.refusal(plugin, pods, { object, old: bad, subresource });
+    const update = (object: typeof bad, subresource = '') =>
+      ground.refusal(plugin, pods, { object, old: bad, subresource });
     assert.equal(await update(buildPod({ 'spec.hostPID': true, 'metadata.labels': { a: 'b' } })), '');
     assert.notEqual(await update(buildPod({ 'spec.hostPID': true, 'spec.containers[0].image': 'other' })), '');
-    assert.notEqual(await update(buildPod({ 'spec.hostPID': true, 'spec.ephemeralContainers': [{ name: 'd', image: 'x' }] }), 'ephemeralcontainers'), '');
+    assert.notEqual(
+      await update(
+        buildPod({ 'spec.hostPID': true, 'spec.ephemeralContainers': [{ name: 'd', image: 'x' }] }),
+        'ephemeralcontainers',
+      ),
+      '',
+    );
     assert.equal(plugin.handles(ground.attributes(pods, { object: bad, old: bad, subresource: 'status' })), false);
   });
 
   it('only warns of templates', async () => {
     const { ground, plugin } = setUp(label('enforce', 'baseline'));
-    const deployment: Deployment = { metadata: { name: 'd', namespace: 'default', uid: '' }, spec: { selector: {}, template: { metadata: {}, spec: bad.spec } } };
+    const deployment: Deployment = {
+      metadata: { name: 'd', namespace: 'default', uid: '' },
+      spec: { selector: {}, template: { metadata: {}, spec: bad.spec } },
+    };
     const { refusal, warnings } = await ground.write(plugin, deployments, { object: deployment });
-    assert.deepEqual([refusal, warnings], ['', ['would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)']]);
-    assert.equal(plugin.handles(ground.attributes(deployments, { object: deployment, old: deployment, subresource: 'status' })), false);
+    assert.deepEqual(
+      [refusal, warnings],
+      ['', ['would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)']],
+    );
+    assert.equal(
+      plugin.handles(ground.attributes(deployments, { object: deployment, old: deployment, subresource: 'status' })),
+      false,
+    );
   });
 
   it('refuses labels that mean nothing, unless they were so before', async () => {
     const { ground, plugin } = setUp({});
     const wrong = namespace('x', label('enforce', 'foo'));
     const { error } = await ground.write(plugin, namespaces, { object: wrong });
-    assert.equal(error?.message, 'Namespace "x" is invalid: metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "foo": must be one of privileged, baseline, restricted');
+    assert.equal(
+      error?.message,
+      'Namespace "x" is invalid: metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "foo": must be one of privileged, baseline, restricted',
+    );
     assert.equal(error.reason, 'Invalid');
     assert.equal(await ground.refusal(plugin, namespaces, { object: wrong, old: wrong }), '');
   });
 
   it('tells of the pods there are when a namespace gets stricter, those of one controller together', async () => {
     const { ground, plugin } = setUp({});
-    const owned = (name: string) => buildPod({ 'metadata.name': name, 'spec.hostPID': true, 'metadata.ownerReferences': [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }] });
-    ground.reader.put(pods, owned('b'), owned('c'), owned('a'), buildPod({ 'metadata.name': 'z', [c0]: { privileged: true } }), buildPod({ 'metadata.name': 'fine' }));
-    const { warnings } = await ground.write(plugin, namespaces, { object: namespace('default', label('enforce', 'baseline')), old: namespace('default') });
-    assert.deepEqual(warnings, ['existing pods in namespace "default" violate the new PodSecurity enforce level "baseline:latest"', 'a (and 2 other pods): host namespaces', 'z: privileged']);
-    const looser = await ground.write(plugin, namespaces, { object: namespace('default', label('enforce', 'baseline')), old: namespace('default', label('enforce', 'restricted')) });
+    const owned = (name: string) =>
+      buildPod({
+        'metadata.name': name,
+        'spec.hostPID': true,
+        'metadata.ownerReferences': [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }],
+      });
+    ground.reader.put(
+      pods,
+      owned('b'),
+      owned('c'),
+      owned('a'),
+      buildPod({ 'metadata.name': 'z', [c0]: { privileged: true } }),
+      buildPod({ 'metadata.name': 'fine' }),
+    );
+    const { warnings } = await ground.write(plugin, namespaces, {
+      object: namespace('default', label('enforce', 'baseline')),
+      old: namespace('default'),
+    });
+    assert.deepEqual(warnings, [
+      'existing pods in namespace "default" violate the new PodSecurity enforce level "baseline:latest"',
+      'a (and 2 other pods): host namespaces',
+      'z: privileged',
+    ]);
+    const looser = await ground.write(plugin, namespaces, {
+      object: namespace('default', label('enforce', 'baseline')),
+      old: namespace('default', label('enforce', 'restricted')),
+    });
     assert.deepEqual(looser.warnings, []);
   });
 
@@ -185,31 +395,56 @@ describe('PodSecurity', () => {
     ];
     for (const [settings, why, changes] of tries) {
       const { ground, plugin } = setUp(label('enforce', 'baseline'), settings);
-      const { refusal, annotations } = await ground.write(plugin, pods, { object: buildPod({ 'spec.hostPID': true, ...changes }) });
+      const { refusal, annotations } = await ground.write(plugin, pods, {
+        object: buildPod({ 'spec.hostPID': true, ...changes }),
+      });
       assert.deepEqual([refusal, annotations], ['', { 'pod-security.kubernetes.io/exempt': why }]);
     }
     const { ground, plugin } = setUp({}, exempting({ namespaces: ['mine'] }));
-    const { warnings } = await ground.write(plugin, namespaces, { object: namespace('mine', label('enforce', 'baseline')) });
-    assert.deepEqual(warnings, ['namespace "mine" is exempt from Pod Security, and the policy (enforce=baseline:latest) will be ignored']);
+    const { warnings } = await ground.write(plugin, namespaces, {
+      object: namespace('mine', label('enforce', 'baseline')),
+    });
+    assert.deepEqual(warnings, [
+      'namespace "mine" is exempt from Pod Security, and the policy (enforce=baseline:latest) will be ignored',
+    ]);
   });
 });
 
 describe('PodSecurityConfiguration', () => {
-  const file = (more: object, version = 'v1') => readPodSecurityConfiguration({ kind: 'PodSecurityConfiguration', apiVersion: `pod-security.admission.config.k8s.io/${version}`, ...more });
+  const file = (more: object, version = 'v1') =>
+    readPodSecurityConfiguration({
+      kind: 'PodSecurityConfiguration',
+      apiVersion: `pod-security.admission.config.k8s.io/${version}`,
+      ...more,
+    });
 
   it('gives defaults and exemptions', () => {
     assert.deepEqual(file({}), podSecurityDefaults);
-    const read = file({ defaults: { enforce: 'baseline', 'enforce-version': 'v1.30' }, exemptions: { namespaces: ['kube-system'] } }, 'v1beta1');
+    const read = file(
+      { defaults: { enforce: 'baseline', 'enforce-version': 'v1.30' }, exemptions: { namespaces: ['kube-system'] } },
+      'v1beta1',
+    );
     assert.ok(typeof read === 'object');
-    assert.deepEqual([read.defaults.enforce, read.exemptions.namespaces], [{ level: 'baseline', minor: 30 }, ['kube-system']]);
+    assert.deepEqual(
+      [read.defaults.enforce, read.exemptions.namespaces],
+      [{ level: 'baseline', minor: 30 }, ['kube-system']],
+    );
   });
 
   it('is refused when something in it is wrong or unknown', () => {
-    assert.equal(file({ defaults: { enforce: 'x', 'warn-version': '1' }, exemptions: { namespaces: ['a', 'a'], usernames: [''] } }),
+    assert.equal(
+      file({
+        defaults: { enforce: 'x', 'warn-version': '1' },
+        exemptions: { namespaces: ['a', 'a'], usernames: [''] },
+      }),
       'defaults.enforce: Invalid value: "x": must be one of privileged, baseline, restricted, defaults.warn-version: Invalid value: "1": must be "latest" or "v1.x", ' +
-      'exemptions.namespaces[1]: Duplicate value: "a", exemptions.usernames[0]: Invalid value: "": username must not be empty');
+        'exemptions.namespaces[1]: Duplicate value: "a", exemptions.usernames[0]: Invalid value: "": username must not be empty',
+    );
     assert.match(String(file({ default: {} })), /unknown field "default"/);
-    assert.match(String(file({}, 'v9')), /no kind "PodSecurityConfiguration" is registered for version "pod-security.admission.config.k8s.io\/v9"/);
+    assert.match(
+      String(file({}, 'v9')),
+      /no kind "PodSecurityConfiguration" is registered for version "pod-security.admission.config.k8s.io\/v9"/,
+    );
     assert.equal(readPodSecurityConfiguration({}), "Object 'Kind' is missing");
   });
 });

@@ -16,7 +16,11 @@ import type { LevelVersion, Mode, Policy, ReadPolicy } from './policy.ts';
 export interface PodSecuritySettings {
   /** For namespaces that do not say. */
   readonly defaults: Policy;
-  readonly exemptions: { readonly usernames: readonly string[]; readonly runtimeClasses: readonly string[]; readonly namespaces: readonly string[] };
+  readonly exemptions: {
+    readonly usernames: readonly string[];
+    readonly runtimeClasses: readonly string[];
+    readonly namespaces: readonly string[];
+  };
 }
 
 const latest = (level: LevelVersion['level']): LevelVersion => ({ level, minor: Infinity });
@@ -34,13 +38,16 @@ const harmless = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portf
 /** Pods keep to the level of the Pod Security Standards that their namespace's labels name. Upstream: PodSecurity. */
 export function createPodSecurity(reader: ObjectReader, settings: PodSecuritySettings): AdmissionPlugin {
   const guard = new Guard(reader, settings);
-  const isPod = ({ definition: { type } }: AdmissionAttributes): boolean => type.plural === pods.plural && type.group === pods.group;
+  const isPod = ({ definition: { type } }: AdmissionAttributes): boolean =>
+    type.plural === pods.plural && type.group === pods.group;
   const isTemplated = (attributes: AdmissionAttributes): boolean => templated.some((type) => isAbout(attributes, type));
   return {
     name: 'PodSecurity',
     handles: (attributes) => {
       if (attributes.operation !== 'CREATE' && attributes.operation !== 'UPDATE') return false;
-      return isPod(attributes) ? !harmless.has(attributes.subresource) : isTemplated(attributes) || isAbout(attributes, namespaces);
+      return isPod(attributes)
+        ? !harmless.has(attributes.subresource)
+        : isTemplated(attributes) || isAbout(attributes, namespaces);
     },
     validate: (attributes) => {
       if (isAbout(attributes, namespaces)) guard.namespace(attributes);
@@ -71,7 +78,10 @@ class Guard {
     const { labels = {}, name } = metadata;
     const { defaults, exemptions } = this.#settings;
     const { policy, errors } = readPolicy(labels, defaults);
-    const old = attributes.operation === 'UPDATE' ? readPolicy(oldObjectOf(attributes, namespaces).metadata.labels ?? {}, defaults) : undefined;
+    const old =
+      attributes.operation === 'UPDATE'
+        ? readPolicy(oldObjectOf(attributes, namespaces).metadata.labels ?? {}, defaults)
+        : undefined;
     const isNews = errors.length > 0 && formatInvalid('', '', errors) !== formatInvalid('', '', old?.errors ?? []);
     if (isNews) throw invalid({ group: '', kind: 'Namespace' }, name, errors);
     const exempt = exemptions.namespaces.includes(name);
@@ -80,7 +90,9 @@ class Guard {
     if (isSame(before, after) || after.level === 'privileged') return;
     if (before.minor === after.minor && !isStricter(after.level, before.level)) return;
     if (exempt) return this.#warnOfExemption(attributes, labels, policy);
-    const existing = this.#reader.list(pods, name).filter(({ spec }) => !exemptions.runtimeClasses.includes(spec.runtimeClassName ?? ''));
+    const existing = this.#reader
+      .list(pods, name)
+      .filter(({ spec }) => !exemptions.runtimeClasses.includes(spec.runtimeClassName ?? ''));
     for (const warning of warningsOfExisting(name, after, existing)) attributes.context.warn(warning);
   }
 
@@ -89,7 +101,8 @@ class Guard {
     const { namespace, context } = attributes;
     const read = this.#policyOf(namespace);
     if (read === undefined) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
-    if (read.errors.length === 0 && isFullyPrivileged(read.policy)) return context.annotate(`${labelPrefix}enforce-policy`, formatLevel(latest('privileged')));
+    if (read.errors.length === 0 && isFullyPrivileged(read.policy))
+      return context.annotate(`${labelPrefix}enforce-policy`, formatLevel(latest('privileged')));
     const pod = objectOf(attributes, pods);
     if (attributes.operation === 'UPDATE' && !changesImages(pod, oldObjectOf(attributes, pods))) return;
     this.#judge(attributes, { metadata: pod.metadata, spec: pod.spec, read, enforce: true });
@@ -98,10 +111,16 @@ class Guard {
   template(attributes: AdmissionAttributes): void {
     if (this.#isExempt(attributes)) return;
     const read = this.#policyOf(attributes.namespace);
-    if (read === undefined) return attributes.context.annotate(`${labelPrefix}error`, `failed to lookup namespace ${JSON.stringify(attributes.namespace)}`);
-    if (read.errors.length === 0 && read.policy.warn.level === 'privileged' && read.policy.audit.level === 'privileged') return;
+    if (read === undefined)
+      return attributes.context.annotate(
+        `${labelPrefix}error`,
+        `failed to lookup namespace ${JSON.stringify(attributes.namespace)}`,
+      );
+    if (read.errors.length === 0 && read.policy.warn.level === 'privileged' && read.policy.audit.level === 'privileged')
+      return;
     const { template } = objectOf(attributes, deployments).spec;
-    if (template?.spec !== undefined) this.#judge(attributes, { metadata: template.metadata ?? {}, spec: template.spec, read, enforce: false });
+    if (template?.spec !== undefined)
+      this.#judge(attributes, { metadata: template.metadata ?? {}, spec: template.spec, read, enforce: false });
   }
 
   #policyOf(namespace: string): ReadPolicy | undefined {
@@ -111,20 +130,31 @@ class Guard {
 
   #isExempt({ namespace, context }: AdmissionAttributes): boolean {
     const { exemptions } = this.#settings;
-    const by = exemptions.namespaces.includes(namespace) ? 'namespace' : exemptions.usernames.includes(context.user.name) ? 'user' : undefined;
+    const by = exemptions.namespaces.includes(namespace)
+      ? 'namespace'
+      : exemptions.usernames.includes(context.user.name)
+        ? 'user'
+        : undefined;
     if (by !== undefined) context.annotate(`${labelPrefix}exempt`, by);
     return by !== undefined;
   }
 
   #judge(attributes: AdmissionAttributes, { metadata, spec, read, enforce }: Judgement): void {
     const { context } = attributes;
-    if (spec.runtimeClassName !== undefined && this.#settings.exemptions.runtimeClasses.includes(spec.runtimeClassName)) return context.annotate(`${labelPrefix}exempt`, 'runtimeClass');
+    if (spec.runtimeClassName !== undefined && this.#settings.exemptions.runtimeClasses.includes(spec.runtimeClassName))
+      return context.annotate(`${labelPrefix}exempt`, 'runtimeClass');
     const { policy, errors } = read;
-    if (errors.length > 0) context.annotate(`${labelPrefix}error`, `Failed to parse policy: ${errors.map(({ field, message }) => `${field}: ${message}`).join(', ')}`);
+    if (errors.length > 0)
+      context.annotate(
+        `${labelPrefix}error`,
+        `Failed to parse policy: ${errors.map(({ field, message }) => `${field}: ${message}`).join(', ')}`,
+      );
     const pod = judged(metadata, spec);
     const wrong = (mode: Mode): string | undefined => {
       const violations = violationsOf(policy[mode], pod);
-      return violations.length === 0 ? undefined : `violate PodSecurity ${JSON.stringify(formatLevel(policy[mode]))}: ${describeViolations(violations)}`;
+      return violations.length === 0
+        ? undefined
+        : `violate PodSecurity ${JSON.stringify(formatLevel(policy[mode]))}: ${describeViolations(violations)}`;
     };
     if (enforce) context.annotate(`${labelPrefix}enforce-policy`, formatLevel(policy.enforce));
     const refused = enforce ? wrong('enforce') : undefined;
@@ -135,19 +165,32 @@ class Guard {
     if (warned !== undefined) context.warn(`would ${warned}`);
   }
 
-  #warnOfExemption({ context, object }: AdmissionAttributes, labels: Readonly<Record<string, string>>, policy: Policy): void {
+  #warnOfExemption(
+    { context, object }: AdmissionAttributes,
+    labels: Readonly<Record<string, string>>,
+    policy: Policy,
+  ): void {
     const { defaults } = this.#settings;
     const modes: readonly Mode[] = ['enforce', 'audit', 'warn'];
     if (isFullyPrivileged(policy) || modes.every((mode) => isEquivalent(policy[mode], defaults[mode]))) return;
-    const isSet = (mode: Mode): boolean => labels[labelPrefix + mode] !== undefined || labels[`${labelPrefix}${mode}-version`] !== undefined;
-    const ignored = modes.filter((mode) => policy[mode].level !== 'privileged' && isSet(mode)).map((mode) => `${mode}=${formatLevel(policy[mode])}`);
-    context.warn(`namespace ${JSON.stringify(object?.metadata.name)} is exempt from Pod Security, and the policy (${ignored.join(', ')}) will be ignored`);
+    const isSet = (mode: Mode): boolean =>
+      labels[labelPrefix + mode] !== undefined || labels[`${labelPrefix}${mode}-version`] !== undefined;
+    const ignored = modes
+      .filter((mode) => policy[mode].level !== 'privileged' && isSet(mode))
+      .map((mode) => `${mode}=${formatLevel(policy[mode])}`);
+    context.warn(
+      `namespace ${JSON.stringify(object?.metadata.name)} is exempt from Pod Security, and the policy (${ignored.join(', ')}) will be ignored`,
+    );
   }
 }
 
 /** Of a pod that exists, only its images and its ephemeral containers can change what it may do. */
 function changesImages({ spec }: Pod, { spec: old }: Pod): boolean {
-  const images = (containers: readonly { readonly image?: string }[] = []): string => JSON.stringify(containers.map(({ image = '' }) => image));
-  if (images(spec.containers) !== images(old.containers) || images(spec.initContainers) !== images(old.initContainers)) return true;
-  return (spec.ephemeralContainers ?? []).some(({ name, image = '' }) => old.ephemeralContainers?.find((each) => each.name === name)?.image !== image);
+  const images = (containers: readonly { readonly image?: string }[] = []): string =>
+    JSON.stringify(containers.map(({ image = '' }) => image));
+  if (images(spec.containers) !== images(old.containers) || images(spec.initContainers) !== images(old.initContainers))
+    return true;
+  return (spec.ephemeralContainers ?? []).some(
+    ({ name, image = '' }) => old.ephemeralContainers?.find((each) => each.name === name)?.image !== image,
+  );
 }

@@ -19,10 +19,13 @@ export function formatLevel({ level, minor }: LevelVersion): string {
   return `${level}:${minor === Infinity ? 'latest' : `v1.${minor}`}`;
 }
 
-export const isSame = (left: LevelVersion, right: LevelVersion): boolean => left.level === right.level && left.minor === right.minor;
-export const isFullyPrivileged = ({ enforce, audit, warn }: Policy): boolean => [enforce, audit, warn].every(({ level }) => level === 'privileged');
+export const isSame = (left: LevelVersion, right: LevelVersion): boolean =>
+  left.level === right.level && left.minor === right.minor;
+export const isFullyPrivileged = ({ enforce, audit, warn }: Policy): boolean =>
+  [enforce, audit, warn].every(({ level }) => level === 'privileged');
 export const isStricter = (left: Level, right: Level): boolean => levels.indexOf(left) > levels.indexOf(right);
-export const isEquivalent = (left: LevelVersion, right: LevelVersion): boolean => (left.level === 'privileged' && right.level === 'privileged') || isSame(left, right);
+export const isEquivalent = (left: LevelVersion, right: LevelVersion): boolean =>
+  (left.level === 'privileged' && right.level === 'privileged') || isSame(left, right);
 
 export const levelProblem = `must be one of ${levels.join(', ')}`;
 export const versionProblem = 'must be "latest" or "v1.x"';
@@ -53,9 +56,14 @@ export function readPolicy(labels: Readonly<Record<string, string>>, defaults: P
     if (minor === undefined) errors.invalid(`metadata.labels[${labelPrefix}${mode}-version]`, version, versionProblem);
     return { level: parsed ?? whenWrong, minor: minor ?? Infinity };
   };
-  const [enforce, audit, warn] = [read('enforce', 'restricted'), read('audit', 'privileged'), read('warn', 'privileged')];
+  const [enforce, audit, warn] = [
+    read('enforce', 'restricted'),
+    read('audit', 'privileged'),
+    read('warn', 'privileged'),
+  ];
   // Whoever enforces a level gets its warnings too, unless they say otherwise.
-  const enforces = labels[`${labelPrefix}enforce`] !== undefined && parseLevel(labels[`${labelPrefix}enforce`] ?? '') !== undefined;
+  const enforces =
+    labels[`${labelPrefix}enforce`] !== undefined && parseLevel(labels[`${labelPrefix}enforce`] ?? '') !== undefined;
   const follows = labels[`${labelPrefix}warn`] === undefined && enforces && isStricter(enforce.level, warn.level);
   const minor = labels[`${labelPrefix}warn-version`] === undefined ? enforce.minor : warn.minor;
   return { policy: { enforce, audit, warn: follows ? { level: enforce.level, minor } : warn }, errors: errors.list };

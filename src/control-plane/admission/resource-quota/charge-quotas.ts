@@ -1,7 +1,16 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../api/core/resource-quota.ts';
 import type { Amounts } from '../../../api/quota/amounts.ts';
-import { addAmounts, exceeding, formatAmounts, growthOf, negativeOf, onlyOf, parseAmounts, withoutZeros } from '../../../api/quota/amounts.ts';
+import {
+  addAmounts,
+  exceeding,
+  formatAmounts,
+  growthOf,
+  negativeOf,
+  onlyOf,
+  parseAmounts,
+  withoutZeros,
+} from '../../../api/quota/amounts.ts';
 import type { QuotaEvaluator } from '../../../api/quota/evaluators.ts';
 import { isInScopes, scopesOf } from '../../../api/quota/quota-usage.ts';
 
@@ -42,17 +51,32 @@ interface Concerned {
 export function chargeQuotas(quotas: readonly ResourceQuota[], request: QuotaRequest, nowMs: number): Charge {
   const { evaluator, object, oldObject, limited, limitedScopes } = request;
   const usage = evaluator.usage(object, nowMs);
-  const concerning = quotas.filter((quota) => Object.keys(quota.status?.hard ?? {}).some((name) => evaluator.counts(name)) && isInScopes(evaluator, object, quota));
+  const concerning = quotas.filter(
+    (quota) =>
+      Object.keys(quota.status?.hard ?? {}).some((name) => evaluator.counts(name)) &&
+      isInScopes(evaluator, object, quota),
+  );
   for (const quota of concerning) {
     const problem = quotaProblem(quota, evaluator, object);
     if (problem !== undefined) return { outcome: 'refused', why: problem };
   }
   const negative = negativeOf(usage);
-  if (negative.length > 0) return { outcome: 'refused', why: `quota usage is negative for resource(s): ${[...negative].sort().join(',')}` };
+  if (negative.length > 0)
+    return { outcome: 'refused', why: `quota usage is negative for resource(s): ${[...negative].sort().join(',')}` };
   const more = oldObject === undefined ? usage : growthOf(usage, evaluator.usage(oldObject, nowMs));
-  const concerned = concerning.map((quota): Concerned => ({ quota, growth: withoutZeros(oldObject !== undefined && isInScopes(evaluator, oldObject, quota) ? more : usage) })).filter(({ growth }) => growth.size > 0);
-  if (concerning.length === 0 ? withoutZeros(more).size === 0 : concerned.length === 0) return { outcome: 'charged', quotas };
-  const covered = new Set(concerning.flatMap(({ status }) => Object.keys(status?.hard ?? {}).filter((name) => evaluator.counts(name))));
+  const concerned = concerning
+    .map(
+      (quota): Concerned => ({
+        quota,
+        growth: withoutZeros(oldObject !== undefined && isInScopes(evaluator, oldObject, quota) ? more : usage),
+      }),
+    )
+    .filter(({ growth }) => growth.size > 0);
+  if (concerning.length === 0 ? withoutZeros(more).size === 0 : concerned.length === 0)
+    return { outcome: 'charged', quotas };
+  const covered = new Set(
+    concerning.flatMap(({ status }) => Object.keys(status?.hard ?? {}).filter((name) => evaluator.counts(name))),
+  );
   const uncovered = uncoveredProblem({ usage, covered, limited });
   if (uncovered !== undefined) return { outcome: 'refused', why: uncovered };
   const scopes = uncoveredScopes(request, limitedScopes, quotas);
@@ -60,26 +84,54 @@ export function chargeQuotas(quotas: readonly ResourceQuota[], request: QuotaReq
   return chargeEach(quotas, concerned, request.subresource === 'status');
 }
 
-function quotaProblem({ metadata, status }: ResourceQuota, evaluator: QuotaEvaluator, object: ApiObject): string | undefined {
-  const bounded = Object.keys(status?.hard ?? {}).filter((name) => evaluator.counts(name)).sort();
+function quotaProblem(
+  { metadata, status }: ResourceQuota,
+  evaluator: QuotaEvaluator,
+  object: ApiObject,
+): string | undefined {
+  const bounded = Object.keys(status?.hard ?? {})
+    .filter((name) => evaluator.counts(name))
+    .sort();
   const missing = evaluator.missing(bounded, object);
   if (missing !== undefined) return `failed quota: ${metadata.name}: ${missing}`;
   const known = bounded.every((name) => status?.used?.[name] !== undefined);
   return known ? undefined : `status unknown for quota: ${metadata.name}, resources: ${bounded.join(',')}`;
 }
 
-function uncoveredProblem({ usage, covered, limited }: { readonly usage: Amounts; readonly covered: ReadonlySet<string>; readonly limited: readonly LimitedResource[] }): string | undefined {
+function uncoveredProblem({
+  usage,
+  covered,
+  limited,
+}: {
+  readonly usage: Amounts;
+  readonly covered: ReadonlySet<string>;
+  readonly limited: readonly LimitedResource[];
+}): string | undefined {
   const used = [...usage].filter(([, { nanos }]) => nanos > 0n).map(([name]) => name);
-  const uncovered = used.filter((name) => !covered.has(name) && limited.some(({ matchContains }) => matchContains.some((part) => name.includes(part))));
+  const uncovered = used.filter(
+    (name) =>
+      !covered.has(name) && limited.some(({ matchContains }) => matchContains.some((part) => name.includes(part))),
+  );
   return uncovered.length === 0 ? undefined : `insufficient quota to consume: ${[...uncovered].sort().join(',')}`;
 }
 
-function uncoveredScopes({ evaluator, object }: QuotaRequest, limitedScopes: readonly ScopedResourceSelectorRequirement[], quotas: readonly ResourceQuota[]): string | undefined {
+function uncoveredScopes(
+  { evaluator, object }: QuotaRequest,
+  limitedScopes: readonly ScopedResourceSelectorRequirement[],
+  quotas: readonly ResourceQuota[],
+): string | undefined {
   const asked = limitedScopes.filter((scope) => evaluator.isInScope(object, scope));
   if (asked.length === 0) return undefined;
-  const offered = new Set(quotas.flatMap(scopesOf).filter((scope) => evaluator.isInScope(object, scope)).map(({ scopeName }) => scopeName));
+  const offered = new Set(
+    quotas
+      .flatMap(scopesOf)
+      .filter((scope) => evaluator.isInScope(object, scope))
+      .map(({ scopeName }) => scopeName),
+  );
   const lacking = asked.filter(({ scopeName }) => !offered.has(scopeName));
-  const shown = lacking.map(({ scopeName, operator, values = [] }) => `{${scopeName} ${operator} [${values.join(' ')}]}`);
+  const shown = lacking.map(
+    ({ scopeName, operator, values = [] }) => `{${scopeName} ${operator} [${values.join(' ')}]}`,
+  );
   return lacking.length === 0 ? undefined : `insufficient quota to match these scopes: [${shown.join(' ')}]`;
 }
 
@@ -92,15 +144,24 @@ function chargeEach(quotas: readonly ResourceQuota[], concerned: readonly Concer
     const over = exceeding(onlyOf(after, new Set(asked.keys())), hard);
     if (over.size > 0 && !always) {
       const shown = (amounts: Amounts): string => describe(onlyOf(amounts, over));
-      return { outcome: 'refused', why: `exceeded quota: ${quota.metadata.name}, requested: ${shown(asked)}, used: ${shown(used)}, limited: ${shown(hard)}` };
+      return {
+        outcome: 'refused',
+        why: `exceeded quota: ${quota.metadata.name}, requested: ${shown(asked)}, used: ${shown(used)}, limited: ${shown(hard)}`,
+      };
     }
     if (asked.size > 0) charged.set(quota, { ...quota, status: { ...quota.status, used: formatAmounts(after) } });
   }
-  return { outcome: 'charged', quotas: charged.size === 0 ? quotas : quotas.map((quota) => charged.get(quota) ?? quota) };
+  return {
+    outcome: 'charged',
+    quotas: charged.size === 0 ? quotas : quotas.map((quota) => charged.get(quota) ?? quota),
+  };
 }
 
 /** `cpu=1,memory=1Gi`, in the order of names. */
 function describe(amounts: Amounts): string {
   const list = formatAmounts(amounts);
-  return Object.keys(list).sort().map((name) => `${name}=${list[name] ?? ''}`).join(',');
+  return Object.keys(list)
+    .sort()
+    .map((name) => `${name}=${list[name] ?? ''}`)
+    .join(',');
 }

@@ -44,7 +44,11 @@ export class QuotaLanes {
   /** What was written, until the cache has it. */
   readonly #written = new Map<string, ResourceQuota>();
 
-  constructor({ reader, ledger, nowMs }: { readonly reader: ObjectReader; readonly ledger: QuotaLedger; readonly nowMs: () => number }) {
+  constructor({
+    reader,
+    ledger,
+    nowMs,
+  }: { readonly reader: ObjectReader; readonly ledger: QuotaLedger; readonly nowMs: () => number }) {
     this.#reader = reader;
     this.#ledger = ledger;
     this.#nowMs = nowMs;
@@ -80,7 +84,10 @@ export class QuotaLanes {
       const overtaken: ResourceQuota[] = [];
       for (const quota of plan.changed) if ((await this.#write(quota)) === 'overtaken') overtaken.push(quota);
       if (overtaken.length === 0) return plan.charged.forEach(({ settle }) => settle(undefined));
-      const error = new ApiStatusError('Conflict', `Operation cannot be fulfilled on resourcequotas ${JSON.stringify(overtaken[0]?.metadata.name)}: it is being written by others all the time; please try again`);
+      const error = new ApiStatusError(
+        'Conflict',
+        `Operation cannot be fulfilled on resourcequotas ${JSON.stringify(overtaken[0]?.metadata.name)}: it is being written by others all the time; please try again`,
+      );
       if (attempt === attempts) return plan.charged.forEach(({ settle }) => settle({ error }));
       // The other quotas have been charged with these requests already.
       [waiting, quotas] = [plan.charged, await this.#fresh(overtaken)];
@@ -116,11 +123,14 @@ export class QuotaLanes {
     const newest = cached.map((quota) => {
       const key = formatKey(keyOf(quota));
       const written = this.#written.get(key);
-      if (written !== undefined && written.metadata.uid === quota.metadata.uid && versionOf(written) > versionOf(quota)) return written;
+      if (written !== undefined && written.metadata.uid === quota.metadata.uid && versionOf(written) > versionOf(quota))
+        return written;
       this.#written.delete(key);
       return quota;
     });
-    for (const [key, { metadata }] of this.#written) if (metadata.namespace === namespace && !cached.some(({ metadata: { name } }) => name === metadata.name)) this.#written.delete(key);
+    for (const [key, { metadata }] of this.#written)
+      if (metadata.namespace === namespace && !cached.some(({ metadata: { name } }) => name === metadata.name))
+        this.#written.delete(key);
     return newest;
   }
 }
@@ -139,7 +149,8 @@ function planBatch(waiting: readonly Waiter[], quotas: readonly ResourceQuota[],
   const charged: Waiter[] = [];
   for (const waiter of waiting) {
     const result = chargeQuotas(running, waiter.request, nowMs);
-    if (result.outcome === 'refused') waiter.settle(result.plain === true ? { error: new ApiStatusError('Unknown', result.why) } : { why: result.why });
+    if (result.outcome === 'refused')
+      waiter.settle(result.plain === true ? { error: new ApiStatusError('Unknown', result.why) } : { why: result.why });
     else if (waiter.dryRun || result.quotas === running) waiter.settle(undefined);
     else {
       running = result.quotas;

@@ -8,15 +8,40 @@ import type { LimitedResource } from './charge-quotas.ts';
 const ResourceQuotaConfigurationSchema = object('ResourceQuotaConfiguration', {
   kind: string,
   apiVersion: string,
-  limitedResources: array(object('LimitedResource', { apiGroup: string, resource: string, matchContains: array(string), matchScopes: array(ScopedResourceSelectorRequirementSchema) })),
+  limitedResources: array(
+    object('LimitedResource', {
+      apiGroup: string,
+      resource: string,
+      matchContains: array(string),
+      matchScopes: array(ScopedResourceSelectorRequirementSchema),
+    }),
+  ),
 });
-const kind = { kind: 'ResourceQuotaConfiguration', apiVersions: ['apiserver.config.k8s.io/v1', 'resourcequota.admission.k8s.io/v1beta1', 'resourcequota.admission.k8s.io/v1alpha1'] };
+const kind = {
+  kind: 'ResourceQuotaConfiguration',
+  apiVersions: [
+    'apiserver.config.k8s.io/v1',
+    'resourcequota.admission.k8s.io/v1beta1',
+    'resourcequota.admission.k8s.io/v1alpha1',
+  ],
+};
 
 /** The limited resources, or what is wrong with them. */
 export function readResourceQuotaConfiguration(document: unknown): readonly LimitedResource[] | string {
-  const read = readConfig<Infer<typeof ResourceQuotaConfigurationSchema>>(ResourceQuotaConfigurationSchema, document, kind);
+  const read = readConfig<Infer<typeof ResourceQuotaConfigurationSchema>>(
+    ResourceQuotaConfigurationSchema,
+    document,
+    kind,
+  );
   if (typeof read === 'string') return read;
-  const limited = (read.limitedResources ?? []).map(({ apiGroup = '', resource = '', matchContains = [], matchScopes = [] }) => ({ apiGroup, resource, matchContains, matchScopes }));
+  const limited = (read.limitedResources ?? []).map(
+    ({ apiGroup = '', resource = '', matchContains = [], matchScopes = [] }) => ({
+      apiGroup,
+      resource,
+      matchContains,
+      matchScopes,
+    }),
+  );
   const unnamed = limited.findIndex(({ resource }) => resource === '');
   return unnamed < 0 ? limited : `limitedResources[${unnamed}].resource: Required value`;
 }

@@ -32,7 +32,8 @@ class Store {
       get: () => Promise.resolve(this.quota),
       write: async (next) => {
         await Promise.resolve();
-        if (next.metadata.resourceVersion !== this.quota.metadata.resourceVersion) throw staleObject(resourceQuotas, 'q');
+        if (next.metadata.resourceVersion !== this.quota.metadata.resourceVersion)
+          throw staleObject(resourceQuotas, 'q');
         this.writes++;
         this.quota = { ...next, metadata: { ...next.metadata, resourceVersion: String(++this.#version) } };
         for (const each of this.grounds) if (!isLate()) each.reader.put(resourceQuotas, this.quota);
@@ -46,22 +47,35 @@ class Store {
 describe('ResourceQuota', () => {
   it('never lets through more than there is, nor less, however many ask how many servers at once', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.nat(8), fc.array(fc.record({ server: fc.nat(2), again: fc.boolean() }), { maxLength: 30 }), fc.infiniteStream(fc.boolean()), async (most, asks, late) => {
-        const store = new Store({ configmaps: String(most) });
-        const servers = [0, 1, 2].map(() => store.server(() => late.next().value));
-        const outcomes: string[] = [];
-        let batch: Promise<unknown>[] = [];
-        for (const [index, { server, again }] of asks.entries()) {
-          const { ground, plugin } = servers[server] ?? assert.fail();
-          batch.push(ground.refusal(plugin, configMaps, { object: configMap(`c${index}`) }).then((refusal) => outcomes.push(refusal)));
-          if (again) batch = [void (await Promise.all(batch)) as never];
-        }
-        await Promise.all(batch);
-        const passed = outcomes.filter((refusal) => refusal === '').length;
-        assert.equal(passed, Math.min(most, asks.length));
-        assert.equal(store.quota.status?.used?.['configmaps'], String(passed));
-        for (const refusal of outcomes.filter((each) => each !== '')) assert.match(refusal, /exceeded quota: q, requested: configmaps=1, used: configmaps=\d+, limited: configmaps=\d+$/);
-      }),
+      fc.asyncProperty(
+        fc.nat(8),
+        fc.array(fc.record({ server: fc.nat(2), again: fc.boolean() }), { maxLength: 30 }),
+        fc.infiniteStream(fc.boolean()),
+        async (most, asks, late) => {
+          const store = new Store({ configmaps: String(most) });
+          const servers = [0, 1, 2].map(() => store.server(() => late.next().value));
+          const outcomes: string[] = [];
+          let batch: Promise<unknown>[] = [];
+          for (const [index, { server, again }] of asks.entries()) {
+            const { ground, plugin } = servers[server] ?? assert.fail();
+            batch.push(
+              ground
+                .refusal(plugin, configMaps, { object: configMap(`c${index}`) })
+                .then((refusal) => outcomes.push(refusal)),
+            );
+            if (again) batch = [void (await Promise.all(batch)) as never];
+          }
+          await Promise.all(batch);
+          const passed = outcomes.filter((refusal) => refusal === '').length;
+          assert.equal(passed, Math.min(most, asks.length));
+          assert.equal(store.quota.status?.used?.['configmaps'], String(passed));
+          for (const refusal of outcomes.filter((each) => each !== ''))
+            assert.match(
+              refusal,
+              /exceeded quota: q, requested: configmaps=1, used: configmaps=\d+, limited: configmaps=\d+$/,
+            );
+        },
+      ),
       { numRuns: 200 },
     );
   });
@@ -69,7 +83,9 @@ describe('ResourceQuota', () => {
   it('writes the quota once for many that come together', async () => {
     const store = new Store({ configmaps: '100' });
     const { ground, plugin } = store.server(() => true);
-    await Promise.all(Array.from({ length: 50 }, (_, index) => ground.refusal(plugin, configMaps, { object: configMap(`c${index}`) })));
+    await Promise.all(
+      Array.from({ length: 50 }, (_, index) => ground.refusal(plugin, configMaps, { object: configMap(`c${index}`) })),
+    );
     assert.equal(store.quota.status?.used?.['configmaps'], '50');
     assert.ok(store.writes <= 2, `${store.writes} writes`);
   });
@@ -80,12 +96,18 @@ describe('ResourceQuota', () => {
     assert.equal(await ground.refusal(plugin, pods, { object: buildPod(), dryRun: true }), '');
     assert.equal(store.writes, 0);
     assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod(), dryRun: true }), 'pods "web" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1');
+    assert.equal(
+      await ground.refusal(plugin, pods, { object: buildPod(), dryRun: true }),
+      'pods "web" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1',
+    );
   });
 
   it('has no say where there is no quota, or it is gone by now', async () => {
     const ground = new AdmissionGround();
-    const ledger: QuotaLedger = { get: () => Promise.reject(notFound(resourceQuotas, 'q')), write: () => Promise.reject(notFound(resourceQuotas, 'q')) };
+    const ledger: QuotaLedger = {
+      get: () => Promise.reject(notFound(resourceQuotas, 'q')),
+      write: () => Promise.reject(notFound(resourceQuotas, 'q')),
+    };
     const plugin = createResourceQuota({ reader: ground.reader, ledger, nowMs: () => 0, limited: [] });
     assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
     ground.reader.put(resourceQuotas, new Store({ pods: '1' }).quota);
@@ -97,10 +119,18 @@ describe('ResourceQuota', () => {
     const store = new Store({ pods: '1' });
     ground.reader.put(resourceQuotas, store.quota);
     let write: QuotaLedger['write'] = () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'no store'));
-    const plugin = createResourceQuota({ reader: ground.reader, ledger: { get: () => Promise.resolve(store.quota), write: (quota) => write(quota) }, nowMs: () => 0, limited: [] });
+    const plugin = createResourceQuota({
+      reader: ground.reader,
+      ledger: { get: () => Promise.resolve(store.quota), write: (quota) => write(quota) },
+      nowMs: () => 0,
+      limited: [],
+    });
     assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), 'no store');
     write = () => Promise.reject(staleObject(resourceQuotas, 'q'));
-    assert.match(await ground.refusal(plugin, pods, { object: buildPod() }), /^Operation cannot be fulfilled on resourcequotas "q"/);
+    assert.match(
+      await ground.refusal(plugin, pods, { object: buildPod() }),
+      /^Operation cannot be fulfilled on resourcequotas "q"/,
+    );
     write = (quota) => Promise.resolve(quota);
     assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
   });
@@ -109,9 +139,17 @@ describe('ResourceQuota', () => {
     const ground = new AdmissionGround();
     const ledger: QuotaLedger = { get: () => assert.fail(), write: () => assert.fail() };
     const matchScopes = [{ scopeName: 'PriorityClass' as const, operator: 'In' as const, values: ['high', 'higher'] }];
-    const plugin = createResourceQuota({ reader: ground.reader, ledger, nowMs: () => 0, limited: [{ apiGroup: '', resource: 'pods', matchContains: [], matchScopes }] });
+    const plugin = createResourceQuota({
+      reader: ground.reader,
+      ledger,
+      nowMs: () => 0,
+      limited: [{ apiGroup: '', resource: 'pods', matchContains: [], matchScopes }],
+    });
     const { error } = await ground.write(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'high' }) });
-    assert.deepEqual([error?.message, error?.code, error?.toStatus().reason], ['insufficient quota to match these scopes: [{PriorityClass In [high higher]}]', 500, undefined]);
+    assert.deepEqual(
+      [error?.message, error?.code, error?.toStatus().reason],
+      ['insufficient quota to match these scopes: [{PriorityClass In [high higher]}]', 500, undefined],
+    );
     assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
@@ -119,8 +157,17 @@ describe('ResourceQuota', () => {
     const ground = new AdmissionGround();
     const store = new Store({});
     const { plugin } = store.server(() => false);
-    const handles = (write: Parameters<typeof ground.attributes>[1]) => plugin.handles(ground.attributes(pods, write as never));
-    assert.deepEqual([handles({ object: buildPod() }), handles({ object: buildPod(), old: buildPod() }), handles({ object: buildPod(), old: buildPod(), subresource: 'status' }), handles({ old: buildPod() })], [true, false, false, false]);
+    const handles = (write: Parameters<typeof ground.attributes>[1]) =>
+      plugin.handles(ground.attributes(pods, write as never));
+    assert.deepEqual(
+      [
+        handles({ object: buildPod() }),
+        handles({ object: buildPod(), old: buildPod() }),
+        handles({ object: buildPod(), old: buildPod(), subresource: 'status' }),
+        handles({ old: buildPod() }),
+      ],
+      [true, false, false, false],
+    );
     assert.equal(handles({ object: buildPod(), old: buildPod(), subresource: 'resize' }), true);
     assert.equal(handles({ object: buildPod({ 'spec.activeDeadlineSeconds': 1 }), old: buildPod() }), true);
   });

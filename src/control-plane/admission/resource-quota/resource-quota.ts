@@ -26,8 +26,17 @@ export function createResourceQuota({ reader, limited, ...lane }: ResourceQuotaO
       const evaluator = evaluatorOf(definition.type);
       if (evaluator === undefined || object === undefined) return;
       if (limited.length === 0 && reader.list(resourceQuotas, namespace).length === 0) return;
-      const own = limited.filter(({ apiGroup, resource }) => apiGroup === definition.type.group && resource === definition.type.plural);
-      const request = { evaluator, object, oldObject: operation === 'UPDATE' ? oldObject : undefined, subresource, limited: own, limitedScopes };
+      const own = limited.filter(
+        ({ apiGroup, resource }) => apiGroup === definition.type.group && resource === definition.type.plural,
+      );
+      const request = {
+        evaluator,
+        object,
+        oldObject: operation === 'UPDATE' ? oldObject : undefined,
+        subresource,
+        limited: own,
+        limitedScopes,
+      };
       const refused = await lanes.charge({ namespace, request, dryRun: context.dryRun });
       if (refused === undefined) return;
       throw 'why' in refused ? refusal(attributes, refused.why) : refused.error;
@@ -35,7 +44,14 @@ export function createResourceQuota({ reader, limited, ...lane }: ResourceQuotaO
   };
 }
 
-function mayUseMore({ operation, namespace, definition, subresource, object, oldObject }: AdmissionAttributes): boolean {
+function mayUseMore({
+  operation,
+  namespace,
+  definition,
+  subresource,
+  object,
+  oldObject,
+}: AdmissionAttributes): boolean {
   if (namespace === '' || definition.type.plural === 'namespaces') return false;
   if (operation === 'CREATE') return subresource === '' && evaluatorOf(definition.type) !== undefined;
   if (operation !== 'UPDATE' || object === undefined || oldObject === undefined) return false;

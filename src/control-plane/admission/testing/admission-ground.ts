@@ -25,8 +25,14 @@ export interface Outcome<T> {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-export const namespace = (name: string, labels: Record<string, string> = {}, phase: 'Active' | 'Terminating' = 'Active'): Namespace => ({
-  metadata: { name, namespace: '', uid: `uid-${name}`, labels }, spec: {}, status: { phase },
+export const namespace = (
+  name: string,
+  labels: Record<string, string> = {},
+  phase: 'Active' | 'Terminating' = 'Active',
+): Namespace => ({
+  metadata: { name, namespace: '', uid: `uid-${name}`, labels },
+  spec: {},
+  status: { phase },
 });
 
 /** A cache to fill, and writes as the registry would have them admitted. There are the namespaces `default` and `kube-system`. */
@@ -37,7 +43,11 @@ export class AdmissionGround {
     this.reader.put(namespaces, namespace('default'), namespace('kube-system'));
   }
 
-  attributes<T extends ApiObject>(type: ResourceType<T>, write: Write<T>, notes: { warnings: string[]; annotations: Record<string, string> } = { warnings: [], annotations: {} }): AdmissionAttributes {
+  attributes<T extends ApiObject>(
+    type: ResourceType<T>,
+    write: Write<T>,
+    notes: { warnings: string[]; annotations: Record<string, string> } = { warnings: [], annotations: {} },
+  ): AdmissionAttributes {
     const { object, old, subresource = '', user = 'jane', dryRun = false, options = {} } = write;
     const { namespace: space = '', name = '' } = (object ?? old)?.metadata ?? {};
     return {
@@ -60,11 +70,16 @@ export class AdmissionGround {
     };
   }
 
-  async write<T extends ApiObject>(plugin: AdmissionPlugin, type: ResourceType<T>, write: Write<T>): Promise<Outcome<T>> {
+  async write<T extends ApiObject>(
+    plugin: AdmissionPlugin,
+    type: ResourceType<T>,
+    write: Write<T>,
+  ): Promise<Outcome<T>> {
     const notes = { warnings: [], annotations: {} };
     let attributes = this.attributes(type, write, notes);
     try {
-      if (plugin.mutate !== undefined && plugin.handles(attributes)) attributes = { ...attributes, object: await plugin.mutate(attributes) };
+      if (plugin.mutate !== undefined && plugin.handles(attributes))
+        attributes = { ...attributes, object: await plugin.mutate(attributes) };
       if (plugin.handles(attributes)) await plugin.validate?.(attributes);
       // What it was given, it gives back as of the same kind.
       return { object: attributes.object as T | undefined, refusal: '', error: undefined, ...notes };

@@ -9,7 +9,26 @@ export function makeWebhookCertificate(names: readonly string[]): { readonly key
   try {
     const at = (name: string): string => path.join(folder, name);
     const subject = ['-subj', '/CN=webhook', '-addext', `subjectAltName=${names.join(',')}`];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-keyout', at('key'), '-out', at('cert'), ...subject], { stdio: 'ignore' });
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-days',
+        '2',
+        '-keyout',
+        at('key'),
+        '-out',
+        at('cert'),
+        ...subject,
+      ],
+      { stdio: 'ignore' },
+    );
     return { key: readFileSync(at('key'), 'utf8'), cert: readFileSync(at('cert'), 'utf8') };
   } finally {
     rmSync(folder, { recursive: true });

@@ -28,8 +28,14 @@ export function admissionReview(attributes: AdmissionAttributes, uid: string): o
       ...(name !== '' && { name }),
       ...(namespace !== '' && { namespace }),
       operation,
-      userInfo: { username: user.name, ...(user.uid !== undefined && { uid: user.uid }), groups: user.groups, ...(user.extra !== undefined && { extra: user.extra }) },
-      object: operation === 'CONNECT' ? connectOptions(attributes) : object === undefined ? null : wireForm(object, kind),
+      userInfo: {
+        username: user.name,
+        ...(user.uid !== undefined && { uid: user.uid }),
+        groups: user.groups,
+        ...(user.extra !== undefined && { extra: user.extra }),
+      },
+      object:
+        operation === 'CONNECT' ? connectOptions(attributes) : object === undefined ? null : wireForm(object, kind),
       oldObject: oldObject === undefined ? null : oldForm(attributes, oldObject),
       dryRun: context.dryRun,
       options: operation === 'CONNECT' ? null : writeOptions(attributes),
@@ -40,7 +46,9 @@ export function admissionReview(attributes: AdmissionAttributes, uid: string): o
 /** What there was, as the subresource shows it. */
 function oldForm({ definition, subresource }: AdmissionAttributes, oldObject: ApiObject): object {
   const view = definition.views?.find(({ name }) => name === subresource);
-  return view?.kind === undefined || view.read === undefined ? wireForm(oldObject, definition.type) : wireForm(view.read(oldObject), view.kind);
+  return view?.kind === undefined || view.read === undefined
+    ? wireForm(oldObject, definition.type)
+    : wireForm(view.read(oldObject), view.kind);
 }
 
 interface Kind {
@@ -52,9 +60,18 @@ interface Kind {
 /** That of the body, which for some subresources is not that of the object. */
 function kindOf({ operation, definition, subresource, object }: AdmissionAttributes): Kind {
   const { group, version, kind } = definition.type;
-  if (operation === 'CONNECT') return { group: '', version: 'v1', kind: definition.connects?.find(({ name }) => name === subresource)?.kind ?? kind };
-  const own = definition.actions?.find(({ name }) => name === subresource)?.kind ?? definition.views?.find(({ name }) => name === subresource)?.kind;
-  return object !== undefined && own !== undefined ? { group: own.group, version: own.version, kind: own.kind } : { group, version, kind };
+  if (operation === 'CONNECT')
+    return {
+      group: '',
+      version: 'v1',
+      kind: definition.connects?.find(({ name }) => name === subresource)?.kind ?? kind,
+    };
+  const own =
+    definition.actions?.find(({ name }) => name === subresource)?.kind ??
+    definition.views?.find(({ name }) => name === subresource)?.kind;
+  return object !== undefined && own !== undefined
+    ? { group: own.group, version: own.version, kind: own.kind }
+    : { group, version, kind };
 }
 
 /** As clients see it: what is '' inside is absent outside. */
@@ -64,7 +81,12 @@ export function wireForm(object: ApiObject, { group, version, kind }: Kind): Rea
   return {
     kind,
     apiVersion: apiVersionOf({ group, version }),
-    metadata: { ...(name !== '' && { name }), ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }), ...more },
+    metadata: {
+      ...(name !== '' && { name }),
+      ...(namespace !== '' && { namespace }),
+      ...(uid !== '' && { uid }),
+      ...more,
+    },
     ...rest,
   };
 }
@@ -84,10 +106,21 @@ function connectOptions(attributes: AdmissionAttributes): object {
 }
 
 function writeOptions({ operation, options, context }: AdmissionAttributes): object {
-  const kind = ({ CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions', CONNECT: '' } as const)[operation];
+  const kind = ({ CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions', CONNECT: '' } as const)[
+    operation
+  ];
   const { fieldManager, dryRun, fieldValidation } = context;
-  const written = { ...(fieldManager !== '' && { fieldManager }), ...(fieldValidation !== 'Warn' && { fieldValidation }) };
-  return { kind, apiVersion: 'meta.k8s.io/v1', ...(operation === 'DELETE' ? {} : written), ...options, ...(dryRun && { dryRun: ['All'] }) };
+  const written = {
+    ...(fieldManager !== '' && { fieldManager }),
+    ...(fieldValidation !== 'Warn' && { fieldValidation }),
+  };
+  return {
+    kind,
+    apiVersion: 'meta.k8s.io/v1',
+    ...(operation === 'DELETE' ? {} : written),
+    ...options,
+    ...(dryRun && { dryRun: ['All'] }),
+  };
 }
 
 export type ReviewResponse = NonNullable<AdmissionReview['response']>;
@@ -100,13 +133,15 @@ export function readReview(body: unknown, uid: string, kind: 'mutating' | 'valid
   if (response === undefined) return 'webhook response was absent';
   if (response.uid !== uid) return `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid)}`;
   const given = `${value.apiVersion ?? ''}, Kind=${value.kind ?? ''}`;
-  if (given !== 'admission.k8s.io/v1, Kind=AdmissionReview') return `expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${given}`;
+  if (given !== 'admission.k8s.io/v1, Kind=AdmissionReview')
+    return `expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${given}`;
   const hasPatch = (response.patch ?? '') !== '';
   if (kind === 'validating') {
     if (hasPatch) return 'validating webhook may not return response.patch';
     return response.patchType === undefined ? response : 'validating webhook may not return response.patchType';
   }
   if (hasPatch && response.patchType === undefined) return 'webhook returned response.patch but not response.patchType';
-  if (!hasPatch && response.patchType !== undefined) return 'webhook returned response.patchType but not response.patch';
+  if (!hasPatch && response.patchType !== undefined)
+    return 'webhook returned response.patchType but not response.patch';
   return response;
 }

@@ -17,13 +17,21 @@ export interface CallOptions {
 }
 
 /** `open`: it could not be asked, and says that this does not matter. */
-export type CallResult = { readonly outcome: 'answered'; readonly response: ReviewResponse } | { readonly outcome: 'open' };
+export type CallResult =
+  | { readonly outcome: 'answered'; readonly response: ReviewResponse }
+  | { readonly outcome: 'open' };
 
 /** Asks one webhook. A refusal of it, and a failure that counts, is thrown as an `ApiStatusError`. */
-export async function callWebhook(webhook: Webhook, kind: 'mutating' | 'validating', attributes: AdmissionAttributes, { post, newUid, log }: CallOptions): Promise<CallResult> {
+export async function callWebhook(
+  webhook: Webhook,
+  kind: 'mutating' | 'validating',
+  attributes: AdmissionAttributes,
+  { post, newUid, log }: CallOptions,
+): Promise<CallResult> {
   const { name, sideEffects, clientConfig, timeoutSeconds = 10 } = webhook;
   const { context } = attributes;
-  if (context.dryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun') throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
+  if (context.dryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun')
+    throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
   const uid = newUid();
   let read: ReviewResponse | string;
   try {
@@ -41,7 +49,10 @@ export async function callWebhook(webhook: Webhook, kind: 'mutating' | 'validati
 /** Upstream: failurePolicy. */
 export function failed({ name, failurePolicy }: Webhook, why: string, log: Logger): CallResult {
   const message = `failed calling webhook ${JSON.stringify(name)}: ${why}`;
-  log.warn(failurePolicy === 'Ignore' ? 'A webhook could not be called, going on without it' : 'A webhook could not be called', { webhook: name, error: why });
+  log.warn(
+    failurePolicy === 'Ignore' ? 'A webhook could not be called, going on without it' : 'A webhook could not be called',
+    { webhook: name, error: why },
+  );
   if (failurePolicy === 'Ignore') return { outcome: 'open' };
   throw internalError(message);
 }

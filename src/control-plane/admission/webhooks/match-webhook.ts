@@ -10,22 +10,31 @@ export type Webhook = MutatingWebhook;
 
 /** Configurations of webhooks are never shown to webhooks: one that refuses everything could not be removed. */
 export function isExempt({ definition: { type } }: AdmissionAttributes): boolean {
-  return type.group === 'admissionregistration.k8s.io' && (type.plural === 'mutatingwebhookconfigurations' || type.plural === 'validatingwebhookconfigurations');
+  return (
+    type.group === 'admissionregistration.k8s.io' &&
+    (type.plural === 'mutatingwebhookconfigurations' || type.plural === 'validatingwebhookconfigurations')
+  );
 }
 
-export const isNamespace = ({ definition: { type } }: AdmissionAttributes): boolean => type.group === '' && type.plural === 'namespaces';
+export const isNamespace = ({ definition: { type } }: AdmissionAttributes): boolean =>
+  type.group === '' && type.plural === 'namespaces';
 
 /** Requests about a namespace itself are in that namespace. */
-export const namespaceOf = (attributes: AdmissionAttributes): string => (isNamespace(attributes) ? attributes.name : attributes.namespace);
+export const namespaceOf = (attributes: AdmissionAttributes): string =>
+  isNamespace(attributes) ? attributes.name : attributes.namespace;
 
 /** Whether the webhook is for such requests at all. Each kind is served in one version, so that there are no equivalent ones to look for. */
 export function matchesRules({ rules = [] }: Webhook, attributes: AdmissionAttributes): boolean {
   return rules.some((rule) => matchesRule(rule, attributes));
 }
 
-const oneOrAll = (wanted: readonly string[] | undefined, is: string): boolean => wanted?.some((each) => each === '*' || each === is) === true;
+const oneOrAll = (wanted: readonly string[] | undefined, is: string): boolean =>
+  wanted?.some((each) => each === '*' || each === is) === true;
 
-function matchesRule({ operations, apiGroups, apiVersions, resources = [], scope = '*' }: RuleWithOperations, attributes: AdmissionAttributes): boolean {
+function matchesRule(
+  { operations, apiGroups, apiVersions, resources = [], scope = '*' }: RuleWithOperations,
+  attributes: AdmissionAttributes,
+): boolean {
   const { operation, definition, subresource } = attributes;
   const { group, version, plural } = definition.type;
   if (!oneOrAll(operations, operation) || !oneOrAll(apiGroups, group) || !oneOrAll(apiVersions, version)) return false;
@@ -43,10 +52,17 @@ function splitOnce(resource: string): readonly string[] {
 }
 
 /** `labelsOf` reads a namespace that is there already; undefined when it is not. */
-export function matchesNamespace({ namespaceSelector }: Webhook, attributes: AdmissionAttributes, labelsOf: (namespace: string) => Labels | undefined): boolean | 'unknown namespace' {
+export function matchesNamespace(
+  { namespaceSelector }: Webhook,
+  attributes: AdmissionAttributes,
+  labelsOf: (namespace: string) => Labels | undefined,
+): boolean | 'unknown namespace' {
   const namespace = namespaceOf(attributes);
   if (namespace === '' || isEmpty(namespaceSelector)) return true;
-  const isWritten = isNamespace(attributes) && attributes.subresource === '' && (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE');
+  const isWritten =
+    isNamespace(attributes) &&
+    attributes.subresource === '' &&
+    (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE');
   const labels = isWritten ? (attributes.object?.metadata.labels ?? {}) : labelsOf(namespace);
   return labels === undefined ? 'unknown namespace' : matchesLabelSelector(namespaceSelector, labels);
 }
@@ -54,8 +70,13 @@ export function matchesNamespace({ namespaceSelector }: Webhook, attributes: Adm
 /** Either as it was or as it is to be. */
 export function matchesObject({ objectSelector }: Webhook, { object, oldObject }: AdmissionAttributes): boolean {
   if (isEmpty(objectSelector)) return true;
-  return [object, oldObject].some((each) => each !== undefined && matchesLabelSelector(objectSelector, (each.metadata as typeof each.metadata | undefined)?.labels ?? {}));
+  return [object, oldObject].some(
+    (each) =>
+      each !== undefined &&
+      matchesLabelSelector(objectSelector, (each.metadata as typeof each.metadata | undefined)?.labels ?? {}),
+  );
 }
 
 const isEmpty = (selector: LabelSelector | undefined): boolean =>
-  selector === undefined || (Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0);
+  selector === undefined ||
+  (Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0);

@@ -14,7 +14,11 @@ import type { ListedWebhook } from './webhook-list.ts';
 
 export interface MutatingWebhookOptions extends WebhookOptions {
   /** A JSON patch on the object as clients see it; the outcome decoded and defaulted as one of that kind. Throws when it does not apply or is none. */
-  readonly patched: (attributes: AdmissionAttributes, document: Readonly<Record<string, unknown>>, patch: unknown) => ApiObject;
+  readonly patched: (
+    attributes: AdmissionAttributes,
+    document: Readonly<Record<string, unknown>>,
+    patch: unknown,
+  ) => ApiObject;
   readonly sameJson: (left: ApiObject, right: ApiObject) => boolean;
   /** The mutating plugins that have been asked before, to be asked again about what webhooks have changed. */
   readonly before: readonly AdmissionPlugin[];
@@ -34,7 +38,10 @@ export function createMutatingWebhooks(options: MutatingWebhookOptions): Admissi
       if (!first.changed) return first.object as ApiObject;
       const object = await askAgain(options.before, { ...attributes, object: first.object });
       // A change by a plugin concerns everybody who was asked before it.
-      const again = object === first.object || options.sameJson(object, first.object as ApiObject) ? first.toAskAgain : new Set([...first.toAskAgain, ...first.willing]);
+      const again =
+        object === first.object || options.sameJson(object, first.object as ApiObject)
+          ? first.toAskAgain
+          : new Set([...first.toAskAgain, ...first.willing]);
       if (again.size === 0) return object;
       const second = await round(options, { ...attributes, object }, { number: 1, webhooks: list(), again });
       return second.object as ApiObject;
@@ -57,7 +64,11 @@ interface RoundResult {
   readonly willing: ReadonlySet<string>;
 }
 
-async function round(options: MutatingWebhookOptions, attributes: AdmissionAttributes, { number, webhooks, again }: Round): Promise<RoundResult> {
+async function round(
+  options: MutatingWebhookOptions,
+  attributes: AdmissionAttributes,
+  { number, webhooks, again }: Round,
+): Promise<RoundResult> {
   let [{ object }, changed] = [attributes, false];
   const toAskAgain = new Set<string>();
   const willing = new Set<string>();
@@ -69,8 +80,12 @@ async function round(options: MutatingWebhookOptions, attributes: AdmissionAttri
     const place = `round_${number}_index_${index}`;
     const next = result.outcome === 'open' ? object : applied(options, webhook, now, result.response);
     const differs = next !== object && object !== undefined && next !== undefined && !options.sameJson(next, object);
-    if (result.outcome === 'open') attributes.context.annotate(`failed-open.mutation.webhook.admission.k8s.io/${place}`, webhook.name);
-    attributes.context.annotate(`mutation.webhook.admission.k8s.io/${place}`, JSON.stringify({ configuration, webhook: webhook.name, mutated: differs }));
+    if (result.outcome === 'open')
+      attributes.context.annotate(`failed-open.mutation.webhook.admission.k8s.io/${place}`, webhook.name);
+    attributes.context.annotate(
+      `mutation.webhook.admission.k8s.io/${place}`,
+      JSON.stringify({ configuration, webhook: webhook.name, mutated: differs }),
+    );
     if (differs) {
       object = next;
       changed = true;
@@ -82,7 +97,12 @@ async function round(options: MutatingWebhookOptions, attributes: AdmissionAttri
   return { object, changed, toAskAgain, willing };
 }
 
-function applied(options: MutatingWebhookOptions, webhook: Webhook, attributes: AdmissionAttributes, { patch: encoded = '', patchType }: ReviewResponse): ApiObject | undefined {
+function applied(
+  options: MutatingWebhookOptions,
+  webhook: Webhook,
+  attributes: AdmissionAttributes,
+  { patch: encoded = '', patchType }: ReviewResponse,
+): ApiObject | undefined {
   const { object, definition } = attributes;
   if (encoded === '') return object;
   let patch: unknown;
@@ -93,7 +113,10 @@ function applied(options: MutatingWebhookOptions, webhook: Webhook, attributes: 
     return object;
   }
   if (Array.isArray(patch) && patch.length === 0) return object;
-  if (object === undefined) throw internalError(`admission webhook ${JSON.stringify(webhook.name)} attempted to modify the object, which is not supported for this operation`);
+  if (object === undefined)
+    throw internalError(
+      `admission webhook ${JSON.stringify(webhook.name)} attempted to modify the object, which is not supported for this operation`,
+    );
   if (patchType !== 'JSONPatch') {
     failed(webhook, `unsupported patch type ${JSON.stringify(patchType)}`, options.log);
     return object;

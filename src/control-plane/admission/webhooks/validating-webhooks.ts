@@ -23,7 +23,11 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
       const results = await Promise.allSettled(
         concerned.map(async ({ webhook }, index) => {
           const { outcome } = await callWebhook(webhook, 'validating', attributes, options);
-          if (outcome === 'open') attributes.context.annotate(`failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`, webhook.name);
+          if (outcome === 'open')
+            attributes.context.annotate(
+              `failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`,
+              webhook.name,
+            );
         }),
       );
       for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -33,7 +37,9 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
 
 /** Cheap, as it is asked about every write. */
 export function isAnyonesBusiness(webhooks: readonly ListedWebhook[], attributes: AdmissionAttributes): boolean {
-  return webhooks.length > 0 && !isExempt(attributes) && webhooks.some(({ webhook }) => matchesRules(webhook, attributes));
+  return (
+    webhooks.length > 0 && !isExempt(attributes) && webhooks.some(({ webhook }) => matchesRules(webhook, attributes))
+  );
 }
 
 /** Throws NotFound when that depends on a namespace that is not there. */

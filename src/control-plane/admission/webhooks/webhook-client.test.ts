@@ -23,16 +23,23 @@ describe('the way to webhooks, over real HTTPS', () => {
   let port = 0;
   let connections = 0;
   const seen: { url: string; host: string; body: unknown }[] = [];
-  let answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.end('{"ok":true}');
+  let answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) =>
+    response.end('{"ok":true}');
   const client = new WebhookClient({ reader, clock: systemClock, random: seededRandom(1) });
 
   before(async () => {
     server = createServer({ key, cert }, (request, response) => {
       const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-        seen.push({ url: request.url ?? '', host: request.headers.host ?? '', body: JSON.parse(Buffer.concat(chunks).toString()) as unknown });
-        answer(request, response);
-      });
+      request
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => {
+          seen.push({
+            url: request.url ?? '',
+            host: request.headers.host ?? '',
+            body: JSON.parse(Buffer.concat(chunks).toString()) as unknown,
+          });
+          answer(request, response);
+        });
     });
     server.on('secureConnection', () => connections++);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -40,7 +47,12 @@ describe('the way to webhooks, over real HTTPS', () => {
     reader.put(services, { metadata, spec: { ports: [{ name: 'https', port: 443, targetPort: 'x' }] } });
     reader.put(endpointSlices, {
       metadata: { name: 'hook-1', namespace: 'tools', uid: '', labels: { 'kubernetes.io/service-name': 'hook' } },
-      addressType: 'IPv4', endpoints: [{ addresses: ['127.0.0.2'], conditions: { ready: false } }, { addresses: ['127.0.0.1'], conditions: { ready: true } }], ports: [{ name: 'https', port }],
+      addressType: 'IPv4',
+      endpoints: [
+        { addresses: ['127.0.0.2'], conditions: { ready: false } },
+        { addresses: ['127.0.0.1'], conditions: { ready: true } },
+      ],
+      ports: [{ name: 'https', port }],
     });
   });
   after(() => {
@@ -50,7 +62,15 @@ describe('the way to webhooks, over real HTTPS', () => {
   });
 
   const url = (path = '/check') => `https://127.0.0.1:${port}${path}`;
-  const failure = async (config: Parameters<WebhookClient['post']>[0], timeoutSeconds = 10, by = client): Promise<string> => by.post(config, {}, timeoutSeconds).then(() => 'no failure', (error: Error) => error.message);
+  const failure = async (
+    config: Parameters<WebhookClient['post']>[0],
+    timeoutSeconds = 10,
+    by = client,
+  ): Promise<string> =>
+    by.post(config, {}, timeoutSeconds).then(
+      () => 'no failure',
+      (error: Error) => error.message,
+    );
 
   it('reaches a URL by its own authority, on one connection for many questions', async () => {
     connections = 0;
@@ -60,7 +80,10 @@ describe('the way to webhooks, over real HTTPS', () => {
   });
 
   it('reaches a service by a ready address of it, and checks the name of the service', async () => {
-    assert.deepEqual(await client.post({ service: { namespace: 'tools', name: 'hook', path: '/x', port: 443 }, caBundle }, {}, 5), { ok: true });
+    assert.deepEqual(
+      await client.post({ service: { namespace: 'tools', name: 'hook', path: '/x', port: 443 }, caBundle }, {}, 5),
+      { ok: true },
+    );
     assert.deepEqual([seen.at(-1)?.url, seen.at(-1)?.host], ['/x?timeout=5s', 'hook.tools.svc:443']);
     const reason = (more: object) => failure({ service: { namespace: 'tools', name: 'hook', ...more }, caBundle });
     assert.equal(await reason({ name: 'none' }), 'service "none" not found');
@@ -70,10 +93,19 @@ describe('the way to webhooks, over real HTTPS', () => {
   });
 
   it('trusts nobody else, and says what went wrong in the words people look for', async () => {
-    assert.equal(await failure({ url: url() }), `Post "https://127.0.0.1:${port}/check?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`);
+    assert.equal(
+      await failure({ url: url() }),
+      `Post "https://127.0.0.1:${port}/check?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`,
+    );
     const other = makeWebhookCertificate(['DNS:other']).cert;
-    assert.match(await failure({ url: url(), caBundle: Buffer.from(other).toString('base64') }), /x509: certificate signed by unknown authority$/);
-    assert.equal(await failure({ url: 'https://127.0.0.1:1/', caBundle }), 'Post "https://127.0.0.1:1/?timeout=10s": dial tcp 127.0.0.1:1: connect: connection refused');
+    assert.match(
+      await failure({ url: url(), caBundle: Buffer.from(other).toString('base64') }),
+      /x509: certificate signed by unknown authority$/,
+    );
+    assert.equal(
+      await failure({ url: 'https://127.0.0.1:1/', caBundle }),
+      'Post "https://127.0.0.1:1/?timeout=10s": dial tcp 127.0.0.1:1: connect: connection refused',
+    );
   });
 
   it('takes no error page and no nonsense for an answer', async () => {
@@ -82,7 +114,10 @@ describe('the way to webhooks, over real HTTPS', () => {
       return failure({ url: url(), caBundle });
     };
     assert.equal(await answers(404, 'x'), 'the server could not find the requested resource');
-    assert.equal(await answers(500, 'oops\n'), 'an error on the server ("oops") has prevented the request from succeeding');
+    assert.equal(
+      await answers(500, 'oops\n'),
+      'an error on the server ("oops") has prevented the request from succeeding',
+    );
     assert.match(await answers(302, ''), /status code 302/);
     assert.match(await answers(200, 'oops'), /json parse error/);
   });

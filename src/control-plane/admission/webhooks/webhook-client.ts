@@ -47,21 +47,46 @@ export class WebhookClient {
 
   readonly post: PostReview = async (client, review, timeoutSeconds) => {
     const { url, authority, host, port, path, serverName } = this.#targetOf(client, timeoutSeconds);
-    const ca = client.caBundle === undefined || client.caBundle === '' ? undefined : Buffer.from(client.caBundle, 'base64').toString();
+    const ca =
+      client.caBundle === undefined || client.caBundle === ''
+        ? undefined
+        : Buffer.from(client.caBundle, 'base64').toString();
     const text = JSON.stringify(review);
     const abort = new AbortController();
     const timer = this.#options.clock.setTimer(timeoutSeconds * 1000, () => abort.abort());
     try {
-      const headers = { accept: 'application/json', 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), 'user-agent': 'kube-apiserver-admission', host: authority };
+      const headers = {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+        'user-agent': 'kube-apiserver-admission',
+        host: authority,
+      };
       const agent = this.#agentOf(`${ca ?? ''} ${serverName} ${host}:${port}`);
       const servername = isIP(serverName) === 0 ? serverName : '';
-      const answer = await send({ host, port, path, method: 'POST', headers, agent, servername, signal: abort.signal, ...(ca !== undefined && { ca }) }, text);
+      const answer = await send(
+        {
+          host,
+          port,
+          path,
+          method: 'POST',
+          headers,
+          agent,
+          servername,
+          signal: abort.signal,
+          ...(ca !== undefined && { ca }),
+        },
+        text,
+      );
       const read = await readText(answer as AsyncIterable<Buffer>, LIMIT_BYTES);
       if (read === undefined) throw new AnswerError(`the answer is longer than ${LIMIT_BYTES} bytes`);
       return parseAnswer(answer.statusCode ?? 0, read);
     } catch (error) {
       if (error instanceof AnswerError) throw error;
-      throw new Error(`Post ${JSON.stringify(url)}: ${abort.signal.aborted ? 'context deadline exceeded' : describe(error, host, port)}`, { cause: error });
+      throw new Error(
+        `Post ${JSON.stringify(url)}: ${abort.signal.aborted ? 'context deadline exceeded' : describe(error, host, port)}`,
+        { cause: error },
+      );
     } finally {
       timer.cancel();
     }
@@ -88,13 +113,26 @@ export class WebhookClient {
     if (url !== undefined) {
       const { hostname, port, pathname, host } = new URL(url);
       const bare = hostname.replace(/^\[|\]$/g, '');
-      return { url: `https://${host}${pathname}?${query}`, authority: host, host: bare, port: port === '' ? 443 : Number(port), path: `${pathname}?${query}`, serverName: bare };
+      return {
+        url: `https://${host}${pathname}?${query}`,
+        authority: host,
+        host: bare,
+        port: port === '' ? 443 : Number(port),
+        path: `${pathname}?${query}`,
+        serverName: bare,
+      };
     }
     if (service === undefined) throw new Error('webhook configuration must have either service or URL');
     const { namespace, name, path = '/', port = 443 } = service;
     const serverName = `${name}.${namespace}.svc`;
     const full = `${path.startsWith('/') ? path : `/${path}`}?${query}`;
-    return { ...this.#addressOf(namespace, name, port), url: `https://${serverName}:${port}${full}`, authority: `${serverName}:${port}`, path: full, serverName };
+    return {
+      ...this.#addressOf(namespace, name, port),
+      url: `https://${serverName}:${port}${full}`,
+      authority: `${serverName}:${port}`,
+      path: full,
+      serverName,
+    };
   }
 
   /** One of the service's ready addresses, which can be reached without anything that makes its cluster address work. */
@@ -105,12 +143,16 @@ export class WebhookClient {
     const declared = service.spec.ports?.find((each) => each.port === port);
     if (service.spec.type === 'ExternalName') return { host: service.spec.externalName ?? '', port };
     if (declared === undefined) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
-    const slices = reader.list(endpointSlices, namespace).filter(({ metadata }) => metadata.labels?.[endpointLabels.serviceName] === name);
+    const slices = reader
+      .list(endpointSlices, namespace)
+      .filter(({ metadata }) => metadata.labels?.[endpointLabels.serviceName] === name);
     const found = slices.flatMap(({ endpoints, ports }) => {
       const match = ports.find((each) => (each.name ?? '') === (declared.name ?? ''));
       if (match?.port === undefined) return [];
       const to = match.port;
-      return endpoints.filter(({ conditions }) => conditions?.ready !== false).flatMap(({ addresses }) => addresses.map((host) => ({ host, port: to })));
+      return endpoints
+        .filter(({ conditions }) => conditions?.ready !== false)
+        .flatMap(({ addresses }) => addresses.map((host) => ({ host, port: to })));
     });
     const chosen = found[Math.floor(random.next() * found.length)];
     if (chosen === undefined) throw new Error(`no endpoints available for service ${JSON.stringify(name)}`);
@@ -128,7 +170,8 @@ function send(options: RequestOptions, text: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const made = httpsRequest(options, resolve);
     made.on('error', (error: Error & { readonly code?: string }) => {
-      if (made.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) send(options, text).then(resolve, reject);
+      if (made.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
+        send(options, text).then(resolve, reject);
       else reject(error);
     });
     made.end(text);
@@ -137,16 +180,30 @@ function send(options: RequestOptions, text: string): Promise<IncomingMessage> {
 
 function parseAnswer(status: number, text: string): unknown {
   if (status === 404) throw new AnswerError('the server could not find the requested resource');
-  if (status >= 500) throw new AnswerError(`an error on the server (${JSON.stringify(text.slice(0, 2048).trim())}) has prevented the request from succeeding`);
-  if (status < 200 || status >= 300) throw new AnswerError(`the server responded with the status code ${status} but did not return more information: ${text.slice(0, 2048).trim()}`);
+  if (status >= 500)
+    throw new AnswerError(
+      `an error on the server (${JSON.stringify(text.slice(0, 2048).trim())}) has prevented the request from succeeding`,
+    );
+  if (status < 200 || status >= 300)
+    throw new AnswerError(
+      `the server responded with the status code ${status} but did not return more information: ${text.slice(0, 2048).trim()}`,
+    );
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new AnswerError(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`);
+    throw new AnswerError(
+      `couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
-const unknownAuthority = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY']);
+const unknownAuthority = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
 
 /** What went wrong, in the words of Go's network library, which people look for. */
 function describe(error: unknown, host: string, port: number): string {
@@ -155,8 +212,11 @@ function describe(error: unknown, host: string, port: number): string {
   if (code === 'ECONNREFUSED') return `dial tcp ${address}: connect: connection refused`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host}: no such host`;
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return `dial tcp ${address}: connect: no route to host`;
-  if (unknownAuthority.has(code)) return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
-  if (code === 'CERT_HAS_EXPIRED') return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid';
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `tls: failed to verify certificate: x509: ${error instanceof Error ? error.message : code}`;
+  if (unknownAuthority.has(code))
+    return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+  if (code === 'CERT_HAS_EXPIRED')
+    return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `tls: failed to verify certificate: x509: ${error instanceof Error ? error.message : code}`;
   return code === 'ECONNRESET' ? 'EOF' : error instanceof Error ? error.message : String(error);
 }

@@ -16,9 +16,15 @@ export function listWebhooks(reader: ObjectReader, kind: 'mutating' | 'validatin
   reader.onChange(type, () => (list = undefined));
   return () => (list ??= read());
   function read(): readonly ListedWebhook[] {
-    const configurations = [...reader.list(type, '')].sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1));
+    const configurations = [...reader.list(type, '')].sort((left, right) =>
+      left.metadata.name < right.metadata.name ? -1 : 1,
+    );
     return configurations.flatMap(({ metadata, webhooks = [] }) =>
-      webhooks.map((webhook, index) => ({ webhook: webhook as Webhook, configuration: metadata.name, id: `${metadata.name}/${webhook.name}/${index}` })),
+      webhooks.map((webhook, index) => ({
+        webhook: webhook as Webhook,
+        configuration: metadata.name,
+        id: `${metadata.name}/${webhook.name}/${index}`,
+      })),
     );
   }
 }

@@ -35,7 +35,8 @@ export class AuditLog implements RequestObserver {
 
   started(exchange: Exchange, status: number): void {
     const decision = this.#decisions.get(exchange);
-    if (decision !== undefined && isLongRunning(exchange.info)) this.#write(exchange, decision, 'ResponseStarted', { status });
+    if (decision !== undefined && isLongRunning(exchange.info))
+      this.#write(exchange, decision, 'ResponseStarted', { status });
   }
 
   done(exchange: Exchange, reply: Reply): void {
@@ -43,27 +44,53 @@ export class AuditLog implements RequestObserver {
     if (decision !== undefined) this.#write(exchange, decision, 'ResponseComplete', { status: reply.status, reply });
   }
 
-  #write(exchange: Exchange, decision: AuditDecision, stage: AuditStage, response?: { readonly status: number; readonly reply?: Reply }): void {
+  #write(
+    exchange: Exchange,
+    decision: AuditDecision,
+    stage: AuditStage,
+    response?: { readonly status: number; readonly reply?: Reply },
+  ): void {
     if (decision.omitStages.includes(stage)) return;
     const { http, info, auditId, receivedAtMs, annotations } = exchange;
     const userAgent = headerOf(http.headers, 'user-agent');
     const isOver = stage === 'ResponseComplete';
     const event = {
-      kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: decision.level, auditID: auditId, stage, requestURI: http.target, verb: info.verb, user: auditUser(exchange.impersonator ?? exchange.user),
-      ...(exchange.impersonator !== undefined && { impersonatedUser: auditUser(exchange.user) }), sourceIPs: sourceIps(exchange), ...(userAgent !== undefined && { userAgent: userAgent.slice(0, 1024) }),
-      ...(info.resourceRequest && { objectRef: objectRef(exchange) }), ...(response !== undefined && { responseStatus: responseStatus(response) }),
-      ...(isOver && bodies(exchange, decision, response?.reply)), requestReceivedTimestamp: formatMicroTime(receivedAtMs), stageTimestamp: formatMicroTime(this.#clock.nowMs()),
+      kind: 'Event',
+      apiVersion: 'audit.k8s.io/v1',
+      level: decision.level,
+      auditID: auditId,
+      stage,
+      requestURI: http.target,
+      verb: info.verb,
+      user: auditUser(exchange.impersonator ?? exchange.user),
+      ...(exchange.impersonator !== undefined && { impersonatedUser: auditUser(exchange.user) }),
+      sourceIPs: sourceIps(exchange),
+      ...(userAgent !== undefined && { userAgent: userAgent.slice(0, 1024) }),
+      ...(info.resourceRequest && { objectRef: objectRef(exchange) }),
+      ...(response !== undefined && { responseStatus: responseStatus(response) }),
+      ...(isOver && bodies(exchange, decision, response?.reply)),
+      requestReceivedTimestamp: formatMicroTime(receivedAtMs),
+      stageTimestamp: formatMicroTime(this.#clock.nowMs()),
       ...(Object.keys(annotations).length > 0 && { annotations }),
     };
     this.#sink(JSON.stringify(event));
   }
 }
 
-const auditUser = ({ name, uid, groups, extra }: UserInfo): object => ({ username: name, ...(uid !== undefined && uid !== '' && { uid }), groups, ...(extra !== undefined && { extra }) });
+const auditUser = ({ name, uid, groups, extra }: UserInfo): object => ({
+  username: name,
+  ...(uid !== undefined && uid !== '' && { uid }),
+  groups,
+  ...(extra !== undefined && { extra }),
+});
 
 function sourceIps({ http }: Exchange): readonly string[] {
   const forwarded = headerOf(http.headers, 'x-forwarded-for') ?? '';
-  const listed = forwarded.split(',').slice(0, 16).map((each) => each.trim()).filter((each) => /^[0-9a-fA-F.:]{2,45}$/.test(each));
+  const listed = forwarded
+    .split(',')
+    .slice(0, 16)
+    .map((each) => each.trim())
+    .filter((each) => /^[0-9a-fA-F.:]{2,45}$/.test(each));
   return [...new Set([...listed, http.remoteAddress])];
 }
 
@@ -71,7 +98,12 @@ function objectRef({ info, audited, answeredName = '' }: Exchange): object {
   const { resource, namespace, name, group, version, subresource } = info;
   const named = name === '' && info.verb === 'create' ? answeredName || nameIn(audited?.requestObject) : name;
   return {
-    resource, ...(namespace !== '' && { namespace }), ...(named !== '' && { name: named }), ...(group !== '' && { apiGroup: group }), apiVersion: version, ...(subresource !== '' && { subresource }),
+    resource,
+    ...(namespace !== '' && { namespace }),
+    ...(named !== '' && { name: named }),
+    ...(group !== '' && { apiGroup: group }),
+    apiVersion: version,
+    ...(subresource !== '' && { subresource }),
   };
 }
 
@@ -81,20 +113,36 @@ function nameIn(value: unknown): string {
 }
 
 function responseStatus({ status, reply }: { readonly status: number; readonly reply?: Reply }): object {
-  const failure = status >= 400 && reply?.kind === 'body' && typeof reply.body === 'string' ? parse(reply.body) : undefined;
-  const { status: word, reason, message } = (failure ?? {}) as { status?: unknown; reason?: unknown; message?: unknown };
-  return { metadata: {}, ...(typeof word === 'string' && { status: word }), ...(typeof message === 'string' && { message }), ...(typeof reason === 'string' && { reason }), code: status };
+  const failure =
+    status >= 400 && reply?.kind === 'body' && typeof reply.body === 'string' ? parse(reply.body) : undefined;
+  const {
+    status: word,
+    reason,
+    message,
+  } = (failure ?? {}) as { status?: unknown; reason?: unknown; message?: unknown };
+  return {
+    metadata: {},
+    ...(typeof word === 'string' && { status: word }),
+    ...(typeof message === 'string' && { message }),
+    ...(typeof reason === 'string' && { reason }),
+    code: status,
+  };
 }
 
 function bodies(exchange: Exchange, { level, omitManagedFields }: AuditDecision, reply: Reply | undefined): object {
   if (level === 'Metadata') return {};
   const { requestObject } = exchange.audited ?? {};
-  const request = requestObject === undefined ? {} : { requestObject: omitManagedFields ? withoutManagedFields(requestObject) : requestObject };
+  const request =
+    requestObject === undefined
+      ? {}
+      : { requestObject: omitManagedFields ? withoutManagedFields(requestObject) : requestObject };
   if (level === 'Request') return request;
   const text = exchange.audited?.responseObject ?? (reply?.kind === 'body' ? textOf(reply.body) : undefined);
   if (text === undefined || text.length > longestBody) return request;
   const response = parse(text);
-  return response === undefined ? request : { ...request, responseObject: omitManagedFields ? withoutManagedFields(response) : response };
+  return response === undefined
+    ? request
+    : { ...request, responseObject: omitManagedFields ? withoutManagedFields(response) : response };
 }
 
 function textOf(body: BodyReply['body']): string | undefined {

@@ -9,7 +9,11 @@ export interface AuditRule {
   readonly users: readonly string[];
   readonly userGroups: readonly string[];
   readonly verbs: readonly string[];
-  readonly resources: readonly { readonly group: string; readonly resources: readonly string[]; readonly resourceNames: readonly string[] }[];
+  readonly resources: readonly {
+    readonly group: string;
+    readonly resources: readonly string[];
+    readonly resourceNames: readonly string[];
+  }[];
   readonly namespaces: readonly string[];
   readonly nonResourceURLs: readonly string[];
   readonly omitStages: readonly string[];
@@ -30,15 +34,22 @@ const levels = new Set<string>(['None', 'Metadata', 'Request', 'RequestResponse'
 const stages = new Set<string>(['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']);
 
 /** What is wrong with a policy file, or the policy. */
-export function parseAuditPolicy(value: unknown): { readonly policy: AuditPolicy } | { readonly errors: readonly string[] } {
+export function parseAuditPolicy(
+  value: unknown,
+): { readonly policy: AuditPolicy } | { readonly errors: readonly string[] } {
   const errors: string[] = [];
   if (!isRecord(value)) return { errors: ['an audit policy is an object'] };
-  if (value.apiVersion !== 'audit.k8s.io/v1' || value.kind !== 'Policy') errors.push(`unknown group version field ${JSON.stringify(value.apiVersion ?? '')} or kind ${JSON.stringify(value.kind ?? '')}: audit.k8s.io/v1 Policy is read`);
+  if (value.apiVersion !== 'audit.k8s.io/v1' || value.kind !== 'Policy')
+    errors.push(
+      `unknown group version field ${JSON.stringify(value.apiVersion ?? '')} or kind ${JSON.stringify(value.kind ?? '')}: audit.k8s.io/v1 Policy is read`,
+    );
   const omitStages = strings(value.omitStages, 'omitStages', errors);
   checkStages(omitStages, 'omitStages', errors);
   const given = Array.isArray(value.rules) ? (value.rules as readonly unknown[]) : [];
   if (given.length === 0) errors.push('rules: Required value: a policy needs at least one rule');
-  const rules = given.map((rule, index) => parseRule(rule, { at: `rules[${index}]`, omitStages, omitManagedFields: value.omitManagedFields === true, errors }));
+  const rules = given.map((rule, index) =>
+    parseRule(rule, { at: `rules[${index}]`, omitStages, omitManagedFields: value.omitManagedFields === true, errors }),
+  );
   return errors.length > 0 ? { errors } : { policy: { rules } };
 }
 
@@ -51,26 +62,46 @@ interface Around {
 
 function parseRule(value: unknown, { at, omitStages, omitManagedFields, errors }: Around): AuditRule {
   const rule = isRecord(value) ? value : {};
-  if (typeof rule.level !== 'string' || !levels.has(rule.level)) errors.push(`${at}.level: Unsupported value: ${JSON.stringify(rule.level ?? '')}: supported values: ${[...levels].map((each) => `"${each}"`).join(', ')}`);
+  if (typeof rule.level !== 'string' || !levels.has(rule.level))
+    errors.push(
+      `${at}.level: Unsupported value: ${JSON.stringify(rule.level ?? '')}: supported values: ${[...levels].map((each) => `"${each}"`).join(', ')}`,
+    );
   const own = strings(rule.omitStages, `${at}.omitStages`, errors);
   checkStages(own, `${at}.omitStages`, errors);
   const nonResourceURLs = strings(rule.nonResourceURLs, `${at}.nonResourceURLs`, errors);
   const namespaces = strings(rule.namespaces, `${at}.namespaces`, errors);
   const listed = Array.isArray(rule.resources) ? (rule.resources as readonly unknown[]) : [];
-  if (nonResourceURLs.length > 0 && (listed.length > 0 || namespaces.length > 0)) errors.push(`${at}.nonResourceURLs: Invalid value: rules cannot apply to both regular resources and non-resource URLs`);
-  for (const url of nonResourceURLs) if (url !== '*' && (!url.startsWith('/') || url.slice(0, -1).includes('*'))) errors.push(`${at}.nonResourceURLs: Invalid value: ${JSON.stringify(url)}`);
+  if (nonResourceURLs.length > 0 && (listed.length > 0 || namespaces.length > 0))
+    errors.push(
+      `${at}.nonResourceURLs: Invalid value: rules cannot apply to both regular resources and non-resource URLs`,
+    );
+  for (const url of nonResourceURLs)
+    if (url !== '*' && (!url.startsWith('/') || url.slice(0, -1).includes('*')))
+      errors.push(`${at}.nonResourceURLs: Invalid value: ${JSON.stringify(url)}`);
   const resources = listed.map((each, index) => {
     const found = isRecord(each) ? each : {};
     const place = `${at}.resources[${index}]`;
-    return { group: typeof found.group === 'string' ? found.group : '', resources: strings(found.resources, `${place}.resources`, errors), resourceNames: strings(found.resourceNames, `${place}.resourceNames`, errors) };
+    return {
+      group: typeof found.group === 'string' ? found.group : '',
+      resources: strings(found.resources, `${place}.resources`, errors),
+      resourceNames: strings(found.resourceNames, `${place}.resourceNames`, errors),
+    };
   });
   return {
-    level: rule.level as AuditLevel, users: strings(rule.users, `${at}.users`, errors), userGroups: strings(rule.userGroups, `${at}.userGroups`, errors), verbs: strings(rule.verbs, `${at}.verbs`, errors),
-    resources, namespaces, nonResourceURLs, omitStages: [...new Set([...omitStages, ...own])], omitManagedFields: typeof rule.omitManagedFields === 'boolean' ? rule.omitManagedFields : omitManagedFields,
+    level: rule.level as AuditLevel,
+    users: strings(rule.users, `${at}.users`, errors),
+    userGroups: strings(rule.userGroups, `${at}.userGroups`, errors),
+    verbs: strings(rule.verbs, `${at}.verbs`, errors),
+    resources,
+    namespaces,
+    nonResourceURLs,
+    omitStages: [...new Set([...omitStages, ...own])],
+    omitManagedFields: typeof rule.omitManagedFields === 'boolean' ? rule.omitManagedFields : omitManagedFields,
   };
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function strings(value: unknown, at: string, errors: string[]): readonly string[] {
   if (value === undefined || value === null) return [];
@@ -80,7 +111,8 @@ function strings(value: unknown, at: string, errors: string[]): readonly string[
 }
 
 function checkStages(given: readonly string[], at: string, errors: string[]): void {
-  for (const each of given) if (!stages.has(each)) errors.push(`${at}: Invalid value: ${JSON.stringify(each)}: no such stage`);
+  for (const each of given)
+    if (!stages.has(each)) errors.push(`${at}: Invalid value: ${JSON.stringify(each)}: no such stage`);
 }
 
 const nothing: AuditDecision = { level: 'None', omitStages: [], omitManagedFields: false };
@@ -95,7 +127,10 @@ function fits(rule: AuditRule, user: UserInfo, info: RequestInfo): boolean {
   if (rule.userGroups.length > 0 && !rule.userGroups.some((group) => user.groups.includes(group))) return false;
   if (rule.verbs.length > 0 && !rule.verbs.includes(info.verb)) return false;
   if (rule.namespaces.length > 0 || rule.resources.length > 0) return fitsResource(rule, info);
-  return rule.nonResourceURLs.length === 0 || (!info.resourceRequest && rule.nonResourceURLs.some((url) => fitsUrl(url, info.path)));
+  return (
+    rule.nonResourceURLs.length === 0 ||
+    (!info.resourceRequest && rule.nonResourceURLs.some((url) => fitsUrl(url, info.path)))
+  );
 }
 
 function fitsResource(rule: AuditRule, info: RequestInfo): boolean {
@@ -108,8 +143,14 @@ function fitsResource(rule: AuditRule, info: RequestInfo): boolean {
     if (resourceNames.length > 0 && !resourceNames.includes(info.name)) return false;
     const { resource, subresource } = info;
     const whole = subresource === '' ? resource : `${resource}/${subresource}`;
-    return resources.some((each) => each === '*' || each === whole || (subresource !== '' && (each === `*/${subresource}` || each === `${resource}/*`)));
+    return resources.some(
+      (each) =>
+        each === '*' ||
+        each === whole ||
+        (subresource !== '' && (each === `*/${subresource}` || each === `${resource}/*`)),
+    );
   });
 }
 
-const fitsUrl = (url: string, path: string): boolean => url === '*' || url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1)));
+const fitsUrl = (url: string, path: string): boolean =>
+  url === '*' || url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1)));

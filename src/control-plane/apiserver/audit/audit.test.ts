@@ -18,7 +18,10 @@ interface Event extends Record<string, unknown> {
   readonly stage: string;
 }
 
-async function events(given: object, requests: readonly (readonly [string, string, FakeRequestOptions?])[]): Promise<readonly Event[]> {
+async function events(
+  given: object,
+  requests: readonly (readonly [string, string, FakeRequestOptions?])[],
+): Promise<readonly Event[]> {
   const lines: string[] = [];
   const { server } = fixture({ audit: { policy: given, sink: (line) => lines.push(line) } });
   for (const [method, target, options] of requests) {
@@ -29,73 +32,161 @@ async function events(given: object, requests: readonly (readonly [string, strin
   return lines.map((line) => JSON.parse(line) as Event);
 }
 
-const secret: FakeRequestOptions = { headers: { authorization: 'Bearer jane/dev', 'user-agent': 'curl/8', 'x-forwarded-for': '1.2.3.4, junk' }, body: { metadata: { name: 's', managedFields: [{}] }, data: { key: 'c2VjcmV0' } } };
+const secret: FakeRequestOptions = {
+  headers: { authorization: 'Bearer jane/dev', 'user-agent': 'curl/8', 'x-forwarded-for': '1.2.3.4, junk' },
+  body: { metadata: { name: 's', managedFields: [{}] }, data: { key: 'c2VjcmV0' } },
+};
 
 describe('the audit log', () => {
   it('tells who asked for what, and how it ended, without a body', async () => {
     const [received, complete, ...more] = await events(policy({ level: 'Metadata' }), [['POST', secrets, secret]]);
     const common = {
-      kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: 'Metadata', auditID: received?.auditID, requestURI: secrets, verb: 'create', user: { username: 'jane', groups: ['dev', 'system:authenticated'] },
-      sourceIPs: ['1.2.3.4', '10.0.0.1'], userAgent: 'curl/8', objectRef: { resource: 'secrets', namespace: 'default', apiVersion: 'v1' }, requestReceivedTimestamp: '2026-01-01T00:00:00.000000Z',
+      kind: 'Event',
+      apiVersion: 'audit.k8s.io/v1',
+      level: 'Metadata',
+      auditID: received?.auditID,
+      requestURI: secrets,
+      verb: 'create',
+      user: { username: 'jane', groups: ['dev', 'system:authenticated'] },
+      sourceIPs: ['1.2.3.4', '10.0.0.1'],
+      userAgent: 'curl/8',
+      objectRef: { resource: 'secrets', namespace: 'default', apiVersion: 'v1' },
+      requestReceivedTimestamp: '2026-01-01T00:00:00.000000Z',
       stageTimestamp: '2026-01-01T00:00:00.000000Z',
     };
     assert.deepEqual(received, { ...common, stage: 'RequestReceived' });
-    assert.deepEqual(complete, { ...common, objectRef: { ...common.objectRef, name: 's' }, stage: 'ResponseComplete', responseStatus: { metadata: {}, code: 201 }, annotations: { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': 'fake' } });
+    assert.deepEqual(complete, {
+      ...common,
+      objectRef: { ...common.objectRef, name: 's' },
+      stage: 'ResponseComplete',
+      responseStatus: { metadata: {}, code: 201 },
+      annotations: { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': 'fake' },
+    });
     assert.equal(more.length, 0);
   });
 
   it('never has a secret’s body unless the policy wants it', async () => {
     for (const level of ['Metadata', 'Request', 'RequestResponse']) {
-      const text = JSON.stringify(await events(policy({ level }), [['POST', secrets, secret], ['GET', `${secrets}/s`], ['GET', secrets]]));
+      const text = JSON.stringify(
+        await events(policy({ level }), [
+          ['POST', secrets, secret],
+          ['GET', `${secrets}/s`],
+          ['GET', secrets],
+        ]),
+      );
       assert.equal(text.includes('c2VjcmV0'), level !== 'Metadata', level);
     }
   });
 
   it('has both bodies, with or without managed fields', async () => {
-    const last = async (rule: object): Promise<Event | undefined> => (await events(policy(rule), [['POST', secrets, secret]])).at(-1);
+    const last = async (rule: object): Promise<Event | undefined> =>
+      (await events(policy(rule), [['POST', secrets, secret]])).at(-1);
     const kept = await last({ level: 'RequestResponse' });
     const left = await last({ level: 'RequestResponse', omitManagedFields: true });
-    const metadata = (event: Event | undefined, which: string): string[] => Object.keys((event?.[which] as { metadata: object }).metadata);
-    assert.deepEqual([metadata(kept, 'requestObject'), metadata(left, 'requestObject'), metadata(left, 'responseObject').includes('managedFields')], [['name', 'managedFields'], ['name'], false]);
+    const metadata = (event: Event | undefined, which: string): string[] =>
+      Object.keys((event?.[which] as { metadata: object }).metadata);
+    assert.deepEqual(
+      [
+        metadata(kept, 'requestObject'),
+        metadata(left, 'requestObject'),
+        metadata(left, 'responseObject').includes('managedFields'),
+      ],
+      [['name', 'managedFields'], ['name'], false],
+    );
   });
 
   it('says why a request was refused, and who was impersonated', async () => {
     const headers = { authorization: 'Bearer root', 'impersonate-user': 'nobody' };
-    const seen = await events(policy({ level: 'Metadata', omitStages: ['RequestReceived'] }), [['GET', secrets, { headers }], ['GET', secrets, { headers: { authorization: 'Bearer wrong' } }]]);
+    const seen = await events(policy({ level: 'Metadata', omitStages: ['RequestReceived'] }), [
+      ['GET', secrets, { headers }],
+      ['GET', secrets, { headers: { authorization: 'Bearer wrong' } }],
+    ]);
     assert.deepEqual(
-      seen.map(({ user, impersonatedUser, responseStatus }) => [(user as { username: string }).username, (impersonatedUser as { username?: string } | undefined)?.username, (responseStatus as { code: number; reason: string }).reason]),
-      [['root', 'nobody', 'Forbidden'], ['system:anonymous', undefined, 'Unauthorized']],
+      seen.map(({ user, impersonatedUser, responseStatus }) => [
+        (user as { username: string }).username,
+        (impersonatedUser as { username?: string } | undefined)?.username,
+        (responseStatus as { code: number; reason: string }).reason,
+      ]),
+      [
+        ['root', 'nobody', 'Forbidden'],
+        ['system:anonymous', undefined, 'Unauthorized'],
+      ],
     );
   });
 
   it('writes the beginning of what lasts', async () => {
     const seen = await events(policy({ level: 'Metadata' }), [['GET', `${secrets}?watch=1`]]);
-    assert.deepEqual(seen.map(({ stage }) => stage), ['RequestReceived', 'ResponseStarted', 'ResponseComplete']);
+    assert.deepEqual(
+      seen.map(({ stage }) => stage),
+      ['RequestReceived', 'ResponseStarted', 'ResponseComplete'],
+    );
   });
 
   it('goes by the first rule that fits', async () => {
     const rules = policy(
-      { level: 'None', users: ['quiet'] }, { level: 'None', userGroups: ['bots'], verbs: ['list'] }, { level: 'None', nonResourceURLs: ['/healthz*'] },
-      { level: 'None', resources: [{ group: '', resources: ['pods/status', 'configmaps'] }], namespaces: ['kube-system'] }, { level: 'None', resources: [{ group: '', resources: ['nodes'], resourceNames: ['n1'] }] },
+      { level: 'None', users: ['quiet'] },
+      { level: 'None', userGroups: ['bots'], verbs: ['list'] },
+      { level: 'None', nonResourceURLs: ['/healthz*'] },
+      {
+        level: 'None',
+        resources: [{ group: '', resources: ['pods/status', 'configmaps'] }],
+        namespaces: ['kube-system'],
+      },
+      { level: 'None', resources: [{ group: '', resources: ['nodes'], resourceNames: ['n1'] }] },
       { level: 'Metadata', omitStages: ['RequestReceived'] },
     );
     const as = (token: string): FakeRequestOptions => ({ headers: { authorization: `Bearer ${token}` } });
     const seen = await events(rules, [
-      ['GET', secrets, as('quiet')], ['GET', secrets, as('x/bots')], ['GET', `${secrets}/a`, as('x/bots')], ['GET', '/healthz'], ['GET', '/readyz'], ['GET', '/api/v1/namespaces/kube-system/configmaps'],
-      ['GET', '/api/v1/namespaces/default/configmaps'], ['GET', '/api/v1/namespaces/kube-system/pods/p/status'], ['GET', '/api/v1/namespaces/kube-system/pods/p'], ['GET', '/api/v1/nodes/n1'], ['GET', '/api/v1/nodes/n2'],
+      ['GET', secrets, as('quiet')],
+      ['GET', secrets, as('x/bots')],
+      ['GET', `${secrets}/a`, as('x/bots')],
+      ['GET', '/healthz'],
+      ['GET', '/readyz'],
+      ['GET', '/api/v1/namespaces/kube-system/configmaps'],
+      ['GET', '/api/v1/namespaces/default/configmaps'],
+      ['GET', '/api/v1/namespaces/kube-system/pods/p/status'],
+      ['GET', '/api/v1/namespaces/kube-system/pods/p'],
+      ['GET', '/api/v1/nodes/n1'],
+      ['GET', '/api/v1/nodes/n2'],
     ]);
-    assert.deepEqual(seen.map(({ requestURI }) => requestURI), [`${secrets}/a`, '/readyz', '/api/v1/namespaces/default/configmaps', '/api/v1/namespaces/kube-system/pods/p', '/api/v1/nodes/n2']);
+    assert.deepEqual(
+      seen.map(({ requestURI }) => requestURI),
+      [
+        `${secrets}/a`,
+        '/readyz',
+        '/api/v1/namespaces/default/configmaps',
+        '/api/v1/namespaces/kube-system/pods/p',
+        '/api/v1/nodes/n2',
+      ],
+    );
   });
 
   it('refuses a policy that makes no sense, with every reason', () => {
-    const wrong = { apiVersion: 'v2', kind: 'Policy', omitStages: ['Never'], rules: [{ level: 'Loud', nonResourceURLs: ['a*b'], namespaces: ['x'] }, 'x'] };
+    const wrong = {
+      apiVersion: 'v2',
+      kind: 'Policy',
+      omitStages: ['Never'],
+      rules: [{ level: 'Loud', nonResourceURLs: ['a*b'], namespaces: ['x'] }, 'x'],
+    };
     const parsed = parseAuditPolicy(wrong);
     assert.ok('errors' in parsed);
-    assert.deepEqual(parsed.errors.map((error) => error.split(':')[0]), [
-      'unknown group version field "v2" or kind "Policy"', 'omitStages', 'rules[0].level', 'rules[0].nonResourceURLs', 'rules[0].nonResourceURLs', 'rules[1].level',
-    ]);
-    for (const given of [undefined, [], { apiVersion: 'audit.k8s.io/v1', kind: 'Policy' }]) assert.ok('errors' in parseAuditPolicy(given));
-    assert.throws(() => fixture({ audit: { policy: wrong, sink: () => undefined } }), /the audit policy cannot be used/);
+    assert.deepEqual(
+      parsed.errors.map((error) => error.split(':')[0]),
+      [
+        'unknown group version field "v2" or kind "Policy"',
+        'omitStages',
+        'rules[0].level',
+        'rules[0].nonResourceURLs',
+        'rules[0].nonResourceURLs',
+        'rules[1].level',
+      ],
+    );
+    for (const given of [undefined, [], { apiVersion: 'audit.k8s.io/v1', kind: 'Policy' }])
+      assert.ok('errors' in parseAuditPolicy(given));
+    assert.throws(
+      () => fixture({ audit: { policy: wrong, sink: () => undefined } }),
+      /the audit policy cannot be used/,
+    );
   });
 });
 
@@ -107,7 +198,15 @@ describe('a log file that makes room', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   const file = (clock: FakeClock, rest: object = {}): RotatingFile =>
-    new RotatingFile({ file: path.join(folder, 'audit.log'), maxBytes: 0, maxBackups: 0, maxAgeDays: 0, clock, log: recordingLog(), ...rest });
+    new RotatingFile({
+      file: path.join(folder, 'audit.log'),
+      maxBytes: 0,
+      maxBackups: 0,
+      maxAgeDays: 0,
+      clock,
+      log: recordingLog(),
+      ...rest,
+    });
 
   it('keeps the order of lines, and appends to what is there', async () => {
     for (const lines of [['a', 'b'], ['c']]) {
@@ -126,7 +225,14 @@ describe('a log file that makes room', () => {
     const names = (await readdir(folder)).sort();
     const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), 'utf8')));
     const lines = texts.flatMap((text) => text.trimEnd().split('\n'));
-    assert.deepEqual([lines.length, new Set(lines).size, names.every((name) => name === 'audit.log' || /^audit-2026-01-01T00-00-00\.000(-\d+)?\.log$/.test(name))], [8, 8, true]);
+    assert.deepEqual(
+      [
+        lines.length,
+        new Set(lines).size,
+        names.every((name) => name === 'audit.log' || /^audit-2026-01-01T00-00-00\.000(-\d+)?\.log$/.test(name)),
+      ],
+      [8, 8, true],
+    );
     assert.ok(texts.every((text) => text.length <= 26 || text === `${'x'.repeat(100)}\n`));
   });
 
@@ -149,9 +255,19 @@ describe('a log file that makes room', () => {
   it('says how many lines are lost when the disk does not take them, and goes on when it does', async () => {
     const log = recordingLog();
     const target = path.join(folder, 'later');
-    const each = new RotatingFile({ file: path.join(target, 'audit.log'), maxBytes: 0, maxBackups: 0, maxAgeDays: 0, clock: new FakeClock(), log });
+    const each = new RotatingFile({
+      file: path.join(target, 'audit.log'),
+      maxBytes: 0,
+      maxBackups: 0,
+      maxAgeDays: 0,
+      clock: new FakeClock(),
+      log,
+    });
     each.write('lost');
     await each.close();
-    assert.deepEqual(log.lines.map(({ level, fields }) => [level, fields.lines]), [['error', 1]]);
+    assert.deepEqual(
+      log.lines.map(({ level, fields }) => [level, fields.lines]),
+      [['error', 1]],
+    );
   });
 });

@@ -66,7 +66,11 @@ export class RotatingFile {
         await this.#append(lines);
       } catch (error) {
         this.#lost += lines.length;
-        this.#options.log.error('The audit log cannot be written', { file: this.#options.file, lines: this.#lost, error: error instanceof Error ? error.message : String(error) });
+        this.#options.log.error('The audit log cannot be written', {
+          file: this.#options.file,
+          lines: this.#lost,
+          error: error instanceof Error ? error.message : String(error),
+        });
         this.#lost = 0;
         this.#handle = undefined;
       }
@@ -123,7 +127,10 @@ export class RotatingFile {
   async #free(stem: string, ext: string): Promise<string> {
     for (let attempt = 0; ; attempt++) {
       const candidate = `${stem}${attempt === 0 ? '' : `-${attempt}`}${ext}`;
-      const isTaken = await stat(candidate).then(() => true, () => false);
+      const isTaken = await stat(candidate).then(
+        () => true,
+        () => false,
+      );
       if (!isTaken) return candidate;
     }
   }
@@ -131,7 +138,13 @@ export class RotatingFile {
   async #removeOld(): Promise<void> {
     const { file, maxBackups, maxAgeDays, clock } = this.#options;
     const { dir, name, ext } = path.parse(file);
-    const backups = (await readdir(dir === '' ? '.' : dir)).filter((each) => each.startsWith(`${name}-`) && each.endsWith(ext) && /-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}/.test(each)).sort().reverse();
+    const backups = (await readdir(dir === '' ? '.' : dir))
+      .filter(
+        (each) =>
+          each.startsWith(`${name}-`) && each.endsWith(ext) && /-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}/.test(each),
+      )
+      .sort()
+      .reverse();
     for (const [index, each] of backups.entries()) {
       const tooMany = maxBackups > 0 && index >= maxBackups;
       const tooOld = maxAgeDays > 0 && clock.nowMs() - timeIn(each) > maxAgeDays * dayMs;
@@ -141,6 +154,7 @@ export class RotatingFile {
 }
 
 function timeIn(name: string): number {
-  const [, day = '', hour = '', minute = '', second = ''] = /(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d\.\d{3})/.exec(name) ?? [];
+  const [, day = '', hour = '', minute = '', second = ''] =
+    /(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d\.\d{3})/.exec(name) ?? [];
   return Date.parse(`${day}T${hour}:${minute}:${second}Z`);
 }

@@ -8,33 +8,64 @@ import { bodyEncodingOf, isDeeper, parseBody } from './parse-body.ts';
 import type { BodyEncoding } from './parse-body.ts';
 import { scanJson } from './scan-json.ts';
 
-const parse = (text: string | Buffer, encoding: BodyEncoding = 'json', fieldValidation: 'Warn' | 'Ignore' = 'Warn'): ReturnType<typeof parseBody> => parseBody({ bytes: Buffer.from(text as string), encoding, fieldValidation, kind: 'Pod' });
+const parse = (
+  text: string | Buffer,
+  encoding: BodyEncoding = 'json',
+  fieldValidation: 'Warn' | 'Ignore' = 'Warn',
+): ReturnType<typeof parseBody> =>
+  parseBody({ bytes: Buffer.from(text as string), encoding, fieldValidation, kind: 'Pod' });
 
 async function refusal(text: string | Buffer, encoding: BodyEncoding = 'json'): Promise<string> {
   try {
     await parse(text, encoding);
   } catch (error) {
     assert.ok(error instanceof ApiStatusError && error.code === 400, String(error));
-    return error.message.replace("the object provided is unrecognized (must be of type Pod): couldn't get version/kind; ", '');
+    return error.message.replace(
+      "the object provided is unrecognized (must be of type Pod): couldn't get version/kind; ",
+      '',
+    );
   }
   return 'taken';
 }
 
 describe('bodies', () => {
   it('are read as JSON or YAML', async () => {
-    assert.deepEqual([(await parse('{"a":[1,"x"]}')).value, (await parse('a: [1, x]\nb: 0644\n', 'yaml')).value, (await parse('{"a":1}', 'yaml')).value], [{ a: [1, 'x'] }, { a: [1, 'x'], b: 420 }, { a: 1 }]);
+    assert.deepEqual(
+      [
+        (await parse('{"a":[1,"x"]}')).value,
+        (await parse('a: [1, x]\nb: 0644\n', 'yaml')).value,
+        (await parse('{"a":1}', 'yaml')).value,
+      ],
+      [{ a: [1, 'x'] }, { a: [1, 'x'], b: 420 }, { a: 1 }],
+    );
   });
 
   it('say which keys stand twice, with their place', async () => {
     const text = '{"spec":{"containers":[{"name":"a"},{"name":"b","image":"x", "name":"c"}],"x":1,"x":2},"spec":{}}';
-    assert.deepEqual((await parse(text)).duplicates, ['duplicate field "spec.containers[1].name"', 'duplicate field "spec.x"', 'duplicate field "spec"']);
-    assert.deepEqual([(await parse(text, 'json', 'Ignore')).duplicates, (await parse('a: 1\nb: 2\na: 3\n', 'yaml')).duplicates], [[], ['line 3: key "a" already set in map']]);
+    assert.deepEqual((await parse(text)).duplicates, [
+      'duplicate field "spec.containers[1].name"',
+      'duplicate field "spec.x"',
+      'duplicate field "spec"',
+    ]);
+    assert.deepEqual(
+      [(await parse(text, 'json', 'Ignore')).duplicates, (await parse('a: 1\nb: 2\na: 3\n', 'yaml')).duplicates],
+      [[], ['line 3: key "a" already set in map']],
+    );
   });
 
   it('are refused in the words of Go’s parser when they are no JSON', async () => {
     const tail = (text: string): string => ` (${text})`;
     assert.deepEqual(
-      [await refusal(''), await refusal('{"a":'), await refusal('{"a" 1}'), await refusal('{a:1}'), await refusal('[1,]'), await refusal('{"a":1}x'), await refusal('{"a":tru}'), await refusal(`{"a":"${'b'.repeat(40)}`)],
+      [
+        await refusal(''),
+        await refusal('{"a":'),
+        await refusal('{"a" 1}'),
+        await refusal('{a:1}'),
+        await refusal('[1,]'),
+        await refusal('{"a":1}x'),
+        await refusal('{"a":tru}'),
+        await refusal(`{"a":"${'b'.repeat(40)}`),
+      ],
       [
         `json parse error: unexpected end of JSON input${tail('<empty>')}`,
         `json parse error: unexpected end of JSON input${tail('{"a":')}`,
@@ -66,8 +97,15 @@ describe('bodies', () => {
 
   it('do not set what is no field: __proto__ stays a key', async () => {
     const { value } = await parse('{"__proto__":{"polluted":true}}');
-    assert.deepEqual([Object.hasOwn(value as object, '__proto__'), ({} as Record<string, unknown>).polluted], [true, undefined]);
-    assert.equal(({} as Record<string, unknown>).polluted ?? ((await parse('__proto__: {polluted: true}\n', 'yaml')).value as Record<string, unknown>).polluted, undefined);
+    assert.deepEqual(
+      [Object.hasOwn(value as object, '__proto__'), ({} as Record<string, unknown>).polluted],
+      [true, undefined],
+    );
+    assert.equal(
+      ({} as Record<string, unknown>).polluted ??
+        ((await parse('__proto__: {polluted: true}\n', 'yaml')).value as Record<string, unknown>).polluted,
+      undefined,
+    );
   });
 
   it('keep whole numbers that YAML has beyond 2^53 as JSON would', async () => {
@@ -75,17 +113,31 @@ describe('bodies', () => {
   });
 
   it('come in the types that are known, with or without a charset', () => {
-    const known = ['application/json', 'application/json; charset=utf-8', 'application/yaml', 'text/yaml', '', undefined].map((type) => bodyEncodingOf(type));
+    const known = [
+      'application/json',
+      'application/json; charset=utf-8',
+      'application/yaml',
+      'text/yaml',
+      '',
+      undefined,
+    ].map((type) => bodyEncodingOf(type));
     assert.deepEqual(known, ['json', 'json', 'yaml', 'yaml', 'json', 'json']);
-    for (const type of ['text/html', 'application/json; charset=latin1', 'constructor']) assert.throws(() => bodyEncodingOf(type), { code: 415 });
+    for (const type of ['text/html', 'application/json; charset=latin1', 'constructor'])
+      assert.throws(() => bodyEncodingOf(type), { code: 415 });
   });
 
   it('scan to no duplicates and no error for every JSON there is', () => {
-    fc.assert(fc.property(fc.json({ maxDepth: 6 }), (text) => assert.deepEqual(scanJson(text), { duplicates: [], error: undefined })));
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), (text) =>
+        assert.deepEqual(scanJson(text), { duplicates: [], error: undefined }),
+      ),
+    );
   });
 
   it('scan to an error exactly when JSON.parse has one', () => {
-    const mangled = fc.tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.constantFrom('', ',', '"', '{', ']', ':', 'x', '\\')).map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
+    const mangled = fc
+      .tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.constantFrom('', ',', '"', '{', ']', ':', 'x', '\\'))
+      .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
     fc.assert(
       fc.property(mangled, (text) => {
         let isJson = true;
@@ -117,19 +169,47 @@ describe('anything at all', () => {
     fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
     fc.json().map((text) => Buffer.from(text)),
     fc.string().map((text) => Buffer.from(`{"metadata":{"name":"a"},${text}`)),
-    fc.constantFrom('null', '[]', '"x"', '1', '{}', '{"metadata":1}', '{"metadata":null}', 'k8s\0\0\0', '--- x\n--- y', '&a *a', '? ? ?', '%YAML 9', '!!binary x').map((text) => Buffer.from(text)),
+    fc
+      .constantFrom(
+        'null',
+        '[]',
+        '"x"',
+        '1',
+        '{}',
+        '{"metadata":1}',
+        '{"metadata":null}',
+        'k8s\0\0\0',
+        '--- x\n--- y',
+        '&a *a',
+        '? ? ?',
+        '%YAML 9',
+        '!!binary x',
+      )
+      .map((text) => Buffer.from(text)),
   );
-  const types = fc.constantFrom('application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf', 'application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml', 'x', undefined);
+  const types = fc.constantFrom(
+    'application/json',
+    'application/yaml',
+    'application/vnd.kubernetes.protobuf',
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/apply-patch+yaml',
+    'x',
+    undefined,
+  );
 
   it('as a body gets an answer that is no fault of the server', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, types, fc.constantFrom('POST', 'PUT', 'PATCH', 'DELETE'), async (body, type, method) => {
         const { server, registry } = fixture();
-        registry.create = (_request, given) => Promise.resolve({ object: { metadata: {} } as never, json: JSON.stringify(given.value ?? null) });
+        registry.create = (_request, given) =>
+          Promise.resolve({ object: { metadata: {} } as never, json: JSON.stringify(given.value ?? null) });
         registry.update = async (request, given) => ({ ...(await registry.create(request, given)), created: false });
         registry.patch = registry.update as never;
         const target = method === 'POST' ? maps : `${maps}/a`;
-        const reply = await server.handle(fakeRequest(method, target, { headers: type === undefined ? {} : { 'content-type': type }, body }));
+        const reply = await server.handle(
+          fakeRequest(method, target, { headers: type === undefined ? {} : { 'content-type': type }, body }),
+        );
         assert.ok(reply.status < 500, `${reply.status} ${bodyText(reply)}`);
       }),
       { numRuns: 600 },
@@ -137,20 +217,70 @@ describe('anything at all', () => {
   });
 
   it('as a path, query and headers gets an answer that is no fault of the server', async () => {
-    const part = fc.oneof(fc.constantFrom('api', 'apis', 'v1', 'apps', 'namespaces', 'default', 'pods', 'nodes', 'watch', 'proxy', 'status', 'log', '..', '%2e', '%00', '%', ''), fc.string({ maxLength: 8 }));
-    const query = fc.array(fc.tuple(fc.constantFrom('watch', 'limit', 'continue', 'resourceVersion', 'resourceVersionMatch', 'timeoutSeconds', 'timeout', 'fieldSelector', 'labelSelector', 'dryRun', 'pretty', 'x'), fc.string({ maxLength: 12 })), { maxLength: 4 });
+    const part = fc.oneof(
+      fc.constantFrom(
+        'api',
+        'apis',
+        'v1',
+        'apps',
+        'namespaces',
+        'default',
+        'pods',
+        'nodes',
+        'watch',
+        'proxy',
+        'status',
+        'log',
+        '..',
+        '%2e',
+        '%00',
+        '%',
+        '',
+      ),
+      fc.string({ maxLength: 8 }),
+    );
+    const query = fc.array(
+      fc.tuple(
+        fc.constantFrom(
+          'watch',
+          'limit',
+          'continue',
+          'resourceVersion',
+          'resourceVersionMatch',
+          'timeoutSeconds',
+          'timeout',
+          'fieldSelector',
+          'labelSelector',
+          'dryRun',
+          'pretty',
+          'x',
+        ),
+        fc.string({ maxLength: 12 }),
+      ),
+      { maxLength: 4 },
+    );
     await fc.assert(
-      fc.asyncProperty(fc.array(part, { maxLength: 8 }), query, fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'BREW'), fc.string(), async (parts, pairs, method, accept) => {
-        const { server, registry } = fixture();
-        registry.get = registry.delete = () => Promise.reject(new ApiStatusError('NotFound', 'gone'));
-        const search = new URLSearchParams(pairs).toString();
-        const request = fakeRequest(method, `/${parts.join('/')}?${search}`, { headers: { accept, 'impersonate-user': '', 'audit-id': accept } });
-        const reply = await server.handle(request);
-        request.finish();
-        // The one 500 upstream has, too: a path that ends in `watch` or `proxy`. And 503 for what needs a node.
-        const isKnown = reply.status === 503 || (reply.status === 500 && /unable to determine kind and namespace/.test(bodyText(reply)));
-        assert.ok(reply.status < 500 || isKnown, `${reply.status} ${reply.kind === 'body' ? bodyText(reply) : ''}`);
-      }),
+      fc.asyncProperty(
+        fc.array(part, { maxLength: 8 }),
+        query,
+        fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'BREW'),
+        fc.string(),
+        async (parts, pairs, method, accept) => {
+          const { server, registry } = fixture();
+          registry.get = registry.delete = () => Promise.reject(new ApiStatusError('NotFound', 'gone'));
+          const search = new URLSearchParams(pairs).toString();
+          const request = fakeRequest(method, `/${parts.join('/')}?${search}`, {
+            headers: { accept, 'impersonate-user': '', 'audit-id': accept },
+          });
+          const reply = await server.handle(request);
+          request.finish();
+          // The one 500 upstream has, too: a path that ends in `watch` or `proxy`. And 503 for what needs a node.
+          const isKnown =
+            reply.status === 503 ||
+            (reply.status === 500 && /unable to determine kind and namespace/.test(bodyText(reply)));
+          assert.ok(reply.status < 500 || isKnown, `${reply.status} ${reply.kind === 'body' ? bodyText(reply) : ''}`);
+        },
+      ),
       { numRuns: 600 },
     );
   });

@@ -13,21 +13,33 @@ const readTypes = ['application/json', 'application/yaml', 'application/vnd.kube
 export type BodyEncoding = 'json' | 'yaml' | 'protobuf';
 
 const encodings: Readonly<Record<string, BodyEncoding>> = {
-  '': 'json', 'application/json': 'json', 'application/yaml': 'yaml', 'text/yaml': 'yaml', 'application/x-yaml': 'yaml', [protobufContentType]: 'protobuf',
+  '': 'json',
+  'application/json': 'json',
+  'application/yaml': 'yaml',
+  'text/yaml': 'yaml',
+  'application/x-yaml': 'yaml',
+  [protobufContentType]: 'protobuf',
 };
 
 /** 415 for what is neither JSON, YAML nor protobuf (which kubectl uses for objects it makes itself). Nothing said is JSON; of charsets only UTF-8 is understood. */
 export function bodyEncodingOf(contentType: string | undefined): BodyEncoding {
   if (contentType === undefined || contentType === 'application/json') return 'json';
-  const [type = '', ...parameters] = contentType.toLowerCase().split(';').map((part) => part.trim());
+  const [type = '', ...parameters] = contentType
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
   const encoding = Object.hasOwn(encodings, type) ? encodings[type] : undefined;
   if (encoding === undefined || parameters.some(isOtherCharset)) {
-    throw new ApiStatusError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${readTypes.join(', ')}`);
+    throw new ApiStatusError(
+      'UnsupportedMediaType',
+      `the body of the request was in an unknown format - accepted media types include: ${readTypes.join(', ')}`,
+    );
   }
   return encoding;
 }
 
-const isOtherCharset = (parameter: string): boolean => parameter.startsWith('charset=') && !/^charset="?(utf-?8|us-ascii)"?$/.test(parameter);
+const isOtherCharset = (parameter: string): boolean =>
+  parameter.startsWith('charset=') && !/^charset="?(utf-?8|us-ascii)"?$/.test(parameter);
 
 export interface BodyRequest {
   readonly bytes: Buffer;
@@ -39,7 +51,10 @@ export interface BodyRequest {
 
 /** The value of a body, and what its text alone tells; 400 when there is none. */
 export async function parseBody({ bytes, encoding, fieldValidation, kind }: BodyRequest): Promise<WriteBody> {
-  const refuse = (why: string): ApiStatusError => badRequest(`the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summarize(bytes)})`);
+  const refuse = (why: string): ApiStatusError =>
+    badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summarize(bytes)})`,
+    );
   if (encoding === 'protobuf') return { value: undefined, protobuf: bytes, duplicates: [] };
   if (!isUtf8(bytes)) throw refuse('invalid UTF-8');
   const text = bytes.toString('utf8');
@@ -68,7 +83,8 @@ function tryJson(text: string, fieldValidation: FieldValidation): WriteBody | { 
 /** Programs write JSON as JSON.stringify does, and what comes out again as it came in has no key twice. Only other texts are scanned. */
 function duplicatesIn(text: string, value: unknown): readonly string[] {
   const again = JSON.stringify(value);
-  if (again.length > text.length || again === text || (text.length - again.length < 3 && again === text.trim())) return [];
+  if (again.length > text.length || again === text || (text.length - again.length < 3 && again === text.trim()))
+    return [];
   return scanJson(text).duplicates;
 }
 

@@ -14,7 +14,9 @@ const literal = /true|false|null/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const space = /[ \t\n\r]*/y;
 
-type Frame = { readonly kind: 'object'; readonly keys: Set<string>; key: string } | { readonly kind: 'array'; index: number };
+type Frame =
+  | { readonly kind: 'object'; readonly keys: Set<string>; key: string }
+  | { readonly kind: 'array'; index: number };
 
 /** Reads a text without recursion, so that no nesting ends the stack. Takes several times as long as JSON.parse: for texts that have something to tell. */
 export function scanJson(source: string): JsonScan {
@@ -37,7 +39,9 @@ class Scanner {
     while (error === '') {
       this.#match(space);
       if (expects === 'after' && this.#frames.length === 0) {
-        return this.#at < this.#source.length ? this.#result(this.#unexpected('after top-level value')) : this.#result(undefined);
+        return this.#at < this.#source.length
+          ? this.#result(this.#unexpected('after top-level value'))
+          : this.#result(undefined);
       }
       const step: { next: 'value' | 'after' } | string = expects === 'value' ? this.#value() : this.#after();
       if (typeof step === 'string') error = step;
@@ -85,7 +89,8 @@ class Scanner {
     if (!this.#text()) return this.#unexpected('in string literal');
     const key = JSON.parse(this.#source.slice(from, this.#at)) as string;
     frame.key = key;
-    if (frame.keys.has(key) && this.#duplicates.length < mostDuplicates) this.#duplicates.push(`duplicate field ${goQuote(this.#path())}`);
+    if (frame.keys.has(key) && this.#duplicates.length < mostDuplicates)
+      this.#duplicates.push(`duplicate field ${goQuote(this.#path())}`);
     frame.keys.add(key);
     this.#match(space);
     if (this.#source[this.#at] !== ':') return this.#unexpected('after object key');
@@ -102,7 +107,8 @@ class Scanner {
       this.#frames.pop();
       return this.#close();
     }
-    if (sign !== ',') return this.#unexpected(frame.kind === 'object' ? 'after object key:value pair' : 'after array element');
+    if (sign !== ',')
+      return this.#unexpected(frame.kind === 'object' ? 'after object key:value pair' : 'after array element');
     this.#at++;
     this.#match(space);
     if (frame.kind === 'object') return this.#key(frame, 'looking for beginning of object key string');
@@ -142,12 +148,15 @@ class Scanner {
 
   #unexpected(where: string): string {
     const sign = this.#source[this.#at];
-    return sign === undefined ? 'unexpected end of JSON input' : `invalid character ${sign === "'" ? "'\\''" : `'${goQuote(sign).slice(1, -1)}'`} ${where}`;
+    return sign === undefined
+      ? 'unexpected end of JSON input'
+      : `invalid character ${sign === "'" ? "'\\''" : `'${goQuote(sign).slice(1, -1)}'`} ${where}`;
   }
 
   #path(): string {
     let path = '';
-    for (const frame of this.#frames) path += frame.kind === 'array' ? `[${frame.index}]` : path === '' ? frame.key : `.${frame.key}`;
+    for (const frame of this.#frames)
+      path += frame.kind === 'array' ? `[${frame.index}]` : path === '' ? frame.key : `.${frame.key}`;
     return path;
   }
 }

@@ -24,7 +24,14 @@ import type { BackendAnswer } from './forward.ts';
 import { kubeletAddressOf } from './kubelet-address.ts';
 import { commandStreams, logRequest, portForwardRequest, streamRequest } from './pod-options.ts';
 import type { KubeletRequest } from './pod-options.ts';
-import { isProxyableNode, noEndpoints, parseProxyName, podTarget, portNumber, serviceCandidates } from './proxy-target.ts';
+import {
+  isProxyableNode,
+  noEndpoints,
+  parseProxyName,
+  podTarget,
+  portNumber,
+  serviceCandidates,
+} from './proxy-target.ts';
 import type { ReadyEndpoints } from './proxy-target.ts';
 
 export interface ConnectOptions {
@@ -68,9 +75,25 @@ class Connector {
 
   async admit(exchange: Exchange, { definition }: ServedResource, subresource: string): Promise<void> {
     const { namespace, name } = exchange.info;
-    const { context } = resourceRequest(exchange, definition, { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' });
-    const query = Object.fromEntries([...new Set(exchange.query.keys())].map((key) => [key, exchange.query.getAll(key)]));
-    const attributes = { operation: 'CONNECT', definition, subresource, namespace, name, object: undefined, oldObject: undefined, options: query, context } as const;
+    const { context } = resourceRequest(exchange, definition, {
+      dryRun: false,
+      fieldManager: '',
+      fieldValidation: 'Ignore',
+    });
+    const query = Object.fromEntries(
+      [...new Set(exchange.query.keys())].map((key) => [key, exchange.query.getAll(key)]),
+    );
+    const attributes = {
+      operation: 'CONNECT',
+      definition,
+      subresource,
+      namespace,
+      name,
+      object: undefined,
+      oldObject: undefined,
+      options: query,
+      context,
+    } as const;
     for (const plugin of this.#options.admission) if (plugin.handles(attributes)) await plugin.validate?.(attributes);
   }
 
@@ -83,8 +106,18 @@ class Connector {
     const target = await this.#kubelet(exchange, nodeName, booleanOf(query, 'insecureSkipTLSVerifyBackend') === true);
     const path = pathOf(request);
     return forward({
-      dialer: this.#options.kubelets.dialer, clock: this.#options.clock, target, method: 'GET', path, headers: { 'accept-encoding': 'identity' }, http: { ...bodiless(http) },
-      unreachable: (why) => new ApiStatusError('Unknown', `Get "https://${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}${path}": ${why}`),
+      dialer: this.#options.kubelets.dialer,
+      clock: this.#options.clock,
+      target,
+      method: 'GET',
+      path,
+      headers: { 'accept-encoding': 'identity' },
+      http: { ...bodiless(http) },
+      unreachable: (why) =>
+        new ApiStatusError(
+          'Unknown',
+          `Get "https://${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}${path}": ${why}`,
+        ),
       onAnswer: async (answer) => {
         if (answer.status >= 300) throw await logError(answer, info.name);
         return { 'content-type': answer.headers['content-type'] ?? 'text/plain' };
@@ -95,26 +128,51 @@ class Connector {
   async stream(exchange: Exchange, kind: 'exec' | 'attach' | 'portforward'): Promise<Reply> {
     const { info, query, http, user } = exchange;
     // A WebSocket can only GET, but what it does is what POST does.
-    if (info.verb === 'get') await requireAllowed(this.#options.authorizer, { ...attributesOf(user, info), verb: 'create' });
+    if (info.verb === 'get')
+      await requireAllowed(this.#options.authorizer, { ...attributesOf(user, info), verb: 'create' });
     const pod = await this.#get<Pod>(exchange, 'pods', info.name);
     const request = kind === 'portforward' ? portForwardRequest(pod, query) : streamRequest(kind, pod, query);
     if (http.upgrade === undefined) throw badRequest('Upgrade request required');
     const node = await this.#get<Node>(exchange, 'nodes', pod.spec.nodeName ?? '');
     // Kubelets from 1.36 on say that they take WebSockets; for others they are made SPDY here, as upstream does.
     const isTaken = node.status?.declaredFeatures?.includes('ExtendWebSocketsToKubelet') === true;
-    const mode = isTaken ? undefined : streamModeOf(http.headers, kind === 'portforward' ? undefined : commandStreams(query));
+    const mode = isTaken
+      ? undefined
+      : streamModeOf(http.headers, kind === 'portforward' ? undefined : commandStreams(query));
     const { dialer } = this.#options.kubelets;
-    return forward({ dialer, target: this.#targetOf(node, false), method: http.method, path: pathOf(request), headers: http.headers, http, mustUpgrade: true, clock: this.#options.clock, ...(mode !== undefined && { mode }) });
+    return forward({
+      dialer,
+      target: this.#targetOf(node, false),
+      method: http.method,
+      path: pathOf(request),
+      headers: http.headers,
+      http,
+      mustUpgrade: true,
+      clock: this.#options.clock,
+      ...(mode !== undefined && { mode }),
+    });
   }
 
   async proxy(exchange: Exchange, definition: ResourceDefinition): Promise<Reply> {
     const { http } = exchange;
     const { base, rest, search } = splitProxyTarget(http.target);
-    if (rest === '' && http.method === 'GET' && http.upgrade === undefined) return { kind: 'body', status: 301, headers: { location: `${base}/${search}` }, body: '' };
+    if (rest === '' && http.method === 'GET' && http.upgrade === undefined)
+      return { kind: 'body', status: 301, headers: { location: `${base}/${search}` }, body: '' };
     const target = await this.#proxyTarget(exchange, definition.type.plural);
-    const forwarded = { ...http.headers, 'x-forwarded-uri': `${base}${rest}`, 'x-forwarded-host': http.headers.host ?? http.headers[':authority'], 'x-forwarded-proto': 'https' };
+    const forwarded = {
+      ...http.headers,
+      'x-forwarded-uri': `${base}${rest}`,
+      'x-forwarded-host': http.headers.host ?? http.headers[':authority'],
+      'x-forwarded-proto': 'https',
+    };
     return forward({
-      dialer: this.#options.kubelets.dialer, clock: this.#options.clock, target, method: http.method, path: `${rest === '' ? '/' : rest}${search}`, headers: forwarded, http,
+      dialer: this.#options.kubelets.dialer,
+      clock: this.#options.clock,
+      target,
+      method: http.method,
+      path: `${rest === '' ? '/' : rest}${search}`,
+      headers: forwarded,
+      http,
       onAnswer: ({ headers }) => withLocation(headers, target, base),
     });
   }
@@ -130,7 +188,11 @@ class Connector {
     const kubelet = await this.#kubelet(exchange, parsed.name, false);
     if (!isProxyableNode(kubelet.host)) throw badRequest('address not allowed');
     if (parsed.port === '' || parsed.port === String(kubelet.port)) return kubelet;
-    return { host: kubelet.host, port: portNumber(parsed.port), security: parsed.scheme === 'https' ? 'tls-insecure' : 'none' };
+    return {
+      host: kubelet.host,
+      port: portNumber(parsed.port),
+      security: parsed.scheme === 'https' ? 'tls-insecure' : 'none',
+    };
   }
 
   async #serviceTarget(exchange: Exchange, id: string): Promise<DialTarget> {
@@ -159,7 +221,11 @@ class Connector {
   async #get<T extends ApiObject>(exchange: Exchange, plural: string, name: string): Promise<T> {
     const resource = this.#options.resources.find('', 'v1', plural);
     if (resource === undefined) throw internalError(new Error(`${plural} are not served`));
-    const request = resourceRequest(exchange, resource.definition, { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' });
+    const request = resourceRequest(exchange, resource.definition, {
+      dryRun: false,
+      fieldManager: '',
+      fieldValidation: 'Ignore',
+    });
     const { object } = await this.#options.registry.get({ ...request, name, subresource: '' }, {});
     // What is served under a definition is of its kind.
     return object as T;
@@ -171,11 +237,17 @@ const pathOf = ({ path, query }: KubeletRequest): string => (query.size === 0 ? 
 /** A log is asked for with a GET of our own; what the client's request carries stays here. */
 function bodiless(http: Exchange['http']): Exchange['http'] {
   return {
-    method: http.method, target: http.target, headers: {}, protocol: http.protocol, remoteAddress: http.remoteAddress,
+    method: http.method,
+    target: http.target,
+    headers: {},
+    protocol: http.protocol,
+    remoteAddress: http.remoteAddress,
     get isFinished() {
       return http.isFinished;
     },
-    readBody: (limitBytes) => http.readBody(limitBytes), bodyStream: () => http.bodyStream(), onFinished: (listener) => http.onFinished(listener),
+    readBody: (limitBytes) => http.readBody(limitBytes),
+    bodyStream: () => http.bodyStream(),
+    onFinished: (listener) => http.onFinished(listener),
   };
 }
 
@@ -183,7 +255,11 @@ async function logError({ status, readText }: BackendAnswer, name: string): Prom
   if (status < 400) return internalError(new Error('redirects forbidden'));
   const text = (await readText(mostErrorBytes)).trimEnd();
   if (status === 400) return badRequest(text);
-  if (status === 404) return new ApiStatusError('NotFound', `the server could not find the requested resource ( pods/log ${name})`, { name, kind: 'pods/log' });
+  if (status === 404)
+    return new ApiStatusError('NotFound', `the server could not find the requested resource ( pods/log ${name})`, {
+      name,
+      kind: 'pods/log',
+    });
   return internalError(new Error(text));
 }
 

@@ -44,7 +44,21 @@ const answerTimeoutMs = 60_000;
 /** As upstream's. */
 const streamIdleMs = 4 * 3_600_000;
 const notPassedOn = new Set([
-  'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'proxy-authenticate', 'proxy-authorization', 'authorization', 'host', 'http2-settings', 'audit-id', 'content-length', 'expect',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'authorization',
+  'host',
+  'http2-settings',
+  'audit-id',
+  'content-length',
+  'expect',
 ]);
 
 /** Sends a request on and streams the answer back. Redirects are passed on, never followed. */
@@ -64,19 +78,25 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
   return passOn(await answerOf(open(forwarding, backend), http), forwarding);
 }
 
-const unreachableService = (why: string): ApiStatusError => new ApiStatusError('ServiceUnavailable', `error trying to reach service: ${why}`);
+const unreachableService = (why: string): ApiStatusError =>
+  new ApiStatusError('ServiceUnavailable', `error trying to reach service: ${why}`);
 
 /** An upgrade is dialed by another part of upstream, whose error has no reason. */
-const unreachableBackend = (why: string): ApiStatusError => new ApiStatusError('Unknown', `error dialing backend: ${why}`);
+const unreachableBackend = (why: string): ApiStatusError =>
+  new ApiStatusError('Unknown', `error dialing backend: ${why}`);
 
 function headersFor({ headers, target }: Forwarding): Record<string, string | readonly string[]> {
   const sent: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || name.startsWith(':') || name.startsWith('impersonate-') || notPassedOn.has(name)) continue;
+    if (value === undefined || name.startsWith(':') || name.startsWith('impersonate-') || notPassedOn.has(name))
+      continue;
     // A token among the WebSocket protocols is for this server alone.
     sent[name] = name === 'sec-websocket-protocol' && typeof value === 'string' ? withoutToken(value) : value;
   }
-  return { ...sent, host: target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}` };
+  return {
+    ...sent,
+    host: target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`,
+  };
 }
 
 function open(forwarding: Forwarding, backend: Duplex): ClientRequest {
@@ -87,7 +107,12 @@ function open(forwarding: Forwarding, backend: Duplex): ClientRequest {
   return httpRequest({ method, path, headers: sent, createConnection: () => backend as never, setHost: false });
 }
 
-const withoutToken = (value: string): string => value.split(',').map((each) => each.trim()).filter((each) => !each.startsWith('base64url.bearer.')).join(', ');
+const withoutToken = (value: string): string =>
+  value
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => !each.startsWith('base64url.bearer.'))
+    .join(', ');
 
 function answerOf(request: ClientRequest, http: HttpRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
@@ -104,8 +129,19 @@ function answerOf(request: ClientRequest, http: HttpRequest): Promise<IncomingMe
 /** Client and backend speak to each other from here on, if the backend agrees; its answer otherwise. */
 async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: string): Promise<Reply> {
   const { method, path, http, clock, mode = { kind: 'raw' } } = forwarding;
-  const opened = await openStream({ connection, method, path, headers: headersFor(forwarding), protocol, mode, clock, idleMs: streamIdleMs }).catch((error: unknown) => {
-    throw isKind(error, 'Unavailable') ? unreachableService(errorMessage(error)) : new ApiStatusError('InternalError', `Internal error occurred: ${errorMessage(error)}`);
+  const opened = await openStream({
+    connection,
+    method,
+    path,
+    headers: headersFor(forwarding),
+    protocol,
+    mode,
+    clock,
+    idleMs: streamIdleMs,
+  }).catch((error: unknown) => {
+    throw isKind(error, 'Unavailable')
+      ? unreachableService(errorMessage(error))
+      : new ApiStatusError('InternalError', `Internal error occurred: ${errorMessage(error)}`);
   });
   if (opened.kind === 'answer') return passOn(opened.response, forwarding);
   // Upgrades come by HTTP/1.1, so that this is Node's own request.
@@ -116,10 +152,14 @@ async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: 
 async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promise<Reply> {
   const status = message.statusCode ?? 502;
   const headers: Record<string, string | readonly string[]> = {};
-  for (const [name, value] of Object.entries(message.headers)) if (value !== undefined && !hopByHop.has(name)) headers[name] = value;
+  for (const [name, value] of Object.entries(message.headers))
+    if (value !== undefined && !hopByHop.has(name)) headers[name] = value;
   let sent: ReplyHeaders;
   try {
-    sent = onAnswer === undefined ? headers : await onAnswer({ status, headers, readText: (limitBytes) => readText(message, limitBytes) });
+    sent =
+      onAnswer === undefined
+        ? headers
+        : await onAnswer({ status, headers, readText: (limitBytes) => readText(message, limitBytes) });
   } catch (error) {
     message.destroy();
     throw error;
@@ -127,7 +167,15 @@ async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promi
   return { kind: 'stream', status, headers: sent, start: (out) => pump(message, out) };
 }
 
-const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer', 'te', 'proxy-connection']);
+const hopByHop = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'trailer',
+  'te',
+  'proxy-connection',
+]);
 
 /** As fast as the reader takes it. An answer that breaks off breaks off for the reader, too. */
 function pump(message: IncomingMessage, out: ReplyStream): void {

@@ -15,7 +15,12 @@ export function kubeletAddressOf(node: Node, preferredTypes: readonly string[] =
   const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
   for (const type of preferredTypes) {
     const found = addresses.find((address) => address.type === type);
-    if (found?.address !== undefined && found.address !== '') return { host: found.address, port: port > 0 ? port : defaultPort };
+    if (found?.address !== undefined && found.address !== '')
+      return { host: found.address, port: port > 0 ? port : defaultPort };
   }
-  throw internalError(new Error(`no preferred addresses found; known addresses: [${addresses.map((each) => `{${each.type} ${each.address}}`).join(' ')}]`));
+  throw internalError(
+    new Error(
+      `no preferred addresses found; known addresses: [${addresses.map((each) => `{${each.type} ${each.address}}`).join(' ')}]`,
+    ),
+  );
 }

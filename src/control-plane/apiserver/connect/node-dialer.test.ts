@@ -21,12 +21,15 @@ async function listen(server: Server): Promise<number> {
 
 describe('dialing', () => {
   const shown: (string | undefined)[] = [];
-  const kubelet = createTlsServer({ key: certificates.key, cert: certificates.cert, requestCert: true, rejectUnauthorized: false }, (socket: TLSSocket) => {
-    const { subject } = socket.getPeerCertificate();
-    shown.push((subject as { CN?: string } | undefined)?.CN);
-    socket.on('error', () => undefined);
-    socket.end('x');
-  });
+  const kubelet = createTlsServer(
+    { key: certificates.key, cert: certificates.cert, requestCert: true, rejectUnauthorized: false },
+    (socket: TLSSocket) => {
+      const { subject } = socket.getPeerCertificate();
+      shown.push((subject as { CN?: string } | undefined)?.CN);
+      socket.on('error', () => undefined);
+      socket.end('x');
+    },
+  );
   const silent = createTcpServer((socket) => socket.on('error', () => undefined));
   let tlsPort = 0;
   let silentPort = 0;
@@ -54,7 +57,10 @@ describe('dialing', () => {
 
   it('checks kubelets when it is told whose certificates they have', async () => {
     const dialer = nodeDialer({ clock: systemClock, ...pair, certificateAuthority: () => certificates.clientCa });
-    await assert.rejects(dialer.dial({ host, port: tlsPort, security: 'kubelet' }, 5000), /^Error: dial tcp 127\.0\.0\.1:\d+: /);
+    await assert.rejects(
+      dialer.dial({ host, port: tlsPort, security: 'kubelet' }, 5000),
+      /^Error: dial tcp 127\.0\.0\.1:\d+: /,
+    );
     (await dialer.dial({ host, port: tlsPort, security: 'kubelet-unchecked' }, 5000)).destroy();
   });
 
@@ -68,7 +74,12 @@ describe('dialing', () => {
     const closed = createTcpServer();
     const port = await listen(closed);
     closed.close();
-    await assert.rejects(nodeDialer({ clock: systemClock }).dial({ host, port, security: 'none' }, 1000), { message: `dial tcp ${host}:${port}: connect: connection refused` });
-    await assert.rejects(nodeDialer({ clock: systemClock }).dial({ host: 'nobody.invalid', port, security: 'none' }, 5000), /^Error: dial tcp: lookup nobody\.invalid: (no such host|server misbehaving)$/);
+    await assert.rejects(nodeDialer({ clock: systemClock }).dial({ host, port, security: 'none' }, 1000), {
+      message: `dial tcp ${host}:${port}: connect: connection refused`,
+    });
+    await assert.rejects(
+      nodeDialer({ clock: systemClock }).dial({ host: 'nobody.invalid', port, security: 'none' }, 5000),
+      /^Error: dial tcp: lookup nobody\.invalid: (no such host|server misbehaving)$/,
+    );
   });
 });

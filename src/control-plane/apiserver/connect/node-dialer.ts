@@ -25,7 +25,8 @@ export function nodeDialer(options: NodeDialerOptions): Dialer {
         };
         const place = ` ${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
         const timer = options.clock.setTimer(timeoutMs, () => fail(`${place}: i/o timeout`));
-        const onError = (error: NodeJS.ErrnoException): void => fail(isUnknownName(error) ? `: lookup ${host}: ${inWords(error)}` : `${place}: ${inWords(error)}`);
+        const onError = (error: NodeJS.ErrnoException): void =>
+          fail(isUnknownName(error) ? `: lookup ${host}: ${inWords(error)}` : `${place}: ${inWords(error)}`);
         socket.once('error', onError);
         socket.once(security === 'none' ? 'connect' : 'secureConnect', () => {
           timer.cancel();
@@ -55,7 +56,17 @@ const isUnknownName = ({ code }: NodeJS.ErrnoException): boolean => code === 'EN
 function open({ host, port, security }: DialTarget, { clientPair, certificateAuthority }: NodeDialerOptions): Socket {
   if (security === 'none') return connectTcp({ host, port });
   const servername = isIP(host) === 0 ? host : undefined;
-  if (security === 'tls-insecure') return connectTls({ host, port, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+  if (security === 'tls-insecure')
+    return connectTls({ host, port, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
   const isChecked = certificateAuthority !== undefined && security === 'kubelet';
-  return connectTls({ host, port, servername, ...clientPair?.(), ca: certificateAuthority?.(), rejectUnauthorized: isChecked, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2' });
+  return connectTls({
+    host,
+    port,
+    servername,
+    ...clientPair?.(),
+    ca: certificateAuthority?.(),
+    rejectUnauthorized: isChecked,
+    ALPNProtocols: ['http/1.1'],
+    minVersion: 'TLSv1.2',
+  });
 }

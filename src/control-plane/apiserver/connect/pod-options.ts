@@ -26,17 +26,31 @@ function readLogOptions(query: URLSearchParams, name: string): URLSearchParams {
   const sinceSeconds = integerOf(query, 'sinceSeconds');
   const sinceTime = query.get('sinceTime') ?? '';
   const stream = query.get('stream') ?? '';
-  if (sinceTime !== '' && Number.isNaN(Date.parse(sinceTime))) throw badRequest(`parsing time ${JSON.stringify(sinceTime)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(sinceTime)} as "2006"`);
-  if (tailLines !== undefined && tailLines < 0) errors.invalid('tailLines', tailLines, 'must be greater than or equal to 0');
+  if (sinceTime !== '' && Number.isNaN(Date.parse(sinceTime)))
+    throw badRequest(
+      `parsing time ${JSON.stringify(sinceTime)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(sinceTime)} as "2006"`,
+    );
+  if (tailLines !== undefined && tailLines < 0)
+    errors.invalid('tailLines', tailLines, 'must be greater than or equal to 0');
   if (limitBytes !== undefined && limitBytes < 1) errors.invalid('limitBytes', limitBytes, 'must be greater than 0');
-  if (sinceSeconds !== undefined && sinceTime !== '') errors.forbidden('', 'at most one of `sinceTime` or `sinceSeconds` may be specified');
-  else if (sinceSeconds !== undefined && sinceSeconds < 1) errors.invalid('sinceSeconds', sinceSeconds, 'must be greater than 0');
+  if (sinceSeconds !== undefined && sinceTime !== '')
+    errors.forbidden('', 'at most one of `sinceTime` or `sinceSeconds` may be specified');
+  else if (sinceSeconds !== undefined && sinceSeconds < 1)
+    errors.invalid('sinceSeconds', sinceSeconds, 'must be greater than 0');
   if (stream !== '' && !streams.includes(stream)) errors.notSupported('stream', stream, streams);
-  if (stream !== '' && stream !== 'All' && tailLines !== undefined) errors.forbidden('', '`tailLines` and specific `stream` are mutually exclusive for now');
+  if (stream !== '' && stream !== 'All' && tailLines !== undefined)
+    errors.forbidden('', '`tailLines` and specific `stream` are mutually exclusive for now');
   if (errors.list.length > 0) throw invalid({ group: '', kind: 'PodLogOptions' }, name, errors.list);
   const options = new URLSearchParams();
-  for (const flag of ['follow', 'previous', 'timestamps'] as const) if (booleanOf(query, flag) === true) options.set(flag, 'true');
-  for (const [key, value] of [['sinceSeconds', sinceSeconds], ['sinceTime', sinceTime], ['tailLines', tailLines], ['limitBytes', limitBytes], ['stream', stream]] as const) {
+  for (const flag of ['follow', 'previous', 'timestamps'] as const)
+    if (booleanOf(query, flag) === true) options.set(flag, 'true');
+  for (const [key, value] of [
+    ['sinceSeconds', sinceSeconds],
+    ['sinceTime', sinceTime],
+    ['tailLines', tailLines],
+    ['limitBytes', limitBytes],
+    ['stream', stream],
+  ] as const) {
     if (value !== undefined && value !== '') options.set(key, String(value));
   }
   return options;
@@ -47,7 +61,13 @@ export function streamRequest(kind: 'exec' | 'attach', pod: Pod, query: URLSearc
   const container = chooseContainer(pod, query.get('container') ?? '');
   requireNode(pod);
   const options = new URLSearchParams();
-  for (const [asked, sent] of [['stdin', 'input'], ['stdout', 'output'], ['stderr', 'error'], ['tty', 'tty']] as const) if (booleanOf(query, asked) === true) options.set(sent, '1');
+  for (const [asked, sent] of [
+    ['stdin', 'input'],
+    ['stdout', 'output'],
+    ['stderr', 'error'],
+    ['tty', 'tty'],
+  ] as const)
+    if (booleanOf(query, asked) === true) options.set(sent, '1');
   if (kind === 'exec') for (const word of query.getAll('command')) options.append('command', word);
   return { path: `/${kind}/${pod.metadata.namespace}/${pod.metadata.name}/${container}`, query: options };
 }
@@ -61,8 +81,12 @@ export function commandStreams(query: URLSearchParams): CommandStreams {
 
 export function portForwardRequest(pod: Pod, query: URLSearchParams): KubeletRequest {
   requireNode(pod);
-  const ports = query.getAll('ports').flatMap((each) => each.split(',')).filter((each) => each !== '');
-  for (const port of ports) if (!/^\d{1,5}$/.test(port)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(port)}: invalid syntax`);
+  const ports = query
+    .getAll('ports')
+    .flatMap((each) => each.split(','))
+    .filter((each) => each !== '');
+  for (const port of ports)
+    if (!/^\d{1,5}$/.test(port)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(port)}: invalid syntax`);
   const options = new URLSearchParams();
   if (ports.length > 0) options.set('port', ports.join(','));
   return { path: `/portForward/${pod.metadata.namespace}/${pod.metadata.name}`, query: options };
@@ -82,5 +106,9 @@ function chooseContainer(pod: Pod, asked: string): string {
   }
   const [only] = containers;
   if (containers.length === 1 && only !== undefined) return only.name;
-  throw badRequest(containers.length === 0 ? `a container name must be specified for pod ${name}` : `a container name must be specified for pod ${name}, choose one of: [${all.join(' ')}]`);
+  throw badRequest(
+    containers.length === 0
+      ? `a container name must be specified for pod ${name}`
+      : `a container name must be specified for pod ${name}, choose one of: [${all.join(' ')}]`,
+  );
 }

@@ -14,7 +14,8 @@ export interface ProxyName {
 export function parseProxyName(id: string, what: 'pod' | 'service' | 'node'): ProxyName {
   const parts = id.split(':');
   const [scheme, name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
-  if (parts.length > 3 || name === '' || (scheme !== '' && scheme !== 'http' && scheme !== 'https')) throw badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
+  if (parts.length > 3 || name === '' || (scheme !== '' && scheme !== 'http' && scheme !== 'https'))
+    throw badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
   return { scheme, name, port };
 }
 
@@ -29,7 +30,10 @@ export function podTarget({ scheme, port }: ProxyName, pod: Pod): DialTarget {
 /** The part of core/v1 Endpoints that is read here. */
 export interface ReadyEndpoints {
   readonly subsets?: readonly {
-    readonly addresses?: readonly { readonly ip?: string; readonly targetRef?: { readonly kind?: string; readonly namespace?: string; readonly name?: string } }[];
+    readonly addresses?: readonly {
+      readonly ip?: string;
+      readonly targetRef?: { readonly kind?: string; readonly namespace?: string; readonly name?: string };
+    }[];
     readonly ports?: readonly { readonly name?: string; readonly port?: number }[];
   }[];
 }
@@ -40,17 +44,33 @@ export interface ServiceCandidate {
   readonly podName: string;
 }
 
-export const noEndpoints = (name: string): ApiStatusError => new ApiStatusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
+export const noEndpoints = (name: string): ApiStatusError =>
+  new ApiStatusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
 
 /** The service's ready addresses in an order that begins anywhere. Only addresses of pods count: who may write Endpoints may not therefore reach any host. */
-export function serviceCandidates({ scheme, name, port }: ProxyName, { service, endpoints, random }: { readonly service: Service; readonly endpoints: ReadyEndpoints; readonly random: () => number }): readonly ServiceCandidate[] {
+export function serviceCandidates(
+  { scheme, name, port }: ProxyName,
+  {
+    service,
+    endpoints,
+    random,
+  }: { readonly service: Service; readonly endpoints: ReadyEndpoints; readonly random: () => number },
+): readonly ServiceCandidate[] {
   const portName = /^[+-]?\d+$/.test(port) ? namedPort(service, Number(port), name) : port;
   const found: ServiceCandidate[] = (endpoints.subsets ?? []).flatMap(({ addresses = [], ports = [] }) => {
     const match = ports.find((each) => (each.name ?? '') === portName);
     if (match?.port === undefined) return [];
     const target = { port: match.port, security: scheme === 'https' ? 'tls-insecure' : 'none' } as const;
-    const ofPods = addresses.filter(({ ip = '', targetRef }) => isProxyable(ip) && targetRef?.kind === 'Pod' && (targetRef.namespace ?? service.metadata.namespace) === service.metadata.namespace);
-    return ofPods.map(({ ip = '', targetRef }) => ({ target: { ...target, host: ip }, podName: targetRef?.name ?? '' }));
+    const ofPods = addresses.filter(
+      ({ ip = '', targetRef }) =>
+        isProxyable(ip) &&
+        targetRef?.kind === 'Pod' &&
+        (targetRef.namespace ?? service.metadata.namespace) === service.metadata.namespace,
+    );
+    return ofPods.map(({ ip = '', targetRef }) => ({
+      target: { ...target, host: ip },
+      podName: targetRef?.name ?? '',
+    }));
   });
   const first = Math.floor(random() * found.length);
   return [...found.slice(first), ...found.slice(0, first)];
@@ -58,7 +78,8 @@ export function serviceCandidates({ scheme, name, port }: ProxyName, { service, 
 
 function namedPort(service: Service, port: number, name: string): string {
   const found = service.spec.ports?.find((each) => each.port === port);
-  if (found === undefined) throw new ApiStatusError('ServiceUnavailable', `no service port ${port} found for service ${JSON.stringify(name)}`);
+  if (found === undefined)
+    throw new ApiStatusError('ServiceUnavailable', `no service port ${port} found for service ${JSON.stringify(name)}`);
   return found.name ?? '';
 }
 
@@ -74,7 +95,14 @@ export function isProxyable(host: string): boolean {
   if (family === 4) return !/^(?:0\.|127\.|169\.254\.|255\.255\.255\.255$)/.test(host) && !isMulticast4(host);
   if (family !== 6) return false;
   const low = host.toLowerCase();
-  return low !== '::' && low !== '::1' && !/^(?:0{0,4}:){1,7}0{0,3}1$/.test(low) && !/^fe[89ab]/.test(low) && !low.startsWith('ff') && !low.startsWith('::ffff:');
+  return (
+    low !== '::' &&
+    low !== '::1' &&
+    !/^(?:0{0,4}:){1,7}0{0,3}1$/.test(low) &&
+    !/^fe[89ab]/.test(low) &&
+    !low.startsWith('ff') &&
+    !low.startsWith('::ffff:')
+  );
 }
 
 /** The same for where a node says it is, which may be a name: one of the machine itself is refused. */

@@ -24,8 +24,25 @@ export interface GroupVersion {
 
 /** Where upstream puts its groups; clients look for short names in this order. Others follow by name. */
 const groupOrder = [
-  'apiregistration.k8s.io', 'apps', 'events.k8s.io', 'authentication.k8s.io', 'authorization.k8s.io', 'autoscaling', 'batch', 'certificates.k8s.io', 'networking.k8s.io', 'policy',
-  'rbac.authorization.k8s.io', 'storage.k8s.io', 'admissionregistration.k8s.io', 'apiextensions.k8s.io', 'scheduling.k8s.io', 'coordination.k8s.io', 'node.k8s.io', 'discovery.k8s.io', 'resource.k8s.io',
+  'apiregistration.k8s.io',
+  'apps',
+  'events.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'storage.k8s.io',
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'scheduling.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'discovery.k8s.io',
+  'resource.k8s.io',
   'flowcontrol.apiserver.k8s.io',
 ];
 
@@ -43,34 +60,72 @@ export function groupsOf(resources: readonly ServedResource[]): ReadonlyMap<stri
     return at < 0 ? groupOrder.length : at;
   };
   const names = [...groups.keys()].sort((left, right) => rank(left) - rank(right) || (left < right ? -1 : 1));
-  return new Map(names.map((group) => [group, [...(groups.get(group) ?? [])].map(([version, found]) => ({ group, version, resources: byName(found) }))]));
+  return new Map(
+    names.map((group) => [
+      group,
+      [...(groups.get(group) ?? [])].map(([version, found]) => ({ group, version, resources: byName(found) })),
+    ]),
+  );
 }
 
-const byName = (resources: readonly ServedResource[]): readonly ServedResource[] => [...resources].sort((left, right) => (left.definition.type.plural < right.definition.type.plural ? -1 : 1));
+const byName = (resources: readonly ServedResource[]): readonly ServedResource[] =>
+  [...resources].sort((left, right) => (left.definition.type.plural < right.definition.type.plural ? -1 : 1));
 
 export function apiResources({ resources }: GroupVersion): readonly ApiResource[] {
-  return resources.flatMap((resource) => [describe(resource), ...[...resource.subresources.values()].sort(bySubresource).map((each) => describeSubresource(resource, each))]);
+  return resources.flatMap((resource) => [
+    describe(resource),
+    ...[...resource.subresources.values()].sort(bySubresource).map((each) => describeSubresource(resource, each)),
+  ]);
 }
 
-export const bySubresource = (left: ServedSubresource, right: ServedSubresource): number => (left.name < right.name ? -1 : 1);
+export const bySubresource = (left: ServedSubresource, right: ServedSubresource): number =>
+  left.name < right.name ? -1 : 1;
 
 function describe({ definition, verbs }: ServedResource): ApiResource {
   const { type, singular, shortNames, categories, review, storagePath } = definition;
   return {
-    name: type.plural, singularName: singular, namespaced: type.namespaced, kind: type.kind, verbs, ...(shortNames !== undefined && { shortNames }), ...(categories !== undefined && { categories }),
-    ...(review === undefined && storagePath !== '' && { storageVersionHash: storageVersionHash(definition.storedAs?.stored ?? type) }),
+    name: type.plural,
+    singularName: singular,
+    namespaced: type.namespaced,
+    kind: type.kind,
+    verbs,
+    ...(shortNames !== undefined && { shortNames }),
+    ...(categories !== undefined && { categories }),
+    ...(review === undefined &&
+      storagePath !== '' && { storageVersionHash: storageVersionHash(definition.storedAs?.stored ?? type) }),
   };
 }
 
-function describeSubresource({ definition }: ServedResource, { name, verbs, responseKind }: ServedSubresource): ApiResource {
+function describeSubresource(
+  { definition }: ServedResource,
+  { name, verbs, responseKind }: ServedSubresource,
+): ApiResource {
   const { type } = definition;
   const isOther = responseKind.group !== type.group || responseKind.version !== type.version;
-  return { name: `${type.plural}/${name}`, singularName: '', namespaced: type.namespaced, ...(isOther && { group: responseKind.group, version: responseKind.version }), kind: responseKind.kind, verbs };
+  return {
+    name: `${type.plural}/${name}`,
+    singularName: '',
+    namespaced: type.namespaced,
+    ...(isOther && { group: responseKind.group, version: responseKind.version }),
+    kind: responseKind.kind,
+    verbs,
+  };
 }
 
 /** Tells clients whether two resources are stored as the same kind. */
-function storageVersionHash({ group, version, kind }: { readonly group: string; readonly version: string; readonly kind: string }): string {
+function storageVersionHash({
+  group,
+  version,
+  kind,
+}: {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}): string {
   return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
-export const groupVersionOf = ({ group, version }: GroupVersion): { groupVersion: string; version: string } => ({ groupVersion: apiVersionOf({ group, version }), version });
+export const groupVersionOf = ({ group, version }: GroupVersion): { groupVersion: string; version: string } => ({
+  groupVersion: apiVersionOf({ group, version }),
+  version,
+});

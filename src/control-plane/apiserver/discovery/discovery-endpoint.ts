@@ -13,23 +13,45 @@ import { aggregatedDiscovery } from './aggregated.ts';
 import { apiResources, groupVersionOf, groupsOf } from './describe.ts';
 import type { GroupVersion } from './describe.ts';
 
-type DiscoveryForm = { readonly as: 'plain' | 'yaml' } | { readonly as: 'aggregated'; readonly version: 'v2' | 'v2beta1' };
+type DiscoveryForm =
+  | { readonly as: 'plain' | 'yaml' }
+  | { readonly as: 'aggregated'; readonly version: 'v2' | 'v2beta1' };
 
 /** `/api`, `/apis` and what is below them down to the resources' names. Documents are made when first asked for; kinds do not change while the server runs. */
-export function discoveryEndpoint({ all }: ServedResources, publicAddress: string): { readonly serve: Endpoint; readonly paths: readonly string[] } {
+export function discoveryEndpoint(
+  { all }: ServedResources,
+  publicAddress: string,
+): { readonly serve: Endpoint; readonly paths: readonly string[] } {
   const groups = groupsOf(all);
   const core = groups.get('') ?? [];
   const named = new Map([...groups].filter(([group]) => group !== ''));
   const plain = new Map<string, () => object>([
-    ['/api', () => ({ kind: 'APIVersions', versions: core.map(({ version }) => version), serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: publicAddress }] })],
-    ['/apis', () => ({ kind: 'APIGroupList', apiVersion: 'v1', groups: [...named].map(([group, versions]) => apiGroup(group, versions)) })],
+    [
+      '/api',
+      () => ({
+        kind: 'APIVersions',
+        versions: core.map(({ version }) => version),
+        serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: publicAddress }],
+      }),
+    ],
+    [
+      '/apis',
+      () => ({
+        kind: 'APIGroupList',
+        apiVersion: 'v1',
+        groups: [...named].map(([group, versions]) => apiGroup(group, versions)),
+      }),
+    ],
   ]);
   for (const each of core) plain.set(`/api/${each.version}`, () => resourceList(each));
   for (const [group, versions] of named) {
     plain.set(`/apis/${group}`, () => ({ kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group, versions) }));
     for (const each of versions) plain.set(`/apis/${group}/${each.version}`, () => resourceList(each));
   }
-  const aggregated = new Map([['/api', new Map(core.length > 0 ? [['', core]] : [])], ['/apis', named]]);
+  const aggregated = new Map([
+    ['/api', new Map(core.length > 0 ? [['', core]] : [])],
+    ['/apis', named],
+  ]);
   const texts = new Map<string, string>();
   const textOf = (key: string, make: () => object): string => {
     const text = texts.get(key) ?? `${JSON.stringify(make())}\n`;
@@ -43,10 +65,21 @@ export function discoveryEndpoint({ all }: ServedResources, publicAddress: strin
     if (exchange.http.method !== 'GET' && exchange.http.method !== 'HEAD') throw unsupportedMethod();
     const whole = aggregated.get(path);
     const form = formOf(headerOf(exchange.http.headers, 'accept'), whole !== undefined);
-    if (form.as === 'aggregated' && whole !== undefined) return withEtag(exchange, textOf(`${path} ${form.version}`, () => aggregatedDiscovery(whole, form.version)), form.version);
+    if (form.as === 'aggregated' && whole !== undefined)
+      return withEtag(
+        exchange,
+        textOf(`${path} ${form.version}`, () => aggregatedDiscovery(whole, form.version)),
+        form.version,
+      );
     const text = textOf(path, document);
     const vary = whole === undefined ? undefined : { vary: 'Accept' };
-    if (form.as === 'yaml') return { kind: 'body', status: 200, headers: { 'content-type': 'application/yaml', ...vary }, body: writeYaml(JSON.parse(text)) };
+    if (form.as === 'yaml')
+      return {
+        kind: 'body',
+        status: 200,
+        headers: { 'content-type': 'application/yaml', ...vary },
+        body: writeYaml(JSON.parse(text)),
+      };
     return { ...jsonReply(200, text), headers: { 'content-type': 'application/json', ...vary } };
   };
   return { serve, paths: [...plain.keys()] };
@@ -58,7 +91,8 @@ function formOf(accept: string | undefined, canAggregate: boolean): DiscoveryFor
     const isJson = type === 'application/json' || type === '*/*' || type === 'application/*';
     if (isJson && parameters.as === 'APIGroupDiscoveryList') {
       const version = parameters.v;
-      if (canAggregate && parameters.g === 'apidiscovery.k8s.io' && (version === 'v2' || version === 'v2beta1')) return { as: 'aggregated', version };
+      if (canAggregate && parameters.g === 'apidiscovery.k8s.io' && (version === 'v2' || version === 'v2beta1'))
+        return { as: 'aggregated', version };
     } else if (isJson && parameters.as === undefined) return { as: 'plain' };
     else if (type === 'application/yaml' && parameters.as === undefined) return { as: 'yaml' };
   }
@@ -67,8 +101,14 @@ function formOf(accept: string | undefined, canAggregate: boolean): DiscoveryFor
 
 function withEtag(exchange: Exchange, text: string, version: string): Reply {
   const etag = `"${createHash('sha512').update(text).digest('hex').toUpperCase()}"`;
-  const headers = { 'content-type': `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`, etag, vary: 'Accept', 'cache-control': 'public' };
-  if (headerOf(exchange.http.headers, 'if-none-match') === etag) return { kind: 'body', status: 304, headers, body: '' };
+  const headers = {
+    'content-type': `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+    etag,
+    vary: 'Accept',
+    'cache-control': 'public',
+  };
+  if (headerOf(exchange.http.headers, 'if-none-match') === etag)
+    return { kind: 'body', status: 304, headers, body: '' };
   return { kind: 'body', status: 200, headers, body: text };
 }
 
@@ -77,4 +117,9 @@ function apiGroup(name: string, versions: readonly GroupVersion[]): object {
   return { name, versions: listed, preferredVersion: listed[0] };
 }
 
-const resourceList = (each: GroupVersion): object => ({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: groupVersionOf(each).groupVersion, resources: apiResources(each) });
+const resourceList = (each: GroupVersion): object => ({
+  kind: 'APIResourceList',
+  apiVersion: 'v1',
+  groupVersion: groupVersionOf(each).groupVersion,
+  resources: apiResources(each),
+});

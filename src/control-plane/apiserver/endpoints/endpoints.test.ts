@@ -12,54 +12,107 @@ async function ask(path: string, options: Partial<ApiServerOptions> = {}, shutDo
 }
 
 describe('health', () => {
-  const broken: Partial<ApiServerOptions> = { healthChecks: [{ name: 'etcd', check: () => Promise.reject(new Error('secret address')) }, { name: 'warm', endpoints: ['readyz'], check: () => Promise.resolve() }] };
+  const broken: Partial<ApiServerOptions> = {
+    healthChecks: [
+      { name: 'etcd', check: () => Promise.reject(new Error('secret address')) },
+      { name: 'warm', endpoints: ['readyz'], check: () => Promise.resolve() },
+    ],
+  };
 
   it('is ok in one word, or check by check', async () => {
-    assert.deepEqual([await ask('/livez'), await ask('/healthz/ping'), await ask('/livez?verbose')], ['200 ok', '200 ok', '200 [+]ping ok\n[+]log ok\nlivez check passed\n']);
+    assert.deepEqual(
+      [await ask('/livez'), await ask('/healthz/ping'), await ask('/livez?verbose')],
+      ['200 ok', '200 ok', '200 [+]ping ok\n[+]log ok\nlivez check passed\n'],
+    );
   });
 
   it('names what fails, but not why', async () => {
-    assert.equal(await ask('/readyz', broken), '500 [+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n[+]warm ok\n[+]shutdown ok\nreadyz check failed\n');
+    assert.equal(
+      await ask('/readyz', broken),
+      '500 [+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n[+]warm ok\n[+]shutdown ok\nreadyz check failed\n',
+    );
   });
 
   it('leaves out what it is told to, and says when there is no such check', async () => {
     assert.deepEqual(
       [await ask('/livez?exclude=etcd', broken), await ask('/livez?verbose&exclude=etcd&exclude=none', broken)],
-      ['200 ok', '200 [+]ping ok\n[+]log ok\n[+]etcd excluded: ok\nwarn: some health checks cannot be excluded: no matches for "none"\nlivez check passed\n'],
+      [
+        '200 ok',
+        '200 [+]ping ok\n[+]log ok\n[+]etcd excluded: ok\nwarn: some health checks cannot be excluded: no matches for "none"\nlivez check passed\n',
+      ],
     );
   });
 
   it('fails readyz, and only that, once the server is to stop', async () => {
-    assert.deepEqual([(await ask('/readyz', {}, true)).slice(0, 3), await ask('/livez', {}, true), await ask('/readyz/ping', {}, true)], ['500', '200 ok', '200 ok']);
+    assert.deepEqual(
+      [
+        (await ask('/readyz', {}, true)).slice(0, 3),
+        await ask('/livez', {}, true),
+        await ask('/readyz/ping', {}, true),
+      ],
+      ['500', '200 ok', '200 ok'],
+    );
   });
 
   it('has no check of another endpoint', async () => {
-    assert.deepEqual([await ask('/readyz/warm', broken), (await ask('/livez/warm', broken)).slice(0, 3)], ['200 ok', '404']);
+    assert.deepEqual(
+      [await ask('/readyz/warm', broken), (await ask('/livez/warm', broken)).slice(0, 3)],
+      ['200 ok', '404'],
+    );
   });
 });
 
 describe('documents', () => {
   it('says its version', async () => {
     const body = bodyJson(await fixture().server.handle(fakeRequest('GET', '/version')));
-    assert.deepEqual([body.major, body.minor, body.gitVersion, body.emulationMinor, body.minCompatibilityMinor], ['1', '36', 'v1.36.0', '36', '35']);
+    assert.deepEqual(
+      [body.major, body.minor, body.gitVersion, body.emulationMinor, body.minCompatibilityMinor],
+      ['1', '36', 'v1.36.0', '36', '35'],
+    );
   });
 
   it('lists its paths', async () => {
-    const { paths } = bodyJson(await fixture({ documentPaths: ['/openapi/v2'] }).server.handle(fakeRequest('GET', '/'))) as { paths: string[] };
-    assert.deepEqual(['/api/v1', '/apis/apps/v1', '/readyz/ping', '/openapi/v2', '/version'].filter((path) => !paths.includes(path)), []);
+    const { paths } = bodyJson(
+      await fixture({ documentPaths: ['/openapi/v2'] }).server.handle(fakeRequest('GET', '/')),
+    ) as { paths: string[] };
+    assert.deepEqual(
+      ['/api/v1', '/apis/apps/v1', '/readyz/ping', '/openapi/v2', '/version'].filter((path) => !paths.includes(path)),
+      [],
+    );
   });
 
   it('serves what others make, and spares what the client has already', async () => {
-    const { server } = fixture({ documents: ({ path, query }) => Promise.resolve(path === '/openapi/v3' ? { contentType: 'application/json', body: `{"q":"${query.get('q')}"}`, etag: '"1"' } : undefined) });
+    const { server } = fixture({
+      documents: ({ path, query }) =>
+        Promise.resolve(
+          path === '/openapi/v3'
+            ? { contentType: 'application/json', body: `{"q":"${query.get('q')}"}`, etag: '"1"' }
+            : undefined,
+        ),
+    });
     const first = await server.handle(fakeRequest('GET', '/openapi/v3?q=a'));
-    const again = await server.handle(fakeRequest('GET', '/openapi/v3?q=a', { headers: { 'if-none-match': '"0", W/"1"' } }));
-    assert.deepEqual([bodyText(first), headerOfReply(first, 'etag'), again.status, (await server.handle(fakeRequest('GET', '/openapi/v9'))).status], ['{"q":"a"}', '"1"', 304, 404]);
+    const again = await server.handle(
+      fakeRequest('GET', '/openapi/v3?q=a', { headers: { 'if-none-match': '"0", W/"1"' } }),
+    );
+    assert.deepEqual(
+      [
+        bodyText(first),
+        headerOfReply(first, 'etag'),
+        again.status,
+        (await server.handle(fakeRequest('GET', '/openapi/v9'))).status,
+      ],
+      ['{"q":"a"}', '"1"', 304, 404],
+    );
   });
 
   it('counts requests under upstream’s names, and none under names that clients made up', async () => {
     const processUsage = { cpuSeconds: 1.5, residentBytes: 1000, startTimeSeconds: 5 };
     const { server } = fixture({ countObjects: () => new Map([['pods', 3]]), processUsage: () => processUsage });
-    for (const target of ['/api/v1/namespaces/default/pods', '/api/v1/inventions', '/api/v1/namespaces/default/pods?watch=1']) {
+    for (const target of [
+      '/api/v1/namespaces/default/pods',
+      '/api/v1/inventions',
+      '/api/v1/namespaces/default/pods?watch=1',
+    ]) {
       const request = fakeRequest('GET', target);
       await server.handle(request);
       if (!target.includes('watch')) request.finish();
@@ -69,7 +122,11 @@ describe('documents', () => {
       'apiserver_request_total{verb="LIST",group="",version="v1",resource="pods",subresource="",scope="namespace",component="apiserver",dry_run="",code="200"} 1',
       'apiserver_request_total{verb="LIST",group="",version="",resource="",subresource="",scope="",component="apiserver",dry_run="",code="404"} 1',
       'apiserver_longrunning_requests{verb="WATCH",group="",version="v1",resource="pods",subresource="",scope="namespace",component="apiserver"} 1',
-      'apiserver_storage_objects{resource="pods"} 3', 'process_cpu_seconds_total 1.5', 'process_resident_memory_bytes 1000', 'apiserver_current_inflight_requests{request_kind="mutating"} 0',
-    ]) assert.ok(text.split('\n').includes(line), `${line} is missing`);
+      'apiserver_storage_objects{resource="pods"} 3',
+      'process_cpu_seconds_total 1.5',
+      'process_resident_memory_bytes 1000',
+      'apiserver_current_inflight_requests{request_kind="mutating"} 0',
+    ])
+      assert.ok(text.split('\n').includes(line), `${line} is missing`);
   });
 });

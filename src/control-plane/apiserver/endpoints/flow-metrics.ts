@@ -13,23 +13,50 @@ export interface FlowMetricsOptions {
 export function flowMetrics({ registry, states, waited }: FlowMetricsOptions): FlowObserver {
   const flowLabels = ['priority_level', 'flow_schema'] as const;
   const registers = [registry];
-  const rejected = new Counter({ name: 'apiserver_flowcontrol_rejected_requests_total', help: 'Requests sent away.', labelNames: [...flowLabels, 'reason'], registers });
-  const dispatched = new Counter({ name: 'apiserver_flowcontrol_dispatched_requests_total', help: 'Requests let through.', labelNames: flowLabels, registers });
+  const rejected = new Counter({
+    name: 'apiserver_flowcontrol_rejected_requests_total',
+    help: 'Requests sent away.',
+    labelNames: [...flowLabels, 'reason'],
+    registers,
+  });
+  const dispatched = new Counter({
+    name: 'apiserver_flowcontrol_dispatched_requests_total',
+    help: 'Requests let through.',
+    labelNames: flowLabels,
+    registers,
+  });
   const waits = new Histogram({
-    name: 'apiserver_flowcontrol_request_wait_duration_seconds', help: 'Time in queues.', labelNames: [...flowLabels, 'execute'], buckets: [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30], registers,
+    name: 'apiserver_flowcontrol_request_wait_duration_seconds',
+    help: 'Time in queues.',
+    labelNames: [...flowLabels, 'execute'],
+    buckets: [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
+    registers,
   });
   const gauges: readonly (readonly [string, string, (state: LevelState) => number])[] = [
     ['apiserver_flowcontrol_current_inqueue_requests', 'Requests that wait.', ({ waiting }) => waiting],
-    ['apiserver_flowcontrol_current_executing_requests', 'Requests let through and not done.', ({ executing }) => executing],
+    [
+      'apiserver_flowcontrol_current_executing_requests',
+      'Requests let through and not done.',
+      ({ executing }) => executing,
+    ],
     ['apiserver_flowcontrol_current_executing_seats', 'Seats taken.', ({ seatsInUse }) => seatsInUse],
     ['apiserver_flowcontrol_nominal_limit_seats', 'Seats of the level.', ({ nominalSeats }) => nominalSeats],
   ];
   for (const [name, help, read] of gauges) {
-    const gauge: Gauge = new Gauge({ name, help, labelNames: ['priority_level'], registers, collect: () => {
-      for (const state of states()) gauge.set({ priority_level: state.name }, read(state));
-    } });
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: ['priority_level'],
+      registers,
+      collect: () => {
+        for (const state of states()) gauge.set({ priority_level: state.name }, read(state));
+      },
+    });
   }
-  const labelsOf = ({ level, schema }: FlowName): { priority_level: string; flow_schema: string } => ({ priority_level: level, flow_schema: schema });
+  const labelsOf = ({ level, schema }: FlowName): { priority_level: string; flow_schema: string } => ({
+    priority_level: level,
+    flow_schema: schema,
+  });
   return {
     rejected: (name, reason: RejectReason) => rejected.inc({ ...labelsOf(name), reason }),
     dispatched: (name, waitedMs, exchange) => {

@@ -15,12 +15,26 @@ export interface HealthEndpoint {
 }
 
 /** `/healthz`, `/livez`, `/readyz` and one path below for each check; texts as kubectl's users know them. What is wrong is for the log, not for whoever asks. */
-export function healthEndpoint(given: readonly HealthCheck[], log: (check: string, error: string) => void): HealthEndpoint {
+export function healthEndpoint(
+  given: readonly HealthCheck[],
+  log: (check: string, error: string) => void,
+): HealthEndpoint {
   let isStopping = false;
   const fine = (): Promise<void> => Promise.resolve();
-  const shutdown: HealthCheck = { name: 'shutdown', endpoints: ['readyz'], check: () => (isStopping ? Promise.reject(new Error('process is shutting down')) : Promise.resolve()) };
-  const checks: readonly HealthCheck[] = [{ name: 'ping', check: fine }, { name: 'log', check: fine }, ...given, shutdown];
-  const byEndpoint = new Map(names.map((name) => [name, checks.filter(({ endpoints }) => endpoints === undefined || endpoints.includes(name))]));
+  const shutdown: HealthCheck = {
+    name: 'shutdown',
+    endpoints: ['readyz'],
+    check: () => (isStopping ? Promise.reject(new Error('process is shutting down')) : Promise.resolve()),
+  };
+  const checks: readonly HealthCheck[] = [
+    { name: 'ping', check: fine },
+    { name: 'log', check: fine },
+    ...given,
+    shutdown,
+  ];
+  const byEndpoint = new Map(
+    names.map((name) => [name, checks.filter(({ endpoints }) => endpoints === undefined || endpoints.includes(name))]),
+  );
   const serve: Endpoint = async (exchange) => {
     const [, first = '', ...rest] = exchange.path.replace(/\/+$/, '').split('/');
     const name = names.find((each) => each === first);
@@ -31,7 +45,10 @@ export function healthEndpoint(given: readonly HealthCheck[], log: (check: strin
     const check = all.find((each) => each.name === single);
     return check === undefined ? undefined : runOne(check, log);
   };
-  const paths = names.flatMap((name) => [`/${name}`, ...(byEndpoint.get(name) ?? []).map((check) => `/${name}/${check.name}`)]);
+  const paths = names.flatMap((name) => [
+    `/${name}`,
+    ...(byEndpoint.get(name) ?? []).map((check) => `/${name}/${check.name}`),
+  ]);
   return { serve, paths, beginShutdown: () => void (isStopping = true) };
 }
 
@@ -51,11 +68,24 @@ async function runOne(check: HealthCheck, log: (check: string, error: string) =>
   return textReply(500, `internal server error: ${failure}\n`);
 }
 
-async function runAll(exchange: Exchange, name: HealthName, checks: readonly HealthCheck[], log: (check: string, error: string) => void): Promise<Reply> {
-  const excluded = new Set(exchange.query.getAll('exclude').flatMap((value) => value.split(',')).map((value) => value.trim()).filter((value) => value !== ''));
+async function runAll(
+  exchange: Exchange,
+  name: HealthName,
+  checks: readonly HealthCheck[],
+  log: (check: string, error: string) => void,
+): Promise<Reply> {
+  const excluded = new Set(
+    exchange.query
+      .getAll('exclude')
+      .flatMap((value) => value.split(','))
+      .map((value) => value.trim())
+      .filter((value) => value !== ''),
+  );
   const lines: string[] = [];
   const failed: string[] = [];
-  const results = await Promise.all(checks.map(async (check) => (excluded.has(check.name) ? 'excluded' : ((await failureOf(check)) ?? 'ok'))));
+  const results = await Promise.all(
+    checks.map(async (check) => (excluded.has(check.name) ? 'excluded' : ((await failureOf(check)) ?? 'ok'))),
+  );
   for (const [index, check] of checks.entries()) {
     const result = results[index] ?? 'ok';
     if (result === 'excluded') lines.push(`[+]${check.name} excluded: ok`);
@@ -66,9 +96,15 @@ async function runAll(exchange: Exchange, name: HealthName, checks: readonly Hea
       lines.push(`[-]${check.name} failed: reason withheld`);
     }
   }
-  const unknown = [...excluded].filter((each) => !checks.some((check) => check.name === each)).map((each) => JSON.stringify(each));
-  const warning = unknown.length > 0 ? [`warn: some health checks cannot be excluded: no matches for ${unknown.join(', ')}`] : [];
+  const unknown = [...excluded]
+    .filter((each) => !checks.some((check) => check.name === each))
+    .map((each) => JSON.stringify(each));
+  const warning =
+    unknown.length > 0 ? [`warn: some health checks cannot be excluded: no matches for ${unknown.join(', ')}`] : [];
   if (failed.length > 0) return textReply(500, `${[...lines, ...warning, `${name} check failed`].join('\n')}\n`);
   const isVerbose = exchange.query.has('verbose');
-  return withHeaders(textReply(200, isVerbose ? `${[...lines, ...warning, `${name} check passed`].join('\n')}\n` : 'ok'), {});
+  return withHeaders(
+    textReply(200, isVerbose ? `${[...lines, ...warning, `${name} check passed`].join('\n')}\n` : 'ok'),
+    {},
+  );
 }

@@ -9,7 +9,9 @@ import { isLongRunning, isReading } from '../path/request-info.ts';
 import type { RequestInfo } from '../path/request-info.ts';
 import type { ServedResource, ServedResources } from '../path/served-resource.ts';
 
-const latencyBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const latencyBuckets = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
 const sliBuckets = latencyBuckets.filter((each) => each >= 0.05);
 const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 const eventSizeBuckets = [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
@@ -28,16 +30,58 @@ export interface MetricsOptions {
 export class ServerMetrics implements RequestObserver {
   readonly registry = new MetricRegistry();
   readonly #options: MetricsOptions;
-  readonly #requests = new Counter({ name: 'apiserver_request_total', help: 'Requests by verb, resource, scope and code.', labelNames: [...requestLabels, 'dry_run', 'code'], registers: [this.registry] });
-  readonly #durations = new Histogram({
-    name: 'apiserver_request_duration_seconds', help: 'How long requests took.', labelNames: [...requestLabels, 'dry_run'], buckets: latencyBuckets, registers: [this.registry],
+  readonly #requests = new Counter({
+    name: 'apiserver_request_total',
+    help: 'Requests by verb, resource, scope and code.',
+    labelNames: [...requestLabels, 'dry_run', 'code'],
+    registers: [this.registry],
   });
-  readonly #sli = new Histogram({ name: 'apiserver_request_sli_duration_seconds', help: 'How long requests took, without waiting in queues.', labelNames: requestLabels, buckets: sliBuckets, registers: [this.registry] });
-  readonly #sizes = new Histogram({ name: 'apiserver_response_sizes', help: 'Bytes of answers.', labelNames: requestLabels, buckets: sizeBuckets, registers: [this.registry] });
-  readonly #long = new Gauge({ name: 'apiserver_longrunning_requests', help: 'Watches, logs, streams and proxies in progress.', labelNames: requestLabels, registers: [this.registry] });
-  readonly #inflight = new Gauge({ name: 'apiserver_current_inflight_requests', help: 'Requests in progress.', labelNames: ['request_kind'], registers: [this.registry] });
-  readonly #events = new Counter({ name: 'apiserver_watch_events_total', help: 'Events sent to watchers.', labelNames: resourceLabels, registers: [this.registry] });
-  readonly #eventSizes = new Histogram({ name: 'apiserver_watch_events_sizes', help: 'Bytes of events sent to watchers.', labelNames: resourceLabels, buckets: eventSizeBuckets, registers: [this.registry] });
+  readonly #durations = new Histogram({
+    name: 'apiserver_request_duration_seconds',
+    help: 'How long requests took.',
+    labelNames: [...requestLabels, 'dry_run'],
+    buckets: latencyBuckets,
+    registers: [this.registry],
+  });
+  readonly #sli = new Histogram({
+    name: 'apiserver_request_sli_duration_seconds',
+    help: 'How long requests took, without waiting in queues.',
+    labelNames: requestLabels,
+    buckets: sliBuckets,
+    registers: [this.registry],
+  });
+  readonly #sizes = new Histogram({
+    name: 'apiserver_response_sizes',
+    help: 'Bytes of answers.',
+    labelNames: requestLabels,
+    buckets: sizeBuckets,
+    registers: [this.registry],
+  });
+  readonly #long = new Gauge({
+    name: 'apiserver_longrunning_requests',
+    help: 'Watches, logs, streams and proxies in progress.',
+    labelNames: requestLabels,
+    registers: [this.registry],
+  });
+  readonly #inflight = new Gauge({
+    name: 'apiserver_current_inflight_requests',
+    help: 'Requests in progress.',
+    labelNames: ['request_kind'],
+    registers: [this.registry],
+  });
+  readonly #events = new Counter({
+    name: 'apiserver_watch_events_total',
+    help: 'Events sent to watchers.',
+    labelNames: resourceLabels,
+    registers: [this.registry],
+  });
+  readonly #eventSizes = new Histogram({
+    name: 'apiserver_watch_events_sizes',
+    help: 'Bytes of events sent to watchers.',
+    labelNames: resourceLabels,
+    buckets: eventSizeBuckets,
+    registers: [this.registry],
+  });
   readonly #inProgress = { readOnly: 0, mutating: 0 };
   readonly #queueSeconds = new WeakMap<Exchange, number>();
 
@@ -68,7 +112,8 @@ export class ServerMetrics implements RequestObserver {
     const seconds = (this.#options.clock.monotonicMs() - exchange.startedAtMs) / 1000;
     this.#durations.observe({ ...labels, ...dry }, seconds);
     this.#sli.observe(labels, Math.max(0, seconds - (this.#queueSeconds.get(exchange) ?? 0)));
-    if (reply.kind === 'body' && info.resourceRequest && isReading(info)) this.#sizes.observe(labels, sizeOf(reply.body));
+    if (reply.kind === 'body' && info.resourceRequest && isReading(info))
+      this.#sizes.observe(labels, sizeOf(reply.body));
   }
 
   watchEvents({ definition }: ServedResource, events: number, bytes: number): void {
@@ -83,7 +128,12 @@ export class ServerMetrics implements RequestObserver {
     if (path !== '/metrics') return undefined;
     this.#inflight.set({ request_kind: 'readOnly' }, this.#inProgress.readOnly);
     this.#inflight.set({ request_kind: 'mutating' }, this.#inProgress.mutating);
-    return { kind: 'body', status: 200, headers: { 'content-type': this.registry.contentType }, body: await this.registry.metrics() };
+    return {
+      kind: 'body',
+      status: 200,
+      headers: { 'content-type': this.registry.contentType },
+      body: await this.registry.metrics(),
+    };
   };
 
   /** Only what is served gets labels of its own: nobody may fill the memory with names they made up. */
@@ -91,16 +141,31 @@ export class ServerMetrics implements RequestObserver {
     const { group, version, resource, subresource } = info;
     const known = info.resourceRequest ? this.#options.resources.find(group, version, resource) : undefined;
     const verb = verbLabel(http.method, info);
-    if (known === undefined) return { verb, group: '', version: '', resource: '', subresource: '', scope: '', component: 'apiserver' };
-    return { verb, group, version, resource, subresource: known.subresources.has(subresource) ? subresource : '', scope: scopeOf(info), component: 'apiserver' };
+    if (known === undefined)
+      return { verb, group: '', version: '', resource: '', subresource: '', scope: '', component: 'apiserver' };
+    return {
+      verb,
+      group,
+      version,
+      resource,
+      subresource: known.subresources.has(subresource) ? subresource : '',
+      scope: scopeOf(info),
+      component: 'apiserver',
+    };
   }
 
   #addStorage(): void {
     const { countObjects } = this.#options;
     if (countObjects === undefined) return;
-    const gauge: Gauge = new Gauge({ name: 'apiserver_storage_objects', help: 'How many objects there are of each kind.', labelNames: ['resource'], registers: [this.registry], collect: () => {
-      for (const [resource, count] of countObjects()) gauge.set({ resource }, count);
-    } });
+    const gauge: Gauge = new Gauge({
+      name: 'apiserver_storage_objects',
+      help: 'How many objects there are of each kind.',
+      labelNames: ['resource'],
+      registers: [this.registry],
+      collect: () => {
+        for (const [resource, count] of countObjects()) gauge.set({ resource }, count);
+      },
+    });
   }
 
   #addProcess(): void {
@@ -116,13 +181,29 @@ export class ServerMetrics implements RequestObserver {
     ];
     for (const [name, help, read] of rows) {
       if (read(processUsage()) === undefined) continue;
-      const gauge: Gauge = new Gauge({ name, help, registers: [this.registry], collect: () => gauge.set(read(processUsage()) ?? 0) });
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers: [this.registry],
+        collect: () => gauge.set(read(processUsage()) ?? 0),
+      });
     }
   }
 }
 
 const verbLabels: Readonly<Record<string, string>> = {
-  get: 'GET', list: 'LIST', watch: 'WATCH', create: 'POST', update: 'PUT', patch: 'PATCH', delete: 'DELETE', deletecollection: 'DELETECOLLECTION', post: 'POST', put: 'PUT', head: 'GET', proxy: 'CONNECT',
+  get: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+  post: 'POST',
+  put: 'PUT',
+  head: 'GET',
+  proxy: 'CONNECT',
 };
 const connects = new Set(['exec', 'attach', 'portforward', 'proxy']);
 
@@ -137,5 +218,7 @@ function scopeOf({ verb, name, namespace }: RequestInfo): string {
 }
 
 function sizeOf(body: BodyReply['body']): number {
-  return typeof body === 'string' || body instanceof Uint8Array ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
+  return typeof body === 'string' || body instanceof Uint8Array
+    ? body.length
+    : body.reduce((sum, piece) => sum + piece.length, 0);
 }

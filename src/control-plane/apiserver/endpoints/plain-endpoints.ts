@@ -9,8 +9,19 @@ export function versionEndpoint(version: VersionInfo): Endpoint {
   const minor = Number.parseInt(version.minor, 10);
   const body = JSON.stringify(
     {
-      major: version.major, minor: version.minor, emulationMajor: version.major, emulationMinor: version.minor, minCompatibilityMajor: version.major, minCompatibilityMinor: String(minor - 1),
-      gitVersion: version.gitVersion, gitCommit: version.gitCommit, gitTreeState: version.gitTreeState, buildDate: version.buildDate, goVersion: '', compiler: '', platform: version.platform,
+      major: version.major,
+      minor: version.minor,
+      emulationMajor: version.major,
+      emulationMinor: version.minor,
+      minCompatibilityMajor: version.major,
+      minCompatibilityMinor: String(minor - 1),
+      gitVersion: version.gitVersion,
+      gitCommit: version.gitCommit,
+      gitTreeState: version.gitTreeState,
+      buildDate: version.buildDate,
+      goVersion: '',
+      compiler: '',
+      platform: version.platform,
     },
     undefined,
     2,
@@ -25,7 +36,8 @@ export function versionEndpoint(version: VersionInfo): Endpoint {
 /** `/`: what else there is. */
 export function indexEndpoint(paths: readonly string[]): Endpoint {
   const body = JSON.stringify({ paths: [...new Set(paths)].sort() }, undefined, 2);
-  return ({ path }) => Promise.resolve(path === '/' || path === '/index.html' || path === '/index' ? jsonReply(200, body) : undefined);
+  return ({ path }) =>
+    Promise.resolve(path === '/' || path === '/index.html' || path === '/index' ? jsonReply(200, body) : undefined);
 }
 
 /** Documents that others make: OpenAPI, the keys of service account tokens. */
@@ -35,8 +47,14 @@ export function documentEndpoint(source: DocumentSource): Endpoint {
     if (document === undefined) return undefined;
     if (http.method !== 'GET' && http.method !== 'HEAD') throw unsupportedMethod();
     const { contentType, body, etag, cacheControl } = document;
-    const headers = { 'content-type': contentType, vary: 'Accept', ...(etag !== undefined && { etag }), ...(cacheControl !== undefined && { 'cache-control': cacheControl }) };
-    if (etag !== undefined && etagMatches(headerOf(http.headers, 'if-none-match'), etag)) return { kind: 'body', status: 304, headers, body: '' };
+    const headers = {
+      'content-type': contentType,
+      vary: 'Accept',
+      ...(etag !== undefined && { etag }),
+      ...(cacheControl !== undefined && { 'cache-control': cacheControl }),
+    };
+    if (etag !== undefined && etagMatches(headerOf(http.headers, 'if-none-match'), etag))
+      return { kind: 'body', status: 304, headers, body: '' };
     return { kind: 'body', status: 200, headers, body };
   };
 }

@@ -26,7 +26,8 @@ export class NodeHttpRequest implements HttpRequest {
     this.method = native.method ?? 'GET';
     this.target = pathAndQuery(native.url ?? '/');
     this.headers = native.headers;
-    this.protocol = native.httpVersionMajor === 2 ? 'HTTP/2.0' : native.httpVersionMinor === 0 ? 'HTTP/1.0' : 'HTTP/1.1';
+    this.protocol =
+      native.httpVersionMajor === 2 ? 'HTTP/2.0' : native.httpVersionMinor === 0 ? 'HTTP/1.0' : 'HTTP/1.1';
     const socket = socketOf(native);
     this.remoteAddress = (socket?.remoteAddress ?? '').replace(/^::ffff:/, '');
     const certificate = socket === undefined ? undefined : clientCertificateOf(socket);
@@ -64,7 +65,8 @@ export class NodeHttpRequest implements HttpRequest {
   }
 }
 
-const tooLarge = (limitBytes: number): ApiStatusError => new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`);
+const tooLarge = (limitBytes: number): ApiStatusError =>
+  new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`);
 
 function collect(native: NodeRequest, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -44,7 +44,12 @@ export interface ReplyStream {
 
 export const JSON_TYPE = 'application/json';
 
-export const jsonReply = (status: number, body: string): BodyReply => ({ kind: 'body', status, headers: { 'content-type': JSON_TYPE }, body });
+export const jsonReply = (status: number, body: string): BodyReply => ({
+  kind: 'body',
+  status,
+  headers: { 'content-type': JSON_TYPE },
+  body,
+});
 
 export const textReply = (status: number, body: string): BodyReply => ({
   kind: 'body',

@@ -73,8 +73,18 @@ export class HttpServer {
     this.#server = createServer(options.tls);
     this.#clientCa = options.tls.clientCa;
     this.#server.on('request', (request: NodeRequest, response: NodeResponse) => this.#request(request, response));
-    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(request, socket, head));
-    this.#server.on('connect', (_request: IncomingMessage, socket: Duplex) => writeRaw(socket, statusReply(new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource')), 'Method Not Allowed'));
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(request, socket, head),
+    );
+    this.#server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
+      writeRaw(
+        socket,
+        statusReply(
+          new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource'),
+        ),
+        'Method Not Allowed',
+      ),
+    );
     this.#server.on('session', (session) => this.#session(session));
     this.#server.on('secureConnection', (socket: TLSSocket) => this.#connection(socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseClient(error, socket));
@@ -169,13 +179,18 @@ export class HttpServer {
       else if (reply.kind === 'body') await writeBody(http, response, this.#withClose(http, reply), this.#options);
       else response.destroy();
     } catch (error) {
-      this.#options.log.error('An answer could not be written', { path: http.target.slice(0, 512), error: error instanceof Error ? error.message : String(error) });
+      this.#options.log.error('An answer could not be written', {
+        path: http.target.slice(0, 512),
+        error: error instanceof Error ? error.message : String(error),
+      });
       response.destroy();
     }
   }
 
   #withClose<R extends Reply & { kind: 'body' }>(http: HttpRequest, reply: R): R {
-    return this.#state === 'open' || http.protocol === 'HTTP/2.0' ? reply : { ...reply, headers: { ...reply.headers, connection: 'close' } };
+    return this.#state === 'open' || http.protocol === 'HTTP/2.0'
+      ? reply
+      : { ...reply, headers: { ...reply.headers, connection: 'close' } };
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -205,11 +220,30 @@ export class HttpServer {
 
 function createServer({ key, cert, sni = [], clientCa, ...context }: TlsOptions): Http2SecureServer {
   const server = createSecureServer({
-    ...context, key, cert, ca: clientCa ?? [], allowHTTP1: true, minVersion: 'TLSv1.2', requestCert: true, rejectUnauthorized: false, handshakeTimeout: handshakeTimeoutMs,
-    maxHeaderListPairs: 256, maxSessionMemory: 32, settings: { maxConcurrentStreams: maxStreams, initialWindowSize: 262_144, maxHeaderListSize: maxHeaderBytes },
-    http1Options: { maxHeaderSize: maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs, connectionsCheckingInterval: 5000, insecureHTTPParser: false },
+    ...context,
+    key,
+    cert,
+    ca: clientCa ?? [],
+    allowHTTP1: true,
+    minVersion: 'TLSv1.2',
+    requestCert: true,
+    rejectUnauthorized: false,
+    handshakeTimeout: handshakeTimeoutMs,
+    maxHeaderListPairs: 256,
+    maxSessionMemory: 32,
+    settings: { maxConcurrentStreams: maxStreams, initialWindowSize: 262_144, maxHeaderListSize: maxHeaderBytes },
+    http1Options: {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: idleTimeoutMs,
+      connectionsCheckingInterval: 5000,
+      insecureHTTPParser: false,
+    },
   } as Parameters<typeof createSecureServer>[0]);
-  for (const each of sni) for (const name of each.names) server.addContext(name, { key: each.key, cert: each.cert, ca: clientCa ?? [], minVersion: 'TLSv1.2' });
+  for (const each of sni)
+    for (const name of each.names)
+      server.addContext(name, { key: each.key, cert: each.cert, ca: clientCa ?? [], minVersion: 'TLSv1.2' });
   return server;
 }
 
@@ -223,6 +257,13 @@ function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (socket.destroyed || !socket.writable) return void socket.destroy();
   const isLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  const [status, reason] = isLarge ? [431, 'Request Header Fields Too Large'] : isLate ? [408, 'Request Timeout'] : [400, 'Bad Request'];
-  socket.write(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status} ${reason}`, () => socket.destroy());
+  const [status, reason] = isLarge
+    ? [431, 'Request Header Fields Too Large']
+    : isLate
+      ? [408, 'Request Timeout']
+      : [400, 'Bad Request'];
+  socket.write(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status} ${reason}`,
+    () => socket.destroy(),
+  );
 }

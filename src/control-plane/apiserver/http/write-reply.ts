@@ -13,14 +13,29 @@ export interface WriteOptions {
 }
 
 /** Writes an answer whose end is known. Resolves when it is handed over. */
-export async function writeBody(http: HttpRequest, response: NodeResponse, reply: BodyReply, { gzipFromBytes }: WriteOptions): Promise<void> {
+export async function writeBody(
+  http: HttpRequest,
+  response: NodeResponse,
+  reply: BodyReply,
+  { gzipFromBytes }: WriteOptions,
+): Promise<void> {
   const { body } = reply;
   const headers: Record<string, string | readonly string[]> = { ...reply.headers };
   if (http.protocol !== 'HTTP/2.0' && http.method !== 'HEAD' && !isRead(http)) headers.connection = 'close';
   const length = lengthOf(body);
-  if (length > gzipFromBytes && takesGzip(http) && headers['content-encoding'] === undefined && http.method !== 'HEAD') {
+  if (
+    length > gzipFromBytes &&
+    takesGzip(http) &&
+    headers['content-encoding'] === undefined &&
+    http.method !== 'HEAD'
+  ) {
     const packed = await compress(body);
-    return send(response, reply.status, { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding', 'content-length': String(packed.length) }, packed);
+    return send(
+      response,
+      reply.status,
+      { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding', 'content-length': String(packed.length) },
+      packed,
+    );
   }
   headers['content-length'] = String(length);
   if (http.method === 'HEAD') return send(response, reply.status, headers, '');
@@ -42,7 +57,8 @@ function lengthOf(body: BodyReply['body']): number {
   return body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-const takesGzip = ({ headers }: HttpRequest): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
+const takesGzip = ({ headers }: HttpRequest): boolean =>
+  /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
 
 /** In the thread pool, piece by piece; level 1, as upstream. */
 async function compress(body: BodyReply['body']): Promise<Buffer> {
@@ -50,18 +66,28 @@ async function compress(body: BodyReply['body']): Promise<Buffer> {
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
   const done = finished(packer);
-  for (const piece of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) if (!packer.write(piece)) await once(packer, 'drain');
+  for (const piece of typeof body === 'string' || body instanceof Uint8Array ? [body] : body)
+    if (!packer.write(piece)) await once(packer, 'drain');
   packer.end();
   await done;
   return Buffer.concat(packed);
 }
 
-function writeHead(response: NodeResponse, status: number, headers: Readonly<Record<string, string | readonly string[]>>): void {
+function writeHead(
+  response: NodeResponse,
+  status: number,
+  headers: Readonly<Record<string, string | readonly string[]>>,
+): void {
   // Both kinds of response take the same arguments; their types do not say so together.
   (response as { writeHead(status: number, headers: object): unknown }).writeHead(status, headers);
 }
 
-function send(response: NodeResponse, status: number, headers: Readonly<Record<string, string | readonly string[]>>, body: string | Uint8Array): void {
+function send(
+  response: NodeResponse,
+  status: number,
+  headers: Readonly<Record<string, string | readonly string[]>>,
+  body: string | Uint8Array,
+): void {
   writeHead(response, status, headers);
   (response as { end(body: string | Uint8Array): unknown }).end(body);
 }
@@ -125,7 +151,12 @@ function streamOf(response: NodeResponse): ReplyStream {
 
 /** An answer on a connection that asked for an upgrade and does not get one. It is closed after. */
 export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void {
-  const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body instanceof Uint8Array ? reply.body : Buffer.concat(reply.body);
+  const body =
+    typeof reply.body === 'string'
+      ? Buffer.from(reply.body)
+      : reply.body instanceof Uint8Array
+        ? reply.body
+        : Buffer.concat(reply.body);
   const headers = { ...reply.headers, 'content-length': String(body.length) };
   leaveAfterAnswer(socket);
   socket.end(Buffer.concat([rawHead(reply.status, reason, headers), body]));
@@ -167,6 +198,8 @@ function leaveAfterAnswer(socket: Duplex): void {
 
 function rawHead(status: number, reason: string, headers: ReplyHeaders): Buffer {
   const lines = [`HTTP/1.1 ${status} ${reason}`];
-  for (const [name, value] of Object.entries(headers)) for (const each of typeof value === 'string' ? [value] : value) lines.push(`${name}: ${each.replace(/[\r\n]/g, ' ')}`);
+  for (const [name, value] of Object.entries(headers))
+    for (const each of typeof value === 'string' ? [value] : value)
+      lines.push(`${name}: ${each.replace(/[\r\n]/g, ' ')}`);
   return Buffer.from([...lines, 'connection: close', '', ''].join('\r\n'), 'latin1');
 }

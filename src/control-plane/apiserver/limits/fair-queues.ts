@@ -24,7 +24,11 @@ export class FairQueues {
   #virtualNow = 0;
   #length = 0;
 
-  constructor({ queues, handSize, queueLength }: { readonly queues: number; readonly handSize: number; readonly queueLength: number }) {
+  constructor({
+    queues,
+    handSize,
+    queueLength,
+  }: { readonly queues: number; readonly handSize: number; readonly queueLength: number }) {
     this.#queues = Array.from({ length: queues }, () => ({ waiting: [], virtualStart: 0 }));
     this.#handSize = handSize;
     this.#queueLength = queueLength;
@@ -36,7 +40,9 @@ export class FairQueues {
 
   /** Into the shortest of the flow's queues; undefined when even that one is full. What is returned takes it out again, and says whether it was still there. */
   add(flow: string, request: Waiting): (() => boolean) | undefined {
-    const hand = dealHand(flow, this.#queues.length, this.#handSize).map((card) => this.#queues[card]).filter((queue) => queue !== undefined);
+    const hand = dealHand(flow, this.#queues.length, this.#handSize)
+      .map((card) => this.#queues[card])
+      .filter((queue) => queue !== undefined);
     const shortest = hand.reduce((best, queue) => (queue.waiting.length < best.waiting.length ? queue : best));
     if (shortest.waiting.length >= this.#queueLength) return undefined;
     if (shortest.waiting.length === 0) shortest.virtualStart = Math.max(shortest.virtualStart, this.#virtualNow);
@@ -69,7 +75,8 @@ export class FairQueues {
   #next(): Queue | undefined {
     if (this.#length === 0) return undefined;
     let best: Queue | undefined;
-    for (const queue of this.#queues) if (queue.waiting.length > 0 && (best === undefined || queue.virtualStart < best.virtualStart)) best = queue;
+    for (const queue of this.#queues)
+      if (queue.waiting.length > 0 && (best === undefined || queue.virtualStart < best.virtualStart)) best = queue;
     return best;
   }
 }

@@ -6,7 +6,10 @@ export interface PriorityLevel {
   /** How much of that others may use while it does not. */
   readonly lendablePercent: number;
   /** `exempt`: never waits. `reject`: no queues, a request that finds no seat is sent away. */
-  readonly limit: 'exempt' | 'reject' | { readonly queues: number; readonly handSize: number; readonly queueLength: number };
+  readonly limit:
+    | 'exempt'
+    | 'reject'
+    | { readonly queues: number; readonly handSize: number; readonly queueLength: number };
 }
 
 export interface FlowSchema {
@@ -16,7 +19,11 @@ export interface FlowSchema {
   readonly precedence: number;
   /** What tells flows of the schema apart. */
   readonly distinguisher: 'user' | 'namespace' | 'none';
-  readonly subjects: { readonly groups?: readonly string[]; readonly users?: readonly string[]; /** Any service account of the namespace. */ readonly serviceAccountsIn?: string };
+  readonly subjects: {
+    readonly groups?: readonly string[];
+    readonly users?: readonly string[] /** Any service account of the namespace. */;
+    readonly serviceAccountsIn?: string;
+  };
   /** Absent: everything. */
   readonly requests?: readonly FlowRule[];
 }
@@ -25,7 +32,11 @@ export type FlowRule =
   | { readonly verbs: readonly string[]; readonly group: string; readonly resources: readonly string[] }
   | { readonly verbs: readonly string[]; readonly paths: readonly string[] };
 
-const queues = (count: number, handSize: number): PriorityLevel['limit'] => ({ queues: count, handSize, queueLength: 50 });
+const queues = (count: number, handSize: number): PriorityLevel['limit'] => ({
+  queues: count,
+  handSize,
+  queueLength: 50,
+});
 
 export const priorityLevels: readonly PriorityLevel[] = [
   { name: 'exempt', shares: 0, lendablePercent: 0, limit: 'exempt' },
@@ -44,20 +55,68 @@ const scheduler = 'system:kube-scheduler';
 
 export const flowSchemas: readonly FlowSchema[] = [
   { name: 'exempt', level: 'exempt', precedence: 1, distinguisher: 'none', subjects: { groups: ['system:masters'] } },
-  { name: 'probes', level: 'exempt', precedence: 2, distinguisher: 'none', subjects: everybody, requests: [{ verbs: ['get'], paths: ['/healthz', '/readyz', '/livez'] }] },
   {
-    name: 'system-leader-election', level: 'leader-election', precedence: 100, distinguisher: 'user', subjects: { users: [controllerManager, scheduler], serviceAccountsIn: 'kube-system' },
+    name: 'probes',
+    level: 'exempt',
+    precedence: 2,
+    distinguisher: 'none',
+    subjects: everybody,
+    requests: [{ verbs: ['get'], paths: ['/healthz', '/readyz', '/livez'] }],
+  },
+  {
+    name: 'system-leader-election',
+    level: 'leader-election',
+    precedence: 100,
+    distinguisher: 'user',
+    subjects: { users: [controllerManager, scheduler], serviceAccountsIn: 'kube-system' },
     requests: [{ verbs: ['get', 'create', 'update'], group: 'coordination.k8s.io', resources: ['leases'] }],
   },
   {
-    name: 'system-node-high', level: 'node-high', precedence: 400, distinguisher: 'user', subjects: { groups: ['system:nodes'] },
-    requests: [{ verbs: ['*'], group: '', resources: ['nodes', 'nodes/status'] }, { verbs: ['*'], group: 'coordination.k8s.io', resources: ['leases'] }],
+    name: 'system-node-high',
+    level: 'node-high',
+    precedence: 400,
+    distinguisher: 'user',
+    subjects: { groups: ['system:nodes'] },
+    requests: [
+      { verbs: ['*'], group: '', resources: ['nodes', 'nodes/status'] },
+      { verbs: ['*'], group: 'coordination.k8s.io', resources: ['leases'] },
+    ],
   },
-  { name: 'system-nodes', level: 'system', precedence: 500, distinguisher: 'user', subjects: { groups: ['system:nodes'] } },
-  { name: 'kube-controller-manager', level: 'workload-high', precedence: 800, distinguisher: 'namespace', subjects: { users: [controllerManager] } },
-  { name: 'kube-scheduler', level: 'workload-high', precedence: 800, distinguisher: 'namespace', subjects: { users: [scheduler] } },
-  { name: 'kube-system-service-accounts', level: 'workload-high', precedence: 900, distinguisher: 'namespace', subjects: { serviceAccountsIn: 'kube-system' } },
-  { name: 'service-accounts', level: 'workload-low', precedence: 9000, distinguisher: 'user', subjects: { groups: ['system:serviceaccounts'] } },
+  {
+    name: 'system-nodes',
+    level: 'system',
+    precedence: 500,
+    distinguisher: 'user',
+    subjects: { groups: ['system:nodes'] },
+  },
+  {
+    name: 'kube-controller-manager',
+    level: 'workload-high',
+    precedence: 800,
+    distinguisher: 'namespace',
+    subjects: { users: [controllerManager] },
+  },
+  {
+    name: 'kube-scheduler',
+    level: 'workload-high',
+    precedence: 800,
+    distinguisher: 'namespace',
+    subjects: { users: [scheduler] },
+  },
+  {
+    name: 'kube-system-service-accounts',
+    level: 'workload-high',
+    precedence: 900,
+    distinguisher: 'namespace',
+    subjects: { serviceAccountsIn: 'kube-system' },
+  },
+  {
+    name: 'service-accounts',
+    level: 'workload-low',
+    precedence: 9000,
+    distinguisher: 'user',
+    subjects: { groups: ['system:serviceaccounts'] },
+  },
   { name: 'global-default', level: 'global-default', precedence: 9900, distinguisher: 'user', subjects: everybody },
   { name: 'catch-all', level: 'catch-all', precedence: 10_000, distinguisher: 'user', subjects: everybody },
 ];

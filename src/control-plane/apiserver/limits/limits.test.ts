@@ -23,8 +23,20 @@ function slow(each: Fixture): { answer: () => void } {
   return { answer: () => waiting.splice(0).forEach((resolve) => resolve()) };
 }
 
-async function begin(each: Fixture, { target = maps, as = 'jane', method = 'GET' } = {}): Promise<{ status: () => number | undefined; request: FakeRequest; done: Promise<number>; text: () => string; header: (name: string) => unknown }> {
-  const request = fakeRequest(method, target, { headers: { authorization: `Bearer ${as}` }, body: { metadata: { name: `n${Math.trunc(each.clock.monotonicMs())}` } } });
+async function begin(
+  each: Fixture,
+  { target = maps, as = 'jane', method = 'GET' } = {},
+): Promise<{
+  status: () => number | undefined;
+  request: FakeRequest;
+  done: Promise<number>;
+  text: () => string;
+  header: (name: string) => unknown;
+}> {
+  const request = fakeRequest(method, target, {
+    headers: { authorization: `Bearer ${as}` },
+    body: { metadata: { name: `n${Math.trunc(each.clock.monotonicMs())}` } },
+  });
   let status: number | undefined;
   let text = '';
   let header = (_name: string): unknown => undefined;
@@ -46,7 +58,10 @@ describe('requests in flight', () => {
     const { answer } = slow(each);
     const first = await begin(each);
     const second = await begin(each);
-    assert.deepEqual([first.status(), second.status(), second.header('retry-after'), second.text()], [undefined, 429, '1', 'Too many requests, please try again later.\n']);
+    assert.deepEqual(
+      [first.status(), second.status(), second.header('retry-after'), second.text()],
+      [undefined, 429, '1', 'Too many requests, please try again later.\n'],
+    );
     assert.equal((await begin(each, { method: 'POST' })).status(), 201);
     answer();
     await first.done;
@@ -74,7 +89,10 @@ describe('a client’s own rate', () => {
     for (let index = 0; index < 4; index++) burst.push((await begin(each)).status());
     const other = (await begin(each, { as: 'john' })).status();
     await each.clock.advance(500);
-    assert.deepEqual([burst, other, (await begin(each)).status(), (await begin(each)).status()], [[200, 200, 200, 429], 200, 200, 429]);
+    assert.deepEqual(
+      [burst, other, (await begin(each)).status(), (await begin(each)).status()],
+      [[200, 200, 200, 429], 200, 200, 429],
+    );
   });
 });
 
@@ -82,17 +100,37 @@ describe('priority and fairness', () => {
   it('sorts requests as upstream’s configuration does', () => {
     const schema = (name: string, groups: readonly string[], method: string, path: string): string | undefined => {
       const info = parseRequestInfo(method, path, new URLSearchParams());
-      return info === undefined ? undefined : classifyFlow(flowSchemas, { name, groups: [...groups, 'system:authenticated'] }, info)?.schema.name;
+      return info === undefined
+        ? undefined
+        : classifyFlow(flowSchemas, { name, groups: [...groups, 'system:authenticated'] }, info)?.schema.name;
     };
     const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n';
     const account = 'system:serviceaccount:kube-system:gc';
     assert.deepEqual(
       [
-        schema('root', ['system:masters'], 'GET', maps), schema('system:anonymous', ['system:unauthenticated'], 'GET', '/healthz'), schema('system:kube-scheduler', [], 'PUT', lease), schema('system:kube-scheduler', [], 'GET', maps),
-        schema('system:node:n', ['system:nodes'], 'PATCH', '/api/v1/nodes/n/status'), schema('system:node:n', ['system:nodes'], 'PUT', lease), schema('system:node:n', ['system:nodes'], 'GET', maps), schema(account, ['system:serviceaccounts'], 'GET', maps),
-        schema('system:serviceaccount:x:y', ['system:serviceaccounts'], 'GET', maps), schema('jane', [], 'GET', maps),
+        schema('root', ['system:masters'], 'GET', maps),
+        schema('system:anonymous', ['system:unauthenticated'], 'GET', '/healthz'),
+        schema('system:kube-scheduler', [], 'PUT', lease),
+        schema('system:kube-scheduler', [], 'GET', maps),
+        schema('system:node:n', ['system:nodes'], 'PATCH', '/api/v1/nodes/n/status'),
+        schema('system:node:n', ['system:nodes'], 'PUT', lease),
+        schema('system:node:n', ['system:nodes'], 'GET', maps),
+        schema(account, ['system:serviceaccounts'], 'GET', maps),
+        schema('system:serviceaccount:x:y', ['system:serviceaccounts'], 'GET', maps),
+        schema('jane', [], 'GET', maps),
       ],
-      ['exempt', 'probes', 'system-leader-election', 'kube-scheduler', 'system-node-high', 'system-node-high', 'system-nodes', 'kube-system-service-accounts', 'service-accounts', 'global-default'],
+      [
+        'exempt',
+        'probes',
+        'system-leader-election',
+        'kube-scheduler',
+        'system-node-high',
+        'system-node-high',
+        'system-nodes',
+        'kube-system-service-accounts',
+        'service-accounts',
+        'global-default',
+      ],
     );
   });
 
@@ -100,7 +138,10 @@ describe('priority and fairness', () => {
     const first = await begin(fixture());
     const second = await begin(fixture());
     const admin = await begin(fixture(), { as: 'root/system:masters' });
-    const uids = (each: { header: (name: string) => unknown }): unknown[] => [each.header('x-kubernetes-pf-flowschema-uid'), each.header('x-kubernetes-pf-prioritylevel-uid')];
+    const uids = (each: { header: (name: string) => unknown }): unknown[] => [
+      each.header('x-kubernetes-pf-flowschema-uid'),
+      each.header('x-kubernetes-pf-prioritylevel-uid'),
+    ];
     assert.match(String(uids(first)[0]), /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
     assert.deepEqual([uids(first), uids(first)[0] === uids(admin)[0]], [uids(second), false]);
   });
@@ -181,8 +222,10 @@ describe('priority and fairness', () => {
     await begin(each);
     const { status, text } = await begin(each, { target: '/metrics' });
     assert.equal(status(), 200);
-    assert.match(text(), /apiserver_flowcontrol_dispatched_requests_total\{priority_level="global-default",flow_schema="global-default"\} 2/);
+    assert.match(
+      text(),
+      /apiserver_flowcontrol_dispatched_requests_total\{priority_level="global-default",flow_schema="global-default"\} 2/,
+    );
     assert.match(text(), /apiserver_flowcontrol_nominal_limit_seats\{priority_level="workload-low"\} 245/);
   });
-
 });

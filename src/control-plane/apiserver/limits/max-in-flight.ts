@@ -52,10 +52,15 @@ export function clientRateLimit({ qps, burst }: ClientRate, monotonicMs: () => n
       const bucket = buckets.get(user.name) ?? { tokens: full, filledAtMs: nowMs };
       buckets.delete(user.name);
       buckets.set(user.name, bucket);
-      if (buckets.size > mostClients) for (const oldest of buckets.keys()) { buckets.delete(oldest); break; }
+      if (buckets.size > mostClients)
+        for (const oldest of buckets.keys()) {
+          buckets.delete(oldest);
+          break;
+        }
       bucket.tokens = Math.min(full, bucket.tokens + ((nowMs - bucket.filledAtMs) / 1000) * qps);
       bucket.filledAtMs = nowMs;
-      if (bucket.tokens < 1) return { admitted: false, retryAfterSeconds: Math.max(1, Math.ceil((1 - bucket.tokens) / qps)) };
+      if (bucket.tokens < 1)
+        return { admitted: false, retryAfterSeconds: Math.max(1, Math.ceil((1 - bucket.tokens) / qps)) };
       bucket.tokens--;
       return always;
     },

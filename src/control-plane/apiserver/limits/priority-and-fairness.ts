@@ -71,13 +71,30 @@ export class FlowControl implements RequestLimiter {
     for (const config of priorityLevels) {
       const nominalSeats = Math.ceil((options.seats * config.shares) / shares);
       const queues = typeof config.limit === 'object' ? new FairQueues(config.limit) : undefined;
-      this.#levels.set(config.name, { config, nominalSeats, lendableSeats: Math.round((nominalSeats * config.lendablePercent) / 100), queues, seatsInUse: 0, executing: 0 });
+      this.#levels.set(config.name, {
+        config,
+        nominalSeats,
+        lendableSeats: Math.round((nominalSeats * config.lendablePercent) / 100),
+        queues,
+        seatsInUse: 0,
+        executing: 0,
+      });
     }
-    for (const each of [...flowSchemas.map(({ name }) => `flowschemas/${name}`), ...priorityLevels.map(({ name }) => `prioritylevelconfigurations/${name}`)]) this.#uids.set(each, stableUid(each));
+    for (const each of [
+      ...flowSchemas.map(({ name }) => `flowschemas/${name}`),
+      ...priorityLevels.map(({ name }) => `prioritylevelconfigurations/${name}`),
+    ])
+      this.#uids.set(each, stableUid(each));
   }
 
   get states(): readonly LevelState[] {
-    return [...this.#levels.values()].map(({ config, nominalSeats, seatsInUse, executing, queues }) => ({ name: config.name, nominalSeats, seatsInUse, executing, waiting: queues?.length ?? 0 }));
+    return [...this.#levels.values()].map(({ config, nominalSeats, seatsInUse, executing, queues }) => ({
+      name: config.name,
+      nominalSeats,
+      seatsInUse,
+      executing,
+      waiting: queues?.length ?? 0,
+    }));
   }
 
   admit(exchange: Exchange): Admitted | Promise<Admitted> {
@@ -85,7 +102,8 @@ export class FlowControl implements RequestLimiter {
     const level = found === undefined ? undefined : this.#levels.get(found.schema.level);
     if (found === undefined || level === undefined) return { admitted: false, retryAfterSeconds: 1 };
     exchange.headers['x-kubernetes-pf-flowschema-uid'] = this.#uids.get(`flowschemas/${found.schema.name}`) ?? '';
-    exchange.headers['x-kubernetes-pf-prioritylevel-uid'] = this.#uids.get(`prioritylevelconfigurations/${level.config.name}`) ?? '';
+    exchange.headers['x-kubernetes-pf-prioritylevel-uid'] =
+      this.#uids.get(`prioritylevelconfigurations/${level.config.name}`) ?? '';
     if (isLongRunning(exchange.info)) return { admitted: true, release: () => undefined };
     const seats = level.config.limit === 'exempt' ? 0 : this.#seatsOf(exchange.info, level);
     const name: FlowName = { level: level.config.name, schema: found.schema.name };
@@ -96,7 +114,21 @@ export class FlowControl implements RequestLimiter {
     return this.#wait({ exchange, level, seats, name, schema: found.schema, flow: found.flow });
   }
 
-  #wait({ exchange, level, seats, name, schema, flow }: { exchange: Exchange; level: Level; seats: number; name: FlowName; schema: FlowSchema; flow: string }): Admitted | Promise<Admitted> {
+  #wait({
+    exchange,
+    level,
+    seats,
+    name,
+    schema,
+    flow,
+  }: {
+    exchange: Exchange;
+    level: Level;
+    seats: number;
+    name: FlowName;
+    schema: FlowSchema;
+    flow: string;
+  }): Admitted | Promise<Admitted> {
     const { clock, maxWaitMs, observer } = this.#options;
     const reject = (reason: RejectReason): Admitted => {
       observer?.rejected(name, reason);
@@ -147,7 +179,12 @@ export class FlowControl implements RequestLimiter {
   #startWaiting(): void {
     for (const level of this.#levels.values()) {
       if (level.queues === undefined) continue;
-      for (let next = level.queues.peek(); next !== undefined && this.#hasSeats(level, next.seats); next = level.queues.peek()) level.queues.take()?.start();
+      for (
+        let next = level.queues.peek();
+        next !== undefined && this.#hasSeats(level, next.seats);
+        next = level.queues.peek()
+      )
+        level.queues.take()?.start();
     }
   }
 
@@ -156,13 +193,18 @@ export class FlowControl implements RequestLimiter {
     if (wanted <= level.nominalSeats || level.seatsInUse === 0) return true;
     if (this.#seatsInUse + seats > this.#options.seats) return false;
     let borrowable = 0;
-    for (const other of this.#levels.values()) if (other !== level) borrowable += Math.max(0, Math.min(other.lendableSeats, other.nominalSeats - other.seatsInUse));
+    for (const other of this.#levels.values())
+      if (other !== level)
+        borrowable += Math.max(0, Math.min(other.lendableSeats, other.nominalSeats - other.seatsInUse));
     return wanted <= level.nominalSeats + borrowable;
   }
 
   #seatsOf(info: RequestInfo, level: Level): number {
     if (info.verb !== 'list' || this.#options.countObjects === undefined) return 1;
-    return Math.max(1, Math.min(Math.ceil(this.#options.countObjects(info) / objectsPerSeat), mostSeats, level.nominalSeats));
+    return Math.max(
+      1,
+      Math.min(Math.ceil(this.#options.countObjects(info) / objectsPerSeat), mostSeats, level.nominalSeats),
+    );
   }
 }
 

@@ -12,12 +12,20 @@ const SHORTEST_WINDOW_MS = 500;
 
 /** The use between two looks; of what started in between since then. undefined when there is nothing to count from. */
 export function computeUsage(before: UsagePoint | undefined, now: UsagePoint): Usage | undefined {
-  const isNew = before === undefined || now.cpuSeconds < before.cpuSeconds || (now.startedAtMs !== undefined && now.startedAtMs > before.atMs);
+  const isNew =
+    before === undefined ||
+    now.cpuSeconds < before.cpuSeconds ||
+    (now.startedAtMs !== undefined && now.startedAtMs > before.atMs);
   const fromMs = isNew ? now.startedAtMs : before.atMs;
   if (fromMs === undefined || now.atMs - fromMs < SHORTEST_WINDOW_MS) return undefined;
   const windowMs = now.atMs - fromMs;
   const seconds = now.cpuSeconds - (isNew ? 0 : before.cpuSeconds);
-  return { cpuNanoCores: Math.max(0, Math.round((seconds / windowMs) * 1e12)), memoryBytes: now.memoryBytes, atMs: now.atMs, windowMs };
+  return {
+    cpuNanoCores: Math.max(0, Math.round((seconds / windowMs) * 1e12)),
+    memoryBytes: now.memoryBytes,
+    atMs: now.atMs,
+    windowMs,
+  };
 }
 
 export interface NodeUsage {

@@ -13,14 +13,30 @@ export async function scrapeKubelet(dialer: Dialer, target: DialTarget): Promise
   const socket = await dialer.dial(target, DIAL_TIMEOUT_MS);
   return new Promise((resolve, reject) => {
     const host = target.host.includes(':') ? `[${target.host}]` : target.host;
-    const request = httpRequest({ method: 'GET', path: PATH, headers: { host: `${host}:${target.port}`, accept: 'text/plain', connection: 'close' }, createConnection: () => socket, timeout: ANSWER_TIMEOUT_MS });
+    const request = httpRequest({
+      method: 'GET',
+      path: PATH,
+      headers: { host: `${host}:${target.port}`, accept: 'text/plain', connection: 'close' },
+      createConnection: () => socket,
+      timeout: ANSWER_TIMEOUT_MS,
+    });
     const fail = (why: Error): void => {
       socket.destroy();
       reject(why);
     };
     request.on('timeout', () => fail(new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`)));
     request.on('error', fail);
-    request.on('response', (answer) => readText(answer).then((text) => (answer.statusCode === 200 ? resolve(text) : fail(new Error(`request failed, status: "${answer.statusCode ?? 0}"`))), fail).finally(() => socket.destroy()));
+    request.on('response', (answer) =>
+      readText(answer)
+        .then(
+          (text) =>
+            answer.statusCode === 200
+              ? resolve(text)
+              : fail(new Error(`request failed, status: "${answer.statusCode ?? 0}"`)),
+          fail,
+        )
+        .finally(() => socket.destroy()),
+    );
     request.end();
   });
 }

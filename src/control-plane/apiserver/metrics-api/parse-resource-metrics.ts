@@ -18,14 +18,21 @@ export interface NodePoints {
   containers: ReadonlyMap<string, ContainerPoint>;
 }
 
-const LINE = /^(node|container)_(cpu_usage_seconds_total|memory_working_set_bytes|start_time_seconds)(?:\{([^}]*)\})? (\S+)(?: (\d+))?$/gm;
+const LINE =
+  /^(node|container)_(cpu_usage_seconds_total|memory_working_set_bytes|start_time_seconds)(?:\{([^}]*)\})? (\S+)(?: (\d+))?$/gm;
 const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
 /** Reads a kubelet's /metrics/resource. Lines of other families are passed over; what has no CPU or no memory is left out (a kubelet may be starting). */
 export function parseResourceMetrics(text: string, nowMs: number): NodePoints {
   const found = new Map<string, Partial<ContainerPoint>>();
   for (const [, subject, family, labels = '', value, at] of text.matchAll(LINE)) {
-    const { namespace = '', pod = '', container = '' } = Object.fromEntries([...labels.matchAll(LABEL)].map(([, name = '', quoted = '']) => [name, quoted])) as Partial<Record<string, string>>;
+    const {
+      namespace = '',
+      pod = '',
+      container = '',
+    } = Object.fromEntries([...labels.matchAll(LABEL)].map(([, name = '', quoted = '']) => [name, quoted])) as Partial<
+      Record<string, string>
+    >;
     const key = subject === 'node' ? '' : `${namespace}/${pod}/${container}`;
     const point = found.get(key) ?? { namespace, pod, container };
     found.set(key, point);
@@ -38,7 +45,11 @@ export function parseResourceMetrics(text: string, nowMs: number): NodePoints {
       point.atMs = at === undefined ? nowMs : Number(at);
     }
   }
-  const complete = [...found].flatMap(([key, point]): [string, ContainerPoint][] => (point.cpuSeconds === undefined || point.memoryBytes === undefined || point.atMs === undefined ? [] : [[key, { startedAtMs: undefined, ...point } as ContainerPoint]]));
+  const complete = [...found].flatMap(([key, point]): [string, ContainerPoint][] =>
+    point.cpuSeconds === undefined || point.memoryBytes === undefined || point.atMs === undefined
+      ? []
+      : [[key, { startedAtMs: undefined, ...point } as ContainerPoint]],
+  );
   const containers = new Map(complete);
   const node = containers.get('');
   containers.delete('');

@@ -43,7 +43,8 @@ export class UsageCache {
   usage(node: Node): Promise<NodeUsage | undefined> {
     const { name } = node.metadata;
     const kept = this.#kept.get(name);
-    if (kept !== undefined && this.#options.clock.monotonicMs() - kept.scrapedAtMs < RESOLUTION_MS) return Promise.resolve(kept.usage);
+    if (kept !== undefined && this.#options.clock.monotonicMs() - kept.scrapedAtMs < RESOLUTION_MS)
+      return Promise.resolve(kept.usage);
     const running = this.#running.get(name) ?? this.#look(node, kept).finally(() => this.#running.delete(name));
     this.#running.set(name, running);
     return running;
@@ -62,7 +63,10 @@ export class UsageCache {
       return usage;
     } catch (error) {
       this.#kept.delete(node.metadata.name);
-      log.warn('the use of a node and its pods cannot be asked of its kubelet', { node: node.metadata.name, error: errorMessage(error) });
+      log.warn('the use of a node and its pods cannot be asked of its kubelet', {
+        node: node.metadata.name,
+        error: errorMessage(error),
+      });
       return undefined;
     }
   }

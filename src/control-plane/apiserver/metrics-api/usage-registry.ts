@@ -23,10 +23,12 @@ export interface UsageRegistryParts {
 /** A registry that answers for metrics.k8s.io, too. Its objects are made for each answer. */
 export function usageRegistry(parts: UsageRegistryParts): Registry {
   const { registry } = parts;
-  const isUsage = ({ definition }: ResourceRequest): boolean => definition.type === nodeMetrics || definition.type === podMetrics;
+  const isUsage = ({ definition }: ResourceRequest): boolean =>
+    definition.type === nodeMetrics || definition.type === podMetrics;
   return {
     get: (request, options) => (isUsage(request) ? getUsage(parts, request) : registry.get(request, options)),
-    list: (request, options) => (isUsage(request) ? listUsage(parts, request, options) : registry.list(request, options)),
+    list: (request, options) =>
+      isUsage(request) ? listUsage(parts, request, options) : registry.list(request, options),
     watch: (request, options, sink) => registry.watch(request, options, sink),
     create: (request, body) => registry.create(request, body),
     update: (request, body) => registry.update(request, body),
@@ -42,33 +44,59 @@ async function getUsage(parts: UsageRegistryParts, { definition, namespace, name
   // metrics-server's words: who is not there at all is named as its listers do, and who has no metrics by what they would be.
   if (subject === undefined) throw notFound({ group: '', plural: isNode ? 'node' : 'pods' }, name);
   const [object] = await metricsOf(parts, isNode, [subject]);
-  if (object === undefined) throw notFound({ group: nodeMetrics.group, plural: isNode ? 'nodemetrics' : 'podmetrics' }, isNode ? name : `${namespace}/${name}`);
+  if (object === undefined)
+    throw notFound(
+      { group: nodeMetrics.group, plural: isNode ? 'nodemetrics' : 'podmetrics' },
+      isNode ? name : `${namespace}/${name}`,
+    );
   return served(object);
 }
 
-async function listUsage(parts: UsageRegistryParts, { definition, namespace }: ResourceRequest, { labelSelector = '', fieldSelector = '' }: ListOptions): Promise<ServedList> {
+async function listUsage(
+  parts: UsageRegistryParts,
+  { definition, namespace }: ResourceRequest,
+  { labelSelector = '', fieldSelector = '' }: ListOptions,
+): Promise<ServedList> {
   const labels = parseLabelSelector(labelSelector);
   const fields = parseFieldSelector(fieldSelector);
   if (typeof labels === 'string') throw badRequest(labels);
   if (typeof fields === 'string') throw badRequest(fields);
   const chosen = subjectsOf(parts, definition.type === nodeMetrics, namespace).filter(
-    ({ metadata }) => labels.every((each) => matchesRequirement(each, metadata.labels ?? {})) && matchesFields(fields, { 'metadata.name': metadata.name, 'metadata.namespace': metadata.namespace }),
+    ({ metadata }) =>
+      labels.every((each) => matchesRequirement(each, metadata.labels ?? {})) &&
+      matchesFields(fields, { 'metadata.name': metadata.name, 'metadata.namespace': metadata.namespace }),
   );
   const objects = await metricsOf(parts, definition.type === nodeMetrics, chosen);
   return { items: objects.map(served), resourceVersion: '' };
 }
 
-function subjectsOf({ nodes, pods }: UsageRegistryParts, areNodes: boolean, namespace: string): readonly (Node | Pod)[] {
+function subjectsOf(
+  { nodes, pods }: UsageRegistryParts,
+  areNodes: boolean,
+  namespace: string,
+): readonly (Node | Pod)[] {
   return areNodes ? nodes() : pods(namespace);
 }
 
-async function metricsOf(parts: UsageRegistryParts, areNodes: boolean, subjects: readonly (Node | Pod)[]): Promise<ApiObject[]> {
+async function metricsOf(
+  parts: UsageRegistryParts,
+  areNodes: boolean,
+  subjects: readonly (Node | Pod)[],
+): Promise<ApiObject[]> {
   const nodes = areNodes ? (subjects as readonly Node[]) : nodesOf(parts, subjects as readonly Pod[]);
-  const usages = new Map(await Promise.all(nodes.map(async (node) => [node.metadata.name, await parts.usage(node)] as const)));
+  const usages = new Map(
+    await Promise.all(nodes.map(async (node) => [node.metadata.name, await parts.usage(node)] as const)),
+  );
   const nowMs = parts.nowMs();
   return areNodes
     ? (subjects as readonly Node[]).flatMap((node) => nodeObject(node, usages.get(node.metadata.name)?.node, nowMs))
-    : (subjects as readonly Pod[]).flatMap((pod) => podObject(pod, usages.get(pod.spec.nodeName ?? '')?.pods.get(`${pod.metadata.namespace}/${pod.metadata.name}`), nowMs));
+    : (subjects as readonly Pod[]).flatMap((pod) =>
+        podObject(
+          pod,
+          usages.get(pod.spec.nodeName ?? '')?.pods.get(`${pod.metadata.namespace}/${pod.metadata.name}`),
+          nowMs,
+        ),
+      );
 }
 
 function nodesOf({ nodes }: UsageRegistryParts, pods: readonly Pod[]): readonly Node[] {
@@ -85,12 +113,34 @@ function podObject(pod: Pod, usages: ReadonlyMap<string, Usage> | undefined, now
   if (usages === undefined || first === undefined) return [];
   // Upstream shows the time of the container that was looked at first.
   const earliest = [...usages.values()].reduce((least, each) => (each.atMs < least.atMs ? each : least), first);
-  return [{ ...head('PodMetrics', pod, earliest, nowMs), containers: [...usages].map(([name, usage]) => ({ name, usage: quantities(usage) })) }];
+  return [
+    {
+      ...head('PodMetrics', pod, earliest, nowMs),
+      containers: [...usages].map(([name, usage]) => ({ name, usage: quantities(usage) })),
+    },
+  ];
 }
 
-function head<Kind extends string>(kind: Kind, { metadata: { name, namespace, labels } }: Node | Pod, { atMs, windowMs }: Usage, nowMs: number) {
-  const metadata = { name, namespace, uid: '', ...(labels !== undefined && { labels }), creationTimestamp: formatTime(nowMs) };
-  return { kind, apiVersion: apiVersionOf(nodeMetrics), metadata, timestamp: formatTime(atMs), window: `${windowMs / 1000}s` };
+function head<Kind extends string>(
+  kind: Kind,
+  { metadata: { name, namespace, labels } }: Node | Pod,
+  { atMs, windowMs }: Usage,
+  nowMs: number,
+) {
+  const metadata = {
+    name,
+    namespace,
+    uid: '',
+    ...(labels !== undefined && { labels }),
+    creationTimestamp: formatTime(nowMs),
+  };
+  return {
+    kind,
+    apiVersion: apiVersionOf(nodeMetrics),
+    metadata,
+    timestamp: formatTime(atMs),
+    window: `${windowMs / 1000}s`,
+  };
 }
 
 function quantities({ cpuNanoCores, memoryBytes }: Usage): { cpu: string; memory: string } {
@@ -100,5 +150,11 @@ function quantities({ cpuNanoCores, memoryBytes }: Usage): { cpu: string; memory
 /** What is empty stays unsaid, as everywhere in the API. */
 function served(object: ApiObject): Served {
   const { namespace, uid, ...metadata } = object.metadata;
-  return { object, json: JSON.stringify({ ...object, metadata: { ...metadata, ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }) } }) };
+  return {
+    object,
+    json: JSON.stringify({
+      ...object,
+      metadata: { ...metadata, ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }) },
+    }),
+  };
 }

@@ -21,22 +21,49 @@ function metricsText(atMs: number, containers: Readonly<Record<string, number>>,
   const lines = Object.entries(containers).flatMap(([key, seconds]) => {
     const [pod = '', container = ''] = key.split('/');
     const labels = `{container="${container}",namespace="default",pod="${pod}"}`;
-    return [`container_cpu_usage_seconds_total${labels} ${seconds} ${atMs}`, `container_memory_working_set_bytes${labels} 1048576 ${atMs}`, `container_start_time_seconds${labels} ${startedAtMs / 1000}`];
+    return [
+      `container_cpu_usage_seconds_total${labels} ${seconds} ${atMs}`,
+      `container_memory_working_set_bytes${labels} 1048576 ${atMs}`,
+      `container_start_time_seconds${labels} ${startedAtMs / 1000}`,
+    ];
   });
-  return [`# HELP node_cpu_usage_seconds_total x`, `node_cpu_usage_seconds_total 100.5 ${atMs}`, `node_memory_working_set_bytes 2.097152e+06 ${atMs}`, ...lines, 'resource_scrape_error 0', ''].join('\n');
+  return [
+    `# HELP node_cpu_usage_seconds_total x`,
+    `node_cpu_usage_seconds_total 100.5 ${atMs}`,
+    `node_memory_working_set_bytes 2.097152e+06 ${atMs}`,
+    ...lines,
+    'resource_scrape_error 0',
+    '',
+  ].join('\n');
 }
 
 describe("a kubelet's numbers", () => {
   it('are read with their times, and half ones left out', () => {
-    const { node, containers } = parseResourceMetrics(`${metricsText(T0, { 'a/web': 3 })}container_cpu_usage_seconds_total{container="new",namespace="default",pod="b"} 1 ${T0}\n`, 7);
+    const { node, containers } = parseResourceMetrics(
+      `${metricsText(T0, { 'a/web': 3 })}container_cpu_usage_seconds_total{container="new",namespace="default",pod="b"} 1 ${T0}\n`,
+      7,
+    );
     assert.deepEqual([node?.cpuSeconds, node?.memoryBytes, node?.atMs], [100.5, 2_097_152, T0]);
     assert.deepEqual([...containers.keys()], ['default/a/web']);
-    assert.deepEqual(parseResourceMetrics('not metrics at all\ncontainer_cpu_usage_seconds_total{} NaN', 0), { node: undefined, containers: new Map() });
+    assert.deepEqual(parseResourceMetrics('not metrics at all\ncontainer_cpu_usage_seconds_total{} NaN', 0), {
+      node: undefined,
+      containers: new Map(),
+    });
   });
 
   it('become rates: from look to look, of what is new from its start', () => {
-    const point = (atMs: number, cpuSeconds: number, startedAtMs = 0) => ({ atMs, cpuSeconds, memoryBytes: 5, startedAtMs });
-    assert.deepEqual(computeUsage(point(0, 1), point(10_000, 6)), { cpuNanoCores: 500_000_000, memoryBytes: 5, atMs: 10_000, windowMs: 10_000 });
+    const point = (atMs: number, cpuSeconds: number, startedAtMs = 0) => ({
+      atMs,
+      cpuSeconds,
+      memoryBytes: 5,
+      startedAtMs,
+    });
+    assert.deepEqual(computeUsage(point(0, 1), point(10_000, 6)), {
+      cpuNanoCores: 500_000_000,
+      memoryBytes: 5,
+      atMs: 10_000,
+      windowMs: 10_000,
+    });
     assert.deepEqual(computeUsage(point(0, 9), point(10_000, 2, 6000))?.cpuNanoCores, 500_000_000);
     assert.equal(computeUsage(undefined, { ...point(10_000, 2), startedAtMs: undefined }), undefined);
     assert.equal(computeUsage(point(10_000, 1), point(10_100, 6)), undefined);
@@ -51,9 +78,20 @@ describe("a kubelet's numbers", () => {
   });
 });
 
-const named = (name: string, labels: Record<string, string> = {}): { name: string; namespace: string; uid: string; labels: Record<string, string> } => ({ name, namespace: '', uid: `uid-${name}`, labels });
+const named = (
+  name: string,
+  labels: Record<string, string> = {},
+): { name: string; namespace: string; uid: string; labels: Record<string, string> } => ({
+  name,
+  namespace: '',
+  uid: `uid-${name}`,
+  labels,
+});
 const node = (name: string): Node => ({ metadata: named(name, { zone: name }), spec: {}, status: {} });
-const pod = (name: string, nodeName: string): Pod => ({ metadata: { ...named(name, { app: name }), namespace: 'default' }, spec: { containers: [], nodeName } });
+const pod = (name: string, nodeName: string): Pod => ({
+  metadata: { ...named(name, { app: name }), namespace: 'default' },
+  spec: { containers: [], nodeName },
+});
 
 /** The rest of a definition is for the machinery around. */
 const definitionOf = (type: ResourceType): ResourceDefinition => ({ type }) as ResourceDefinition;
@@ -75,9 +113,16 @@ function ground() {
   const all = [node('here'), node('away')];
   const pods = [pod('a', 'here'), pod('b', 'here'), pod('c', 'away'), pod('waits', '')];
   const unused = {} as Registry;
-  const registry = usageRegistry({ registry: { ...unused, list: () => Promise.resolve({ items: [], resourceVersion: 'stored' }) }, nodes: () => all, pods: () => pods, usage: (of) => cache.usage(of), nowMs: () => clock.nowMs() });
+  const registry = usageRegistry({
+    registry: { ...unused, list: () => Promise.resolve({ items: [], resourceVersion: 'stored' }) },
+    nodes: () => all,
+    pods: () => pods,
+    usage: (of) => cache.usage(of),
+    nowMs: () => clock.nowMs(),
+  });
   const [nodeDefinition, podDefinition] = [definitionOf(nodeMetrics), definitionOf(podMetrics)];
-  const request = (definition: ResourceDefinition, name = '', namespace = 'default') => ({ definition, namespace, name, subresource: '', context: {} }) as ResourceRequest;
+  const request = (definition: ResourceDefinition, name = '', namespace = 'default') =>
+    ({ definition, namespace, name, subresource: '', context: {} }) as ResourceRequest;
   /** Lets the second look of the first answer happen. */
   const settled = async <T>(work: Promise<T>): Promise<T> => {
     work.catch(() => undefined);
@@ -91,12 +136,25 @@ describe('metrics.k8s.io', () => {
   it('takes two looks the first time and none in the next 15 s', async () => {
     const { clock, registry, request, settled, nodeDefinition, podDefinition, asked } = ground();
     const { items } = await settled(registry.list(request(nodeDefinition, '', ''), {}));
-    assert.deepEqual(items.map(({ json }) => JSON.parse(json) as unknown), [
-      { kind: 'NodeMetrics', apiVersion: 'metrics.k8s.io/v1beta1', metadata: { name: 'here', labels: { zone: 'here' }, creationTimestamp: '2026-01-01T00:00:01Z' }, timestamp: '2026-01-01T00:00:01Z', window: '1s', usage: { cpu: '0n', memory: '2048Ki' } },
-    ]);
+    assert.deepEqual(
+      items.map(({ json }) => JSON.parse(json) as unknown),
+      [
+        {
+          kind: 'NodeMetrics',
+          apiVersion: 'metrics.k8s.io/v1beta1',
+          metadata: { name: 'here', labels: { zone: 'here' }, creationTimestamp: '2026-01-01T00:00:01Z' },
+          timestamp: '2026-01-01T00:00:01Z',
+          window: '1s',
+          usage: { cpu: '0n', memory: '2048Ki' },
+        },
+      ],
+    );
     assert.equal(asked(), 3, 'two of the one, one of the other');
     const { items: pods } = await settled(registry.list(request(podDefinition), {}));
-    assert.deepEqual(pods.map(({ object }) => object.metadata.name), ['a', 'b']);
+    assert.deepEqual(
+      pods.map(({ object }) => object.metadata.name),
+      ['a', 'b'],
+    );
     await clock.advance(20_000);
     const later = await registry.get(request(podDefinition, 'b'), {});
     const { containers, window } = JSON.parse(later.json) as { containers: unknown; window: string };
@@ -105,11 +163,24 @@ describe('metrics.k8s.io', () => {
 
   it('chooses by labels and names, and knows what is not there', async () => {
     const { registry, request, settled, nodeDefinition, podDefinition } = ground();
-    const list = async (options: { labelSelector?: string; fieldSelector?: string }) => (await settled(registry.list(request(podDefinition), options))).items.map(({ object }) => object.metadata.name);
-    assert.deepEqual([await list({ labelSelector: 'app in (b)' }), await list({ fieldSelector: 'metadata.name=a' }), await list({ labelSelector: 'app=c' })], [['b'], ['a'], []]);
-    await assert.rejects(registry.list(request(podDefinition), { labelSelector: 'a===' }), (error) => isApiError(error, 'BadRequest'));
+    const list = async (options: { labelSelector?: string; fieldSelector?: string }) =>
+      (await settled(registry.list(request(podDefinition), options))).items.map(({ object }) => object.metadata.name);
+    assert.deepEqual(
+      [
+        await list({ labelSelector: 'app in (b)' }),
+        await list({ fieldSelector: 'metadata.name=a' }),
+        await list({ labelSelector: 'app=c' }),
+      ],
+      [['b'], ['a'], []],
+    );
+    await assert.rejects(registry.list(request(podDefinition), { labelSelector: 'a===' }), (error) =>
+      isApiError(error, 'BadRequest'),
+    );
     const refusal = async (definition: typeof podDefinition, name: string, namespace?: string): Promise<string> => {
-      const error: unknown = await settled(registry.get(request(definition, name, namespace), {})).then(() => undefined, (thrown: unknown) => thrown);
+      const error: unknown = await settled(registry.get(request(definition, name, namespace), {})).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
       assert.ok(isApiError(error, 'NotFound'));
       return error.message;
     };

@@ -11,23 +11,54 @@ import type { OutputForm } from './negotiate.ts';
 const pods = definition('Pod', 'pods', {});
 
 function served(index: number): Served {
-  const object = { metadata: { name: `p-${index}`, namespace: 'default', uid: `${index}`, resourceVersion: `${index}`, labels: { text: 'a\nb\n' } } };
+  const object = {
+    metadata: {
+      name: `p-${index}`,
+      namespace: 'default',
+      uid: `${index}`,
+      resourceVersion: `${index}`,
+      labels: { text: 'a\nb\n' },
+    },
+  };
   return { object, json: JSON.stringify({ kind: 'Pod', apiVersion: 'v1', ...object }) };
 }
 const many = (count: number): readonly Served[] => Array.from({ length: count }, (_, index) => served(index));
 
-async function written(form: OutputForm, how: { readonly encoding: 'json' | 'yaml'; readonly pretty: boolean }, items: readonly Served[]): Promise<string> {
+async function written(
+  form: OutputForm,
+  how: { readonly encoding: 'json' | 'yaml'; readonly pretty: boolean },
+  items: readonly Served[],
+): Promise<string> {
   const answer: Answer = { status: 200, output: { form, ...how }, definition: pods, include: 'Metadata', nowMs: 0 };
   return bodyText(await listReply(answer, { items, resourceVersion: '9', continue: 'more', remainingItemCount: 3 }));
 }
 
-const forms: readonly OutputForm[] = [{ as: 'object' }, { as: 'partial', version: 'v1' }, { as: 'table', version: 'v1' }];
+const forms: readonly OutputForm[] = [
+  { as: 'object' },
+  { as: 'partial', version: 'v1' },
+  { as: 'table', version: 'v1' },
+];
 
 describe('lists', () => {
   it('are not made to their end when nobody waits for them any more', async () => {
     let made = 0;
-    const items = many(1000).map(({ object, json }): Served => ({ object, get json() { made++; return json; } }));
-    const answer: Answer = { status: 200, output: { form: { as: 'object' }, encoding: 'json', pretty: false }, definition: pods, include: 'Metadata', nowMs: 0, isAbandoned: () => made >= 100 };
+    const items = many(1000).map(
+      ({ object, json }): Served => ({
+        object,
+        get json() {
+          made++;
+          return json;
+        },
+      }),
+    );
+    const answer: Answer = {
+      status: 200,
+      output: { form: { as: 'object' }, encoding: 'json', pretty: false },
+      definition: pods,
+      include: 'Metadata',
+      nowMs: 0,
+      isAbandoned: () => made >= 100,
+    };
     await assert.rejects(listReply(answer, { items, resourceVersion: '9' }));
     assert.ok(made < 200, `${made} of 1000 were made`);
   });
@@ -35,9 +66,15 @@ describe('lists', () => {
   it('say the same in JSON, pretty JSON and YAML, in all forms', async () => {
     for (const form of forms) {
       for (const items of [many(0), many(1), many(250)]) {
-        const json = JSON.parse(await written(form, { encoding: 'json', pretty: false }, items)) as { items?: unknown[]; rows?: unknown[] };
+        const json = JSON.parse(await written(form, { encoding: 'json', pretty: false }, items)) as {
+          items?: unknown[];
+          rows?: unknown[];
+        };
         assert.equal((json.items ?? json.rows)?.length, items.length);
-        assert.equal(await written(form, { encoding: 'json', pretty: true }, items), `${JSON.stringify(json, undefined, 2)}\n`);
+        assert.equal(
+          await written(form, { encoding: 'json', pretty: true }, items),
+          `${JSON.stringify(json, undefined, 2)}\n`,
+        );
         assert.deepEqual(parse(await written(form, { encoding: 'yaml', pretty: false }, items)), json);
       }
     }

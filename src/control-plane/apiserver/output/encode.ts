@@ -31,7 +31,10 @@ export function objectReply(answer: Answer, { object, json }: Served): BodyReply
   if (form.as === 'partial') return textReply(answer, partialJson(object, form.version));
   const row = rowJson({ definition, version: form.version, include }, object, json, nowMs);
   const meta = `{"resourceVersion":${JSON.stringify(object.metadata.resourceVersion ?? '')}}`;
-  return textReply(answer, `{"kind":"Table","apiVersion":"meta.k8s.io/${form.version}","metadata":${meta},"columnDefinitions":${columnDefinitionsJson(definition)},"rows":[${row}]}`);
+  return textReply(
+    answer,
+    `{"kind":"Table","apiVersion":"meta.k8s.io/${form.version}","metadata":${meta},"columnDefinitions":${columnDefinitionsJson(definition)},"rows":[${row}]}`,
+  );
 }
 
 /** Any other value that is an answer of its own. */
@@ -50,7 +53,10 @@ export async function listReply(answer: Answer, list: ServedList): Promise<BodyR
   const { status, output } = answer;
   const { envelope, field, itemJson } = listForm(answer, list);
   const pieces = new Pieces(answer.isAbandoned ?? (() => false));
-  await listWriters[output.encoding === 'yaml' ? 'yaml' : output.pretty ? 'pretty' : 'json'](pieces, envelope, field, { items: list.items, itemJson });
+  await listWriters[output.encoding === 'yaml' ? 'yaml' : output.pretty ? 'pretty' : 'json'](pieces, envelope, field, {
+    items: list.items,
+    itemJson,
+  });
   return { kind: 'body', status, headers: { 'content-type': contentTypes[output.encoding] }, body: pieces.end() };
 }
 
@@ -63,13 +69,29 @@ interface ListForm {
 
 function listForm({ output: { form }, definition, include, nowMs }: Answer, list: ServedList): ListForm {
   const metadata = {
-    resourceVersion: list.resourceVersion, ...(list.continue !== undefined && { continue: list.continue }), ...(list.remainingItemCount !== undefined && { remainingItemCount: list.remainingItemCount }),
+    resourceVersion: list.resourceVersion,
+    ...(list.continue !== undefined && { continue: list.continue }),
+    ...(list.remainingItemCount !== undefined && { remainingItemCount: list.remainingItemCount }),
   };
-  if (form.as === 'object') return { envelope: { kind: `${definition.type.kind}List`, apiVersion: apiVersionOf(definition.type), metadata }, field: 'items', itemJson: ({ json }) => json };
+  if (form.as === 'object')
+    return {
+      envelope: { kind: `${definition.type.kind}List`, apiVersion: apiVersionOf(definition.type), metadata },
+      field: 'items',
+      itemJson: ({ json }) => json,
+    };
   const apiVersion = `meta.k8s.io/${form.version}`;
-  if (form.as === 'partial') return { envelope: { kind: 'PartialObjectMetadataList', apiVersion, metadata }, field: 'items', itemJson: ({ object }) => partialJson(object, form.version) };
+  if (form.as === 'partial')
+    return {
+      envelope: { kind: 'PartialObjectMetadataList', apiVersion, metadata },
+      field: 'items',
+      itemJson: ({ object }) => partialJson(object, form.version),
+    };
   const columnDefinitions: unknown = JSON.parse(columnDefinitionsJson(definition));
-  return { envelope: { kind: 'Table', apiVersion, metadata, columnDefinitions }, field: 'rows', itemJson: ({ object, json }) => rowJson({ definition, version: form.version, include }, object, json, nowMs) };
+  return {
+    envelope: { kind: 'Table', apiVersion, metadata, columnDefinitions },
+    field: 'rows',
+    itemJson: ({ object, json }) => rowJson({ definition, version: form.version, include }, object, json, nowMs),
+  };
 }
 
 interface Listed {
@@ -87,7 +109,8 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
   pretty: async (pieces, envelope, field, { items, itemJson }) => {
     pieces.add(`${JSON.stringify(envelope, undefined, 2).slice(0, -2)},\n  "${field}": [`);
     // JSON has line breaks nowhere but between its parts.
-    const pretty = (item: Served): string => JSON.stringify(JSON.parse(itemJson(item)), undefined, 2).replaceAll('\n', '\n    ');
+    const pretty = (item: Served): string =>
+      JSON.stringify(JSON.parse(itemJson(item)), undefined, 2).replaceAll('\n', '\n    ');
     await pieces.addAll(items, (item, index) => `${index === 0 ? '' : ','}\n    ${pretty(item)}`);
     pieces.add(items.length === 0 ? ']\n}\n' : '\n  ]\n}\n');
   },
@@ -146,5 +169,10 @@ const contentTypes = { json: 'application/json', yaml: 'application/yaml' } as c
 function textReply({ status, output }: Pick<Answer, 'status' | 'output'>, json: string): BodyReply {
   const headers = { 'content-type': contentTypes[output.encoding] };
   if (output.encoding === 'yaml') return { kind: 'body', status, headers, body: writeYaml(JSON.parse(json)) };
-  return { kind: 'body', status, headers, body: output.pretty ? `${JSON.stringify(JSON.parse(json), undefined, 2)}\n` : `${json}\n` };
+  return {
+    kind: 'body',
+    status,
+    headers,
+    body: output.pretty ? `${JSON.stringify(JSON.parse(json), undefined, 2)}\n` : `${json}\n`,
+  };
 }

@@ -23,20 +23,31 @@ interface MediaRange {
 export const acceptedTypes = ['application/json', 'application/yaml'] as const;
 
 const encodings: Readonly<Record<string, 'json' | 'yaml'>> = {
-  'application/json': 'json', 'application/yaml': 'yaml', 'text/yaml': 'yaml', 'application/x-yaml': 'yaml', '*/*': 'json', 'application/*': 'json',
+  'application/json': 'json',
+  'application/yaml': 'yaml',
+  'text/yaml': 'yaml',
+  'application/x-yaml': 'yaml',
+  '*/*': 'json',
+  'application/*': 'json',
 };
-const formOfKind: Readonly<Record<string, 'table' | 'partial'>> = { Table: 'table', PartialObjectMetadata: 'partial', PartialObjectMetadataList: 'partial' };
+const formOfKind: Readonly<Record<string, 'table' | 'partial'>> = {
+  Table: 'table',
+  PartialObjectMetadata: 'partial',
+  PartialObjectMetadataList: 'partial',
+};
 
 const plainJson: Output = { encoding: 'json', form: { as: 'object' }, pretty: false };
 
 /** The first of the client's types that can be served; 406 when there is none. kubectl and most clients take the short way. */
 export function negotiate(accept: string | undefined, pretty = false): Output {
-  if (!pretty && (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*')) return plainJson;
+  if (!pretty && (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*'))
+    return plainJson;
   if (accept === undefined || accept.trim() === '') return { ...plainJson, pretty };
   for (const range of parseAccept(accept)) {
     const encoding = encodings[range.type];
     const form = encoding === undefined ? undefined : formOf(range);
-    if (encoding !== undefined && form !== undefined) return { encoding, form, pretty: pretty || isTrue(range.parameters.pretty) };
+    if (encoding !== undefined && form !== undefined)
+      return { encoding, form, pretty: pretty || isTrue(range.parameters.pretty) };
   }
   throw new ApiStatusError('NotAcceptable', `only the following media types are accepted: ${acceptedTypes.join(', ')}`);
 }
@@ -53,7 +64,11 @@ function formOf({ parameters }: MediaRange): OutputForm | undefined {
 
 /** Better qualities first, else in the order of the header. A header of any length is read once. */
 export function parseAccept(accept: string): readonly MediaRange[] {
-  const ranges = accept.split(',').slice(0, 64).map(parseRange).filter((range) => range.type !== '' && range.quality > 0);
+  const ranges = accept
+    .split(',')
+    .slice(0, 64)
+    .map(parseRange)
+    .filter((range) => range.type !== '' && range.quality > 0);
   return ranges.sort((left, right) => right.quality - left.quality);
 }
 
@@ -62,7 +77,11 @@ function parseRange(text: string): MediaRange {
   const parameters: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const each of rest) {
     const at = each.indexOf('=');
-    if (at > 0) parameters[each.slice(0, at).trim().toLowerCase()] = each.slice(at + 1).trim().replace(/^"(.*)"$/, '$1');
+    if (at > 0)
+      parameters[each.slice(0, at).trim().toLowerCase()] = each
+        .slice(at + 1)
+        .trim()
+        .replace(/^"(.*)"$/, '$1');
   }
   const quality = parameters.q === undefined ? 1 : Number(parameters.q);
   return { type: type.trim().toLowerCase(), parameters, quality: Number.isFinite(quality) ? quality : 0 };

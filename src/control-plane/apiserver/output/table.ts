@@ -17,16 +17,31 @@ export interface TableForm {
 export function parseIncludeObject(value: string | null): IncludeObject {
   if (value === null || value === '') return 'Metadata';
   if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
-  throw badRequest(`Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`);
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
 }
 
 const nameColumn: TableColumn<ApiObject> = {
-  name: 'Name', type: 'string', format: 'name', cell: (object) => object.metadata.name,
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  cell: (object) => object.metadata.name,
   description: 'The name of the object; unique among objects of its kind in its namespace.',
 };
 const ageText = 'When the server made the object.';
-const ageColumn: TableColumn<ApiObject> = { name: 'Age', type: 'string', description: ageText, cell: (object, nowMs) => formatAge(object.metadata.creationTimestamp, nowMs) };
-const createdColumn: TableColumn<ApiObject> = { name: 'Created At', type: 'date', description: ageText, cell: (object) => object.metadata.creationTimestamp ?? '' };
+const ageColumn: TableColumn<ApiObject> = {
+  name: 'Age',
+  type: 'string',
+  description: ageText,
+  cell: (object, nowMs) => formatAge(object.metadata.creationTimestamp, nowMs),
+};
+const createdColumn: TableColumn<ApiObject> = {
+  name: 'Created At',
+  type: 'date',
+  description: ageText,
+  cell: (object) => object.metadata.creationTimestamp ?? '',
+};
 
 const columnsOf = new WeakMap<Columned, readonly TableColumn<ApiObject>[]>();
 
@@ -48,17 +63,30 @@ function completeColumns(own: readonly TableColumn<ApiObject>[]): readonly Table
   if (own.some((column) => column.name === 'Age')) return withName;
   // What only `-o wide` shows comes after the age.
   const firstWide = withName.findIndex((column) => (column.priority ?? 0) > 0);
-  return firstWide < 0 ? [...withName, ageColumn] : [...withName.slice(0, firstWide), ageColumn, ...withName.slice(firstWide)];
+  return firstWide < 0
+    ? [...withName, ageColumn]
+    : [...withName.slice(0, firstWide), ageColumn, ...withName.slice(firstWide)];
 }
 
 /** JSON of `columnDefinitions`; a watch shows it once. */
 export function columnDefinitionsJson(definition: Columned): string {
-  const columns = tableColumns(definition).map(({ name, type, format, description, priority }) => ({ name, type, format: format ?? '', description, priority: priority ?? 0 }));
+  const columns = tableColumns(definition).map(({ name, type, format, description, priority }) => ({
+    name,
+    type,
+    format: format ?? '',
+    description,
+    priority: priority ?? 0,
+  }));
   return JSON.stringify(columns);
 }
 
 /** A row's JSON; `json` is the object's own, already made. */
-export function rowJson({ definition, version, include }: TableForm, object: ApiObject, json: string, nowMs: number): string {
+export function rowJson(
+  { definition, version, include }: TableForm,
+  object: ApiObject,
+  json: string,
+  nowMs: number,
+): string {
   const cells = tableColumns(definition).map((column) => column.cell(object, nowMs));
   if (include === 'None') return `{"cells":${JSON.stringify(cells)},"object":null}`;
   return `{"cells":${JSON.stringify(cells)},"object":${include === 'Object' ? json : partialJson(object, version)}}`;
@@ -68,7 +96,12 @@ export function rowJson({ definition, version, include }: TableForm, object: Api
 function metadataJson(metadata: ApiObject['metadata']): string {
   const { name, namespace, uid, ...rest } = metadata;
   if (name !== '' && namespace !== '' && uid !== '') return JSON.stringify(metadata);
-  return JSON.stringify({ ...(name !== '' && { name }), ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }), ...rest });
+  return JSON.stringify({
+    ...(name !== '' && { name }),
+    ...(namespace !== '' && { namespace }),
+    ...(uid !== '' && { uid }),
+    ...rest,
+  });
 }
 
 /** Only the metadata, as garbage collectors and the like want it. */
@@ -100,4 +133,5 @@ export function formatDuration(ms: number): string {
   return days < 2920 ? two(years, 'y', days % 365, 'd') : `${years}y`;
 }
 
-const two = (large: number, largeUnit: string, small: number, smallUnit: string): string => (small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`);
+const two = (large: number, largeUnit: string, small: number, smallUnit: string): string =>
+  small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;

@@ -5,14 +5,85 @@ import { parse } from 'yaml';
 import { writeYaml, yamlItem } from './write-yaml.ts';
 
 const nasty = fc.constantFrom(
-  '', ' ', 'yes', 'No', 'null', '~', '1', '1.5', '1e3', '0x1f', '0o17', '1_000', '12:30:45', '2026-01-01', '2026-01-01T00:00:00Z', '.inf', '-.Inf', '.nan', '10.0.0.1', '250Mi', 'nginx:1.14', 'a: b', 'a #b', '# a', '- a', '-', '? a',
-  '*a', '&a', '!a', '%a', '@a', '`a', '{a', '[a', '|', '>', "it's", '"a"', 'a\nb', 'a\nb\n', 'a\nb\n\n', '\na', ' a\nb', 'a\n b', 'a\n\n b\n', '\t', 'a\tb', 'a\n\tb', 'a\r\nb', '\u2028', '\u0085', '\ufeff', 'é', '😀', '\ud800', '\0', '=', '<<', 'a:', 'trailing ',
+  '',
+  ' ',
+  'yes',
+  'No',
+  'null',
+  '~',
+  '1',
+  '1.5',
+  '1e3',
+  '0x1f',
+  '0o17',
+  '1_000',
+  '12:30:45',
+  '2026-01-01',
+  '2026-01-01T00:00:00Z',
+  '.inf',
+  '-.Inf',
+  '.nan',
+  '10.0.0.1',
+  '250Mi',
+  'nginx:1.14',
+  'a: b',
+  'a #b',
+  '# a',
+  '- a',
+  '-',
+  '? a',
+  '*a',
+  '&a',
+  '!a',
+  '%a',
+  '@a',
+  '`a',
+  '{a',
+  '[a',
+  '|',
+  '>',
+  "it's",
+  '"a"',
+  'a\nb',
+  'a\nb\n',
+  'a\nb\n\n',
+  '\na',
+  ' a\nb',
+  'a\n b',
+  'a\n\n b\n',
+  '\t',
+  'a\tb',
+  'a\n\tb',
+  'a\r\nb',
+  '\u2028',
+  '\u0085',
+  '\ufeff',
+  'é',
+  '😀',
+  '\ud800',
+  '\0',
+  '=',
+  '<<',
+  'a:',
+  'trailing ',
 );
-const text = fc.oneof(nasty, fc.string({ unit: 'binary', maxLength: 12 }), fc.string({ unit: fc.constantFrom('a', ' ', '\n', ':', '-', '#', '"', "'", '\\', '1') }));
+const text = fc.oneof(
+  nasty,
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: fc.constantFrom('a', ' ', '\n', ':', '-', '#', '"', "'", '\\', '1') }),
+);
 // A name of the language in the reader used here.
 const key = text.filter((each) => each !== '__proto__');
 const { value } = fc.letrec((tie) => ({
-  value: fc.oneof({ depthSize: 'small' }, text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true })),
+  value: fc.oneof(
+    { depthSize: 'small' },
+    text,
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+  ),
 }));
 const read = (yaml: string, version: '1.1' | '1.2'): unknown => parse(yaml, { version, merge: false });
 
@@ -36,9 +107,31 @@ test('items make up a sequence', () => {
 });
 
 test('it looks as Go writes it: keys in order, sequences as deep as their key, text of several lines as it is', () => {
-  const pod = { kind: 'Pod', apiVersion: 'v1', spec: { containers: [{ name: 'c', args: ['-v', 'yes'], env: [] }], hostIP: '10.0.0.1' }, data: { script: 'a: 1\nb\n', time: '2026-01-01T00:00:00Z', size: '250Mi', odd: 'a: b' } };
+  const pod = {
+    kind: 'Pod',
+    apiVersion: 'v1',
+    spec: { containers: [{ name: 'c', args: ['-v', 'yes'], env: [] }], hostIP: '10.0.0.1' },
+    data: { script: 'a: 1\nb\n', time: '2026-01-01T00:00:00Z', size: '250Mi', odd: 'a: b' },
+  };
   const lines = [
-    'apiVersion: v1', 'data:', "  odd: 'a: b'", '  script: |', '    a: 1', '    b', '  size: 250Mi', '  time: "2026-01-01T00:00:00Z"', 'kind: Pod', 'spec:', '  containers:', '  - args:', "    - '-v'", '    - "yes"', '    env: []', '    name: c', '  hostIP: 10.0.0.1', '',
+    'apiVersion: v1',
+    'data:',
+    "  odd: 'a: b'",
+    '  script: |',
+    '    a: 1',
+    '    b',
+    '  size: 250Mi',
+    '  time: "2026-01-01T00:00:00Z"',
+    'kind: Pod',
+    'spec:',
+    '  containers:',
+    '  - args:',
+    "    - '-v'",
+    '    - "yes"',
+    '    env: []',
+    '    name: c',
+    '  hostIP: 10.0.0.1',
+    '',
   ];
   assert.equal(writeYaml(pod), lines.join('\n'));
 });

@@ -21,7 +21,8 @@ export function yamlItem(value: unknown): string {
 type Collection = readonly unknown[] | Readonly<Record<string, unknown>>;
 
 const isCollection = (value: unknown): value is Collection => typeof value === 'object' && value !== null;
-const isEmpty = (value: Collection): boolean => (Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0);
+const isEmpty = (value: Collection): boolean =>
+  Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
 const empty = (value: Collection): string => (Array.isArray(value) ? '[]' : '{}');
 
 /** `first` stands before the first entry, `margin` before the others. */
@@ -63,7 +64,8 @@ function writeMapping(out: string[], value: Readonly<Record<string, unknown>>, f
 /** What is a word and nothing else in any version of YAML. */
 const plain = /^[\w/][\w./-]*(?::[\w./-]+)*$/;
 /** Words and digits that YAML 1.1 or 1.2 takes for something else than text. */
-const meansMore = /^(?:~|null|true|false|yes|no|on|off|y|n|\.nan|[-+]?\.inf|[-+]?(?=[\d.])(?:\d[\d_]*)?\.?[\d_]*(?:e[-+]?\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|[-+]?0[xob][\da-f_]+|\d{4}-\d{1,2}-\d{1,2}.*)$/i;
+const meansMore =
+  /^(?:~|null|true|false|yes|no|on|off|y|n|\.nan|[-+]?\.inf|[-+]?(?=[\d.])(?:\d[\d_]*)?\.?[\d_]*(?:e[-+]?\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|[-+]?0[xob][\da-f_]+|\d{4}-\d{1,2}-\d{1,2}.*)$/i;
 /** Letters and marks that may stand in single quotes or a block without being changed by a reader. */
 const printable = /^[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
 /** What JSON leaves as it is and YAML takes for a line break, or for nothing. */

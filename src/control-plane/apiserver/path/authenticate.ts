@@ -10,12 +10,18 @@ export interface Authentication {
   readonly anonymous: boolean;
 }
 
-export type AuthenticationOutcome = { readonly user: UserInfo } | { readonly refused: ApiStatusError; readonly errors: readonly string[] };
+export type AuthenticationOutcome =
+  | { readonly user: UserInfo }
+  | { readonly refused: ApiStatusError; readonly errors: readonly string[] };
 
 /** Asks one after the other until one knows who it is; one that fails does not keep the next from being asked. */
-export async function authenticate(http: HttpRequest, { authenticators, anonymous }: Authentication): Promise<AuthenticationOutcome> {
+export async function authenticate(
+  http: HttpRequest,
+  { authenticators, anonymous }: Authentication,
+): Promise<AuthenticationOutcome> {
   const request = credentialsOf(http);
-  const errors: string[] = http.clientCertificate?.verified === false ? ['x509: certificate signed by unknown authority'] : [];
+  const errors: string[] =
+    http.clientCertificate?.verified === false ? ['x509: certificate signed by unknown authority'] : [];
   for (const authenticator of authenticators) {
     const result = await authenticator.authenticate(request);
     if (result.outcome === 'user') return { user: withAuthenticatedGroup(result.user) };
@@ -30,8 +36,13 @@ const tokenProtocol = 'base64url.bearer.authorization.k8s.io.';
 function credentialsOf(http: HttpRequest): AuthenticationRequest {
   const { clientCertificate } = http;
   const authorization = headerOf(http.headers, 'authorization');
-  const webSocketToken = headerOf(http.headers, 'upgrade')?.toLowerCase() === 'websocket' ? tokenInProtocols(http) : undefined;
-  return { ...(clientCertificate?.verified === true && { clientCertificate: { der: clientCertificate.der } }), ...(authorization !== undefined && { authorization }), ...(webSocketToken !== undefined && { webSocketToken }) };
+  const webSocketToken =
+    headerOf(http.headers, 'upgrade')?.toLowerCase() === 'websocket' ? tokenInProtocols(http) : undefined;
+  return {
+    ...(clientCertificate?.verified === true && { clientCertificate: { der: clientCertificate.der } }),
+    ...(authorization !== undefined && { authorization }),
+    ...(webSocketToken !== undefined && { webSocketToken }),
+  };
 }
 
 function tokenInProtocols(http: HttpRequest): string | undefined {
@@ -41,6 +52,11 @@ function tokenInProtocols(http: HttpRequest): string | undefined {
 }
 
 function withAuthenticatedGroup(user: UserInfo): UserInfo {
-  if (user.name === anonymousUser.name || user.groups.includes('system:authenticated') || user.groups.includes('system:unauthenticated')) return user;
+  if (
+    user.name === anonymousUser.name ||
+    user.groups.includes('system:authenticated') ||
+    user.groups.includes('system:unauthenticated')
+  )
+    return user;
   return { ...user, groups: [...user.groups, 'system:authenticated'] };
 }

@@ -3,15 +3,40 @@ import type { AuthorizationAttributes, AuthorizationDecision, Authorizer, UserIn
 import type { RequestInfo } from './request-info.ts';
 
 export function attributesOf(user: UserInfo, info: RequestInfo): AuthorizationAttributes {
-  const { verb, resourceRequest, group, version, resource, subresource, namespace, name, path, fieldSelector, labelSelector } = info;
+  const {
+    verb,
+    resourceRequest,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+    path,
+    fieldSelector,
+    labelSelector,
+  } = info;
   return {
-    user, verb, resourceRequest, apiGroup: group, apiVersion: version, resource, subresource, namespace, name, path,
-    ...(fieldSelector !== undefined && { fieldSelector }), ...(labelSelector !== undefined && { labelSelector }),
+    user,
+    verb,
+    resourceRequest,
+    apiGroup: group,
+    apiVersion: version,
+    resource,
+    subresource,
+    namespace,
+    name,
+    path,
+    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...(labelSelector !== undefined && { labelSelector }),
   };
 }
 
 /** Most authorizers know at once, and a request should not wait a turn of the event loop for them. */
-export async function authorize(authorizer: Authorizer, attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
+export async function authorize(
+  authorizer: Authorizer,
+  attributes: AuthorizationAttributes,
+): Promise<AuthorizationDecision> {
   const answer = authorizer.authorize(attributes);
   return answer instanceof Promise ? await answer : answer;
 }

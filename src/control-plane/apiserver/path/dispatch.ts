@@ -13,7 +13,11 @@ import type { ServedResource, ServedResources, ServedSubresource } from './serve
 /** Serves what is not about a resource; undefined for a path it does not know. */
 export type Endpoint = (exchange: Exchange) => Promise<Reply | undefined>;
 
-export type ConnectHandler = (exchange: Exchange, resource: ServedResource, subresource: ServedSubresource) => Promise<Reply>;
+export type ConnectHandler = (
+  exchange: Exchange,
+  resource: ServedResource,
+  subresource: ServedSubresource,
+) => Promise<Reply>;
 
 export interface DispatchParts {
   readonly resources: ServedResources;
@@ -26,9 +30,11 @@ export interface DispatchParts {
 
 export const pageNotFound = (): Reply => textReply(404, '404 page not found\n');
 
-export const unknownResource = (): ApiStatusError => new ApiStatusError('NotFound', 'the server could not find the requested resource', {});
+export const unknownResource = (): ApiStatusError =>
+  new ApiStatusError('NotFound', 'the server could not find the requested resource', {});
 
-export const unsupportedMethod = (): ApiStatusError => new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+export const unsupportedMethod = (): ApiStatusError =>
+  new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 
 /** The end of the path: what was asked for is done. */
 export async function dispatch(exchange: Exchange, parts: DispatchParts): Promise<Reply> {
@@ -56,8 +62,14 @@ export async function dispatch(exchange: Exchange, parts: DispatchParts): Promis
   }
 }
 
-function serveVerb(verb: ObjectVerb, exchange: Exchange, resource: ServedResource, { verbs, watches }: DispatchParts): Promise<Reply> {
-  if (exchange.http.upgrade !== undefined && verb !== 'watch') throw internalError('this cannot be served over an upgraded connection');
+function serveVerb(
+  verb: ObjectVerb,
+  exchange: Exchange,
+  resource: ServedResource,
+  { verbs, watches }: DispatchParts,
+): Promise<Reply> {
+  if (exchange.http.upgrade !== undefined && verb !== 'watch')
+    throw internalError('this cannot be served over an upgraded connection');
   addWarning(exchange, resource.definition.deprecation ?? '');
   return verb === 'watch' ? watches.watch(exchange, resource) : verbs[verb](exchange, resource);
 }

@@ -34,17 +34,37 @@ export function readImpersonation(headers: HeaderMap): Impersonation | undefined
   }
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);
   const [, namespace = '', accountName = ''] = account ?? [];
-  const asked: Asked[] = [ask(account === null ? 'users' : 'serviceaccounts', account === null ? name : accountName, { namespace })];
+  const asked: Asked[] = [
+    ask(account === null ? 'users' : 'serviceaccounts', account === null ? name : accountName, { namespace }),
+  ];
   for (const group of groups) asked.push(ask('groups', group));
-  for (const [key, values] of Object.entries(extra)) for (const value of values) asked.push(ask('userextras', value, { ...authentication, subresource: key }));
+  for (const [key, values] of Object.entries(extra))
+    for (const value of values) asked.push(ask('userextras', value, { ...authentication, subresource: key }));
   if (uid !== '') asked.push(ask('uids', uid, authentication));
-  const given = groups.length > 0 || account === null ? groups : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
-  return { user: { name, groups: withImpliedGroup(name, given), ...(uid !== '' && { uid }), ...(Object.keys(extra).length > 0 && { extra }) }, asked };
+  const given =
+    groups.length > 0 || account === null ? groups : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
+  return {
+    user: {
+      name,
+      groups: withImpliedGroup(name, given),
+      ...(uid !== '' && { uid }),
+      ...(Object.keys(extra).length > 0 && { extra }),
+    },
+    asked,
+  };
 }
 
 const authentication = { apiGroup: 'authentication.k8s.io', apiVersion: 'v1' };
 
-const ask = (resource: string, name: string, rest: Partial<Asked> = {}): Asked => ({ apiGroup: '', apiVersion: '', subresource: '', namespace: '', ...rest, resource, name });
+const ask = (resource: string, name: string, rest: Partial<Asked> = {}): Asked => ({
+  apiGroup: '',
+  apiVersion: '',
+  subresource: '',
+  namespace: '',
+  ...rest,
+  resource,
+  name,
+});
 
 /** Node joins headers sent twice with a comma; groups with a comma in their name cannot be told from that. */
 const splitHeader = (value: string): readonly string[] => value.split(/,\s*/).filter((each) => each !== '');
@@ -67,12 +87,19 @@ function unescapeKey(encoded: string): string {
 }
 
 function withImpliedGroup(name: string, groups: readonly string[]): readonly string[] {
-  if (name === 'system:anonymous') return groups.includes('system:unauthenticated') ? groups : [...groups, 'system:unauthenticated'];
-  return groups.includes('system:authenticated') || groups.includes('system:unauthenticated') ? groups : [...groups, 'system:authenticated'];
+  if (name === 'system:anonymous')
+    return groups.includes('system:unauthenticated') ? groups : [...groups, 'system:unauthenticated'];
+  return groups.includes('system:authenticated') || groups.includes('system:unauthenticated')
+    ? groups
+    : [...groups, 'system:authenticated'];
 }
 
 /** Each of the things asked must be allowed to `user` by the verb `impersonate`. */
-export async function authorizeImpersonation(user: UserInfo, { asked }: Impersonation, authorizer: Authorizer): Promise<void> {
+export async function authorizeImpersonation(
+  user: UserInfo,
+  { asked }: Impersonation,
+  authorizer: Authorizer,
+): Promise<void> {
   for (const each of asked) {
     await requireAllowed(authorizer, { user, verb: 'impersonate', resourceRequest: true, path: '', ...each });
   }

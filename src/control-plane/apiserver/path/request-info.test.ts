@@ -5,11 +5,26 @@ import { isLongRunning, parseRequestInfo } from './request-info.ts';
 
 function info(method: string, target: string): Record<string, unknown> | undefined {
   const [path = '', query = ''] = target.split('?');
-  const { verb, group, version, namespace, resource, subresource, name, resourceRequest } = parseRequestInfo(method, path, new URLSearchParams(query)) ?? {};
-  return resourceRequest === undefined ? undefined : resourceRequest ? { verb, group, version, namespace, resource, subresource, name } : { verb };
+  const { verb, group, version, namespace, resource, subresource, name, resourceRequest } =
+    parseRequestInfo(method, path, new URLSearchParams(query)) ?? {};
+  return resourceRequest === undefined
+    ? undefined
+    : resourceRequest
+      ? { verb, group, version, namespace, resource, subresource, name }
+      : { verb };
 }
-const of = (verb: string, rest: Partial<Record<'group' | 'version' | 'namespace' | 'resource' | 'subresource' | 'name', string>>): object => ({
-  verb, group: '', version: 'v1', namespace: '', resource: '', subresource: '', name: '', ...rest,
+const of = (
+  verb: string,
+  rest: Partial<Record<'group' | 'version' | 'namespace' | 'resource' | 'subresource' | 'name', string>>,
+): object => ({
+  verb,
+  group: '',
+  version: 'v1',
+  namespace: '',
+  resource: '',
+  subresource: '',
+  name: '',
+  ...rest,
 });
 
 describe('what a path asks for', () => {
@@ -19,8 +34,16 @@ describe('what a path asks for', () => {
       ['GET', '/api/v1/namespaces/other', of('get', { resource: 'namespaces', namespace: 'other', name: 'other' })],
       ['GET', '/api/v1/namespaces/other/pods', of('list', { resource: 'pods', namespace: 'other' })],
       ['GET', '/api/v1/namespaces/other/pods/foo', of('get', { resource: 'pods', namespace: 'other', name: 'foo' })],
-      ['PUT', '/api/v1/namespaces/other/finalize', of('update', { resource: 'namespaces', namespace: 'other', name: 'other', subresource: 'finalize' })],
-      ['PUT', '/api/v1/namespaces/other/status', of('update', { resource: 'namespaces', namespace: 'other', name: 'other', subresource: 'status' })],
+      [
+        'PUT',
+        '/api/v1/namespaces/other/finalize',
+        of('update', { resource: 'namespaces', namespace: 'other', name: 'other', subresource: 'finalize' }),
+      ],
+      [
+        'PUT',
+        '/api/v1/namespaces/other/status',
+        of('update', { resource: 'namespaces', namespace: 'other', name: 'other', subresource: 'status' }),
+      ],
       ['GET', '/api/v1/pods', of('list', { resource: 'pods' })],
       ['GET', '/api/v1/pods?watch=true', of('watch', { resource: 'pods' })],
       ['GET', '/api/v1/pods?watch=false', of('list', { resource: 'pods' })],
@@ -29,15 +52,28 @@ describe('what a path asks for', () => {
       ['GET', '/api/v1/nodes?fieldSelector=metadata.name%3Dn1', of('list', { resource: 'nodes', name: 'n1' })],
       ['GET', '/api/v1/nodes?fieldSelector=metadata.name%3D..', of('list', { resource: 'nodes' })],
       ['DELETE', '/api/v1/namespaces/other/pods', of('deletecollection', { resource: 'pods', namespace: 'other' })],
-      ['POST', '/apis/apps/v1/namespaces/x/deployments', of('create', { group: 'apps', resource: 'deployments', namespace: 'x' })],
-      ['PATCH', '/apis/apps/v1/namespaces/x/deployments/d/scale', of('patch', { group: 'apps', resource: 'deployments', namespace: 'x', name: 'd', subresource: 'scale' })],
-      ['GET', '/api/v1/namespaces/x/pods/p/proxy/a/b', of('get', { resource: 'pods', namespace: 'x', name: 'p', subresource: 'proxy' })],
+      [
+        'POST',
+        '/apis/apps/v1/namespaces/x/deployments',
+        of('create', { group: 'apps', resource: 'deployments', namespace: 'x' }),
+      ],
+      [
+        'PATCH',
+        '/apis/apps/v1/namespaces/x/deployments/d/scale',
+        of('patch', { group: 'apps', resource: 'deployments', namespace: 'x', name: 'd', subresource: 'scale' }),
+      ],
+      [
+        'GET',
+        '/api/v1/namespaces/x/pods/p/proxy/a/b',
+        of('get', { resource: 'pods', namespace: 'x', name: 'p', subresource: 'proxy' }),
+      ],
       ['OPTIONS', '/api/v1/pods', of('', { resource: 'pods' })],
       ['GET', '/apis/apps/v1', { verb: 'get' }],
       ['POST', '/healthz', { verb: 'post' }],
       ['GET', '/', { verb: 'get' }],
     ];
-    for (const [method, target, expected] of cases) assert.deepEqual(info(method, target), expected, `${method} ${target}`);
+    for (const [method, target, expected] of cases)
+      assert.deepEqual(info(method, target), expected, `${method} ${target}`);
   });
 
   it('finds nothing in a path that ends where the resource should be', () => {
@@ -46,7 +82,13 @@ describe('what a path asks for', () => {
 
   it('tells authorizers the selectors of lists, but not of the watch by path', () => {
     const query = new URLSearchParams('labelSelector=a%3Db&fieldSelector=spec.nodeName%3Dn');
-    assert.deepEqual([parseRequestInfo('GET', '/api/v1/pods', query)?.fieldSelector, parseRequestInfo('GET', '/api/v1/watch/pods', query)?.fieldSelector], ['spec.nodeName=n', undefined]);
+    assert.deepEqual(
+      [
+        parseRequestInfo('GET', '/api/v1/pods', query)?.fieldSelector,
+        parseRequestInfo('GET', '/api/v1/watch/pods', query)?.fieldSelector,
+      ],
+      ['spec.nodeName=n', undefined],
+    );
   });
 
   it('knows which requests may last', () => {
@@ -54,15 +96,31 @@ describe('what a path asks for', () => {
       const found = parseRequestInfo(method, target.split('?')[0] ?? '', new URLSearchParams(target.split('?')[1]));
       return found === undefined ? undefined : isLongRunning(found);
     };
-    assert.deepEqual(['/api/v1/pods?watch=1', '/api/v1/namespaces/x/pods/p/log', '/api/v1/namespaces/x/pods/p/exec', '/api/v1/namespaces/x/pods/p', '/healthz'].map((target) => isLong('GET', target)), [true, true, true, false, false]);
+    assert.deepEqual(
+      [
+        '/api/v1/pods?watch=1',
+        '/api/v1/namespaces/x/pods/p/log',
+        '/api/v1/namespaces/x/pods/p/exec',
+        '/api/v1/namespaces/x/pods/p',
+        '/healthz',
+      ].map((target) => isLong('GET', target)),
+      [true, true, true, false, false],
+    );
   });
 
   it('never throws, whatever the path', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.constantFrom('api', 'apis', 'v1', 'namespaces', 'watch', 'proxy', 'pods', ''), fc.string()), { maxLength: 9 }), fc.string(), (parts, query) => {
-        const found = parseRequestInfo('GET', `/${parts.join('/')}`, new URLSearchParams(query));
-        assert.ok(found === undefined || typeof found.verb === 'string');
-      }),
+      fc.property(
+        fc.array(
+          fc.oneof(fc.constantFrom('api', 'apis', 'v1', 'namespaces', 'watch', 'proxy', 'pods', ''), fc.string()),
+          { maxLength: 9 },
+        ),
+        fc.string(),
+        (parts, query) => {
+          const found = parseRequestInfo('GET', `/${parts.join('/')}`, new URLSearchParams(query));
+          assert.ok(found === undefined || typeof found.verb === 'string');
+        },
+      ),
     );
   });
 });

@@ -20,7 +20,14 @@ export interface RequestInfo {
   readonly labelSelector?: string;
 }
 
-const verbOfMethod: Readonly<Record<string, string>> = { POST: 'create', GET: 'get', HEAD: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+const verbOfMethod: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
 const namespaceSubresources = new Set(['status', 'finalize']);
 const verbsWithSelectors = new Set(['list', 'watch', 'deletecollection']);
 const wordsBeforeResource = new Set(['proxy', 'watch']);
@@ -28,7 +35,18 @@ const wordsBeforeResource = new Set(['proxy', 'watch']);
 /** Undefined: a path such as `/api/v1/watch`, in which nothing can be found (upstream answers 500: unable to determine kind and namespace). */
 export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo | undefined {
   const other: RequestInfo = {
-    resourceRequest: false, verb: method.toLowerCase(), path, prefix: '', group: '', version: '', namespace: '', resource: '', subresource: '', name: '', parts: [], watchByPath: false,
+    resourceRequest: false,
+    verb: method.toLowerCase(),
+    path,
+    prefix: '',
+    group: '',
+    version: '',
+    namespace: '',
+    resource: '',
+    subresource: '',
+    name: '',
+    parts: [],
+    watchByPath: false,
   };
   const all = splitPath(path);
   const [prefix] = all;
@@ -43,10 +61,25 @@ export function parseRequestInfo(method: string, path: string, query: URLSearchP
   const named = parts[1] ?? '';
   const verb = verbFor(given, named, query);
   const name = named === '' && given === 'get' ? nameFromSelector(query) : named;
-  const withSelectors = word === undefined && verbsWithSelectors.has(verb === 'delete' && name === '' ? 'deletecollection' : verb);
+  const withSelectors =
+    word === undefined && verbsWithSelectors.has(verb === 'delete' && name === '' ? 'deletecollection' : verb);
   return {
-    resourceRequest: true, verb, path, prefix, group, version, namespace, resource: parts[0] ?? '', subresource, name, parts, watchByPath: word === 'watch',
-    ...(withSelectors && { fieldSelector: query.get('fieldSelector') ?? undefined, labelSelector: query.get('labelSelector') ?? undefined }),
+    resourceRequest: true,
+    verb,
+    path,
+    prefix,
+    group,
+    version,
+    namespace,
+    resource: parts[0] ?? '',
+    subresource,
+    name,
+    parts,
+    watchByPath: word === 'watch',
+    ...(withSelectors && {
+      fieldSelector: query.get('fieldSelector') ?? undefined,
+      labelSelector: query.get('labelSelector') ?? undefined,
+    }),
   };
 }
 
@@ -54,7 +87,9 @@ function splitNamespace(parts: readonly string[]): { namespace: string; parts: r
   if (parts[0] !== 'namespaces' || parts.length < 2) return { namespace: '', parts };
   const namespace = parts[1] ?? '';
   const third = parts[2];
-  return third === undefined || namespaceSubresources.has(third) ? { namespace, parts } : { namespace, parts: parts.slice(2) };
+  return third === undefined || namespaceSubresources.has(third)
+    ? { namespace, parts }
+    : { namespace, parts: parts.slice(2) };
 }
 
 function verbFor(given: string, name: string, query: URLSearchParams): string {
@@ -92,4 +127,5 @@ export function isLongRunning(info: RequestInfo): boolean {
 const longSubresources = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
 
 /** Requests that change nothing (upstream: nonMutatingRequestVerbs). */
-export const isReading = (info: RequestInfo): boolean => info.verb === 'get' || info.verb === 'list' || info.verb === 'watch';
+export const isReading = (info: RequestInfo): boolean =>
+  info.verb === 'get' || info.verb === 'list' || info.verb === 'watch';

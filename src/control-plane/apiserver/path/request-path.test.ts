@@ -24,7 +24,10 @@ describe('the way of a request', () => {
   it('takes who brings no credentials for anonymous, and who brings wrong ones for nobody', async () => {
     const { server } = fixture();
     const wrong = await server.handle(fakeRequest('GET', pods, { headers: { authorization: 'Bearer wrong' } }));
-    assert.deepEqual([(await server.handle(fakeRequest('GET', pods))).status, wrong.status, message(bodyJson(wrong))], [200, 401, 'Unauthorized']);
+    assert.deepEqual(
+      [(await server.handle(fakeRequest('GET', pods))).status, wrong.status, message(bodyJson(wrong))],
+      [200, 401, 'Unauthorized'],
+    );
   });
 
   it('refuses who brings none when anonymous is off', async () => {
@@ -33,20 +36,38 @@ describe('the way of a request', () => {
 
   it('does not show authenticators a certificate that the handshake did not verify, and takes it for wrong credentials', async () => {
     const seen: unknown[] = [];
-    const authenticators = [{ name: 'x', authenticate: (request: unknown) => (seen.push(request), Promise.resolve({ outcome: 'none' } as const)) }];
+    const authenticators = [
+      {
+        name: 'x',
+        authenticate: (request: unknown) => (seen.push(request), Promise.resolve({ outcome: 'none' } as const)),
+      },
+    ];
     const { server } = fixture({ authenticators });
     const der = new Uint8Array([1]);
     const statuses = [];
-    for (const verified of [false, true]) statuses.push((await server.handle(fakeRequest('GET', pods, { clientCertificate: { der, verified } }))).status);
-    assert.deepEqual([statuses, seen], [[401, 200], [{}, { clientCertificate: { der } }]]);
+    for (const verified of [false, true])
+      statuses.push((await server.handle(fakeRequest('GET', pods, { clientCertificate: { der, verified } }))).status);
+    assert.deepEqual(
+      [statuses, seen],
+      [
+        [401, 200],
+        [{}, { clientCertificate: { der } }],
+      ],
+    );
   });
 
   it('refuses in upstream’s words', async () => {
     const { server } = fixture();
     const as = { headers: { authorization: 'Bearer nobody' } };
-    const said = async (method: string, target: string): Promise<unknown> => message(bodyJson(await server.handle(fakeRequest(method, target, as))));
+    const said = async (method: string, target: string): Promise<unknown> =>
+      message(bodyJson(await server.handle(fakeRequest(method, target, as))));
     assert.deepEqual(
-      [await said('GET', pods), await said('DELETE', '/api/v1/nodes/n'), await said('PATCH', '/apis/apps/v1/namespaces/a/deployments/d/scale'), await said('GET', '/metrics')],
+      [
+        await said('GET', pods),
+        await said('DELETE', '/api/v1/nodes/n'),
+        await said('PATCH', '/apis/apps/v1/namespaces/a/deployments/d/scale'),
+        await said('GET', '/metrics'),
+      ],
       [
         'pods is forbidden: User "nobody" cannot list resource "pods" in API group "" in the namespace "default"',
         'nodes "n" is forbidden: User "nobody" cannot delete resource "nodes" in API group "" at the cluster scope',
@@ -57,7 +78,10 @@ describe('the way of a request', () => {
   });
 
   it('adds what the authorizer says, and what kept it from knowing', async () => {
-    const authorizer = { name: 'deny', authorize: () => ({ decision: 'deny', reason: 'no way', evaluationError: 'no answer' }) as const };
+    const authorizer = {
+      name: 'deny',
+      authorize: () => ({ decision: 'deny', reason: 'no way', evaluationError: 'no answer' }) as const,
+    };
     const reply = await fixture({ authorizer }).server.handle(fakeRequest('GET', '/api/v1/nodes'));
     assert.match(String(message(bodyJson(reply))), /at the cluster scope: no way\nno answer$/);
   });
@@ -72,9 +96,19 @@ describe('the way of a request', () => {
       },
     };
     const { server } = fixture({ authorizer });
-    const ask = async (headers: Record<string, string | string[]>): Promise<number> => (await server.handle(fakeRequest('GET', '/api/v1/nodes', { headers: { authorization: 'Bearer root', ...headers } }))).status;
+    const ask = async (headers: Record<string, string | string[]>): Promise<number> =>
+      (
+        await server.handle(
+          fakeRequest('GET', '/api/v1/nodes', { headers: { authorization: 'Bearer root', ...headers } }),
+        )
+      ).status;
     const statuses = [
-      await ask({ 'impersonate-user': 'jane', 'impersonate-group': ['dev', 'ops'], 'impersonate-uid': 'u1', 'impersonate-extra-scopes': 'view' }),
+      await ask({
+        'impersonate-user': 'jane',
+        'impersonate-group': ['dev', 'ops'],
+        'impersonate-uid': 'u1',
+        'impersonate-extra-scopes': 'view',
+      }),
       await ask({ 'impersonate-user': 'system:serviceaccount:ns:sa' }),
       await ask({ 'impersonate-user': 'jane', 'impersonate-group': 'secret' }),
       await ask({ 'impersonate-group': 'dev' }),
@@ -82,9 +116,16 @@ describe('the way of a request', () => {
     assert.deepEqual(statuses, [200, 200, 403, 400]);
     const root = 'root[system:authenticated] impersonate';
     assert.deepEqual(asked, [
-      `${root} users   jane`, `${root} groups   dev`, `${root} groups   ops`, `${root} userextras scopes  view`, `${root} uids   u1`, 'jane[dev ops system:authenticated] list nodes   ',
-      `${root} serviceaccounts  ns sa`, 'system:serviceaccount:ns:sa[system:serviceaccounts system:serviceaccounts:ns system:authenticated] list nodes   ',
-      `${root} users   jane`, `${root} groups   secret`,
+      `${root} users   jane`,
+      `${root} groups   dev`,
+      `${root} groups   ops`,
+      `${root} userextras scopes  view`,
+      `${root} uids   u1`,
+      'jane[dev ops system:authenticated] list nodes   ',
+      `${root} serviceaccounts  ns sa`,
+      'system:serviceaccount:ns:sa[system:serviceaccounts system:serviceaccounts:ns system:authenticated] list nodes   ',
+      `${root} users   jane`,
+      `${root} groups   secret`,
     ]);
   });
 
@@ -95,7 +136,10 @@ describe('the way of a request', () => {
     const fault = await server.handle(fakeRequest('GET', pods));
     registry.failNext = new ApiStatusError('Expired', 'too old');
     const refusal = await server.handle(fakeRequest('GET', pods));
-    assert.deepEqual([fault.status, message(bodyJson(fault)), refusal.status, log.lines.map((line) => line.level)], [500, 'Internal error occurred: boom', 410, ['error']]);
+    assert.deepEqual(
+      [fault.status, message(bodyJson(fault)), refusal.status, log.lines.map((line) => line.level)],
+      [500, 'Internal error occurred: boom', 410, ['error']],
+    );
   });
 
   it('answers 504 when a request takes longer than it may, or than its client wants to wait', async () => {
@@ -106,14 +150,24 @@ describe('the way of a request', () => {
     await clock.advance(2000);
     assert.equal((await client2).status, 504);
     await clock.advance(58_000);
-    assert.deepEqual([message(bodyJson(await server60)), (await server.handle(fakeRequest('GET', `${pods}?timeout=soon`))).status, clock.armedTimers], ['Timeout: request did not complete within the allotted timeout', 400, 0]);
+    assert.deepEqual(
+      [
+        message(bodyJson(await server60)),
+        (await server.handle(fakeRequest('GET', `${pods}?timeout=soon`))).status,
+        clock.armedTimers,
+      ],
+      ['Timeout: request did not complete within the allotted timeout', 400, 0],
+    );
   });
 
   it('sends warnings once each, and no line breaks in them', async () => {
     const { server } = fixture();
     const body = '{"metadata":{"name":"a"},"data":{"x":"1","x":"2","y\\"":"1","y\\"":"2"}}';
     const reply = await server.handle(fakeRequest('POST', '/api/v1/namespaces/default/configmaps', { body }));
-    assert.deepEqual(headerOfReply(reply, 'warning'), ['299 - "duplicate field \\"data.x\\""', '299 - "duplicate field \\"data.y\\\\\\"\\""']);
+    assert.deepEqual(headerOfReply(reply, 'warning'), [
+      '299 - "duplicate field \\"data.x\\""',
+      '299 - "duplicate field \\"data.y\\\\\\"\\""',
+    ]);
   });
 
   it('answers broken escapes in paths with 400', async () => {
@@ -133,11 +187,25 @@ describe('what is not there', () => {
     const resource = '404 the server could not find the requested resource';
     const method = '405 the server does not allow this method on the requested resource';
     const cases: readonly (readonly [string, string, string])[] = [
-      ['GET', '/nothing', page], ['GET', '/apis/none.io/v1/things', page], ['GET', '/apis/apps/v2/deployments', page], ['GET', '/healthz/none', page],
-      ['GET', '/api/v1/foos', resource], ['GET', '/api/v1/pods/x', resource], ['GET', '/api/v1/namespaces/a/nodes', resource], ['GET', '/api/v1/namespaces/a/pods/x/none', resource],
-      ['GET', '/api/v1/namespaces/a/pods/x/status/more', resource], ['POST', '/api/v1/pods', method], ['PUT', '/api/v1/namespaces/a/pods', method], ['POST', '/api/v1/namespaces/a/pods/x', method],
-      ['DELETE', '/api/v1/namespaces/a/pods/x/status', method], ['HEAD', '/api/v1/nodes', method], ['GET', '/apis/authentication.k8s.io/v1/tokenreviews', method], ['DELETE', '/api/v1/namespaces', method],
-      ['POST', '/api/v1/namespaces/a/pods/x/log', method], ['POST', '/version', method], ['POST', '/api/v1/watch/pods', method],
+      ['GET', '/nothing', page],
+      ['GET', '/apis/none.io/v1/things', page],
+      ['GET', '/apis/apps/v2/deployments', page],
+      ['GET', '/healthz/none', page],
+      ['GET', '/api/v1/foos', resource],
+      ['GET', '/api/v1/pods/x', resource],
+      ['GET', '/api/v1/namespaces/a/nodes', resource],
+      ['GET', '/api/v1/namespaces/a/pods/x/none', resource],
+      ['GET', '/api/v1/namespaces/a/pods/x/status/more', resource],
+      ['POST', '/api/v1/pods', method],
+      ['PUT', '/api/v1/namespaces/a/pods', method],
+      ['POST', '/api/v1/namespaces/a/pods/x', method],
+      ['DELETE', '/api/v1/namespaces/a/pods/x/status', method],
+      ['HEAD', '/api/v1/nodes', method],
+      ['GET', '/apis/authentication.k8s.io/v1/tokenreviews', method],
+      ['DELETE', '/api/v1/namespaces', method],
+      ['POST', '/api/v1/namespaces/a/pods/x/log', method],
+      ['POST', '/version', method],
+      ['POST', '/api/v1/watch/pods', method],
     ];
     for (const [verb, target, expected] of cases) assert.equal(await told(verb, target), expected, `${verb} ${target}`);
   });
@@ -145,13 +213,21 @@ describe('what is not there', () => {
   it('says 503 when the store cannot be used now and 504 when it does not answer; other faults are 500', async () => {
     const { server, registry } = fixture();
     const told: unknown[] = [];
-    for (const error of [new KubeletError('Unavailable', 'the disk is full'), new KubeletError('Timeout', 'no answer within 10 s'), new KubeletError('Internal', 'damaged'), new TypeError('x is not a function')]) {
+    for (const error of [
+      new KubeletError('Unavailable', 'the disk is full'),
+      new KubeletError('Timeout', 'no answer within 10 s'),
+      new KubeletError('Internal', 'damaged'),
+      new TypeError('x is not a function'),
+    ]) {
       registry.failNext = error;
       const { code, reason, message: text } = bodyJson(await server.handle(fakeRequest('GET', pods)));
       told.push([code, reason, text]);
     }
     assert.deepEqual(told, [
-      [503, 'ServiceUnavailable', 'the disk is full'], [504, 'Timeout', 'Timeout: no answer within 10 s'], [500, 'InternalError', 'Internal error occurred: damaged'], [500, 'InternalError', 'Internal error occurred: x is not a function'],
+      [503, 'ServiceUnavailable', 'the disk is full'],
+      [504, 'Timeout', 'Timeout: no answer within 10 s'],
+      [500, 'InternalError', 'Internal error occurred: damaged'],
+      [500, 'InternalError', 'Internal error occurred: x is not a function'],
     ]);
   });
 });

@@ -24,7 +24,9 @@ import { warningHeaders } from './warning-headers.ts';
 export interface RequestLimiter {
   admit(exchange: Exchange): Admitted | Promise<Admitted>;
 }
-export type Admitted = { readonly admitted: true; readonly release: () => void } | { readonly admitted: false; readonly retryAfterSeconds: number };
+export type Admitted =
+  | { readonly admitted: true; readonly release: () => void }
+  | { readonly admitted: false; readonly retryAfterSeconds: number };
 
 /** Hears of each request: audit log and metrics. */
 export interface RequestObserver {
@@ -61,11 +63,17 @@ export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) 
     const seats = new Seats();
     http.onFinished(() => seats.answerOut());
     try {
-      reply = isLongRunning(exchange.info) ? await serve(exchange, parts, seats) : await serveInTime(exchange, parts, seats);
+      reply = isLongRunning(exchange.info)
+        ? await serve(exchange, parts, seats)
+        : await serveInTime(exchange, parts, seats);
     } catch (error) {
       reply = statusReply(refusalOf(error, exchange, parts.log));
     }
-    const headers: Record<string, string | readonly string[]> = { 'audit-id': exchange.auditId, 'cache-control': 'no-cache, private', ...exchange.headers };
+    const headers: Record<string, string | readonly string[]> = {
+      'audit-id': exchange.auditId,
+      'cache-control': 'no-cache, private',
+      ...exchange.headers,
+    };
     if (exchange.warnings.length > 0) headers.warning = warningHeaders(exchange.warnings);
     const answer = reply.kind === 'taken' ? reply : { ...reply, headers: { ...headers, ...reply.headers } };
     for (const observer of parts.observers) if (answer.kind !== 'body') observer.started?.(exchange, answer.status);
@@ -81,9 +89,23 @@ function newExchange(http: HttpRequest, { clock, random }: RequestPathParts): Ex
   const path = decodePath(at < 0 ? http.target : http.target.slice(0, at));
   const query = new URLSearchParams(at < 0 ? '' : http.target.slice(at));
   const info = parseRequestInfo(http.method, path, query);
-  if (info === undefined) throw new ApiStatusError('InternalError', `Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, ${path}`);
+  if (info === undefined)
+    throw new ApiStatusError(
+      'InternalError',
+      `Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, ${path}`,
+    );
   return {
-    http, path, query, info, auditId: auditIdOf(http) ?? random.uuid(), receivedAtMs: clock.nowMs(), startedAtMs: clock.monotonicMs(), user: anonymousUser, headers: {}, warnings: [], annotations: {},
+    http,
+    path,
+    query,
+    info,
+    auditId: auditIdOf(http) ?? random.uuid(),
+    receivedAtMs: clock.nowMs(),
+    startedAtMs: clock.monotonicMs(),
+    user: anonymousUser,
+    headers: {},
+    warnings: [],
+    annotations: {},
   };
 }
 
@@ -123,7 +145,10 @@ async function serveSeated(exchange: Exchange, parts: RequestPathParts, seats: S
   for (const limiter of parts.limiters) {
     const admitting = limiter.admit(exchange);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
-    if (!admitted.admitted) return withHeaders(textReply(429, 'Too many requests, please try again later.\n'), { 'retry-after': String(admitted.retryAfterSeconds) });
+    if (!admitted.admitted)
+      return withHeaders(textReply(429, 'Too many requests, please try again later.\n'), {
+        'retry-after': String(admitted.retryAfterSeconds),
+      });
     seats.take(admitted.release);
   }
   const attributes = attributesOf(exchange.user, exchange.info);
@@ -155,7 +180,9 @@ function timeoutOf(query: URLSearchParams, requestTimeoutMs: number): number {
 async function serveInTime(exchange: Exchange, parts: RequestPathParts, seats: Seats): Promise<Reply> {
   const timeoutMs = timeoutOf(exchange.query, parts.requestTimeoutMs);
   const late = Promise.withResolvers<never>();
-  const timer = parts.clock.setTimer(timeoutMs, () => late.reject(new ApiStatusError('Timeout', 'Timeout: request did not complete within the allotted timeout')));
+  const timer = parts.clock.setTimer(timeoutMs, () =>
+    late.reject(new ApiStatusError('Timeout', 'Timeout: request did not complete within the allotted timeout')),
+  );
   try {
     return await Promise.race([serve(exchange, parts, seats), late.promise]);
   } finally {
@@ -167,7 +194,12 @@ function refusalOf(error: unknown, exchange: Exchange, log: Logger): ApiStatusEr
   const status = statusOf(error);
   if (!(error instanceof ApiStatusError)) {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    log.error('A request failed by a fault of the server', { auditID: exchange.auditId, verb: exchange.info.verb, path: exchange.path, error: message });
+    log.error('A request failed by a fault of the server', {
+      auditID: exchange.auditId,
+      verb: exchange.info.verb,
+      path: exchange.path,
+      error: message,
+    });
   }
   return status;
 }

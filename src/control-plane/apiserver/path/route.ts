@@ -11,9 +11,26 @@ export type Route =
 
 const notFound: Route = { kind: 'notFound' };
 const methodNotAllowed: Route = { kind: 'methodNotAllowed' };
-const collectionVerbs: Readonly<Record<string, ObjectVerb>> = { GET: 'list', POST: 'create', DELETE: 'deleteCollection' };
-const objectVerbs: Readonly<Record<string, ObjectVerb>> = { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
-const connectVerbs: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'get', OPTIONS: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+const collectionVerbs: Readonly<Record<string, ObjectVerb>> = {
+  GET: 'list',
+  POST: 'create',
+  DELETE: 'deleteCollection',
+};
+const objectVerbs: Readonly<Record<string, ObjectVerb>> = {
+  GET: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+const connectVerbs: Readonly<Record<string, string>> = {
+  GET: 'get',
+  HEAD: 'get',
+  OPTIONS: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
 
 /** Which verb a method and a path are, of a resource that exists; what upstream's router would say of the rest. */
 export function routeOf(method: string, info: RequestInfo, resource: ServedResource): Route {
@@ -22,7 +39,10 @@ export function routeOf(method: string, info: RequestInfo, resource: ServedResou
   const isNamespace = type.plural === 'namespaces' && type.group === '';
   if (!type.namespaced && namespace !== '' && !isNamespace) return notFound;
   const isNamed = parts.length >= 2;
-  if (info.watchByPath) return method === 'GET' && parts.length <= 2 && (isNamed ? namespace !== '' || !type.namespaced : true) ? allowed(resource, 'watch') : methodNotAllowed;
+  if (info.watchByPath)
+    return method === 'GET' && parts.length <= 2 && (isNamed ? namespace !== '' || !type.namespaced : true)
+      ? allowed(resource, 'watch')
+      : methodNotAllowed;
   if (type.namespaced && namespace === '') {
     if (isNamed) return notFound;
     if (method !== 'GET') return methodNotAllowed;
@@ -43,7 +63,11 @@ function routeSubresource(method: string, info: RequestInfo, resource: ServedRes
   if (subresource.kind === 'connect') {
     if (info.parts.length > 3 && subresource.name !== 'proxy') return notFound;
     const verb = connectVerbs[method];
-    return verb !== undefined && subresource.verbs.includes(verb) && (subresource.name === 'proxy' || (method !== 'HEAD' && method !== 'OPTIONS')) ? { kind: 'connect', subresource } : methodNotAllowed;
+    return verb !== undefined &&
+      subresource.verbs.includes(verb) &&
+      (subresource.name === 'proxy' || (method !== 'HEAD' && method !== 'OPTIONS'))
+      ? { kind: 'connect', subresource }
+      : methodNotAllowed;
   }
   if (info.parts.length > 3) return notFound;
   if (subresource.kind === 'action') return method === 'POST' ? { kind: 'verb', verb: 'create' } : methodNotAllowed;

@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import { Seats } from './seats.ts';
 
 test('what a request takes is given back once, when its work is done and its answer is out, in either order', () => {
-  for (const order of [['workDone', 'answerOut'], ['answerOut', 'workDone']] as const) {
+  for (const order of [
+    ['workDone', 'answerOut'],
+    ['answerOut', 'workDone'],
+  ] as const) {
     const seats = new Seats();
     let released = 0;
     seats.take(() => released++);

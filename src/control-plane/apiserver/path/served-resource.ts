@@ -2,9 +2,24 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
 /** What a subresource is, for the verbs and for discovery. */
 export type ServedSubresource =
-  | { readonly kind: 'object'; readonly name: string; readonly verbs: readonly string[]; readonly responseKind: ResponseKind }
-  | { readonly kind: 'action'; readonly name: string; readonly verbs: readonly string[]; readonly responseKind: ResponseKind }
-  | { readonly kind: 'connect'; readonly name: string; readonly verbs: readonly string[]; readonly responseKind: ResponseKind };
+  | {
+      readonly kind: 'object';
+      readonly name: string;
+      readonly verbs: readonly string[];
+      readonly responseKind: ResponseKind;
+    }
+  | {
+      readonly kind: 'action';
+      readonly name: string;
+      readonly verbs: readonly string[];
+      readonly responseKind: ResponseKind;
+    }
+  | {
+      readonly kind: 'connect';
+      readonly name: string;
+      readonly verbs: readonly string[];
+      readonly responseKind: ResponseKind;
+    };
 
 export interface ResponseKind {
   readonly group: string;
@@ -52,9 +67,18 @@ function serve(definition: ResourceDefinition): ServedResource {
   const own: ResponseKind = { group, version, kind };
   const subresources = new Map<string, ServedSubresource>();
   const add = (each: ServedSubresource): void => void subresources.set(each.name, each);
-  if (definition.hasStatus === true) add({ kind: 'object', name: 'status', verbs: ['get', 'patch', 'update'], responseKind: own });
-  for (const view of definition.views ?? []) add({ kind: 'object', name: view.name, verbs: [...view.verbs].sort(), responseKind: view.kind ?? own });
-  for (const action of definition.actions ?? []) add({ kind: 'action', name: action.name, verbs: ['create'], responseKind: action.kind });
-  for (const connect of definition.connects ?? []) add({ kind: 'connect', name: connect.name, verbs: [...connect.verbs].sort(), responseKind: { group, version, kind: connect.kind } });
+  if (definition.hasStatus === true)
+    add({ kind: 'object', name: 'status', verbs: ['get', 'patch', 'update'], responseKind: own });
+  for (const view of definition.views ?? [])
+    add({ kind: 'object', name: view.name, verbs: [...view.verbs].sort(), responseKind: view.kind ?? own });
+  for (const action of definition.actions ?? [])
+    add({ kind: 'action', name: action.name, verbs: ['create'], responseKind: action.kind });
+  for (const connect of definition.connects ?? [])
+    add({
+      kind: 'connect',
+      name: connect.name,
+      verbs: [...connect.verbs].sort(),
+      responseKind: { group, version, kind: connect.kind },
+    });
   return { definition, verbs, subresources };
 }

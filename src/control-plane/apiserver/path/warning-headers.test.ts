@@ -5,7 +5,10 @@ import { warningHeaders } from './warning-headers.ts';
 describe('warning headers', () => {
   it('quote what would end the text, keep other scripts, and have no line breaks', () => {
     const [quoted = '', other = ''] = warningHeaders(['a "b" \\ c\r\nset-cookie: x', 'größe']);
-    assert.deepEqual([quoted, Buffer.from(other, 'latin1').toString('utf8')], ['299 - "a \\"b\\" \\\\ c  set-cookie: x"', '299 - "größe"']);
+    assert.deepEqual(
+      [quoted, Buffer.from(other, 'latin1').toString('utf8')],
+      ['299 - "a \\"b\\" \\\\ c  set-cookie: x"', '299 - "größe"'],
+    );
   });
 
   it('are cut when there are too many, and what still does not fit is left out', () => {

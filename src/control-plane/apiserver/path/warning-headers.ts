@@ -6,7 +6,8 @@ const itemLimit = 256;
 export function warningHeaders(warnings: readonly string[]): readonly string[] {
   const clean = warnings.map((text) => text.replace(/[\u0000-\u001f\u007f]/g, ' '));
   const total = clean.reduce((sum, text) => sum + text.length, 0);
-  const short = total > totalLimit ? clean.map((text) => (text.length > itemLimit ? text.slice(0, itemLimit) : text)) : clean;
+  const short =
+    total > totalLimit ? clean.map((text) => (text.length > itemLimit ? text.slice(0, itemLimit) : text)) : clean;
   const headers: string[] = [];
   let left = totalLimit;
   for (const text of short) {

@@ -7,10 +7,16 @@ import type { DialTarget, Dialer } from '../options.ts';
 
 /** A backend on loopback; `dialer` leads every target to it and remembers which it was. */
 export class FakeKubelet {
-  readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string }[] = [];
+  readonly requests: {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: IncomingMessage['headers'];
+    readonly body: string;
+  }[] = [];
   readonly dialed: DialTarget[] = [];
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => response.end('fine');
-  upgrade: (request: IncomingMessage, socket: Duplex) => void = (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno');
+  upgrade: (request: IncomingMessage, socket: Duplex) => void = (_request, socket) =>
+    socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno');
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
 

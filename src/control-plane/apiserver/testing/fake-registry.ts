@@ -2,7 +2,16 @@ import type { ListOptions, WatchOptions } from '../../../api/client/api-client.t
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { alreadyExists, badRequest, expired, notFound } from '../../../api/status/api-status-error.ts';
-import type { PatchBody, Registry, ResourceRequest, Served, ServedList, WatchSink, WriteBody, Written } from '../../registry/registry.ts';
+import type {
+  PatchBody,
+  Registry,
+  ResourceRequest,
+  Served,
+  ServedList,
+  WatchSink,
+  WriteBody,
+  Written,
+} from '../../registry/registry.ts';
 
 interface Watcher {
   readonly prefix: string;
@@ -35,7 +44,11 @@ export class FakeRegistry implements Registry {
       const from = options.continue === undefined ? 0 : Number(options.continue);
       const items = options.limit === undefined ? all.slice(from) : all.slice(from, from + options.limit);
       const next = from + items.length;
-      return { items, resourceVersion: String(this.#version), ...(next < all.length && { continue: String(next), remainingItemCount: all.length - next }) };
+      return {
+        items,
+        resourceVersion: String(this.#version),
+        ...(next < all.length && { continue: String(next), remainingItemCount: all.length - next }),
+      };
     });
   }
 
@@ -76,7 +89,10 @@ export class FakeRegistry implements Registry {
     return this.#run('patch', request, patch, () => {
       const key = prefixOf(request) + keyName(request.namespace, request.name);
       const { object } = this.#find(request);
-      return { ...this.#store(request, key, { ...object, ...(patch.value as object), metadata: object.metadata }, 'MODIFIED'), created: false };
+      return {
+        ...this.#store(request, key, { ...object, ...(patch.value as object), metadata: object.metadata }, 'MODIFIED'),
+        created: false,
+      };
     });
   }
 
@@ -89,14 +105,24 @@ export class FakeRegistry implements Registry {
       if (request.definition.rules.returnsDeleted === true) return { ...served, gone: true };
       const { group, plural } = request.definition.type;
       const { name, uid } = served.object.metadata;
-      return { ...serve({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: { name, ...(group !== '' && { group }), kind: plural, uid } } as never), gone: true };
+      return {
+        ...serve({
+          kind: 'Status',
+          apiVersion: 'v1',
+          metadata: {},
+          status: 'Success',
+          details: { name, ...(group !== '' && { group }), kind: plural, uid },
+        } as never),
+        gone: true,
+      };
     });
   }
 
   deleteCollection(request: ResourceRequest, selection: ListOptions, options: unknown): Promise<ServedList> {
     return this.#run('deleteCollection', request, { selection, options }, () => {
       const items = this.#in(request);
-      for (const { object } of items) this.objects.delete(prefixOf(request) + keyName(object.metadata.namespace, object.metadata.name));
+      for (const { object } of items)
+        this.objects.delete(prefixOf(request) + keyName(object.metadata.namespace, object.metadata.name));
       return { items, resourceVersion: String(++this.#version) };
     });
   }
@@ -138,7 +164,12 @@ export class FakeRegistry implements Registry {
   #store(request: ResourceRequest, key: string, given: ApiObject, type: 'ADDED' | 'MODIFIED'): Served {
     const { definition, namespace, context } = request;
     const uid = this.objects.get(key)?.object.metadata.uid ?? `uid-${++this.#uid}`;
-    const metadata = { ...given.metadata, ...(definition.type.namespaced && { namespace }), uid, resourceVersion: String(this.#version + 1) };
+    const metadata = {
+      ...given.metadata,
+      ...(definition.type.namespaced && { namespace }),
+      uid,
+      resourceVersion: String(this.#version + 1),
+    };
     const served = serve({ ...given, kind: definition.type.kind, apiVersion: apiVersionOf(definition.type), metadata });
     if (context.dryRun) return served;
     this.#version++;
@@ -148,7 +179,9 @@ export class FakeRegistry implements Registry {
   }
 
   #tell(request: ResourceRequest, type: 'ADDED' | 'MODIFIED' | 'DELETED', served: Served): void {
-    for (const { prefix, namespace, sink } of this.#watchers) if (prefix === prefixOf(request) && (namespace === '' || namespace === request.namespace)) sink.event(type, served);
+    for (const { prefix, namespace, sink } of this.#watchers)
+      if (prefix === prefixOf(request) && (namespace === '' || namespace === request.namespace))
+        sink.event(type, served);
   }
 }
 

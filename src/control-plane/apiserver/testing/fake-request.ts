@@ -13,13 +13,32 @@ export interface FakeRequestOptions {
 /** A request without a socket. `finish` is the moment its answer is sent or its client goes. */
 export type FakeRequest = HttpRequest & { finish(): void };
 
-export function fakeRequest(method: string, target: string, { headers = {}, body, clientCertificate, remoteAddress = '10.0.0.1' }: FakeRequestOptions = {}): FakeRequest {
-  const bytes = body === undefined ? Buffer.alloc(0) : typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body as string) : Buffer.from(JSON.stringify(body));
+export function fakeRequest(
+  method: string,
+  target: string,
+  { headers = {}, body, clientCertificate, remoteAddress = '10.0.0.1' }: FakeRequestOptions = {},
+): FakeRequest {
+  const bytes =
+    body === undefined
+      ? Buffer.alloc(0)
+      : typeof body === 'string' || body instanceof Uint8Array
+        ? Buffer.from(body as string)
+        : Buffer.from(JSON.stringify(body));
   const listeners: (() => void)[] = [];
   let isFinished = false;
   return {
-    method, target, headers, protocol: 'HTTP/1.1', remoteAddress, ...(clientCertificate !== undefined && { clientCertificate }),
-    readBody: (limitBytes) => (bytes.length > limitBytes ? Promise.reject(new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`)) : Promise.resolve(bytes)),
+    method,
+    target,
+    headers,
+    protocol: 'HTTP/1.1',
+    remoteAddress,
+    ...(clientCertificate !== undefined && { clientCertificate }),
+    readBody: (limitBytes) =>
+      bytes.length > limitBytes
+        ? Promise.reject(
+            new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`),
+          )
+        : Promise.resolve(bytes),
     bodyStream: () => Readable.from([bytes]),
     get isFinished() {
       return isFinished;
@@ -35,10 +54,16 @@ export function fakeRequest(method: string, target: string, { headers = {}, body
 export function bodyText(reply: Reply): string {
   if (reply.kind !== 'body') throw new Error(`a ${reply.kind} has no body`);
   const { body } = reply;
-  return typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : Buffer.concat(body).toString('utf8');
+  return typeof body === 'string'
+    ? body
+    : body instanceof Uint8Array
+      ? Buffer.from(body).toString('utf8')
+      : Buffer.concat(body).toString('utf8');
 }
 
 // The shape of an answer is what tests assert; they cast once here.
-export const bodyJson = (reply: Reply): Record<string, unknown> => JSON.parse(bodyText(reply)) as Record<string, unknown>;
+export const bodyJson = (reply: Reply): Record<string, unknown> =>
+  JSON.parse(bodyText(reply)) as Record<string, unknown>;
 
-export const headerOfReply = (reply: Reply, name: string): string | readonly string[] | undefined => (reply.kind === 'taken' ? undefined : (reply as BodyReply).headers[name]);
+export const headerOfReply = (reply: Reply, name: string): string | readonly string[] | undefined =>
+  reply.kind === 'taken' ? undefined : (reply as BodyReply).headers[name];

@@ -18,7 +18,10 @@ export class FakeStream implements ReplyStream {
 
   /** The lines of a watch. */
   get events(): readonly { readonly type: string; readonly object: Record<string, unknown> }[] {
-    return this.text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as { type: string; object: Record<string, unknown> });
+    return this.text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as { type: string; object: Record<string, unknown> });
   }
 
   write(chunk: Uint8Array | string): boolean {

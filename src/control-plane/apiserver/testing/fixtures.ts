@@ -9,12 +9,25 @@ import type { ApiServer } from '../create-api-server.ts';
 import type { ApiServerOptions } from '../options.ts';
 import { FakeRegistry } from './fake-registry.ts';
 
-const rules: ResourceDefinition['rules'] = { applyDefaults: (object) => object, validate: () => [], validateUpdate: () => [] };
+const rules: ResourceDefinition['rules'] = {
+  applyDefaults: (object) => object,
+  validate: () => [],
+  validateUpdate: () => [],
+};
 
-export function definition(kind: string, plural: string, rest: Partial<ResourceDefinition> & { readonly group?: string; readonly namespaced?: boolean } = {}): ResourceDefinition {
+export function definition(
+  kind: string,
+  plural: string,
+  rest: Partial<ResourceDefinition> & { readonly group?: string; readonly namespaced?: boolean } = {},
+): ResourceDefinition {
   const { group = '', namespaced = true, ...given } = rest;
   return {
-    type: { group, version: 'v1', kind, plural, namespaced }, singular: kind.toLowerCase(), schema: objectSchema(kind, {}), storagePath: plural, rules, ...given,
+    type: { group, version: 'v1', kind, plural, namespaced },
+    singular: kind.toLowerCase(),
+    schema: objectSchema(kind, {}),
+    storagePath: plural,
+    rules,
+    ...given,
   };
 }
 
@@ -23,13 +36,29 @@ const read = ['get', 'create'] as const;
 /** A handful of kinds with one of every feature. */
 export const definitions: readonly ResourceDefinition[] = [
   definition('Pod', 'pods', {
-    shortNames: ['po'], categories: ['all'], hasStatus: true, rules: { ...rules, returnsDeleted: true },
+    shortNames: ['po'],
+    categories: ['all'],
+    hasStatus: true,
+    rules: { ...rules, returnsDeleted: true },
     columns: [
-      { name: 'Name', type: 'string', format: 'name', description: 'Its name.', cell: (object) => object.metadata.name },
+      {
+        name: 'Name',
+        type: 'string',
+        format: 'name',
+        description: 'Its name.',
+        cell: (object) => object.metadata.name,
+      },
       { name: 'Ready', type: 'string', description: 'How many containers are ready.', cell: () => '0/1' },
       { name: 'Node', type: 'string', description: 'Where it runs.', priority: 1, cell: () => '<none>' },
     ],
-    actions: [{ name: 'binding', kind: { group: '', version: 'v1', kind: 'Binding' }, schema: objectSchema('Binding', {}), perform: () => Promise.resolve({}) }],
+    actions: [
+      {
+        name: 'binding',
+        kind: { group: '', version: 'v1', kind: 'Binding' },
+        schema: objectSchema('Binding', {}),
+        perform: () => Promise.resolve({}),
+      },
+    ],
     connects: [
       { name: 'log', verbs: ['get'], kind: 'Pod' },
       { name: 'exec', verbs: read, kind: 'PodExecOptions' },
@@ -40,15 +69,42 @@ export const definitions: readonly ResourceDefinition[] = [
   }),
   definition('ConfigMap', 'configmaps', { shortNames: ['cm'] }),
   definition('Secret', 'secrets', {}),
-  definition('Namespace', 'namespaces', { namespaced: false, hasStatus: true, shortNames: ['ns'], verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'] }),
-  definition('Node', 'nodes', { namespaced: false, hasStatus: true, storagePath: 'minions', connects: [{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], kind: 'NodeProxyOptions' }] }),
-  definition('Service', 'services', { connects: [{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], kind: 'ServiceProxyOptions' }] }),
+  definition('Namespace', 'namespaces', {
+    namespaced: false,
+    hasStatus: true,
+    shortNames: ['ns'],
+    verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+  }),
+  definition('Node', 'nodes', {
+    namespaced: false,
+    hasStatus: true,
+    storagePath: 'minions',
+    connects: [{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], kind: 'NodeProxyOptions' }],
+  }),
+  definition('Service', 'services', {
+    connects: [{ name: 'proxy', verbs: ['create', 'delete', 'get', 'patch', 'update'], kind: 'ServiceProxyOptions' }],
+  }),
   definition('Endpoints', 'endpoints', { deprecation: 'v1 Endpoints is old; use something else' }),
   definition('Deployment', 'deployments', {
-    group: 'apps', hasStatus: true, categories: ['all'], shortNames: ['deploy'],
-    views: [{ name: 'scale', kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, verbs: ['get', 'update', 'patch'], write: (current) => current, validate: () => [] }],
+    group: 'apps',
+    hasStatus: true,
+    categories: ['all'],
+    shortNames: ['deploy'],
+    views: [
+      {
+        name: 'scale',
+        kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+        verbs: ['get', 'update', 'patch'],
+        write: (current) => current,
+        validate: () => [],
+      },
+    ],
   }),
-  definition('TokenReview', 'tokenreviews', { group: 'authentication.k8s.io', namespaced: false, review: (object) => Promise.resolve(object) }),
+  definition('TokenReview', 'tokenreviews', {
+    group: 'authentication.k8s.io',
+    namespaced: false,
+    review: (object) => Promise.resolve(object),
+  }),
 ];
 
 /** `Authorization: Bearer NAME` or `Bearer NAME/group,group` is user NAME. `Bearer wrong` fails. */
@@ -58,14 +114,19 @@ export const tokenIsName: Authenticator = {
     const token = /^Bearer (.+)$/.exec(authorization ?? '')?.[1];
     if (token === undefined) return Promise.resolve({ outcome: 'none' });
     const [name = '', groups = ''] = token.split('/');
-    return Promise.resolve(name === 'wrong' ? { outcome: 'failed', error: 'wrong token' } : { outcome: 'user', user: { name, groups: groups === '' ? [] : groups.split(',') } });
+    return Promise.resolve(
+      name === 'wrong'
+        ? { outcome: 'failed', error: 'wrong token' }
+        : { outcome: 'user', user: { name, groups: groups === '' ? [] : groups.split(',') } },
+    );
   },
 };
 
 /** Everybody may do everything, but for user `nobody`. */
 export const allButNobody: Authorizer = {
   name: 'all-but-nobody',
-  authorize: ({ user }) => (user.name === 'nobody' ? { decision: 'noOpinion', reason: '' } : { decision: 'allow', reason: 'fake' }),
+  authorize: ({ user }) =>
+    user.name === 'nobody' ? { decision: 'noOpinion', reason: '' } : { decision: 'allow', reason: 'fake' },
 };
 
 export interface Fixture {
@@ -74,11 +135,29 @@ export interface Fixture {
   readonly clock: FakeClock;
 }
 
-export const version = { major: '1', minor: '36', gitVersion: 'v1.36.0', gitCommit: 'abc', gitTreeState: 'clean', buildDate: '2026-01-01T00:00:00Z', platform: 'linux/amd64' };
+export const version = {
+  major: '1',
+  minor: '36',
+  gitVersion: 'v1.36.0',
+  gitCommit: 'abc',
+  gitTreeState: 'clean',
+  buildDate: '2026-01-01T00:00:00Z',
+  platform: 'linux/amd64',
+};
 
 export function fixture(options: Partial<ApiServerOptions> = {}): Fixture {
   const registry = new FakeRegistry();
   const clock = new FakeClock();
-  const server = createApiServer({ registry, definitions, authenticators: [tokenIsName], authorizer: allButNobody, version, clock, random: seededRandom(1), log: silentLogger, ...options });
+  const server = createApiServer({
+    registry,
+    definitions,
+    authenticators: [tokenIsName],
+    authorizer: allButNobody,
+    version,
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    ...options,
+  });
   return { server, registry, clock };
 }

@@ -19,15 +19,40 @@ export function makeTestCertificates(): TestCertificates {
   const openssl = (...words: readonly string[]): void => void execFileSync('openssl', words, { stdio: 'ignore' });
   const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   try {
-    const self = (name: string, subject: string): void => openssl('req', '-x509', ...ec, '-keyout', at(`${name}.key`), '-out', at(`${name}.crt`), '-subj', subject);
+    const self = (name: string, subject: string): void =>
+      openssl('req', '-x509', ...ec, '-keyout', at(`${name}.key`), '-out', at(`${name}.crt`), '-subj', subject);
     self('ca', '/CN=ca');
     self('server', '/CN=localhost');
     self('stranger', '/CN=stranger');
     openssl('req', ...ec.slice(0, 5), '-keyout', at('client.key'), '-out', at('client.csr'), '-subj', '/O=dev/CN=jane');
     writeFileSync(at('ext'), 'extendedKeyUsage=clientAuth\n');
-    openssl('x509', '-req', '-in', at('client.csr'), '-CA', at('ca.crt'), '-CAkey', at('ca.key'), '-CAcreateserial', '-days', '2', '-out', at('client.crt'), '-extfile', at('ext'));
-    const read = (name: string): { key: string; cert: string } => ({ key: readFileSync(at(`${name}.key`), 'utf8'), cert: readFileSync(at(`${name}.crt`), 'utf8') });
-    return { ...read('server'), clientCa: readFileSync(at('ca.crt'), 'utf8'), client: read('client'), stranger: read('stranger') };
+    openssl(
+      'x509',
+      '-req',
+      '-in',
+      at('client.csr'),
+      '-CA',
+      at('ca.crt'),
+      '-CAkey',
+      at('ca.key'),
+      '-CAcreateserial',
+      '-days',
+      '2',
+      '-out',
+      at('client.crt'),
+      '-extfile',
+      at('ext'),
+    );
+    const read = (name: string): { key: string; cert: string } => ({
+      key: readFileSync(at(`${name}.key`), 'utf8'),
+      cert: readFileSync(at(`${name}.crt`), 'utf8'),
+    });
+    return {
+      ...read('server'),
+      clientCa: readFileSync(at('ca.crt'), 'utf8'),
+      client: read('client'),
+      stranger: read('stranger'),
+    };
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -21,8 +21,14 @@ export function parseDeleteOptions(query: URLSearchParams, body: unknown): Parse
   const options = body === undefined ? fromQuery(query) : fromBody(body);
   const errors = new FieldErrors();
   const { propagationPolicy, orphanDependents, dryRun = [] } = options;
-  if (orphanDependents !== undefined && propagationPolicy !== undefined) errors.invalid('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set');
-  if (propagationPolicy !== undefined && !policies.has(propagationPolicy)) errors.notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
+  if (orphanDependents !== undefined && propagationPolicy !== undefined)
+    errors.invalid(
+      'propagationPolicy',
+      propagationPolicy,
+      'orphanDependents and deletionPropagation cannot be both set',
+    );
+  if (propagationPolicy !== undefined && !policies.has(propagationPolicy))
+    errors.notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
   checkDryRun(dryRun, errors);
   if (errors.list.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors.list);
   return options;
@@ -37,7 +43,10 @@ function fromQuery(query: URLSearchParams): ParsedDeleteOptions {
   const orphanDependents = booleanOf(query, 'orphanDependents');
   const dryRun = query.getAll('dryRun');
   return {
-    ...header, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }), ...(propagationPolicy !== null && { propagationPolicy }), ...(orphanDependents !== undefined && { orphanDependents }),
+    ...header,
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    ...(propagationPolicy !== null && { propagationPolicy }),
+    ...(orphanDependents !== undefined && { orphanDependents }),
     ...(dryRun.length > 0 && { dryRun }),
   };
 }
@@ -45,7 +54,8 @@ function fromQuery(query: URLSearchParams): ParsedDeleteOptions {
 function fromBody(body: unknown): ParsedDeleteOptions {
   if (!isRecord(body)) throw badRequest('json: cannot unmarshal body into Go value of type v1.DeleteOptions');
   const { kind, gracePeriodSeconds, preconditions, propagationPolicy, orphanDependents, dryRun } = body;
-  if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions') throw badRequest('decoded object cannot be converted to DeleteOptions');
+  if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions')
+    throw badRequest('decoded object cannot be converted to DeleteOptions');
   const checked = read(preconditions, 'preconditions', 'object', isRecord);
   const uid = read(checked?.uid, 'preconditions.uid', 'string', isString);
   const resourceVersion = read(checked?.resourceVersion, 'preconditions.resourceVersion', 'string', isString);
@@ -54,13 +64,19 @@ function fromBody(body: unknown): ParsedDeleteOptions {
   const orphan = read(orphanDependents, 'orphanDependents', 'bool', isBoolean);
   const dry = read(dryRun, 'dryRun', '[]string', isStrings);
   return {
-    ...header, ...(seconds !== undefined && { gracePeriodSeconds: seconds }), ...(policy !== undefined && { propagationPolicy: policy }), ...(orphan !== undefined && { orphanDependents: orphan }),
+    ...header,
+    ...(seconds !== undefined && { gracePeriodSeconds: seconds }),
+    ...(policy !== undefined && { propagationPolicy: policy }),
+    ...(orphan !== undefined && { orphanDependents: orphan }),
     ...(dry !== undefined && dry.length > 0 && { dryRun: dry }),
-    ...((uid !== undefined || resourceVersion !== undefined) && { preconditions: { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) } }),
+    ...((uid !== undefined || resourceVersion !== undefined) && {
+      preconditions: { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) },
+    }),
   };
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isString = (value: unknown): value is string => typeof value === 'string';
 const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
 const isWhole = (value: unknown): value is number => Number.isInteger(value);

@@ -14,14 +14,23 @@ export function parseListOptions(query: URLSearchParams, info: RequestInfo): Lis
   const errors = new FieldErrors();
   const match = query.get('resourceVersionMatch') ?? '';
   if (match !== '') {
-    if (common.resourceVersion === undefined) errors.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
-    if (common.continue !== undefined) errors.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
-    if (match !== 'Exact' && match !== 'NotOlderThan') errors.notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']);
-    if (match === 'Exact' && common.resourceVersion === '0') errors.forbidden('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+    if (common.resourceVersion === undefined)
+      errors.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
+    if (common.continue !== undefined)
+      errors.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
+    if (match !== 'Exact' && match !== 'NotOlderThan')
+      errors.notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']);
+    if (match === 'Exact' && common.resourceVersion === '0')
+      errors.forbidden('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
   }
-  if (booleanOf(query, 'sendInitialEvents') !== undefined) errors.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list');
+  if (booleanOf(query, 'sendInitialEvents') !== undefined)
+    errors.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list');
   refuse(errors);
-  return { ...common, ...(limit !== undefined && limit > 0 && { limit }), ...((match === 'Exact' || match === 'NotOlderThan') && { resourceVersionMatch: match }) };
+  return {
+    ...common,
+    ...(limit !== undefined && limit > 0 && { limit }),
+    ...((match === 'Exact' || match === 'NotOlderThan') && { resourceVersionMatch: match }),
+  };
 }
 
 export interface ParsedWatch {
@@ -38,19 +47,28 @@ export function parseWatchOptions(query: URLSearchParams, info: RequestInfo): Pa
   const match = query.get('resourceVersionMatch') ?? '';
   const asked = booleanOf(query, 'sendInitialEvents');
   const errors = new FieldErrors();
-  if (asked !== undefined && match !== 'NotOlderThan') errors.forbidden('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  if (asked !== undefined && match !== 'NotOlderThan')
+    errors.forbidden('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
   if (match !== '') {
-    if (asked === undefined) errors.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+    if (asked === undefined)
+      errors.forbidden(
+        'resourceVersionMatch',
+        'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+      );
     if (match !== 'NotOlderThan') errors.notSupported('resourceVersionMatch', match, ['NotOlderThan']);
-    if (common.continue !== undefined) errors.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
+    if (common.continue !== undefined)
+      errors.forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
   }
   refuse(errors);
   const legacy = asked === undefined && (common.resourceVersion === undefined || common.resourceVersion === '0');
   const { labelSelector, fieldSelector, resourceVersion } = common;
   const allowBookmarks = booleanOf(query, 'allowWatchBookmarks') ?? false;
   const options: WatchOptions = {
-    ...(labelSelector !== undefined && { labelSelector }), ...(fieldSelector !== undefined && { fieldSelector }), ...(resourceVersion !== undefined && { resourceVersion }),
-    allowBookmarks, ...((legacy || asked !== undefined) && { sendInitialEvents: legacy || asked === true }),
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+    allowBookmarks,
+    ...((legacy || asked !== undefined) && { sendInitialEvents: legacy || asked === true }),
   };
   return { options, timeoutSeconds: timeoutSeconds === undefined || timeoutSeconds <= 0 ? undefined : timeoutSeconds };
 }
@@ -68,7 +86,10 @@ function readCommon(query: URLSearchParams, info: RequestInfo): CommonOptions {
   const resourceVersion = given(query, 'resourceVersion');
   const next = given(query, 'continue');
   return {
-    ...(labelSelector !== undefined && { labelSelector }), ...(fieldSelector !== undefined && { fieldSelector }), ...(resourceVersion !== undefined && { resourceVersion }), ...(next !== undefined && { continue: next }),
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+    ...(next !== undefined && { continue: next }),
   };
 }
 
@@ -76,7 +97,11 @@ function readCommon(query: URLSearchParams, info: RequestInfo): CommonOptions {
 function withName(fieldSelector: string | undefined, { name, parts }: RequestInfo): string | undefined {
   if (name === '' || parts[1] !== name) return fieldSelector;
   if (fieldSelector === undefined) return `metadata.name=${name}`;
-  if (/^\s*metadata\.name\s*==?\s*/.test(fieldSelector) && fieldSelector.replace(/^\s*metadata\.name\s*==?\s*/, '').trim() === name) return fieldSelector;
+  if (
+    /^\s*metadata\.name\s*==?\s*/.test(fieldSelector) &&
+    fieldSelector.replace(/^\s*metadata\.name\s*==?\s*/, '').trim() === name
+  )
+    return fieldSelector;
   throw badRequest("fieldSelector metadata.name doesn't match requested name");
 }
 

@@ -13,6 +13,7 @@ export function integerOf(query: URLSearchParams, name: string): number | undefi
   if (value === null) return undefined;
   if (!/^[+-]?\d+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: invalid syntax`);
   const whole = BigInt(value.replace(/^\+/, ''));
-  if (whole > 2n ** 63n - 1n || whole < -(2n ** 63n)) throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: value out of range`);
+  if (whole > 2n ** 63n - 1n || whole < -(2n ** 63n))
+    throw badRequest(`strconv.ParseInt: parsing ${goQuote(value)}: value out of range`);
   return Number(whole);
 }

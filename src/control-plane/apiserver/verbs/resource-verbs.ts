@@ -36,7 +36,9 @@ export class ResourceVerbs {
   async get(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
     const answer = this.#answer(exchange, { definition }, 200);
     const resourceVersion = exchange.query.get('resourceVersion');
-    const served = await this.#options.registry.get(resourceRequest(exchange, definition, reading), { ...(resourceVersion !== null && resourceVersion !== '' && { resourceVersion }) });
+    const served = await this.#options.registry.get(resourceRequest(exchange, definition, reading), {
+      ...(resourceVersion !== null && resourceVersion !== '' && { resourceVersion }),
+    });
     return this.#object(exchange, answer, served);
   }
 
@@ -52,9 +54,18 @@ export class ResourceVerbs {
     const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
     const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'CreateOptions');
-    const body = await parseBody({ bytes, encoding, fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    const body = await parseBody({
+      bytes,
+      encoding,
+      fieldValidation: query.fieldValidation,
+      kind: bodyKind(exchange, definition),
+    });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
-    return this.#object(exchange, answer, await this.#options.registry.create(resourceRequest(exchange, definition, query), body));
+    return this.#object(
+      exchange,
+      answer,
+      await this.#options.registry.create(resourceRequest(exchange, definition, query), body),
+    );
   }
 
   async update(exchange: Exchange, { definition }: ServedResource): Promise<Reply> {
@@ -62,7 +73,12 @@ export class ResourceVerbs {
     const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
     const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'UpdateOptions');
-    const body = await parseBody({ bytes, encoding, fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    const body = await parseBody({
+      bytes,
+      encoding,
+      fieldValidation: query.fieldValidation,
+      kind: bodyKind(exchange, definition),
+    });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
     const written = await this.#options.registry.update(resourceRequest(exchange, definition, query), body);
     return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
@@ -73,7 +89,12 @@ export class ResourceVerbs {
     const answer = this.#answer(exchange, { definition }, 200);
     const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     const query = parseWriteQuery(exchange.query, 'PatchOptions', type);
-    const body = await parseBody({ bytes, encoding: type === 'apply' ? 'yaml' : 'json', fieldValidation: query.fieldValidation, kind: bodyKind(exchange, definition) });
+    const body = await parseBody({
+      bytes,
+      encoding: type === 'apply' ? 'yaml' : 'json',
+      fieldValidation: query.fieldValidation,
+      kind: bodyKind(exchange, definition),
+    });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
     const written = await this.#options.registry.patch(resourceRequest(exchange, definition, query), { ...body, type });
     return this.#object(exchange, written.created ? { ...answer, status: 201 } : answer, written);
@@ -84,8 +105,16 @@ export class ResourceVerbs {
     const answer = this.#answer(exchange, { definition }, 200);
     const options = await this.#deleteOptions(exchange);
     const query: WriteQuery = { ...reading, dryRun: options.dryRun !== undefined };
-    const { object, json, gone } = await this.#options.registry.delete(resourceRequest(exchange, definition, query), options);
-    if (!gone || definition.rules.returnsDeleted === true) return this.#object(exchange, { ...answer, status: !gone && options.orphanDependents === false ? 202 : 200 }, { object, json });
+    const { object, json, gone } = await this.#options.registry.delete(
+      resourceRequest(exchange, definition, query),
+      options,
+    );
+    if (!gone || definition.rules.returnsDeleted === true)
+      return this.#object(
+        exchange,
+        { ...answer, status: !gone && options.orphanDependents === false ? 202 : 200 },
+        { object, json },
+      );
     return valueReply(answer, object);
   }
 
@@ -94,7 +123,10 @@ export class ResourceVerbs {
     const selection = parseListOptions(exchange.query, exchange.info);
     const options = await this.#deleteOptions(exchange);
     const query: WriteQuery = { ...reading, dryRun: options.dryRun !== undefined };
-    return listReply(answer, await this.#options.registry.deleteCollection(resourceRequest(exchange, definition, query), selection, options));
+    return listReply(
+      answer,
+      await this.#options.registry.deleteCollection(resourceRequest(exchange, definition, query), selection, options),
+    );
   }
 
   async #deleteOptions(exchange: Exchange): Promise<ReturnType<typeof parseDeleteOptions>> {
@@ -110,7 +142,15 @@ export class ResourceVerbs {
   #answer(exchange: Exchange, { definition }: Pick<ServedResource, 'definition'>, status: number): Answer {
     const output = outputOf(exchange);
     const columned = columnedOf(exchange, definition);
-    return { status, output, definition, ...(columned !== undefined && { columned }), include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata', nowMs: this.#options.nowMs(), isAbandoned: () => exchange.http.isFinished };
+    return {
+      status,
+      output,
+      definition,
+      ...(columned !== undefined && { columned }),
+      include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata',
+      nowMs: this.#options.nowMs(),
+      isAbandoned: () => exchange.http.isFinished,
+    };
   }
 
   #object(exchange: Exchange, answer: Answer, served: Served): Reply {
@@ -129,7 +169,10 @@ export function outputOf(exchange: Exchange): ReturnType<typeof negotiate> {
 const nameless: Columned = {};
 
 /** What a subresource answers with may be another kind, which has none of the columns of what it is a part of. */
-function columnedOf({ info: { subresource } }: Exchange, { views, actions }: ServedResource['definition']): Columned | undefined {
+function columnedOf(
+  { info: { subresource } }: Exchange,
+  { views, actions }: ServedResource['definition'],
+): Columned | undefined {
   if (subresource === '') return undefined;
   const view = views?.find(({ name }) => name === subresource);
   if (view?.kind !== undefined) return view;
@@ -143,16 +186,33 @@ function bodyKind(exchange: Exchange, definition: ServedResource['definition']):
   return view?.kind?.kind ?? action?.kind.kind ?? definition.type.kind;
 }
 
-export function resourceRequest(exchange: Exchange, definition: ServedResource['definition'], query: WriteQuery): ResourceRequest {
+export function resourceRequest(
+  exchange: Exchange,
+  definition: ServedResource['definition'],
+  query: WriteQuery,
+): ResourceRequest {
   const { info } = exchange;
   // A namespace is in no namespace, though its path looks like it.
   const namespace = definition.type.namespaced ? info.namespace : '';
-  return { definition, namespace, name: info.name, subresource: info.subresource, context: requestContext(exchange, query) };
+  return {
+    definition,
+    namespace,
+    name: info.name,
+    subresource: info.subresource,
+    context: requestContext(exchange, query),
+  };
 }
 
-function requestContext(exchange: Exchange, { dryRun, fieldManager, fieldValidation, force }: WriteQuery): RequestContext {
+function requestContext(
+  exchange: Exchange,
+  { dryRun, fieldManager, fieldValidation, force }: WriteQuery,
+): RequestContext {
   return {
-    user: exchange.user, dryRun, fieldManager: fieldManager === '' ? managerOf(headerOf(exchange.http.headers, 'user-agent')) : fieldManager, fieldValidation, ...(force !== undefined && { force }),
+    user: exchange.user,
+    dryRun,
+    fieldManager: fieldManager === '' ? managerOf(headerOf(exchange.http.headers, 'user-agent')) : fieldManager,
+    fieldValidation,
+    ...(force !== undefined && { force }),
     warn: (text) => addWarning(exchange, text),
     annotate: (key, value) => void (exchange.annotations[key] = value),
   };

@@ -58,10 +58,21 @@ export class WatchVerb {
     const target = new LateOutput();
     const isSocket = exchange.http.upgrade !== undefined;
     const connection: WatchConnection = new WatchConnection({
-      form: frameForm(resource.definition, form, include), output: target, clock, scheduler: this.#scheduler, frames: this.#frames, allowBookmarks: options.allowBookmarks === true, separate: isSocket,
-      limitBytes: watchBufferBytes, onSent: (events, bytes) => onEvents?.(resource, events, bytes),
+      form: frameForm(resource.definition, form, include),
+      output: target,
+      clock,
+      scheduler: this.#scheduler,
+      frames: this.#frames,
+      allowBookmarks: options.allowBookmarks === true,
+      separate: isSocket,
+      limitBytes: watchBufferBytes,
+      onSent: (events, bytes) => onEvents?.(resource, events, bytes),
     });
-    const request = resourceRequest(exchange, resource.definition, { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' });
+    const request = resourceRequest(exchange, resource.definition, {
+      dryRun: false,
+      fieldManager: '',
+      fieldValidation: 'Ignore',
+    });
     // A watch that begins too early or too late is one that tells so and ends (upstream: the cacher's error watchers).
     const watch = await registry.watch({ ...request, name: '' }, options, connection).catch((error: unknown) => {
       if (!isApiError(error, 'Expired', 'Timeout')) throw error;
@@ -75,14 +86,27 @@ export class WatchVerb {
       connection.closed();
       this.#open.delete(connection);
     });
-    if (watch !== undefined) connection.endAfter(timeoutSeconds === undefined ? minRequestTimeoutMs * (1 + random.next()) : timeoutSeconds * 1000);
+    if (watch !== undefined)
+      connection.endAfter(
+        timeoutSeconds === undefined ? minRequestTimeoutMs * (1 + random.next()) : timeoutSeconds * 1000,
+      );
     if (this.#isStopping) connection.end(undefined);
     const attach = (to: FrameOutput): void => {
       target.attach(to);
       connection.resume();
     };
-    if (isSocket) return { kind: 'taken', status: 101, take: () => void openWatchSocket(exchange.http, { attach, resume: () => connection.resume() }) };
-    return { kind: 'stream', status: 200, headers: { 'content-type': 'application/json' }, start: (out) => attach(streamOutput(out, connection)) };
+    if (isSocket)
+      return {
+        kind: 'taken',
+        status: 101,
+        take: () => void openWatchSocket(exchange.http, { attach, resume: () => connection.resume() }),
+      };
+    return {
+      kind: 'stream',
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      start: (out) => attach(streamOutput(out, connection)),
+    };
   }
 }
 

@@ -13,27 +13,41 @@ export interface WriteQuery {
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
 export const patchTypes: Readonly<Record<string, PatchType>> = {
-  'application/json-patch+json': 'json', 'application/merge-patch+json': 'merge', 'application/strategic-merge-patch+json': 'strategic', 'application/apply-patch+yaml': 'apply',
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+  'application/apply-patch+yaml': 'apply',
 };
 
 const longestManager = 128;
 const nothing: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Warn' };
 
 /** CreateOptions, UpdateOptions or PatchOptions out of a query; what is wrong with them is 422 with upstream's causes. */
-export function parseWriteQuery(query: URLSearchParams, kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions', patch?: PatchType): WriteQuery {
+export function parseWriteQuery(
+  query: URLSearchParams,
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  patch?: PatchType,
+): WriteQuery {
   if (query.size === 0 && patch !== 'apply') return nothing;
   const errors = new FieldErrors();
   const fieldManager = query.get('fieldManager') ?? '';
   const force = booleanOf(query, 'force');
   if (patch === 'apply' && fieldManager === '') errors.required('fieldManager', 'is required for apply patch');
-  if (patch !== undefined && patch !== 'apply' && force !== undefined) errors.forbidden('force', 'may not be specified for non-apply patch');
+  if (patch !== undefined && patch !== 'apply' && force !== undefined)
+    errors.forbidden('force', 'may not be specified for non-apply patch');
   checkFieldManager(fieldManager, errors);
   const dryRun = query.getAll('dryRun');
   checkDryRun(dryRun, errors);
   const fieldValidation = query.get('fieldValidation') ?? '';
-  if (!['', 'Ignore', 'Warn', 'Strict'].includes(fieldValidation)) errors.notSupported('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']);
+  if (!['', 'Ignore', 'Warn', 'Strict'].includes(fieldValidation))
+    errors.notSupported('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']);
   if (errors.list.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors.list);
-  return { dryRun: dryRun.length > 0, fieldManager, fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation), ...(force !== undefined && { force }) };
+  return {
+    dryRun: dryRun.length > 0,
+    fieldManager,
+    fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
+    ...(force !== undefined && { force }),
+  };
 }
 
 /** `dryRun` is All or nothing; a value of '' counts as none given only when the parameter is absent. */
@@ -58,8 +72,12 @@ export function patchTypeOf(contentType: string | undefined): PatchType {
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   const found = Object.hasOwn(patchTypes, type) ? patchTypes[type] : undefined;
   if (found !== undefined) return found;
-  throw new ApiStatusError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${Object.keys(patchTypes).join(', ')}`);
+  throw new ApiStatusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${Object.keys(patchTypes).join(', ')}`,
+  );
 }
 
 /** `?timeout=10s`: how long the client lets the server try. */
-export const invalidTimeout = (value: string): ApiStatusError => badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(value)}`);
+export const invalidTimeout = (value: string): ApiStatusError =>
+  badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(value)}`);

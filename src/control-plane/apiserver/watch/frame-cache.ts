@@ -36,7 +36,12 @@ export class FrameCache {
     const [first] = frames;
     if (first !== undefined && frames.length === 1) return first;
     const known = this.#joined;
-    if (known !== undefined && known.of.length === frames.length && known.of.every((frame, index) => frame === frames[index])) return known.bytes;
+    if (
+      known !== undefined &&
+      known.of.length === frames.length &&
+      known.of.every((frame, index) => frame === frames[index])
+    )
+      return known.bytes;
     const bytes = Buffer.concat(frames);
     this.#joined = { of: frames, bytes };
     return bytes;

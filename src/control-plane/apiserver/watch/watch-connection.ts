@@ -31,7 +31,10 @@ export interface WatchConnectionOptions {
   readonly limitBytes: number;
 }
 
-type Pending = { readonly kind: 'event'; readonly type: WatchEventType; readonly served: Served; readonly live: boolean } | { readonly kind: 'bookmark'; readonly resourceVersion: string; readonly initialEventsEnd: boolean } | { readonly kind: 'error'; readonly error: Error };
+type Pending =
+  | { readonly kind: 'event'; readonly type: WatchEventType; readonly served: Served; readonly live: boolean }
+  | { readonly kind: 'bookmark'; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
+  | { readonly kind: 'error'; readonly error: Error };
 
 /** How much is written before the peer is asked whether it takes more. */
 const flushBytes = 262_144;
@@ -136,7 +139,10 @@ export class WatchConnection implements WatchSink, Flushable {
   #frameOf(each: Pending, nowMs: number, frames: FrameCache, form: FrameForm): Buffer {
     if (each.kind === 'error') return Buffer.from(errorFrame(statusOf(each.error).toStatus()));
     const withColumns = this.#takeColumns();
-    if (each.kind === 'bookmark') return Buffer.from(bookmarkFrame(form, each.resourceVersion, { initialEventsEnd: each.initialEventsEnd, withColumns }));
+    if (each.kind === 'bookmark')
+      return Buffer.from(
+        bookmarkFrame(form, each.resourceVersion, { initialEventsEnd: each.initialEventsEnd, withColumns }),
+      );
     if (withColumns || !each.live) return Buffer.from(eventFrame(form, each.type, each.served, { nowMs, withColumns }));
     return frames.frame(form, each.type, each.served, nowMs);
   }

@@ -17,30 +17,64 @@ export interface FrameForm {
 }
 
 export function frameForm(definition: ResourceDefinition, form: OutputForm, include: IncludeObject): FrameForm {
-  const key = form.as === 'object' ? 'object' : form.as === 'partial' ? `partial/${form.version}` : `table/${form.version}/${include}`;
+  const key =
+    form.as === 'object'
+      ? 'object'
+      : form.as === 'partial'
+        ? `partial/${form.version}`
+        : `table/${form.version}/${include}`;
   return { definition, form, include, key };
 }
 
 /** One event as a line of a watch. Tables say their columns in the first event only. */
-export function eventFrame(form: FrameForm, type: WatchEventType, served: Served, options: { readonly nowMs: number; readonly withColumns: boolean }): string {
+export function eventFrame(
+  form: FrameForm,
+  type: WatchEventType,
+  served: Served,
+  options: { readonly nowMs: number; readonly withColumns: boolean },
+): string {
   return `{"type":"${type}","object":${objectJson(form, served, options)}}\n`;
 }
 
-function objectJson({ definition, form, include }: FrameForm, { object, json }: Served, { nowMs, withColumns }: { readonly nowMs: number; readonly withColumns: boolean }): string {
+function objectJson(
+  { definition, form, include }: FrameForm,
+  { object, json }: Served,
+  { nowMs, withColumns }: { readonly nowMs: number; readonly withColumns: boolean },
+): string {
   if (form.as === 'object') return json;
   if (form.as === 'partial') return partialJson(object, form.version);
   const row = rowJson({ definition, version: form.version, include }, object, json, nowMs);
-  return tableJson(form.version, definition, { resourceVersion: object.metadata.resourceVersion ?? '', row, withColumns });
+  return tableJson(form.version, definition, {
+    resourceVersion: object.metadata.resourceVersion ?? '',
+    row,
+    withColumns,
+  });
 }
 
-function tableJson(version: string, definition: ResourceDefinition, { resourceVersion, row, withColumns }: { readonly resourceVersion: string; readonly row: string; readonly withColumns: boolean }): string {
+function tableJson(
+  version: string,
+  definition: ResourceDefinition,
+  {
+    resourceVersion,
+    row,
+    withColumns,
+  }: { readonly resourceVersion: string; readonly row: string; readonly withColumns: boolean },
+): string {
   const columns = withColumns ? columnDefinitionsJson(definition) : 'null';
   return `{"kind":"Table","apiVersion":"meta.k8s.io/${version}","metadata":{"resourceVersion":${JSON.stringify(resourceVersion)}},"columnDefinitions":${columns},"rows":[${row}]}`;
 }
 
 /** An empty object of the kind that only says how far the watch is. */
-export function bookmarkFrame({ definition, form, include }: FrameForm, resourceVersion: string, options: { readonly initialEventsEnd: boolean; readonly withColumns: boolean }): string {
-  const metadata = JSON.stringify({ resourceVersion, creationTimestamp: null, ...(options.initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }) });
+export function bookmarkFrame(
+  { definition, form, include }: FrameForm,
+  resourceVersion: string,
+  options: { readonly initialEventsEnd: boolean; readonly withColumns: boolean },
+): string {
+  const metadata = JSON.stringify({
+    resourceVersion,
+    creationTimestamp: null,
+    ...(options.initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+  });
   const object = `{"kind":"${definition.type.kind}","apiVersion":"${apiVersionOf(definition.type)}","metadata":${metadata}}`;
   if (form.as === 'object') return `{"type":"BOOKMARK","object":${object}}\n`;
   const partial = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${form.version}","metadata":${metadata}}`;
@@ -52,6 +86,7 @@ export function bookmarkFrame({ definition, form, include }: FrameForm, resource
 }
 
 /** Nobody shows the cells of a bookmark; they are there so that rows have as many as columns. */
-const bookmarkCells = (definition: ResourceDefinition): readonly string[] => (definition.columns ?? [{}, {}]).map(() => '');
+const bookmarkCells = (definition: ResourceDefinition): readonly string[] =>
+  (definition.columns ?? [{}, {}]).map(() => '');
 
 export const errorFrame = (status: object): string => `{"type":"ERROR","object":${JSON.stringify(status)}}\n`;

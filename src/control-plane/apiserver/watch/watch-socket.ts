@@ -16,7 +16,13 @@ export interface WatchSocketTarget {
 export async function openWatchSocket({ upgrade }: HttpRequest, { attach, resume }: WatchSocketTarget): Promise<void> {
   if (upgrade === undefined) return;
   const { WebSocketServer } = await import('ws');
-  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: maxMessageBytes, clientTracking: false, handleProtocols: (offered) => [...offered].find((each) => !each.startsWith('base64url.bearer.')) ?? false });
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: maxMessageBytes,
+    clientTracking: false,
+    handleProtocols: (offered) => [...offered].find((each) => !each.startsWith('base64url.bearer.')) ?? false,
+  });
   server.handleUpgrade(upgrade.native as IncomingMessage, upgrade.socket, upgrade.head, (socket) => {
     socket.on('error', () => socket.terminate());
     const drained = (): void => {

@@ -11,7 +11,11 @@ import { FrameCache } from './frame-cache.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 
-async function watch({ server }: Fixture, query = '', { accept = 'application/json', room = Number.POSITIVE_INFINITY } = {}): Promise<{ stream: FakeStream; leave: () => void }> {
+async function watch(
+  { server }: Fixture,
+  query = '',
+  { accept = 'application/json', room = Number.POSITIVE_INFINITY } = {},
+): Promise<{ stream: FakeStream; leave: () => void }> {
   const request = fakeRequest('GET', `${maps}?watch=1${query}`, { headers: { accept } });
   const reply = await server.handle(request);
   if (reply.kind !== 'stream') throw new Error(`${reply.status} ${JSON.stringify(reply)}`);
@@ -21,8 +25,12 @@ async function watch({ server }: Fixture, query = '', { accept = 'application/js
   return { stream, leave: () => request.finish() };
 }
 
-const make = (each: Fixture, name: string, data = 'x'): Promise<unknown> => each.server.handle(fakeRequest('POST', maps, { body: { metadata: { name }, data: { data } } }));
-const names = (stream: FakeStream): readonly string[] => stream.events.map(({ type, object }) => `${type} ${String((object as { metadata?: { name?: string } }).metadata?.name)}`);
+const make = (each: Fixture, name: string, data = 'x'): Promise<unknown> =>
+  each.server.handle(fakeRequest('POST', maps, { body: { metadata: { name }, data: { data } } }));
+const names = (stream: FakeStream): readonly string[] =>
+  stream.events.map(
+    ({ type, object }) => `${type} ${String((object as { metadata?: { name?: string } }).metadata?.name)}`,
+  );
 
 describe('a watch', () => {
   it('begins with what is there when no version is given, and goes on with what happens', async () => {
@@ -39,14 +47,28 @@ describe('a watch', () => {
     const each = fixture();
     await make(each, 'a');
     const quiet = await watch(each, '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan');
-    const told = await watch(each, '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true');
+    const told = await watch(
+      each,
+      '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
+    );
     await each.clock.settle();
     const [, bookmark] = told.stream.events;
     assert.deepEqual(
       [names(quiet.stream), bookmark],
       [
         ['ADDED a'],
-        { type: 'BOOKMARK', object: { kind: 'ConfigMap', apiVersion: 'v1', metadata: { resourceVersion: '1', creationTimestamp: null, annotations: { 'k8s.io/initial-events-end': 'true' } } } },
+        {
+          type: 'BOOKMARK',
+          object: {
+            kind: 'ConfigMap',
+            apiVersion: 'v1',
+            metadata: {
+              resourceVersion: '1',
+              creationTimestamp: null,
+              annotations: { 'k8s.io/initial-events-end': 'true' },
+            },
+          },
+        },
       ],
     );
   });
@@ -76,7 +98,10 @@ describe('a watch', () => {
     const { stream } = await watch(each);
     each.registry.expireWatches();
     await each.clock.settle();
-    assert.deepEqual([stream.events.at(-1)?.type, stream.events.at(-1)?.object.code, stream.state], ['ERROR', 410, 'ended']);
+    assert.deepEqual(
+      [stream.events.at(-1)?.type, stream.events.at(-1)?.object.code, stream.state],
+      ['ERROR', 410, 'ended'],
+    );
   });
 
   it('tells why it ends even if it could not begin, and fails only if it may not', async () => {
@@ -84,7 +109,10 @@ describe('a watch', () => {
     each.registry.failNext = new ApiStatusError('Expired', 'too old resource version: 1 (2)');
     const { stream } = await watch(each);
     await each.clock.settle();
-    assert.deepEqual([stream.events.map(({ type, object }) => [type, object.code, object.reason]), stream.state], [[['ERROR', 410, 'Expired']], 'ended']);
+    assert.deepEqual(
+      [stream.events.map(({ type, object }) => [type, object.code, object.reason]), stream.state],
+      [[['ERROR', 410, 'Expired']], 'ended'],
+    );
     assert.equal(each.clock.armedTimers, 0);
     each.registry.failNext = new ApiStatusError('BadRequest', 'no');
     assert.equal((await each.server.handle(fakeRequest('GET', `${maps}?watch=1`))).status, 400);
@@ -127,10 +155,25 @@ describe('a watch', () => {
     await make(each, 'a');
     await make(each, 'b');
     await each.clock.settle();
-    const tables = stream.events.map(({ object }) => object as { kind: string; columnDefinitions: unknown[] | null; rows: { cells: unknown[]; object: { kind: string } }[] });
+    const tables = stream.events.map(
+      ({ object }) =>
+        object as {
+          kind: string;
+          columnDefinitions: unknown[] | null;
+          rows: { cells: unknown[]; object: { kind: string } }[];
+        },
+    );
     assert.deepEqual(
-      tables.map(({ kind, columnDefinitions, rows }) => [kind, columnDefinitions?.length, rows[0]?.cells[0], rows[0]?.object.kind]),
-      [['Table', 2, 'a', 'PartialObjectMetadata'], ['Table', undefined, 'b', 'PartialObjectMetadata']],
+      tables.map(({ kind, columnDefinitions, rows }) => [
+        kind,
+        columnDefinitions?.length,
+        rows[0]?.cells[0],
+        rows[0]?.object.kind,
+      ]),
+      [
+        ['Table', 2, 'a', 'PartialObjectMetadata'],
+        ['Table', undefined, 'b', 'PartialObjectMetadata'],
+      ],
     );
   });
 
@@ -144,7 +187,9 @@ describe('a watch', () => {
 
   it('refuses a selector of another name on the path of one object', async () => {
     const each = fixture();
-    const reply = await each.server.handle(fakeRequest('GET', '/api/v1/watch/namespaces/default/configmaps/a?fieldSelector=metadata.name%3Db'));
+    const reply = await each.server.handle(
+      fakeRequest('GET', '/api/v1/watch/namespaces/default/configmaps/a?fieldSelector=metadata.name%3Db'),
+    );
     assert.equal(reply.status, 400);
   });
 });
@@ -167,7 +212,13 @@ describe('sending to many at once', () => {
     await Promise.resolve();
     assert.deepEqual([flushed, pauses], [[0], [40]]);
     await clock.advance(40);
-    assert.deepEqual([flushed, pauses], [[0, 40], [40, 40]]);
+    assert.deepEqual(
+      [flushed, pauses],
+      [
+        [0, 40],
+        [40, 40],
+      ],
+    );
   });
 
   it('does not flush who has gone', async () => {
@@ -182,6 +233,9 @@ describe('sending to many at once', () => {
     const cache = new FrameCache();
     const frames = [Buffer.from('a'), Buffer.from('b')];
     const joined = cache.join(frames);
-    assert.deepEqual([joined.toString(), cache.join([...frames]) === joined, cache.join([Buffer.from('c')]).toString()], ['ab', true, 'c']);
+    assert.deepEqual(
+      [joined.toString(), cache.join([...frames]) === joined, cache.join([Buffer.from('c')]).toString()],
+      ['ab', true, 'c'],
+    );
   });
 });

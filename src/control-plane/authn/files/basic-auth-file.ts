@@ -28,7 +28,8 @@ const nobody: PasswordEntry = { digest: digestOf(''), user: { name: '', groups: 
 export function createBasicAuthenticator(table: () => PasswordTable): Authenticator {
   return {
     name: 'basic auth file',
-    authenticate: ({ authorization }) => Promise.resolve(authorization === undefined ? { outcome: 'none' } : check(table(), authorization)),
+    authenticate: ({ authorization }) =>
+      Promise.resolve(authorization === undefined ? { outcome: 'none' } : check(table(), authorization)),
   };
 }
 

@@ -10,17 +10,32 @@ import { createTokenFileAuthenticator, parseTokenFile } from './token-file.ts';
 describe('CSV', () => {
   it('reads what was written, whatever it holds', () => {
     const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', ' ', 'é') });
-    const write = (value: string): string => (/[",\n]/.test(value) || value === '' ? `"${value.replaceAll('"', '""')}"` : value);
+    const write = (value: string): string =>
+      /[",\n]/.test(value) || value === '' ? `"${value.replaceAll('"', '""')}"` : value;
     fc.assert(
-      fc.property(fc.array(fc.array(field, { minLength: 1, maxLength: 4 }), { maxLength: 5 }), fc.constantFrom('\n', '\n\n'), (rows, between) => {
-        const text = rows.map((row) => row.map(write).join(',')).join(between);
-        assert.deepEqual(parseCsv('f', text).map(({ fields }) => fields), rows);
-      }),
+      fc.property(
+        fc.array(fc.array(field, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
+        fc.constantFrom('\n', '\n\n'),
+        (rows, between) => {
+          const text = rows.map((row) => row.map(write).join(',')).join(between);
+          assert.deepEqual(
+            parseCsv('f', text).map(({ fields }) => fields),
+            rows,
+          );
+        },
+      ),
     );
   });
 
   it('says in which line it is wrong, and not what stands there', () => {
-    const fails = (content: string, pattern: RegExp): void => assert.throws(() => parseCsv('tokens.csv', content), (error) => isKind(error, 'Invalid') && pattern.test((error as Error).message) && !(error as Error).message.includes('geheim'));
+    const fails = (content: string, pattern: RegExp): void =>
+      assert.throws(
+        () => parseCsv('tokens.csv', content),
+        (error) =>
+          isKind(error, 'Invalid') &&
+          pattern.test((error as Error).message) &&
+          !(error as Error).message.includes('geheim'),
+      );
     fails('a,b,c\n\ngeheim"x,b,c', /^tokens\.csv: line 3: bare " in non-quoted field$/);
     fails('"a\nb",c,d\n"geheim"x,b,c', /line 3: extraneous or missing " in quoted field/);
     fails('"geheim', /line 1: extraneous/);
@@ -33,9 +48,16 @@ describe('the token file', () => {
   it('knows users by their tokens', async () => {
     const table = parseTokenFile('f', content, recordingLog());
     const { authenticateToken } = createTokenFileAuthenticator(() => table);
-    assert.deepEqual(await authenticateToken('token-a'), { outcome: 'user', user: { name: 'jane', uid: '7', groups: ['devs', 'ops'] } });
-    assert.deepEqual(await authenticateToken('token-b'), { outcome: 'user', user: { name: 'joe', uid: '8', groups: [] } });
-    for (const token of ['', 'token', 'token-aa']) assert.deepEqual(await authenticateToken(token), { outcome: 'none' });
+    assert.deepEqual(await authenticateToken('token-a'), {
+      outcome: 'user',
+      user: { name: 'jane', uid: '7', groups: ['devs', 'ops'] },
+    });
+    assert.deepEqual(await authenticateToken('token-b'), {
+      outcome: 'user',
+      user: { name: 'joe', uid: '8', groups: [] },
+    });
+    for (const token of ['', 'token', 'token-aa'])
+      assert.deepEqual(await authenticateToken(token), { outcome: 'none' });
   });
 
   it('keeps no token as it is in memory', () => {
@@ -44,20 +66,36 @@ describe('the token file', () => {
   });
 
   it('refuses lines that are too short, and tells of empty and double tokens', () => {
-    assert.throws(() => parseTokenFile('f', 'a,b,c\nd,e', recordingLog()), /^KubeletError: f: line 2: must have at least 3 columns \(token, user name, user uid\), found 2$/);
+    assert.throws(
+      () => parseTokenFile('f', 'a,b,c\nd,e', recordingLog()),
+      /^KubeletError: f: line 2: must have at least 3 columns \(token, user name, user uid\), found 2$/,
+    );
     const log = recordingLog();
     assert.equal(parseTokenFile('f', ',a,b\nx,a,1\nx,b,2', log).size, 1);
-    assert.deepEqual(log.lines.map(({ fields }) => fields['line']), [1, 3]);
+    assert.deepEqual(
+      log.lines.map(({ fields }) => fields['line']),
+      [1, 3],
+    );
   });
 });
 
 it('the basic auth file knows users by name and password, and tells wrong names and passwords apart by nothing', async () => {
   const table = parseBasicAuthFile('f', 'pass:word,jane,7,"devs"\n,empty,8\n');
   const { authenticate } = createBasicAuthenticator(() => table);
-  const basic = (text: string): { authorization: string } => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
-  assert.deepEqual(await authenticate(basic('jane:pass:word')), { outcome: 'user', user: { name: 'jane', uid: '7', groups: ['devs'] } });
+  const basic = (text: string): { authorization: string } => ({
+    authorization: `Basic ${Buffer.from(text).toString('base64')}`,
+  });
+  assert.deepEqual(await authenticate(basic('jane:pass:word')), {
+    outcome: 'user',
+    user: { name: 'jane', uid: '7', groups: ['devs'] },
+  });
   const wrong = { outcome: 'failed', error: 'invalid username/password combination' };
-  for (const text of ['jane:password', 'joe:x', 'jane', 'joe:', ':']) assert.deepEqual(await authenticate(basic(text)), wrong, text);
-  for (const authorization of ['Bearer abc', undefined]) assert.deepEqual(await authenticate({ authorization }), { outcome: 'none' });
-  assert.throws(() => parseBasicAuthFile('f', 'a,b'), /line 1: must have at least 3 columns \(password, user name, user uid\), found 2/);
+  for (const text of ['jane:password', 'joe:x', 'jane', 'joe:', ':'])
+    assert.deepEqual(await authenticate(basic(text)), wrong, text);
+  for (const authorization of ['Bearer abc', undefined])
+    assert.deepEqual(await authenticate({ authorization }), { outcome: 'none' });
+  assert.throws(
+    () => parseBasicAuthFile('f', 'a,b'),
+    /line 1: must have at least 3 columns \(password, user name, user uid\), found 2/,
+  );
 });

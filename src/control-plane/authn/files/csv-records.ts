@@ -45,7 +45,8 @@ interface Field {
   readonly lines: number;
 }
 
-const wrong = (file: string, line: number, why: string): KubeletError => new KubeletError('Invalid', `${file}: line ${line}: ${why}`, { op: 'read credentials' });
+const wrong = (file: string, line: number, why: string): KubeletError =>
+  new KubeletError('Invalid', `${file}: line ${line}: ${why}`, { op: 'read credentials' });
 
 function plainField(file: string, text: string, start: number, line: number): Field {
   let end = start;
@@ -70,6 +71,7 @@ function quotedField(file: string, text: string, start: number, line: number): F
     at = quote + 2;
   }
   const next = text[at];
-  if (next !== undefined && next !== ',' && next !== '\n') throw wrong(file, line, 'extraneous or missing " in quoted field');
+  if (next !== undefined && next !== ',' && next !== '\n')
+    throw wrong(file, line, 'extraneous or missing " in quoted field');
   return { value, end: at, lines: value.split('\n').length - 1 };
 }

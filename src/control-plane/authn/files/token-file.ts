@@ -26,10 +26,15 @@ export function parseTokenFile(file: string, content: string, log: Logger): Toke
   return table;
 }
 
-export const splitGroups = (groups: string | undefined): readonly string[] => (groups === undefined || groups === '' ? [] : groups.split(','));
+export const splitGroups = (groups: string | undefined): readonly string[] =>
+  groups === undefined || groups === '' ? [] : groups.split(',');
 
 export function tooFew(file: string, line: number, columns: string, found: number): KubeletError {
-  return new KubeletError('Invalid', `${file}: line ${line}: must have at least 3 columns (${columns}), found ${found}`, { op: 'read credentials' });
+  return new KubeletError(
+    'Invalid',
+    `${file}: line ${line}: must have at least 3 columns (${columns}), found ${found}`,
+    { op: 'read credentials' },
+  );
 }
 
 /** Tokens from a file; `table` is asked each time, so that a file read again counts at once. */

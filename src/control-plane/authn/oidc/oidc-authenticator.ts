@@ -8,7 +8,17 @@ import { mapOidcClaims } from './oidc-claims.ts';
 import type { OidcMapping } from './oidc-claims.ts';
 
 /** What may be named (--oidc-signing-algs): the asymmetric ones of RFC 7518. */
-const allowedAlgorithms: readonly string[] = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
+const allowedAlgorithms: readonly string[] = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'PS256',
+  'PS384',
+  'PS512',
+];
 /** Somebody who sends tokens with made-up key names does not make the provider work more often than this. */
 const ASK_AGAIN_MS = 10_000;
 
@@ -38,7 +48,9 @@ export function createOidcAuthenticator(options: OidcOptions): TokenAuthenticato
       try {
         const { kid } = decodeProtectedHeader(token);
         const set = await keys.forKey(kid);
-        const verified = await compactVerify(token, createLocalJWKSet(set as Parameters<typeof createLocalJWKSet>[0]), { algorithms: [...signingAlgorithms] });
+        const verified = await compactVerify(token, createLocalJWKSet(set as Parameters<typeof createLocalJWKSet>[0]), {
+          algorithms: [...signingAlgorithms],
+        });
         const claims: unknown = JSON.parse(Buffer.from(verified.payload).toString());
         return mapOidcClaims(options, claims as Record<string, unknown>, clock.nowMs() / 1000);
       } catch (error) {
@@ -52,7 +64,8 @@ function refuseOptions({ issuerUrl, clientId }: OidcOptions, algorithms: readonl
   const fail = (why: string): never => {
     throw new KubeletError('Invalid', `oidc: ${why}`);
   };
-  if (!issuerUrl.startsWith('https://') || !URL.canParse(issuerUrl)) fail(`issuer URL must be an https URL, not ${JSON.stringify(issuerUrl)}`);
+  if (!issuerUrl.startsWith('https://') || !URL.canParse(issuerUrl))
+    fail(`issuer URL must be an https URL, not ${JSON.stringify(issuerUrl)}`);
   if (clientId === '') fail('a client id is needed');
   const unknown = algorithms.find((algorithm) => !allowedAlgorithms.includes(algorithm));
   if (unknown !== undefined) fail(`unsupported signing alg: ${JSON.stringify(unknown)}`);
@@ -77,7 +90,11 @@ class ProviderKeys {
       });
     }
     if (!this.#has(kid)) await this.#asking;
-    if (this.#set === undefined) throw new KubeletError('Unavailable', `authenticator for issuer ${JSON.stringify(this.#options.issuerUrl)}: ${this.#error}`);
+    if (this.#set === undefined)
+      throw new KubeletError(
+        'Unavailable',
+        `authenticator for issuer ${JSON.stringify(this.#options.issuerUrl)}: ${this.#error}`,
+      );
     return this.#set;
   }
 
@@ -86,17 +103,24 @@ class ProviderKeys {
   }
 
   #mayAsk(): boolean {
-    return this.#asking === undefined && (this.#askedMs === undefined || this.#options.clock.monotonicMs() - this.#askedMs >= ASK_AGAIN_MS);
+    return (
+      this.#asking === undefined &&
+      (this.#askedMs === undefined || this.#options.clock.monotonicMs() - this.#askedMs >= ASK_AGAIN_MS)
+    );
   }
 
   async #ask(): Promise<void> {
     const { issuerUrl, fetchJson, clock, log } = this.#options;
     this.#askedMs = clock.monotonicMs();
     try {
-      const found = record((await expectOk(fetchJson, `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`)).body);
-      if (found['issuer'] !== issuerUrl) throw new KubeletError('Invalid', `the provider calls itself ${JSON.stringify(found['issuer'])}`);
+      const found = record(
+        (await expectOk(fetchJson, `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`)).body,
+      );
+      if (found['issuer'] !== issuerUrl)
+        throw new KubeletError('Invalid', `the provider calls itself ${JSON.stringify(found['issuer'])}`);
       const address = found['jwks_uri'];
-      if (typeof address !== 'string' || !address.startsWith('https://')) throw new KubeletError('Invalid', 'the provider names no https address for its keys');
+      if (typeof address !== 'string' || !address.startsWith('https://'))
+        throw new KubeletError('Invalid', 'the provider names no https address for its keys');
       const { keys } = record((await expectOk(fetchJson, address)).body);
       if (!Array.isArray(keys)) throw new KubeletError('Invalid', 'the provider’s keys are no list');
       this.#set = { keys: keys.map(record) };
@@ -107,7 +131,8 @@ class ProviderKeys {
   }
 }
 
-const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+const record = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
 async function expectOk(fetchJson: OidcOptions['fetchJson'], url: string): Promise<HttpJsonAnswer> {
   const answer = await fetchJson(url);

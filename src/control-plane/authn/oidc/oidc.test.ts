@@ -24,18 +24,38 @@ function setUp(changes: Partial<OidcOptions> = {}) {
   const fetchJson = (url: string): Promise<HttpJsonAnswer> => {
     provider.asked++;
     if (!provider.up) return Promise.reject(new Error('connection refused'));
-    if (url === `${issuerUrl}/.well-known/openid-configuration`) return Promise.resolve({ status: 200, body: { issuer: provider.issuer, jwks_uri: `${issuerUrl}/keys` } });
-    if (url === `${issuerUrl}/keys`) return Promise.resolve({ status: 200, body: { keys: Object.entries(provider.keys).map(([kid, key]) => jwk(key, kid)) } });
+    if (url === `${issuerUrl}/.well-known/openid-configuration`)
+      return Promise.resolve({ status: 200, body: { issuer: provider.issuer, jwks_uri: `${issuerUrl}/keys` } });
+    if (url === `${issuerUrl}/keys`)
+      return Promise.resolve({
+        status: 200,
+        body: { keys: Object.entries(provider.keys).map(([kid, key]) => jwk(key, kid)) },
+      });
     return Promise.resolve({ status: 404, body: '' });
   };
-  const authenticator = createOidcAuthenticator({ issuerUrl, clientId: 'kubernetes', fetchJson, clock, log: silentLogger, ...changes });
+  const authenticator = createOidcAuthenticator({
+    issuerUrl,
+    clientId: 'kubernetes',
+    fetchJson,
+    clock,
+    log: silentLogger,
+    ...changes,
+  });
   const token = (claims: Record<string, unknown> = {}, kid = 'one', key = first): Promise<string> =>
-    new SignJWT({ iss: issuerUrl, aud: 'kubernetes', sub: 'jane', exp: clock.nowMs() / 1000 + 600, ...claims }).setProtectedHeader({ alg: 'RS256', kid }).sign(key);
-  const ask = async (claims?: Record<string, unknown>, kid?: string, key?: KeyObject): Promise<AuthenticationResult> => authenticator.authenticateToken(await token(claims, kid, key));
+    new SignJWT({ iss: issuerUrl, aud: 'kubernetes', sub: 'jane', exp: clock.nowMs() / 1000 + 600, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .sign(key);
+  const ask = async (claims?: Record<string, unknown>, kid?: string, key?: KeyObject): Promise<AuthenticationResult> =>
+    authenticator.authenticateToken(await token(claims, kid, key));
   return { clock, provider, ask, authenticator };
 }
 
-const userOf = (result: AuthenticationResult): unknown => (result.outcome === 'user' ? [result.user.name, ...result.user.groups] : result.outcome === 'failed' ? result.error : result.outcome);
+const userOf = (result: AuthenticationResult): unknown =>
+  result.outcome === 'user'
+    ? [result.user.name, ...result.user.groups]
+    : result.outcome === 'failed'
+      ? result.error
+      : result.outcome;
 
 describe('OpenID Connect', () => {
   it('maps claims to user and groups, with prefixes', async () => {
@@ -52,13 +72,19 @@ describe('OpenID Connect', () => {
   it('demands claims', async () => {
     const { ask } = setUp({ requiredClaims: { hd: 'example.com' } });
     assert.equal(userOf(await ask()), 'oidc: required claim hd not present in ID token');
-    assert.equal(userOf(await ask({ hd: 'evil' })), 'oidc: required claim hd value does not match. Got = evil, want = example.com');
+    assert.equal(
+      userOf(await ask({ hd: 'evil' })),
+      'oidc: required claim hd value does not match. Got = evil, want = example.com',
+    );
     assert.deepEqual(userOf(await ask({ hd: 'example.com' })), [`${issuerUrl}#jane`]);
   });
 
   it('refuses tokens for others, out of time, or of other keys; those of other issuers are not its business', async () => {
     const { ask, clock, authenticator } = setUp();
-    assert.match(String(userOf(await ask({ aud: ['dashboard'] }))), /expected audience "kubernetes" got \["dashboard"\]/);
+    assert.match(
+      String(userOf(await ask({ aud: ['dashboard'] }))),
+      /expected audience "kubernetes" got \["dashboard"\]/,
+    );
     assert.match(String(userOf(await ask({ exp: clock.nowMs() / 1000 - 1 }))), /token is expired/);
     assert.match(String(userOf(await ask({ exp: undefined }))), /token is expired/);
     assert.match(String(userOf(await ask({ nbf: clock.nowMs() / 1000 + 301 }))), /before the nbf/);
@@ -90,7 +116,11 @@ describe('OpenID Connect', () => {
     assert.deepEqual(userOf(await ask()), [`${issuerUrl}#jane`]);
     provider.up = false;
     await clock.advance(3_600_000);
-    assert.deepEqual(userOf(await ask({ exp: clock.nowMs() / 1000 + 60 })), [`${issuerUrl}#jane`], 'known keys stay good');
+    assert.deepEqual(
+      userOf(await ask({ exp: clock.nowMs() / 1000 + 60 })),
+      [`${issuerUrl}#jane`],
+      'known keys stay good',
+    );
     const other = setUp();
     other.provider.issuer = 'https://evil';
     assert.match(String(userOf(await other.ask())), /calls itself "https:\/\/evil"/);

@@ -12,7 +12,9 @@ const INVALIDATED = 'service account token has been invalidated';
 
 /** A minute ago or earlier: until then what is being deleted still works, as upstream has it. */
 function isLongDeleted({ metadata }: ApiObject, nowMs: number): boolean {
-  return metadata.deletionTimestamp !== undefined && Date.parse(metadata.deletionTimestamp) < nowMs - LEEWAY_SECONDS * 1000;
+  return (
+    metadata.deletionTimestamp !== undefined && Date.parse(metadata.deletionTimestamp) < nowMs - LEEWAY_SECONDS * 1000
+  );
 }
 
 /** Whether the account and what its token is bound to are still there and still the same (upstream: serviceaccount/claims.go). */
@@ -20,7 +22,11 @@ export function checkBoundToken(reader: ObjectReader, payload: Payload, nowMs: n
   const { namespace, serviceAccount, pod, secret, node } = readKubernetesClaims(payload);
   const refused = refuseAccount(reader, namespace, serviceAccount, nowMs);
   if (refused !== undefined) return failed(refused);
-  const checks: readonly [kind: string, claim: { name: string; uid?: string } | undefined, object: ApiObject | undefined][] = [
+  const checks: readonly [
+    kind: string,
+    claim: { name: string; uid?: string } | undefined,
+    object: ApiObject | undefined,
+  ][] = [
     ['secret', secret, secret && reader.get(secrets, { namespace, name: secret.name })],
     ['pod', pod, pod && reader.get(pods, { namespace, name: pod.name })],
     // The node of a pod's token is only told; the pod decides.
@@ -30,14 +36,23 @@ export function checkBoundToken(reader: ObjectReader, payload: Payload, nowMs: n
     if (claim === undefined) continue;
     if (object === undefined) return failed(INVALIDATED);
     const { uid } = object.metadata;
-    if (uid !== claim.uid) return failed(`${kind} UID (${uid}) does not match service account ${kind} ref claim (${claim.uid ?? ''})`);
+    if (uid !== claim.uid)
+      return failed(`${kind} UID (${uid}) does not match service account ${kind} ref claim (${claim.uid ?? ''})`);
     if (isLongDeleted(object, nowMs)) return failed(INVALIDATED);
   }
   const jti = typeof payload['jti'] === 'string' ? payload['jti'] : '';
-  return { outcome: 'user', user: serviceAccountInfo({ namespace, name: serviceAccount.name, uid: serviceAccount.uid ?? '', pod, node, jti }) };
+  return {
+    outcome: 'user',
+    user: serviceAccountInfo({ namespace, name: serviceAccount.name, uid: serviceAccount.uid ?? '', pod, node, jti }),
+  };
 }
 
-function refuseAccount(reader: ObjectReader, namespace: string, claim: { name: string; uid?: string }, nowMs: number): string | undefined {
+function refuseAccount(
+  reader: ObjectReader,
+  namespace: string,
+  claim: { name: string; uid?: string },
+  nowMs: number,
+): string | undefined {
   const account = reader.get(serviceAccounts, { namespace, name: claim.name });
   if (account === undefined) return `serviceaccounts ${JSON.stringify(claim.name)} not found`;
   const { uid } = account.metadata;
@@ -49,17 +64,30 @@ function refuseAccount(reader: ObjectReader, namespace: string, claim: { name: s
 export function checkLegacyToken(reader: ObjectReader, payload: Payload, token: string): AuthenticationResult {
   const claim = (name: string): string => (typeof payload[name] === 'string' ? payload[name] : '');
   const prefix = 'kubernetes.io/serviceaccount/';
-  const [sub, namespace, secretName, name, uid] = [claim('sub'), ...['namespace', 'secret.name', 'service-account.name', 'service-account.uid'].map((each) => claim(prefix + each))] as [string, string, string, string, string];
-  const missing = [['sub', sub], ['namespace', namespace], ['secretName', secretName], ['serviceAccountName', name], ['serviceAccountUID', uid]].find(([, value]) => value === '');
+  const [sub, namespace, secretName, name, uid] = [
+    claim('sub'),
+    ...['namespace', 'secret.name', 'service-account.name', 'service-account.uid'].map((each) => claim(prefix + each)),
+  ] as [string, string, string, string, string];
+  const missing = [
+    ['sub', sub],
+    ['namespace', namespace],
+    ['secretName', secretName],
+    ['serviceAccountName', name],
+    ['serviceAccountUID', uid],
+  ].find(([, value]) => value === '');
   if (missing !== undefined) return failed(`${missing[0]} claim is missing`);
   if (sub !== serviceAccountUser(namespace, name)) return failed('sub claim is invalid');
   const secret = reader.get(secrets, { namespace, name: secretName });
-  if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return failed('Token has been invalidated');
-  if (!isSame(Buffer.from(secret.data?.['token'] ?? '', 'base64').toString(), token)) return failed("Token does not match server's copy");
+  if (secret === undefined || secret.metadata.deletionTimestamp !== undefined)
+    return failed('Token has been invalidated');
+  if (!isSame(Buffer.from(secret.data?.['token'] ?? '', 'base64').toString(), token))
+    return failed("Token does not match server's copy");
   const account = reader.get(serviceAccounts, { namespace, name });
   if (account === undefined) return failed(`serviceaccounts ${JSON.stringify(name)} not found`);
-  if (account.metadata.deletionTimestamp !== undefined) return failed(`ServiceAccount ${namespace}/${name} has been deleted`);
-  if (account.metadata.uid !== uid) return failed(`ServiceAccount UID (${account.metadata.uid}) does not match claim (${uid})`);
+  if (account.metadata.deletionTimestamp !== undefined)
+    return failed(`ServiceAccount ${namespace}/${name} has been deleted`);
+  if (account.metadata.uid !== uid)
+    return failed(`ServiceAccount UID (${account.metadata.uid}) does not match claim (${uid})`);
   const label = 'kubernetes.io/legacy-token-invalid-since';
   if ((secret.metadata.labels?.[label] ?? '') !== '') {
     return failed(

@@ -21,10 +21,23 @@ function setUp(key: KeyObject = rsa) {
   const state = { nowMs: startMs };
   const shared = { nowMs: () => state.nowMs, apiAudiences: [issuer] };
   const signer = createTokenSigner({ ...shared, issuer, key, random: seededRandom(1) });
-  const authenticator = createServiceAccountAuthenticator({ ...shared, issuers: [issuer], keys: [tokenKeyOf(key)], reader });
+  const authenticator = createServiceAccountAuthenticator({
+    ...shared,
+    issuers: [issuer],
+    keys: [tokenKeyOf(key)],
+    reader,
+  });
   reader.put(serviceAccounts, account);
-  const request = (changes: Partial<ServiceAccountTokenRequest> = {}): ServiceAccountTokenRequest => ({ namespace: 'web', name: 'robot', uid: 'sa-uid', audiences: [issuer], expirationSeconds: 600, ...changes });
-  const sign = async (changes?: Partial<ServiceAccountTokenRequest>): Promise<string> => (await signer.signServiceAccountToken(request(changes))).token;
+  const request = (changes: Partial<ServiceAccountTokenRequest> = {}): ServiceAccountTokenRequest => ({
+    namespace: 'web',
+    name: 'robot',
+    uid: 'sa-uid',
+    audiences: [issuer],
+    expirationSeconds: 600,
+    ...changes,
+  });
+  const sign = async (changes?: Partial<ServiceAccountTokenRequest>): Promise<string> =>
+    (await signer.signServiceAccountToken(request(changes))).token;
   const ask = async (token: string, audiences?: readonly string[]): Promise<string> => {
     const result = await authenticator.authenticateToken(token, audiences);
     return result.outcome === 'user' ? result.user.name : result.outcome === 'failed' ? result.error : 'none';
@@ -32,12 +45,16 @@ function setUp(key: KeyObject = rsa) {
   return { reader, state, signer, authenticator, request, sign, ask };
 }
 
-const payloadOf = (token: string): Record<string, unknown> => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
+const payloadOf = (token: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
 const robot = 'system:serviceaccount:web:robot';
 
 describe('tokens of service accounts', () => {
   it('are signed by keys of every allowed kind, and others can check them by the published keys', async () => {
-    for (const key of [rsa, ...['P-256', 'P-384', 'P-521'].map((namedCurve) => generateKeyPairSync('ec', { namedCurve }).privateKey)]) {
+    for (const key of [
+      rsa,
+      ...['P-256', 'P-384', 'P-521'].map((namedCurve) => generateKeyPairSync('ec', { namedCurve }).privateKey),
+    ]) {
       const { sign, ask } = setUp(key);
       const token = await sign();
       assert.equal(await ask(token), robot);
@@ -58,10 +75,23 @@ describe('tokens of service accounts', () => {
     const token = await sign();
     const { jti, ...claims } = payloadOf(token);
     const seconds = startMs / 1000;
-    assert.deepEqual(claims, { aud: [issuer], exp: seconds + 600, iat: seconds, iss: issuer, 'kubernetes.io': { namespace: 'web', serviceaccount: { name: 'robot', uid: 'sa-uid' } }, nbf: seconds, sub: robot });
+    assert.deepEqual(claims, {
+      aud: [issuer],
+      exp: seconds + 600,
+      iat: seconds,
+      iss: issuer,
+      'kubernetes.io': { namespace: 'web', serviceaccount: { name: 'robot', uid: 'sa-uid' } },
+      nbf: seconds,
+      sub: robot,
+    });
     assert.deepEqual(await authenticator.authenticateToken(token), {
       outcome: 'user',
-      user: { name: robot, uid: 'sa-uid', groups: ['system:serviceaccounts', 'system:serviceaccounts:web'], extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${String(jti)}`] } },
+      user: {
+        name: robot,
+        uid: 'sa-uid',
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:web'],
+        extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${String(jti)}`] },
+      },
       audiences: [issuer],
     });
   });
@@ -69,7 +99,10 @@ describe('tokens of service accounts', () => {
   it('end with their pod, and say on which node it runs', async () => {
     const { reader, sign, ask, authenticator, state } = setUp();
     const pod = buildPod({ 'metadata.namespace': 'web', 'metadata.uid': 'pod-uid' });
-    const token = await sign({ boundObject: { kind: 'Pod', apiVersion: 'v1', name: 'web', uid: 'pod-uid' }, node: { name: 'n1', uid: 'node-uid' } });
+    const token = await sign({
+      boundObject: { kind: 'Pod', apiVersion: 'v1', name: 'web', uid: 'pod-uid' },
+      node: { name: 'n1', uid: 'node-uid' },
+    });
     assert.equal(await ask(token), 'service account token has been invalidated');
     reader.put(pods, pod);
     const result = await authenticator.authenticateToken(token);
@@ -93,7 +126,8 @@ describe('tokens of service accounts', () => {
     const { reader, sign, ask } = setUp();
     const bySecret = await sign({ boundObject: { kind: 'Secret', apiVersion: 'v1', name: 's', uid: 'secret-uid' } });
     const byNode = await sign({ boundObject: { kind: 'Node', apiVersion: 'v1', name: 'n1', uid: 'node-uid' } });
-    for (const token of [bySecret, byNode]) assert.equal(await ask(token), 'service account token has been invalidated');
+    for (const token of [bySecret, byNode])
+      assert.equal(await ask(token), 'service account token has been invalidated');
     reader.put(secrets, { metadata: { name: 's', namespace: 'web', uid: 'secret-uid' } });
     reader.put(nodes, { metadata: { name: 'n1', namespace: '', uid: 'node-uid' }, spec: {}, status: {} });
     for (const token of [bySecret, byNode]) assert.equal(await ask(token), robot);
@@ -108,7 +142,12 @@ describe('tokens of service accounts', () => {
   it('count in their time, give or take a minute', async () => {
     const { sign, ask, state } = setUp();
     const token = await sign();
-    for (const [atMs, answer] of [[659_000, robot], [661_001, 'service account token has expired'], [-59_000, robot], [-61_000, 'service account token is not valid yet']] as const) {
+    for (const [atMs, answer] of [
+      [659_000, robot],
+      [661_001, 'service account token has expired'],
+      [-59_000, robot],
+      [-61_000, 'service account token is not valid yet'],
+    ] as const) {
       state.nowMs = startMs + atMs;
       assert.equal(await ask(token), answer, String(atMs));
     }
@@ -119,18 +158,25 @@ describe('tokens of service accounts', () => {
     const vault = await sign({ audiences: ['vault'] });
     assert.equal(await ask(vault), `token audiences ["vault"] is invalid for the target audiences ["${issuer}"]`);
     assert.equal(await ask(vault, ['vault', 'x']), robot);
-    assert.equal(await ask(await sign(), ['vault']), `token audiences ["${issuer}"] is invalid for the target audiences ["vault"]`);
+    assert.equal(
+      await ask(await sign(), ['vault']),
+      `token audiences ["${issuer}"] is invalid for the target audiences ["vault"]`,
+    );
   });
 
   it('live a year when a kubelet asks for a pod, and say when they should have been renewed', async () => {
     const { signer, request } = setUp();
     const boundObject = { kind: 'Pod', apiVersion: 'v1', name: 'web', uid: 'u' } as const;
-    const { token, expiresAtMs } = await signer.signServiceAccountToken(request({ expirationSeconds: 3607, boundObject }));
+    const { token, expiresAtMs } = await signer.signServiceAccountToken(
+      request({ expirationSeconds: 3607, boundObject }),
+    );
     const claims = payloadOf(token);
     assert.equal(claims['exp'], startMs / 1000 + 365 * 24 * 3600);
     assert.equal((claims['kubernetes.io'] as Record<string, unknown>)['warnafter'], startMs / 1000 + 3607);
     assert.equal(expiresAtMs, startMs + 3_607_000);
-    const other = await signer.signServiceAccountToken(request({ expirationSeconds: 3607, boundObject, audiences: ['vault'] }));
+    const other = await signer.signServiceAccountToken(
+      request({ expirationSeconds: 3607, boundObject, audiences: ['vault'] }),
+    );
     assert.equal(payloadOf(other.token)['exp'], startMs / 1000 + 3607);
   });
 
@@ -146,8 +192,12 @@ describe('tokens of service accounts', () => {
     const forgedHead = encode({ alg: 'HS256' });
     const forged = createHmac('sha256', spki).update(`${forgedHead}.${admin}`).digest('base64url');
     assert.equal(await ask(`${forgedHead}.${admin}.${forged}`), 'invalid signature', 'a public key is no secret');
-    assert.equal(await setUp(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey).ask(token), 'invalid signature, no keys found');
-    for (const text of ['', 'a.b.c', 'abc', `${head}.${encode({ iss: 'https://other' })}.x`]) assert.equal(await ask(text), 'none');
+    assert.equal(
+      await setUp(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey).ask(token),
+      'invalid signature, no keys found',
+    );
+    for (const text of ['', 'a.b.c', 'abc', `${head}.${encode({ iss: 'https://other' })}.x`])
+      assert.equal(await ask(text), 'none');
   });
 });
 
@@ -155,12 +205,22 @@ describe('tokens kept in secrets', () => {
   it('count as long as the secret holds them', async () => {
     const { reader, signer, ask } = setUp();
     const token = await signer.signLegacyToken({ namespace: 'web', name: 'robot', uid: 'sa-uid' }, 'robot-token');
-    const secret = { metadata: { name: 'robot-token', namespace: 'web', uid: 'u' }, type: 'kubernetes.io/service-account-token', data: { token: Buffer.from(token).toString('base64') } };
+    const secret = {
+      metadata: { name: 'robot-token', namespace: 'web', uid: 'u' },
+      type: 'kubernetes.io/service-account-token',
+      data: { token: Buffer.from(token).toString('base64') },
+    };
     assert.equal(await ask(token), 'Token has been invalidated');
     reader.put(secrets, secret);
     assert.equal(await ask(token), robot);
-    assert.equal(await ask(token, ['vault']), `token audiences ["${issuer}"] is invalid for the target audiences ["vault"]`);
-    reader.put(secrets, { ...secret, metadata: { ...secret.metadata, labels: { 'kubernetes.io/legacy-token-invalid-since': '2026-01-01' } } });
+    assert.equal(
+      await ask(token, ['vault']),
+      `token audiences ["${issuer}"] is invalid for the target audiences ["vault"]`,
+    );
+    reader.put(secrets, {
+      ...secret,
+      metadata: { ...secret.metadata, labels: { 'kubernetes.io/legacy-token-invalid-since': '2026-01-01' } },
+    });
     assert.match(await ask(token), /^the token in secret web\/robot-token .* has been marked invalid/);
     reader.put(secrets, { ...secret, data: { token: 'AAAA' } });
     assert.equal(await ask(token), "Token does not match server's copy");

@@ -20,7 +20,10 @@ export interface TokenSignerOptions {
 
 export interface TokenSigner extends ActionServices {
   /** A token without an end, for a secret of type kubernetes.io/service-account-token. */
-  signLegacyToken(account: { readonly namespace: string; readonly name: string; readonly uid: string }, secretName: string): Promise<string>;
+  signLegacyToken(
+    account: { readonly namespace: string; readonly name: string; readonly uid: string },
+    secretName: string,
+  ): Promise<string>;
 }
 
 /** Signs what `serviceaccounts/token` answers with. */
@@ -29,19 +32,32 @@ export function createTokenSigner(options: TokenSignerOptions): TokenSigner {
   const { id, algorithm } = tokenKeyOf(key);
   const sign = async (claims: object): Promise<string> => {
     const { CompactSign } = await import('jose');
-    return new CompactSign(Buffer.from(JSON.stringify(claims))).setProtectedHeader({ alg: algorithm, kid: id }).sign(key);
+    return new CompactSign(Buffer.from(JSON.stringify(claims)))
+      .setProtectedHeader({ alg: algorithm, kid: id })
+      .sign(key);
   };
   return {
     apiAudiences,
     signServiceAccountToken: async (request) => {
       const nowSeconds = Math.floor(nowMs() / 1000);
-      const claims = computeBoundClaims(request, { issuer, jti: random.uuid(), nowSeconds, apiAudiences, extendExpiration });
+      const claims = computeBoundClaims(request, {
+        issuer,
+        jti: random.uuid(),
+        nowSeconds,
+        apiAudiences,
+        extendExpiration,
+      });
       // What was asked for, even where the token lives longer: clients should get a new one by then.
       return { token: await sign(claims), expiresAtMs: (nowSeconds + request.expirationSeconds) * 1000 };
     },
     signLegacyToken: ({ namespace, name, uid }, secretName) => {
       const prefix = 'kubernetes.io/serviceaccount/';
-      const named = { [`${prefix}namespace`]: namespace, [`${prefix}secret.name`]: secretName, [`${prefix}service-account.name`]: name, [`${prefix}service-account.uid`]: uid };
+      const named = {
+        [`${prefix}namespace`]: namespace,
+        [`${prefix}secret.name`]: secretName,
+        [`${prefix}service-account.name`]: name,
+        [`${prefix}service-account.uid`]: uid,
+      };
       return sign({ iss: LEGACY_ISSUER, ...named, sub: serviceAccountUser(namespace, name) });
     },
   };
@@ -71,7 +87,10 @@ export function createServiceAccountAuthenticator(options: ServiceAccountAuthent
       if (typeof agreed === 'string') return failed(agreed);
       const refused = refuseTimes(payload, options.nowMs() / 1000);
       if (refused !== undefined) return failed(refused);
-      const result = iss === LEGACY_ISSUER ? checkLegacyToken(options.reader, payload, token) : checkBoundToken(options.reader, payload, options.nowMs());
+      const result =
+        iss === LEGACY_ISSUER
+          ? checkLegacyToken(options.reader, payload, token)
+          : checkBoundToken(options.reader, payload, options.nowMs());
       return result.outcome === 'user' ? { ...result, audiences: agreed } : result;
     },
   };
@@ -85,7 +104,8 @@ export function claimedIssuer(token: string): string | undefined {
   if (parts.length !== 3) return undefined;
   try {
     const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString());
-    const issuer = typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>)['iss'] : undefined;
+    const issuer =
+      typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>)['iss'] : undefined;
     return typeof issuer === 'string' ? issuer : undefined;
   } catch {
     return undefined;
@@ -100,7 +120,8 @@ async function verify(token: string, keys: readonly TokenKey[]): Promise<Readonl
     const candidates = kid === undefined ? keys : keys.filter(({ id }) => id === kid);
     for (const { key, algorithm } of candidates) {
       const verified = await compactVerify(token, key, { algorithms: [algorithm] }).catch(() => undefined);
-      if (verified !== undefined) return JSON.parse(Buffer.from(verified.payload).toString()) as Record<string, unknown>;
+      if (verified !== undefined)
+        return JSON.parse(Buffer.from(verified.payload).toString()) as Record<string, unknown>;
     }
     return candidates.length === 0 ? 'invalid signature, no keys found' : 'invalid signature';
   } catch {
@@ -109,11 +130,17 @@ async function verify(token: string, keys: readonly TokenKey[]): Promise<Readonl
 }
 
 /** Tokens without audiences (legacy ones) are for the API server's own. */
-function agreeOnAudiences(claimed: unknown, asked: readonly string[] | undefined, own: readonly string[]): readonly string[] | string {
+function agreeOnAudiences(
+  claimed: unknown,
+  asked: readonly string[] | undefined,
+  own: readonly string[],
+): readonly string[] | string {
   const claims = [claimed ?? []].flat().filter((each): each is string => typeof each === 'string');
   const forWhom = claims.length === 0 ? own : claims;
   const wanted = asked ?? own;
   const common = forWhom.filter((audience) => wanted.includes(audience));
   const quote = (list: readonly string[]): string => `[${list.map((each) => JSON.stringify(each)).join(' ')}]`;
-  return common.length === 0 && own.length > 0 ? `token audiences ${quote(forWhom)} is invalid for the target audiences ${quote(wanted)}` : common;
+  return common.length === 0 && own.length > 0
+    ? `token audiences ${quote(forWhom)} is invalid for the target audiences ${quote(wanted)}`
+    : common;
 }

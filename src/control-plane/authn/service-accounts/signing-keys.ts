@@ -12,22 +12,48 @@ export interface TokenKey {
   readonly key: KeyObject;
 }
 
-const algorithms: Readonly<Record<string, TokenAlgorithm>> = { prime256v1: 'ES256', secp384r1: 'ES384', secp521r1: 'ES512' };
+const algorithms: Readonly<Record<string, TokenAlgorithm>> = {
+  prime256v1: 'ES256',
+  secp384r1: 'ES384',
+  secp521r1: 'ES512',
+};
 
 /** The public half of a key, with its name. Throws `Invalid` for keys that no token is signed by. */
 export function tokenKeyOf(key: KeyObject): TokenKey {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
-  const algorithm = publicKey.asymmetricKeyType === 'rsa' ? 'RS256' : algorithms[publicKey.asymmetricKeyDetails?.namedCurve ?? ''];
-  if (algorithm === undefined) throw new KubeletError('Invalid', 'keys for tokens of service accounts must be RSA, or ECDSA on P-256, P-384 or P-521');
-  const id = createHash('sha256').update(publicKey.export({ type: 'spki', format: 'der' })).digest('base64url');
+  const algorithm =
+    publicKey.asymmetricKeyType === 'rsa' ? 'RS256' : algorithms[publicKey.asymmetricKeyDetails?.namedCurve ?? ''];
+  if (algorithm === undefined)
+    throw new KubeletError(
+      'Invalid',
+      'keys for tokens of service accounts must be RSA, or ECDSA on P-256, P-384 or P-521',
+    );
+  const id = createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('base64url');
   return { id, algorithm, key: publicKey };
 }
 
 /** The documents by which others can check tokens: `/.well-known/openid-configuration` and `/openid/v1/jwks`. `undefined` where the issuer is no https URL. */
-export function openIdDocuments(issuer: string, keys: readonly TokenKey[], jwksUri: string): { readonly configuration: string; readonly keys: string } | undefined {
+export function openIdDocuments(
+  issuer: string,
+  keys: readonly TokenKey[],
+  jwksUri: string,
+): { readonly configuration: string; readonly keys: string } | undefined {
   if (!issuer.startsWith('https://') || /[?#]/.test(issuer)) return undefined;
   const algorithmsUsed = [...new Set(keys.map(({ algorithm }) => algorithm))].sort();
-  const configuration = { issuer, jwks_uri: jwksUri, response_types_supported: ['id_token'], subject_types_supported: ['public'], id_token_signing_alg_values_supported: algorithmsUsed };
-  const set = keys.map(({ id, algorithm, key }) => ({ use: 'sig', kid: id, alg: algorithm, ...key.export({ format: 'jwk' }) }));
+  const configuration = {
+    issuer,
+    jwks_uri: jwksUri,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: algorithmsUsed,
+  };
+  const set = keys.map(({ id, algorithm, key }) => ({
+    use: 'sig',
+    kid: id,
+    alg: algorithm,
+    ...key.export({ format: 'jwk' }),
+  }));
   return { configuration: JSON.stringify(configuration), keys: JSON.stringify({ keys: set }) };
 }

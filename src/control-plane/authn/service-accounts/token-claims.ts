@@ -32,7 +32,8 @@ export interface BoundClaims {
   readonly sub: string;
 }
 
-export const serviceAccountUser = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
+export const serviceAccountUser = (namespace: string, name: string): string =>
+  `system:serviceaccount:${namespace}:${name}`;
 
 export interface ClaimContext {
   readonly issuer: string;
@@ -47,8 +48,15 @@ export interface ClaimContext {
 export function computeBoundClaims(request: ServiceAccountTokenRequest, context: ClaimContext): BoundClaims {
   const { namespace, name, uid, audiences, expirationSeconds, boundObject, node } = request;
   const { issuer, jti, nowSeconds, apiAudiences, extendExpiration } = context;
-  const isExtended = extendExpiration && boundObject?.kind === 'Pod' && expirationSeconds === WARN_ONLY_SECONDS && audiences.every((audience) => apiAudiences.includes(audience));
-  const claim = (object: ObjectClaim): ObjectClaim => ({ name: object.name, ...(object.uid !== undefined && object.uid !== '' && { uid: object.uid }) });
+  const isExtended =
+    extendExpiration &&
+    boundObject?.kind === 'Pod' &&
+    expirationSeconds === WARN_ONLY_SECONDS &&
+    audiences.every((audience) => apiAudiences.includes(audience));
+  const claim = (object: ObjectClaim): ObjectClaim => ({
+    name: object.name,
+    ...(object.uid !== undefined && object.uid !== '' && { uid: object.uid }),
+  });
   const bound = boundObject === undefined ? undefined : claim(boundObject);
   return {
     aud: audiences,
@@ -75,7 +83,8 @@ export function refuseTimes(claims: Readonly<Record<string, unknown>>, nowSecond
   const { exp, nbf, iat } = claims;
   if (typeof nbf === 'number' && nowSeconds + LEEWAY_SECONDS < nbf) return 'service account token is not valid yet';
   if (typeof exp === 'number' && nowSeconds - LEEWAY_SECONDS > exp) return 'service account token has expired';
-  if (typeof iat === 'number' && nowSeconds + LEEWAY_SECONDS < iat) return 'service account token is issued in the future';
+  if (typeof iat === 'number' && nowSeconds + LEEWAY_SECONDS < iat)
+    return 'service account token is issued in the future';
   return undefined;
 }
 
@@ -89,12 +98,22 @@ export interface KubernetesClaims {
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+const record = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
 export function readKubernetesClaims(payload: Readonly<Record<string, unknown>>): KubernetesClaims {
   const claims = record(payload['kubernetes.io']);
-  const reference = (key: string): ObjectClaim | undefined => (claims[key] === undefined ? undefined : { name: text(record(claims[key])['name']), uid: text(record(claims[key])['uid']) });
-  return { namespace: text(claims['namespace']), serviceAccount: reference('serviceaccount') ?? { name: '', uid: '' }, pod: reference('pod'), secret: reference('secret'), node: reference('node') };
+  const reference = (key: string): ObjectClaim | undefined =>
+    claims[key] === undefined
+      ? undefined
+      : { name: text(record(claims[key])['name']), uid: text(record(claims[key])['uid']) };
+  return {
+    namespace: text(claims['namespace']),
+    serviceAccount: reference('serviceaccount') ?? { name: '', uid: '' },
+    pod: reference('pod'),
+    secret: reference('secret'),
+    node: reference('node'),
+  };
 }
 
 export interface ServiceAccountFacts {

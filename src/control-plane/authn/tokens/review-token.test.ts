@@ -14,7 +14,11 @@ it('a review tells who a request with the token would be', async () => {
     },
   };
   const review = tokenReviewer(tokens, ['api']);
-  assert.deepEqual(await review('t', []), { outcome: 'user', user: { name: 'jane', groups: ['devs', 'system:authenticated'] }, audiences: ['api'] });
+  assert.deepEqual(await review('t', []), {
+    outcome: 'user',
+    user: { name: 'jane', groups: ['devs', 'system:authenticated'] },
+    audiences: ['api'],
+  });
   await review('t', ['vault']);
   assert.deepEqual(asked, [['api'], ['vault']]);
   result = { outcome: 'none' };

@@ -1,7 +1,10 @@
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 
 /** What a TokenReview is told: as a request with that token would be seen, so in `system:authenticated`, and for the API server where no audience is named. */
-export function tokenReviewer(tokens: TokenAuthenticator, apiAudiences: readonly string[]): (token: string, audiences: readonly string[]) => Promise<AuthenticationResult> {
+export function tokenReviewer(
+  tokens: TokenAuthenticator,
+  apiAudiences: readonly string[],
+): (token: string, audiences: readonly string[]) => Promise<AuthenticationResult> {
   return async (token, audiences) => {
     const result = await tokens.authenticateToken(token, audiences.length === 0 ? apiAudiences : audiences);
     if (result.outcome === 'none') return { outcome: 'failed', error: 'invalid bearer token' };

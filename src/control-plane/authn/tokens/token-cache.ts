@@ -27,7 +27,9 @@ export function cachedTokenAuthenticator(inner: TokenAuthenticator, clock: Clock
   return {
     name: inner.name,
     authenticateToken: (token, audiences) => {
-      const key = createHmac('sha256', secret).update(JSON.stringify([token, audiences ?? null])).digest('base64');
+      const key = createHmac('sha256', secret)
+        .update(JSON.stringify([token, audiences ?? null]))
+        .digest('base64');
       const entry = entries.get(key);
       if (entry !== undefined && clock.monotonicMs() < entry.untilMs) return Promise.resolve(entry.result);
       entries.delete(key);

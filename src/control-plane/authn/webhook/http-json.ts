@@ -36,8 +36,11 @@ export async function askJson(target: HttpJsonTarget, body?: object): Promise<Ht
     return { status: response.statusCode ?? 0, body: parseBody(target.url, response.statusCode ?? 0, text) };
   } catch (error) {
     if (error instanceof KubeletError) throw error;
-    if (signal.aborted) throw new KubeletError('Timeout', `${target.url} did not answer within ${target.timeoutMs} ms`, { cause: error });
-    throw new KubeletError('Unavailable', `${target.url}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    if (signal.aborted)
+      throw new KubeletError('Timeout', `${target.url} did not answer within ${target.timeoutMs} ms`, { cause: error });
+    throw new KubeletError('Unavailable', `${target.url}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -52,7 +55,17 @@ function send(target: HttpJsonTarget, body: object | undefined, signal: AbortSig
   const options: RequestOptions = { method: text === undefined ? 'GET' : 'POST', headers, signal };
   return new Promise((resolve, reject) => {
     const made = url.startsWith('https:')
-      ? httpsRequest(url, { ...options, ...(ca !== undefined && { ca }), ...(certificate !== undefined && { cert: certificate }), ...(key !== undefined && { key }), ...(serverName !== undefined && { servername: serverName }) }, resolve)
+      ? httpsRequest(
+          url,
+          {
+            ...options,
+            ...(ca !== undefined && { ca }),
+            ...(certificate !== undefined && { cert: certificate }),
+            ...(key !== undefined && { key }),
+            ...(serverName !== undefined && { servername: serverName }),
+          },
+          resolve,
+        )
       : httpRequest(url, options, resolve);
     made.on('error', reject);
     made.end(text);

@@ -21,16 +21,25 @@ export function readWebhookKubeconfig(file: string): Omit<HttpJsonTarget, 'timeo
   const root = record(config);
   const contexts = list(root['contexts']);
   const wanted = text(root['current-context']);
-  const context = contexts.length === 0 ? fail('contexts are missing') : wanted === '' && contexts.length === 1 ? contexts[0] : contexts.find(({ name }) => name === wanted);
+  const context =
+    contexts.length === 0
+      ? fail('contexts are missing')
+      : wanted === '' && contexts.length === 1
+        ? contexts[0]
+        : contexts.find(({ name }) => name === wanted);
   if (context === undefined) return fail(`there is no context ${JSON.stringify(wanted)}`);
   const { cluster: clusterName, user: userName } = record(context['context']);
-  const cluster = list(root['clusters']).find(({ name }) => name === clusterName) ?? fail(`there is no cluster ${JSON.stringify(clusterName)}`);
+  const cluster =
+    list(root['clusters']).find(({ name }) => name === clusterName) ??
+    fail(`there is no cluster ${JSON.stringify(clusterName)}`);
   const user = list(root['users']).find(({ name }) => name === userName);
   return { ...readCluster(file, record(cluster['cluster']), fail), ...readUser(file, record(user?.['user'])) };
 }
 
-const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
-const list = (value: unknown): readonly Readonly<Record<string, unknown>>[] => (Array.isArray(value) ? value.map(record) : []);
+const record = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+const list = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+  Array.isArray(value) ? value.map(record) : [];
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** `name-data` in base64, or the file that `name` points to, from the configuration's own folder. */
@@ -40,18 +49,31 @@ function inlineOrFile(file: string, from: Readonly<Record<string, unknown>>, nam
   return pointer === '' ? undefined : readFileSync(path.resolve(path.dirname(file), pointer), 'utf8');
 }
 
-function readCluster(file: string, cluster: Readonly<Record<string, unknown>>, fail: (why: string) => never): { url: string; ca?: string; serverName?: string } {
+function readCluster(
+  file: string,
+  cluster: Readonly<Record<string, unknown>>,
+  fail: (why: string) => never,
+): { url: string; ca?: string; serverName?: string } {
   const url = text(cluster['server']);
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) return fail(`server must be an http or https URL, not ${JSON.stringify(url)}`);
-  if (cluster['insecure-skip-tls-verify'] === true) return fail('insecure-skip-tls-verify is not supported here: what answers decides who may do what');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    return fail(`server must be an http or https URL, not ${JSON.stringify(url)}`);
+  if (cluster['insecure-skip-tls-verify'] === true)
+    return fail('insecure-skip-tls-verify is not supported here: what answers decides who may do what');
   const ca = inlineOrFile(file, cluster, 'certificate-authority');
   const serverName = text(cluster['tls-server-name']);
   return { url, ...(ca !== undefined && { ca }), ...(serverName !== '' && { serverName }) };
 }
 
-function readUser(file: string, user: Readonly<Record<string, unknown>>): { certificate?: string; key?: string; bearerToken?: string } {
+function readUser(
+  file: string,
+  user: Readonly<Record<string, unknown>>,
+): { certificate?: string; key?: string; bearerToken?: string } {
   const certificate = inlineOrFile(file, user, 'client-certificate');
   const key = inlineOrFile(file, user, 'client-key');
   const token = text(user['token']);
-  return { ...(certificate !== undefined && { certificate }), ...(key !== undefined && { key }), ...(token !== '' && { bearerToken: token }) };
+  return {
+    ...(certificate !== undefined && { certificate }),
+    ...(key !== undefined && { key }),
+    ...(token !== '' && { bearerToken: token }),
+  };
 }

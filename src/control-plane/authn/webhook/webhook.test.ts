@@ -27,12 +27,26 @@ after(() => {
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const certificate = writeCertificate(
-  { subject: { commonName: 'hook' }, publicKey: createPublicKey(privateKey), notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000, isAuthority: true, keyUsages: ['digitalSignature', 'certSign'], extendedKeyUsages: [], altNames: { ...noNames, ipAddresses: ['127.0.0.1'] } },
+  {
+    subject: { commonName: 'hook' },
+    publicKey: createPublicKey(privateKey),
+    notBeforeMs: Date.now() - 60_000,
+    notAfterMs: Date.now() + 3_600_000,
+    isAuthority: true,
+    keyUsages: ['digitalSignature', 'certSign'],
+    extendedKeyUsages: [],
+    altNames: { ...noNames, ipAddresses: ['127.0.0.1'] },
+  },
   { selfSignedBy: privateKey },
 );
 
-async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void, isTls = true): Promise<string> {
-  const server = isTls ? createServer({ cert: certificate, key: privateKeyPem(privateKey) }, handle) : createHttpServer(handle);
+async function serve(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  isTls = true,
+): Promise<string> {
+  const server = isTls
+    ? createServer({ cert: certificate, key: privateKeyPem(privateKey) }, handle)
+    : createHttpServer(handle);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `${isTls ? 'https' : 'http'}://127.0.0.1:${(server.address() as { port: number }).port}/check`;
@@ -43,15 +57,23 @@ describe('JSON over HTTP', () => {
     const url = await serve((request, response) => {
       let text = '';
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      request.on('end', () => response.end(JSON.stringify({ method: request.method, authorization: request.headers.authorization, text })));
+      request.on('end', () =>
+        response.end(JSON.stringify({ method: request.method, authorization: request.headers.authorization, text })),
+      );
     });
-    assert.deepEqual(await askJson({ url, ca: certificate, bearerToken: 'abc', timeoutMs: 5000 }, { a: 1 }), { status: 200, body: { method: 'POST', authorization: 'Bearer abc', text: '{"a":1}' } });
+    assert.deepEqual(await askJson({ url, ca: certificate, bearerToken: 'abc', timeoutMs: 5000 }, { a: 1 }), {
+      status: 200,
+      body: { method: 'POST', authorization: 'Bearer abc', text: '{"a":1}' },
+    });
     assert.deepEqual((await askJson({ url, ca: certificate, timeoutMs: 5000 })).body, { method: 'GET', text: '' });
     await assert.rejects(askJson({ url, timeoutMs: 5000 }), (error) => errorKind(error) === 'Unavailable');
   });
 
   it('follows no redirects, and bounds time and size', async () => {
-    const moved = await serve((_request, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end('moved'), false);
+    const moved = await serve(
+      (_request, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end('moved'),
+      false,
+    );
     assert.deepEqual(await askJson({ url: moved, timeoutMs: 5000 }), { status: 302, body: 'moved' });
     const endless = await serve((_request, response) => {
       response.write('[');
@@ -66,21 +88,40 @@ describe('JSON over HTTP', () => {
     await assert.rejects(askJson({ url: silent, timeoutMs: 50 }), (error) => errorKind(error) === 'Timeout');
     const rubbish = await serve((_request, response) => response.end('no json'), false);
     await assert.rejects(askJson({ url: rubbish, timeoutMs: 5000 }), (error) => errorKind(error) === 'Invalid');
-    await assert.rejects(askJson({ url: 'http://127.0.0.1:1/', timeoutMs: 5000 }), (error) => errorKind(error) === 'Unavailable');
+    await assert.rejects(
+      askJson({ url: 'http://127.0.0.1:1/', timeoutMs: 5000 }),
+      (error) => errorKind(error) === 'Unavailable',
+    );
   });
 });
 
 describe('the token webhook', () => {
-  const answering = (status: object, code = 200) => createTokenWebhook(() => Promise.resolve({ status: code, body: { status } }), ['api']);
+  const answering = (status: object, code = 200) =>
+    createTokenWebhook(() => Promise.resolve({ status: code, body: { status } }), ['api']);
   const user = { username: 'jane', uid: '7', groups: ['devs'], extra: { scopes: ['a'] } };
 
   it('knows who its service knows', async () => {
-    assert.deepEqual(await answering({ authenticated: true, user }).authenticateToken('abc'), { outcome: 'user', user: { name: 'jane', uid: '7', groups: ['devs'], extra: { scopes: ['a'] } } });
+    assert.deepEqual(await answering({ authenticated: true, user }).authenticateToken('abc'), {
+      outcome: 'user',
+      user: { name: 'jane', uid: '7', groups: ['devs'], extra: { scopes: ['a'] } },
+    });
     assert.deepEqual(await answering({ authenticated: false }).authenticateToken('abc'), { outcome: 'none' });
-    assert.deepEqual(await answering({ authenticated: false, error: 'expired' }).authenticateToken('abc'), { outcome: 'failed', error: 'expired' });
-    assert.deepEqual(await answering({}, 500).authenticateToken('abc'), { outcome: 'failed', error: 'the token webhook answered 500' });
-    assert.deepEqual(await answering({ authenticated: true, user: {} }).authenticateToken('abc'), { outcome: 'failed', error: 'the token webhook answered without a user name' });
-    assert.deepEqual(await createTokenWebhook(() => Promise.reject(new Error('down')), []).authenticateToken('abc'), { outcome: 'failed', error: 'down' });
+    assert.deepEqual(await answering({ authenticated: false, error: 'expired' }).authenticateToken('abc'), {
+      outcome: 'failed',
+      error: 'expired',
+    });
+    assert.deepEqual(await answering({}, 500).authenticateToken('abc'), {
+      outcome: 'failed',
+      error: 'the token webhook answered 500',
+    });
+    assert.deepEqual(await answering({ authenticated: true, user: {} }).authenticateToken('abc'), {
+      outcome: 'failed',
+      error: 'the token webhook answered without a user name',
+    });
+    assert.deepEqual(await createTokenWebhook(() => Promise.reject(new Error('down')), []).authenticateToken('abc'), {
+      outcome: 'failed',
+      error: 'down',
+    });
   });
 
   it('takes a service that says nothing of audiences to mean the API server’s own', async () => {
@@ -100,20 +141,39 @@ describe('a webhook’s kubeconfig', () => {
     writeFileSync(file, text);
     return file;
   };
-  const good = ['clusters:', '- name: c', '  cluster: {server: "https://h/x", certificate-authority: ca.pem}', 'users:', '- name: u', '  user: {token: abc}', 'contexts:', '- name: x', '  context: {cluster: c, user: u}', 'current-context: x'];
+  const good = [
+    'clusters:',
+    '- name: c',
+    '  cluster: {server: "https://h/x", certificate-authority: ca.pem}',
+    'users:',
+    '- name: u',
+    '  user: {token: abc}',
+    'contexts:',
+    '- name: x',
+    '  context: {cluster: c, user: u}',
+    'current-context: x',
+  ];
 
   it('says where, and how to speak to it', () => {
     writeFileSync(path.join(folder, 'ca.pem'), 'CA');
-    assert.deepEqual(readWebhookKubeconfig(write(good.join('\n'))), { url: 'https://h/x', ca: 'CA', bearerToken: 'abc' });
+    assert.deepEqual(readWebhookKubeconfig(write(good.join('\n'))), {
+      url: 'https://h/x',
+      ca: 'CA',
+      bearerToken: 'abc',
+    });
   });
 
   it('is refused when it cannot work', () => {
-    const fails = (text: string, pattern: RegExp): void => assert.throws(() => readWebhookKubeconfig(write(text)), pattern);
+    const fails = (text: string, pattern: RegExp): void =>
+      assert.throws(() => readWebhookKubeconfig(write(text)), pattern);
     fails('{', /hook\.conf/);
     fails('a: 1', /contexts are missing/);
     fails(good.join('\n').replace('current-context: x', 'current-context: y'), /there is no context "y"/);
     fails(good.join('\n').replace('cluster: c,', 'cluster: d,'), /there is no cluster "d"/);
     fails(good.join('\n').replace('https://h/x', 'ftp://h'), /server must be an http or https URL/);
-    fails(good.join('\n').replace('certificate-authority: ca.pem', 'insecure-skip-tls-verify: true'), /insecure-skip-tls-verify is not supported/);
+    fails(
+      good.join('\n').replace('certificate-authority: ca.pem', 'insecure-skip-tls-verify: true'),
+      /insecure-skip-tls-verify is not supported/,
+    );
   });
 });

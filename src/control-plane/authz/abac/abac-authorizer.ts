@@ -5,7 +5,10 @@ import type { AbacPolicy } from './abac-policy.ts';
 export function createAbacAuthorizer(policies: () => readonly AbacPolicy[]): Authorizer {
   return {
     name: 'ABAC',
-    authorize: (attributes) => (policies().some((policy) => matches(policy, attributes)) ? { decision: 'allow', reason: '' } : { decision: 'noOpinion', reason: 'No policy matched.' }),
+    authorize: (attributes) =>
+      policies().some((policy) => matches(policy, attributes))
+        ? { decision: 'allow', reason: '' }
+        : { decision: 'noOpinion', reason: 'No policy matched.' },
     rulesFor: (user, namespace) => Promise.resolve(rulesOf(policies(), user, namespace)),
   };
 }
@@ -17,7 +20,11 @@ function matches(policy: AbacPolicy, attributes: AuthorizationAttributes): boole
   if (!matchesSubject(policy, attributes.user)) return false;
   if (policy.readonly && !readOnlyVerbs.includes(attributes.verb)) return false;
   if (!attributes.resourceRequest) return matchesPath(policy.nonResourcePath, attributes.path);
-  return is(policy.namespace, attributes.namespace) && is(policy.resource, attributes.resource) && is(policy.apiGroup, attributes.apiGroup);
+  return (
+    is(policy.namespace, attributes.namespace) &&
+    is(policy.resource, attributes.resource) &&
+    is(policy.apiGroup, attributes.apiGroup)
+  );
 }
 
 /** A policy that names neither user nor group is for nobody; one that names both, for who is both. */
@@ -35,8 +42,17 @@ function rulesOf(policies: readonly AbacPolicy[], user: UserInfo, namespace: str
   const mine = policies.filter((policy) => matchesSubject(policy, user) && is(policy.namespace, namespace));
   const verbs = (policy: AbacPolicy): readonly string[] => (policy.readonly ? readOnlyVerbs : ['*']);
   return {
-    resourceRules: mine.filter(({ resource }) => resource !== '').map((policy) => ({ verbs: verbs(policy), apiGroups: [policy.apiGroup], resources: [policy.resource], resourceNames: [] })),
-    nonResourceRules: mine.filter(({ nonResourcePath }) => nonResourcePath !== '').map((policy) => ({ verbs: verbs(policy), nonResourceURLs: [policy.nonResourcePath] })),
+    resourceRules: mine
+      .filter(({ resource }) => resource !== '')
+      .map((policy) => ({
+        verbs: verbs(policy),
+        apiGroups: [policy.apiGroup],
+        resources: [policy.resource],
+        resourceNames: [],
+      })),
+    nonResourceRules: mine
+      .filter(({ nonResourcePath }) => nonResourcePath !== '')
+      .map((policy) => ({ verbs: verbs(policy), nonResourceURLs: [policy.nonResourcePath] })),
     incomplete: false,
   };
 }

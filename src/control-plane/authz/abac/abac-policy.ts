@@ -19,7 +19,9 @@ export function parseAbacPolicies(file: string, content: string): readonly AbacP
     const trimmed = line.trim();
     if (trimmed === '' || trimmed.startsWith('#')) return [];
     const fail = (why: string): never => {
-      throw new KubeletError('Invalid', `error reading policy file ${file}, line ${index + 1}: ${trimmed}: ${why}`, { op: 'read authorization policy' });
+      throw new KubeletError('Invalid', `error reading policy file ${file}, line ${index + 1}: ${trimmed}: ${why}`, {
+        op: 'read authorization policy',
+      });
     };
     return [parseLine(trimmed, fail)];
   });
@@ -29,7 +31,9 @@ function parseLine(line: string, fail: (why: string) => never): AbacPolicy {
   const value = parseJson(line, fail);
   if (value['apiVersion'] === undefined && value['kind'] === undefined) return parseUnversioned(value, fail);
   if (value['apiVersion'] !== 'abac.authorization.kubernetes.io/v1beta1' || value['kind'] !== 'Policy') {
-    return fail(`no kind ${JSON.stringify(value['kind'] ?? '')} is registered for version ${JSON.stringify(value['apiVersion'] ?? '')}; expected Policy of abac.authorization.kubernetes.io/v1beta1`);
+    return fail(
+      `no kind ${JSON.stringify(value['kind'] ?? '')} is registered for version ${JSON.stringify(value['apiVersion'] ?? '')}; expected Policy of abac.authorization.kubernetes.io/v1beta1`,
+    );
   }
   const { spec } = value;
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) return fail('spec must be an object');
@@ -57,7 +61,15 @@ function readSpec(spec: Record<string, unknown>, fail: (why: string) => never): 
   const readonly = spec['readonly'] ?? false;
   if (typeof readonly !== 'boolean') return fail('readonly must be true or false');
   const [user, group] = [text('user'), text('group')];
-  return { user, group, readonly, apiGroup: text('apiGroup'), resource: text('resource'), namespace: text('namespace'), nonResourcePath: text('nonResourcePath') };
+  return {
+    user,
+    group,
+    readonly,
+    apiGroup: text('apiGroup'),
+    resource: text('resource'),
+    namespace: text('namespace'),
+    nonResourcePath: text('nonResourcePath'),
+  };
 }
 
 /** Lines from before policies had versions: what they leave out matches all (upstream: pkg/apis/abac/v0 conversion). */

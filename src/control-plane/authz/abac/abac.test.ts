@@ -9,8 +9,10 @@ import { unionAuthorizer } from '../union.ts';
 import { createAbacAuthorizer } from './abac-authorizer.ts';
 import { parseAbacPolicies } from './abac-policy.ts';
 
-const line = (spec: object): string => JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec });
-const ask = (name: string, changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => podQuestion({ name, groups: ['system:authenticated'] }, { namespace: 'projectCaribou', ...changes });
+const line = (spec: object): string =>
+  JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec });
+const ask = (name: string, changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes =>
+  podQuestion({ name, groups: ['system:authenticated'] }, { namespace: 'projectCaribou', ...changes });
 
 /** The documents' examples. */
 const examples = [
@@ -29,7 +31,8 @@ describe('ABAC', () => {
   it('decides the documents’ examples', () => {
     const policies = parseAbacPolicies('policy.jsonl', examples);
     const { authorize } = createAbacAuthorizer(() => policies);
-    const allows = (name: string, changes?: Partial<AuthorizationAttributes>): boolean => (authorize(ask(name, changes)) as AuthorizationDecision).decision === 'allow';
+    const allows = (name: string, changes?: Partial<AuthorizationAttributes>): boolean =>
+      (authorize(ask(name, changes)) as AuthorizationDecision).decision === 'allow';
     const rows: [name: string, changes: Partial<AuthorizationAttributes>, allowed: boolean][] = [
       ['alice', { verb: 'delete', apiGroup: 'apps', resource: 'deployments' }, true],
       ['kubelet', {}, true],
@@ -45,18 +48,28 @@ describe('ABAC', () => {
       ['jane', { resource: 'nodes', user: { name: 'jane', groups: ['admins'] } }, true],
       ['jane', { resource: 'nodes' }, false],
     ];
-    for (const [name, changes, allowed] of rows) assert.equal(allows(name, changes), allowed, `${name} ${JSON.stringify(changes)}`);
+    for (const [name, changes, allowed] of rows)
+      assert.equal(allows(name, changes), allowed, `${name} ${JSON.stringify(changes)}`);
     assert.deepEqual(authorize(ask('jane')), { decision: 'noOpinion', reason: 'No policy matched.' });
   });
 
   it('reads policies from before they had versions: what they leave out matches all who are logged in', () => {
     const [policy] = parseAbacPolicies('f', '{"readonly":true,"resource":"events"}');
-    assert.deepEqual(policy, { user: '', group: 'system:authenticated', readonly: true, apiGroup: '*', resource: 'events', namespace: '*', nonResourcePath: '' });
+    assert.deepEqual(policy, {
+      user: '',
+      group: 'system:authenticated',
+      readonly: true,
+      apiGroup: '*',
+      resource: 'events',
+      namespace: '*',
+      nonResourcePath: '',
+    });
     assert.equal(parseAbacPolicies('f', '{"user":"admin"}')[0]?.nonResourcePath, '*');
   });
 
   it('says in which line a file is wrong', () => {
-    const fails = (content: string, pattern: RegExp): void => assert.throws(() => parseAbacPolicies('policy.jsonl', content), pattern);
+    const fails = (content: string, pattern: RegExp): void =>
+      assert.throws(() => parseAbacPolicies('policy.jsonl', content), pattern);
     fails(`${examples}\n{`, /error reading policy file policy\.jsonl, line 10: \{: /);
     fails(line({ user: 7 }), /line 1: .*user must be a string/);
     fails(line({ usr: 'jane' }), /unknown field "usr"/);
@@ -66,40 +79,72 @@ describe('ABAC', () => {
 
   it('survives any file', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.json(), fc.string(), fc.object({ key: fc.constantFrom('spec', 'user', 'readonly', 'kind', 'apiVersion') }).map((value) => JSON.stringify(value)))), (lines) => {
-        try {
-          parseAbacPolicies('f', lines.join('\n'));
-        } catch (error) {
-          assert.ok(isKind(error, 'Invalid'), String(error));
-        }
-      }),
+      fc.property(
+        fc.array(
+          fc.oneof(
+            fc.json(),
+            fc.string(),
+            fc
+              .object({ key: fc.constantFrom('spec', 'user', 'readonly', 'kind', 'apiVersion') })
+              .map((value) => JSON.stringify(value)),
+          ),
+        ),
+        (lines) => {
+          try {
+            parseAbacPolicies('f', lines.join('\n'));
+          } catch (error) {
+            assert.ok(isKind(error, 'Invalid'), String(error));
+          }
+        },
+      ),
     );
   });
 
   it('lists what a user may do', async () => {
     const policies = parseAbacPolicies('f', examples);
     const rules = await createAbacAuthorizer(() => policies).rulesFor?.({ name: 'bob', groups: [] }, 'projectCaribou');
-    assert.deepEqual(rules?.resourceRules, [{ verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods'], resourceNames: [] }]);
+    assert.deepEqual(rules?.resourceRules, [
+      { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods'], resourceNames: [] },
+    ]);
   });
 });
 
 describe('the union', () => {
-  const never = (reason: string, evaluationError?: string) => ({ name: 'x', authorize: () => ({ decision: 'noOpinion' as const, reason, evaluationError }) });
+  const never = (reason: string, evaluationError?: string) => ({
+    name: 'x',
+    authorize: () => ({ decision: 'noOpinion' as const, reason, evaluationError }),
+  });
 
   it('takes the first opinion, and tells all reasons where there is none', async () => {
     const refuse = { name: 'y', authorize: () => Promise.resolve({ decision: 'deny' as const, reason: 'no' }) };
-    assert.deepEqual(await unionAuthorizer([never('a'), refuse, alwaysAllow]).authorize(ask('jane')), { decision: 'deny', reason: 'no' });
-    assert.deepEqual(await unionAuthorizer([never('a'), never(''), never('b', 'broken')]).authorize(ask('jane')), { decision: 'noOpinion', reason: 'a\nb', evaluationError: 'broken' });
-    assert.deepEqual(await unionAuthorizer([alwaysDeny]).authorize(ask('jane')), { decision: 'noOpinion', reason: 'Everything is forbidden.' });
+    assert.deepEqual(await unionAuthorizer([never('a'), refuse, alwaysAllow]).authorize(ask('jane')), {
+      decision: 'deny',
+      reason: 'no',
+    });
+    assert.deepEqual(await unionAuthorizer([never('a'), never(''), never('b', 'broken')]).authorize(ask('jane')), {
+      decision: 'noOpinion',
+      reason: 'a\nb',
+      evaluationError: 'broken',
+    });
+    assert.deepEqual(await unionAuthorizer([alwaysDeny]).authorize(ask('jane')), {
+      decision: 'noOpinion',
+      reason: 'Everything is forbidden.',
+    });
   });
 
   it('lets system:masters do everything, whatever comes after', async () => {
     const user = { name: 'root', groups: ['system:masters'] };
-    assert.equal((await unionAuthorizer([systemMasters, alwaysDeny]).authorize(ask('root', { user }))).decision, 'allow');
+    assert.equal(
+      (await unionAuthorizer([systemMasters, alwaysDeny]).authorize(ask('root', { user }))).decision,
+      'allow',
+    );
   });
 
   it('lists the rules of all', async () => {
-    const rules = await unionAuthorizer([systemMasters, alwaysAllow, alwaysDeny]).rulesFor?.({ name: 'jane', groups: [] }, '');
+    const rules = await unionAuthorizer([systemMasters, alwaysAllow, alwaysDeny]).rulesFor?.(
+      { name: 'jane', groups: [] },
+      '',
+    );
     assert.deepEqual([rules?.resourceRules.length, rules?.nonResourceRules.length, rules?.incomplete], [1, 1, false]);
   });
 });

@@ -17,8 +17,14 @@ const ask = (changes: Partial<AuthorizationAttributes>): AuthorizationAttributes
 function setUp() {
   const reader = new FakeObjectReader();
   const authorizer = createNodeAuthorizer(new NodeGraph(reader));
-  const decide = (changes: Partial<AuthorizationAttributes>) => authorizer.authorize(ask(changes)) as AuthorizationDecision;
-  return { reader, authorizer, decide, allows: (changes: Partial<AuthorizationAttributes>) => decide(changes).decision === 'allow' };
+  const decide = (changes: Partial<AuthorizationAttributes>) =>
+    authorizer.authorize(ask(changes)) as AuthorizationDecision;
+  return {
+    reader,
+    authorizer,
+    decide,
+    allows: (changes: Partial<AuthorizationAttributes>) => decide(changes).decision === 'allow',
+  };
 }
 
 const volume = (name: string, claim: string | undefined, source: object): PersistentVolume => ({
@@ -34,10 +40,15 @@ const rich = (): Pod =>
     'spec.containers[0].env': [{ name: 'A', valueFrom: { secretKeyRef: { name: 'env', key: 'k' } } }],
     'spec.containers[0].envFrom': [{ configMapRef: { name: 'from' } }],
     'spec.initContainers': [{ name: 'i', image: 'x', envFrom: [{ secretRef: { name: 'init' } }] }],
-    'spec.ephemeralContainers': [{ name: 'e', image: 'x', env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'ephemeral', key: 'k' } } }] }],
+    'spec.ephemeralContainers': [
+      { name: 'e', image: 'x', env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'ephemeral', key: 'k' } } }] },
+    ],
     'spec.volumes': [
       { name: 's', secret: { secretName: 'vol' } },
-      { name: 'p', projected: { sources: [{ secret: { name: 'projected' } }, { configMap: { name: 'kube-root-ca.crt' } }] } },
+      {
+        name: 'p',
+        projected: { sources: [{ secret: { name: 'projected' } }, { configMap: { name: 'kube-root-ca.crt' } }] },
+      },
       { name: 'c', persistentVolumeClaim: { claimName: 'claim' } },
       { name: 'scratch', ephemeral: { volumeClaimTemplate: { spec: {} } } },
     ],
@@ -46,24 +57,52 @@ const rich = (): Pod =>
 describe('the Node authorizer', () => {
   it('has no opinion of anybody but nodes', () => {
     const { decide } = setUp();
-    for (const user of [{ name: 'system:node:n1', groups: [] }, { name: 'jane', groups: ['system:nodes'] }]) assert.deepEqual(decide({ user, resource: 'services' }), { decision: 'noOpinion', reason: '' });
-    assert.equal(decide({ user: { name: 'system:node:', groups: ['system:nodes'] } }).reason, 'unknown node for user "system:node:"');
+    for (const user of [
+      { name: 'system:node:n1', groups: [] },
+      { name: 'jane', groups: ['system:nodes'] },
+    ])
+      assert.deepEqual(decide({ user, resource: 'services' }), { decision: 'noOpinion', reason: '' });
+    assert.equal(
+      decide({ user: { name: 'system:node:', groups: ['system:nodes'] } }).reason,
+      'unknown node for user "system:node:"',
+    );
   });
 
   it('lets a node read what its pods need, whichever container or volume names it, and nothing else', () => {
     const { reader, allows, decide } = setUp();
-    reader.put(pods, rich(), { ...rich(), metadata: { ...rich().metadata, name: 'elsewhere' }, spec: { ...buildPod({ 'spec.nodeName': 'n2', 'spec.imagePullSecrets': [{ name: 'theirs' }] }).spec } });
+    reader.put(pods, rich(), {
+      ...rich(),
+      metadata: { ...rich().metadata, name: 'elsewhere' },
+      spec: { ...buildPod({ 'spec.nodeName': 'n2', 'spec.imagePullSecrets': [{ name: 'theirs' }] }).spec },
+    });
     for (const verb of ['get', 'list', 'watch']) {
-      for (const name of ['pull', 'env', 'init', 'ephemeral', 'vol', 'projected']) assert.ok(allows({ verb, resource: 'secrets', namespace: 'default', name }), name);
-      for (const name of ['from', 'kube-root-ca.crt']) assert.ok(allows({ verb, resource: 'configmaps', namespace: 'default', name }), name);
+      for (const name of ['pull', 'env', 'init', 'ephemeral', 'vol', 'projected'])
+        assert.ok(allows({ verb, resource: 'secrets', namespace: 'default', name }), name);
+      for (const name of ['from', 'kube-root-ca.crt'])
+        assert.ok(allows({ verb, resource: 'configmaps', namespace: 'default', name }), name);
     }
-    for (const name of ['claim', 'web-scratch']) assert.ok(allows({ resource: 'persistentvolumeclaims', namespace: 'default', name }), name);
-    assert.ok(allows({ verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: 'default', name: 'robot' }));
-    assert.equal(decide({ resource: 'secrets', namespace: 'default', name: 'theirs' }).reason, "no relationship found between node 'n1' and this object");
+    for (const name of ['claim', 'web-scratch'])
+      assert.ok(allows({ resource: 'persistentvolumeclaims', namespace: 'default', name }), name);
+    assert.ok(
+      allows({
+        verb: 'create',
+        resource: 'serviceaccounts',
+        subresource: 'token',
+        namespace: 'default',
+        name: 'robot',
+      }),
+    );
+    assert.equal(
+      decide({ resource: 'secrets', namespace: 'default', name: 'theirs' }).reason,
+      "no relationship found between node 'n1' and this object",
+    );
     assert.ok(!allows({ resource: 'secrets', namespace: 'kube-system', name: 'pull' }));
     assert.equal(decide({ verb: 'list', resource: 'secrets', namespace: 'default' }).reason, 'No Object name found');
     assert.equal(decide({ verb: 'list', resource: 'secrets' }).reason, 'can only read namespaced object of this type');
-    assert.equal(decide({ verb: 'update', resource: 'secrets', namespace: 'default', name: 'pull' }).reason, 'can only read resources of this type');
+    assert.equal(
+      decide({ verb: 'update', resource: 'secrets', namespace: 'default', name: 'pull' }).reason,
+      'can only read resources of this type',
+    );
     reader.remove(pods, { namespace: 'default', name: 'web' });
     assert.ok(!allows({ resource: 'secrets', namespace: 'default', name: 'pull' }));
   });
@@ -71,27 +110,55 @@ describe('the Node authorizer', () => {
   it('gives nothing for mirror pods, which nodes make themselves', () => {
     const { reader, allows } = setUp();
     const mirror = rich();
-    reader.put(pods, { ...mirror, metadata: { ...mirror.metadata, annotations: { 'kubernetes.io/config.mirror': 'x' } } });
+    reader.put(pods, {
+      ...mirror,
+      metadata: { ...mirror.metadata, annotations: { 'kubernetes.io/config.mirror': 'x' } },
+    });
     assert.ok(!allows({ resource: 'secrets', namespace: 'default', name: 'pull' }));
     assert.ok(allows({ namespace: 'default', name: 'web' }), 'but the pod itself');
     reader.put(pods, mirror);
     reader.remove(pods, { namespace: 'default', name: 'web' });
-    assert.ok(!allows({ resource: 'secrets', namespace: 'default', name: 'pull' }), 'and nothing stays when the mark comes and goes');
+    assert.ok(
+      !allows({ resource: 'secrets', namespace: 'default', name: 'pull' }),
+      'and nothing stays when the mark comes and goes',
+    );
   });
 
   it('follows claims to volumes and to the secrets of their drivers on nodes', () => {
     const { reader, allows } = setUp();
     reader.put(pods, rich());
-    const csi = { driver: 'd', volumeHandle: 'h', nodeStageSecretRef: { name: 'stage', namespace: 'csi' }, controllerPublishSecretRef: { name: 'control', namespace: 'csi' } };
-    reader.put(persistentVolumes, volume('mine', 'claim', { csi }), volume('other', 'none', { csi: { ...csi, nodeStageSecretRef: { name: 'far', namespace: 'csi' } } }), volume('iscsi', 'claim', { iscsi: { targetPortal: '', iqn: '', lun: 0, secretRef: { name: 'chap' } } }));
+    const csi = {
+      driver: 'd',
+      volumeHandle: 'h',
+      nodeStageSecretRef: { name: 'stage', namespace: 'csi' },
+      controllerPublishSecretRef: { name: 'control', namespace: 'csi' },
+    };
+    reader.put(
+      persistentVolumes,
+      volume('mine', 'claim', { csi }),
+      volume('other', 'none', { csi: { ...csi, nodeStageSecretRef: { name: 'far', namespace: 'csi' } } }),
+      volume('iscsi', 'claim', { iscsi: { targetPortal: '', iqn: '', lun: 0, secretRef: { name: 'chap' } } }),
+    );
     assert.ok(allows({ resource: 'persistentvolumes', name: 'mine' }));
     assert.ok(!allows({ resource: 'persistentvolumes', name: 'other' }));
     const secret = (namespace: string, name: string) => allows({ resource: 'secrets', namespace, name });
-    assert.deepEqual([secret('csi', 'stage'), secret('csi', 'control'), secret('csi', 'far'), secret('default', 'chap')], [true, false, false, true]);
+    assert.deepEqual(
+      [secret('csi', 'stage'), secret('csi', 'control'), secret('csi', 'far'), secret('default', 'chap')],
+      [true, false, false, true],
+    );
     reader.put(persistentVolumes, volume('mine', undefined, { csi }));
     assert.deepEqual([allows({ resource: 'persistentvolumes', name: 'mine' }), secret('csi', 'stage')], [false, false]);
-    reader.put(volumeAttachments, { metadata: { name: 'va', namespace: '', uid: '' }, spec: { attacher: 'd', nodeName: 'n1', source: {} } });
-    assert.deepEqual([allows({ apiGroup: 'storage.k8s.io', resource: 'volumeattachments', name: 'va' }), allows({ apiGroup: 'storage.k8s.io', resource: 'volumeattachments', name: 'vb' })], [true, false]);
+    reader.put(volumeAttachments, {
+      metadata: { name: 'va', namespace: '', uid: '' },
+      spec: { attacher: 'd', nodeName: 'n1', source: {} },
+    });
+    assert.deepEqual(
+      [
+        allows({ apiGroup: 'storage.k8s.io', resource: 'volumeattachments', name: 'va' }),
+        allows({ apiGroup: 'storage.k8s.io', resource: 'volumeattachments', name: 'vb' }),
+      ],
+      [true, false],
+    );
   });
 
   it('answers as upstream does, row by row', () => {
@@ -110,8 +177,14 @@ describe('the Node authorizer', () => {
       [{ resource: 'nodes', verb: 'get', name: 'n1', subresource: 'proxy' }, ''],
       [{ verb: 'list', fieldSelector: 'spec.nodeName=n1' }, 'allow'],
       [{ verb: 'watch', fieldSelector: 'status.phase!=Failed,spec.nodeName==n1' }, 'allow'],
-      [{ verb: 'list', fieldSelector: 'spec.nodeName=n2' }, 'can only list/watch pods with spec.nodeName field selector'],
-      [{ verb: 'list', fieldSelector: 'spec.nodeName!=n1' }, 'can only list/watch pods with spec.nodeName field selector'],
+      [
+        { verb: 'list', fieldSelector: 'spec.nodeName=n2' },
+        'can only list/watch pods with spec.nodeName field selector',
+      ],
+      [
+        { verb: 'list', fieldSelector: 'spec.nodeName!=n1' },
+        'can only list/watch pods with spec.nodeName field selector',
+      ],
       [{ verb: 'list' }, 'can only list/watch pods with spec.nodeName field selector'],
       [{ verb: 'watch', namespace: 'default', name: 'web' }, 'allow'],
       [{ namespace: 'default', name: 'web' }, 'allow'],
@@ -123,23 +196,56 @@ describe('the Node authorizer', () => {
       [{ verb: 'create', namespace: 'default', name: 'web', subresource: 'eviction' }, 'allow'],
       [{ verb: 'create', namespace: 'default', name: 'web', subresource: 'exec' }, ''],
       [{ ...lease, name: 'n1' }, 'allow'],
-      [{ ...lease, name: 'n2', verb: 'update' }, 'can only access node lease with the same name as the requesting node'],
+      [
+        { ...lease, name: 'n2', verb: 'update' },
+        'can only access node lease with the same name as the requesting node',
+      ],
       [{ ...lease, verb: 'create' }, 'allow'],
       [{ ...lease, verb: 'list' }, 'can only get, create, update, patch, or delete a node lease'],
-      [{ ...lease, namespace: 'kube-system', name: 'n1' }, 'can only access leases in the "kube-node-lease" system namespace'],
+      [
+        { ...lease, namespace: 'kube-system', name: 'n1' },
+        'can only access leases in the "kube-node-lease" system namespace',
+      ],
       [{ ...csiNode, name: 'n1', verb: 'update' }, 'allow'],
       [{ ...csiNode, name: 'n2' }, 'can only access CSINode with the same name as the requesting node'],
       [{ ...csiNode, verb: 'watch' }, 'can only get, create, update, patch, or delete a CSINode'],
       [{ resource: 'serviceaccounts', namespace: 'default', name: 'robot' }, 'allow'],
-      [{ resource: 'serviceaccounts', namespace: 'default', name: 'default', verb: 'create', subresource: 'token' }, "no relationship found between node 'n1' and this object"],
-      [{ resource: 'serviceaccounts', namespace: 'default', verb: 'create' }, 'can only create tokens for individual service accounts'],
-      [{ resource: 'persistentvolumeclaims', namespace: 'default', name: 'claim', verb: 'patch', subresource: 'status' }, 'allow'],
-      [{ resource: 'persistentvolumeclaims', namespace: 'default', name: 'claim', verb: 'update' }, 'can only get individual resources of this type'],
+      [
+        { resource: 'serviceaccounts', namespace: 'default', name: 'default', verb: 'create', subresource: 'token' },
+        "no relationship found between node 'n1' and this object",
+      ],
+      [
+        { resource: 'serviceaccounts', namespace: 'default', verb: 'create' },
+        'can only create tokens for individual service accounts',
+      ],
+      [
+        {
+          resource: 'persistentvolumeclaims',
+          namespace: 'default',
+          name: 'claim',
+          verb: 'patch',
+          subresource: 'status',
+        },
+        'allow',
+      ],
+      [
+        { resource: 'persistentvolumeclaims', namespace: 'default', name: 'claim', verb: 'update' },
+        'can only get individual resources of this type',
+      ],
       [{ resource: 'services', verb: 'watch' }, 'allow'],
       [{ resource: 'services', verb: 'update', namespace: 'default', name: 'x' }, ''],
       [{ resource: 'events', verb: 'create', namespace: 'default' }, 'allow'],
       [{ apiGroup: 'certificates.k8s.io', resource: 'certificatesigningrequests', verb: 'create' }, 'allow'],
-      [{ apiGroup: 'certificates.k8s.io', resource: 'certificatesigningrequests', verb: 'update', subresource: 'approval', name: 'x' }, ''],
+      [
+        {
+          apiGroup: 'certificates.k8s.io',
+          resource: 'certificatesigningrequests',
+          verb: 'update',
+          subresource: 'approval',
+          name: 'x',
+        },
+        '',
+      ],
       [{ apiGroup: 'node.k8s.io', resource: 'runtimeclasses', verb: 'list' }, 'allow'],
       [{ apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verb: 'create' }, 'allow'],
       [{ apiGroup: 'resource.k8s.io', resource: 'resourceslices', verb: 'deletecollection' }, ''],
@@ -160,29 +266,65 @@ const anyPod = fc.record({
   mirror: fc.boolean(),
   removed: fc.boolean(),
 });
-const anyVolume = fc.record({ name: fc.constantFrom('v1', 'v2'), claim: fc.constantFrom(undefined, 'c1', 'c2'), secret: fc.constantFrom('s1', 's2'), removed: fc.boolean() });
+const anyVolume = fc.record({
+  name: fc.constantFrom('v1', 'v2'),
+  claim: fc.constantFrom(undefined, 'c1', 'c2'),
+  secret: fc.constantFrom('s1', 's2'),
+  removed: fc.boolean(),
+});
 
 it('the graph answers as a walk over the newest pods and volumes would, after any history', () => {
   fc.assert(
     fc.property(fc.array(anyPod, { maxLength: 8 }), fc.array(anyVolume, { maxLength: 4 }), (history, volumes) => {
       const { reader, allows } = setUp();
       for (const { name, node, secrets, claim, mirror, removed } of history) {
-        const spec = { 'spec.nodeName': node, 'spec.imagePullSecrets': secrets.map((secret) => ({ name: secret })), 'spec.volumes': claim === '' ? [] : [{ name: 'v', persistentVolumeClaim: { claimName: claim } }] };
-        reader.put(pods, buildPod({ 'metadata.name': name, ...spec, ...(mirror && { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'x' } }) }));
+        const spec = {
+          'spec.nodeName': node,
+          'spec.imagePullSecrets': secrets.map((secret) => ({ name: secret })),
+          'spec.volumes': claim === '' ? [] : [{ name: 'v', persistentVolumeClaim: { claimName: claim } }],
+        };
+        reader.put(
+          pods,
+          buildPod({
+            'metadata.name': name,
+            ...spec,
+            ...(mirror && { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'x' } }),
+          }),
+        );
         if (removed) reader.remove(pods, { namespace: 'default', name });
       }
       for (const { name, claim, secret, removed } of volumes) {
-        reader.put(persistentVolumes, volume(name, claim, { csi: { driver: 'd', volumeHandle: 'h', nodePublishSecretRef: { name: secret, namespace: 'default' } } }));
+        reader.put(
+          persistentVolumes,
+          volume(name, claim, {
+            csi: { driver: 'd', volumeHandle: 'h', nodePublishSecretRef: { name: secret, namespace: 'default' } },
+          }),
+        );
         if (removed) reader.remove(persistentVolumes, { namespace: '', name });
       }
-      const mine = reader.list(pods, '').filter(({ spec, metadata }) => spec.nodeName === 'n1' && metadata.annotations?.['kubernetes.io/config.mirror'] === undefined);
-      const claims = new Set(mine.flatMap(({ spec }) => (spec.volumes ?? []).map((each) => each.persistentVolumeClaim?.claimName)));
-      const bound = reader.list(persistentVolumes, '').filter(({ spec }) => spec.claimRef !== undefined && claims.has(spec.claimRef.name));
+      const mine = reader
+        .list(pods, '')
+        .filter(
+          ({ spec, metadata }) =>
+            spec.nodeName === 'n1' && metadata.annotations?.['kubernetes.io/config.mirror'] === undefined,
+        );
+      const claims = new Set(
+        mine.flatMap(({ spec }) => (spec.volumes ?? []).map((each) => each.persistentVolumeClaim?.claimName)),
+      );
+      const bound = reader
+        .list(persistentVolumes, '')
+        .filter(({ spec }) => spec.claimRef !== undefined && claims.has(spec.claimRef.name));
       for (const name of ['s1', 's2']) {
-        const expected = mine.some(({ spec }) => spec.imagePullSecrets?.some((each) => each.name === name) === true) || bound.some(({ spec }) => spec.csi?.nodePublishSecretRef?.name === name);
+        const expected =
+          mine.some(({ spec }) => spec.imagePullSecrets?.some((each) => each.name === name) === true) ||
+          bound.some(({ spec }) => spec.csi?.nodePublishSecretRef?.name === name);
         assert.equal(allows({ resource: 'secrets', namespace: 'default', name }), expected);
       }
-      for (const name of ['v1', 'v2']) assert.equal(allows({ resource: 'persistentvolumes', name }), bound.some(({ metadata }) => metadata.name === name));
+      for (const name of ['v1', 'v2'])
+        assert.equal(
+          allows({ resource: 'persistentvolumes', name }),
+          bound.some(({ metadata }) => metadata.name === name),
+        );
     }),
     { numRuns: 500 },
   );

@@ -26,19 +26,24 @@ export function createNodeAuthorizer(graph: NodeGraph): Authorizer {
       const node = nodeNameOf(attributes.user);
       if (node === undefined) return noOpinion('');
       if (node === '') return noOpinion(`unknown node for user ${goQuoted(attributes.user.name)}`);
-      const check = attributes.resourceRequest ? checks.get(`${attributes.resource}.${attributes.apiGroup}`) : undefined;
+      const check = attributes.resourceRequest
+        ? checks.get(`${attributes.resource}.${attributes.apiGroup}`)
+        : undefined;
       if (check !== undefined) return check(graph, node, attributes);
       return rules.some((rule) => ruleAllows(rule, attributes)) ? allow : noOpinion('');
     },
     rulesFor: (user) => {
       const isNode = nodeNameOf(user) !== undefined;
       const none = { resourceRules: [], nonResourceRules: [], incomplete: isNode };
-      return Promise.resolve(isNode ? { ...none, evaluationError: 'node authorizer does not support user rule resolution' } : none);
+      return Promise.resolve(
+        isNode ? { ...none, evaluationError: 'node authorizer does not support user rule resolution' } : none,
+      );
     },
   };
 }
 
-const unrelated = (node: string): AuthorizationDecision => noOpinion(`no relationship found between node '${node}' and this object`);
+const unrelated = (node: string): AuthorizationDecision =>
+  noOpinion(`no relationship found between node '${node}' and this object`);
 
 function related(node: string, { name }: AuthorizationAttributes, isRelated: () => boolean): AuthorizationDecision {
   if (name === '') return noOpinion('No Object name found');
@@ -71,13 +76,16 @@ const getOnly =
 const checkClaim: Check = (graph, node, attributes) => {
   const refersToClaim = refers('persistentvolumeclaims');
   if (attributes.subresource !== 'status') return getOnly(refersToClaim)(graph, node, attributes);
-  if (attributes.verb !== 'update' && attributes.verb !== 'patch') return noOpinion('can only get/update/patch this type');
+  if (attributes.verb !== 'update' && attributes.verb !== 'patch')
+    return noOpinion('can only get/update/patch this type');
   return refersToClaim(graph, node, attributes);
 };
 
 const checkServiceAccount: Check = (graph, node, attributes) => {
-  if (attributes.verb === 'get' && attributes.subresource === '') return readNamespaced('serviceaccounts')(graph, node, attributes);
-  if (attributes.verb !== 'create' || attributes.name === '') return noOpinion('can only create tokens for individual service accounts');
+  if (attributes.verb === 'get' && attributes.subresource === '')
+    return readNamespaced('serviceaccounts')(graph, node, attributes);
+  if (attributes.verb !== 'create' || attributes.name === '')
+    return noOpinion('can only create tokens for individual service accounts');
   if (attributes.subresource !== 'token') return noOpinion('can only create token subresource of serviceaccount');
   return refers('serviceaccounts')(graph, node, attributes);
 };
@@ -86,15 +94,20 @@ const ownVerbs: readonly string[] = ['get', 'create', 'update', 'patch', 'delete
 
 const checkLease: Check = (_graph, node, { verb, namespace, name }) => {
   if (!ownVerbs.includes(verb)) return noOpinion('can only get, create, update, patch, or delete a node lease');
-  if (namespace !== 'kube-node-lease') return noOpinion('can only access leases in the "kube-node-lease" system namespace');
+  if (namespace !== 'kube-node-lease')
+    return noOpinion('can only access leases in the "kube-node-lease" system namespace');
   // Which name a creation has, only admission sees.
-  return verb === 'create' || name === node ? allow : noOpinion('can only access node lease with the same name as the requesting node');
+  return verb === 'create' || name === node
+    ? allow
+    : noOpinion('can only access node lease with the same name as the requesting node');
 };
 
 const checkCsiNode: Check = (_graph, node, { verb, subresource, name }) => {
   if (!ownVerbs.includes(verb)) return noOpinion('can only get, create, update, patch, or delete a CSINode');
   if (subresource !== '') return noOpinion('cannot authorize CSINode subresources');
-  return verb === 'create' || name === node ? allow : noOpinion('can only access CSINode with the same name as the requesting node');
+  return verb === 'create' || name === node
+    ? allow
+    : noOpinion('can only access CSINode with the same name as the requesting node');
 };
 
 const checkNode: Check = (_graph, node, { verb, subresource, name }) => {
@@ -103,7 +116,11 @@ const checkNode: Check = (_graph, node, { verb, subresource, name }) => {
   if (verb === 'create' || verb === 'update' || verb === 'patch') return allow;
   if (!['get', 'list', 'watch'].includes(verb)) return noOpinion('');
   if (name === node) return allow;
-  return noOpinion(name === '' ? `node '${node}' cannot read all nodes, only its own Node object` : `node '${node}' cannot read '${name}', only its own Node object`);
+  return noOpinion(
+    name === ''
+      ? `node '${node}' cannot read all nodes, only its own Node object`
+      : `node '${node}' cannot read '${name}', only its own Node object`,
+  );
 };
 
 const checkPod: Check = (graph, node, attributes) => {
@@ -115,22 +132,34 @@ const checkPod: Check = (graph, node, attributes) => {
   if (verb === 'get') return refers('pods')(graph, node, attributes);
   if (verb !== 'list' && verb !== 'watch') return noOpinion('');
   if (selectsNode(attributes.fieldSelector, node)) return allow;
-  return name === '' ? noOpinion('can only list/watch pods with spec.nodeName field selector') : refers('pods')(graph, node, attributes);
+  return name === ''
+    ? noOpinion('can only list/watch pods with spec.nodeName field selector')
+    : refers('pods')(graph, node, attributes);
 };
 
 function selectsNode(selector: string | undefined, node: string): boolean {
   const parsed = parseFieldSelector(selector ?? '');
-  return typeof parsed !== 'string' && parsed.some(({ field, equal, value }) => field === 'spec.nodeName' && equal && value === node);
+  return (
+    typeof parsed !== 'string' &&
+    parsed.some(({ field, equal, value }) => field === 'spec.nodeName' && equal && value === node)
+  );
 }
 
-const nothing: Check = (_graph, node, attributes) => (attributes.verb === 'get' && attributes.name !== '' ? unrelated(node) : noOpinion(''));
+const nothing: Check = (_graph, node, attributes) =>
+  attributes.verb === 'get' && attributes.name !== '' ? unrelated(node) : noOpinion('');
 
 const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['secrets.', readNamespaced('secrets')],
   ['configmaps.', readNamespaced('configmaps')],
   ['persistentvolumeclaims.', checkClaim],
-  ['persistentvolumes.', getOnly((graph, node, attributes) => related(node, attributes, () => graph.usesVolume(node, attributes.name)))],
-  ['volumeattachments.storage.k8s.io', getOnly((graph, node, attributes) => related(node, attributes, () => graph.isAttachedTo(node, attributes.name)))],
+  [
+    'persistentvolumes.',
+    getOnly((graph, node, attributes) => related(node, attributes, () => graph.usesVolume(node, attributes.name))),
+  ],
+  [
+    'volumeattachments.storage.k8s.io',
+    getOnly((graph, node, attributes) => related(node, attributes, () => graph.isAttachedTo(node, attributes.name))),
+  ],
   ['serviceaccounts.', checkServiceAccount],
   ['leases.coordination.k8s.io', checkLease],
   ['csinodes.storage.k8s.io', checkCsiNode],

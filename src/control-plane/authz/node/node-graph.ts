@@ -44,7 +44,12 @@ export class NodeGraph {
   /** Whether a pod of the node uses the claim that the PersistentVolume is for. */
   usesVolume(node: string, name: string): boolean {
     const claim = this.#reader.get(persistentVolumes, { namespace: '', name })?.spec.claimRef;
-    return claim !== undefined && this.#references.get(node)?.has(referenceKey('persistentvolumeclaims', claim.namespace ?? '', claim.name ?? '')) === true;
+    return (
+      claim !== undefined &&
+      this.#references
+        .get(node)
+        ?.has(referenceKey('persistentvolumeclaims', claim.namespace ?? '', claim.name ?? '')) === true
+    );
   }
 
   isAttachedTo(node: string, attachment: string): boolean {
@@ -52,7 +57,8 @@ export class NodeGraph {
   }
 
   #podChanged(before: Pod | undefined, after: Pod | undefined): void {
-    if (before !== undefined && after !== undefined && before.spec === after.spec && before.metadata === after.metadata) return;
+    if (before !== undefined && after !== undefined && before.spec === after.spec && before.metadata === after.metadata)
+      return;
     // The new ones first, so that what stays is not forgotten in between.
     if (after !== undefined) this.#count(after, 1);
     if (before !== undefined) this.#count(before, -1);

@@ -6,7 +6,8 @@ import { claimNames, configMapNames, secretNames } from '../../../api/pod-refere
 /** What a pod can give its node the right to read. */
 export type ReferencedPlural = 'pods' | 'secrets' | 'configmaps' | 'persistentvolumeclaims' | 'serviceaccounts';
 
-export const referenceKey = (plural: ReferencedPlural, namespace: string, name: string): string => `${plural}/${namespace}/${name}`;
+export const referenceKey = (plural: ReferencedPlural, namespace: string, name: string): string =>
+  `${plural}/${namespace}/${name}`;
 
 /**
  * Keys of all that the pod lets its node read. A mirror pod gives nothing but itself: nodes make them, and must not give themselves rights by it
@@ -27,7 +28,6 @@ export function podReferences(pod: Pod): string[] {
   return keys;
 }
 
-
 interface NamedSecret {
   readonly namespace: string;
   readonly name: string;
@@ -46,12 +46,15 @@ export function volumeSecrets({ spec }: PersistentVolume): readonly NamedSecret[
     inClaims(field(spec.scaleIO, 'secretRef')),
     inClaims(spec.iscsi?.secretRef),
     named(field(spec.storageos, 'secretRef'), ''),
-    ...[spec.csi?.nodePublishSecretRef, spec.csi?.nodeStageSecretRef, spec.csi?.nodeExpandSecretRef].map((reference: SecretReference | undefined) => named(reference, '')),
+    ...[spec.csi?.nodePublishSecretRef, spec.csi?.nodeStageSecretRef, spec.csi?.nodeExpandSecretRef].map(
+      (reference: SecretReference | undefined) => named(reference, ''),
+    ),
   ];
   return all.filter(({ namespace, name }) => namespace !== '' && name !== '');
 }
 
-const field = (source: unknown, name: string): unknown => (typeof source === 'object' && source !== null ? (source as Record<string, unknown>)[name] : undefined);
+const field = (source: unknown, name: string): unknown =>
+  typeof source === 'object' && source !== null ? (source as Record<string, unknown>)[name] : undefined;
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function named(reference: unknown, otherwise: string): NamedSecret {

@@ -7,9 +7,14 @@ import { matchesLabelSelector } from '../../../api/selectors.ts';
  * The rules an aggregated role should have: those of all roles its selectors select, by selector, then by name, each once (upstream:
  * clusterroleaggregation). `undefined` when it has them or is not aggregated.
  */
-export function computeAggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] | undefined {
+export function computeAggregatedRules(
+  role: ClusterRole,
+  all: readonly ClusterRole[],
+): readonly PolicyRule[] | undefined {
   if (role.aggregationRule === undefined) return undefined;
-  const others = all.filter(({ metadata }) => metadata.name !== role.metadata.name).sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1));
+  const others = all
+    .filter(({ metadata }) => metadata.name !== role.metadata.name)
+    .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1));
   const rules = new Map<string, PolicyRule>();
   for (const selector of role.aggregationRule.clusterRoleSelectors ?? []) {
     for (const other of others) {

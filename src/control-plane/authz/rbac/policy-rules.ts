@@ -15,7 +15,12 @@ export function parseRule(text: string): PolicyRule {
   verbs.sort();
   if (groupText === 'url') return { verbs, nonResourceURLs: targets.split(',') };
   const apiGroups = groupText.split(',').map((group) => (group === 'core' ? '' : group));
-  return { verbs, apiGroups, resources: targets.split(','), ...(names !== undefined && { resourceNames: names.split(',') }) };
+  return {
+    verbs,
+    apiGroups,
+    resources: targets.split(','),
+    ...(names !== undefined && { resourceNames: names.split(',') }),
+  };
 }
 
 export interface RuleQuestion {
@@ -46,16 +51,25 @@ function resourceMatches(resources: readonly string[] | undefined, { resource, s
 }
 
 function pathMatches(urls: readonly string[] | undefined, path: string): boolean {
-  return urls !== undefined && urls.some((url) => url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, ''))));
+  return (
+    urls !== undefined &&
+    urls.some((url) => url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, ''))))
+  );
 }
 
 /** The rule of `owner` gives at least what `single` gives, which has one verb and one target (upstream: validation.ruleCovers). */
 function covers(owner: PolicyRule, single: PolicyRule): boolean {
   if (!hasAll(owner.verbs, single.verbs) || !hasAll(owner.apiGroups, single.apiGroups)) return false;
-  if (!(single.nonResourceURLs ?? []).every((url) => (owner.nonResourceURLs ?? []).some((mine) => urlCovers(mine, url)))) return false;
+  if (
+    !(single.nonResourceURLs ?? []).every((url) => (owner.nonResourceURLs ?? []).some((mine) => urlCovers(mine, url)))
+  )
+    return false;
   if (!(single.resources ?? []).every((resource) => resourceCovers(owner.resources ?? [], resource))) return false;
   const mine = owner.resourceNames ?? [];
-  return mine.length === 0 || ((single.resourceNames ?? []).length > 0 && (single.resourceNames ?? []).every((name) => mine.includes(name)));
+  return (
+    mine.length === 0 ||
+    ((single.resourceNames ?? []).length > 0 && (single.resourceNames ?? []).every((name) => mine.includes(name)))
+  );
 }
 
 function hasAll(mine: readonly string[] | undefined, asked: readonly string[] | undefined): boolean {
@@ -86,7 +100,8 @@ function breakDown(rule: PolicyRule): PolicyRule[] {
       }
     }
   }
-  for (const url of rule.nonResourceURLs ?? []) for (const verb of rule.verbs) parts.push({ verbs: [verb], nonResourceURLs: [url] });
+  for (const url of rule.nonResourceURLs ?? [])
+    for (const verb of rule.verbs) parts.push({ verbs: [verb], nonResourceURLs: [url] });
   return parts;
 }
 

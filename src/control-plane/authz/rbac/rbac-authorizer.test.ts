@@ -14,19 +14,38 @@ import { RoleGrants } from './role-grants.ts';
 
 const apiGroup = 'rbac.authorization.k8s.io';
 const jane = { name: 'jane', groups: ['devs', 'system:authenticated'] };
-const ask = (changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => podQuestion(jane, { namespace: 'web', ...changes });
-const meta = (name: string, namespace = ''): { name: string; namespace: string; uid: string } => ({ name, namespace, uid: `uid-${name}` });
+const ask = (changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes =>
+  podQuestion(jane, { namespace: 'web', ...changes });
+const meta = (name: string, namespace = ''): { name: string; namespace: string; uid: string } => ({
+  name,
+  namespace,
+  uid: `uid-${name}`,
+});
 const clusterRole = (name: string, ...rules: string[]) => ({ metadata: meta(name), rules: rules.map(parseRule) });
-const bindCluster = (name: string, role: string, ...subjects: Subject[]): ClusterRoleBinding => ({ metadata: meta(name), roleRef: { apiGroup, kind: 'ClusterRole', name: role }, subjects });
-const bind = (name: string, kind: string, role: string, ...subjects: Subject[]): RoleBinding => ({ metadata: meta(name, 'web'), roleRef: { apiGroup, kind, name: role }, subjects });
+const bindCluster = (name: string, role: string, ...subjects: Subject[]): ClusterRoleBinding => ({
+  metadata: meta(name),
+  roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+  subjects,
+});
+const bind = (name: string, kind: string, role: string, ...subjects: Subject[]): RoleBinding => ({
+  metadata: meta(name, 'web'),
+  roleRef: { apiGroup, kind, name: role },
+  subjects,
+});
 const user = (name: string): Subject => ({ kind: 'User', apiGroup, name });
 const group = (name: string): Subject => ({ kind: 'Group', apiGroup, name });
 
 function setUp() {
   const reader = new FakeObjectReader();
   const authorizer = createRbacAuthorizer(new RoleGrants(reader));
-  const decide = (changes?: Partial<AuthorizationAttributes>) => authorizer.authorize(ask(changes)) as AuthorizationDecision;
-  return { reader, authorizer, decide, allows: (changes?: Partial<AuthorizationAttributes>) => decide(changes).decision === 'allow' };
+  const decide = (changes?: Partial<AuthorizationAttributes>) =>
+    authorizer.authorize(ask(changes)) as AuthorizationDecision;
+  return {
+    reader,
+    authorizer,
+    decide,
+    allows: (changes?: Partial<AuthorizationAttributes>) => decide(changes).decision === 'allow',
+  };
 }
 
 describe('RBAC', () => {
@@ -34,11 +53,17 @@ describe('RBAC', () => {
     const { reader, decide } = setUp();
     reader.put(clusterRoles, clusterRole('view', 'read core pods'));
     reader.put(roleBindings, bind('readers', 'ClusterRole', 'view', group('ops'), group('devs')));
-    assert.deepEqual(decide(), { decision: 'allow', reason: 'RBAC: allowed by RoleBinding "readers/web" of ClusterRole "view" to Group "devs"' });
+    assert.deepEqual(decide(), {
+      decision: 'allow',
+      reason: 'RBAC: allowed by RoleBinding "readers/web" of ClusterRole "view" to Group "devs"',
+    });
     assert.deepEqual(decide({ namespace: 'other' }), { decision: 'noOpinion', reason: '' });
     assert.deepEqual(decide({ verb: 'delete' }), { decision: 'noOpinion', reason: '' });
     reader.put(clusterRoleBindings, bindCluster('all', 'view', user('jane')));
-    assert.deepEqual(decide({ namespace: '' }), { decision: 'allow', reason: 'RBAC: allowed by ClusterRoleBinding "all" of ClusterRole "view" to User "jane"' });
+    assert.deepEqual(decide({ namespace: '' }), {
+      decision: 'allow',
+      reason: 'RBAC: allowed by ClusterRoleBinding "all" of ClusterRole "view" to User "jane"',
+    });
   });
 
   it('knows service accounts by the namespace of the subject or, in role bindings, of the binding', () => {
@@ -46,17 +71,27 @@ describe('RBAC', () => {
     const robot = { name: 'system:serviceaccount:web:robot', groups: [] };
     reader.put(roles, { metadata: meta('r', 'web'), rules: [parseRule('get core pods')] });
     reader.put(roleBindings, bind('b', 'Role', 'r', { kind: 'ServiceAccount', name: 'robot' }));
-    assert.equal(decide({ user: robot }).reason, 'RBAC: allowed by RoleBinding "b/web" of Role "r" to ServiceAccount "robot/web"');
+    assert.equal(
+      decide({ user: robot }).reason,
+      'RBAC: allowed by RoleBinding "b/web" of Role "r" to ServiceAccount "robot/web"',
+    );
     assert.equal(decide({ user: { ...robot, name: 'system:serviceaccount:other:robot' } }).decision, 'noOpinion');
     reader.put(clusterRoles, clusterRole('r', 'get core pods'));
     reader.put(clusterRoleBindings, bindCluster('c', 'r', { kind: 'ServiceAccount', name: 'robot' }));
-    assert.equal(decide({ user: robot, namespace: 'other' }).decision, 'noOpinion', 'a cluster role binding has no namespace to fall back on');
+    assert.equal(
+      decide({ user: robot, namespace: 'other' }).decision,
+      'noOpinion',
+      'a cluster role binding has no namespace to fall back on',
+    );
   });
 
   it('names missing roles where nothing else allows', () => {
     const { reader, decide } = setUp();
     reader.put(roleBindings, bind('a', 'ClusterRole', 'gone', user('jane')), bind('b', 'Role', 'gone', user('jane')));
-    assert.equal(decide().reason, 'RBAC: [clusterrole.rbac.authorization.k8s.io "gone" not found, role.rbac.authorization.k8s.io "gone" not found]');
+    assert.equal(
+      decide().reason,
+      'RBAC: [clusterrole.rbac.authorization.k8s.io "gone" not found, role.rbac.authorization.k8s.io "gone" not found]',
+    );
     reader.put(clusterRoles, clusterRole('gone', '* * *'));
     assert.equal(decide().decision, 'allow');
   });
@@ -107,7 +142,11 @@ describe('RBAC', () => {
   it('lists what a user may do, for kubectl auth can-i --list', async () => {
     const { reader, authorizer } = setUp();
     reader.put(clusterRoles, clusterRole('r', 'get core pods a', 'get url /healthz'));
-    reader.put(clusterRoleBindings, bindCluster('b', 'r', user('jane'), group('devs')), bindCluster('c', 'gone', user('jane')));
+    reader.put(
+      clusterRoleBindings,
+      bindCluster('b', 'r', user('jane'), group('devs')),
+      bindCluster('c', 'gone', user('jane')),
+    );
     assert.deepEqual(await authorizer.rulesFor?.(jane, 'web'), {
       resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: ['a'] }],
       nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }],
@@ -120,18 +159,41 @@ describe('RBAC', () => {
 const few = (...values: string[]) => fc.constantFrom(...values);
 const list = (...values: string[]) => fc.uniqueArray(few(...values), { minLength: 1, maxLength: 2 });
 const anyRule: fc.Arbitrary<PolicyRule> = fc.oneof(
-  fc.record({ verbs: list('get', 'list', '*'), apiGroups: list('', 'apps', '*'), resources: list('pods', 'pods/log', '*/scale', '*'), resourceNames: fc.option(list('a', 'b'), { nil: undefined }) }),
+  fc.record({
+    verbs: list('get', 'list', '*'),
+    apiGroups: list('', 'apps', '*'),
+    resources: list('pods', 'pods/log', '*/scale', '*'),
+    resourceNames: fc.option(list('a', 'b'), { nil: undefined }),
+  }),
   fc.record({ verbs: list('get', '*'), nonResourceURLs: list('/a', '/a/*', '*') }),
 );
 const anySubject: fc.Arbitrary<Subject> = fc.oneof(
   few('jane', 'joe').map(user),
   few('devs', 'ops').map(group),
-  fc.record({ kind: few('ServiceAccount'), name: few('robot'), namespace: fc.option(few('web', 'db'), { nil: undefined }) }),
+  fc.record({
+    kind: few('ServiceAccount'),
+    name: few('robot'),
+    namespace: fc.option(few('web', 'db'), { nil: undefined }),
+  }),
 );
-const anyBinding = fc.record({ namespace: few('', 'web', 'db'), name: few('a', 'b', 'c'), kind: few('Role', 'ClusterRole'), role: few('r', 's'), subjects: fc.array(anySubject, { maxLength: 3 }), removed: fc.boolean() });
-const anyRole = fc.record({ namespace: few('', 'web', 'db'), name: few('r', 's'), rules: fc.array(anyRule, { maxLength: 3 }) });
+const anyBinding = fc.record({
+  namespace: few('', 'web', 'db'),
+  name: few('a', 'b', 'c'),
+  kind: few('Role', 'ClusterRole'),
+  role: few('r', 's'),
+  subjects: fc.array(anySubject, { maxLength: 3 }),
+  removed: fc.boolean(),
+});
+const anyRole = fc.record({
+  namespace: few('', 'web', 'db'),
+  name: few('r', 's'),
+  rules: fc.array(anyRule, { maxLength: 3 }),
+});
 const anyRequest = fc.record({
-  user: fc.record({ name: few('jane', 'joe', 'system:serviceaccount:web:robot', 'system:serviceaccount:db:robot'), groups: fc.subarray(['devs', 'ops']) }),
+  user: fc.record({
+    name: few('jane', 'joe', 'system:serviceaccount:web:robot', 'system:serviceaccount:db:robot'),
+    groups: fc.subarray(['devs', 'ops']),
+  }),
   verb: few('get', 'list', 'delete'),
   resourceRequest: fc.boolean(),
   apiGroup: few('', 'apps'),
@@ -171,7 +233,11 @@ it('RBAC decides as a walk over all bindings and rules would, after any history 
 });
 
 /** The documents' words, read one by one. */
-function naivelyAllows(binding: { namespace: string; kind: string; role: string; subjects: Subject[] }, reader: FakeObjectReader, request: AuthorizationAttributes): boolean {
+function naivelyAllows(
+  binding: { namespace: string; kind: string; role: string; subjects: Subject[] },
+  reader: FakeObjectReader,
+  request: AuthorizationAttributes,
+): boolean {
   if (binding.namespace !== '' && binding.namespace !== request.namespace) return false;
   const applies = binding.subjects.some(({ kind, name, namespace }) => {
     if (kind === 'User') return name === request.user.name;
@@ -179,15 +245,23 @@ function naivelyAllows(binding: { namespace: string; kind: string; role: string;
     return request.user.name === `system:serviceaccount:${namespace ?? binding.namespace}:${name}`;
   });
   if (!applies) return false;
-  const role = binding.kind === 'Role' ? reader.get(roles, { namespace: binding.namespace, name: binding.role }) : reader.get(clusterRoles, { namespace: '', name: binding.role });
+  const role =
+    binding.kind === 'Role'
+      ? reader.get(roles, { namespace: binding.namespace, name: binding.role })
+      : reader.get(clusterRoles, { namespace: '', name: binding.role });
   return (role?.rules ?? []).some((rule) => {
     if (!rule.verbs.some((verb) => verb === '*' || verb === request.verb)) return false;
-    if (!request.resourceRequest) return (rule.nonResourceURLs ?? []).some((url) => url === request.path || (url.endsWith('*') && request.path.startsWith(url.slice(0, -1))));
+    if (!request.resourceRequest)
+      return (rule.nonResourceURLs ?? []).some(
+        (url) => url === request.path || (url.endsWith('*') && request.path.startsWith(url.slice(0, -1))),
+      );
     const whole = request.subresource === '' ? request.resource : `${request.resource}/${request.subresource}`;
     const names = rule.resourceNames ?? [];
     return (
       (rule.apiGroups ?? []).some((each) => each === '*' || each === request.apiGroup) &&
-      (rule.resources ?? []).some((each) => each === '*' || each === whole || (request.subresource !== '' && each === `*/${request.subresource}`)) &&
+      (rule.resources ?? []).some(
+        (each) => each === '*' || each === whole || (request.subresource !== '' && each === `*/${request.subresource}`),
+      ) &&
       (names.length === 0 || names.includes(request.name))
     );
   });

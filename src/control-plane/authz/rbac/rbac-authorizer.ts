@@ -1,6 +1,12 @@
 import { goAggregate } from '../../../api/go-aggregate.ts';
 import type { PolicyRule } from '../../../api/rbac/policy-rule.ts';
-import type { AuthorizationAttributes, AuthorizationDecision, Authorizer, UserInfo, UserRules } from '../../model/user-info.ts';
+import type {
+  AuthorizationAttributes,
+  AuthorizationDecision,
+  Authorizer,
+  UserInfo,
+  UserRules,
+} from '../../model/user-info.ts';
 import { ruleAllows } from './policy-rules.ts';
 import { describeGrant, describeMissing } from './role-grants.ts';
 import type { RoleGrants } from './role-grants.ts';
@@ -20,7 +26,8 @@ function authorizeByGrants(grants: RoleGrants, attributes: AuthorizationAttribut
   for (const grant of grants.grantsOf(user, attributes.namespace)) {
     const { rules } = grant;
     if ('missing' in rules) errors.push(describeMissing(rules.missing));
-    else if (rules.rules.some((rule) => ruleAllows(rule, attributes))) return { decision: 'allow', reason: `RBAC: allowed by ${describeGrant(grant, user)}` };
+    else if (rules.rules.some((rule) => ruleAllows(rule, attributes)))
+      return { decision: 'allow', reason: `RBAC: allowed by ${describeGrant(grant, user)}` };
   }
   return { decision: 'noOpinion', reason: errors.length === 0 ? '' : `RBAC: ${goAggregate(errors)}` };
 }
@@ -49,5 +56,10 @@ export function toUserRules({ rules, errors }: ResolvedRules): UserRules {
     if (resources.length > 0) resourceRules.push({ verbs, apiGroups, resources, resourceNames });
     if (nonResourceURLs.length > 0) nonResourceRules.push({ verbs, nonResourceURLs });
   }
-  return { resourceRules, nonResourceRules, incomplete: false, ...(errors.length > 0 && { evaluationError: goAggregate(errors) }) };
+  return {
+    resourceRules,
+    nonResourceRules,
+    incomplete: false,
+    ...(errors.length > 0 && { evaluationError: goAggregate(errors) }),
+  };
 }

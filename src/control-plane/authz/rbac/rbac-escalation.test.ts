@@ -20,13 +20,39 @@ function setUp(...rules: string[]) {
   const reader = new FakeObjectReader();
   const grants = new RoleGrants(reader);
   reader.put(roles, { metadata: meta('janes', 'web'), rules: rulesOf(...rules) });
-  reader.put(roleBindings, { metadata: meta('janes', 'web'), roleRef: { apiGroup, kind: 'Role', name: 'janes' }, subjects: [{ kind: 'User', name: 'jane' }] });
+  reader.put(roleBindings, {
+    metadata: meta('janes', 'web'),
+    roleRef: { apiGroup, kind: 'Role', name: 'janes' },
+    subjects: [{ kind: 'User', name: 'jane' }],
+  });
   const plugin = createRbacEscalationCheck(grants, createRbacAuthorizer(grants));
-  const write = async <T extends ApiObject>(type: ResourceType<T>, object: T, oldObject?: T, groups: readonly string[] = ['devs']): Promise<string> => {
+  const write = async <T extends ApiObject>(
+    type: ResourceType<T>,
+    object: T,
+    oldObject?: T,
+    groups: readonly string[] = ['devs'],
+  ): Promise<string> => {
     const { namespace, name } = object.metadata;
-    const context = { user: { name: 'jane', groups }, dryRun: false, fieldManager: '', fieldValidation: 'Strict', warn: () => {}, annotate: () => {} } as const;
+    const context = {
+      user: { name: 'jane', groups },
+      dryRun: false,
+      fieldManager: '',
+      fieldValidation: 'Strict',
+      warn: () => {},
+      annotate: () => {},
+    } as const;
     const definition = { type } as unknown as ResourceDefinition;
-    const attributes: AdmissionAttributes = { operation: oldObject === undefined ? 'CREATE' : 'UPDATE', definition, subresource: '', namespace, name, object, oldObject, options: {}, context };
+    const attributes: AdmissionAttributes = {
+      operation: oldObject === undefined ? 'CREATE' : 'UPDATE',
+      definition,
+      subresource: '',
+      namespace,
+      name,
+      object,
+      oldObject,
+      options: {},
+      context,
+    };
     if (!plugin.handles(attributes)) return 'not handled';
     try {
       await plugin.validate?.(attributes);
@@ -37,7 +63,11 @@ function setUp(...rules: string[]) {
     }
   };
   const role = (name: string, ...some: string[]) => ({ metadata: meta(name, 'web'), rules: rulesOf(...some) });
-  const binding = (kind: string, name: string) => ({ metadata: meta('b', 'web'), roleRef: { apiGroup, kind, name }, subjects: [] });
+  const binding = (kind: string, name: string) => ({
+    metadata: meta('b', 'web'),
+    roleRef: { apiGroup, kind, name },
+    subjects: [],
+  });
   return { reader, write, role, binding };
 }
 
@@ -54,41 +84,84 @@ describe('escalation', () => {
         '{NonResourceURLs:["/x"], Verbs:["get"]}',
       ].join('\n'),
     );
-    assert.match(await write(clusterRoles, { metadata: meta('r'), rules: rulesOf('get core pods') }), /^403/, 'rights in a namespace are none in the cluster');
+    assert.match(
+      await write(clusterRoles, { metadata: meta('r'), rules: rulesOf('get core pods') }),
+      /^403/,
+      'rights in a namespace are none in the cluster',
+    );
   });
 
   it('lets who may escalate or bind do so, also for single roles by name', async () => {
     const escalate = setUp('escalate rbac.authorization.k8s.io roles known');
     const { role } = escalate;
     assert.equal(await escalate.write(roles, role('known', 'get core secrets'), role('known')), 'allowed');
-    assert.match(await escalate.write(roles, role('known', 'get core secrets')), /^403/, 'a creation has no name to allow it by');
+    assert.match(
+      await escalate.write(roles, role('known', 'get core secrets')),
+      /^403/,
+      'a creation has no name to allow it by',
+    );
     const bind = setUp('bind rbac.authorization.k8s.io clusterroles known');
-    bind.reader.put(clusterRoles, { metadata: meta('known'), rules: rulesOf('get core secrets') }, { metadata: meta('other'), rules: rulesOf('get core secrets') });
+    bind.reader.put(
+      clusterRoles,
+      { metadata: meta('known'), rules: rulesOf('get core secrets') },
+      { metadata: meta('other'), rules: rulesOf('get core secrets') },
+    );
     assert.equal(await bind.write(roleBindings, bind.binding('ClusterRole', 'known')), 'allowed');
     assert.match(await bind.write(roleBindings, bind.binding('ClusterRole', 'other')), /^403 rolebindings/);
   });
 
   it('lets who holds what a role gives bind it, and says when there is no such role', async () => {
     const { reader, write, binding } = setUp('get core pods');
-    reader.put(clusterRoles, { metadata: meta('small'), rules: rulesOf('get core pods') }, { metadata: meta('big'), rules: rulesOf('* * *') });
+    reader.put(
+      clusterRoles,
+      { metadata: meta('small'), rules: rulesOf('get core pods') },
+      { metadata: meta('big'), rules: rulesOf('* * *') },
+    );
     assert.equal(await write(roleBindings, binding('ClusterRole', 'small')), 'allowed');
-    assert.match(await write(roleBindings, binding('ClusterRole', 'big')), /\{APIGroups:\["\*"\], Resources:\["\*"\], Verbs:\["\*"\]\}$/);
-    assert.equal(await write(roleBindings, binding('Role', 'none')), '404 roles.rbac.authorization.k8s.io "none" not found');
-    assert.match(await write(clusterRoleBindings, { ...binding('ClusterRole', 'small'), metadata: meta('b') }), /^403 clusterrolebindings/);
+    assert.match(
+      await write(roleBindings, binding('ClusterRole', 'big')),
+      /\{APIGroups:\["\*"\], Resources:\["\*"\], Verbs:\["\*"\]\}$/,
+    );
+    assert.equal(
+      await write(roleBindings, binding('Role', 'none')),
+      '404 roles.rbac.authorization.k8s.io "none" not found',
+    );
+    assert.match(
+      await write(clusterRoleBindings, { ...binding('ClusterRole', 'small'), metadata: meta('b') }),
+      /^403 clusterrolebindings/,
+    );
   });
 
   it('keeps aggregation for who may do everything', async () => {
     const { write } = setUp();
-    const object = { metadata: meta('r'), rules: [], aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] } };
-    assert.equal(await write(clusterRoles, object), '403 clusterroles.rbac.authorization.k8s.io "r" is forbidden: must have cluster-admin privileges to use the aggregationRule');
-    assert.match(await write(clusterRoles, { metadata: meta('r'), rules: [] }, object), /^403/, 'nor may it be taken away');
+    const object = {
+      metadata: meta('r'),
+      rules: [],
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
+    };
+    assert.equal(
+      await write(clusterRoles, object),
+      '403 clusterroles.rbac.authorization.k8s.io "r" is forbidden: must have cluster-admin privileges to use the aggregationRule',
+    );
+    assert.match(
+      await write(clusterRoles, { metadata: meta('r'), rules: [] }, object),
+      /^403/,
+      'nor may it be taken away',
+    );
     assert.equal(await write(clusterRoles, object, undefined, ['system:masters']), 'allowed');
   });
 
   it('lets the garbage collector take finalizers and owners from roles it could not write', async () => {
     const { write, role } = setUp();
     const old = role('r', '* * *');
-    assert.equal(await write(roles, { ...old, metadata: { ...old.metadata, resourceVersion: '7', finalizers: [] } }, { ...old, metadata: { ...old.metadata, finalizers: ['x/y'] } }), 'allowed');
+    assert.equal(
+      await write(
+        roles,
+        { ...old, metadata: { ...old.metadata, resourceVersion: '7', finalizers: [] } },
+        { ...old, metadata: { ...old.metadata, finalizers: ['x/y'] } },
+      ),
+      'allowed',
+    );
     assert.match(await write(roles, { ...old, metadata: { ...old.metadata, labels: { a: 'b' } } }, old), /^403/);
   });
 });

@@ -27,39 +27,64 @@ export function createRbacEscalationCheck(grants: RoleGrants, authorizer: Author
   return {
     name: 'RBACEscalation',
     handles: ({ definition, subresource, operation }) =>
-      definition.type.group === group && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE') && plurals.has(definition.type.plural),
+      definition.type.group === group &&
+      subresource === '' &&
+      (operation === 'CREATE' || operation === 'UPDATE') &&
+      plurals.has(definition.type.plural),
     validate: async (attributes) => {
       const { object, oldObject, context } = attributes;
       if (object === undefined || context.user.groups.includes('system:masters')) return;
       if (oldObject !== undefined && changesOnlyGarbageCollection(object, oldObject)) return;
-      if (attributes.definition.type.plural.endsWith('bindings')) await checkBinding(grants, authorizer, attributes, object as ClusterRoleBinding);
+      if (attributes.definition.type.plural.endsWith('bindings'))
+        await checkBinding(grants, authorizer, attributes, object as ClusterRoleBinding);
       else await checkRole(grants, authorizer, attributes, object as ClusterRole);
     },
   };
 }
 
-const plurals: ReadonlySet<string> = new Set([clusterRoles, clusterRoleBindings, roles, roleBindings].map(({ plural }) => plural));
+const plurals: ReadonlySet<string> = new Set(
+  [clusterRoles, clusterRoleBindings, roles, roleBindings].map(({ plural }) => plural),
+);
 
-async function checkRole(grants: RoleGrants, authorizer: Authorizer, attributes: AdmissionAttributes, role: ClusterRole): Promise<void> {
+async function checkRole(
+  grants: RoleGrants,
+  authorizer: Authorizer,
+  attributes: AdmissionAttributes,
+  role: ClusterRole,
+): Promise<void> {
   const { user } = attributes.context;
   const { plural } = attributes.definition.type;
   // A creation has no name in its path, so a rule with names does not help there.
   const name = attributes.operation === 'CREATE' ? '' : attributes.name;
-  if (await isAllowed(authorizer, { user, verb: 'escalate', resource: plural, namespace: attributes.namespace, name })) return;
+  if (await isAllowed(authorizer, { user, verb: 'escalate', resource: plural, namespace: attributes.namespace, name }))
+    return;
   refuseEscalation(grants, attributes, role.rules ?? []);
   const old = attributes.oldObject as ClusterRole | undefined;
   if (!isAggregated(role) && !(old !== undefined && isAggregated(old))) return;
   if (missingRules(resolveRules(grants, user, attributes.namespace).rules, everything).length === 0) return;
-  throw forbidden({ group, plural }, role.metadata.name, 'must have cluster-admin privileges to use the aggregationRule');
+  throw forbidden(
+    { group, plural },
+    role.metadata.name,
+    'must have cluster-admin privileges to use the aggregationRule',
+  );
 }
 
-const isAggregated = ({ aggregationRule }: ClusterRole): boolean => (aggregationRule?.clusterRoleSelectors ?? []).length > 0;
+const isAggregated = ({ aggregationRule }: ClusterRole): boolean =>
+  (aggregationRule?.clusterRoleSelectors ?? []).length > 0;
 
-async function checkBinding(grants: RoleGrants, authorizer: Authorizer, attributes: AdmissionAttributes, binding: ClusterRoleBinding): Promise<void> {
+async function checkBinding(
+  grants: RoleGrants,
+  authorizer: Authorizer,
+  attributes: AdmissionAttributes,
+  binding: ClusterRoleBinding,
+): Promise<void> {
   const { roleRef } = binding;
   const { user } = attributes.context;
   const resource = pluralOf(roleRef);
-  if (await isAllowed(authorizer, { user, verb: 'bind', resource, namespace: attributes.namespace, name: roleRef.name })) return;
+  if (
+    await isAllowed(authorizer, { user, verb: 'bind', resource, namespace: attributes.namespace, name: roleRef.name })
+  )
+    return;
   const found = grants.rulesOf(roleRef, attributes.namespace);
   if ('missing' in found) throw notFound({ group, plural: resource }, roleRef.name);
   refuseEscalation(grants, attributes, found.rules);
@@ -79,7 +104,11 @@ function refuseEscalation(grants: RoleGrants, attributes: AdmissionAttributes, a
   const lines = [...new Set(compactRules(missing).map(describeRule))].sort();
   const errors = owned.errors.length === 0 ? '' : `; resolution errors: [${owned.errors.join(' ')}]`;
   const why = `user ${goQuote(user.name)} (groups=${quoteList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${errors}`;
-  throw forbidden({ group, plural: attributes.definition.type.plural }, attributes.object?.metadata.name ?? attributes.name, why);
+  throw forbidden(
+    { group, plural: attributes.definition.type.plural },
+    attributes.object?.metadata.name ?? attributes.name,
+    why,
+  );
 }
 
 const quoteList = (texts: readonly string[]): string => `[${texts.map(goQuote).join(' ')}]`;
@@ -104,13 +133,26 @@ interface RoleQuestion {
 }
 
 async function isAllowed(authorizer: Authorizer, question: RoleQuestion): Promise<boolean> {
-  const { decision } = await authorizer.authorize({ ...question, resourceRequest: true, apiGroup: group, apiVersion: '*', subresource: '', path: '' });
+  const { decision } = await authorizer.authorize({
+    ...question,
+    resourceRequest: true,
+    apiGroup: group,
+    apiVersion: '*',
+    subresource: '',
+    path: '',
+  });
   return decision === 'allow';
 }
 
 /** The garbage collector must be able to let go of a role that it could not have written. */
 function changesOnlyGarbageCollection(object: ApiObject, old: ApiObject): boolean {
   const { ownerReferences, finalizers, managedFields, resourceVersion } = old.metadata;
-  const like = (metadata: ApiObject['metadata']): object => ({ ...metadata, ownerReferences, finalizers, managedFields, resourceVersion });
+  const like = (metadata: ApiObject['metadata']): object => ({
+    ...metadata,
+    ownerReferences,
+    finalizers,
+    managedFields,
+    resourceVersion,
+  });
   return isDeepStrictEqual({ ...object, metadata: like(object.metadata) }, { ...old, metadata: like(old.metadata) });
 }

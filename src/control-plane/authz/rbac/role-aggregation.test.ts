@@ -11,14 +11,28 @@ import { computeAggregatedRules } from './aggregate-roles.ts';
 import { parseRule } from './policy-rules.ts';
 import { createRoleAggregation } from './role-aggregation.ts';
 
-const role = (name: string, labels: Record<string, string>, ...rules: string[]): ClusterRole => ({ metadata: { name, namespace: '', uid: '', labels }, rules: rules.map(parseRule) });
-const aggregated: ClusterRole = { ...role('all', {}), aggregationRule: { clusterRoleSelectors: [{ matchLabels: { x: '1' } }, { matchLabels: { y: '1' } }] } };
+const role = (name: string, labels: Record<string, string>, ...rules: string[]): ClusterRole => ({
+  metadata: { name, namespace: '', uid: '', labels },
+  rules: rules.map(parseRule),
+});
+const aggregated: ClusterRole = {
+  ...role('all', {}),
+  aggregationRule: { clusterRoleSelectors: [{ matchLabels: { x: '1' } }, { matchLabels: { y: '1' } }] },
+};
 
 describe('aggregated roles', () => {
   it('have the rules of all selected roles, by selector, then by name, each once', () => {
-    const others = [role('c', { y: '1' }, 'get core c'), role('b', { x: '1' }, 'get core b', 'get core a'), role('a', { x: '1', y: '1' }, 'get core a'), role('d', {}, 'get core d')];
+    const others = [
+      role('c', { y: '1' }, 'get core c'),
+      role('b', { x: '1' }, 'get core b', 'get core a'),
+      role('a', { x: '1', y: '1' }, 'get core a'),
+      role('d', {}, 'get core d'),
+    ];
     const rules = computeAggregatedRules(aggregated, [aggregated, ...others]) ?? [];
-    assert.deepEqual(rules.map(({ resources }) => resources), [['a'], ['b'], ['c']]);
+    assert.deepEqual(
+      rules.map(({ resources }) => resources),
+      [['a'], ['b'], ['c']],
+    );
     assert.equal(computeAggregatedRules({ ...aggregated, rules: [...rules] }, others), undefined);
     assert.equal(computeAggregatedRules(role('e', { x: '1' }), others), undefined);
   });
@@ -30,7 +44,14 @@ describe('aggregated roles', () => {
     reader.put(clusterRoles, aggregated, role('a', { x: '1' }, 'get core a'));
     await client.create(clusterRoles, aggregated);
     const loop = createRoleAggregation({ reader, client, clock, random: seededRandom(1), log: recordingLog() });
-    const applied = () => client.calls.filter(({ verb }) => verb === 'patch').map(({ body }) => (body as { body?: { rules: unknown[] }; rules?: unknown[] }).rules ?? (body as { body: { rules: unknown[] } }).body.rules);
+    const applied = () =>
+      client.calls
+        .filter(({ verb }) => verb === 'patch')
+        .map(
+          ({ body }) =>
+            (body as { body?: { rules: unknown[] }; rules?: unknown[] }).rules ??
+            (body as { body: { rules: unknown[] } }).body.rules,
+        );
     loop.start();
     await clock.settle();
     assert.deepEqual(applied(), [[parseRule('get core a')]]);

@@ -33,14 +33,27 @@ export function createRoleAggregation(options: RoleAggregationOptions): { start(
       const { name } = role.metadata;
       const body = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules };
       try {
-        await client.patch(clusterRoles, { namespace: '', name }, { type: 'apply', body }, { fieldManager: 'clusterrole-aggregation-controller', force: true });
+        await client.patch(
+          clusterRoles,
+          { namespace: '', name },
+          { type: 'apply', body },
+          { fieldManager: 'clusterrole-aggregation-controller', force: true },
+        );
       } catch (error) {
         if (!isApiError(error, 'NotFound')) throw error;
       }
     }
     failed = false;
   };
-  const loop = createLoop({ name: 'clusterrole-aggregation', clock, random, log, periodMs: () => (failed ? RETRY_MS : SAFETY_NET_MS), jitterFactor: 0.2, pass });
+  const loop = createLoop({
+    name: 'clusterrole-aggregation',
+    clock,
+    random,
+    log,
+    periodMs: () => (failed ? RETRY_MS : SAFETY_NET_MS),
+    jitterFactor: 0.2,
+    pass,
+  });
   let stopWatching: (() => void) | undefined;
   return {
     start: () => {

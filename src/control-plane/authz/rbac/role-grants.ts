@@ -51,7 +51,8 @@ export class RoleGrants {
 
   /** The rules a binding in the namespace would refer to. */
   rulesOf(ref: RoleRef, namespace: string): RoleRules {
-    if (ref.kind === 'ClusterRole') return this.#found(ref, this.#reader.get(clusterRoles, { namespace: '', name: ref.name }));
+    if (ref.kind === 'ClusterRole')
+      return this.#found(ref, this.#reader.get(clusterRoles, { namespace: '', name: ref.name }));
     if (ref.kind === 'Role') return this.#found(ref, this.#reader.get(roles, { namespace, name: ref.name }));
     return { missing: ref };
   }
@@ -118,7 +119,10 @@ export function describeGrant({ binding }: Grant, user: UserInfo): string {
   const { namespace, name } = binding.metadata;
   const keys = new Set(subjectKeysOfUser(user));
   const subject = (binding.subjects ?? []).find((each) => keys.has(subjectKey(each, namespace) ?? ''));
-  const named = namespace === '' ? `ClusterRoleBinding ${JSON.stringify(name)}` : `RoleBinding ${JSON.stringify(`${name}/${namespace}`)}`;
+  const named =
+    namespace === ''
+      ? `ClusterRoleBinding ${JSON.stringify(name)}`
+      : `RoleBinding ${JSON.stringify(`${name}/${namespace}`)}`;
   return `${named} of ${binding.roleRef.kind} ${JSON.stringify(binding.roleRef.name)} to ${subject === undefined ? '' : describeSubject(subject, namespace)}`;
 }
 

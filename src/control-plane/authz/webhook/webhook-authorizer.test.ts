@@ -24,7 +24,9 @@ function setUp(failurePolicy?: 'NoOpinion' | 'Deny') {
   const service = { status: { allowed: true, reason: 'ok' } as object, code: 200, up: true, reviews: [] as unknown[] };
   const post = (review: object) => {
     service.reviews.push(review);
-    return service.up ? Promise.resolve({ status: service.code, body: { status: service.status } }) : Promise.reject(new Error('down'));
+    return service.up
+      ? Promise.resolve({ status: service.code, body: { status: service.status } })
+      : Promise.reject(new Error('down'));
   };
   const authorizer = createWebhookAuthorizer({ post, clock, log: silentLogger, failurePolicy });
   const decide = async (changes?: Partial<AuthorizationAttributes>): Promise<AuthorizationDecision> => {
@@ -40,7 +42,10 @@ function setUp(failurePolicy?: 'NoOpinion' | 'Deny') {
 describe('the authorization webhook', () => {
   it('asks by SubjectAccessReview, with selectors, and says what it was told', async () => {
     const { service, decide } = setUp();
-    assert.deepEqual(await decide({ fieldSelector: 'metadata.name=a,x!=b', labelSelector: 'app in (a,b),!c' }), { decision: 'allow', reason: 'ok' });
+    assert.deepEqual(await decide({ fieldSelector: 'metadata.name=a,x!=b', labelSelector: 'app in (a,b),!c' }), {
+      decision: 'allow',
+      reason: 'ok',
+    });
     assert.deepEqual(service.reviews[0], {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
@@ -52,8 +57,18 @@ describe('the authorization webhook', () => {
           group: 'apps',
           version: 'v1',
           resource: 'deployments',
-          fieldSelector: { requirements: [{ key: 'metadata.name', operator: 'In', values: ['a'] }, { key: 'x', operator: 'NotIn', values: ['b'] }] },
-          labelSelector: { requirements: [{ key: 'app', operator: 'In', values: ['a', 'b'] }, { key: 'c', operator: 'DoesNotExist' }] },
+          fieldSelector: {
+            requirements: [
+              { key: 'metadata.name', operator: 'In', values: ['a'] },
+              { key: 'x', operator: 'NotIn', values: ['b'] },
+            ],
+          },
+          labelSelector: {
+            requirements: [
+              { key: 'app', operator: 'In', values: ['a', 'b'] },
+              { key: 'c', operator: 'DoesNotExist' },
+            ],
+          },
         },
         user: 'jane',
         groups: ['devs'],
@@ -62,8 +77,17 @@ describe('the authorization webhook', () => {
       },
     });
     service.status = { allowed: false, denied: true, reason: 'no' };
-    assert.deepEqual(await decide({ resourceRequest: false, path: '/metrics', verb: 'get' }), { decision: 'deny', reason: 'no' });
-    assert.deepEqual((service.reviews[1] as { spec: object }).spec, { nonResourceAttributes: { path: '/metrics', verb: 'get' }, user: 'jane', groups: ['devs'], uid: '7', extra: { scopes: ['a'] } });
+    assert.deepEqual(await decide({ resourceRequest: false, path: '/metrics', verb: 'get' }), {
+      decision: 'deny',
+      reason: 'no',
+    });
+    assert.deepEqual((service.reviews[1] as { spec: object }).spec, {
+      nonResourceAttributes: { path: '/metrics', verb: 'get' },
+      user: 'jane',
+      groups: ['devs'],
+      uid: '7',
+      extra: { scopes: ['a'] },
+    });
     service.status = { allowed: false };
     assert.deepEqual(await decide({ name: 'x' }), { decision: 'noOpinion', reason: '' });
     service.status = { allowed: true, denied: true };

@@ -34,7 +34,13 @@ interface Verdict {
 
 /** Asks a service of the operator's (--authorization-webhook-config-file) by SubjectAccessReviews of authorization.k8s.io/v1, and remembers its answers. */
 export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
-  const { clock, log, failurePolicy = 'NoOpinion', authorizedMs = AUTHORIZED_MS, unauthorizedMs = UNAUTHORIZED_MS } = options;
+  const {
+    clock,
+    log,
+    failurePolicy = 'NoOpinion',
+    authorizedMs = AUTHORIZED_MS,
+    unauthorizedMs = UNAUTHORIZED_MS,
+  } = options;
   const known = new Map<string, { verdict: Verdict; untilMs: number }>();
   const remember = (key: string, verdict: Verdict): void => {
     if (known.size >= ENTRIES) known.delete(known.keys().next().value ?? '');
@@ -54,28 +60,58 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
         return decide(verdict);
       } catch (error) {
         log.error('the authorization webhook gave no answer', { error: errorMessage(error) });
-        return { decision: failurePolicy === 'Deny' ? 'deny' : 'noOpinion', reason: '', evaluationError: errorMessage(error) };
+        return {
+          decision: failurePolicy === 'Deny' ? 'deny' : 'noOpinion',
+          reason: '',
+          evaluationError: errorMessage(error),
+        };
       }
     },
-    rulesFor: () => Promise.resolve({ resourceRules: [], nonResourceRules: [], incomplete: true, evaluationError: 'webhook authorizer does not support user rule resolution' }),
+    rulesFor: () =>
+      Promise.resolve({
+        resourceRules: [],
+        nonResourceRules: [],
+        incomplete: true,
+        evaluationError: 'webhook authorizer does not support user rule resolution',
+      }),
   };
 }
 
 function decide({ allowed, denied, reason }: Verdict): AuthorizationDecision {
-  if (denied) return { decision: 'deny', reason, ...(allowed && { evaluationError: 'webhook subject access review returned both allow and deny response' }) };
+  if (denied)
+    return {
+      decision: 'deny',
+      reason,
+      ...(allowed && { evaluationError: 'webhook subject access review returned both allow and deny response' }),
+    };
   return { decision: allowed ? 'allow' : 'noOpinion', reason };
 }
 
 /** What who asks can make long. */
-function controlledLength({ name, namespace, path, resource, subresource, verb, apiGroup, apiVersion, fieldSelector = '', labelSelector = '' }: AuthorizationAttributes): number {
-  return [name, namespace, path, resource, subresource, verb, apiGroup, apiVersion, fieldSelector, labelSelector].join('').length;
+function controlledLength({
+  name,
+  namespace,
+  path,
+  resource,
+  subresource,
+  verb,
+  apiGroup,
+  apiVersion,
+  fieldSelector = '',
+  labelSelector = '',
+}: AuthorizationAttributes): number {
+  return [name, namespace, path, resource, subresource, verb, apiGroup, apiVersion, fieldSelector, labelSelector].join(
+    '',
+  ).length;
 }
 
 async function askRepeatedly({ post, clock }: WebhookAuthorizerOptions, spec: object): Promise<Verdict> {
   let pauseMs = FIRST_PAUSE_MS;
   for (let attempt = 1; ; attempt++) {
     try {
-      return readVerdict(await post({ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec }));
+      return readVerdict(
+        await post({ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec }),
+      );
     } catch (error) {
       const isFinal = error instanceof KubeletError && error.kind === 'Invalid';
       if (isFinal || attempt >= ATTEMPTS) throw error;
@@ -85,11 +121,13 @@ async function askRepeatedly({ post, clock }: WebhookAuthorizerOptions, spec: ob
   }
 }
 
-const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+const record = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
 /** Throws `Unavailable` for what is worth asking again. */
 function readVerdict({ status, body }: { readonly status: number; readonly body: unknown }): Verdict {
-  if (status === 429 || status >= 500) throw new KubeletError('Unavailable', `the authorization webhook answered ${status}`);
+  if (status === 429 || status >= 500)
+    throw new KubeletError('Unavailable', `the authorization webhook answered ${status}`);
   if (status < 200 || status > 299) throw new KubeletError('Invalid', `the authorization webhook answered ${status}`);
   const { allowed, denied, reason } = record(record(body)['status']);
   return { allowed: allowed === true, denied: denied === true, reason: typeof reason === 'string' ? reason : '' };
@@ -98,21 +136,53 @@ function readVerdict({ status, body }: { readonly status: number; readonly body:
 function reviewSpec(attributes: AuthorizationAttributes): object {
   const { name, uid, groups, extra } = attributes.user;
   const who = { user: name, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
-  if (!attributes.resourceRequest) return { nonResourceAttributes: { path: attributes.path, verb: attributes.verb }, ...who };
-  const parts = { namespace: attributes.namespace, verb: attributes.verb, group: attributes.apiGroup, version: attributes.apiVersion, resource: attributes.resource, subresource: attributes.subresource, name: attributes.name };
+  if (!attributes.resourceRequest)
+    return { nonResourceAttributes: { path: attributes.path, verb: attributes.verb }, ...who };
+  const parts = {
+    namespace: attributes.namespace,
+    verb: attributes.verb,
+    group: attributes.apiGroup,
+    version: attributes.apiVersion,
+    resource: attributes.resource,
+    subresource: attributes.subresource,
+    name: attributes.name,
+  };
   const given = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== ''));
-  return { resourceAttributes: { ...given, ...fieldRequirements(attributes.fieldSelector), ...labelRequirements(attributes.labelSelector) }, ...who };
+  return {
+    resourceAttributes: {
+      ...given,
+      ...fieldRequirements(attributes.fieldSelector),
+      ...labelRequirements(attributes.labelSelector),
+    },
+    ...who,
+  };
 }
 
 /** What cannot be parsed is left out: that only asks for more than is wanted. */
 function fieldRequirements(selector = ''): object {
   const parsed = parseFieldSelector(selector);
   if (typeof parsed === 'string' || parsed.length === 0) return {};
-  return { fieldSelector: { requirements: parsed.map(({ field, equal, value }) => ({ key: field, operator: equal ? 'In' : 'NotIn', values: [value] })) } };
+  return {
+    fieldSelector: {
+      requirements: parsed.map(({ field, equal, value }) => ({
+        key: field,
+        operator: equal ? 'In' : 'NotIn',
+        values: [value],
+      })),
+    },
+  };
 }
 
 function labelRequirements(selector = ''): object {
   const parsed = parseLabelSelector(selector);
   if (typeof parsed === 'string' || parsed.length === 0) return {};
-  return { labelSelector: { requirements: parsed.map(({ key, operator, values }) => ({ key, operator, ...(values.length > 0 && { values }) })) } };
+  return {
+    labelSelector: {
+      requirements: parsed.map(({ key, operator, values }) => ({
+        key,
+        operator,
+        ...(values.length > 0 && { values }),
+      })),
+    },
+  };
 }

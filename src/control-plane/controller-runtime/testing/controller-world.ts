@@ -59,7 +59,11 @@ export class ControllerWorld {
     this.random = seededRandom(options.seed ?? 1);
     const lag = seededRandom((options.seed ?? 1) + 7919);
     const { lagMs = 0 } = options;
-    this.api = new FakeApiClient({ clock: this.clock, random: seededRandom((options.seed ?? 1) + 104_729), watchLagMs: () => Math.floor(lag.next() * lagMs) });
+    this.api = new FakeApiClient({
+      clock: this.clock,
+      random: seededRandom((options.seed ?? 1) + 104_729),
+      watchLagMs: () => Math.floor(lag.next() * lagMs),
+    });
     this.fate = options.fate ?? (() => 'ready');
   }
 
@@ -71,7 +75,12 @@ export class ControllerWorld {
       this.#dieIn -= 0.5;
       if (this.#dieIn <= 0 && (when === 'after' || this.random.next() < 0.5)) this.restart();
     });
-    const base = { client, clock: this.clock, random: seededRandom(this.#starts), log: this.#options.log ?? silentLogger };
+    const base = {
+      client,
+      clock: this.clock,
+      random: seededRandom(this.#starts),
+      log: this.#options.log ?? silentLogger,
+    };
     const informers = createInformers(base);
     const controllers = this.#options.make({ ...base, informers });
     this.#life = { client, controllers, informers };
@@ -101,9 +110,15 @@ export class ControllerWorld {
     await this.#life?.informers.stop();
   }
 
-  addNode(name: string, more: { labels?: Record<string, string>; taints?: NonNullable<Node['spec']>['taints'] } = {}): Node {
+  addNode(
+    name: string,
+    more: { labels?: Record<string, string>; taints?: NonNullable<Node['spec']>['taints'] } = {},
+  ): Node {
     const labels = { 'kubernetes.io/hostname': name, ...more.labels };
-    return this.api.seed(nodes, { metadata: { name, namespace: '', uid: '', labels }, spec: { ...(more.taints !== undefined && { taints: more.taints }) } });
+    return this.api.seed(nodes, {
+      metadata: { name, namespace: '', uid: '', labels },
+      spec: { ...(more.taints !== undefined && { taints: more.taints }) },
+    });
   }
 
   /** Lets time pass, with everything that nodes and the garbage collector do in it. */
@@ -132,23 +147,36 @@ export class ControllerWorld {
     if (pod.metadata.deletionTimestamp !== undefined) return this.#leave(pod, nowMs);
     if (isTerminalPhase(pod)) return;
     const fate = this.fate(pod, nowMs - boundMs);
-    const phase = ({ waiting: 'Pending', running: 'Running', ready: 'Running', succeeded: 'Succeeded', failed: 'Failed' } as const)[fate];
+    const phase = (
+      { waiting: 'Pending', running: 'Running', ready: 'Running', succeeded: 'Succeeded', failed: 'Failed' } as const
+    )[fate];
     const ready = fate === 'ready';
     const was = pod.status?.conditions?.find(({ type }) => type === 'Ready');
     const since = was?.status === (ready ? 'True' : 'False') ? was.lastTransitionTime : formatTime(nowMs);
     this.api.change(pods, keyOf(pod), (object) => ({
       ...object,
-      status: { ...object.status, phase, startTime: formatTime(boundMs), conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: since }] } as Pod['status'],
+      status: {
+        ...object.status,
+        phase,
+        startTime: formatTime(boundMs),
+        conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: since }],
+      } as Pod['status'],
     }));
   }
 
   /** The scheduler: the node its affinity names, else any. */
   #bind(pod: Pod): void {
-    const wanted = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]?.matchFields?.[0]?.values?.[0];
+    const wanted =
+      pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]
+        ?.matchFields?.[0]?.values?.[0];
     const all = this.api.all(nodes).map(({ metadata }) => metadata.name);
     const nodeName = wanted ?? all[Math.floor(this.random.next() * all.length)] ?? 'node-0';
     if (pod.metadata.deletionTimestamp !== undefined || (wanted !== undefined && !all.includes(wanted))) return;
-    this.api.change(pods, keyOf(pod), (object) => ({ ...object, spec: { ...object.spec, nodeName }, status: { ...object.status, phase: 'Pending' as const, startTime: formatTime(this.clock.nowMs()) } }));
+    this.api.change(pods, keyOf(pod), (object) => ({
+      ...object,
+      spec: { ...object.spec, nodeName },
+      status: { ...object.status, phase: 'Pending' as const, startTime: formatTime(this.clock.nowMs()) },
+    }));
   }
 
   #leave(pod: Pod, nowMs: number): void {
@@ -157,7 +185,11 @@ export class ControllerWorld {
     if (nowMs - askedMs < Math.min(graceMs, this.#options.leavingMs ?? 1_000)) return;
     if ((pod.metadata.finalizers ?? []).length > 0) {
       const phase = isTerminalPhase(pod) ? pod.status?.phase : 'Failed';
-      this.api.change(pods, keyOf(pod), (object) => ({ ...object, metadata: { ...object.metadata, deletionGracePeriodSeconds: 0 }, status: { ...object.status, phase } as Pod['status'] }));
+      this.api.change(pods, keyOf(pod), (object) => ({
+        ...object,
+        metadata: { ...object.metadata, deletionGracePeriodSeconds: 0 },
+        status: { ...object.status, phase } as Pod['status'],
+      }));
     } else this.api.remove(pods, keyOf(pod));
   }
 
@@ -165,12 +197,15 @@ export class ControllerWorld {
     const { owners = [] } = this.#options;
     const uids = new Set(owners.flatMap((type) => this.api.all(type).map(({ metadata }) => metadata.uid)));
     for (const type of [...owners, pods] as ResourceType[]) {
-      for (const object of this.api.all(type)) if (isLost(object, uids)) void this.api.delete(type, keyOf(object)).catch(() => undefined);
+      for (const object of this.api.all(type))
+        if (isLost(object, uids)) void this.api.delete(type, keyOf(object)).catch(() => undefined);
     }
   }
 }
 
 function isLost({ metadata }: ApiObject, owners: ReadonlySet<string>): boolean {
   const references = metadata.ownerReferences ?? [];
-  return references.length > 0 && metadata.deletionTimestamp === undefined && references.every(({ uid }) => !owners.has(uid));
+  return (
+    references.length > 0 && metadata.deletionTimestamp === undefined && references.every(({ uid }) => !owners.has(uid))
+  );
 }

@@ -1,4 +1,15 @@
-import type { ApiClient, DeleteOptions, GetOptions, ListOptions, ListResult, Patch, PatchOptions, WatchEvent, WatchOptions, WriteOptions } from '../../../api/client/api-client.ts';
+import type {
+  ApiClient,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ListResult,
+  Patch,
+  PatchOptions,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../../../api/client/api-client.ts';
 import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/resource-type.ts';
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
@@ -25,11 +36,20 @@ export class MortalClient implements ApiClient {
     return this.#read(() => this.#client.get(type, key, options));
   }
 
-  async list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options?: ListOptions): Promise<ListResult<T>> {
+  async list<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options?: ListOptions,
+  ): Promise<ListResult<T>> {
     return this.#read(() => this.#client.list(type, namespace, options));
   }
 
-  async *watch<T extends ApiObject>(type: ResourceType<T>, namespace: string, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent<T>> {
+  async *watch<T extends ApiObject>(
+    type: ResourceType<T>,
+    namespace: string,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>> {
     for await (const event of this.#client.watch(type, namespace, options, signal)) {
       if (!this.#alive) await never();
       yield event;
@@ -40,11 +60,20 @@ export class MortalClient implements ApiClient {
     return this.#write(() => this.#client.create(type, object, options));
   }
 
-  async update<T extends ApiObject>(type: ResourceType<T>, object: T, options?: WriteOptions & { readonly subresource?: string }): Promise<T> {
+  async update<T extends ApiObject>(
+    type: ResourceType<T>,
+    object: T,
+    options?: WriteOptions & { readonly subresource?: string },
+  ): Promise<T> {
     return this.#write(() => this.#client.update(type, object, options));
   }
 
-  async patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: PatchOptions): Promise<T> {
+  async patch<T extends ApiObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: PatchOptions,
+  ): Promise<T> {
     return this.#write(() => this.#client.patch(type, key, patch, options));
   }
 

@@ -17,13 +17,24 @@ export function simpleReplicaSets(options: ControllerOptions): Controller {
   const sets = informers.for(replicaSets);
   const informer = informers.for(pods);
   const expectations = new Expectations(clock);
-  const control = new PodControl({ client, informer, expectations, type: replicaSets, recorder: createEventRecorder({ ...options, component: 'replicas' }) });
+  const control = new PodControl({
+    client,
+    informer,
+    expectations,
+    type: replicaSets,
+    recorder: createEventRecorder({ ...options, component: 'replicas' }),
+  });
   const index = new ControlledIndex(informer);
   const manage = async (key: string, set: ReplicaSet): Promise<void> => {
     const active = index.ofOwner(set).filter(isPodActive);
     const missing = (set.spec.replicas ?? 1) - active.length;
-    await Promise.all(Array.from({ length: Math.max(0, missing) }, () => control.create(key, set, podFromTemplate(replicaSets, set, set.spec.template))));
-    for (const pod of rankForDeletion(active, active, clock.nowMs()).slice(0, Math.max(0, -missing))) await control.delete(key, set, pod);
+    await Promise.all(
+      Array.from({ length: Math.max(0, missing) }, () =>
+        control.create(key, set, podFromTemplate(replicaSets, set, set.spec.template)),
+      ),
+    );
+    for (const pod of rankForDeletion(active, active, clock.nowMs()).slice(0, Math.max(0, -missing)))
+      await control.delete(key, set, pod);
   };
   const sync = async (key: string): Promise<number | undefined> => {
     const set = sets.getByKey(key);
@@ -33,9 +44,16 @@ export function simpleReplicaSets(options: ControllerOptions): Controller {
     const active = mine.filter(isPodActive);
     const seconds = set.spec.minReadySeconds ?? 0;
     const availableReplicas = active.filter((pod) => isPodAvailable(pod, seconds, clock.nowMs())).length;
-    const numbers = { replicas: active.length, readyReplicas: active.filter(isPodReady).length, availableReplicas, terminatingReplicas: mine.filter(isPodTerminating).length, observedGeneration: set.metadata.generation };
+    const numbers = {
+      replicas: active.length,
+      readyReplicas: active.filter(isPodReady).length,
+      availableReplicas,
+      terminatingReplicas: mine.filter(isPodTerminating).length,
+      observedGeneration: set.metadata.generation,
+    };
     const status = { ...numbers, ...(set.status?.conditions !== undefined && { conditions: set.status.conditions }) };
-    if (JSON.stringify({ ...set.status, ...status }) !== JSON.stringify(set.status)) await client.update(replicaSets, { ...set, status }, { subresource: 'status' });
+    if (JSON.stringify({ ...set.status, ...status }) !== JSON.stringify(set.status))
+      await client.update(replicaSets, { ...set, status }, { subresource: 'status' });
     return nextAvailableMs(active, seconds, clock.nowMs());
   };
   const queue = new WorkQueue({ name: 'simple replica sets', clock, log, workers: 5, sync });

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { attachmentName } from '../../../api/attachable-volume.ts';
-import { csiDrivers, nodes, persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from '../../../api/client/resource-types.ts';
+import {
+  csiDrivers,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeAttachments,
+} from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
@@ -20,25 +27,53 @@ interface Ground {
   lagMs?: number;
 }
 
-function setUp({ accessModes = ['ReadWriteOnce'], source = { csi: { driver: 'd', volumeHandle: 'h' } }, ...options }: Ground = {}) {
+function setUp({
+  accessModes = ['ReadWriteOnce'],
+  source = { csi: { driver: 'd', volumeHandle: 'h' } },
+  ...options
+}: Ground = {}) {
   const world = new ControllerWorld({ make: (each) => [createAttachDetachController(each)], ...options });
   const { api } = world;
-  for (const name of ['n1', 'n2']) api.seed(nodes, { metadata: { name, namespace: '', uid: name }, status: { conditions: [{ type: 'Ready', status: 'True' }] } } as unknown as Node);
-  api.seed(persistentVolumeClaims, { metadata: { name: 'data', namespace: 'default', uid: 'c' }, spec: { volumeName: 'pv' }, status: { phase: 'Bound' } } as PersistentVolumeClaim);
-  api.seed(persistentVolumes, { metadata: { name: 'pv', namespace: '', uid: '' }, spec: { accessModes, claimRef: { namespace: 'default', name: 'data', uid: 'c' }, ...source } } as PersistentVolume);
+  for (const name of ['n1', 'n2'])
+    api.seed(nodes, {
+      metadata: { name, namespace: '', uid: name },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    } as unknown as Node);
+  api.seed(persistentVolumeClaims, {
+    metadata: { name: 'data', namespace: 'default', uid: 'c' },
+    spec: { volumeName: 'pv' },
+    status: { phase: 'Bound' },
+  } as PersistentVolumeClaim);
+  api.seed(persistentVolumes, {
+    metadata: { name: 'pv', namespace: '', uid: '' },
+    spec: { accessModes, claimRef: { namespace: 'default', name: 'data', uid: 'c' }, ...source },
+  } as PersistentVolume);
   world.start();
-  const attachmentOn = (node: string): VolumeAttachment | undefined => api.peek(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', node) });
+  const attachmentOn = (node: string): VolumeAttachment | undefined =>
+    api.peek(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', node) });
   return {
     world,
     api,
     attachmentOn,
     run: (ms = 2_000) => world.clock.advance(ms),
-    addPod: (name: string, node: string) => api.seed(pods, buildPod({ ...claimed, 'metadata.name': name, 'metadata.uid': name, 'spec.nodeName': node })),
+    addPod: (name: string, node: string) =>
+      api.seed(pods, buildPod({ ...claimed, 'metadata.name': name, 'metadata.uid': name, 'spec.nodeName': node })),
     /** What the program beside the driver does. */
-    attach: (node: string) => api.change(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', node) }, (each) => ({ ...each, metadata: { ...each.metadata, finalizers: ['external-attacher/d'] }, status: { attached: true } })),
-    detach: (node: string) => api.change(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', node) }, (each) => ({ ...each, metadata: { ...each.metadata, finalizers: [] } })),
-    setNode: (name: string, status: Partial<NonNullable<Node['status']>>) => api.change(nodes, { namespace: '', name }, (node) => ({ ...node, status: { ...node.status, ...status } })),
-    attachedTo: (name: string): string[] => (api.peek(nodes, { namespace: '', name })?.status?.volumesAttached ?? []).map((each) => each.name),
+    attach: (node: string) =>
+      api.change(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', node) }, (each) => ({
+        ...each,
+        metadata: { ...each.metadata, finalizers: ['external-attacher/d'] },
+        status: { attached: true },
+      })),
+    detach: (node: string) =>
+      api.change(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', node) }, (each) => ({
+        ...each,
+        metadata: { ...each.metadata, finalizers: [] },
+      })),
+    setNode: (name: string, status: Partial<NonNullable<Node['status']>>) =>
+      api.change(nodes, { namespace: '', name }, (node) => ({ ...node, status: { ...node.status, ...status } })),
+    attachedTo: (name: string): string[] =>
+      (api.peek(nodes, { namespace: '', name })?.status?.volumesAttached ?? []).map((each) => each.name),
   };
 }
 
@@ -47,7 +82,10 @@ describe('volumes of CSI drivers', () => {
     const { world, api, run, addPod, attach, detach, attachmentOn, attachedTo, setNode } = setUp();
     addPod('web', 'n1');
     await run();
-    assert.deepEqual([attachmentOn('n1')?.spec, attachedTo('n1')], [{ attacher: 'd', nodeName: 'n1', source: { persistentVolumeName: 'pv' } }, []]);
+    assert.deepEqual(
+      [attachmentOn('n1')?.spec, attachedTo('n1')],
+      [{ attacher: 'd', nodeName: 'n1', source: { persistentVolumeName: 'pv' } }, []],
+    );
     attach('n1');
     await run();
     assert.deepEqual(attachedTo('n1'), [KEY]);
@@ -55,7 +93,11 @@ describe('volumes of CSI drivers', () => {
     setNode('n1', { volumesInUse: [KEY] });
     api.remove(pods, { namespace: 'default', name: 'web' });
     await run(600_000);
-    assert.deepEqual([attachedTo('n1'), attachmentOn('n1')?.metadata.deletionTimestamp], [[KEY], undefined], 'a node that answers is waited for');
+    assert.deepEqual(
+      [attachedTo('n1'), attachmentOn('n1')?.metadata.deletionTimestamp],
+      [[KEY], undefined],
+      'a node that answers is waited for',
+    );
     setNode('n1', { volumesInUse: [] });
     await run();
     assert.deepEqual([attachedTo('n1'), attachmentOn('n1')?.metadata.deletionTimestamp === undefined], [[], false]);
@@ -73,7 +115,13 @@ describe('volumes of CSI drivers', () => {
     one.addPod('b', 'n2');
     await one.run();
     assert.equal(one.attachmentOn('n2'), undefined);
-    assert.ok(one.world.events.some((event) => event.includes('Multi-Attach error for volume "pv" Volume is already exclusively attached to one node and can\'t be attached to another')));
+    assert.ok(
+      one.world.events.some((event) =>
+        event.includes(
+          'Multi-Attach error for volume "pv" Volume is already exclusively attached to one node and can\'t be attached to another',
+        ),
+      ),
+    );
     one.api.remove(pods, { namespace: 'default', name: 'a' });
     await one.run();
     one.detach('n1');
@@ -91,7 +139,10 @@ describe('volumes of CSI drivers', () => {
   it('that somebody else attached, under a name of their own, stay so', async () => {
     const { api, world, run } = setUp();
     const theirs = { namespace: '', name: 'by-hand' };
-    api.seed(volumeAttachments, { metadata: { ...theirs, uid: 'by-hand' }, spec: { attacher: 'd', nodeName: 'n1', source: { persistentVolumeName: 'pv' } } });
+    api.seed(volumeAttachments, {
+      metadata: { ...theirs, uid: 'by-hand' },
+      spec: { attacher: 'd', nodeName: 'n1', source: { persistentVolumeName: 'pv' } },
+    });
     await run();
     const left = api.peek(volumeAttachments, theirs);
     assert.deepEqual([left !== undefined, left?.metadata.deletionTimestamp], [true, undefined]);
@@ -130,7 +181,10 @@ describe('volumes of CSI drivers', () => {
     const { world, api, run, addPod } = setUp();
     addPod('web', 'n1');
     await run();
-    api.change(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', 'n1') }, (each) => ({ ...each, status: { attached: false, attachError: { message: 'no room' } } }));
+    api.change(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', 'n1') }, (each) => ({
+      ...each,
+      status: { attached: false, attachError: { message: 'no room' } },
+    }));
     await run();
     assert.ok(world.events.some((event) => event.includes('AttachVolume.Attach failed for volume "pv" : no room')));
     await world.stop();
@@ -157,7 +211,9 @@ describe('volumes of CSI drivers', () => {
 });
 
 it('disks that nodes log in to need only be noted', async () => {
-  const { world, api, run, addPod, attachedTo } = setUp({ source: { iscsi: { targetPortal: '10.0.0.1', iqn: 'iqn.x', lun: 2 } } });
+  const { world, api, run, addPod, attachedTo } = setUp({
+    source: { iscsi: { targetPortal: '10.0.0.1', iqn: 'iqn.x', lun: 2 } },
+  });
   addPod('web', 'n1');
   await run();
   assert.deepEqual(attachedTo('n1'), ['kubernetes.io/iscsi/10.0.0.1:3260:iqn.x:2']);

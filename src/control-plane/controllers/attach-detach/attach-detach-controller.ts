@@ -1,7 +1,14 @@
 import { attachableVolume } from '../../../api/attachable-volume.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import type { Informer } from '../../../api/client/informer.ts';
-import { csiDrivers, nodes, persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from '../../../api/client/resource-types.ts';
+import {
+  csiDrivers,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeAttachments,
+} from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
@@ -36,10 +43,23 @@ const KEEP_TERMINATED = 'volumes.kubernetes.io/keep-terminated-pod-volumes';
  */
 export function createAttachDetachController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
-  const views: Views = { nodes: informers.for(nodes), pods: informers.for(pods), claims: informers.for(persistentVolumeClaims), volumes: informers.for(persistentVolumes), attachments: informers.for(volumeAttachments), drivers: informers.for(csiDrivers) };
+  const views: Views = {
+    nodes: informers.for(nodes),
+    pods: informers.for(pods),
+    claims: informers.for(persistentVolumeClaims),
+    volumes: informers.for(persistentVolumes),
+    attachments: informers.for(volumeAttachments),
+    drivers: informers.for(csiDrivers),
+  };
   const syncer = new NodeSyncer(options, views);
   const queue = new WorkQueue({ name: 'attach-detach', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
-  return runController({ name: 'attach-detach controller', log, queues: [queue], informers: Object.values(views), ends: wakeBy(views, queue) });
+  return runController({
+    name: 'attach-detach controller',
+    log,
+    queues: [queue],
+    informers: Object.values(views),
+    ends: wakeBy(views, queue),
+  });
 }
 
 class NodeSyncer {
@@ -67,16 +87,35 @@ class NodeSyncer {
     const unwantedSinceMs = this.#unwantedSinceMs.get(nodeName) ?? new Map<string, number>();
     const wanted = node === undefined ? [] : this.#wanted(nodeName);
     const elsewhere = wanted.length === 0 ? new Set<string>() : this.#elsewhere(nodeName);
-    const plan = planAttachments({ nodeName, node, wanted, attachments: this.#attachmentsOf.get(nodeName), elsewhere, unwantedSinceMs, nowMs });
+    const plan = planAttachments({
+      nodeName,
+      node,
+      wanted,
+      attachments: this.#attachmentsOf.get(nodeName),
+      elsewhere,
+      unwantedSinceMs,
+      nowMs,
+    });
     if (plan.leaving.length === 0) this.#unwantedSinceMs.delete(nodeName);
-    else this.#unwantedSinceMs.set(nodeName, new Map(plan.leaving.map((key) => [key, unwantedSinceMs.get(key) ?? nowMs])));
+    else
+      this.#unwantedSinceMs.set(nodeName, new Map(plan.leaving.map((key) => [key, unwantedSinceMs.get(key) ?? nowMs])));
     if (plan.attached !== undefined && node !== undefined) {
       const status = { volumesAttached: plan.attached.map((name) => ({ name, devicePath: '' })) };
       // Only to what was looked at: what is named there is what the node goes by.
-      await this.#client.patch(nodes, { namespace: '', name: nodeName }, { type: 'merge', body: { metadata: { uid: node.metadata.uid, resourceVersion: node.metadata.resourceVersion }, status } }, { subresource: 'status' });
+      await this.#client.patch(
+        nodes,
+        { namespace: '', name: nodeName },
+        {
+          type: 'merge',
+          body: { metadata: { uid: node.metadata.uid, resourceVersion: node.metadata.resourceVersion }, status },
+        },
+        { subresource: 'status' },
+      );
     }
-    for (const attachment of plan.create) await ignore('AlreadyExists', this.#client.create(volumeAttachments, attachment));
-    for (const name of plan.remove) await ignore('NotFound', this.#client.delete(volumeAttachments, { namespace: '', name }));
+    for (const attachment of plan.create)
+      await ignore('AlreadyExists', this.#client.create(volumeAttachments, attachment));
+    for (const name of plan.remove)
+      await ignore('NotFound', this.#client.delete(volumeAttachments, { namespace: '', name }));
     for (const { pod, ...said } of plan.said) this.#recorder.event(pods, pod, said);
     return plan.lookAgainMs;
   }
@@ -95,27 +134,44 @@ class NodeSyncer {
   }
 
   #wantedOf(pod: Pod, volume: Volume): WantedVolume | undefined {
-    const claimName = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`);
+    const claimName =
+      volume.persistentVolumeClaim?.claimName ??
+      (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`);
     if (claimName === undefined) {
       const inline = volume.csi === undefined ? attachableVolume(volume) : undefined;
       return inline === undefined ? undefined : { key: inline.key, name: volume.name, isShared: true, pod };
     }
     const claim = this.#views.claims.get({ namespace: pod.metadata.namespace, name: claimName });
     const persistentVolume = this.#views.volumes.getByKey(claim?.spec.volumeName ?? '');
-    if (claim?.status?.phase !== 'Bound' || persistentVolume?.spec.claimRef?.uid !== claim.metadata.uid) return undefined;
+    if (claim?.status?.phase !== 'Bound' || persistentVolume?.spec.claimRef?.uid !== claim.metadata.uid)
+      return undefined;
     const { name } = persistentVolume.metadata;
     const source = attachableVolume(persistentVolume.spec);
-    if (source === undefined || (source.csi !== undefined && this.#views.drivers.getByKey(source.csi.driver)?.spec.attachRequired === false)) return undefined;
-    const isShared = (persistentVolume.spec.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany');
-    return { key: source.key, name, isShared, pod, ...(source.csi !== undefined && { csi: { ...source.csi, persistentVolume: name } }) };
+    if (
+      source === undefined ||
+      (source.csi !== undefined && this.#views.drivers.getByKey(source.csi.driver)?.spec.attachRequired === false)
+    )
+      return undefined;
+    const isShared = (persistentVolume.spec.accessModes ?? []).some(
+      (mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany',
+    );
+    return {
+      key: source.key,
+      name,
+      isShared,
+      pod,
+      ...(source.csi !== undefined && { csi: { ...source.csi, persistentVolume: name } }),
+    };
   }
 
   /** What other nodes are said to have. */
   #elsewhere(nodeName: string): ReadonlySet<string> {
     const found = new Set<string>();
-    for (const { metadata, status } of this.#views.nodes.list()) if (metadata.name !== nodeName) for (const { name } of status?.volumesAttached ?? []) found.add(name);
+    for (const { metadata, status } of this.#views.nodes.list())
+      if (metadata.name !== nodeName) for (const { name } of status?.volumesAttached ?? []) found.add(name);
     for (const { spec } of this.#views.attachments.list()) {
-      const source = spec.nodeName === nodeName ? undefined : this.#views.volumes.getByKey(spec.source.persistentVolumeName ?? '');
+      const source =
+        spec.nodeName === nodeName ? undefined : this.#views.volumes.getByKey(spec.source.persistentVolumeName ?? '');
       const volume = source === undefined ? undefined : attachableVolume(source.spec);
       if (volume !== undefined) found.add(volume.key);
     }
@@ -138,16 +194,35 @@ function wakeBy(views: Views, queue: WorkQueue): (() => void)[] {
   const wake = (name: string): void => queue.add(name);
   const wakeOfPod = (pod: Pod): void => {
     // Most pods have a token and nothing that anybody attaches.
-    if ((pod.spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined || volume.iscsi !== undefined || volume.fc !== undefined)) nodeOf(pod).forEach(wake);
+    if (
+      (pod.spec.volumes ?? []).some(
+        (volume) =>
+          volume.persistentVolumeClaim !== undefined ||
+          volume.ephemeral !== undefined ||
+          volume.iscsi !== undefined ||
+          volume.fc !== undefined,
+      )
+    )
+      nodeOf(pod).forEach(wake);
   };
-  const byClaim = views.pods.index('claim', (pod) => (pod.spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    const claim = persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`);
-    return claim === undefined ? [] : [`${pod.metadata.namespace}/${claim}`];
-  }));
-  const wakeOfClaim = ({ namespace, name }: { readonly namespace: string; readonly name: string }): void => byClaim.get(`${namespace}/${name}`).forEach(wakeOfPod);
-  const wakeOfVolume = ({ spec }: PersistentVolume): void => wakeOfClaim({ namespace: spec.claimRef?.namespace ?? '', name: spec.claimRef?.name ?? '' });
+  const byClaim = views.pods.index('claim', (pod) =>
+    (pod.spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+      const claim =
+        persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`);
+      return claim === undefined ? [] : [`${pod.metadata.namespace}/${claim}`];
+    }),
+  );
+  const wakeOfClaim = ({ namespace, name }: { readonly namespace: string; readonly name: string }): void =>
+    byClaim.get(`${namespace}/${name}`).forEach(wakeOfPod);
+  const wakeOfVolume = ({ spec }: PersistentVolume): void =>
+    wakeOfClaim({ namespace: spec.claimRef?.namespace ?? '', name: spec.claimRef?.name ?? '' });
   const wakeAll = (): void => views.nodes.list().forEach(({ metadata }) => wake(metadata.name));
-  const volumesOf = ({ status }: Node): string => JSON.stringify([status?.volumesAttached, status?.volumesInUse, status?.conditions?.find(({ type }) => type === 'Ready')?.status]);
+  const volumesOf = ({ status }: Node): string =>
+    JSON.stringify([
+      status?.volumesAttached,
+      status?.volumesInUse,
+      status?.conditions?.find(({ type }) => type === 'Ready')?.status,
+    ]);
   const nodeChanged = (before: Node, after: Node): void => {
     if (volumesOf(before) === volumesOf(after)) return;
     wake(after.metadata.name);
@@ -156,11 +231,32 @@ function wakeBy(views: Views, queue: WorkQueue): (() => void)[] {
     if ((before.status?.volumesAttached ?? []).some(({ name }) => !now.has(name))) wakeAll();
   };
   return [
-    views.nodes.addHandlers({ onAdd: ({ metadata }) => wake(metadata.name), onUpdate: nodeChanged, onDelete: ({ metadata }) => wake(metadata.name) }),
-    views.pods.addHandlers({ onAdd: wakeOfPod, onUpdate: (before, after) => (before.spec.nodeName !== after.spec.nodeName || before.status?.phase !== after.status?.phase) && wakeOfPod(after), onDelete: wakeOfPod }),
-    views.claims.addHandlers({ onAdd: ({ metadata }) => wakeOfClaim(metadata), onUpdate: (_, { metadata }) => wakeOfClaim(metadata) }),
+    views.nodes.addHandlers({
+      onAdd: ({ metadata }) => wake(metadata.name),
+      onUpdate: nodeChanged,
+      onDelete: ({ metadata }) => wake(metadata.name),
+    }),
+    views.pods.addHandlers({
+      onAdd: wakeOfPod,
+      onUpdate: (before, after) =>
+        (before.spec.nodeName !== after.spec.nodeName || before.status?.phase !== after.status?.phase) &&
+        wakeOfPod(after),
+      onDelete: wakeOfPod,
+    }),
+    views.claims.addHandlers({
+      onAdd: ({ metadata }) => wakeOfClaim(metadata),
+      onUpdate: (_, { metadata }) => wakeOfClaim(metadata),
+    }),
     views.volumes.addHandlers({ onAdd: wakeOfVolume, onUpdate: (_, after) => wakeOfVolume(after) }),
-    views.attachments.addHandlers({ onAdd: ({ spec }) => wake(spec.nodeName), onUpdate: (_, { spec }) => wake(spec.nodeName), onDelete: wakeAll }),
-    views.drivers.addHandlers({ onAdd: wakeAll, onUpdate: (before, after) => before.spec.attachRequired !== after.spec.attachRequired && wakeAll(), onDelete: wakeAll }),
+    views.attachments.addHandlers({
+      onAdd: ({ spec }) => wake(spec.nodeName),
+      onUpdate: (_, { spec }) => wake(spec.nodeName),
+      onDelete: wakeAll,
+    }),
+    views.drivers.addHandlers({
+      onAdd: wakeAll,
+      onUpdate: (before, after) => before.spec.attachRequired !== after.spec.attachRequired && wakeAll(),
+      onDelete: wakeAll,
+    }),
   ];
 }

@@ -34,7 +34,12 @@ export interface AttachPlan {
   readonly create: readonly VolumeAttachment[];
   /** VolumeAttachments to be deleted, after the node's status has been written. */
   readonly remove: readonly string[];
-  readonly said: readonly { readonly pod: Pod; readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string }[];
+  readonly said: readonly {
+    readonly pod: Pod;
+    readonly type: 'Normal' | 'Warning';
+    readonly reason: string;
+    readonly message: string;
+  }[];
   /** Wanted no more, but not gone. */
   readonly leaving: readonly string[];
   /** When a node that does not answer has to let go. */
@@ -61,22 +66,43 @@ export function planAttachments(facts: AttachFacts): AttachPlan {
   const attached: string[] = [];
   for (const volume of wanted) {
     const done = before.includes(volume.key);
-    const attachment = volume.csi === undefined ? undefined : byName.get(attachmentName(volume.csi.handle, volume.csi.driver, nodeName));
+    const attachment =
+      volume.csi === undefined ? undefined : byName.get(attachmentName(volume.csi.handle, volume.csi.driver, nodeName));
     if (attachment === undefined && !done && !volume.isShared && elsewhere.has(volume.key)) {
-      said.push({ pod: volume.pod, type: 'Warning', reason: 'FailedAttachVolume', message: `Multi-Attach error for volume "${volume.name}" Volume is already exclusively attached to one node and can't be attached to another` });
+      said.push({
+        pod: volume.pod,
+        type: 'Warning',
+        reason: 'FailedAttachVolume',
+        message: `Multi-Attach error for volume "${volume.name}" Volume is already exclusively attached to one node and can't be attached to another`,
+      });
       continue;
     }
     if (volume.csi !== undefined && attachment === undefined) create.push(attachmentOf(volume, volume.csi, nodeName));
     if (!isAttached(volume, attachment)) {
       const error = attachment?.status?.attachError?.message;
-      if (error !== undefined) said.push({ pod: volume.pod, type: 'Warning', reason: 'FailedAttachVolume', message: `AttachVolume.Attach failed for volume "${volume.name}" : ${error}` });
+      if (error !== undefined)
+        said.push({
+          pod: volume.pod,
+          type: 'Warning',
+          reason: 'FailedAttachVolume',
+          message: `AttachVolume.Attach failed for volume "${volume.name}" : ${error}`,
+        });
       continue;
     }
     attached.push(volume.key);
-    if (!done) said.push({ pod: volume.pod, type: 'Normal', reason: 'SuccessfulAttachVolume', message: `AttachVolume.Attach succeeded for volume "${volume.name}" ` });
+    if (!done)
+      said.push({
+        pod: volume.pod,
+        type: 'Normal',
+        reason: 'SuccessfulAttachVolume',
+        message: `AttachVolume.Attach succeeded for volume "${volume.name}" `,
+      });
   }
   const { kept, remove, leaving, lookAgainMs } = planLeaving(facts, { before, inUse, wantedKeys });
-  const next = [...before.filter((key) => attached.includes(key) || kept.has(key)), ...attached.filter((key) => !before.includes(key))];
+  const next = [
+    ...before.filter((key) => attached.includes(key) || kept.has(key)),
+    ...attached.filter((key) => !before.includes(key)),
+  ];
   const isSame = next.length === before.length && next.every((key, index) => key === before[index]);
   return { attached: node === undefined || isSame ? undefined : next, create, remove, said, leaving, lookAgainMs };
 }
@@ -86,18 +112,38 @@ function isAttached({ csi }: WantedVolume, attachment: VolumeAttachment | undefi
   return attachment?.status?.attached === true && attachment.metadata.deletionTimestamp === undefined;
 }
 
-function attachmentOf({ key: _ }: WantedVolume, { driver, handle, persistentVolume }: NonNullable<WantedVolume['csi']>, nodeName: string): VolumeAttachment {
-  return { metadata: { name: attachmentName(handle, driver, nodeName), namespace: '', uid: '' }, spec: { attacher: driver, nodeName, source: { persistentVolumeName: persistentVolume } } };
+function attachmentOf(
+  { key: _ }: WantedVolume,
+  { driver, handle, persistentVolume }: NonNullable<WantedVolume['csi']>,
+  nodeName: string,
+): VolumeAttachment {
+  return {
+    metadata: { name: attachmentName(handle, driver, nodeName), namespace: '', uid: '' },
+    spec: { attacher: driver, nodeName, source: { persistentVolumeName: persistentVolume } },
+  };
 }
 
 /** What no pod wants any more: it goes when the node has let go of it. */
-function planLeaving(facts: AttachFacts, { before, inUse, wantedKeys }: { before: readonly string[]; inUse: ReadonlySet<string>; wantedKeys: ReadonlySet<string> }) {
+function planLeaving(
+  facts: AttachFacts,
+  {
+    before,
+    inUse,
+    wantedKeys,
+  }: { before: readonly string[]; inUse: ReadonlySet<string>; wantedKeys: ReadonlySet<string> },
+) {
   const { node, wanted, attachments, nodeName, unwantedSinceMs, nowMs } = facts;
-  const wantedNames = new Set(wanted.flatMap(({ csi }) => (csi === undefined ? [] : [attachmentName(csi.handle, csi.driver, nodeName)])));
-  const names = new Map(before.flatMap((key) => {
-    const [, driver, handle] = /^kubernetes\.io\/csi\/([^^]*)\^(.*)$/.exec(key) ?? [];
-    return driver === undefined || handle === undefined ? [] : [[attachmentName(handle, driver, nodeName), key] as const];
-  }));
+  const wantedNames = new Set(
+    wanted.flatMap(({ csi }) => (csi === undefined ? [] : [attachmentName(csi.handle, csi.driver, nodeName)])),
+  );
+  const names = new Map(
+    before.flatMap((key) => {
+      const [, driver, handle] = /^kubernetes\.io\/csi\/([^^]*)\^(.*)$/.exec(key) ?? [];
+      return driver === undefined || handle === undefined
+        ? []
+        : [[attachmentName(handle, driver, nodeName), key] as const];
+    }),
+  );
   const kept = new Set<string>();
   const leaving: string[] = [];
   const waits: number[] = [];
@@ -112,7 +158,10 @@ function planLeaving(facts: AttachFacts, { before, inUse, wantedKeys }: { before
   };
   for (const key of before) if (!wantedKeys.has(key) && !mayGo(key, inUse.has(key))) kept.add(key);
   const remove = attachments
-    .filter(({ metadata }) => isAttachmentName(metadata.name) && !wantedNames.has(metadata.name) && metadata.deletionTimestamp === undefined)
+    .filter(
+      ({ metadata }) =>
+        isAttachmentName(metadata.name) && !wantedNames.has(metadata.name) && metadata.deletionTimestamp === undefined,
+    )
     // One that the status does not name is used by nobody; of a node that is gone nobody knows.
     .filter(({ metadata: { name } }) => (node === undefined ? mayGo(name, true) : !kept.has(names.get(name) ?? '')))
     .map(({ metadata }) => metadata.name);

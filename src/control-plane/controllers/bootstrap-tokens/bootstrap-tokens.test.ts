@@ -11,12 +11,26 @@ const infoKey = { namespace: 'kube-public', name: 'cluster-info' };
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
 
 function token(id: string, more: Readonly<Record<string, string>> = {}): Secret {
-  const data = Object.entries({ 'token-id': id, 'token-secret': 'f395accd246ae52d', 'usage-bootstrap-signing': 'true', ...more }).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-  return { metadata: { namespace: 'kube-system', name: `bootstrap-token-${id}`, uid: id }, type: 'bootstrap.kubernetes.io/token', data: Object.fromEntries(data) };
+  const data = Object.entries({
+    'token-id': id,
+    'token-secret': 'f395accd246ae52d',
+    'usage-bootstrap-signing': 'true',
+    ...more,
+  }).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+  return {
+    metadata: { namespace: 'kube-system', name: `bootstrap-token-${id}`, uid: id },
+    type: 'bootstrap.kubernetes.io/token',
+    data: Object.fromEntries(data),
+  };
 }
 
-async function setUp(all: readonly Secret[], data: Record<string, string> = { kubeconfig: 'content' }): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (options) => [createBootstrapSigner(options), createTokenCleaner(options)] });
+async function setUp(
+  all: readonly Secret[],
+  data: Record<string, string> = { kubeconfig: 'content' },
+): Promise<ControllerWorld> {
+  const world = new ControllerWorld({
+    make: (options) => [createBootstrapSigner(options), createTokenCleaner(options)],
+  });
   world.api.seed(configMaps, { metadata: { ...infoKey, uid: 'info' }, data });
   for (const each of all) world.api.seed(secrets, each);
   world.start();
@@ -28,13 +42,25 @@ const info = (world: ControllerWorld): Record<string, string> => world.api.peek(
 it('signs as kubeadm does, to the letter', () => {
   // What cluster-bootstrap's own implementation makes of these.
   const token = { id: 'joshua', secret: 'my voice is my passcode' };
-  assert.equal(detachedSignature('', token), 'eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..7Ui1ALizW4jXphVUB7xUqC9vLYLL9RZeOFfVLoB7Tgk');
-  assert.equal(detachedSignature('Hello from the other side. I must have called a thousand times.', token), 'eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..VShe2taLd-YTrmWuRkcL_8QTNDHYxQIEBsAYYiIj1_8');
+  assert.equal(
+    detachedSignature('', token),
+    'eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..7Ui1ALizW4jXphVUB7xUqC9vLYLL9RZeOFfVLoB7Tgk',
+  );
+  assert.equal(
+    detachedSignature('Hello from the other side. I must have called a thousand times.', token),
+    'eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..VShe2taLd-YTrmWuRkcL_8QTNDHYxQIEBsAYYiIj1_8',
+  );
 });
 
 it('a token signs while it is there, of age and meant for it', () => {
   assert.deepEqual(signingTokenOf(token('abcdef'), nowMs), { id: 'abcdef', secret: 'f395accd246ae52d' });
-  const wrongs: readonly Record<string, string>[] = [{ 'usage-bootstrap-signing': 'false' }, { 'token-secret': '' }, { 'token-id': 'other1' }, { expiration: '2025-12-31T23:59:59Z' }, { expiration: 'soon' }];
+  const wrongs: readonly Record<string, string>[] = [
+    { 'usage-bootstrap-signing': 'false' },
+    { 'token-secret': '' },
+    { 'token-id': 'other1' },
+    { expiration: '2025-12-31T23:59:59Z' },
+    { expiration: 'soon' },
+  ];
   for (const wrong of wrongs) {
     assert.equal(signingTokenOf(token('abcdef', wrong), nowMs), undefined, JSON.stringify(wrong));
   }
@@ -42,8 +68,12 @@ it('a token signs while it is there, of age and meant for it', () => {
   assert.notEqual(signingTokenOf(token('abcdef', { expiration: '2026-01-01T01:00:00+00:30' }), nowMs), undefined);
 });
 
-it('the cluster\'s address is signed by every token, and no longer when one is gone or the address is another', async () => {
-  const world = await setUp([token('aaaaaa'), token('bbbbbb'), { ...token('cccccc'), metadata: { namespace: 'default', name: 'bootstrap-token-cccccc', uid: 'c' } }]);
+it("the cluster's address is signed by every token, and no longer when one is gone or the address is another", async () => {
+  const world = await setUp([
+    token('aaaaaa'),
+    token('bbbbbb'),
+    { ...token('cccccc'), metadata: { namespace: 'default', name: 'bootstrap-token-cccccc', uid: 'c' } },
+  ]);
   assert.deepEqual(Object.keys(info(world)).sort(), ['jws-kubeconfig-aaaaaa', 'jws-kubeconfig-bbbbbb', 'kubeconfig']);
   const before = info(world)['jws-kubeconfig-aaaaaa'];
   world.api.remove(secrets, { namespace: 'kube-system', name: 'bootstrap-token-bbbbbb' });
@@ -60,8 +90,16 @@ it('the cluster\'s address is signed by every token, and no longer when one is g
 });
 
 it('a token goes when its time is over, and its signature with it', async () => {
-  const world = await setUp([token('aaaaaa', { expiration: '2026-01-01T00:10:00Z' }), token('bbbbbb'), token('cccccc', { expiration: 'never' })]);
-  const left = (): string[] => world.api.all(secrets).map(({ metadata }) => metadata.uid).sort();
+  const world = await setUp([
+    token('aaaaaa', { expiration: '2026-01-01T00:10:00Z' }),
+    token('bbbbbb'),
+    token('cccccc', { expiration: 'never' }),
+  ]);
+  const left = (): string[] =>
+    world.api
+      .all(secrets)
+      .map(({ metadata }) => metadata.uid)
+      .sort();
   assert.deepEqual(left(), ['aaaaaa', 'bbbbbb']);
   await world.clock.advance(598_000);
   assert.deepEqual(left(), ['aaaaaa', 'bbbbbb']);

@@ -6,7 +6,8 @@ export const tokenNamespace = 'kube-system';
 const secretType = 'bootstrap.kubernetes.io/token';
 const namePrefix = 'bootstrap-token-';
 
-export const isTokenSecret = ({ metadata, type }: Secret): boolean => metadata.namespace === tokenNamespace && type === secretType;
+export const isTokenSecret = ({ metadata, type }: Secret): boolean =>
+  metadata.namespace === tokenNamespace && type === secretType;
 
 const valueOf = ({ data }: Secret, key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString();
 
@@ -24,26 +25,44 @@ export interface SigningToken {
 /** The token by which the cluster proves itself to those who know it, if the secret holds one that is meant for that (upstream: validateSecretForSigning). */
 export function signingTokenOf(secret: Secret, nowMs: number): SigningToken | undefined {
   const token = { id: valueOf(secret, 'token-id'), secret: valueOf(secret, 'token-secret') };
-  if (!isTokenSecret(secret) || token.id === '' || token.secret === '' || secret.metadata.name !== namePrefix + token.id) return undefined;
+  if (
+    !isTokenSecret(secret) ||
+    token.id === '' ||
+    token.secret === '' ||
+    secret.metadata.name !== namePrefix + token.id
+  )
+    return undefined;
   const atMs = expiresAtMs(secret);
-  return (atMs !== undefined && atMs <= nowMs) || valueOf(secret, 'usage-bootstrap-signing') !== 'true' ? undefined : token;
+  return (atMs !== undefined && atMs <= nowMs) || valueOf(secret, 'usage-bootstrap-signing') !== 'true'
+    ? undefined
+    : token;
 }
 
 /** A JWS (HS256) without the content, which whoever checks it has; kubeadm makes the same and compares, so every character counts. */
 export function detachedSignature(content: string, { id, secret }: SigningToken): string {
   const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: id })).toString('base64url');
-  const signature = createHmac('sha256', secret).update(`${header}.${Buffer.from(content).toString('base64url')}`).digest('base64url');
+  const signature = createHmac('sha256', secret)
+    .update(`${header}.${Buffer.from(content).toString('base64url')}`)
+    .digest('base64url');
   return `${header}..${signature}`;
 }
 
 const signaturePrefix = 'jws-kubeconfig-';
 
 /** The data with exactly the signatures of these tokens; the same object where nothing changes or there is nothing to sign. */
-export function withSignatures(data: Readonly<Record<string, string>>, tokens: readonly SigningToken[]): Readonly<Record<string, string>> {
+export function withSignatures(
+  data: Readonly<Record<string, string>>,
+  tokens: readonly SigningToken[],
+): Readonly<Record<string, string>> {
   const content = data['kubeconfig'];
   if (content === undefined) return data;
   const others = Object.entries(data).filter(([key]) => !key.startsWith(signaturePrefix));
-  const signed = Object.fromEntries([...others, ...tokens.map((token) => [signaturePrefix + token.id, detachedSignature(content, token)])]);
-  const isSame = Object.keys(signed).length === Object.keys(data).length && Object.entries(signed).every(([key, value]) => data[key] === value);
+  const signed = Object.fromEntries([
+    ...others,
+    ...tokens.map((token) => [signaturePrefix + token.id, detachedSignature(content, token)]),
+  ]);
+  const isSame =
+    Object.keys(signed).length === Object.keys(data).length &&
+    Object.entries(signed).every(([key, value]) => data[key] === value);
   return isSame ? data : signed;
 }

@@ -22,23 +22,39 @@ export function createCertificateApprover(options: CertificateApproverOptions): 
     workers: 2,
     sync: async (name) => {
       const request = requests.get({ namespace: '', name });
-      return request === undefined || isIssued(request) || isApproved(request) || isDenied(request) ? undefined : judge(options, request);
+      return request === undefined || isIssued(request) || isApproved(request) || isDenied(request)
+        ? undefined
+        : judge(options, request);
     },
   });
-  const end = requests.addHandlers({ onAdd: ({ metadata }) => queue.add(metadata.name), onUpdate: (_, { metadata }) => queue.add(metadata.name) });
+  const end = requests.addHandlers({
+    onAdd: ({ metadata }) => queue.add(metadata.name),
+    onUpdate: (_, { metadata }) => queue.add(metadata.name),
+  });
   return runController({ name: 'certificate approver', log, queues: [queue], informers: [requests], ends: [end] });
 }
 
 /** In this order; the first that the asker may have is granted. */
 const grants = [
-  { subresource: 'selfnodeclient', own: true, message: 'Auto approving self kubelet client certificate after SubjectAccessReview.' },
-  { subresource: 'nodeclient', own: false, message: 'Auto approving kubelet client certificate after SubjectAccessReview.' },
+  {
+    subresource: 'selfnodeclient',
+    own: true,
+    message: 'Auto approving self kubelet client certificate after SubjectAccessReview.',
+  },
+  {
+    subresource: 'nodeclient',
+    own: false,
+    message: 'Auto approving kubelet client certificate after SubjectAccessReview.',
+  },
 ];
 
 /** Rights may be given later, and no event says so. */
 const refusedAgainMs = 30_000;
 
-async function judge(options: CertificateApproverOptions, request: CertificateSigningRequest): Promise<number | undefined> {
+async function judge(
+  options: CertificateApproverOptions,
+  request: CertificateSigningRequest,
+): Promise<number | undefined> {
   const name = await options.kubeletClientName(request);
   if (name === undefined) return undefined;
   for (const { subresource, own, message } of grants) {
@@ -47,7 +63,11 @@ async function judge(options: CertificateApproverOptions, request: CertificateSi
     const condition = { type: 'Approved', status: 'True' as const, reason: 'AutoApproved', message };
     try {
       const conditions = [...(request.status?.conditions ?? []), condition];
-      await options.client.update(certificateSigningRequests, { ...request, status: { ...request.status, conditions } }, { subresource: 'approval' });
+      await options.client.update(
+        certificateSigningRequests,
+        { ...request, status: { ...request.status, conditions } },
+        { subresource: 'approval' },
+      );
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
@@ -56,7 +76,11 @@ async function judge(options: CertificateApproverOptions, request: CertificateSi
   return refusedAgainMs;
 }
 
-async function mayAsk({ client }: CertificateApproverOptions, { spec }: CertificateSigningRequest, subresource: string): Promise<boolean> {
+async function mayAsk(
+  { client }: CertificateApproverOptions,
+  { spec }: CertificateSigningRequest,
+  subresource: string,
+): Promise<boolean> {
   const { username, uid, groups, extra } = spec;
   const review = await client.create(subjectAccessReviews, {
     metadata: { name: '', namespace: '', uid: '' },
@@ -65,7 +89,13 @@ async function mayAsk({ client }: CertificateApproverOptions, { spec }: Certific
       ...(uid !== undefined && { uid }),
       ...(groups !== undefined && { groups }),
       ...(extra !== undefined && { extra }),
-      resourceAttributes: { group: 'certificates.k8s.io', resource: 'certificatesigningrequests', verb: 'create', version: '*', subresource },
+      resourceAttributes: {
+        group: 'certificates.k8s.io',
+        resource: 'certificatesigningrequests',
+        verb: 'create',
+        version: '*',
+        subresource,
+      },
     },
   });
   return review.status?.allowed === true;

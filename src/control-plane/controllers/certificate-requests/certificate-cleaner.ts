@@ -13,7 +13,13 @@ export interface CertificateCleanerOptions extends ControllerOptions {
 }
 
 /** Removes requests some time after they were answered, or when nobody answers (upstream: csrcleaner). Each is looked at when it is due. */
-export function createCertificateCleaner({ client, informers, clock, log, expiresAtMs }: CertificateCleanerOptions): Controller {
+export function createCertificateCleaner({
+  client,
+  informers,
+  clock,
+  log,
+  expiresAtMs,
+}: CertificateCleanerOptions): Controller {
   const requests = informers.for(certificateSigningRequests);
   const sync = async (name: string): Promise<number | undefined> => {
     const request = requests.get({ namespace: '', name });
@@ -28,6 +34,9 @@ export function createCertificateCleaner({ client, informers, clock, log, expire
     return undefined;
   };
   const queue = new WorkQueue({ name: 'csr-cleaning', clock, log, workers: 1, sync });
-  const end = requests.addHandlers({ onAdd: ({ metadata }) => queue.add(metadata.name), onUpdate: (_, { metadata }) => queue.add(metadata.name) });
+  const end = requests.addHandlers({
+    onAdd: ({ metadata }) => queue.add(metadata.name),
+    onUpdate: (_, { metadata }) => queue.add(metadata.name),
+  });
   return runController({ name: 'certificate cleaner', log, queues: [queue], informers: [requests], ends: [end] });
 }

@@ -16,11 +16,27 @@ type Condition = NonNullable<NonNullable<CertificateSigningRequest['status']>['c
 const approved: Condition = { type: 'Approved', status: 'True', reason: 'AutoApproved', message: 'm' };
 const key = { namespace: '', name: 'csr' };
 
-function build(changes: Partial<CertificateSigningRequest['spec']> = {}, status: CertificateSigningRequest['status'] = {}): CertificateSigningRequest {
-  return { metadata: { ...key, uid: 'csr' }, spec: { request: 'cGVt', signerName: 'kubernetes.io/kube-apiserver-client-kubelet', username: 'system:bootstrap:abcdef', groups: ['system:bootstrappers'], ...changes }, status };
+function build(
+  changes: Partial<CertificateSigningRequest['spec']> = {},
+  status: CertificateSigningRequest['status'] = {},
+): CertificateSigningRequest {
+  return {
+    metadata: { ...key, uid: 'csr' },
+    spec: {
+      request: 'cGVt',
+      signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+      username: 'system:bootstrap:abcdef',
+      groups: ['system:bootstrappers'],
+      ...changes,
+    },
+    status,
+  };
 }
 
-async function setUp(make: (options: ControllerOptions) => Controller, request: CertificateSigningRequest): Promise<ControllerWorld> {
+async function setUp(
+  make: (options: ControllerOptions) => Controller,
+  request: CertificateSigningRequest,
+): Promise<ControllerWorld> {
   const world = new ControllerWorld({ make: (options) => [make(options)] });
   world.api.seed(certificateSigningRequests, request);
   world.start();
@@ -29,7 +45,11 @@ async function setUp(make: (options: ControllerOptions) => Controller, request: 
 }
 
 /** Reviews are answered, not kept. */
-function approver(may: (subresource: string) => boolean, name: string | undefined, asked: string[] = []): (options: ControllerOptions) => Controller {
+function approver(
+  may: (subresource: string) => boolean,
+  name: string | undefined,
+  asked: string[] = [],
+): (options: ControllerOptions) => Controller {
   return (options) => {
     const { client } = options;
     const answering = Object.assign(Object.create(client) as typeof client, {
@@ -47,24 +67,49 @@ function approver(may: (subresource: string) => boolean, name: string | undefine
   };
 }
 
-const conditionsOf = (world: ControllerWorld): readonly Condition[] => world.api.peek(certificateSigningRequests, key)?.status?.conditions ?? [];
-const writes = (world: ControllerWorld): string[] => world.api.writes.filter((each) => each.includes('certificatesigningrequests'));
+const conditionsOf = (world: ControllerWorld): readonly Condition[] =>
+  world.api.peek(certificateSigningRequests, key)?.status?.conditions ?? [];
+const writes = (world: ControllerWorld): string[] =>
+  world.api.writes.filter((each) => each.includes('certificatesigningrequests'));
 
-it('a kubelet\'s first certificate is approved for whoever may ask for one', async () => {
+it("a kubelet's first certificate is approved for whoever may ask for one", async () => {
   const asked: string[] = [];
-  const world = await setUp(approver((subresource) => subresource === 'nodeclient', 'system:node:a', asked), build());
-  assert.deepEqual([conditionsOf(world).map(({ type, status, reason, message }) => ({ type, status, reason, message })), asked, writes(world)], [
-    [{ type: 'Approved', status: 'True', reason: 'AutoApproved', message: 'Auto approving kubelet client certificate after SubjectAccessReview.' }],
-    ['system:bootstrap:abcdef nodeclient'],
-    ['update certificatesigningrequests/approval csr'],
-  ]);
+  const world = await setUp(
+    approver((subresource) => subresource === 'nodeclient', 'system:node:a', asked),
+    build(),
+  );
+  assert.deepEqual(
+    [
+      conditionsOf(world).map(({ type, status, reason, message }) => ({ type, status, reason, message })),
+      asked,
+      writes(world),
+    ],
+    [
+      [
+        {
+          type: 'Approved',
+          status: 'True',
+          reason: 'AutoApproved',
+          message: 'Auto approving kubelet client certificate after SubjectAccessReview.',
+        },
+      ],
+      ['system:bootstrap:abcdef nodeclient'],
+      ['update certificatesigningrequests/approval csr'],
+    ],
+  );
   await world.stop();
 });
 
 it('a kubelet may renew its own, by the right to do just that', async () => {
   const asked: string[] = [];
-  const world = await setUp(approver(() => true, 'system:node:a', asked), build({ username: 'system:node:a' }));
-  assert.deepEqual([conditionsOf(world)[0]?.message, asked], ['Auto approving self kubelet client certificate after SubjectAccessReview.', ['system:node:a selfnodeclient']]);
+  const world = await setUp(
+    approver(() => true, 'system:node:a', asked),
+    build({ username: 'system:node:a' }),
+  );
+  assert.deepEqual(
+    [conditionsOf(world)[0]?.message, asked],
+    ['Auto approving self kubelet client certificate after SubjectAccessReview.', ['system:node:a selfnodeclient']],
+  );
   await world.stop();
 });
 
@@ -76,7 +121,10 @@ it('nobody is asked about other requests, nor about those that were judged', asy
     [build({}, { certificate: 'cGVt' }), 'system:node:a'],
   ] as const) {
     const asked: string[] = [];
-    const world = await setUp(approver(() => true, name, asked), request);
+    const world = await setUp(
+      approver(() => true, name, asked),
+      request,
+    );
     assert.deepEqual([asked, writes(world)], [[], []]);
     await world.stop();
   }
@@ -84,7 +132,10 @@ it('nobody is asked about other requests, nor about those that were judged', asy
 
 it('who gets the right later is not forgotten', async () => {
   let may = false;
-  const world = await setUp(approver(() => may, 'system:node:a'), build());
+  const world = await setUp(
+    approver(() => may, 'system:node:a'),
+    build(),
+  );
   assert.deepEqual(conditionsOf(world), []);
   may = true;
   await world.clock.advance(31_000);
@@ -102,13 +153,30 @@ it('what was approved is signed once; what is wrong with a request is said in it
       },
     });
   const count = { calls: 0 };
-  const signed = await setUp(signing({ kind: 'signed', certificate: 'Y2VydA==' }, count), build({}, { conditions: [approved] }));
+  const signed = await setUp(
+    signing({ kind: 'signed', certificate: 'Y2VydA==' }, count),
+    build({}, { conditions: [approved] }),
+  );
   await signed.clock.advance(60_000);
-  assert.deepEqual([signed.api.peek(certificateSigningRequests, key)?.status?.certificate, count.calls, writes(signed)], ['Y2VydA==', 1, ['update certificatesigningrequests/status csr']]);
-  const refused = await setUp(signing({ kind: 'refused', message: 'missing required usage' }, count), build({}, { conditions: [approved] }));
-  assert.deepEqual(conditionsOf(refused).at(-1), { type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message: 'missing required usage' });
+  assert.deepEqual(
+    [signed.api.peek(certificateSigningRequests, key)?.status?.certificate, count.calls, writes(signed)],
+    ['Y2VydA==', 1, ['update certificatesigningrequests/status csr']],
+  );
+  const refused = await setUp(
+    signing({ kind: 'refused', message: 'missing required usage' }, count),
+    build({}, { conditions: [approved] }),
+  );
+  assert.deepEqual(conditionsOf(refused).at(-1), {
+    type: 'Failed',
+    status: 'True',
+    reason: 'SignerValidationFailure',
+    message: 'missing required usage',
+  });
   const before = count.calls;
-  const ignored = await setUp(signing({ kind: 'ignored' }, count), build({ signerName: 'example.com/mine' }, { conditions: [approved] }));
+  const ignored = await setUp(
+    signing({ kind: 'ignored' }, count),
+    build({ signerName: 'example.com/mine' }, { conditions: [approved] }),
+  );
   const pending = await setUp(signing({ kind: 'signed', certificate: 'x' }, count), build());
   assert.deepEqual([writes(ignored), writes(pending), count.calls - before], [[], [], 1]);
   await Promise.all([signed, refused, ignored, pending].map((world) => world.stop()));
@@ -117,13 +185,29 @@ it('what was approved is signed once; what is wrong with a request is said in it
 it('requests go an hour after they were answered, a day after nobody did, and with their certificate', async () => {
   const atMs = Date.parse('2026-01-01T00:00:00Z');
   const hour = 3_600_000;
-  const at = (status: CertificateSigningRequest['status'], expiresAtMs?: number): number => (removableAtMs({ ...build({}, status), metadata: { ...key, uid: 'csr', creationTimestamp: '2026-01-01T00:00:00Z' } }, expiresAtMs) - atMs) / hour;
+  const at = (status: CertificateSigningRequest['status'], expiresAtMs?: number): number =>
+    (removableAtMs(
+      { ...build({}, status), metadata: { ...key, uid: 'csr', creationTimestamp: '2026-01-01T00:00:00Z' } },
+      expiresAtMs,
+    ) -
+      atMs) /
+    hour;
   const updated = { ...approved, lastUpdateTime: '2026-01-01T02:00:00Z' };
   assert.deepEqual(
-    [at({}), at({ conditions: [updated] }), at({ conditions: [updated], certificate: 'x' }), at({ conditions: [{ ...updated, type: 'Denied' }] }), at({ conditions: [{ ...updated, type: 'Failed' }] }), at({ certificate: 'x' }, atMs + hour / 2)],
+    [
+      at({}),
+      at({ conditions: [updated] }),
+      at({ conditions: [updated], certificate: 'x' }),
+      at({ conditions: [{ ...updated, type: 'Denied' }] }),
+      at({ conditions: [{ ...updated, type: 'Failed' }] }),
+      at({ certificate: 'x' }, atMs + hour / 2),
+    ],
     [24, 24, 3, 3, 3, 0.5],
   );
-  const world = await setUp((options) => createCertificateCleaner({ ...options, expiresAtMs: () => undefined }), build());
+  const world = await setUp(
+    (options) => createCertificateCleaner({ ...options, expiresAtMs: () => undefined }),
+    build(),
+  );
   await world.clock.advance(23 * hour);
   assert.deepEqual(world.api.writes, []);
   await world.clock.advance(hour);

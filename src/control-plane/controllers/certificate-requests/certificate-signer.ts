@@ -8,7 +8,9 @@ import { isApproved, isFailed, isIssued } from './request-state.ts';
 
 export type Signed =
   /** PEM, in base64. */
-  { readonly kind: 'signed'; readonly certificate: string } | { readonly kind: 'refused'; readonly message: string } | { readonly kind: 'ignored' };
+  | { readonly kind: 'signed'; readonly certificate: string }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'ignored' };
 
 export interface CertificateSignerOptions extends ControllerOptions {
   readonly sign: (request: CertificateSigningRequest) => Promise<Signed>;
@@ -22,8 +24,16 @@ export function createCertificateSigner({ client, informers, clock, log, sign }:
     if (request === undefined || !isApproved(request) || isIssued(request) || isFailed(request)) return;
     const outcome = await sign(request);
     if (outcome.kind === 'ignored') return;
-    const failed = { type: 'Failed', status: 'True' as const, reason: 'SignerValidationFailure', ...(outcome.kind === 'refused' && { message: outcome.message }) };
-    const status = outcome.kind === 'signed' ? { ...request.status, certificate: outcome.certificate } : { ...request.status, conditions: [...(request.status?.conditions ?? []), failed] };
+    const failed = {
+      type: 'Failed',
+      status: 'True' as const,
+      reason: 'SignerValidationFailure',
+      ...(outcome.kind === 'refused' && { message: outcome.message }),
+    };
+    const status =
+      outcome.kind === 'signed'
+        ? { ...request.status, certificate: outcome.certificate }
+        : { ...request.status, conditions: [...(request.status?.conditions ?? []), failed] };
     try {
       await client.update(certificateSigningRequests, { ...request, status }, { subresource: 'status' });
     } catch (error) {
@@ -31,6 +41,9 @@ export function createCertificateSigner({ client, informers, clock, log, sign }:
     }
   };
   const queue = new WorkQueue({ name: 'csr-signing', clock, log, workers: 2, sync });
-  const end = requests.addHandlers({ onAdd: ({ metadata }) => queue.add(metadata.name), onUpdate: (_, { metadata }) => queue.add(metadata.name) });
+  const end = requests.addHandlers({
+    onAdd: ({ metadata }) => queue.add(metadata.name),
+    onUpdate: (_, { metadata }) => queue.add(metadata.name),
+  });
   return runController({ name: 'certificate signer', log, queues: [queue], informers: [requests], ends: [end] });
 }

@@ -1,6 +1,7 @@
 import type { CertificateSigningRequest } from '../../../api/certificates/certificate-signing-request.ts';
 
-const has = ({ status }: CertificateSigningRequest, type: string): boolean => (status?.conditions ?? []).some((condition) => condition.type === type);
+const has = ({ status }: CertificateSigningRequest, type: string): boolean =>
+  (status?.conditions ?? []).some((condition) => condition.type === type);
 
 export const isApproved = (request: CertificateSigningRequest): boolean => has(request, 'Approved');
 export const isDenied = (request: CertificateSigningRequest): boolean => has(request, 'Denied');
@@ -14,7 +15,9 @@ const keptMs = { answered: hourMs, pending: 24 * hourMs };
 /** When a request may go, milliseconds since 1970. `expiresAtMs` is the end of the certificate that was issued for it. */
 export function removableAtMs(request: CertificateSigningRequest, expiresAtMs: number | undefined): number {
   const conditions = request.status?.conditions ?? [];
-  const answered = conditions.filter(({ type }) => type === 'Denied' || type === 'Failed' || (type === 'Approved' && isIssued(request)));
+  const answered = conditions.filter(
+    ({ type }) => type === 'Denied' || type === 'Failed' || (type === 'Approved' && isIssued(request)),
+  );
   const created = Date.parse(request.metadata.creationTimestamp ?? '') || 0;
   const atMs = answered.map(({ lastUpdateTime }) => (Date.parse(lastUpdateTime ?? '') || created) + keptMs.answered);
   return Math.min(created + keptMs.pending, expiresAtMs ?? Infinity, ...atMs);

@@ -9,16 +9,35 @@ import type { ServingNames } from './serving-approver.ts';
 const key = { namespace: '', name: 'csr' };
 const own: ServingNames = { commonName: 'system:node:a', dnsNames: ['a.example'], ipAddresses: ['192.0.2.1'] };
 
-async function setUp(names: ServingNames | undefined, asker: Partial<CertificateSigningRequest['spec']> = {}, addresses: readonly string[] = ['a.example', '192.0.2.1']): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (options) => [createServingApprover({ ...options, servingNames: () => Promise.resolve(names) })] });
-  world.api.seed(nodes, { metadata: { namespace: '', name: 'a', uid: 'a' }, status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) } });
-  world.api.seed(certificateSigningRequests, { metadata: { ...key, uid: 'csr' }, spec: { request: 'cGVt', signerName: 'kubernetes.io/kubelet-serving', username: 'system:node:a', groups: ['system:nodes', 'system:authenticated'], ...asker } });
+async function setUp(
+  names: ServingNames | undefined,
+  asker: Partial<CertificateSigningRequest['spec']> = {},
+  addresses: readonly string[] = ['a.example', '192.0.2.1'],
+): Promise<ControllerWorld> {
+  const world = new ControllerWorld({
+    make: (options) => [createServingApprover({ ...options, servingNames: () => Promise.resolve(names) })],
+  });
+  world.api.seed(nodes, {
+    metadata: { namespace: '', name: 'a', uid: 'a' },
+    status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
+  });
+  world.api.seed(certificateSigningRequests, {
+    metadata: { ...key, uid: 'csr' },
+    spec: {
+      request: 'cGVt',
+      signerName: 'kubernetes.io/kubelet-serving',
+      username: 'system:node:a',
+      groups: ['system:nodes', 'system:authenticated'],
+      ...asker,
+    },
+  });
   world.start();
   await world.clock.advance(2000);
   return world;
 }
 
-const isApproved = (world: ControllerWorld): boolean => (world.api.peek(certificateSigningRequests, key)?.status?.conditions ?? []).some(({ type }) => type === 'Approved');
+const isApproved = (world: ControllerWorld): boolean =>
+  (world.api.peek(certificateSigningRequests, key)?.status?.conditions ?? []).some(({ type }) => type === 'Approved');
 
 describe('what a node requests to serve with', () => {
   it('is approved for the addresses it has', async () => {
@@ -27,7 +46,11 @@ describe('what a node requests to serve with', () => {
     await world.stop();
   });
 
-  const refused: readonly (readonly [what: string, names: ServingNames | undefined, asker?: Partial<CertificateSigningRequest['spec']>])[] = [
+  const refused: readonly (readonly [
+    what: string,
+    names: ServingNames | undefined,
+    asker?: Partial<CertificateSigningRequest['spec']>,
+  ])[] = [
     ['another address', { ...own, ipAddresses: ['192.0.2.1', '192.0.2.9'] }],
     ['another name', { ...own, dnsNames: ['kubernetes.default'] }],
     ['another node', { ...own, commonName: 'system:node:b' }],
@@ -48,7 +71,19 @@ describe('what a node requests to serve with', () => {
     const world = await setUp(own, {}, []);
     assert.equal(isApproved(world), false);
     const node = await world.api.get(nodes, { namespace: '', name: 'a' });
-    await world.api.update(nodes, { ...node, status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }, { type: 'Hostname', address: 'a.example' }] } }, { subresource: 'status' });
+    await world.api.update(
+      nodes,
+      {
+        ...node,
+        status: {
+          addresses: [
+            { type: 'InternalIP', address: '192.0.2.1' },
+            { type: 'Hostname', address: 'a.example' },
+          ],
+        },
+      },
+      { subresource: 'status' },
+    );
     await world.clock.advance(6000);
     assert.ok(isApproved(world));
     await world.stop();

@@ -30,23 +30,45 @@ export function createServingApprover(options: ServingApproverOptions): Controll
   const requests = informers.for(certificateSigningRequests);
   const sync = async (name: string): Promise<number | undefined> => {
     const request = requests.get({ namespace: '', name });
-    return request === undefined || isIssued(request) || isApproved(request) || isDenied(request) ? undefined : judge(options, request);
+    return request === undefined || isIssued(request) || isApproved(request) || isDenied(request)
+      ? undefined
+      : judge(options, request);
   };
   const queue = new WorkQueue({ name: 'kubelet-serving-approving', clock, log, workers: 1, sync });
-  const end = requests.addHandlers({ onAdd: ({ metadata }) => queue.add(metadata.name), onUpdate: (_, { metadata }) => queue.add(metadata.name) });
+  const end = requests.addHandlers({
+    onAdd: ({ metadata }) => queue.add(metadata.name),
+    onUpdate: (_, { metadata }) => queue.add(metadata.name),
+  });
   return runController({ name: 'kubelet serving approver', log, queues: [queue], informers: [requests], ends: [end] });
 }
 
-async function judge({ client, servingNames }: ServingApproverOptions, request: CertificateSigningRequest): Promise<number | undefined> {
+async function judge(
+  { client, servingNames }: ServingApproverOptions,
+  request: CertificateSigningRequest,
+): Promise<number | undefined> {
   const names = await servingNames(request);
   // The API server has written down who asks: a node speaks for itself alone.
-  if (names === undefined || request.spec.username !== names.commonName || !(request.spec.groups ?? []).includes('system:nodes')) return undefined;
+  if (
+    names === undefined ||
+    request.spec.username !== names.commonName ||
+    !(request.spec.groups ?? []).includes('system:nodes')
+  )
+    return undefined;
   try {
     const node = await client.get(nodes, { namespace: '', name: names.commonName.slice('system:node:'.length) });
     if (!isOwn(names, node)) return AGAIN_MS;
-    const condition = { type: 'Approved', status: 'True' as const, reason: 'AutoApproved', message: 'Auto approving kubelet serving certificate for addresses of the node.' };
+    const condition = {
+      type: 'Approved',
+      status: 'True' as const,
+      reason: 'AutoApproved',
+      message: 'Auto approving kubelet serving certificate for addresses of the node.',
+    };
     const conditions = [...(request.status?.conditions ?? []), condition];
-    await client.update(certificateSigningRequests, { ...request, status: { ...request.status, conditions } }, { subresource: 'approval' });
+    await client.update(
+      certificateSigningRequests,
+      { ...request, status: { ...request.status, conditions } },
+      { subresource: 'approval' },
+    );
   } catch (error) {
     if (!isApiError(error, 'NotFound')) throw error;
     return AGAIN_MS;

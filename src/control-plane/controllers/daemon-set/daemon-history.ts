@@ -45,18 +45,32 @@ export interface HistoryPlan {
 }
 
 export function planHistory(daemonSet: DaemonSet, revisions: readonly ControllerRevision[]): HistoryPlan {
-  const same = revisions.filter((each) => isSnapshotOf(daemonSet, each)).toSorted((left, right) => left.revision - right.revision);
+  const same = revisions
+    .filter((each) => isSnapshotOf(daemonSet, each))
+    .toSorted((left, right) => left.revision - right.revision);
   const old = revisions.filter((each) => !same.includes(each));
-  return { current: same.at(-1), duplicates: same.slice(0, -1), old, revision: Math.max(0, ...old.map(({ revision }) => revision)) + 1 };
+  return {
+    current: same.at(-1),
+    duplicates: same.slice(0, -1),
+    old,
+    revision: Math.max(0, ...old.map(({ revision }) => revision)) + 1,
+  };
 }
 
-export const hashOf = (revision: ControllerRevision): string => revision.metadata.labels?.[revisionHashLabel] ?? revision.metadata.name;
+export const hashOf = (revision: ControllerRevision): string =>
+  revision.metadata.labels?.[revisionHashLabel] ?? revision.metadata.name;
 
 /** Old revisions beyond the history that is kept and of which no pod is left, the oldest first. */
-export function selectForgotten(daemonSet: DaemonSet, old: readonly ControllerRevision[], pods: readonly Pod[]): ControllerRevision[] {
+export function selectForgotten(
+  daemonSet: DaemonSet,
+  old: readonly ControllerRevision[],
+  pods: readonly Pod[],
+): ControllerRevision[] {
   const surplus = old.length - (daemonSet.spec.revisionHistoryLimit ?? 10);
   if (surplus <= 0) return [];
   const used = new Set(pods.map(({ metadata }) => metadata.labels?.[revisionHashLabel]));
-  const unused = old.filter((each) => !used.has(hashOf(each))).toSorted((left, right) => left.revision - right.revision);
+  const unused = old
+    .filter((each) => !used.has(hashOf(each)))
+    .toSorted((left, right) => left.revision - right.revision);
   return unused.slice(0, surplus);
 }

@@ -45,7 +45,12 @@ export function planPlacement(facts: DaemonFacts, failedPodDelay: FailedPodDelay
   for (const node of facts.nodes.values()) planNode(facts, node, draft, failedPodDelay);
   for (const [nodeName, pods] of facts.podsByNode) {
     // Made for a node that is gone: no scheduler will ever place it, and nobody else would collect it.
-    if (!facts.nodes.has(nodeName)) draft.delete.push(...pods.filter(({ spec, metadata }) => (spec.nodeName ?? '') === '' && metadata.deletionTimestamp === undefined));
+    if (!facts.nodes.has(nodeName))
+      draft.delete.push(
+        ...pods.filter(
+          ({ spec, metadata }) => (spec.nodeName ?? '') === '' && metadata.deletionTimestamp === undefined,
+        ),
+      );
   }
   return draft;
 }
@@ -96,16 +101,25 @@ function surplusOfSurge({ daemonSet, hash, nowMs }: DaemonFacts, running: readon
     else if (!isNew && old === undefined) old = pod;
     else surplus.push(pod);
   }
-  if (newest !== undefined && old !== undefined && (!isPodReady(old) || isPodAvailable(newest, daemonSet.spec.minReadySeconds ?? 0, nowMs))) surplus.push(old);
+  if (
+    newest !== undefined &&
+    old !== undefined &&
+    (!isPodReady(old) || isPodAvailable(newest, daemonSet.spec.minReadySeconds ?? 0, nowMs))
+  )
+    surplus.push(old);
   return surplus;
 }
 
 export function surgeCount({ spec }: DaemonSet, nodes: number): number {
-  return spec.updateStrategy?.type === 'OnDelete' ? 0 : scaledValue(spec.updateStrategy?.rollingUpdate?.maxSurge, nodes, 'up');
+  return spec.updateStrategy?.type === 'OnDelete'
+    ? 0
+    : scaledValue(spec.updateStrategy?.rollingUpdate?.maxSurge, nodes, 'up');
 }
 
 export function unavailableCount({ spec }: DaemonSet, nodes: number): number {
-  return spec.updateStrategy?.type === 'OnDelete' ? 0 : scaledValue(spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, nodes, 'up');
+  return spec.updateStrategy?.type === 'OnDelete'
+    ? 0
+    : scaledValue(spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, nodes, 'up');
 }
 
 function allowsSurge(daemonSet: DaemonSet): boolean {

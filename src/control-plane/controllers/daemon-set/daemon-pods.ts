@@ -30,7 +30,10 @@ const hostNetworkToleration = exists(nodeTaints.networkUnavailable, 'NoSchedule'
 function withDaemonTolerations(spec: PodSpec): Toleration[] {
   const tolerations = [...(spec.tolerations ?? [])];
   for (const added of spec.hostNetwork === true ? [...daemonTolerations, hostNetworkToleration] : daemonTolerations) {
-    const same = tolerations.findIndex(({ key, effect, operator, value = '' }) => key === added.key && effect === added.effect && operator === added.operator && value === '');
+    const same = tolerations.findIndex(
+      ({ key, effect, operator, value = '' }) =>
+        key === added.key && effect === added.effect && operator === added.operator && value === '',
+    );
     if (same < 0) tolerations.push(added);
     else tolerations[same] = added;
   }
@@ -60,10 +63,12 @@ export class NodeEligibility {
 
   #judge(node: Node): Eligibility {
     const { nodeName = '' } = this.#spec;
-    if ((nodeName !== '' && nodeName !== node.metadata.name) || !matchesNodeAffinity({ spec: this.#spec }, node)) return { starts: false, stays: false };
+    if ((nodeName !== '' && nodeName !== node.metadata.name) || !matchesNodeAffinity({ spec: this.#spec }, node))
+      return { starts: false, stays: false };
     const taints = node.spec?.taints ?? [];
     const pod = { spec: this.#spec };
-    if (untoleratedTaint(pod, taints, false, ['NoExecute', 'NoSchedule']) === undefined) return { starts: true, stays: true };
+    if (untoleratedTaint(pod, taints, false, ['NoExecute', 'NoSchedule']) === undefined)
+      return { starts: true, stays: true };
     return { starts: false, stays: untoleratedTaint(pod, taints, false) === undefined };
   }
 }
@@ -73,21 +78,32 @@ export function buildDaemonPod(daemonSet: DaemonSet, hash: string, nodeName: str
   const { metadata, spec } = daemonSet.spec.template;
   const generation = daemonSet.metadata.annotations?.[templateGenerationAnnotation];
   const marked = withLabel(metadata.labels, revisionHashLabel, hash);
-  const labels = generation !== undefined && /^[0-9]+$/.test(generation) ? withLabel(marked, templateGenerationLabel, generation) : marked;
-  const template = { metadata: { ...metadata, labels }, spec: { ...spec, tolerations: withDaemonTolerations(spec), affinity: onNode(spec.affinity, nodeName) } };
+  const labels =
+    generation !== undefined && /^[0-9]+$/.test(generation)
+      ? withLabel(marked, templateGenerationLabel, generation)
+      : marked;
+  const template = {
+    metadata: { ...metadata, labels },
+    spec: { ...spec, tolerations: withDaemonTolerations(spec), affinity: onNode(spec.affinity, nodeName) },
+  };
   return podFromTemplate(daemonSets, daemonSet, template);
 }
 
 function onNode(affinity: Affinity | undefined, nodeName: string): Affinity {
   const nodeSelectorTerms = [{ matchFields: [{ key: NAME_FIELD, operator: 'In' as const, values: [nodeName] }] }];
-  return { ...affinity, nodeAffinity: { ...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+  return {
+    ...affinity,
+    nodeAffinity: { ...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+  };
 }
 
 /** Where it runs, or was made for; undefined when that cannot be told. */
 export function targetNode({ spec }: Pod): string | undefined {
   if ((spec.nodeName ?? '') !== '') return spec.nodeName;
-  for (const { matchFields = [] } of spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []) {
-    for (const { key, operator, values = [] } of matchFields) if (key === NAME_FIELD && operator === 'In' && values.length === 1) return values[0];
+  for (const { matchFields = [] } of spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+    ?.nodeSelectorTerms ?? []) {
+    for (const { key, operator, values = [] } of matchFields)
+      if (key === NAME_FIELD && operator === 'In' && values.length === 1) return values[0];
   }
   return undefined;
 }
@@ -95,14 +111,20 @@ export function targetNode({ spec }: Pod): string | undefined {
 export function isUpdated(daemonSet: DaemonSet, pod: Pod, hash: string): boolean {
   const { labels } = pod.metadata;
   const generation = daemonSet.metadata.annotations?.[templateGenerationAnnotation];
-  return labels?.[revisionHashLabel] === hash || (generation !== undefined && labels?.[templateGenerationLabel] === generation);
+  return (
+    labels?.[revisionHashLabel] === hash ||
+    (generation !== undefined && labels?.[templateGenerationLabel] === generation)
+  );
 }
 
 /** Those on nodes before those on none, then the oldest first. */
 export function oldestFirst(pods: readonly Pod[]): Pod[] {
   const on = ({ spec }: Pod): number => Number((spec.nodeName ?? '') === '');
   const at = ({ metadata }: Pod): string => metadata.creationTimestamp ?? '';
-  return pods.toSorted((left, right) => on(left) - on(right) || compareText(at(left), at(right)) || compareText(left.metadata.name, right.metadata.name));
+  return pods.toSorted(
+    (left, right) =>
+      on(left) - on(right) || compareText(at(left), at(right)) || compareText(left.metadata.name, right.metadata.name),
+  );
 }
 
 function compareText(left: string, right: string): number {

@@ -24,9 +24,20 @@ export class DaemonRevisions {
   }
 
   /** Which revision the template is; made, renumbered and rid of duplicates where need be. `claimable` are the daemon set's revisions and those it may take. */
-  async settle(daemonSet: DaemonSet, claimable: readonly ControllerRevision[], daemonPods: () => readonly Pod[]): Promise<History> {
+  async settle(
+    daemonSet: DaemonSet,
+    claimable: readonly ControllerRevision[],
+    daemonPods: () => readonly Pod[],
+  ): Promise<History> {
     const { selector } = daemonSet.spec;
-    const revisions = await claimObjects({ client: this.#client, ownerType: daemonSets, owner: daemonSet, selector, type: controllerRevisions, objects: claimable });
+    const revisions = await claimObjects({
+      client: this.#client,
+      ownerType: daemonSets,
+      owner: daemonSet,
+      selector,
+      type: controllerRevisions,
+      objects: claimable,
+    });
     const labelled = await Promise.all(revisions.map((each) => this.#ensureLabel(each)));
     const { current, duplicates, old, revision } = planHistory(daemonSet, labelled);
     if (current === undefined) return { hash: hashOf(await this.#make(daemonSet, revision)), old };
@@ -55,25 +66,43 @@ export class DaemonRevisions {
       // The cache was behind, or another template has the same hash.
       const known = await this.#client.get(controllerRevisions, keyOf(revision));
       if (isSnapshotOf(daemonSet, known)) return known;
-      const status = daemonSet.status ?? { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
-      await this.#client.update(daemonSets, { ...daemonSet, status: { ...status, collisionCount: (status.collisionCount ?? 0) + 1 } }, { subresource: 'status' });
+      const status = daemonSet.status ?? {
+        currentNumberScheduled: 0,
+        numberMisscheduled: 0,
+        desiredNumberScheduled: 0,
+        numberReady: 0,
+      };
+      await this.#client.update(
+        daemonSets,
+        { ...daemonSet, status: { ...status, collisionCount: (status.collisionCount ?? 0) + 1 } },
+        { subresource: 'status' },
+      );
       throw error;
     }
   }
 
-  async #merge(current: ControllerRevision, duplicates: readonly ControllerRevision[], daemonPods: readonly Pod[]): Promise<void> {
+  async #merge(
+    current: ControllerRevision,
+    duplicates: readonly ControllerRevision[],
+    daemonPods: readonly Pod[],
+  ): Promise<void> {
     const hash = hashOf(current);
     const others = new Set(duplicates.map(hashOf));
     for (const pod of daemonPods) {
       if (!others.has(pod.metadata.labels?.[revisionHashLabel] ?? '')) continue;
-      await this.#client.patch(pods, keyOf(pod), { type: 'merge', body: { metadata: { labels: { [revisionHashLabel]: hash } } } });
+      await this.#client.patch(pods, keyOf(pod), {
+        type: 'merge',
+        body: { metadata: { labels: { [revisionHashLabel]: hash } } },
+      });
     }
     for (const each of duplicates) await this.#delete(each);
   }
 
   async #delete(revision: ControllerRevision): Promise<void> {
     try {
-      await this.#client.delete(controllerRevisions, keyOf(revision), { preconditions: { uid: revision.metadata.uid } });
+      await this.#client.delete(controllerRevisions, keyOf(revision), {
+        preconditions: { uid: revision.metadata.uid },
+      });
     } catch (error) {
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
     }

@@ -10,7 +10,9 @@ export interface RolloutPlan {
 }
 
 /** The pods of a node that are not leaving: at most one of each kind, else `surplus` and the placement has to settle it first. */
-type OnNode = { readonly kind: 'surplus' } | { readonly kind: 'settled'; readonly updated: Pod | undefined; readonly old: Pod | undefined };
+type OnNode =
+  | { readonly kind: 'surplus' }
+  | { readonly kind: 'settled'; readonly updated: Pod | undefined; readonly old: Pod | undefined };
 
 /** One round of a rolling update. To be asked only when the placement is settled (upstream: controller/daemon/update.go rollingUpdate). */
 export function planRollout(facts: DaemonFacts): RolloutPlan {
@@ -21,7 +23,9 @@ export function planRollout(facts: DaemonFacts): RolloutPlan {
   const given = unavailableCount(daemonSet, wanted.length);
   // Neither would go nowhere.
   const maxUnavailable = wanted.length > 0 && given === 0 && maxSurge === 0 ? 1 : given;
-  return maxSurge === 0 ? replaceInPlace(facts, names, maxUnavailable) : replaceBySurge(facts, names, maxSurge, wanted.length);
+  return maxSurge === 0
+    ? replaceInPlace(facts, names, maxUnavailable)
+    : replaceBySurge(facts, names, maxSurge, wanted.length);
 }
 
 function onNode({ daemonSet, podsByNode, hash }: DaemonFacts, name: string): OnNode {
@@ -93,5 +97,8 @@ function replaceBySurge(facts: DaemonFacts, names: readonly string[], maxSurge: 
   }
   // Surging means that nothing may be missing: where daemons are no longer wanted they stay until those elsewhere are available.
   const spare = Math.max(0, availableNodes - wanted);
-  return { create: [...create, ...candidates.slice(0, Math.max(0, maxSurge - surging))], delete: [...deleted, ...misplaced.slice(0, spare)] };
+  return {
+    create: [...create, ...candidates.slice(0, Math.max(0, maxSurge - surging))],
+    delete: [...deleted, ...misplaced.slice(0, spare)],
+  };
 }

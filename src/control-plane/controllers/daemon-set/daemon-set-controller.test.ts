@@ -14,17 +14,37 @@ import { createDaemonSetController } from './daemon-set-controller.ts';
 
 const agent = { namespace: 'default', name: 'agent' };
 type Template = DaemonSetSpec['template'];
-const template = (image: string, changes: Record<string, unknown> = {}): Template => ({ metadata: { labels: { app: 'agent' } }, spec: buildPod({ 'spec.containers[0].image': image, ...changes }).spec });
+const template = (image: string, changes: Record<string, unknown> = {}): Template => ({
+  metadata: { labels: { app: 'agent' } },
+  spec: buildPod({ 'spec.containers[0].image': image, ...changes }).spec,
+});
 
 function build(more: Partial<DaemonSetSpec> = {}): DaemonSet {
   const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } as const;
-  return { metadata: { ...agent, uid: 'ds-1' }, spec: { selector: { matchLabels: { app: 'agent' } }, template: template('v1'), updateStrategy, revisionHistoryLimit: 10, ...more } };
+  return {
+    metadata: { ...agent, uid: 'ds-1' },
+    spec: {
+      selector: { matchLabels: { app: 'agent' } },
+      template: template('v1'),
+      updateStrategy,
+      revisionHistoryLimit: 10,
+      ...more,
+    },
+  };
 }
 
 const startsSlowly = (_pod: unknown, ageMs: number): 'running' | 'ready' => (ageMs >= 1_000 ? 'ready' : 'running');
 
-async function setUp(set: DaemonSet, { nodeCount = 3, ...options }: Partial<WorldOptions> & { nodeCount?: number } = {}): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (each) => [createDaemonSetController(each)], owners: [daemonSets], fate: startsSlowly, ...options });
+async function setUp(
+  set: DaemonSet,
+  { nodeCount = 3, ...options }: Partial<WorldOptions> & { nodeCount?: number } = {},
+): Promise<ControllerWorld> {
+  const world = new ControllerWorld({
+    make: (each) => [createDaemonSetController(each)],
+    owners: [daemonSets],
+    fate: startsSlowly,
+    ...options,
+  });
   for (let index = 1; index <= nodeCount; index++) world.addNode(`n${index}`);
   world.api.seed(daemonSets, set);
   world.start();
@@ -32,45 +52,84 @@ async function setUp(set: DaemonSet, { nodeCount = 3, ...options }: Partial<Worl
   return world;
 }
 
-const change = (world: ControllerWorld, spec: Partial<DaemonSetSpec>): void => void world.api.change(daemonSets, agent, (each) => ({ ...each, spec: { ...each.spec, ...spec } }));
+const change = (world: ControllerWorld, spec: Partial<DaemonSetSpec>): void =>
+  void world.api.change(daemonSets, agent, (each) => ({ ...each, spec: { ...each.spec, ...spec } }));
 const roll = (world: ControllerWorld, image: string): void => change(world, { template: template(image) });
-const where = (world: ControllerWorld): string[] => world.activePods.map(({ spec }) => `${spec.nodeName} ${spec.containers[0]?.image}`).toSorted();
+const where = (world: ControllerWorld): string[] =>
+  world.activePods.map(({ spec }) => `${spec.nodeName} ${spec.containers[0]?.image}`).toSorted();
 const status = (world: ControllerWorld): DaemonSet['status'] => world.api.peek(daemonSets, agent)?.status;
 const revisions = (world: ControllerWorld): [number, string | undefined][] =>
-  world.api.all(controllerRevisions).map(({ revision, data }): [number, string | undefined] => [revision, (data as { spec: { template: Template } }).spec.template.spec.containers[0]?.image]).toSorted(([left], [right]) => left - right);
+  world.api
+    .all(controllerRevisions)
+    .map(({ revision, data }): [number, string | undefined] => [
+      revision,
+      (data as { spec: { template: Template } }).spec.template.spec.containers[0]?.image,
+    ])
+    .toSorted(([left], [right]) => left - right);
 
 describe('placement', () => {
   it('is one pod for each node, which the scheduler takes there by its affinity', async () => {
     const world = await setUp(build());
     await world.run(4_000);
     assert.deepEqual(where(world), ['n1 v1', 'n2 v1', 'n3 v1']);
-    assert.deepEqual(status(world), { currentNumberScheduled: 3, numberMisscheduled: 0, desiredNumberScheduled: 3, numberReady: 3, observedGeneration: 1, updatedNumberScheduled: 3, numberAvailable: 3, numberUnavailable: 0 });
+    assert.deepEqual(status(world), {
+      currentNumberScheduled: 3,
+      numberMisscheduled: 0,
+      desiredNumberScheduled: 3,
+      numberReady: 3,
+      observedGeneration: 1,
+      updatedNumberScheduled: 3,
+      numberAvailable: 3,
+      numberUnavailable: 0,
+    });
     const [pod] = world.activePods as [Pod];
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];
-    assert.equal(pod.metadata.labels?.['controller-revision-hash'], revision.metadata.labels?.['controller-revision-hash']);
-    assert.deepEqual(pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [pod.spec.nodeName] }] }] });
-    const tolerated = (pod.spec.tolerations ?? []).filter(({ key }) => key?.startsWith('node.kubernetes.io/')).map(({ key, operator, effect, tolerationSeconds }) => `${key} ${operator} ${effect} ${tolerationSeconds}`);
+    assert.equal(
+      pod.metadata.labels?.['controller-revision-hash'],
+      revision.metadata.labels?.['controller-revision-hash'],
+    );
+    assert.deepEqual(pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution, {
+      nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [pod.spec.nodeName] }] }],
+    });
+    const tolerated = (pod.spec.tolerations ?? [])
+      .filter(({ key }) => key?.startsWith('node.kubernetes.io/'))
+      .map(({ key, operator, effect, tolerationSeconds }) => `${key} ${operator} ${effect} ${tolerationSeconds}`);
     assert.deepEqual(tolerated.toSorted(), [
-      'node.kubernetes.io/disk-pressure Exists NoSchedule undefined', 'node.kubernetes.io/memory-pressure Exists NoSchedule undefined', 'node.kubernetes.io/not-ready Exists NoExecute undefined',
-      'node.kubernetes.io/pid-pressure Exists NoSchedule undefined', 'node.kubernetes.io/unreachable Exists NoExecute undefined', 'node.kubernetes.io/unschedulable Exists NoSchedule undefined',
+      'node.kubernetes.io/disk-pressure Exists NoSchedule undefined',
+      'node.kubernetes.io/memory-pressure Exists NoSchedule undefined',
+      'node.kubernetes.io/not-ready Exists NoExecute undefined',
+      'node.kubernetes.io/pid-pressure Exists NoSchedule undefined',
+      'node.kubernetes.io/unreachable Exists NoExecute undefined',
+      'node.kubernetes.io/unschedulable Exists NoSchedule undefined',
     ]);
     assert.ok(world.events.includes(`Normal SuccessfulCreate Created pod: ${pod.metadata.name}`));
     await world.stop();
   });
 
   it('follows nodes that come, change and go; heartbeats cost nothing', async () => {
-    const world = await setUp(build({ template: template('v1', { 'spec.nodeSelector': { disk: 'ssd' } }) }), { nodeCount: 2 });
+    const world = await setUp(build({ template: template('v1', { 'spec.nodeSelector': { disk: 'ssd' } }) }), {
+      nodeCount: 2,
+    });
     await world.run(2_000);
     assert.deepEqual([where(world), status(world)?.desiredNumberScheduled], [[], 0]);
-    world.api.change(nodes, { namespace: '', name: 'n1' }, (node) => ({ ...node, metadata: { ...node.metadata, labels: { disk: 'ssd' } } }));
+    world.api.change(nodes, { namespace: '', name: 'n1' }, (node) => ({
+      ...node,
+      metadata: { ...node.metadata, labels: { disk: 'ssd' } },
+    }));
     world.addNode('n3', { labels: { disk: 'ssd' } });
     await world.run(4_000);
     assert.deepEqual(where(world), ['n1 v1', 'n3 v1']);
     const { length } = world.api.calls;
-    world.api.change(nodes, { namespace: '', name: 'n1' }, (node) => ({ ...node, status: { ...node.status, phase: 'Running' as const } }));
+    world.api.change(nodes, { namespace: '', name: 'n1' }, (node) => ({
+      ...node,
+      status: { ...node.status, phase: 'Running' as const },
+    }));
     await world.run(2_000);
     assert.equal(world.api.calls.length, length);
-    world.api.change(nodes, { namespace: '', name: 'n1' }, (node) => ({ ...node, metadata: { ...node.metadata, labels: {} } }));
+    world.api.change(nodes, { namespace: '', name: 'n1' }, (node) => ({
+      ...node,
+      metadata: { ...node.metadata, labels: {} },
+    }));
     await world.run(4_000);
     assert.deepEqual([where(world), status(world)?.desiredNumberScheduled], [['n3 v1'], 1]);
     await world.stop();
@@ -79,13 +138,20 @@ describe('placement', () => {
   it('keeps off tainted nodes; what is there stays unless the taint ends it', async () => {
     const world = await setUp(build(), { nodeCount: 2 });
     await world.run(3_000);
-    const taint = (name: string, effect: 'NoSchedule' | 'NoExecute'): void => void world.api.change(nodes, { namespace: '', name }, (node) => ({ ...node, spec: { ...node.spec, taints: [{ key: 'k', effect }] } }));
+    const taint = (name: string, effect: 'NoSchedule' | 'NoExecute'): void =>
+      void world.api.change(nodes, { namespace: '', name }, (node) => ({
+        ...node,
+        spec: { ...node.spec, taints: [{ key: 'k', effect }] },
+      }));
     taint('n1', 'NoSchedule');
     taint('n2', 'NoExecute');
     world.addNode('n3', { taints: [{ key: 'k', effect: 'NoSchedule' }] });
     world.addNode('n4', { taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] });
     await world.run(4_000);
-    assert.deepEqual([where(world), status(world)?.numberMisscheduled, status(world)?.desiredNumberScheduled], [['n1 v1', 'n4 v1'], 1, 1]);
+    assert.deepEqual(
+      [where(world), status(world)?.numberMisscheduled, status(world)?.desiredNumberScheduled],
+      [['n1 v1', 'n4 v1'], 1, 1],
+    );
     await world.stop();
   });
 
@@ -104,7 +170,10 @@ describe('placement', () => {
   it('that selects everything is refused in an event', async () => {
     const world = await setUp(build({ selector: {} }));
     await world.run(1_000);
-    assert.deepEqual([world.events, world.api.all(pods).length], [['Warning SelectingAll This daemon set is selecting all pods. A non-empty selector is required.'], 0]);
+    assert.deepEqual(
+      [world.events, world.api.all(pods).length],
+      [['Warning SelectingAll This daemon set is selecting all pods. A non-empty selector is required.'], 0],
+    );
     await world.stop();
   });
 
@@ -115,7 +184,10 @@ describe('placement', () => {
     assert.ok(made >= 6 && made <= 9, `${made} pods`);
     const name = /create pods default\/agent-/;
     assert.ok(name.test(world.api.writes.join('\n')));
-    assert.match(world.events.find((each) => each.includes('FailedDaemonPod')) ?? '', /^Warning FailedDaemonPod Found failed daemon pod default\/agent-\w+ on node n1, will try to kill it$/);
+    assert.match(
+      world.events.find((each) => each.includes('FailedDaemonPod')) ?? '',
+      /^Warning FailedDaemonPod Found failed daemon pod default\/agent-\w+ on node n1, will try to kill it$/,
+    );
     await world.stop();
   });
 
@@ -123,29 +195,47 @@ describe('placement', () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [first] = world.activePods as [Pod];
-    const second = { ...first, metadata: { ...first.metadata, name: 'second', uid: 'second', creationTimestamp: '2026-01-01T00:00:02Z' } };
+    const second = {
+      ...first,
+      metadata: { ...first.metadata, name: 'second', uid: 'second', creationTimestamp: '2026-01-01T00:00:02Z' },
+    };
     world.api.seed(pods, second);
     await world.run(3_000);
-    assert.deepEqual(world.activePods.map(({ metadata }) => metadata.name), [first.metadata.name]);
+    assert.deepEqual(
+      world.activePods.map(({ metadata }) => metadata.name),
+      [first.metadata.name],
+    );
     await world.stop();
   });
 });
 
 describe('a rolling update', () => {
   it('replaces pods node by node, so that no more are missing than may be', async () => {
-    const world = await setUp(build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: 0 } } }), { nodeCount: 6 });
+    const world = await setUp(
+      build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: 0 } } }),
+      { nodeCount: 6 },
+    );
     await world.run(4_000);
     let least = 6;
     world.check = () => (least = Math.min(least, world.activePods.filter(isPodReady).length));
     roll(world, 'v2');
     await world.run(20_000);
-    assert.deepEqual([new Set(where(world).map((each) => each.slice(3))), least, status(world)?.updatedNumberScheduled], [new Set(['v2']), 4, 6]);
-    assert.deepEqual(revisions(world), [[1, 'v1'], [2, 'v2']]);
+    assert.deepEqual(
+      [new Set(where(world).map((each) => each.slice(3))), least, status(world)?.updatedNumberScheduled],
+      [new Set(['v2']), 4, 6],
+    );
+    assert.deepEqual(revisions(world), [
+      [1, 'v1'],
+      [2, 'v2'],
+    ]);
     await world.stop();
   });
 
   it('with surge never leaves a node without, and makes no more beside than may be', async () => {
-    const world = await setUp(build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: '40%' } } }), { nodeCount: 4 });
+    const world = await setUp(
+      build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: '40%' } } }),
+      { nodeCount: 4 },
+    );
     await world.run(4_000);
     let [least, most] = [4, 4];
     world.check = () => {
@@ -202,8 +292,13 @@ describe('revisions', () => {
       roll(world, image);
       await world.run(6_000);
     }
-    assert.deepEqual(revisions(world), [[3, 'v3'], [4, 'v2']]);
-    const { data } = world.api.all(controllerRevisions)[0] as { data?: { spec: { template: Record<string, unknown> } } };
+    assert.deepEqual(revisions(world), [
+      [3, 'v3'],
+      [4, 'v2'],
+    ]);
+    const { data } = world.api.all(controllerRevisions)[0] as {
+      data?: { spec: { template: Record<string, unknown> } };
+    };
     assert.equal(data?.spec.template['$patch'], 'replace');
     await world.stop();
   });
@@ -212,9 +307,24 @@ describe('revisions', () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];
-    world.api.seed(controllerRevisions, { ...revision, metadata: { ...revision.metadata, name: 'agent-newer', uid: 'newer', labels: { ...revision.metadata.labels, 'controller-revision-hash': 'newer' } }, revision: 5 });
+    world.api.seed(controllerRevisions, {
+      ...revision,
+      metadata: {
+        ...revision.metadata,
+        name: 'agent-newer',
+        uid: 'newer',
+        labels: { ...revision.metadata.labels, 'controller-revision-hash': 'newer' },
+      },
+      revision: 5,
+    });
     await world.run(3_000);
-    assert.deepEqual([world.api.all(controllerRevisions).map(({ metadata }) => metadata.name), world.activePods.map(({ metadata }) => metadata.labels?.['controller-revision-hash'])], [['agent-newer'], ['newer']]);
+    assert.deepEqual(
+      [
+        world.api.all(controllerRevisions).map(({ metadata }) => metadata.name),
+        world.activePods.map(({ metadata }) => metadata.labels?.['controller-revision-hash']),
+      ],
+      [['agent-newer'], ['newer']],
+    );
     await world.stop();
   });
 
@@ -224,7 +334,16 @@ describe('revisions', () => {
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];
     world.api.seed(controllerRevisions, { ...revision, data: { spec: { template: template('foreign') } } });
     await world.run(8_000);
-    assert.deepEqual([status(world)?.collisionCount, revisions(world)], [1, [[1, 'foreign'], [2, 'v1']]]);
+    assert.deepEqual(
+      [status(world)?.collisionCount, revisions(world)],
+      [
+        1,
+        [
+          [1, 'foreign'],
+          [2, 'v1'],
+        ],
+      ],
+    );
     await world.stop();
   });
 });
@@ -233,37 +352,61 @@ it('whatever happens, and wherever it is killed, each node that it is for has on
   const event = fc.oneof(
     fc.record({ kind: fc.constant('roll' as const), image: fc.constantFrom('v1', 'v2', 'v3') }),
     fc.record({ kind: fc.constant('kill' as const), writes: fc.integer({ min: 1, max: 6 }) }),
-    fc.record({ kind: fc.constantFrom('fail' as const, 'delete' as const, 'node' as const, 'taint' as const), which: fc.nat(20) }),
+    fc.record({
+      kind: fc.constantFrom('fail' as const, 'delete' as const, 'node' as const, 'taint' as const),
+      which: fc.nat(20),
+    }),
   );
   const bounds = fc.constantFrom([1, 0], [2, 0], ['50%', 0], [0, 1], [0, '50%']);
   return fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(event, fc.integer({ min: 1, max: 8 })), { maxLength: 10 }), bounds, fc.nat(1_000), async (steps, [maxUnavailable, maxSurge], seed) => {
-      const world = await setUp(build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable, maxSurge } } }), { seed, lagMs: 600 });
-      let image = 'v1';
-      let added = 3;
-      for (const [step, halfSeconds] of steps) {
-        if (step.kind === 'roll') roll(world, (image = step.image));
-        else if (step.kind === 'kill') world.restartAtWrite(step.writes);
-        else if (step.kind === 'node') world.addNode(`n${++added}`);
-        else if (step.kind === 'taint') {
-          const node = world.api.all(nodes)[step.which % added];
-          const taints = (node?.spec?.taints ?? []).length > 0 ? [] : [{ key: 'k', effect: 'NoExecute' as const }];
-          if (node !== undefined) world.api.change(nodes, keyOf(node), (each) => ({ ...each, spec: { ...each.spec, taints } }));
-        } else {
-          const pod = world.api.all(pods)[step.which % Math.max(1, world.api.all(pods).length)];
-          if (pod !== undefined && step.kind === 'delete') await world.api.delete(pods, keyOf(pod)).catch(() => undefined);
-          else if (pod !== undefined) world.api.change(pods, keyOf(pod), (each) => ({ ...each, status: { ...each.status, phase: 'Failed' as const } }));
+    fc.asyncProperty(
+      fc.array(fc.tuple(event, fc.integer({ min: 1, max: 8 })), { maxLength: 10 }),
+      bounds,
+      fc.nat(1_000),
+      async (steps, [maxUnavailable, maxSurge], seed) => {
+        const world = await setUp(
+          build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable, maxSurge } } }),
+          { seed, lagMs: 600 },
+        );
+        let image = 'v1';
+        let added = 3;
+        for (const [step, halfSeconds] of steps) {
+          if (step.kind === 'roll') roll(world, (image = step.image));
+          else if (step.kind === 'kill') world.restartAtWrite(step.writes);
+          else if (step.kind === 'node') world.addNode(`n${++added}`);
+          else if (step.kind === 'taint') {
+            const node = world.api.all(nodes)[step.which % added];
+            const taints = (node?.spec?.taints ?? []).length > 0 ? [] : [{ key: 'k', effect: 'NoExecute' as const }];
+            if (node !== undefined)
+              world.api.change(nodes, keyOf(node), (each) => ({ ...each, spec: { ...each.spec, taints } }));
+          } else {
+            const pod = world.api.all(pods)[step.which % Math.max(1, world.api.all(pods).length)];
+            if (pod !== undefined && step.kind === 'delete')
+              await world.api.delete(pods, keyOf(pod)).catch(() => undefined);
+            else if (pod !== undefined)
+              world.api.change(pods, keyOf(pod), (each) => ({
+                ...each,
+                status: { ...each.status, phase: 'Failed' as const },
+              }));
+          }
+          await world.run(halfSeconds * 500);
         }
-        await world.run(halfSeconds * 500);
-      }
-      await world.run(60_000);
-      const expected = world.api.all(nodes).filter(({ spec }) => (spec?.taints ?? []).length === 0).map(({ metadata }) => `${metadata.name} ${image}`).toSorted();
-      assert.deepEqual(where(world), expected);
-      const now = status(world);
-      assert.deepEqual([now?.desiredNumberScheduled, now?.numberAvailable, now?.updatedNumberScheduled, now?.numberMisscheduled], [expected.length, expected.length, expected.length, 0]);
-      assert.equal(revisions(world).at(-1)?.[1], image);
-      await world.stop();
-    }),
+        await world.run(60_000);
+        const expected = world.api
+          .all(nodes)
+          .filter(({ spec }) => (spec?.taints ?? []).length === 0)
+          .map(({ metadata }) => `${metadata.name} ${image}`)
+          .toSorted();
+        assert.deepEqual(where(world), expected);
+        const now = status(world);
+        assert.deepEqual(
+          [now?.desiredNumberScheduled, now?.numberAvailable, now?.updatedNumberScheduled, now?.numberMisscheduled],
+          [expected.length, expected.length, expected.length, 0],
+        );
+        assert.equal(revisions(world).at(-1)?.[1], image);
+        await world.stop();
+      },
+    ),
     { numRuns: 40 },
   );
 });

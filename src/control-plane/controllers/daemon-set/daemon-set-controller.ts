@@ -54,7 +54,13 @@ export function createDaemonSetController(options: ControllerOptions): Controlle
     wakeOwners({ owners: parts.sets, dependents: parts.revisions, add }),
     wakeByNodes(parts, add),
   ];
-  return runController({ name: 'daemonset controller', log, queues: [queue], informers: [parts.sets, parts.revisions, parts.podInformer, parts.nodeInformer], ends });
+  return runController({
+    name: 'daemonset controller',
+    log,
+    queues: [queue],
+    informers: [parts.sets, parts.revisions, parts.podInformer, parts.nodeInformer],
+    ends,
+  });
 }
 
 interface Parts {
@@ -81,14 +87,19 @@ class Eligibilities {
 function wakeByNodes({ sets, nodeInformer, eligibility }: Parts, add: (key: string) => void): () => void {
   const wake = (before: Node | undefined, after: Node | undefined): void => {
     for (const set of sets.list()) {
-      const of = (node: Node | undefined): string => (node === undefined ? 'none' : JSON.stringify(eligibility.for(set).of(node)));
+      const of = (node: Node | undefined): string =>
+        node === undefined ? 'none' : JSON.stringify(eligibility.for(set).of(node));
       if (of(before) !== of(after)) add(formatKey(keyOf(set)));
     }
   };
   return nodeInformer.addHandlers({
     onAdd: (node) => wake(undefined, node),
     onUpdate: (before, after) => {
-      if (!semanticEqual(before.metadata.labels, after.metadata.labels) || !semanticEqual(before.spec?.taints, after.spec?.taints)) wake(before, after);
+      if (
+        !semanticEqual(before.metadata.labels, after.metadata.labels) ||
+        !semanticEqual(before.spec?.taints, after.spec?.taints)
+      )
+        wake(before, after);
     },
     onDelete: (node) => wake(node, undefined),
   });
@@ -109,7 +120,13 @@ class DaemonSetSyncer {
     this.#options = options;
     this.#parts = parts;
     this.#recorder = createEventRecorder({ ...options, component: 'daemonset-controller' });
-    this.#podControl = new PodControl({ client: options.client, recorder: this.#recorder, informer: parts.podInformer, expectations: parts.expectations, type: daemonSets });
+    this.#podControl = new PodControl({
+      client: options.client,
+      recorder: this.#recorder,
+      informer: parts.podInformer,
+      expectations: parts.expectations,
+      type: daemonSets,
+    });
     this.#podIndex = new ControlledIndex(parts.podInformer);
     this.#revisionIndex = new ControlledIndex(parts.revisions);
     this.#revisions = new DaemonRevisions(options.client);
@@ -144,7 +161,14 @@ class DaemonSetSyncer {
 
   async #claim(daemonSet: DaemonSet): Promise<Pod[]> {
     const objects = this.#podIndex.claimable(daemonSet);
-    return await claimObjects({ client: this.#options.client, ownerType: daemonSets, owner: daemonSet, selector: daemonSet.spec.selector, type: pods, objects });
+    return await claimObjects({
+      client: this.#options.client,
+      ownerType: daemonSets,
+      owner: daemonSet,
+      selector: daemonSet.spec.selector,
+      type: pods,
+      objects,
+    });
   }
 
   #factsOf(daemonSet: DaemonSet, claimed: readonly Pod[], hash: string): DaemonFacts {
@@ -158,7 +182,14 @@ class DaemonSetSyncer {
       else known.push(pod);
     }
     const byName = new Map(nodeInformer.list().map((node) => [node.metadata.name, node]));
-    return { daemonSet, nodes: byName, eligibility: eligibility.for(daemonSet), podsByNode, hash, nowMs: this.#options.clock.nowMs() };
+    return {
+      daemonSet,
+      nodes: byName,
+      eligibility: eligibility.for(daemonSet),
+      podsByNode,
+      hash,
+      nowMs: this.#options.clock.nowMs(),
+    };
   }
 
   /** Settles the placement; once that is settled, rolls on. In how many milliseconds to look again, if that is known. */
@@ -182,8 +213,10 @@ class DaemonSetSyncer {
     const name = `${metadata.uid}/${metadata.generation}/${nodeName}`;
     const nowMs = this.#options.clock.monotonicMs();
     const entry = entries.get(name);
-    if (entry !== undefined && nowMs - entry.lastUpdateMs < entry.delayMs) return entry.delayMs - (nowMs - entry.lastUpdateMs);
-    for (const each of entries.keys()) if (!each.startsWith(`${metadata.uid}/${metadata.generation}/`)) entries.delete(each);
+    if (entry !== undefined && nowMs - entry.lastUpdateMs < entry.delayMs)
+      return entry.delayMs - (nowMs - entry.lastUpdateMs);
+    for (const each of entries.keys())
+      if (!each.startsWith(`${metadata.uid}/${metadata.generation}/`)) entries.delete(each);
     entries.set(name, nextBackoff(failedCurve, entry, nowMs, 2 * failedCurve.maxMs));
     return 0;
   }
@@ -191,14 +224,28 @@ class DaemonSetSyncer {
   #tellEnded(daemonSet: DaemonSet, pod: Pod): void {
     const where = `daemon pod ${formatKey(keyOf(pod))} on node ${targetNode(pod) ?? ''}`;
     const failed = pod.status?.phase === 'Failed';
-    const message = failed ? `Found failed ${where}, will try to kill it` : `Found succeeded ${where}, will try to delete it`;
-    this.#recorder.event(daemonSets, daemonSet, { type: failed ? 'Warning' : 'Normal', reason: failed ? 'FailedDaemonPod' : 'SucceededDaemonPod', message });
+    const message = failed
+      ? `Found failed ${where}, will try to kill it`
+      : `Found succeeded ${where}, will try to delete it`;
+    this.#recorder.event(daemonSets, daemonSet, {
+      type: failed ? 'Warning' : 'Normal',
+      reason: failed ? 'FailedDaemonPod' : 'SucceededDaemonPod',
+      message,
+    });
   }
 
-  async #perform(key: string, { daemonSet, hash }: DaemonFacts, plan: { readonly create: readonly string[]; readonly delete: readonly Pod[] }): Promise<unknown> {
+  async #perform(
+    key: string,
+    { daemonSet, hash }: DaemonFacts,
+    plan: { readonly create: readonly string[]; readonly delete: readonly Pod[] },
+  ): Promise<unknown> {
     const create = plan.create.slice(0, BURST);
-    const made = await slowStart(create.length, 1, (index) => this.#podControl.create(key, daemonSet, buildDaemonPod(daemonSet, hash, create[index] ?? '')));
-    const deleted = await Promise.allSettled(plan.delete.slice(0, BURST).map((pod) => this.#podControl.delete(key, daemonSet, pod)));
+    const made = await slowStart(create.length, 1, (index) =>
+      this.#podControl.create(key, daemonSet, buildDaemonPod(daemonSet, hash, create[index] ?? '')),
+    );
+    const deleted = await Promise.allSettled(
+      plan.delete.slice(0, BURST).map((pod) => this.#podControl.delete(key, daemonSet, pod)),
+    );
     return made.error ?? deleted.find((result) => result.status === 'rejected')?.reason;
   }
 

@@ -37,7 +37,14 @@ export function computeDaemonStatus(facts: DaemonFacts, handled: boolean): Daemo
 /** Whether writing it would tell anything new; a number that is absent counts as 0. */
 export function isSameStatus(left: DaemonSetStatus | undefined, right: DaemonSetStatus): boolean {
   const numbers = [
-    'currentNumberScheduled', 'numberMisscheduled', 'desiredNumberScheduled', 'numberReady', 'observedGeneration', 'updatedNumberScheduled', 'numberAvailable', 'numberUnavailable',
+    'currentNumberScheduled',
+    'numberMisscheduled',
+    'desiredNumberScheduled',
+    'numberReady',
+    'observedGeneration',
+    'updatedNumberScheduled',
+    'numberAvailable',
+    'numberUnavailable',
   ] as const;
   return left !== undefined && numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0));
 }

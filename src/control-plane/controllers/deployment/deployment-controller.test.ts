@@ -19,20 +19,36 @@ const web = { namespace: 'default', name: 'web' };
 const revision = 'deployment.kubernetes.io/revision';
 
 type Template = Deployment['spec']['template'];
-const template = (image: string): Template => ({ metadata: { labels: { app: 'web' } }, spec: buildPod({ 'spec.containers[0].image': image }).spec });
+const template = (image: string): Template => ({
+  metadata: { labels: { app: 'web' } },
+  spec: buildPod({ 'spec.containers[0].image': image }).spec,
+});
 
 function build(replicas: number, more: Partial<Deployment['spec']> = {}): Deployment {
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } } as const;
   return {
     metadata: { ...web, uid: 'd-1' },
-    spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template('v1'), strategy, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, ...more },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: 'web' } },
+      template: template('v1'),
+      strategy,
+      revisionHistoryLimit: 10,
+      progressDeadlineSeconds: 600,
+      ...more,
+    },
   };
 }
 
 const startsSlowly = (_pod: unknown, ageMs: number): 'running' | 'ready' => (ageMs >= 1_500 ? 'ready' : 'running');
 
 async function setUp(deployment: Deployment, options: Partial<WorldOptions> = {}): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (each) => [createDeploymentController(each), simpleReplicaSets(each)], owners: [deployments, replicaSets], fate: startsSlowly, ...options });
+  const world = new ControllerWorld({
+    make: (each) => [createDeploymentController(each), simpleReplicaSets(each)],
+    owners: [deployments, replicaSets],
+    fate: startsSlowly,
+    ...options,
+  });
   for (const name of ['a', 'b', 'c']) world.addNode(name);
   world.api.seed(deployments, deployment);
   world.start();
@@ -40,34 +56,70 @@ async function setUp(deployment: Deployment, options: Partial<WorldOptions> = {}
   return world;
 }
 
-const change = (world: ControllerWorld, spec: Partial<Deployment['spec']>): void => void world.api.change(deployments, web, (each) => ({ ...each, spec: { ...each.spec, ...spec } }));
+const change = (world: ControllerWorld, spec: Partial<Deployment['spec']>): void =>
+  void world.api.change(deployments, web, (each) => ({ ...each, spec: { ...each.spec, ...spec } }));
 const roll = (world: ControllerWorld, image: string): void => change(world, { template: template(image) });
 const current = (world: ControllerWorld): Deployment => world.api.peek(deployments, web) as Deployment;
-const setOf = (world: ControllerWorld, image: string): ReplicaSet | undefined => world.api.all(replicaSets).find(({ spec }) => spec.template.spec.containers[0]?.image === image);
+const setOf = (world: ControllerWorld, image: string): ReplicaSet | undefined =>
+  world.api.all(replicaSets).find(({ spec }) => spec.template.spec.containers[0]?.image === image);
 const condition = (world: ControllerWorld, type: string): string => {
   const found = current(world).status?.conditions?.find((each) => each.type === type);
   return `${found?.status} ${found?.reason} ${found?.message}`;
 };
-const scalings = (world: ControllerWorld): string[] => world.events.filter((each) => each.includes('ScalingReplicaSet')).map((each) => each.replace('Normal ScalingReplicaSet Scaled ', '').replace(/ replica set web-\w+/, ''));
-const sizes = (world: ControllerWorld): Record<string, number> => Object.fromEntries(world.api.all(replicaSets).map(({ spec }) => [spec.template.spec.containers[0]?.image ?? '', spec.replicas ?? 0]));
+const scalings = (world: ControllerWorld): string[] =>
+  world.events
+    .filter((each) => each.includes('ScalingReplicaSet'))
+    .map((each) => each.replace('Normal ScalingReplicaSet Scaled ', '').replace(/ replica set web-\w+/, ''));
+const sizes = (world: ControllerWorld): Record<string, number> =>
+  Object.fromEntries(
+    world.api.all(replicaSets).map(({ spec }) => [spec.template.spec.containers[0]?.image ?? '', spec.replicas ?? 0]),
+  );
 
 describe('a new deployment', () => {
   it('gets a set of its own, with the hash in name, labels and selector, and tells how it gets on', async () => {
-    const world = await setUp({ ...build(3, { minReadySeconds: 0 }), metadata: { ...build(3).metadata, annotations: { note: 'x', 'kubectl.kubernetes.io/last-applied-configuration': '{}' } } });
+    const world = await setUp({
+      ...build(3, { minReadySeconds: 0 }),
+      metadata: {
+        ...build(3).metadata,
+        annotations: { note: 'x', 'kubectl.kubernetes.io/last-applied-configuration': '{}' },
+      },
+    });
     await world.run(1_000);
     const set = setOf(world, 'v1') as ReplicaSet;
     const hash = set.metadata.labels?.['pod-template-hash'] ?? '';
-    assert.deepEqual([set.metadata.name, set.spec.selector.matchLabels, set.spec.template.metadata.labels], [`web-${hash}`, { app: 'web', 'pod-template-hash': hash }, { app: 'web', 'pod-template-hash': hash }]);
-    assert.deepEqual(set.metadata.annotations, { note: 'x', [revision]: '1', 'deployment.kubernetes.io/desired-replicas': '3', 'deployment.kubernetes.io/max-replicas': '4' });
+    assert.deepEqual(
+      [set.metadata.name, set.spec.selector.matchLabels, set.spec.template.metadata.labels],
+      [`web-${hash}`, { app: 'web', 'pod-template-hash': hash }, { app: 'web', 'pod-template-hash': hash }],
+    );
+    assert.deepEqual(set.metadata.annotations, {
+      note: 'x',
+      [revision]: '1',
+      'deployment.kubernetes.io/desired-replicas': '3',
+      'deployment.kubernetes.io/max-replicas': '4',
+    });
     assert.equal(controllerRefOf(set)?.uid, 'd-1');
     assert.equal(current(world).metadata.annotations?.[revision], '1');
-    assert.equal(condition(world, 'Available'), 'False MinimumReplicasUnavailable Deployment does not have minimum availability.');
+    assert.equal(
+      condition(world, 'Available'),
+      'False MinimumReplicasUnavailable Deployment does not have minimum availability.',
+    );
     await world.run(4_000);
     assert.deepEqual(scalings(world), ['up from 0 to 3']);
     const { conditions: _conditions, ...numbers } = current(world).status ?? {};
-    assert.deepEqual(numbers, { observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, unavailableReplicas: 0, terminatingReplicas: 0 });
+    assert.deepEqual(numbers, {
+      observedGeneration: 1,
+      replicas: 3,
+      updatedReplicas: 3,
+      readyReplicas: 3,
+      availableReplicas: 3,
+      unavailableReplicas: 0,
+      terminatingReplicas: 0,
+    });
     assert.equal(condition(world, 'Available'), 'True MinimumReplicasAvailable Deployment has minimum availability.');
-    assert.equal(condition(world, 'Progressing'), `True NewReplicaSetAvailable ReplicaSet "${set.metadata.name}" has successfully progressed.`);
+    assert.equal(
+      condition(world, 'Progressing'),
+      `True NewReplicaSetAvailable ReplicaSet "${set.metadata.name}" has successfully progressed.`,
+    );
     const { length } = world.api.writes;
     await world.run(700_000);
     assert.equal(world.api.writes.length, length);
@@ -78,7 +130,9 @@ describe('a new deployment', () => {
   it('that selects everything is refused in an event', async () => {
     const world = await setUp(build(1, { selector: {} }));
     await world.run(1_000);
-    assert.deepEqual(world.events, ['Warning SelectingAll This deployment is selecting all pods. A non-empty selector is required.']);
+    assert.deepEqual(world.events, [
+      'Warning SelectingAll This deployment is selecting all pods. A non-empty selector is required.',
+    ]);
     assert.deepEqual([world.api.all(replicaSets).length, current(world).status?.observedGeneration], [0, 1]);
     await world.stop();
   });
@@ -87,7 +141,11 @@ describe('a new deployment', () => {
     const world = await setUp(build(2));
     const loose = (image: string): ReplicaSet => ({
       metadata: { name: `loose-${image}`, namespace: 'default', uid: `loose-${image}`, labels: { app: 'web' } },
-      spec: { replicas: 1, selector: { matchLabels: { app: 'web', x: image } }, template: { ...template(image), metadata: { labels: { app: 'web', x: image } } } },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { app: 'web', x: image } },
+        template: { ...template(image), metadata: { labels: { app: 'web', x: image } } },
+      },
     });
     await world.run(3_000);
     world.api.seed(replicaSets, loose('v0'));
@@ -99,10 +157,17 @@ describe('a new deployment', () => {
   it('says why its set cannot be made, and makes it as soon as it can', async () => {
     const world = await setUp(build(0), { make: (each) => [createDeploymentController(each)] });
     await world.run(500);
-    const end = world.api.script(({ verb, plural }) => (verb === 'create' && plural === 'replicasets' ? forbidden({ group: 'apps', plural: 'replicasets' }, 'x', 'exceeded quota') : undefined));
+    const end = world.api.script(({ verb, plural }) =>
+      verb === 'create' && plural === 'replicasets'
+        ? forbidden({ group: 'apps', plural: 'replicasets' }, 'x', 'exceeded quota')
+        : undefined,
+    );
     roll(world, 'v2');
     await world.run(1_000);
-    assert.match(condition(world, 'Progressing'), /^False ReplicaSetCreateError Failed to create new replica set "web-\w+": replicasets.apps "x" is forbidden: exceeded quota$/);
+    assert.match(
+      condition(world, 'Progressing'),
+      /^False ReplicaSetCreateError Failed to create new replica set "web-\w+": replicasets.apps "x" is forbidden: exceeded quota$/,
+    );
     end();
     await world.run(5_000);
     assert.ok(setOf(world, 'v2') !== undefined);
@@ -113,10 +178,16 @@ describe('a new deployment', () => {
     const world = await setUp(build(1));
     await world.run(3_000);
     const first = setOf(world, 'v1') as ReplicaSet;
-    world.api.change(replicaSets, keyOf(first), (set) => ({ ...set, spec: { ...set.spec, template: template('foreign') } }));
+    world.api.change(replicaSets, keyOf(first), (set) => ({
+      ...set,
+      spec: { ...set.spec, template: template('foreign') },
+    }));
     await world.run(6_000);
     const made = setOf(world, 'v1') as ReplicaSet;
-    assert.deepEqual([made.metadata.name === first.metadata.name, current(world).status?.collisionCount, sizes(world)], [false, 1, { foreign: 0, v1: 1 }]);
+    assert.deepEqual(
+      [made.metadata.name === first.metadata.name, current(world).status?.collisionCount, sizes(world)],
+      [false, 1, { foreign: 0, v1: 1 }],
+    );
     await world.stop();
   });
 });
@@ -129,7 +200,10 @@ describe('a rolling update', () => {
     await world.run(15_000);
     assert.deepEqual(sizes(world), { v1: 0, v2: 4 });
     assert.deepEqual(scalings(world).slice(1, 4), ['up from 0 to 1', 'down from 4 to 3', 'up from 1 to 2']);
-    assert.deepEqual([setOf(world, 'v1'), setOf(world, 'v2')].map((set) => revisionOf(set as ReplicaSet)), [1, 2]);
+    assert.deepEqual(
+      [setOf(world, 'v1'), setOf(world, 'v2')].map((set) => revisionOf(set as ReplicaSet)),
+      [1, 2],
+    );
     assert.equal(current(world).metadata.annotations?.[revision], '2');
     await world.stop();
   });
@@ -141,7 +215,10 @@ describe('a rolling update', () => {
       await world.run(8_000);
     }
     const set = setOf(world, 'v1') as ReplicaSet;
-    assert.deepEqual([revisionOf(set), set.metadata.annotations?.['deployment.kubernetes.io/revision-history'], sizes(world)], [5, '1,3', { v1: 1, v2: 0 }]);
+    assert.deepEqual(
+      [revisionOf(set), set.metadata.annotations?.['deployment.kubernetes.io/revision-history'], sizes(world)],
+      [5, '1,3', { v1: 1, v2: 0 }],
+    );
     await world.stop();
   });
 
@@ -157,7 +234,10 @@ describe('a rolling update', () => {
     assert.equal(world.api.calls.length, length);
     assert.match(condition(world, 'Progressing'), /^True ReplicaSetUpdated ReplicaSet "web-\w+" is progressing\.$/);
     await world.run(20_000);
-    assert.match(condition(world, 'Progressing'), /^False ProgressDeadlineExceeded ReplicaSet "web-\w+" has timed out progressing\.$/);
+    assert.match(
+      condition(world, 'Progressing'),
+      /^False ProgressDeadlineExceeded ReplicaSet "web-\w+" has timed out progressing\.$/,
+    );
     roll(world, 'v1');
     await world.run(6_000);
     assert.deepEqual(sizes(world), { v1: 4, broken: 0 });
@@ -189,7 +269,9 @@ describe('a rolling update', () => {
 
 describe('scaling', () => {
   it('in the middle of a rollout gives each set its share', async () => {
-    const world = await setUp(build(10, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } }));
+    const world = await setUp(
+      build(10, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } }),
+    );
     await world.run(4_000);
     world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
     roll(world, 'broken');
@@ -206,10 +288,16 @@ describe('scaling', () => {
   });
 
   it('to the size that the old set has come down to in a rollout does not hold that rollout up', async () => {
-    const world = await setUp(build(2, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } }));
+    const world = await setUp(
+      build(2, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } }),
+    );
     await world.run(4_000);
     world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'v2' ? 'running' : startsSlowly(pod, ageMs));
-    const end = world.api.script(({ verb, plural }) => (verb === 'create' && plural === 'replicasets' ? forbidden({ group: 'apps', plural: 'replicasets' }, 'x', 'not now') : undefined));
+    const end = world.api.script(({ verb, plural }) =>
+      verb === 'create' && plural === 'replicasets'
+        ? forbidden({ group: 'apps', plural: 'replicasets' }, 'x', 'not now')
+        : undefined,
+    );
     roll(world, 'v2');
     await world.run(500);
     const old = setOf(world, 'v1') as ReplicaSet;
@@ -227,10 +315,16 @@ describe('scaling', () => {
     await world.run(4_000);
     change(world, { paused: true, template: template('v2'), replicas: 5 });
     await world.run(60_000);
-    assert.deepEqual([sizes(world), condition(world, 'Progressing')], [{ v1: 5 }, 'Unknown DeploymentPaused Deployment is paused']);
+    assert.deepEqual(
+      [sizes(world), condition(world, 'Progressing')],
+      [{ v1: 5 }, 'Unknown DeploymentPaused Deployment is paused'],
+    );
     change(world, { paused: false });
     await world.run(500);
-    assert.match(condition(world, 'Progressing'), /^(Unknown DeploymentResumed|True NewReplicaSetCreated|True ReplicaSetUpdated)/);
+    assert.match(
+      condition(world, 'Progressing'),
+      /^(Unknown DeploymentResumed|True NewReplicaSetCreated|True ReplicaSetUpdated)/,
+    );
     await world.run(15_000);
     assert.deepEqual(sizes(world), { v1: 0, v2: 5 });
     await world.stop();
@@ -254,16 +348,37 @@ it('a failure of the new set to have its pods is one of the deployment', async (
   const world = await setUp(build(2));
   await world.run(3_000);
   const set = setOf(world, 'v1') as ReplicaSet;
-  const failure = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'quota', lastTransitionTime: '2026-01-01T00:00:00Z' } as const;
-  world.api.change(replicaSets, keyOf(set), (each) => ({ ...each, status: { replicas: 2, ...each.status, conditions: [failure] } }));
+  const failure = {
+    type: 'ReplicaFailure',
+    status: 'True',
+    reason: 'FailedCreate',
+    message: 'quota',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  } as const;
+  world.api.change(replicaSets, keyOf(set), (each) => ({
+    ...each,
+    status: { replicas: 2, ...each.status, conditions: [failure] },
+  }));
   await world.run(500);
   assert.equal(condition(world, 'ReplicaFailure'), 'True FailedCreate quota');
   await world.stop();
 });
 
 it('a deployment that is being deleted changes nothing but its status', async () => {
-  const world = await setUp({ ...build(2), metadata: { ...build(2).metadata, finalizers: ['foregroundDeletion'], deletionTimestamp: '2026-01-01T00:00:00Z' } });
-  world.api.seed(replicaSets, { metadata: { name: 'own', namespace: 'default', uid: 'own', labels: { app: 'web' }, ownerReferences: [newControllerRef(deployments, current(world))] }, spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: template('v1') } });
+  const world = await setUp({
+    ...build(2),
+    metadata: { ...build(2).metadata, finalizers: ['foregroundDeletion'], deletionTimestamp: '2026-01-01T00:00:00Z' },
+  });
+  world.api.seed(replicaSets, {
+    metadata: {
+      name: 'own',
+      namespace: 'default',
+      uid: 'own',
+      labels: { app: 'web' },
+      ownerReferences: [newControllerRef(deployments, current(world))],
+    },
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: template('v1') },
+  });
   await world.run(3_000);
   assert.deepEqual(sizes(world), { v1: 1 });
   await world.stop();
@@ -279,7 +394,19 @@ describe('whatever happens, and wherever it is killed', () => {
   const bounds = fc.constantFrom([1, 0], [0, 1], ['25%', '25%'], [2, 3], ['100%', 0], ['1%', '0%']);
   const steps = fc.array(fc.tuple(event, fc.integer({ min: 1, max: 10 })), { minLength: 1, maxLength: 8 });
 
-  async function play(world: ControllerWorld, plays: readonly (readonly [{ readonly kind: string; readonly to?: number; readonly image?: string; readonly writes?: number; readonly seconds?: number }, number])[]): Promise<{ replicas: number; image: string }> {
+  async function play(
+    world: ControllerWorld,
+    plays: readonly (readonly [
+      {
+        readonly kind: string;
+        readonly to?: number;
+        readonly image?: string;
+        readonly writes?: number;
+        readonly seconds?: number;
+      },
+      number,
+    ])[],
+  ): Promise<{ replicas: number; image: string }> {
     let [replicas, image] = [4, 'v1'];
     for (const [step, halfSeconds] of plays) {
       if (step.to !== undefined) change(world, { replicas: (replicas = step.to) });
@@ -298,24 +425,43 @@ describe('whatever happens, and wherever it is killed', () => {
 
   it('it comes to the wanted template and size, also when it sees everything late', () =>
     fc.assert(
-      fc.asyncProperty(steps, bounds, fc.nat(1_000), fc.constantFrom('RollingUpdate' as const, 'Recreate' as const), async (plays, [surge, unavailable], seed, type) => {
-        const strategy = type === 'Recreate' ? { type } : { type, rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } };
-        const world = await setUp(build(4, { strategy }), { seed, lagMs: 700 });
-        const { replicas, image } = await play(world, plays);
-        const status = current(world).status;
-        const found = [world.activePods.filter(({ spec }) => spec.containers[0]?.image === image).length, world.activePods.length, status?.updatedReplicas, status?.availableReplicas, status?.replicas];
-        assert.deepEqual(found, [replicas, replicas, replicas, replicas, replicas]);
-        assert.match(condition(world, 'Progressing'), /^True NewReplicaSetAvailable/);
-        await world.stop();
-      }),
+      fc.asyncProperty(
+        steps,
+        bounds,
+        fc.nat(1_000),
+        fc.constantFrom('RollingUpdate' as const, 'Recreate' as const),
+        async (plays, [surge, unavailable], seed, type) => {
+          const strategy =
+            type === 'Recreate' ? { type } : { type, rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } };
+          const world = await setUp(build(4, { strategy }), { seed, lagMs: 700 });
+          const { replicas, image } = await play(world, plays);
+          const status = current(world).status;
+          const found = [
+            world.activePods.filter(({ spec }) => spec.containers[0]?.image === image).length,
+            world.activePods.length,
+            status?.updatedReplicas,
+            status?.availableReplicas,
+            status?.replicas,
+          ];
+          assert.deepEqual(found, [replicas, replicas, replicas, replicas, replicas]);
+          assert.match(condition(world, 'Progressing'), /^True NewReplicaSetAvailable/);
+          await world.stop();
+        },
+      ),
       { numRuns: 40 },
     ));
 
   it('its sets never grow beyond surge, and available pods are never taken below what must be', () =>
     fc.assert(
       fc.asyncProperty(steps, bounds, fc.nat(1_000), async (plays, [surge, unavailable], seed) => {
-        const world = await setUp(build(4, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } } }), { seed });
-        const scaled = (value: number | string | undefined, of: number, round: (x: number) => number): number => (typeof value === 'number' ? value : round((of * Number.parseInt(value ?? '0', 10)) / 100));
+        const world = await setUp(
+          build(4, {
+            strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } },
+          }),
+          { seed },
+        );
+        const scaled = (value: number | string | undefined, of: number, round: (x: number) => number): number =>
+          typeof value === 'number' ? value : round((of * Number.parseInt(value ?? '0', 10)) / 100);
         let [mostBefore, availableBefore] = [0, 0];
         const recent: number[] = [4];
         world.check = () => {
@@ -326,7 +472,13 @@ describe('whatever happens, and wherever it is killed', () => {
           assert.ok(total <= Math.max(mostBefore, most), `${total} replicas where ${most} may be`);
           mostBefore = total;
           const available = world.activePods.filter(isPodReady).length;
-          const least = Math.min(...recent.map((wanted) => wanted - Math.max(scaled(unavailable, wanted, Math.floor), scaled(surge, wanted, Math.ceil) === 0 ? 1 : 0)));
+          const least = Math.min(
+            ...recent.map(
+              (wanted) =>
+                wanted -
+                Math.max(scaled(unavailable, wanted, Math.floor), scaled(surge, wanted, Math.ceil) === 0 ? 1 : 0),
+            ),
+          );
           assert.ok(available >= Math.min(availableBefore, least), `${available} available where ${least} must be`);
           availableBefore = available;
         };

@@ -8,7 +8,12 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isTerminalPhase } from '../../../api/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
-import { claimObjects, ControlledIndex, controllerRefOf, isControlledBy } from '../../controller-runtime/controller-ref.ts';
+import {
+  claimObjects,
+  ControlledIndex,
+  controllerRefOf,
+  isControlledBy,
+} from '../../controller-runtime/controller-ref.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
@@ -28,12 +33,22 @@ const WORKERS = 5;
 /** Leads the ReplicaSets of each Deployment from one template to the next. */
 export function createDeploymentController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
-  const parts: Parts = { all: informers.for(deployments), sets: informers.for(replicaSets), podInformer: informers.for(pods) };
+  const parts: Parts = {
+    all: informers.for(deployments),
+    sets: informers.for(replicaSets),
+    podInformer: informers.for(pods),
+  };
   const syncer = new DeploymentSyncer(options, parts);
   const queue = new WorkQueue({ name: 'deployment', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
   const add = (key: string): void => queue.add(key);
   const ends = [wakeOwners({ owners: parts.all, dependents: parts.sets, add }), wakeRecreates(parts, add)];
-  return runController({ name: 'deployment controller', log, queues: [queue], informers: [parts.all, parts.sets, parts.podInformer], ends });
+  return runController({
+    name: 'deployment controller',
+    log,
+    queues: [queue],
+    informers: [parts.all, parts.sets, parts.podInformer],
+    ends,
+  });
 }
 
 interface Parts {
@@ -52,7 +67,10 @@ function wakeRecreates({ all, sets, podInformer }: Parts, add: (key: string) => 
     const deployment = ref?.kind === deployments.kind ? all.get({ namespace, name: ref.name }) : undefined;
     if (deployment !== undefined && !isRollingUpdate(deployment)) add(formatKey(keyOf(deployment)));
   };
-  return podInformer.addHandlers({ onDelete: ended, onUpdate: (before, after) => (isTerminalPhase(after) && !isTerminalPhase(before) ? ended(after) : undefined) });
+  return podInformer.addHandlers({
+    onDelete: ended,
+    onUpdate: (before, after) => (isTerminalPhase(after) && !isTerminalPhase(before) ? ended(after) : undefined),
+  });
 }
 
 /** What came of the steps. */
@@ -86,13 +104,26 @@ class DeploymentSyncer {
     if (isEverything(deployment)) return await this.#refuse(deployment);
     const { client, clock } = this.#options;
     const objects = this.#setIndex.claimable(deployment);
-    const sets = await claimObjects({ client, ownerType: deployments, owner: deployment, selector: deployment.spec.selector, type: replicaSets, objects });
-    const newHash = (set: ReplicaSet): boolean => sameTemplate(set.spec.template, deployment.spec.template, templateHashLabel);
+    const sets = await claimObjects({
+      client,
+      ownerType: deployments,
+      owner: deployment,
+      selector: deployment.spec.selector,
+      type: replicaSets,
+      objects,
+    });
+    const newHash = (set: ReplicaSet): boolean =>
+      sameTemplate(set.spec.template, deployment.spec.template, templateHashLabel);
     const oldPodsRunning = !isRollingUpdate(deployment) && this.#hasRunningPods(sets.filter((set) => !newHash(set)));
     const plan = planDeployment(deployment, sets, oldPodsRunning);
     const outcome = await this.#perform(deployment, sets, plan);
     const judgesProgress = plan.judgesProgress && outcome.failure === undefined;
-    const facts: DeploymentFacts = { newSetEvent: undefined, collisionCount: deployment.status?.collisionCount, ...outcome, judgesProgress };
+    const facts: DeploymentFacts = {
+      newSetEvent: undefined,
+      collisionCount: deployment.status?.collisionCount,
+      ...outcome,
+      judgesProgress,
+    };
     const nowMs = clock.nowMs();
     const status = computeDeploymentStatus(deployment, facts, nowMs);
     await this.#write(deployment, status, outcome.newSet);
@@ -105,23 +136,35 @@ class DeploymentSyncer {
     this.#recorder.event(deployments, deployment, { type: 'Warning', reason: 'SelectingAll', message });
     const { generation = 0 } = deployment.metadata;
     if ((deployment.status?.observedGeneration ?? 0) >= generation) return;
-    await this.#options.client.update(deployments, { ...deployment, status: { ...deployment.status, observedGeneration: generation } }, { subresource: 'status' });
+    await this.#options.client.update(
+      deployments,
+      { ...deployment, status: { ...deployment.status, observedGeneration: generation } },
+      { subresource: 'status' },
+    );
   }
 
   /** Pods that have not ended, leaving ones included; or the set still counts some that are not seen here. */
   #hasRunningPods(oldSets: readonly ReplicaSet[]): boolean {
-    return oldSets.some((set) => (set.status?.replicas ?? 0) > 0 || this.#podIndex.ofOwner(set).some((pod) => !isTerminalPhase(pod)));
+    return oldSets.some(
+      (set) => (set.status?.replicas ?? 0) > 0 || this.#podIndex.ofOwner(set).some((pod) => !isTerminalPhase(pod)),
+    );
   }
 
   async #perform(deployment: Deployment, sets: readonly ReplicaSet[], plan: DeploymentPlan): Promise<Outcome> {
     const now = new Map(sets.map((set) => [set.metadata.uid, set]));
     let newUid = plan.newSet?.metadata.uid;
     let newSetEvent: NewSetEvent | undefined;
-    const outcome = (more: Partial<Outcome> = {}): Outcome => ({ sets: [...now.values()], newSet: now.get(newUid ?? ''), ...(newSetEvent !== undefined && { newSetEvent }), ...more });
+    const outcome = (more: Partial<Outcome> = {}): Outcome => ({
+      sets: [...now.values()],
+      newSet: now.get(newUid ?? ''),
+      ...(newSetEvent !== undefined && { newSetEvent }),
+      ...more,
+    });
     for (const step of plan.steps) {
       if (step.kind === 'create') {
         const made = await this.#create(deployment, step.set);
-        if (made.kind === 'collision') return outcome({ collisionCount: (deployment.status?.collisionCount ?? 0) + 1, failure: made.failure });
+        if (made.kind === 'collision')
+          return outcome({ collisionCount: (deployment.status?.collisionCount ?? 0) + 1, failure: made.failure });
         if (made.kind === 'failed') {
           newSetEvent = { kind: 'failed', message: made.message };
           return outcome({ failure: made.failure });
@@ -141,7 +184,11 @@ class DeploymentSyncer {
   async #create(
     deployment: Deployment,
     set: ReplicaSet,
-  ): Promise<{ kind: 'created' | 'known'; set: ReplicaSet } | { kind: 'collision'; failure: unknown } | { kind: 'failed'; message: string; failure: unknown }> {
+  ): Promise<
+    | { kind: 'created' | 'known'; set: ReplicaSet }
+    | { kind: 'collision'; failure: unknown }
+    | { kind: 'failed'; message: string; failure: unknown }
+  > {
     const { client } = this.#options;
     try {
       const created = await client.create(replicaSets, set);
@@ -152,7 +199,9 @@ class DeploymentSyncer {
       if (isApiError(error, 'AlreadyExists')) {
         // The cache was behind, or another template has the same hash.
         const known = await client.get(replicaSets, keyOf(set));
-        const isOurs = isControlledBy(known, deployment) && sameTemplate(known.spec.template, deployment.spec.template, templateHashLabel);
+        const isOurs =
+          isControlledBy(known, deployment) &&
+          sameTemplate(known.spec.template, deployment.spec.template, templateHashLabel);
         return isOurs ? { kind: 'known', set: known } : { kind: 'collision', failure: error };
       }
       const message = `Failed to create new replica set ${JSON.stringify(set.metadata.name)}: ${errorMessage(error)}`;
@@ -162,7 +211,10 @@ class DeploymentSyncer {
   }
 
   /** The set as it is now; undefined when it is gone. */
-  async #apply(deployment: Deployment, step: Exclude<DeploymentStep, { kind: 'create' }>): Promise<ReplicaSet | undefined> {
+  async #apply(
+    deployment: Deployment,
+    step: Exclude<DeploymentStep, { kind: 'create' }>,
+  ): Promise<ReplicaSet | undefined> {
     const { client } = this.#options;
     if (step.kind === 'update') {
       const updated = await client.update(replicaSets, step.set);
@@ -171,7 +223,10 @@ class DeploymentSyncer {
     }
     const { uid, resourceVersion } = step.set.metadata;
     try {
-      await client.delete(replicaSets, keyOf(step.set), { propagationPolicy: 'Background', preconditions: { uid, ...(resourceVersion !== undefined && { resourceVersion }) } });
+      await client.delete(replicaSets, keyOf(step.set), {
+        propagationPolicy: 'Background',
+        preconditions: { uid, ...(resourceVersion !== undefined && { resourceVersion }) },
+      });
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
@@ -185,16 +240,24 @@ class DeploymentSyncer {
   }
 
   /** Status and, in the same write as upstream has it, the revision that the newest set has. */
-  async #write(deployment: Deployment, status: NonNullable<Deployment['status']>, newSet: ReplicaSet | undefined): Promise<void> {
+  async #write(
+    deployment: Deployment,
+    status: NonNullable<Deployment['status']>,
+    newSet: ReplicaSet | undefined,
+  ): Promise<void> {
     const { annotations = {} } = deployment.metadata;
     const revision = newSet?.metadata.annotations?.[deploymentAnnotations.revision];
     const knows = revision === undefined || annotations[deploymentAnnotations.revision] === revision;
     if (knows && isSameStatus(deployment.status, status)) return;
-    const metadata = knows ? deployment.metadata : { ...deployment.metadata, annotations: { ...annotations, [deploymentAnnotations.revision]: revision } };
+    const metadata = knows
+      ? deployment.metadata
+      : { ...deployment.metadata, annotations: { ...annotations, [deploymentAnnotations.revision]: revision } };
     await this.#options.client.update(deployments, { ...deployment, metadata, status }, { subresource: 'status' });
   }
 }
 
 function isEverything({ spec }: Deployment): boolean {
-  return Object.keys(spec.selector.matchLabels ?? {}).length === 0 && (spec.selector.matchExpressions ?? []).length === 0;
+  return (
+    Object.keys(spec.selector.matchLabels ?? {}).length === 0 && (spec.selector.matchExpressions ?? []).length === 0
+  );
 }

@@ -22,7 +22,8 @@ export const sizeOf = ({ spec }: ReplicaSet): number => spec.replicas ?? 1;
 export const availableOf = (set: ReplicaSet): number => Math.min(set.status?.availableReplicas ?? 0, sizeOf(set));
 export const isActiveSet = (set: ReplicaSet): boolean => sizeOf(set) > 0;
 export const totalSize = (sets: readonly ReplicaSet[]): number => sets.reduce((total, set) => total + sizeOf(set), 0);
-export const totalAvailable = (sets: readonly ReplicaSet[]): number => sets.reduce((total, set) => total + availableOf(set), 0);
+export const totalAvailable = (sets: readonly ReplicaSet[]): number =>
+  sets.reduce((total, set) => total + availableOf(set), 0);
 
 export const isRollingUpdate = ({ spec }: Deployment): boolean => spec.strategy?.type !== 'Recreate';
 
@@ -81,5 +82,10 @@ export function compareAge(left: ReplicaSet, right: ReplicaSet): number {
 export function isComplete(deployment: Deployment, status: DeploymentStatus | undefined): boolean {
   const wanted = wantedReplicas(deployment);
   const { updatedReplicas = 0, replicas = 0, availableReplicas = 0, observedGeneration = 0 } = status ?? {};
-  return updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted && observedGeneration >= (deployment.metadata.generation ?? 0);
+  return (
+    updatedReplicas === wanted &&
+    replicas === wanted &&
+    availableReplicas === wanted &&
+    observedGeneration >= (deployment.metadata.generation ?? 0)
+  );
 }

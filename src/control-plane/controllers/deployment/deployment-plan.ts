@@ -2,8 +2,22 @@ import type { Deployment } from '../../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
 import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import {
-  availableOf, compareAge, deploymentAnnotations, findNewSet, isActiveSet, isComplete, isRollingUpdate, maxUnavailable, oldestFirst, revisionHistoryLimit, revisionOf, sizeOf,
-  totalAvailable, totalSize, wantedReplicas, wholeNumber,
+  availableOf,
+  compareAge,
+  deploymentAnnotations,
+  findNewSet,
+  isActiveSet,
+  isComplete,
+  isRollingUpdate,
+  maxUnavailable,
+  oldestFirst,
+  revisionHistoryLimit,
+  revisionOf,
+  sizeOf,
+  totalAvailable,
+  totalSize,
+  wantedReplicas,
+  wholeNumber,
 } from './deployment-facts.ts';
 import { buildNewSet, syncNewSet, withReplicasAnnotations } from './new-replica-set.ts';
 import { shareReplicas } from './share-replicas.ts';
@@ -26,7 +40,11 @@ export interface DeploymentPlan {
  * What to do about the sets of a deployment: one round of a rollout, proportional scaling, or cleaning up (upstream: controller/deployment). Every
  * bound is kept at each step on its own, whatever becomes of the next. `oldPodsRunning`: pods of old sets have not ended yet, leaving ones included.
  */
-export function planDeployment(deployment: Deployment, sets: readonly ReplicaSet[], oldPodsRunning: boolean): DeploymentPlan {
+export function planDeployment(
+  deployment: Deployment,
+  sets: readonly ReplicaSet[],
+  oldPodsRunning: boolean,
+): DeploymentPlan {
   const newSet = findNewSet(deployment, sets);
   const old = oldestFirst(sets).filter((set) => set !== newSet);
   const revision = Math.max(0, ...old.map(revisionOf)) + 1;
@@ -122,7 +140,11 @@ function wasScaled({ all, deployment }: Draft): boolean {
 function sizeOfNewSet(deployment: Deployment, old: readonly ReplicaSet[], set: ReplicaSet): number {
   const wanted = wantedReplicas(deployment);
   if (!isRollingUpdate(deployment)) return wanted;
-  const room = wanted + scaledValue(deployment.spec.strategy?.rollingUpdate?.maxSurge, wanted, 'up') - totalSize(old) - sizeOf(set);
+  const room =
+    wanted +
+    scaledValue(deployment.spec.strategy?.rollingUpdate?.maxSurge, wanted, 'up') -
+    totalSize(old) -
+    sizeOf(set);
   return room <= 0 ? sizeOf(set) : sizeOf(set) + Math.min(room, wanted - sizeOf(set));
 }
 
@@ -192,14 +214,20 @@ function scale(draft: Draft): void {
     for (const set of draft.old) draft.resize(set, 0);
     return;
   }
-  const shares = isRollingUpdate(deployment) ? shareReplicas(deployment, active) : active.map((set) => ({ set, replicas: sizeOf(set) }));
+  const shares = isRollingUpdate(deployment)
+    ? shareReplicas(deployment, active)
+    : active.map((set) => ({ set, replicas: sizeOf(set) }));
   for (const { set, replicas } of shares) draft.resize(set, replicas, true);
 }
 
 /** The new set has all replicas, all available, and knows how many are wanted. */
 function isSaturated(deployment: Deployment, set: ReplicaSet): boolean {
   const wanted = wantedReplicas(deployment);
-  return sizeOf(set) === wanted && wholeNumber(set.metadata.annotations?.[deploymentAnnotations.desiredReplicas]) === wanted && availableOf(set) === wanted;
+  return (
+    sizeOf(set) === wanted &&
+    wholeNumber(set.metadata.annotations?.[deploymentAnnotations.desiredReplicas]) === wanted &&
+    availableOf(set) === wanted
+  );
 }
 
 /** Old sets without pods beyond the history that is kept go, the oldest revisions first. */

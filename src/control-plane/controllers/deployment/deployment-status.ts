@@ -6,7 +6,9 @@ import { formatTime, parseTime } from '../../../api/time.ts';
 import { hasProgressDeadline, isComplete, maxUnavailable, totalSize, wantedReplicas } from './deployment-facts.ts';
 
 /** What happened to the set of the newest template in this pass, if anything that the status tells. */
-export type NewSetEvent = { readonly kind: 'created' | 'found' } | { readonly kind: 'failed'; readonly message: string };
+export type NewSetEvent =
+  | { readonly kind: 'created' | 'found' }
+  | { readonly kind: 'failed'; readonly message: string };
 
 export interface DeploymentFacts {
   readonly sets: readonly ReplicaSet[];
@@ -19,7 +21,11 @@ export interface DeploymentFacts {
 type Conditions = readonly DeploymentCondition[];
 
 /** The status as it should be now (upstream: calculateStatus, checkPausedConditions, syncRolloutStatus in one). */
-export function computeDeploymentStatus(deployment: Deployment, facts: DeploymentFacts, nowMs: number): DeploymentStatus {
+export function computeDeploymentStatus(
+  deployment: Deployment,
+  facts: DeploymentFacts,
+  nowMs: number,
+): DeploymentStatus {
   const { sets, newSet, collisionCount } = facts;
   const available = sum(sets, ({ status }) => status?.availableReplicas);
   const terminating = terminatingReplicas(sets);
@@ -36,7 +42,8 @@ export function computeDeploymentStatus(deployment: Deployment, facts: Deploymen
   let conditions = afterPause(deployment, deployment.status?.conditions ?? [], nowMs);
   conditions = afterNewSet(deployment, conditions, facts, nowMs);
   conditions = setCondition(conditions, availability(deployment, available), nowMs);
-  if (facts.judgesProgress) conditions = withFailure(judgeProgress(deployment, conditions, numbers, newSet, nowMs), sets, newSet, nowMs);
+  if (facts.judgesProgress)
+    conditions = withFailure(judgeProgress(deployment, conditions, numbers, newSet, nowMs), sets, newSet, nowMs);
   return conditions.length === 0 ? numbers : { ...numbers, conditions: [...conditions] };
 }
 
@@ -44,15 +51,38 @@ export function computeDeploymentStatus(deployment: Deployment, facts: Deploymen
 export function progressCheckMs(deployment: Deployment, status: DeploymentStatus, nowMs: number): number | undefined {
   const condition = findCondition(status.conditions, 'Progressing');
   const updatedMs = parseTime(condition?.lastUpdateTime);
-  if (deployment.spec.paused === true || deployment.metadata.deletionTimestamp !== undefined || !hasProgressDeadline(deployment)) return undefined;
-  if (condition === undefined || updatedMs === undefined || isComplete(deployment, status) || condition.reason === 'ProgressDeadlineExceeded') return undefined;
+  if (
+    deployment.spec.paused === true ||
+    deployment.metadata.deletionTimestamp !== undefined ||
+    !hasProgressDeadline(deployment)
+  )
+    return undefined;
+  if (
+    condition === undefined ||
+    updatedMs === undefined ||
+    isComplete(deployment, status) ||
+    condition.reason === 'ProgressDeadlineExceeded'
+  )
+    return undefined;
   return Math.max(0, updatedMs + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 - nowMs) + 1;
 }
 
 /** Whether writing it would tell anything new; a number that is absent counts as 0. */
 export function isSameStatus(left: DeploymentStatus | undefined, right: DeploymentStatus): boolean {
-  const numbers = ['observedGeneration', 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas', 'terminatingReplicas', 'collisionCount'] as const;
-  return numbers.every((name) => (left?.[name] ?? 0) === (right[name] ?? 0)) && semanticEqual(left?.conditions, right.conditions);
+  const numbers = [
+    'observedGeneration',
+    'replicas',
+    'updatedReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'unavailableReplicas',
+    'terminatingReplicas',
+    'collisionCount',
+  ] as const;
+  return (
+    numbers.every((name) => (left?.[name] ?? 0) === (right[name] ?? 0)) &&
+    semanticEqual(left?.conditions, right.conditions)
+  );
 }
 
 function sum(sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | undefined): number {
@@ -61,7 +91,9 @@ function sum(sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | unde
 
 /** Nobody knows it while a set that was looked at does not say. */
 function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {
-  const silent = sets.some(({ status }) => (status?.observedGeneration ?? 0) > 0 && status?.terminatingReplicas === undefined);
+  const silent = sets.some(
+    ({ status }) => (status?.observedGeneration ?? 0) > 0 && status?.terminatingReplicas === undefined,
+  );
   return silent ? undefined : sum(sets, ({ status }) => status?.terminatingReplicas);
 }
 
@@ -81,48 +113,109 @@ function replaceCondition(conditions: Conditions, said: Said, nowMs: number): Co
   return [...conditions.filter((each) => each !== known), { ...said, lastUpdateTime: now, lastTransitionTime }];
 }
 
-const progressing = (status: Said['status'], reason: string, message: string): Said => ({ type: 'Progressing', status, reason, message });
+const progressing = (status: Said['status'], reason: string, message: string): Said => ({
+  type: 'Progressing',
+  status,
+  reason,
+  message,
+});
 
 /** Pausing and resuming begin the deadline anew; one that has passed stays said. */
 function afterPause(deployment: Deployment, conditions: Conditions, nowMs: number): Conditions {
   const known = findCondition(conditions, 'Progressing');
-  if (!hasProgressDeadline(deployment) || deployment.metadata.deletionTimestamp !== undefined || known?.reason === 'ProgressDeadlineExceeded') return conditions;
-  if (deployment.spec.paused === true) return setCondition(conditions, progressing('Unknown', 'DeploymentPaused', 'Deployment is paused'), nowMs);
-  return known?.reason === 'DeploymentPaused' ? setCondition(conditions, progressing('Unknown', 'DeploymentResumed', 'Deployment is resumed'), nowMs) : conditions;
+  if (
+    !hasProgressDeadline(deployment) ||
+    deployment.metadata.deletionTimestamp !== undefined ||
+    known?.reason === 'ProgressDeadlineExceeded'
+  )
+    return conditions;
+  if (deployment.spec.paused === true)
+    return setCondition(conditions, progressing('Unknown', 'DeploymentPaused', 'Deployment is paused'), nowMs);
+  return known?.reason === 'DeploymentPaused'
+    ? setCondition(conditions, progressing('Unknown', 'DeploymentResumed', 'Deployment is resumed'), nowMs)
+    : conditions;
 }
 
-function afterNewSet(deployment: Deployment, conditions: Conditions, { newSet, newSetEvent }: DeploymentFacts, nowMs: number): Conditions {
+function afterNewSet(
+  deployment: Deployment,
+  conditions: Conditions,
+  { newSet, newSetEvent }: DeploymentFacts,
+  nowMs: number,
+): Conditions {
   if (!hasProgressDeadline(deployment)) return conditions;
-  if (newSetEvent?.kind === 'failed') return setCondition(conditions, progressing('False', 'ReplicaSetCreateError', newSetEvent.message), nowMs);
+  if (newSetEvent?.kind === 'failed')
+    return setCondition(conditions, progressing('False', 'ReplicaSetCreateError', newSetEvent.message), nowMs);
   const name = JSON.stringify(newSet?.metadata.name ?? '');
-  if (newSetEvent?.kind === 'created') return setCondition(conditions, progressing('True', 'NewReplicaSetCreated', `Created new replica set ${name}`), nowMs);
-  if (newSet !== undefined && findCondition(conditions, 'Progressing') === undefined) return setCondition(conditions, progressing('True', 'FoundNewReplicaSet', `Found new replica set ${name}`), nowMs);
+  if (newSetEvent?.kind === 'created')
+    return setCondition(
+      conditions,
+      progressing('True', 'NewReplicaSetCreated', `Created new replica set ${name}`),
+      nowMs,
+    );
+  if (newSet !== undefined && findCondition(conditions, 'Progressing') === undefined)
+    return setCondition(conditions, progressing('True', 'FoundNewReplicaSet', `Found new replica set ${name}`), nowMs);
   return conditions;
 }
 
 function availability(deployment: Deployment, available: number): Said {
   return available >= wantedReplicas(deployment) - maxUnavailable(deployment)
-    ? { type: 'Available', status: 'True', reason: 'MinimumReplicasAvailable', message: 'Deployment has minimum availability.' }
-    : { type: 'Available', status: 'False', reason: 'MinimumReplicasUnavailable', message: 'Deployment does not have minimum availability.' };
+    ? {
+        type: 'Available',
+        status: 'True',
+        reason: 'MinimumReplicasAvailable',
+        message: 'Deployment has minimum availability.',
+      }
+    : {
+        type: 'Available',
+        status: 'False',
+        reason: 'MinimumReplicasUnavailable',
+        message: 'Deployment does not have minimum availability.',
+      };
 }
 
 /** Done, getting on, or for too long not: what `kubectl rollout status` waits for. */
-function judgeProgress(deployment: Deployment, conditions: Conditions, numbers: DeploymentStatus, newSet: ReplicaSet | undefined, nowMs: number): Conditions {
+function judgeProgress(
+  deployment: Deployment,
+  conditions: Conditions,
+  numbers: DeploymentStatus,
+  newSet: ReplicaSet | undefined,
+  nowMs: number,
+): Conditions {
   const current = findCondition(conditions, 'Progressing');
   if (!hasProgressDeadline(deployment)) return conditions.filter((each) => each !== current);
   // A rollout that is over is not judged again, whatever its pods do.
   if (numbers.replicas === numbers.updatedReplicas && current?.reason === 'NewReplicaSetAvailable') return conditions;
-  const subject = newSet === undefined ? `Deployment ${JSON.stringify(deployment.metadata.name)}` : `ReplicaSet ${JSON.stringify(newSet.metadata.name)}`;
-  if (isComplete(deployment, numbers)) return setCondition(conditions, progressing('True', 'NewReplicaSetAvailable', `${subject} has successfully progressed.`), nowMs);
+  const subject =
+    newSet === undefined
+      ? `Deployment ${JSON.stringify(deployment.metadata.name)}`
+      : `ReplicaSet ${JSON.stringify(newSet.metadata.name)}`;
+  if (isComplete(deployment, numbers))
+    return setCondition(
+      conditions,
+      progressing('True', 'NewReplicaSetAvailable', `${subject} has successfully progressed.`),
+      nowMs,
+    );
   // Each progress counts, so the time is written down also when nothing else of the condition changes.
-  if (hasProgressed(deployment.status, numbers)) return replaceCondition(conditions, progressing('True', 'ReplicaSetUpdated', `${subject} is progressing.`), nowMs);
-  return hasTimedOut(deployment, current, nowMs) ? setCondition(conditions, progressing('False', 'ProgressDeadlineExceeded', `${subject} has timed out progressing.`), nowMs) : conditions;
+  if (hasProgressed(deployment.status, numbers))
+    return replaceCondition(conditions, progressing('True', 'ReplicaSetUpdated', `${subject} is progressing.`), nowMs);
+  return hasTimedOut(deployment, current, nowMs)
+    ? setCondition(
+        conditions,
+        progressing('False', 'ProgressDeadlineExceeded', `${subject} has timed out progressing.`),
+        nowMs,
+      )
+    : conditions;
 }
 
 function hasProgressed(before: DeploymentStatus | undefined, now: DeploymentStatus): boolean {
   const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = before ?? {};
   const oldLeft = (now.replicas ?? 0) - (now.updatedReplicas ?? 0);
-  return (now.updatedReplicas ?? 0) > updatedReplicas || oldLeft < replicas - updatedReplicas || (now.readyReplicas ?? 0) > readyReplicas || (now.availableReplicas ?? 0) > availableReplicas;
+  return (
+    (now.updatedReplicas ?? 0) > updatedReplicas ||
+    oldLeft < replicas - updatedReplicas ||
+    (now.readyReplicas ?? 0) > readyReplicas ||
+    (now.availableReplicas ?? 0) > availableReplicas
+  );
 }
 
 function hasTimedOut(deployment: Deployment, condition: DeploymentCondition | undefined, nowMs: number): boolean {
@@ -133,7 +226,12 @@ function hasTimedOut(deployment: Deployment, condition: DeploymentCondition | un
 }
 
 /** What keeps a set from having its pods is said of the deployment, that of the newest set first. */
-function withFailure(conditions: Conditions, sets: readonly ReplicaSet[], newSet: ReplicaSet | undefined, nowMs: number): Conditions {
+function withFailure(
+  conditions: Conditions,
+  sets: readonly ReplicaSet[],
+  newSet: ReplicaSet | undefined,
+  nowMs: number,
+): Conditions {
   for (const set of newSet === undefined ? sets : [newSet, ...sets]) {
     const failure = findCondition(set.status?.conditions, 'ReplicaFailure');
     if (failure === undefined) continue;
@@ -141,7 +239,17 @@ function withFailure(conditions: Conditions, sets: readonly ReplicaSet[], newSet
     const known = findCondition(conditions, 'ReplicaFailure');
     if (known?.status === status && known.reason === reason) return conditions;
     const since = known?.status === status ? known.lastTransitionTime : lastTransitionTime;
-    return [...conditions.filter((each) => each !== known), { type: 'ReplicaFailure', status, reason, message, lastUpdateTime: lastTransitionTime, lastTransitionTime: since }];
+    return [
+      ...conditions.filter((each) => each !== known),
+      {
+        type: 'ReplicaFailure',
+        status,
+        reason,
+        message,
+        lastUpdateTime: lastTransitionTime,
+        lastTransitionTime: since,
+      },
+    ];
   }
   return conditions.filter(({ type }) => type !== 'ReplicaFailure');
 }

@@ -9,7 +9,11 @@ import { deploymentAnnotations, maxSurge, templateHashLabel, wantedReplicas, who
 const HISTORY_LIMIT_CHARS = 2000;
 const LONGEST_NAME = 253;
 /** Annotations of the deployment that are not those of its replica sets. */
-const notCopied: ReadonlySet<string> = new Set([...Object.values(deploymentAnnotations), 'kubectl.kubernetes.io/last-applied-configuration', 'deprecated.deployment.rollback.to']);
+const notCopied: ReadonlySet<string> = new Set([
+  ...Object.values(deploymentAnnotations),
+  'kubectl.kubernetes.io/last-applied-configuration',
+  'deprecated.deployment.rollback.to',
+]);
 
 /** The ReplicaSet for the deployment's template, with no replicas yet. Its name follows from the template, so that making it twice makes one. */
 export function buildNewSet(deployment: Deployment, revision: number): ReplicaSet {
@@ -17,7 +21,13 @@ export function buildNewSet(deployment: Deployment, revision: number): ReplicaSe
   const hash = hashTemplate(spec.template, status?.collisionCount);
   const labels = withLabel(spec.template.metadata.labels, templateHashLabel, hash);
   const set: ReplicaSet = {
-    metadata: { name: nameOf(metadata.name, hash), namespace: metadata.namespace, uid: '', ownerReferences: [newControllerRef(deployments, deployment)], labels },
+    metadata: {
+      name: nameOf(metadata.name, hash),
+      namespace: metadata.namespace,
+      uid: '',
+      ownerReferences: [newControllerRef(deployments, deployment)],
+      labels,
+    },
     spec: {
       replicas: 0,
       ...(spec.minReadySeconds !== undefined && { minReadySeconds: spec.minReadySeconds }),
@@ -35,7 +45,8 @@ function nameOf(deployment: string, hash: string): string {
 /** The set with what it takes over from the deployment: annotations, minReadySeconds, and the newest revision. The same object when nothing is to change. */
 export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: number): ReplicaSet {
   const annotations: Record<string, string> = { ...set.metadata.annotations };
-  for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {})) if (!notCopied.has(key)) annotations[key] = value;
+  for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {}))
+    if (!notCopied.has(key)) annotations[key] = value;
   const known = annotations[deploymentAnnotations.revision];
   const knownRevision = known === undefined || known === '' ? 0 : wholeNumber(known);
   if (knownRevision !== undefined && knownRevision < revision) {
@@ -44,7 +55,9 @@ export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: nu
   }
   const minReadySeconds = deployment.spec.minReadySeconds ?? 0;
   const before = set.metadata.annotations ?? {};
-  const same = Object.keys(annotations).length === Object.keys(before).length && Object.entries(annotations).every(([key, value]) => before[key] === value);
+  const same =
+    Object.keys(annotations).length === Object.keys(before).length &&
+    Object.entries(annotations).every(([key, value]) => before[key] === value);
   if (same && (set.spec.minReadySeconds ?? 0) === minReadySeconds) return set;
   return { ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, minReadySeconds } };
 }
@@ -62,6 +75,20 @@ export function withReplicasAnnotations(deployment: Deployment, set: ReplicaSet)
   const desired = String(wantedReplicas(deployment));
   const most = String(wantedReplicas(deployment) + maxSurge(deployment));
   const { annotations = {} } = set.metadata;
-  if (annotations[deploymentAnnotations.desiredReplicas] === desired && annotations[deploymentAnnotations.maxReplicas] === most) return set;
-  return { ...set, metadata: { ...set.metadata, annotations: { ...annotations, [deploymentAnnotations.desiredReplicas]: desired, [deploymentAnnotations.maxReplicas]: most } } };
+  if (
+    annotations[deploymentAnnotations.desiredReplicas] === desired &&
+    annotations[deploymentAnnotations.maxReplicas] === most
+  )
+    return set;
+  return {
+    ...set,
+    metadata: {
+      ...set.metadata,
+      annotations: {
+        ...annotations,
+        [deploymentAnnotations.desiredReplicas]: desired,
+        [deploymentAnnotations.maxReplicas]: most,
+      },
+    },
+  };
 }

@@ -1,6 +1,14 @@
 import type { Deployment } from '../../../api/apps/deployment.ts';
 import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
-import { compareAge, deploymentAnnotations, maxSurge, sizeOf, totalSize, wantedReplicas, wholeNumber } from './deployment-facts.ts';
+import {
+  compareAge,
+  deploymentAnnotations,
+  maxSurge,
+  sizeOf,
+  totalSize,
+  wantedReplicas,
+  wholeNumber,
+} from './deployment-facts.ts';
 
 export interface Share {
   readonly set: ReplicaSet;
@@ -15,14 +23,18 @@ export function shareReplicas(deployment: Deployment, active: readonly ReplicaSe
   const wanted = wantedReplicas(deployment);
   const allowed = wanted > 0 ? wanted + maxSurge(deployment) : 0;
   const toAdd = allowed - totalSize(active);
-  const sorted = active.toSorted((left, right) => sizeOf(right) - sizeOf(left) || (toAdd > 0 ? compareAge(right, left) : compareAge(left, right)));
+  const sorted = active.toSorted(
+    (left, right) => sizeOf(right) - sizeOf(left) || (toAdd > 0 ? compareAge(right, left) : compareAge(left, right)),
+  );
   let added = 0;
   const shares = sorted.map((set) => {
     const share = toAdd === added ? 0 : clampTo(toAdd - added, fractionOf(deployment, set));
     added += share;
     return { set, replicas: sizeOf(set) + share };
   });
-  return shares.map((share, index) => (index === 0 ? { ...share, replicas: Math.max(0, share.replicas + toAdd - added) } : share));
+  return shares.map((share, index) =>
+    index === 0 ? { ...share, replicas: Math.max(0, share.replicas + toAdd - added) } : share,
+  );
 }
 
 function clampTo(left: number, share: number): number {
@@ -33,7 +45,8 @@ function fractionOf(deployment: Deployment, set: ReplicaSet): number {
   const wanted = wantedReplicas(deployment);
   if (wanted === 0) return -sizeOf(set);
   // What the deployment could be at most when the set got its size; without a note of it, what there is now.
-  const before = wholeNumber(set.metadata.annotations?.[deploymentAnnotations.maxReplicas]) || (deployment.status?.replicas ?? 0);
+  const before =
+    wholeNumber(set.metadata.annotations?.[deploymentAnnotations.maxReplicas]) || (deployment.status?.replicas ?? 0);
   if (before === 0) return 0;
   const size = (sizeOf(set) * (wanted + maxSurge(deployment))) / before;
   return Math.floor(size + 0.5) - sizeOf(set);

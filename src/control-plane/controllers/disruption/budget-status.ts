@@ -21,7 +21,8 @@ export interface ExpectedPods {
 
 /** `scale` is what the pods' controllers want in all; it is not used where the budget is a plain number (upstream: getExpectedPodCount). */
 export function computeExpected({ spec }: PodDisruptionBudget, podCount: number, scale: number): ExpectedPods {
-  if (spec.maxUnavailable !== undefined) return { expectedPods: scale, desiredHealthy: Math.max(0, scale - scaledValue(spec.maxUnavailable, scale, 'up')) };
+  if (spec.maxUnavailable !== undefined)
+    return { expectedPods: scale, desiredHealthy: Math.max(0, scale - scaledValue(spec.maxUnavailable, scale, 'up')) };
   if (spec.minAvailable === undefined) return { expectedPods: 0, desiredHealthy: 0 };
   if (typeof spec.minAvailable === 'number') return { expectedPods: podCount, desiredHealthy: spec.minAvailable };
   return { expectedPods: scale, desiredHealthy: scaledValue(spec.minAvailable, scale, 'up') };
@@ -56,7 +57,10 @@ export function selectDisrupted({ status }: PodDisruptionBudget, pods: readonly 
 }
 
 export function countHealthy(pods: readonly Pod[], disrupted: Readonly<Record<string, string>>): number {
-  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && !Object.hasOwn(disrupted, pod.metadata.name) && isPodReady(pod)).length;
+  return pods.filter(
+    (pod) =>
+      pod.metadata.deletionTimestamp === undefined && !Object.hasOwn(disrupted, pod.metadata.name) && isPodReady(pod),
+  ).length;
 }
 
 export interface BudgetFacts extends ExpectedPods {
@@ -65,10 +69,17 @@ export interface BudgetFacts extends ExpectedPods {
 }
 
 /** The status with these numbers. A budget that expects no pods allows nothing: its first ones may be just coming. */
-export function computeBudgetStatus(budget: PodDisruptionBudget, { currentHealthy, desiredHealthy, expectedPods, disruptedPods }: BudgetFacts, nowMs: number): PodDisruptionBudgetStatus {
+export function computeBudgetStatus(
+  budget: PodDisruptionBudget,
+  { currentHealthy, desiredHealthy, expectedPods, disruptedPods }: BudgetFacts,
+  nowMs: number,
+): PodDisruptionBudgetStatus {
   const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy);
   const { generation } = budget.metadata;
-  const said = disruptionsAllowed > 0 ? ({ status: 'True', reason: 'SufficientPods' } as const) : ({ status: 'False', reason: 'InsufficientPods' } as const);
+  const said =
+    disruptionsAllowed > 0
+      ? ({ status: 'True', reason: 'SufficientPods' } as const)
+      : ({ status: 'False', reason: 'InsufficientPods' } as const);
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     ...(Object.keys(disruptedPods).length > 0 && { disruptedPods: { ...disruptedPods } }),
@@ -76,15 +87,36 @@ export function computeBudgetStatus(budget: PodDisruptionBudget, { currentHealth
     currentHealthy,
     desiredHealthy,
     expectedPods,
-    conditions: withCondition(budget.status?.conditions ?? [], { type: allowed, ...said, message: '', ...(generation !== undefined && { observedGeneration: generation }) }, nowMs),
+    conditions: withCondition(
+      budget.status?.conditions ?? [],
+      { type: allowed, ...said, message: '', ...(generation !== undefined && { observedGeneration: generation }) },
+      nowMs,
+    ),
   };
 }
 
 /** What is said when the numbers cannot be known: nothing may be evicted then (upstream: failSafe). */
-export function failedBudgetStatus({ status }: PodDisruptionBudget, why: string, nowMs: number): PodDisruptionBudgetStatus {
+export function failedBudgetStatus(
+  { status }: PodDisruptionBudget,
+  why: string,
+  nowMs: number,
+): PodDisruptionBudgetStatus {
   const { observedGeneration } = status ?? {};
-  const condition = { type: allowed, status: 'False', reason: 'SyncFailed', message: why, ...(observedGeneration !== undefined && { observedGeneration }) } as const;
-  return { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...status, disruptionsAllowed: 0, conditions: withCondition(status?.conditions ?? [], condition, nowMs) };
+  const condition = {
+    type: allowed,
+    status: 'False',
+    reason: 'SyncFailed',
+    message: why,
+    ...(observedGeneration !== undefined && { observedGeneration }),
+  } as const;
+  return {
+    currentHealthy: 0,
+    desiredHealthy: 0,
+    expectedPods: 0,
+    ...status,
+    disruptionsAllowed: 0,
+    conditions: withCondition(status?.conditions ?? [], condition, nowMs),
+  };
 }
 
 /** A kubelet may take its time after it has said that it ends a pod. */
@@ -94,7 +126,8 @@ const staleAfterMs = 120_000;
 
 /** In how many milliseconds the pod's word that it is about to be disrupted is stale, for nobody deletes it; undefined when it has not said so. */
 export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): number | undefined {
-  if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed') return undefined;
+  if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed')
+    return undefined;
   const said = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
   if (said?.status !== 'True' || said.reason === byKubelet) return undefined;
   return Math.max(0, (parseTime(said.lastTransitionTime) ?? 0) + staleAfterMs - nowMs);
@@ -103,7 +136,11 @@ export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): num
 /** A selector as Go prints it, for a message that has it so. */
 export function formatSelector({ spec }: PodDisruptionBudget): string {
   const labels = Object.entries(spec.selector?.matchLabels ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
-  const expressions = (spec.selector?.matchExpressions ?? []).map(({ key, operator, values = [] }) => `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],}`);
-  const list = expressions.length === 0 ? '[]LabelSelectorRequirement{}' : `[]LabelSelectorRequirement{${expressions.join(',')},}`;
+  const expressions = (spec.selector?.matchExpressions ?? []).map(
+    ({ key, operator, values = [] }) =>
+      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],}`,
+  );
+  const list =
+    expressions.length === 0 ? '[]LabelSelectorRequirement{}' : `[]LabelSelectorRequirement{${expressions.join(',')},}`;
   return `&LabelSelector{MatchLabels:map[string]string{${labels.map(([key, value]) => `${key}: ${value},`).join('')}},MatchExpressions:${list},}`;
 }

@@ -16,7 +16,11 @@ export interface ScaleSources {
 }
 
 export type ExpectedScale =
-  | { readonly kind: 'known'; readonly scale: number; /** Names of pods that nothing controls. */ readonly unmanaged: readonly string[] }
+  | {
+      readonly kind: 'known';
+      readonly scale: number /** Names of pods that nothing controls. */;
+      readonly unmanaged: readonly string[];
+    }
   /** In upstream's words. */
   | { readonly kind: 'unknown'; readonly why: string };
 
@@ -47,12 +51,19 @@ export function expectedScale(pods: readonly Pod[], sources: ScaleSources): Expe
 }
 
 /** Text says what is wrong with the controller; undefined: it is not there. */
-function scaleOf({ apiVersion, kind, name, uid }: OwnerReference, namespace: string, { deployments, replicaSets, types }: ScaleSources): Scale | string | undefined {
+function scaleOf(
+  { apiVersion, kind, name, uid }: OwnerReference,
+  namespace: string,
+  { deployments, replicaSets, types }: ScaleSources,
+): Scale | string | undefined {
   if (groupOf(apiVersion) === 'apps' && kind === 'ReplicaSet') {
     const set = replicaSets.get({ namespace, name });
     if (set?.metadata.uid !== uid) return undefined;
     const above = controllerRefOf(set);
-    const deployment = above?.kind === 'Deployment' && groupOf(above.apiVersion) === 'apps' ? deployments.get({ namespace, name: above.name }) : undefined;
+    const deployment =
+      above?.kind === 'Deployment' && groupOf(above.apiVersion) === 'apps'
+        ? deployments.get({ namespace, name: above.name })
+        : undefined;
     return deployment !== undefined && deployment.metadata.uid === above?.uid ? scaleIn(deployment) : scaleIn(set);
   }
   if (groupOf(apiVersion) === 'apps' && kind === 'Deployment') {
@@ -64,5 +75,9 @@ function scaleOf({ apiVersion, kind, name, uid }: OwnerReference, namespace: str
   return `${formatGroupResource(type)} does not implement the scale subresource`;
 }
 
-const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '');
-const scaleIn = ({ metadata, spec }: Deployment | ReplicaSet): Scale => ({ uid: metadata.uid, replicas: spec.replicas ?? 1 });
+const groupOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+const scaleIn = ({ metadata, spec }: Deployment | ReplicaSet): Scale => ({
+  uid: metadata.uid,
+  replicas: spec.replicas ?? 1,
+});

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { daemonSets, deployments, podDisruptionBudgets, pods, replicaSets } from '../../../api/client/resource-types.ts';
+import {
+  daemonSets,
+  deployments,
+  podDisruptionBudgets,
+  pods,
+  replicaSets,
+} from '../../../api/client/resource-types.ts';
 import type { OwnerReference } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
@@ -10,12 +16,29 @@ import { createDisruptionController } from './disruption-controller.ts';
 
 const key = { namespace: 'default', name: 'budget' };
 const selector = { matchLabels: { app: 'web' } };
-const owner = (kind: string, name: string, apiVersion = 'apps/v1'): OwnerReference => ({ apiVersion, kind, name, uid: name, controller: true });
+const owner = (kind: string, name: string, apiVersion = 'apps/v1'): OwnerReference => ({
+  apiVersion,
+  kind,
+  name,
+  uid: name,
+  controller: true,
+});
 const template = { metadata: { labels: { app: 'web' } }, spec: buildPod().spec };
-const ready = (isReady: boolean): object => ({ phase: 'Running', conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] });
+const ready = (isReady: boolean): object => ({
+  phase: 'Running',
+  conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }],
+});
 
 function pod(name: string, changes: Record<string, unknown> = {}): Pod {
-  return buildPod({ 'metadata.name': name, 'metadata.uid': name, 'metadata.labels': { app: 'web' }, 'metadata.ownerReferences': [owner('ReplicaSet', 'set')], 'spec.nodeName': 'n', status: ready(true), ...changes });
+  return buildPod({
+    'metadata.name': name,
+    'metadata.uid': name,
+    'metadata.labels': { app: 'web' },
+    'metadata.ownerReferences': [owner('ReplicaSet', 'set')],
+    'spec.nodeName': 'n',
+    status: ready(true),
+    ...changes,
+  });
 }
 
 interface Seeds {
@@ -27,19 +50,33 @@ interface Seeds {
 }
 
 async function setUp({ spec, all, status, replicas }: Seeds): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (options) => [createDisruptionController({ ...options, types: [daemonSets, deployments, replicaSets] })] });
+  const world = new ControllerWorld({
+    make: (options) => [createDisruptionController({ ...options, types: [daemonSets, deployments, replicaSets] })],
+  });
   const ownerReferences = replicas === undefined ? [] : [owner('Deployment', 'web')];
-  world.api.seed(replicaSets, { metadata: { namespace: 'default', name: 'set', uid: 'set', ownerReferences }, spec: { replicas: 4, selector, template } });
-  if (replicas !== undefined) world.api.seed(deployments, { metadata: { namespace: 'default', name: 'web', uid: 'web' }, spec: { replicas, selector, template } });
+  world.api.seed(replicaSets, {
+    metadata: { namespace: 'default', name: 'set', uid: 'set', ownerReferences },
+    spec: { replicas: 4, selector, template },
+  });
+  if (replicas !== undefined)
+    world.api.seed(deployments, {
+      metadata: { namespace: 'default', name: 'web', uid: 'web' },
+      spec: { replicas, selector, template },
+    });
   for (const each of all) world.api.seed(pods, each);
-  world.api.seed(podDisruptionBudgets, { metadata: { ...key, uid: 'b', generation: 2 }, spec: { selector, ...spec }, ...(status !== undefined && { status }) });
+  world.api.seed(podDisruptionBudgets, {
+    metadata: { ...key, uid: 'b', generation: 2 },
+    spec: { selector, ...spec },
+    ...(status !== undefined && { status }),
+  });
   world.start();
   await world.clock.advance(1_000);
   return world;
 }
 
 const numbers = (world: ControllerWorld): number[] => {
-  const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed } = world.api.peek(podDisruptionBudgets, key)?.status ?? ({} as PodDisruptionBudgetStatus);
+  const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed } =
+    world.api.peek(podDisruptionBudgets, key)?.status ?? ({} as PodDisruptionBudgetStatus);
   return [expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed];
 };
 const condition = (world: ControllerWorld): string => {
@@ -48,10 +85,22 @@ const condition = (world: ControllerWorld): string => {
 };
 
 it('counts the pods that are ready and not going, and says which version of the budget it speaks of', async () => {
-  const world = await setUp({ spec: { minAvailable: 1 }, all: [pod('a'), pod('b'), pod('c', { status: ready(false) }), pod('d', { 'metadata.deletionTimestamp': '2026-01-01T00:00:30Z', 'metadata.deletionGracePeriodSeconds': 30 }), pod('other', { 'metadata.labels': { app: 'db' } })] });
+  const world = await setUp({
+    spec: { minAvailable: 1 },
+    all: [
+      pod('a'),
+      pod('b'),
+      pod('c', { status: ready(false) }),
+      pod('d', { 'metadata.deletionTimestamp': '2026-01-01T00:00:30Z', 'metadata.deletionGracePeriodSeconds': 30 }),
+      pod('other', { 'metadata.labels': { app: 'db' } }),
+    ],
+  });
   assert.deepEqual([numbers(world), condition(world)], [[4, 1, 2, 1], 'DisruptionAllowed=True SufficientPods ']);
   assert.equal(world.api.peek(podDisruptionBudgets, key)?.status?.observedGeneration, 2);
-  world.api.change(pods, { namespace: 'default', name: 'a' }, (each) => ({ ...each, status: { ...each.status, conditions: [] } as Pod['status'] }));
+  world.api.change(pods, { namespace: 'default', name: 'a' }, (each) => ({
+    ...each,
+    status: { ...each.status, conditions: [] } as Pod['status'],
+  }));
   await world.clock.advance(1_000);
   assert.deepEqual([numbers(world), condition(world)], [[4, 1, 1, 0], 'DisruptionAllowed=False InsufficientPods ']);
   const { length } = world.api.writes;
@@ -61,9 +110,16 @@ it('counts the pods that are ready and not going, and says which version of the 
 });
 
 it('of a Deployment its own number counts, and follows when it is scaled', async () => {
-  const world = await setUp({ spec: { maxUnavailable: '25%' }, all: ['a', 'b', 'c'].map((name) => pod(name)), replicas: 3 });
+  const world = await setUp({
+    spec: { maxUnavailable: '25%' },
+    all: ['a', 'b', 'c'].map((name) => pod(name)),
+    replicas: 3,
+  });
   assert.deepEqual(numbers(world), [3, 2, 3, 1]);
-  world.api.change(deployments, { namespace: 'default', name: 'web' }, (each) => ({ ...each, spec: { ...each.spec, replicas: 10 } }));
+  world.api.change(deployments, { namespace: 'default', name: 'web' }, (each) => ({
+    ...each,
+    spec: { ...each.spec, replicas: 10 },
+  }));
   await world.clock.advance(1_000);
   assert.deepEqual(numbers(world), [10, 7, 3, 0]);
   await world.stop();
@@ -76,10 +132,23 @@ it('a ReplicaSet of its own counts by itself', async () => {
 });
 
 it('an eviction that was granted counts as gone until the pod goes, or until two minutes are over', async () => {
-  const status = { observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 1, expectedPods: 3, disruptedPods: { a: '2026-01-01T00:00:00Z', b: '2026-01-01T00:00:00Z', gone: '2026-01-01T00:00:00Z' } };
+  const status = {
+    observedGeneration: 2,
+    disruptionsAllowed: 1,
+    currentHealthy: 3,
+    desiredHealthy: 1,
+    expectedPods: 3,
+    disruptedPods: { a: '2026-01-01T00:00:00Z', b: '2026-01-01T00:00:00Z', gone: '2026-01-01T00:00:00Z' },
+  };
   const world = await setUp({ spec: { minAvailable: 1 }, all: [pod('a'), pod('b'), pod('c')], status });
   const disrupted = (): string[] => Object.keys(world.api.peek(podDisruptionBudgets, key)?.status?.disruptedPods ?? {});
-  assert.deepEqual([numbers(world), disrupted()], [[3, 1, 1, 0], ['a', 'b']]);
+  assert.deepEqual(
+    [numbers(world), disrupted()],
+    [
+      [3, 1, 1, 0],
+      ['a', 'b'],
+    ],
+  );
   await world.api.delete(pods, { namespace: 'default', name: 'a' });
   await world.clock.advance(1_000);
   assert.deepEqual([numbers(world), disrupted()], [[3, 1, 1, 0], ['b']]);
@@ -87,7 +156,10 @@ it('an eviction that was granted counts as gone until the pod goes, or until two
   assert.deepEqual(disrupted(), ['b']);
   await world.clock.advance(2_000);
   assert.deepEqual([numbers(world), disrupted()], [[3, 1, 2, 1], []]);
-  assert.ok(world.events.includes("Warning NotDeleted Pod was expected by PDB default/budget to be deleted but it wasn't"), world.events.join('\n'));
+  assert.ok(
+    world.events.includes("Warning NotDeleted Pod was expected by PDB default/budget to be deleted but it wasn't"),
+    world.events.join('\n'),
+  );
   await world.stop();
 });
 
@@ -98,9 +170,16 @@ it('where the number cannot be known nothing is allowed, and the reason is said'
     [owner('ReplicaSet', 'missing'), 'found no controllers for pod "a"'],
   ];
   for (const [reference, why] of cases) {
-    const world = await setUp({ spec: { maxUnavailable: 1 }, all: [pod('a', { 'metadata.ownerReferences': [reference] })] });
+    const world = await setUp({
+      spec: { maxUnavailable: 1 },
+      all: [pod('a', { 'metadata.ownerReferences': [reference] })],
+    });
     assert.deepEqual([numbers(world), condition(world)], [[0, 0, 0, 0], `DisruptionAllowed=False SyncFailed ${why}`]);
-    assert.ok(world.events.includes(`Warning CalculateExpectedPodCountFailed Failed to calculate the number of expected pods: ${why}`));
+    assert.ok(
+      world.events.includes(
+        `Warning CalculateExpectedPodCountFailed Failed to calculate the number of expected pods: ${why}`,
+      ),
+    );
     await world.stop();
   }
 });
@@ -110,26 +189,57 @@ it('says when it selects nothing, or pods whose number nobody knows', async () =
   assert.deepEqual([numbers(empty), empty.events], [[0, 1, 0, 0], ['Normal NoPods No matching pods found']]);
   const bare = await setUp({ spec: { maxUnavailable: 1 }, all: [pod('a', { 'metadata.ownerReferences': undefined })] });
   assert.deepEqual(numbers(bare), [0, 0, 1, 0]);
-  assert.match(bare.events.join('\n'), /^Warning UnmanagedPods Pods selected by this PodDisruptionBudget \(selector: &LabelSelector\{MatchLabels:map\[string\]string\{app: web,\},.*were found to be unmanaged\./);
+  assert.match(
+    bare.events.join('\n'),
+    /^Warning UnmanagedPods Pods selected by this PodDisruptionBudget \(selector: &LabelSelector\{MatchLabels:map\[string\]string\{app: web,\},.*were found to be unmanaged\./,
+  );
   await Promise.all([empty.stop(), bare.stop()]);
 });
 
 it('what an eviction takes while a pass is under way is not given back', async () => {
   const world = await setUp({ spec: { minAvailable: 1 }, all: [pod('a'), pod('b')] });
-  world.api.change(pods, { namespace: 'default', name: 'b' }, (each) => ({ ...each, metadata: { ...each.metadata, annotations: { x: '1' } }, status: { ...each.status, conditions: [] } as Pod['status'] }));
-  world.api.change(podDisruptionBudgets, key, (each) => ({ ...each, status: { ...each.status, disruptionsAllowed: 0, disruptedPods: { a: '2026-01-01T00:00:01Z' } } as PodDisruptionBudgetStatus }));
+  world.api.change(pods, { namespace: 'default', name: 'b' }, (each) => ({
+    ...each,
+    metadata: { ...each.metadata, annotations: { x: '1' } },
+    status: { ...each.status, conditions: [] } as Pod['status'],
+  }));
+  world.api.change(podDisruptionBudgets, key, (each) => ({
+    ...each,
+    status: {
+      ...each.status,
+      disruptionsAllowed: 0,
+      disruptedPods: { a: '2026-01-01T00:00:01Z' },
+    } as PodDisruptionBudgetStatus,
+  }));
   await world.clock.advance(1_000);
-  assert.deepEqual([numbers(world), world.api.peek(podDisruptionBudgets, key)?.status?.disruptedPods], [[2, 1, 0, 0], { a: '2026-01-01T00:00:01Z' }]);
+  assert.deepEqual(
+    [numbers(world), world.api.peek(podDisruptionBudgets, key)?.status?.disruptedPods],
+    [[2, 1, 0, 0], { a: '2026-01-01T00:00:01Z' }],
+  );
   await world.stop();
 });
 
 it('a pod that was to be disrupted and is still there after two minutes is an ordinary one again', async () => {
-  const target = (reason: string): object => ({ phase: 'Running', conditions: [{ type: 'DisruptionTarget', status: 'True', reason, message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' }] });
-  const world = await setUp({ spec: { minAvailable: 1 }, all: [pod('a', { status: target('EvictionByEvictionAPI') }), pod('kubelet', { status: target('TerminationByKubelet') })] });
+  const target = (reason: string): object => ({
+    phase: 'Running',
+    conditions: [
+      { type: 'DisruptionTarget', status: 'True', reason, message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' },
+    ],
+  });
+  const world = await setUp({
+    spec: { minAvailable: 1 },
+    all: [
+      pod('a', { status: target('EvictionByEvictionAPI') }),
+      pod('kubelet', { status: target('TerminationByKubelet') }),
+    ],
+  });
   const said = (name: string): unknown => world.api.peek(pods, { namespace: 'default', name })?.status?.conditions?.[0];
   await world.clock.advance(118_000);
   assert.equal((said('a') as { status: string }).status, 'True');
   await world.clock.advance(2_000);
-  assert.deepEqual([said('a'), (said('kubelet') as { status: string }).status], [{ type: 'DisruptionTarget', status: 'False', lastTransitionTime: '2026-01-01T00:02:00Z' }, 'True']);
+  assert.deepEqual(
+    [said('a'), (said('kubelet') as { status: string }).status],
+    [{ type: 'DisruptionTarget', status: 'False', lastTransitionTime: '2026-01-01T00:02:00Z' }, 'True'],
+  );
   await world.stop();
 });

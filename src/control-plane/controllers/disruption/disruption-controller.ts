@@ -17,7 +17,16 @@ import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { WorkQueue } from '../../controller-runtime/work-queue.ts';
-import { computeBudgetStatus, computeExpected, countHealthy, failedBudgetStatus, formatSelector, needsScale, selectDisrupted, staleDisruptionMs } from './budget-status.ts';
+import {
+  computeBudgetStatus,
+  computeExpected,
+  countHealthy,
+  failedBudgetStatus,
+  formatSelector,
+  needsScale,
+  selectDisrupted,
+  staleDisruptionMs,
+} from './budget-status.ts';
 import { expectedScale } from './controller-scales.ts';
 import type { ScaleSources } from './controller-scales.ts';
 
@@ -31,13 +40,25 @@ export interface DisruptionOptions extends ControllerOptions {
  */
 export function createDisruptionController(options: DisruptionOptions): Controller {
   const { informers, clock, log, types } = options;
-  const parts = { budgets: informers.for(podDisruptionBudgets), pods: informers.for(pods), deployments: informers.for(deployments), replicaSets: informers.for(replicaSets) };
+  const parts = {
+    budgets: informers.for(podDisruptionBudgets),
+    pods: informers.for(pods),
+    deployments: informers.for(deployments),
+    replicaSets: informers.for(replicaSets),
+  };
   const syncer = new BudgetSyncer(options, parts.budgets, parts.pods, { ...parts, types });
   const queue = new WorkQueue({ name: 'disruption', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
-  const stale = new WorkQueue({ name: 'stale-disruption', clock, log, workers: 1, sync: (key) => syncer.syncStale(key) });
+  const stale = new WorkQueue({
+    name: 'stale-disruption',
+    clock,
+    log,
+    workers: 1,
+    sync: (key) => syncer.syncStale(key),
+  });
   const wake = (budget: PodDisruptionBudget): void => queue.add(formatKey(keyOf(budget)));
   const wakeFor = (namespace: string, labels: Labels): void => {
-    for (const budget of parts.budgets.list(namespace)) if (matchesLabelSelector(budget.spec.selector, labels)) wake(budget);
+    for (const budget of parts.budgets.list(namespace))
+      if (matchesLabelSelector(budget.spec.selector, labels)) wake(budget);
   };
   const consider = (pod: Pod): void => {
     wakeFor(pod.metadata.namespace, pod.metadata.labels ?? {});
@@ -49,15 +70,18 @@ export function createDisruptionController(options: DisruptionOptions): Controll
       onAdd: consider,
       onUpdate: (before, after) => {
         if (!changesBudgets(before, after)) return;
-        if (before.metadata.labels !== after.metadata.labels) wakeFor(before.metadata.namespace, before.metadata.labels ?? {});
+        if (before.metadata.labels !== after.metadata.labels)
+          wakeFor(before.metadata.namespace, before.metadata.labels ?? {});
         consider(after);
       },
       onDelete: ({ metadata }) => wakeFor(metadata.namespace, metadata.labels ?? {}),
     }),
     ...[parts.deployments, parts.replicaSets].map((informer) =>
       informer.addHandlers({
-        onAdd: ({ metadata, spec }, initial) => !initial && wakeFor(metadata.namespace, spec.template?.metadata.labels ?? {}),
-        onUpdate: (before, { metadata, spec }) => before.spec.replicas !== spec.replicas && wakeFor(metadata.namespace, spec.template?.metadata.labels ?? {}),
+        onAdd: ({ metadata, spec }, initial) =>
+          !initial && wakeFor(metadata.namespace, spec.template?.metadata.labels ?? {}),
+        onUpdate: (before, { metadata, spec }) =>
+          before.spec.replicas !== spec.replicas && wakeFor(metadata.namespace, spec.template?.metadata.labels ?? {}),
       }),
     ),
   ];
@@ -82,7 +106,12 @@ class BudgetSyncer {
   readonly #sources: ScaleSources;
   readonly #recorder: EventRecorder;
 
-  constructor(options: ControllerOptions, budgets: Informer<PodDisruptionBudget>, podInformer: Informer<Pod>, sources: ScaleSources) {
+  constructor(
+    options: ControllerOptions,
+    budgets: Informer<PodDisruptionBudget>,
+    podInformer: Informer<Pod>,
+    sources: ScaleSources,
+  ) {
     this.#options = options;
     this.#budgets = budgets;
     this.#pods = podInformer;
@@ -94,20 +123,37 @@ class BudgetSyncer {
     const budget = this.#budgets.getByKey(key);
     if (budget === undefined) return undefined;
     const nowMs = this.#options.clock.nowMs();
-    const selected = this.#pods.list(budget.metadata.namespace).filter(({ metadata }) => matchesLabelSelector(budget.spec.selector, metadata.labels ?? {}));
+    const selected = this.#pods
+      .list(budget.metadata.namespace)
+      .filter(({ metadata }) => matchesLabelSelector(budget.spec.selector, metadata.labels ?? {}));
     if (selected.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
-    const scale = needsScale(budget) ? expectedScale(selected, this.#sources) : ({ kind: 'known', scale: 0, unmanaged: [] } as const);
+    const scale = needsScale(budget)
+      ? expectedScale(selected, this.#sources)
+      : ({ kind: 'known', scale: 0, unmanaged: [] } as const);
     if (scale.kind === 'unknown') {
-      this.#tell(budget, 'Warning', 'CalculateExpectedPodCountFailed', `Failed to calculate the number of expected pods: ${scale.why}`);
+      this.#tell(
+        budget,
+        'Warning',
+        'CalculateExpectedPodCountFailed',
+        `Failed to calculate the number of expected pods: ${scale.why}`,
+      );
       await this.#write(budget, failedBudgetStatus(budget, scale.why, nowMs));
       return undefined;
     }
     if (scale.unmanaged.length > 0) this.#tell(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(budget));
     const disrupted = selectDisrupted(budget, selected, nowMs);
     for (const pod of disrupted.notDeleted) {
-      this.#recorder.event(pods, pod, { type: 'Warning', reason: 'NotDeleted', message: `Pod was expected by PDB ${key} to be deleted but it wasn't` });
+      this.#recorder.event(pods, pod, {
+        type: 'Warning',
+        reason: 'NotDeleted',
+        message: `Pod was expected by PDB ${key} to be deleted but it wasn't`,
+      });
     }
-    const facts = { ...computeExpected(budget, selected.length, scale.scale), currentHealthy: countHealthy(selected, disrupted.pods), disruptedPods: disrupted.pods };
+    const facts = {
+      ...computeExpected(budget, selected.length, scale.scale),
+      currentHealthy: countHealthy(selected, disrupted.pods),
+      disruptedPods: disrupted.pods,
+    };
     await this.#write(budget, computeBudgetStatus(budget, facts, nowMs));
     return disrupted.nextMs;
   }
@@ -118,7 +164,13 @@ class BudgetSyncer {
     const { clock, client } = this.#options;
     const leftMs = pod === undefined ? undefined : staleDisruptionMs(pod, clock.nowMs());
     if (pod === undefined || leftMs === undefined || leftMs > 0) return leftMs;
-    const condition = { type: 'DisruptionTarget', status: 'False', reason: null, message: null, lastTransitionTime: formatTime(clock.nowMs()) };
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'False',
+      reason: null,
+      message: null,
+      lastTransitionTime: formatTime(clock.nowMs()),
+    };
     try {
       await patchPodStatus(client, pod, { conditions: [condition] });
     } catch (error) {

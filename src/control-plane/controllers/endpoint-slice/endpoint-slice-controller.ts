@@ -13,7 +13,12 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { endpointsOf, hasManagedEndpoints, isHeadless, wakeServices } from '../../controller-runtime/service-endpoints.ts';
+import {
+  endpointsOf,
+  hasManagedEndpoints,
+  isHeadless,
+  wakeServices,
+} from '../../controller-runtime/service-endpoints.ts';
 import { WorkQueue } from '../../controller-runtime/work-queue.ts';
 import { groupEndpoints } from './group-endpoints.ts';
 import { planSlices } from './plan-slices.ts';
@@ -28,16 +33,37 @@ const { headless } = endpointLabels;
 /** Tells which pods are behind each service, in slices of a hundred (upstream: endpointslice controller). */
 export function createEndpointSliceController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
-  const parts = { services: informers.for(services), pods: informers.for(pods), slices: informers.for(endpointSlices), nodes: informers.for(nodes) };
+  const parts = {
+    services: informers.for(services),
+    pods: informers.for(pods),
+    slices: informers.for(endpointSlices),
+    nodes: informers.for(nodes),
+  };
   const syncer = new SliceSyncer(options, parts);
-  const queue = new WorkQueue({ name: 'endpoint-slice', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const queue = new WorkQueue({
+    name: 'endpoint-slice',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncer.sync(key),
+  });
   const wake = (slice: EndpointSlice): void => {
     syncer.seen(slice);
     const name = slice.metadata.labels?.[endpointLabels.serviceName];
-    if (slice.metadata.labels?.[endpointLabels.slicesManagedBy] === controllerName && name !== undefined) queue.add(`${slice.metadata.namespace}/${name}`);
+    if (slice.metadata.labels?.[endpointLabels.slicesManagedBy] === controllerName && name !== undefined)
+      queue.add(`${slice.metadata.namespace}/${name}`);
   };
-  const ends = [wakeServices({ ...parts, add: (key) => queue.add(key) }), parts.slices.addHandlers({ onAdd: wake, onUpdate: (_, slice) => wake(slice), onDelete: wake })];
-  return runController({ name: 'endpoint slice controller', log, queues: [queue], informers: Object.values(parts), ends });
+  const ends = [
+    wakeServices({ ...parts, add: (key) => queue.add(key) }),
+    parts.slices.addHandlers({ onAdd: wake, onUpdate: (_, slice) => wake(slice), onDelete: wake }),
+  ];
+  return runController({
+    name: 'endpoint slice controller',
+    log,
+    queues: [queue],
+    informers: Object.values(parts),
+    ends,
+  });
 }
 
 interface Parts {
@@ -57,7 +83,11 @@ class SliceSyncer {
   constructor(options: ControllerOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
-    this.#byService = parts.slices.index('service', ({ metadata }) => (metadata.labels?.[endpointLabels.slicesManagedBy] === controllerName ? [`${metadata.namespace}/${metadata.labels[endpointLabels.serviceName] ?? ''}`] : []));
+    this.#byService = parts.slices.index('service', ({ metadata }) =>
+      metadata.labels?.[endpointLabels.slicesManagedBy] === controllerName
+        ? [`${metadata.namespace}/${metadata.labels[endpointLabels.serviceName] ?? ''}`]
+        : [],
+    );
   }
 
   seen({ metadata }: EndpointSlice): void {
@@ -74,22 +104,40 @@ class SliceSyncer {
     if (this.#isAwaiting(key)) return awaitedMs;
     const service = this.#parts.services.getByKey(key);
     // Slices of a service that is gone go with it, by their owner.
-    if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service)) return undefined;
+    if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service))
+      return undefined;
     const endpoints = endpointsOf(service, this.#parts.pods.list(service.metadata.namespace));
     const existing = this.#byService.get(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    const plan = planSlices(existing, groupEndpoints(service, endpoints, (name) => this.#parts.nodes.get({ namespace: '', name })));
+    const plan = planSlices(
+      existing,
+      groupEndpoints(service, endpoints, (name) => this.#parts.nodes.get({ namespace: '', name })),
+    );
     const labels = labelsOf(service);
-    const stale = existing.filter((slice) => !isDeepStrictEqual(slice.metadata.labels, labels) && !plan.delete.includes(slice) && !plan.update.some((each) => each.slice === slice));
+    const stale = existing.filter(
+      (slice) =>
+        !isDeepStrictEqual(slice.metadata.labels, labels) &&
+        !plan.delete.includes(slice) &&
+        !plan.update.some((each) => each.slice === slice),
+    );
     const { client } = this.#options;
     try {
       for (const content of plan.create) {
         const made = await client.create(endpointSlices, newSlice(service, labels, content));
-        if (this.#parts.slices.get(keyOf(made)) === undefined) this.#awaited.set(made.metadata.uid, { key, sinceMs: this.#options.clock.monotonicMs() });
+        if (this.#parts.slices.get(keyOf(made)) === undefined)
+          this.#awaited.set(made.metadata.uid, { key, sinceMs: this.#options.clock.monotonicMs() });
       }
-      for (const { slice, endpoints: told } of [...plan.update, ...stale.map((slice) => ({ slice, endpoints: slice.endpoints }))]) {
-        await client.update(endpointSlices, { ...slice, metadata: { ...slice.metadata, labels }, endpoints: [...told] });
+      for (const { slice, endpoints: told } of [
+        ...plan.update,
+        ...stale.map((slice) => ({ slice, endpoints: slice.endpoints })),
+      ]) {
+        await client.update(endpointSlices, {
+          ...slice,
+          metadata: { ...slice.metadata, labels },
+          endpoints: [...told],
+        });
       }
-      for (const slice of plan.delete) await client.delete(endpointSlices, keyOf(slice), { preconditions: { uid: slice.metadata.uid } });
+      for (const slice of plan.delete)
+        await client.delete(endpointSlices, keyOf(slice), { preconditions: { uid: slice.metadata.uid } });
     } catch (error) {
       if (!isNamespaceTerminating(error) && !isApiError(error, 'NotFound')) throw error;
     }
@@ -98,13 +146,29 @@ class SliceSyncer {
 }
 
 function labelsOf(service: Service): Record<string, string> {
-  return { ...service.metadata.labels, [endpointLabels.serviceName]: service.metadata.name, [endpointLabels.slicesManagedBy]: controllerName, ...(isHeadless(service) && { [headless]: '' }) };
+  return {
+    ...service.metadata.labels,
+    [endpointLabels.serviceName]: service.metadata.name,
+    [endpointLabels.slicesManagedBy]: controllerName,
+    ...(isHeadless(service) && { [headless]: '' }),
+  };
 }
 
-function newSlice(service: Service, labels: Record<string, string>, { addressType, ports, endpoints }: SliceContent): EndpointSlice {
+function newSlice(
+  service: Service,
+  labels: Record<string, string>,
+  { addressType, ports, endpoints }: SliceContent,
+): EndpointSlice {
   const { name, namespace } = service.metadata;
   return {
-    metadata: { name: '', generateName: `${name}-`, namespace, uid: '', labels, ownerReferences: [newControllerRef(services, service)] },
+    metadata: {
+      name: '',
+      generateName: `${name}-`,
+      namespace,
+      uid: '',
+      labels,
+      ownerReferences: [newControllerRef(services, service)],
+    },
     addressType,
     endpoints: [...endpoints],
     ports: [...ports],

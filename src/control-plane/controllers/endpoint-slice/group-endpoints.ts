@@ -7,7 +7,11 @@ import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints
 import type { AddressType, Group } from './plan-slices.ts';
 
 /** The endpoints of a service by family and ports. A family without any endpoint has one empty group, which tells that there are none. */
-export function groupEndpoints(service: Service, endpoints: readonly ServiceEndpoint[], nodeOf: (name: string) => Node | undefined): readonly Group[] {
+export function groupEndpoints(
+  service: Service,
+  endpoints: readonly ServiceEndpoint[],
+  nodeOf: (name: string) => Node | undefined,
+): readonly Group[] {
   const families = service.spec.ipFamilies ?? ['IPv4'];
   return families.flatMap((family): Group[] => {
     const addressType: AddressType = family === 'IPv6' ? 'IPv6' : 'IPv4';
@@ -22,12 +26,20 @@ export function groupEndpoints(service: Service, endpoints: readonly ServiceEndp
       if (group === undefined) groups.set(key, (group = { ports, endpoints: [] }));
       group.endpoints.push(endpoint);
     }
-    return groups.size === 0 ? [{ addressType, ports: [], endpoints: [] }] : [...groups.values()].map((group) => ({ addressType, ...group }));
+    return groups.size === 0
+      ? [{ addressType, ports: [], endpoints: [] }]
+      : [...groups.values()].map((group) => ({ addressType, ...group }));
   });
 }
 
-function endpointOf({ pod, ready, serving, terminating, hostname }: ServiceEndpoint, addressType: AddressType, nodeOf: (name: string) => Node | undefined): Endpoint | undefined {
-  const addresses = (pod.status?.podIPs ?? []).map(({ ip }) => ip).filter((ip) => ip.includes(':') === (addressType === 'IPv6'));
+function endpointOf(
+  { pod, ready, serving, terminating, hostname }: ServiceEndpoint,
+  addressType: AddressType,
+  nodeOf: (name: string) => Node | undefined,
+): Endpoint | undefined {
+  const addresses = (pod.status?.podIPs ?? [])
+    .map(({ ip }) => ip)
+    .filter((ip) => ip.includes(':') === (addressType === 'IPv6'));
   if (addresses.length === 0) return undefined;
   const { namespace, name, uid } = pod.metadata;
   const { nodeName } = pod.spec;

@@ -37,7 +37,9 @@ export function planSlices(existing: readonly EndpointSlice[], groups: readonly 
   const update: { slice: EndpointSlice; endpoints: readonly Endpoint[] }[] = [];
   const remove = new Set(existing);
   for (const group of groups) {
-    const own = existing.filter((slice) => slice.addressType === group.addressType && isDeepStrictEqual(slice.ports, group.ports));
+    const own = existing.filter(
+      (slice) => slice.addressType === group.addressType && isDeepStrictEqual(slice.ports, group.ports),
+    );
     for (const slice of own) remove.delete(slice);
     const planned = planGroup(own, group);
     create.push(...planned.create);
@@ -65,7 +67,9 @@ function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoint
   });
   const rest = [...missing.values()];
   // What changes anyway is filled first: the fewer slices are written, the fewer are sent to every node.
-  for (const draft of [...drafts].sort((left, right) => Number(right.changed) - Number(left.changed) || right.kept.length - left.kept.length)) {
+  for (const draft of [...drafts].sort(
+    (left, right) => Number(right.changed) - Number(left.changed) || right.kept.length - left.kept.length,
+  )) {
     const room = maxEndpoints - draft.kept.length;
     if (room <= 0 || rest.length === 0) continue;
     draft.kept.push(...rest.splice(0, room));
@@ -79,7 +83,9 @@ function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoint
   if (endpoints.length === 0 && own.length === 0) create.push({ addressType, ports, endpoints: [] });
   return {
     create,
-    update: drafts.filter((draft) => draft.changed && !gone.includes(draft)).map(({ slice, kept }) => ({ slice, endpoints: kept })),
+    update: drafts
+      .filter((draft) => draft.changed && !gone.includes(draft))
+      .map(({ slice, kept }) => ({ slice, endpoints: kept })),
     delete: gone.map(({ slice }) => slice),
   };
 }

@@ -32,7 +32,8 @@ export function computeSubsets(service: Service, endpoints: readonly ServiceEndp
   }));
 }
 
-const byAddress = (left: EndpointAddress, right: EndpointAddress): number => (left.ip < right.ip ? -1 : left.ip > right.ip ? 1 : 0);
+const byAddress = (left: EndpointAddress, right: EndpointAddress): number =>
+  left.ip < right.ip ? -1 : left.ip > right.ip ? 1 : 0;
 
 /** A service is of one family here: that of its first address. */
 function addressOf(service: Service, { pod, hostname }: ServiceEndpoint): EndpointAddress | undefined {
@@ -41,7 +42,12 @@ function addressOf(service: Service, { pod, hostname }: ServiceEndpoint): Endpoi
   if (ip === undefined) return undefined;
   const { namespace, name, uid } = pod.metadata;
   const { nodeName } = pod.spec;
-  return { ip, ...(hostname !== undefined && { hostname }), ...(nodeName !== undefined && { nodeName }), targetRef: { kind: 'Pod', namespace, name, uid } };
+  return {
+    ip,
+    ...(hostname !== undefined && { hostname }),
+    ...(nodeName !== undefined && { nodeName }),
+    targetRef: { kind: 'Pod', namespace, name, uid },
+  };
 }
 
 /** Here the one port without a name has no field for it. */
@@ -50,7 +56,10 @@ function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] | u
 }
 
 /** At most as many as may be told, the ready ones first; whether some were left out. */
-export function truncateSubsets(subsets: readonly EndpointSubset[]): { readonly subsets: EndpointSubset[]; readonly truncated: boolean } {
+export function truncateSubsets(subsets: readonly EndpointSubset[]): {
+  readonly subsets: EndpointSubset[];
+  readonly truncated: boolean;
+} {
   let left = maxAddresses;
   let truncated = false;
   const take = (addresses: readonly EndpointAddress[] | undefined): EndpointAddress[] => {
@@ -63,7 +72,16 @@ export function truncateSubsets(subsets: readonly EndpointSubset[]): { readonly 
   const notReady = subsets.map(({ notReadyAddresses }) => take(notReadyAddresses));
   const kept = subsets.map(({ ports }, index): EndpointSubset => {
     const [yes = [], no = []] = [ready[index], notReady[index]];
-    return { ...(yes.length > 0 && { addresses: yes }), ...(no.length > 0 && { notReadyAddresses: no }), ...(ports !== undefined && { ports }) };
+    return {
+      ...(yes.length > 0 && { addresses: yes }),
+      ...(no.length > 0 && { notReadyAddresses: no }),
+      ...(ports !== undefined && { ports }),
+    };
   });
-  return { subsets: truncated ? kept.filter(({ addresses, notReadyAddresses }) => addresses !== undefined || notReadyAddresses !== undefined) : [...subsets], truncated };
+  return {
+    subsets: truncated
+      ? kept.filter(({ addresses, notReadyAddresses }) => addresses !== undefined || notReadyAddresses !== undefined)
+      : [...subsets],
+    truncated,
+  };
 }

@@ -10,10 +10,25 @@ import { truncateSubsets } from './compute-subsets.ts';
 import { createEndpointsController } from './endpoints-controller.ts';
 
 const key = { namespace: 'default', name: 'web' };
-const service = (spec: Partial<Service['spec']> = {}): Service => ({ metadata: { ...key, uid: 'svc', labels: { team: 'a' } }, spec: { selector: { app: 'web' }, clusterIP: '10.0.0.1', ports: [{ port: 80, targetPort: 8080, protocol: 'TCP' }], ...spec } });
+const service = (spec: Partial<Service['spec']> = {}): Service => ({
+  metadata: { ...key, uid: 'svc', labels: { team: 'a' } },
+  spec: {
+    selector: { app: 'web' },
+    clusterIP: '10.0.0.1',
+    ports: [{ port: 80, targetPort: 8080, protocol: 'TCP' }],
+    ...spec,
+  },
+});
 
 function pod(name: string, ip: string, changes: Record<string, unknown> = {}, ready = true): Pod {
-  return buildPod({ 'metadata.name': name, 'metadata.uid': name, 'metadata.labels': { app: 'web' }, 'spec.nodeName': 'n', status: { phase: 'Running', podIPs: [{ ip }], conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] }, ...changes });
+  return buildPod({
+    'metadata.name': name,
+    'metadata.uid': name,
+    'metadata.labels': { app: 'web' },
+    'spec.nodeName': 'n',
+    status: { phase: 'Running', podIPs: [{ ip }], conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+    ...changes,
+  });
 }
 
 async function setUp(what: Service | undefined, all: readonly Pod[], existing?: Endpoints): Promise<ControllerWorld> {
@@ -26,22 +41,39 @@ async function setUp(what: Service | undefined, all: readonly Pod[], existing?: 
   return world;
 }
 const found = (world: ControllerWorld): Endpoints | undefined => world.api.peek(endpoints, key);
-const ips = (world: ControllerWorld): unknown => found(world)?.subsets?.map(({ addresses, notReadyAddresses, ports }) => [addresses?.map(({ ip }) => ip), notReadyAddresses?.map(({ ip }) => ip), ports?.map(({ port }) => port)]);
+const ips = (world: ControllerWorld): unknown =>
+  found(world)?.subsets?.map(({ addresses, notReadyAddresses, ports }) => [
+    addresses?.map(({ ip }) => ip),
+    notReadyAddresses?.map(({ ip }) => ip),
+    ports?.map(({ port }) => port),
+  ]);
 
 it('tells the addresses of a service, those that are ready and those that are not', async () => {
   const world = await setUp(service(), [pod('b', '10.1.0.2'), pod('a', '10.1.0.1'), pod('c', '10.1.0.3', {}, false)]);
   assert.deepEqual(ips(world), [[['10.1.0.1', '10.1.0.2'], ['10.1.0.3'], [8080]]]);
-  assert.deepEqual([found(world)?.metadata.labels, found(world)?.subsets?.[0]?.addresses?.[0]], [
-    { team: 'a', 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' },
-    { ip: '10.1.0.1', nodeName: 'n', targetRef: { kind: 'Pod', namespace: 'default', name: 'a', uid: 'a' } },
-  ]);
+  assert.deepEqual(
+    [found(world)?.metadata.labels, found(world)?.subsets?.[0]?.addresses?.[0]],
+    [
+      { team: 'a', 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' },
+      { ip: '10.1.0.1', nodeName: 'n', targetRef: { kind: 'Pod', namespace: 'default', name: 'a', uid: 'a' } },
+    ],
+  );
   const { length } = world.api.writes;
-  world.api.change(pods, { namespace: 'default', name: 'a' }, (each) => ({ ...each, metadata: { ...each.metadata, annotations: { x: '1' } } }));
+  world.api.change(pods, { namespace: 'default', name: 'a' }, (each) => ({
+    ...each,
+    metadata: { ...each.metadata, annotations: { x: '1' } },
+  }));
   await world.clock.advance(1_000);
   assert.equal(world.api.writes.length, length);
-  world.api.change(pods, { namespace: 'default', name: 'c' }, (each) => ({ ...each, status: { ...each.status, conditions: [{ type: 'Ready', status: 'True' }] } as Pod['status'] }));
+  world.api.change(pods, { namespace: 'default', name: 'c' }, (each) => ({
+    ...each,
+    status: { ...each.status, conditions: [{ type: 'Ready', status: 'True' }] } as Pod['status'],
+  }));
   await world.clock.advance(1_000);
-  assert.deepEqual([ips(world), world.api.writes.length], [[[['10.1.0.1', '10.1.0.2', '10.1.0.3'], undefined, [8080]]], length + 1]);
+  assert.deepEqual(
+    [ips(world), world.api.writes.length],
+    [[[['10.1.0.1', '10.1.0.2', '10.1.0.3'], undefined, [8080]]], length + 1],
+  );
   await world.stop();
 });
 
@@ -49,21 +81,52 @@ it('pods that leave are not told, unless everyone is', async () => {
   const leaving = { 'metadata.deletionTimestamp': '2026-01-01T00:00:30Z', 'metadata.deletionGracePeriodSeconds': 30 };
   const world = await setUp(service(), [pod('a', '10.1.0.1', leaving)]);
   assert.equal(found(world)?.subsets, undefined);
-  const everyone = await setUp(service({ publishNotReadyAddresses: true }), [pod('a', '10.1.0.1', leaving), pod('b', '10.1.0.2', {}, false)]);
+  const everyone = await setUp(service({ publishNotReadyAddresses: true }), [
+    pod('a', '10.1.0.1', leaving),
+    pod('b', '10.1.0.2', {}, false),
+  ]);
   assert.deepEqual(ips(everyone), [[['10.1.0.1', '10.1.0.2'], undefined, [8080]]]);
   await Promise.all([world.stop(), everyone.stop()]);
 });
 
 it('pods with other numbers for a named port are told apart, those without it not at all', async () => {
-  const named = (containerPort: number): Record<string, unknown> => ({ 'spec.containers[0].ports': [{ name: 'web', containerPort, protocol: 'TCP' }] });
-  const world = await setUp(service({ ports: [{ port: 80, targetPort: 'web', protocol: 'TCP' }] }), [pod('a', '10.1.0.1', named(1)), pod('b', '10.1.0.2', named(2)), pod('c', '10.1.0.3')]);
-  assert.deepEqual(ips(world), [[['10.1.0.1'], undefined, [1]], [['10.1.0.2'], undefined, [2]]]);
+  const named = (containerPort: number): Record<string, unknown> => ({
+    'spec.containers[0].ports': [{ name: 'web', containerPort, protocol: 'TCP' }],
+  });
+  const world = await setUp(service({ ports: [{ port: 80, targetPort: 'web', protocol: 'TCP' }] }), [
+    pod('a', '10.1.0.1', named(1)),
+    pod('b', '10.1.0.2', named(2)),
+    pod('c', '10.1.0.3'),
+  ]);
+  assert.deepEqual(ips(world), [
+    [['10.1.0.1'], undefined, [1]],
+    [['10.1.0.2'], undefined, [2]],
+  ]);
   await world.stop();
 });
 
 it('headless services say so, and need no ports', async () => {
-  const world = await setUp(service({ clusterIP: 'None', ports: [] }), [pod('a', '10.1.0.1', { 'spec.hostname': 'first', 'spec.subdomain': 'web' })]);
-  assert.deepEqual([found(world)?.metadata.labels?.['service.kubernetes.io/headless'], found(world)?.subsets], ['', [{ addresses: [{ ip: '10.1.0.1', hostname: 'first', nodeName: 'n', targetRef: { kind: 'Pod', namespace: 'default', name: 'a', uid: 'a' } }] }]]);
+  const world = await setUp(service({ clusterIP: 'None', ports: [] }), [
+    pod('a', '10.1.0.1', { 'spec.hostname': 'first', 'spec.subdomain': 'web' }),
+  ]);
+  assert.deepEqual(
+    [found(world)?.metadata.labels?.['service.kubernetes.io/headless'], found(world)?.subsets],
+    [
+      '',
+      [
+        {
+          addresses: [
+            {
+              ip: '10.1.0.1',
+              hostname: 'first',
+              nodeName: 'n',
+              targetRef: { kind: 'Pod', namespace: 'default', name: 'a', uid: 'a' },
+            },
+          ],
+        },
+      ],
+    ],
+  );
   await world.stop();
 });
 
@@ -77,21 +140,49 @@ it('they go with their service and come back alone; those of services without a 
   assert.equal(found(world), undefined);
   const mine: Endpoints = { metadata: { ...key, uid: 'e' }, subsets: [] };
   const foreign = await setUp(service({ selector: {} }), [], mine);
-  const lock = await setUp(undefined, [], { ...mine, metadata: { ...mine.metadata, annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } } });
+  const lock = await setUp(undefined, [], {
+    ...mine,
+    metadata: { ...mine.metadata, annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } },
+  });
   const leftover = await setUp(undefined, [], mine);
-  assert.deepEqual([foreign.api.writes, lock.api.writes, leftover.api.writes], [[], [], ['delete endpoints default/web']]);
+  assert.deepEqual(
+    [foreign.api.writes, lock.api.writes, leftover.api.writes],
+    [[], [], ['delete endpoints default/web']],
+  );
   await Promise.all([world, foreign, lock, leftover].map((each) => each.stop()));
 });
 
 it('more than a thousand are cut off, the ready ones first, and it is said', async () => {
-  const addresses = (count: number, from: number): { ip: string }[] => Array.from({ length: count }, (_, index) => ({ ip: `10.${from}.${index >> 8}.${index & 255}` }));
-  const { subsets, truncated } = truncateSubsets([{ notReadyAddresses: addresses(700, 1), ports: [{ port: 1 }] }, { addresses: addresses(800, 2), ports: [{ port: 2 }] }]);
-  assert.deepEqual([truncated, subsets.map((each) => [each.addresses?.length, each.notReadyAddresses?.length])], [true, [[undefined, 200], [800, undefined]]]);
+  const addresses = (count: number, from: number): { ip: string }[] =>
+    Array.from({ length: count }, (_, index) => ({ ip: `10.${from}.${index >> 8}.${index & 255}` }));
+  const { subsets, truncated } = truncateSubsets([
+    { notReadyAddresses: addresses(700, 1), ports: [{ port: 1 }] },
+    { addresses: addresses(800, 2), ports: [{ port: 2 }] },
+  ]);
+  assert.deepEqual(
+    [truncated, subsets.map((each) => [each.addresses?.length, each.notReadyAddresses?.length])],
+    [
+      true,
+      [
+        [undefined, 200],
+        [800, undefined],
+      ],
+    ],
+  );
   assert.equal(truncateSubsets([{ addresses: addresses(1_000, 1) }]).truncated, false);
-  const world = await setUp(service(), Array.from({ length: 1_001 }, (_, index) => pod(`p${index}`, `10.1.${index >> 8}.${index & 255}`)));
-  assert.deepEqual([found(world)?.subsets?.[0]?.addresses?.length, found(world)?.metadata.annotations], [1_000, { 'endpoints.kubernetes.io/over-capacity': 'truncated' }]);
+  const world = await setUp(
+    service(),
+    Array.from({ length: 1_001 }, (_, index) => pod(`p${index}`, `10.1.${index >> 8}.${index & 255}`)),
+  );
+  assert.deepEqual(
+    [found(world)?.subsets?.[0]?.addresses?.length, found(world)?.metadata.annotations],
+    [1_000, { 'endpoints.kubernetes.io/over-capacity': 'truncated' }],
+  );
   world.api.remove(pods, { namespace: 'default', name: 'p0' });
   await world.clock.advance(1_000);
-  assert.deepEqual([found(world)?.subsets?.[0]?.addresses?.length, found(world)?.metadata.annotations ?? {}], [1_000, {}]);
+  assert.deepEqual(
+    [found(world)?.subsets?.[0]?.addresses?.length, found(world)?.metadata.annotations ?? {}],
+    [1_000, {}],
+  );
   await world.stop();
 });

@@ -10,7 +10,12 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { endpointsOf, hasManagedEndpoints, isHeadless, wakeServices } from '../../controller-runtime/service-endpoints.ts';
+import {
+  endpointsOf,
+  hasManagedEndpoints,
+  isHeadless,
+  wakeServices,
+} from '../../controller-runtime/service-endpoints.ts';
 import { WorkQueue } from '../../controller-runtime/work-queue.ts';
 import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 
@@ -27,7 +32,10 @@ export function createEndpointsController(options: ControllerOptions): Controlle
   const syncer = new EndpointsSyncer(options, parts);
   const queue = new WorkQueue({ name: 'endpoints', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
   const wake = (object: Endpoints): void => queue.add(formatKey(keyOf(object)));
-  const ends = [wakeServices({ ...parts, add: (key) => queue.add(key) }), parts.endpoints.addHandlers({ onAdd: (object, initial) => initial && wake(object), onDelete: wake })];
+  const ends = [
+    wakeServices({ ...parts, add: (key) => queue.add(key) }),
+    parts.endpoints.addHandlers({ onAdd: (object, initial) => initial && wake(object), onDelete: wake }),
+  ];
   return runController({ name: 'endpoints controller', log, queues: [queue], informers: Object.values(parts), ends });
 }
 
@@ -74,18 +82,31 @@ class EndpointsSyncer {
 function desired(service: Service, current: Endpoints | undefined, allPods: readonly Pod[]): Endpoints {
   const { subsets, truncated } = truncateSubsets(computeSubsets(service, endpointsOf(service, allPods)));
   const { [headless]: _, ...labels } = service.metadata.labels ?? {};
-  const before: Endpoints['metadata'] = current?.metadata ?? { name: service.metadata.name, namespace: service.metadata.namespace, uid: '' };
+  const before: Endpoints['metadata'] = current?.metadata ?? {
+    name: service.metadata.name,
+    namespace: service.metadata.namespace,
+    uid: '',
+  };
   const { annotations: { [overCapacity]: __, ...annotations } = {}, ...metadata } = before;
   return {
     metadata: {
       ...metadata,
-      labels: { ...labels, ...(isHeadless(service) && { [headless]: '' }), [endpointLabels.endpointsManagedBy]: 'endpoint-controller' },
-      ...((truncated || Object.keys(annotations).length > 0) && { annotations: { ...annotations, ...(truncated && { [overCapacity]: 'truncated' }) } }),
+      labels: {
+        ...labels,
+        ...(isHeadless(service) && { [headless]: '' }),
+        [endpointLabels.endpointsManagedBy]: 'endpoint-controller',
+      },
+      ...((truncated || Object.keys(annotations).length > 0) && {
+        annotations: { ...annotations, ...(truncated && { [overCapacity]: 'truncated' }) },
+      }),
     },
     ...(subsets.length > 0 && { subsets }),
   };
 }
 
 function same(current: Endpoints, wanted: Endpoints): boolean {
-  return isDeepStrictEqual([current.subsets ?? [], current.metadata.labels, current.metadata.annotations ?? {}], [wanted.subsets ?? [], wanted.metadata.labels, wanted.metadata.annotations ?? {}]);
+  return isDeepStrictEqual(
+    [current.subsets ?? [], current.metadata.labels, current.metadata.annotations ?? {}],
+    [wanted.subsets ?? [], wanted.metadata.labels, wanted.metadata.annotations ?? {}],
+  );
 }

@@ -21,28 +21,63 @@ interface Shape {
 }
 
 async function setUp(shapes: Readonly<Record<string, Shape>>, { lagMs = 0, seed = 1 } = {}): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (options) => [createGarbageCollector({ ...options, types })], lagMs, seed });
+  const world = new ControllerWorld({
+    make: (options) => [createGarbageCollector({ ...options, types })],
+    lagMs,
+    seed,
+  });
   for (const [name, shape] of Object.entries(shapes)) seedObject(world, name, shape);
   world.start();
   await world.clock.advance(2_000);
   return world;
 }
 
-function seedObject(world: ControllerWorld, name: string, { type = configMaps, namespace = 'default', owners, loose = false, references, finalizers }: Shape): void {
-  const ownerReferences = references ?? owners?.map((owner): OwnerReference => ({ apiVersion: 'v1', kind: 'ConfigMap', name: owner, uid: owner, blockOwnerDeletion: !loose }));
-  const metadata = { name, uid: name, namespace: type.namespaced ? namespace : '', ...(ownerReferences !== undefined && { ownerReferences: [...ownerReferences] }), ...(finalizers !== undefined && { finalizers: [...finalizers] }) };
+function seedObject(
+  world: ControllerWorld,
+  name: string,
+  { type = configMaps, namespace = 'default', owners, loose = false, references, finalizers }: Shape,
+): void {
+  const ownerReferences =
+    references ??
+    owners?.map(
+      (owner): OwnerReference => ({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        name: owner,
+        uid: owner,
+        blockOwnerDeletion: !loose,
+      }),
+    );
+  const metadata = {
+    name,
+    uid: name,
+    namespace: type.namespaced ? namespace : '',
+    ...(ownerReferences !== undefined && { ownerReferences: [...ownerReferences] }),
+    ...(finalizers !== undefined && { finalizers: [...finalizers] }),
+  };
   world.api.seed(type, { metadata });
 }
 
-const names = (world: ControllerWorld): string[] => types.flatMap((type) => world.api.all(type).map(({ metadata }) => metadata.name)).sort();
-const find = (world: ControllerWorld, name: string): ApiObject | undefined => world.api.peek(configMaps, { namespace: 'default', name });
-async function remove(world: ControllerWorld, name: string, propagationPolicy: 'Background' | 'Foreground' | 'Orphan'): Promise<void> {
+const names = (world: ControllerWorld): string[] =>
+  types.flatMap((type) => world.api.all(type).map(({ metadata }) => metadata.name)).sort();
+const find = (world: ControllerWorld, name: string): ApiObject | undefined =>
+  world.api.peek(configMaps, { namespace: 'default', name });
+async function remove(
+  world: ControllerWorld,
+  name: string,
+  propagationPolicy: 'Background' | 'Foreground' | 'Orphan',
+): Promise<void> {
   await world.api.delete(configMaps, { namespace: 'default', name }, { propagationPolicy });
   await world.clock.advance(5_000);
 }
 
 it('in the background what is owned goes after its owner, down to the last', async () => {
-  const world = await setUp({ top: {}, middle: { owners: ['top'] }, bottom: { type: secrets, owners: ['middle'] }, other: {} });
+  const world = await setUp({
+    top: {},
+    middle: { owners: ['top'] },
+    bottom: { type: secrets, owners: ['middle'] },
+    other: {},
+  });
   assert.deepEqual(world.api.writes, []);
   await remove(world, 'top', 'Background');
   assert.deepEqual(names(world), ['other']);
@@ -50,11 +85,21 @@ it('in the background what is owned goes after its owner, down to the last', asy
 });
 
 it('in the foreground the owner goes last, and waits only for those that hold it up', async () => {
-  const world = await setUp({ top: {}, middle: { owners: ['top'] }, bottom: { owners: ['middle'], finalizers: ['x/y'] }, loose: { owners: ['top'], loose: true, finalizers: ['x/y'] } });
+  const world = await setUp({
+    top: {},
+    middle: { owners: ['top'] },
+    bottom: { owners: ['middle'], finalizers: ['x/y'] },
+    loose: { owners: ['top'], loose: true, finalizers: ['x/y'] },
+  });
   await remove(world, 'top', 'Foreground');
   assert.deepEqual(names(world), ['bottom', 'loose', 'middle', 'top']);
-  assert.ok(['bottom', 'loose', 'middle', 'top'].every((name) => find(world, name)?.metadata.deletionTimestamp !== undefined));
-  world.api.change(configMaps, { namespace: 'default', name: 'bottom' }, (object) => ({ ...object, metadata: { ...object.metadata, finalizers: [] } }));
+  assert.ok(
+    ['bottom', 'loose', 'middle', 'top'].every((name) => find(world, name)?.metadata.deletionTimestamp !== undefined),
+  );
+  world.api.change(configMaps, { namespace: 'default', name: 'bottom' }, (object) => ({
+    ...object,
+    metadata: { ...object.metadata, finalizers: [] },
+  }));
   await world.clock.advance(5_000);
   assert.deepEqual(names(world), ['loose']);
   await world.stop();
@@ -64,14 +109,23 @@ it('an orphaned object stays without its owner, and keeps its others', async () 
   const world = await setUp({ top: {}, second: {}, mine: { owners: ['top'] }, shared: { owners: ['top', 'second'] } });
   await remove(world, 'top', 'Orphan');
   assert.deepEqual(names(world), ['mine', 'second', 'shared']);
-  assert.deepEqual([find(world, 'mine')?.metadata.ownerReferences ?? [], find(world, 'shared')?.metadata.ownerReferences?.map(({ uid }) => uid)], [[], ['second']]);
+  assert.deepEqual(
+    [
+      find(world, 'mine')?.metadata.ownerReferences ?? [],
+      find(world, 'shared')?.metadata.ownerReferences?.map(({ uid }) => uid),
+    ],
+    [[], ['second']],
+  );
   await world.stop();
 });
 
 it('an object with another owner stays, and the one that waits for it does not wait for ever', async () => {
   const world = await setUp({ top: {}, second: {}, shared: { owners: ['top', 'second'] } });
   await remove(world, 'top', 'Foreground');
-  assert.deepEqual([names(world), find(world, 'shared')?.metadata.ownerReferences?.map(({ uid }) => uid)], [['second', 'shared'], ['second']]);
+  assert.deepEqual(
+    [names(world), find(world, 'shared')?.metadata.ownerReferences?.map(({ uid }) => uid)],
+    [['second', 'shared'], ['second']],
+  );
   await world.stop();
 });
 
@@ -79,7 +133,10 @@ it('an owner waits no longer for one that ceases to hold it up', async () => {
   const world = await setUp({ top: {}, held: { owners: ['top'], finalizers: ['x/y'] } });
   await remove(world, 'top', 'Foreground');
   assert.deepEqual(names(world), ['held', 'top']);
-  world.api.change(configMaps, { namespace: 'default', name: 'held' }, (object) => ({ ...object, metadata: { ...object.metadata, ownerReferences: [] } }));
+  world.api.change(configMaps, { namespace: 'default', name: 'held' }, (object) => ({
+    ...object,
+    metadata: { ...object.metadata, ownerReferences: [] },
+  }));
   await world.clock.advance(5_000);
   assert.deepEqual(names(world), ['held']);
   await world.stop();
@@ -100,7 +157,13 @@ it('circles come apart, whoever is deleted and however', async () => {
 
 it('what refers to an owner that never was, is another one by now, or is in another namespace, goes', async () => {
   const renewed = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'top', uid: 'an older one' }];
-  const world = await setUp({ top: {}, lost: { owners: ['nobody'] }, renewed: { references: renewed }, elsewhere: { namespace: 'other', owners: ['top'] }, mine: { owners: ['top'] } });
+  const world = await setUp({
+    top: {},
+    lost: { owners: ['nobody'] },
+    renewed: { references: renewed },
+    elsewhere: { namespace: 'other', owners: ['top'] },
+    mine: { owners: ['top'] },
+  });
   assert.deepEqual(names(world), ['mine', 'top']);
   await world.stop();
 });
@@ -108,7 +171,11 @@ it('what refers to an owner that never was, is another one by now, or is in anot
 it('nothing is concluded of kinds that are not known, nor of owners in a namespace for what is in none', async () => {
   const strange = { apiVersion: 'example.com/v1', kind: 'Strange', name: 's', uid: 's' };
   const gone = { apiVersion: 'v1', kind: 'ConfigMap', name: 'nobody', uid: 'nobody' };
-  const world = await setUp({ strange: { references: [strange] }, both: { references: [gone, strange] }, node: { type: nodes, references: [gone] } });
+  const world = await setUp({
+    strange: { references: [strange] },
+    both: { references: [gone, strange] },
+    node: { type: nodes, references: [gone] },
+  });
   await world.clock.advance(60_000);
   assert.deepEqual([names(world), world.api.writes], [['both', 'node', 'strange'], []]);
   await world.stop();
@@ -152,31 +219,57 @@ it('wherever it is killed, and however late its cache is, exactly what nobody ow
   const policies = fc.constantFrom('Background' as const, 'Foreground' as const);
   const graph = fc.array(fc.uniqueArray(fc.nat(size - 1), { maxLength: 2 }), { minLength: size, maxLength: size });
   return fc.assert(
-    fc.asyncProperty(graph, fc.nat(size - 1), policies, fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 2 }), fc.nat(1_000), async (edges, victim, policy, kills, seed) => {
-      // Owners have smaller numbers: circles have a test of their own.
-      const owners = edges.map((of, index) => of.filter((each) => each < index));
-      const shapes = Object.fromEntries(owners.map((of, index) => [`o${index}`, of.length === 0 ? {} : { owners: of.map((each) => `o${each}`) }]));
-      const world = await setUp(shapes, { lagMs: 500, seed });
-      await world.api.delete(configMaps, { namespace: 'default', name: `o${victim}` }, { propagationPolicy: policy });
-      for (const writes of kills) {
-        world.restartAtWrite(writes);
-        await world.clock.advance(1_500);
-      }
-      await world.clock.advance(60_000);
-      const gone = new Set([victim]);
-      for (const [index, of] of owners.entries()) if (of.length > 0 && of.every((each) => gone.has(each))) gone.add(index);
-      assert.deepEqual(names(world), owners.flatMap((_, index) => (gone.has(index) ? [] : [`o${index}`])));
-      await world.stop();
-    }),
+    fc.asyncProperty(
+      graph,
+      fc.nat(size - 1),
+      policies,
+      fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 2 }),
+      fc.nat(1_000),
+      async (edges, victim, policy, kills, seed) => {
+        // Owners have smaller numbers: circles have a test of their own.
+        const owners = edges.map((of, index) => of.filter((each) => each < index));
+        const shapes = Object.fromEntries(
+          owners.map((of, index) => [`o${index}`, of.length === 0 ? {} : { owners: of.map((each) => `o${each}`) }]),
+        );
+        const world = await setUp(shapes, { lagMs: 500, seed });
+        await world.api.delete(configMaps, { namespace: 'default', name: `o${victim}` }, { propagationPolicy: policy });
+        for (const writes of kills) {
+          world.restartAtWrite(writes);
+          await world.clock.advance(1_500);
+        }
+        await world.clock.advance(60_000);
+        const gone = new Set([victim]);
+        for (const [index, of] of owners.entries())
+          if (of.length > 0 && of.every((each) => gone.has(each))) gone.add(index);
+        assert.deepEqual(
+          names(world),
+          owners.flatMap((_, index) => (gone.has(index) ? [] : [`o${index}`])),
+        );
+        await world.stop();
+      },
+    ),
     { numRuns: 60 },
   );
 });
 
 it('pods of a ReplicaSet are found by any version its group ever had', async () => {
-  const world = new ControllerWorld({ make: (options) => [createGarbageCollector({ ...options, types: [pods, replicaSets] })] });
+  const world = new ControllerWorld({
+    make: (options) => [createGarbageCollector({ ...options, types: [pods, replicaSets] })],
+  });
   world.api.seed(configMaps, { metadata: { name: 'x', namespace: 'default', uid: 'x' } });
-  world.api.seed(replicaSets, { metadata: { name: 'set', namespace: 'default', uid: 'set' }, spec: { selector: {}, template: { metadata: {}, spec: { containers: [] } } } });
-  world.api.seed(pods, { metadata: { name: 'p', namespace: 'default', uid: 'p', ownerReferences: [{ apiVersion: 'apps/v1beta2', kind: 'ReplicaSet', name: 'set', uid: 'set' }] }, spec: { containers: [] } });
+  world.api.seed(replicaSets, {
+    metadata: { name: 'set', namespace: 'default', uid: 'set' },
+    spec: { selector: {}, template: { metadata: {}, spec: { containers: [] } } },
+  });
+  world.api.seed(pods, {
+    metadata: {
+      name: 'p',
+      namespace: 'default',
+      uid: 'p',
+      ownerReferences: [{ apiVersion: 'apps/v1beta2', kind: 'ReplicaSet', name: 'set', uid: 'set' }],
+    },
+    spec: { containers: [] },
+  });
   world.start();
   await world.clock.advance(2_000);
   assert.equal(world.api.all(pods).length, 1);

@@ -27,7 +27,13 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
   const { clock, log } = options;
   const graph = new OwnerGraph(options.informers, options.types);
   const collector = new Collector(options, graph);
-  const queue = new WorkQueue({ name: 'garbage-collector', clock, log, workers: WORKERS, sync: (key) => collector.sync(key) });
+  const queue = new WorkQueue({
+    name: 'garbage-collector',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => collector.sync(key),
+  });
   const add = (node: GraphNode): void => queue.add(queueKey(node));
   const ends = graph.informers.map((informer) => {
     const consider = (object: GraphNode['object']): void => {
@@ -36,7 +42,8 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
     const wakeOwners = ({ metadata }: GraphNode['object'], which: (reference: OwnerReference) => boolean): void => {
       for (const reference of (metadata.ownerReferences ?? []).filter(which)) {
         const type = graph.typeOf(reference.apiVersion, reference.kind);
-        if (type !== undefined) queue.add(keyFor(type, { namespace: type.namespaced ? metadata.namespace : '', name: reference.name }));
+        if (type !== undefined)
+          queue.add(keyFor(type, { namespace: type.namespaced ? metadata.namespace : '', name: reference.name }));
       }
     };
     return informer.addHandlers({
@@ -48,7 +55,8 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
           wakeOwners(before, (reference) => !isHeldUpBy(after, reference));
         } else if (isLeaving(after)) consider(after);
         // An owner that begins to wait has its dependents looked at.
-        if (isLeaving(after) && !isLeaving(before)) for (const dependent of graph.dependentsOf(after.metadata.uid)) add(dependent);
+        if (isLeaving(after) && !isLeaving(before))
+          for (const dependent of graph.dependentsOf(after.metadata.uid)) add(dependent);
       },
       onDelete: (last) => {
         for (const dependent of graph.dependentsOf(last.metadata.uid)) add(dependent);
@@ -60,7 +68,8 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
   return runController({ name: 'garbage collector', log, queues: [queue], informers: graph.informers, ends });
 }
 
-const keyFor = (type: ResourceType, key: { readonly namespace: string; readonly name: string }): string => `${type.group}|${type.plural}|${formatKey(key)}`;
+const keyFor = (type: ResourceType, key: { readonly namespace: string; readonly name: string }): string =>
+  `${type.group}|${type.plural}|${formatKey(key)}`;
 const queueKey = ({ type, object }: GraphNode): string => keyFor(type, keyOf(object));
 
 /** Whether the object still keeps this owner from going first. */
@@ -70,7 +79,10 @@ function isHeldUpBy({ metadata }: GraphNode['object'], { uid }: OwnerReference):
 
 /** Deleted, and held by a finalizer of the garbage collector. */
 function isLeaving({ metadata }: GraphNode['object']): boolean {
-  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).some((each) => each === foregroundFinalizer || each === orphanFinalizer);
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    (metadata.finalizers ?? []).some((each) => each === foregroundFinalizer || each === orphanFinalizer)
+  );
 }
 
 class Collector {
@@ -103,7 +115,11 @@ class Collector {
       return this.#removeFinalizer(node, orphanFinalizer);
     }
     // What owns itself would wait for ever.
-    const blocking = dependents.filter(({ object }) => object.metadata.uid !== uid && (object.metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true));
+    const blocking = dependents.filter(
+      ({ object }) =>
+        object.metadata.uid !== uid &&
+        (object.metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true),
+    );
     if (blocking.length === 0) return this.#removeFinalizer(node, foregroundFinalizer);
     for (const dependent of dependents) await this.#judge(dependent);
   }
@@ -118,7 +134,11 @@ class Collector {
       owners.push({ reference, state });
     }
     const judgement = judgeByOwners(
-      { finalizers: metadata.finalizers ?? [], deleting: metadata.deletionTimestamp !== undefined, hasDependents: this.#graph.hasDependents(metadata.uid) },
+      {
+        finalizers: metadata.finalizers ?? [],
+        deleting: metadata.deletionTimestamp !== undefined,
+        hasDependents: this.#graph.hasDependents(metadata.uid),
+      },
       owners,
     );
     if (judgement.kind === 'dropReferences') return this.#dropReferences(node, judgement.uids);
@@ -130,15 +150,26 @@ class Collector {
   /** Where what it owns waits for it in turn, one of them has to go first: it holds its owners up no longer (upstream: unblockOwnerReferences). */
   async #breakCircle({ type, object }: GraphNode): Promise<void> {
     const { uid, ownerReferences = [] } = object.metadata;
-    const isCircle = this.#graph.dependentsOf(uid).some((dependent) => dependent.object.metadata.finalizers?.includes(foregroundFinalizer) === true && isLeaving(dependent.object));
+    const isCircle = this.#graph
+      .dependentsOf(uid)
+      .some(
+        (dependent) =>
+          dependent.object.metadata.finalizers?.includes(foregroundFinalizer) === true && isLeaving(dependent.object),
+      );
     const blocking = ownerReferences.filter(({ blockOwnerDeletion }) => blockOwnerDeletion === true);
     if (!isCircle || blocking.length === 0) return;
     const freed = blocking.map((reference) => ({ uid: reference.uid, blockOwnerDeletion: false }));
-    await this.#options.client.patch(type, keyOf(object), { type: 'strategic', body: { metadata: { uid, ownerReferences: freed } } });
+    await this.#options.client.patch(type, keyOf(object), {
+      type: 'strategic',
+      body: { metadata: { uid, ownerReferences: freed } },
+    });
   }
 
   /** Undefined: its kind is not known here, or it could never be an owner of this object. */
-  async #stateOf({ object }: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): Promise<OwnerState | undefined> {
+  async #stateOf(
+    { object }: GraphNode,
+    { apiVersion, kind, name, uid }: OwnerReference,
+  ): Promise<OwnerState | undefined> {
     const type = this.#graph.typeOf(apiVersion, kind);
     if (type === undefined || (type.namespaced && object.metadata.namespace === '')) return undefined;
     const key = { namespace: type.namespaced ? object.metadata.namespace : '', name };
@@ -147,7 +178,9 @@ class Collector {
     try {
       const { metadata } = await this.#options.client.get(type, key);
       if (metadata.uid !== uid) return 'absent';
-      return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer) === true ? 'waiting' : 'solid';
+      return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer) === true
+        ? 'waiting'
+        : 'solid';
     } catch (error) {
       if (isApiError(error, 'NotFound')) return 'absent';
       throw error;
@@ -163,7 +196,10 @@ class Collector {
   async #dropReferences({ type, object }: GraphNode, uids: readonly string[]): Promise<void> {
     const ownerReferences = uids.map((uid) => ({ $patch: 'delete', uid }));
     try {
-      await this.#options.client.patch(type, keyOf(object), { type: 'strategic', body: { metadata: { uid: object.metadata.uid, ownerReferences } } });
+      await this.#options.client.patch(type, keyOf(object), {
+        type: 'strategic',
+        body: { metadata: { uid: object.metadata.uid, ownerReferences } },
+      });
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
@@ -172,6 +208,9 @@ class Collector {
   async #removeFinalizer({ type, object }: GraphNode, finalizer: string): Promise<void> {
     const { finalizers = [], resourceVersion, uid } = object.metadata;
     if (!finalizers.includes(finalizer)) return;
-    await this.#options.client.patch(type, keyOf(object), { type: 'merge', body: { metadata: { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== finalizer) } } });
+    await this.#options.client.patch(type, keyOf(object), {
+      type: 'merge',
+      body: { metadata: { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== finalizer) } },
+    });
   }
 }

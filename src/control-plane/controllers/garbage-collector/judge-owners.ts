@@ -27,7 +27,8 @@ export interface Dependent {
 /** What becomes of an object, by its owners (upstream: garbagecollector attemptToDeleteItem). Nobody's dependents are nobody's business. */
 export function judgeByOwners(dependent: Dependent, owners: readonly JudgedOwner[]): Judgement {
   if (owners.length === 0 || dependent.deleting) return { kind: 'keep' };
-  const uidsOf = (state: OwnerState): string[] => owners.filter((owner) => owner.state === state).map(({ reference }) => reference.uid);
+  const uidsOf = (state: OwnerState): string[] =>
+    owners.filter((owner) => owner.state === state).map(({ reference }) => reference.uid);
   const [solid, absent, waiting] = [uidsOf('solid'), uidsOf('absent'), uidsOf('waiting')];
   if (solid.length > 0) {
     const gone = [...absent, ...waiting];

@@ -18,9 +18,13 @@ export class OwnerGraph {
   constructor(informers: Informers, types: readonly ResourceType[]) {
     this.#kinds = types.map((type) => {
       const informer = informers.for(type);
-      return { informer, byOwner: informer.index('owners', (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)) };
+      return {
+        informer,
+        byOwner: informer.index('owners', (object) => (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)),
+      };
     });
-    for (const { informer } of this.#kinds) this.#informers.set(`${informer.type.group}/${informer.type.plural}`, informer);
+    for (const { informer } of this.#kinds)
+      this.#informers.set(`${informer.type.group}/${informer.type.plural}`, informer);
     for (const type of types) this.#types.set(`${apiVersionOf(type)}/${type.kind}`, type);
   }
 
@@ -29,7 +33,9 @@ export class OwnerGraph {
   }
 
   dependentsOf(uid: string): readonly GraphNode[] {
-    return this.#kinds.flatMap(({ informer, byOwner }) => byOwner.get(uid).map((object) => ({ type: informer.type, object })));
+    return this.#kinds.flatMap(({ informer, byOwner }) =>
+      byOwner.get(uid).map((object) => ({ type: informer.type, object })),
+    );
   }
 
   hasDependents(uid: string): boolean {

@@ -9,10 +9,18 @@ import { hasTrackingFinalizer, trackingFinalizer } from './job-facts.ts';
  * Takes the job's finalizer off a pod; what is gone, or is another one by now, needs none. With `onlyUnchanged` it rejects with Conflict when the pod
  * is not what it was: one that is not to be counted may have ended in the meantime, and then has to be.
  */
-export async function freePod(client: ApiClient, pod: Pod, { onlyUnchanged }: { readonly onlyUnchanged: boolean }): Promise<void> {
+export async function freePod(
+  client: ApiClient,
+  pod: Pod,
+  { onlyUnchanged }: { readonly onlyUnchanged: boolean },
+): Promise<void> {
   if (!hasTrackingFinalizer(pod)) return;
   const { uid, resourceVersion } = pod.metadata;
-  const metadata = { uid, ...(onlyUnchanged && { resourceVersion }), '$deleteFromPrimitiveList/finalizers': [trackingFinalizer] };
+  const metadata = {
+    uid,
+    ...(onlyUnchanged && { resourceVersion }),
+    '$deleteFromPrimitiveList/finalizers': [trackingFinalizer],
+  };
   try {
     await client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata } });
   } catch (error) {

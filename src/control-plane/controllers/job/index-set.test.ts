@@ -4,12 +4,20 @@ import fc from 'fast-check';
 import { IndexSet } from './index-set.ts';
 
 it('is written as the API writes it: two neighbours one by one, more as a range', () => {
-  assert.deepEqual([[], [3], [1, 2], [1, 2, 3, 5, 7, 8]].map((indexes) => IndexSet.of(indexes).toString()), ['', '3', '1,2', '1-3,5,7,8']);
+  assert.deepEqual(
+    [[], [3], [1, 2], [1, 2, 3, 5, 7, 8]].map((indexes) => IndexSet.of(indexes).toString()),
+    ['', '3', '1,2', '1-3,5,7,8'],
+  );
 });
 
 it('reads what it writes, leaves out what is not below the completions, and what is no number', () => {
   assert.equal(IndexSet.parse('0-2,x,4,,9-20', 11).toString(), '0-2,4,9,10');
-  fc.assert(fc.property(fc.uniqueArray(fc.nat(40)), (indexes) => IndexSet.parse(IndexSet.of(indexes).toString(), 41).toString() === IndexSet.of(indexes).toString()));
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.nat(40)),
+      (indexes) => IndexSet.parse(IndexSet.of(indexes).toString(), 41).toString() === IndexSet.of(indexes).toString(),
+    ),
+  );
 });
 
 it('counts, joins and compares as sets do', () => {
@@ -17,8 +25,16 @@ it('counts, joins and compares as sets do', () => {
     fc.property(fc.uniqueArray(fc.nat(30)), fc.uniqueArray(fc.nat(30)), fc.nat(30), (some, others, count) => {
       const [left, right] = [IndexSet.of(some), IndexSet.of(others)];
       const union = new Set([...some, ...others]);
-      assert.deepEqual([left.total, left.union(right).total, left.overlap(right)], [some.length, union.size, some.filter((each) => others.includes(each)).length]);
-      assert.deepEqual(left.union(right).firstMissing(count, 25), Array.from({ length: 25 }, (_, index) => index).filter((index) => !union.has(index)).slice(0, count));
+      assert.deepEqual(
+        [left.total, left.union(right).total, left.overlap(right)],
+        [some.length, union.size, some.filter((each) => others.includes(each)).length],
+      );
+      assert.deepEqual(
+        left.union(right).firstMissing(count, 25),
+        Array.from({ length: 25 }, (_, index) => index)
+          .filter((index) => !union.has(index))
+          .slice(0, count),
+      );
       for (let index = 0; index < 31; index++) assert.equal(left.has(index), some.includes(index));
     }),
   );

@@ -44,7 +44,9 @@ export class IndexSet {
   /** How many indexes both have. */
   overlap(other: IndexSet): number {
     let total = 0;
-    for (const mine of this.#ranges) for (const theirs of other.#ranges) total += Math.max(0, Math.min(mine.last, theirs.last) - Math.max(mine.first, theirs.first) + 1);
+    for (const mine of this.#ranges)
+      for (const theirs of other.#ranges)
+        total += Math.max(0, Math.min(mine.last, theirs.last) - Math.max(mine.first, theirs.first) + 1);
     return total;
   }
 
@@ -61,7 +63,11 @@ export class IndexSet {
 
   /** Two neighbours are written one by one, more as a range. */
   toString(): string {
-    return this.#ranges.map(({ first, last }) => (first === last ? `${first}` : last === first + 1 ? `${first},${last}` : `${first}-${last}`)).join(',');
+    return this.#ranges
+      .map(({ first, last }) =>
+        first === last ? `${first}` : last === first + 1 ? `${first},${last}` : `${first}-${last}`,
+      )
+      .join(',');
   }
 }
 

@@ -15,17 +15,28 @@ export interface FailureRecord {
 }
 
 /** The record after pods have ended: a success begins anew, and only failures after it count. */
-export function nextFailureRecord(record: FailureRecord | undefined, succeeded: readonly Pod[], failed: readonly Pod[]): FailureRecord | undefined {
+export function nextFailureRecord(
+  record: FailureRecord | undefined,
+  succeeded: readonly Pod[],
+  failed: readonly Pod[],
+): FailureRecord | undefined {
   if (succeeded.length === 0 && failed.length === 0) return record;
   const lastSuccessMs = Math.max(-Infinity, ...succeeded.map(finishedAtMs));
   const counting = failed.map(finishedAtMs).filter((atMs) => atMs > lastSuccessMs);
   const before = succeeded.length === 0 ? (record?.failures ?? 0) : 0;
-  return counting.length === 0 && before === 0 ? undefined : { failures: before + counting.length, lastMs: Math.max(...counting, succeeded.length === 0 ? (record?.lastMs ?? -Infinity) : -Infinity) };
+  return counting.length === 0 && before === 0
+    ? undefined
+    : {
+        failures: before + counting.length,
+        lastMs: Math.max(...counting, succeeded.length === 0 ? (record?.lastMs ?? -Infinity) : -Infinity),
+      };
 }
 
 /** How long until the next pod may be made; 0: now. */
 export function failureWaitMs(record: FailureRecord | undefined, nowMs: number): number {
-  return record === undefined || record.failures === 0 ? 0 : Math.max(0, record.lastMs + backoffDelayMs(curve, record.failures) - nowMs);
+  return record === undefined || record.failures === 0
+    ? 0
+    : Math.max(0, record.lastMs + backoffDelayMs(curve, record.failures) - nowMs);
 }
 
 /** When the pod ended, as far as can be told: by its containers, by its readiness, by its deletion, else when it was made (upstream: getFinishedTime). */
@@ -33,13 +44,23 @@ export function finishedAtMs(pod: Pod): number {
   const { metadata, status } = pod;
   const unready = status?.conditions?.find(({ type, status: value }) => type === 'Ready' && value === 'False');
   const deletedMs = parseTime(metadata.deletionTimestamp);
-  const deletedAtMs = deletedMs === undefined ? undefined : deletedMs - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
-  return containersFinishedMs(pod) ?? parseTime(unready?.lastTransitionTime) ?? deletedAtMs ?? parseTime(metadata.creationTimestamp) ?? 0;
+  const deletedAtMs =
+    deletedMs === undefined ? undefined : deletedMs - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+  return (
+    containersFinishedMs(pod) ??
+    parseTime(unready?.lastTransitionTime) ??
+    deletedAtMs ??
+    parseTime(metadata.creationTimestamp) ??
+    0
+  );
 }
 
 function containersFinishedMs({ spec, status }: Pod): number | undefined {
   const sidecars = new Set((spec.initContainers ?? []).filter(isRestartableInit).map(({ name }) => name));
-  const relevant: ContainerStatus[] = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name))];
+  const relevant: ContainerStatus[] = [
+    ...(status?.containerStatuses ?? []),
+    ...(status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name)),
+  ];
   const times = relevant.map(({ state }) => parseTime(state?.terminated?.finishedAt));
   return times.length === 0 || times.includes(undefined) ? undefined : Math.max(...times.map((time) => time ?? 0));
 }

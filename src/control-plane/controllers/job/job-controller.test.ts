@@ -14,15 +14,39 @@ import { completionIndex, isFinished } from './job-facts.ts';
 const work = { namespace: 'default', name: 'work' };
 
 function build(spec: Partial<JobSpec> = {}): Job {
-  const template = { metadata: { labels: { 'batch.kubernetes.io/controller-uid': 'job-1' } }, spec: buildPod({ 'spec.restartPolicy': 'Never' }).spec };
+  const template = {
+    metadata: { labels: { 'batch.kubernetes.io/controller-uid': 'job-1' } },
+    spec: buildPod({ 'spec.restartPolicy': 'Never' }).spec,
+  };
   const selector = { matchLabels: { 'batch.kubernetes.io/controller-uid': 'job-1' } };
-  return { metadata: { ...work, uid: 'job-1' }, spec: { parallelism: 1, completions: 1, backoffLimit: 6, completionMode: 'NonIndexed', suspend: false, podReplacementPolicy: 'TerminatingOrFailed', selector, template, ...spec } };
+  return {
+    metadata: { ...work, uid: 'job-1' },
+    spec: {
+      parallelism: 1,
+      completions: 1,
+      backoffLimit: 6,
+      completionMode: 'NonIndexed',
+      suspend: false,
+      podReplacementPolicy: 'TerminatingOrFailed',
+      selector,
+      template,
+      ...spec,
+    },
+  };
 }
 
-const after = (ms: number, fate: PodFate) => (_pod: Pod, ageMs: number): PodFate => (ageMs >= ms ? fate : 'ready');
+const after =
+  (ms: number, fate: PodFate) =>
+  (_pod: Pod, ageMs: number): PodFate =>
+    ageMs >= ms ? fate : 'ready';
 
 async function setUp(job: Job, options: Partial<WorldOptions> = {}): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (each) => [createJobController(each)], owners: [jobs], fate: after(2_000, 'succeeded'), ...options });
+  const world = new ControllerWorld({
+    make: (each) => [createJobController(each)],
+    owners: [jobs],
+    fate: after(2_000, 'succeeded'),
+    ...options,
+  });
   for (const name of ['a', 'b', 'c']) world.addNode(name);
   world.api.seed(jobs, job);
   world.start();
@@ -30,12 +54,22 @@ async function setUp(job: Job, options: Partial<WorldOptions> = {}): Promise<Con
   return world;
 }
 
-const change = (world: ControllerWorld, spec: Partial<JobSpec>): void => void world.api.change(jobs, work, (job) => ({ ...job, spec: { ...job.spec, ...spec } }));
+const change = (world: ControllerWorld, spec: Partial<JobSpec>): void =>
+  void world.api.change(jobs, work, (job) => ({ ...job, spec: { ...job.spec, ...spec } }));
 const statusOf = (world: ControllerWorld): NonNullable<Job['status']> => world.api.peek(jobs, work)?.status ?? {};
-const conditions = (world: ControllerWorld): string[] => (statusOf(world).conditions ?? []).map(({ type, status, reason, message }) => `${type} ${status} ${reason} ${message}`);
-const counts = (world: ControllerWorld): number[] => [statusOf(world).active ?? 0, statusOf(world).succeeded ?? 0, statusOf(world).failed ?? 0];
-const made = (world: ControllerWorld): number => world.api.writes.filter((each) => each.startsWith('create pods')).length;
-const indexes = (world: ControllerWorld): number[] => world.activePods.map((pod) => completionIndex(pod) ?? -1).toSorted((left, right) => left - right);
+const conditions = (world: ControllerWorld): string[] =>
+  (statusOf(world).conditions ?? []).map(
+    ({ type, status, reason, message }) => `${type} ${status} ${reason} ${message}`,
+  );
+const counts = (world: ControllerWorld): number[] => [
+  statusOf(world).active ?? 0,
+  statusOf(world).succeeded ?? 0,
+  statusOf(world).failed ?? 0,
+];
+const made = (world: ControllerWorld): number =>
+  world.api.writes.filter((each) => each.startsWith('create pods')).length;
+const indexes = (world: ControllerWorld): number[] =>
+  world.activePods.map((pod) => completionIndex(pod) ?? -1).toSorted((left, right) => left - right);
 
 describe('a job', () => {
   it('runs as many pods side by side as it may, until enough have succeeded', async () => {
@@ -43,11 +77,25 @@ describe('a job', () => {
     let most = 0;
     world.check = () => (most = Math.max(most, world.activePods.length));
     await world.run(1_500);
-    assert.deepEqual([counts(world), statusOf(world).ready, statusOf(world).startTime], [[2, 0, 0], 2, '2026-01-01T00:00:00Z']);
+    assert.deepEqual(
+      [counts(world), statusOf(world).ready, statusOf(world).startTime],
+      [[2, 0, 0], 2, '2026-01-01T00:00:00Z'],
+    );
     await world.run(20_000);
     assert.deepEqual([counts(world), most, made(world)], [[0, 5, 0], 2, 5]);
-    assert.deepEqual(conditions(world), ['SuccessCriteriaMet True CompletionsReached Reached expected number of succeeded pods', 'Complete True CompletionsReached Reached expected number of succeeded pods']);
-    assert.deepEqual([statusOf(world).uncountedTerminatedPods, typeof statusOf(world).completionTime, statusOf(world).ready, statusOf(world).terminating], [{}, 'string', 0, 0]);
+    assert.deepEqual(conditions(world), [
+      'SuccessCriteriaMet True CompletionsReached Reached expected number of succeeded pods',
+      'Complete True CompletionsReached Reached expected number of succeeded pods',
+    ]);
+    assert.deepEqual(
+      [
+        statusOf(world).uncountedTerminatedPods,
+        typeof statusOf(world).completionTime,
+        statusOf(world).ready,
+        statusOf(world).terminating,
+      ],
+      [{}, 'string', 0, 0],
+    );
     assert.ok(world.api.all(pods).every(({ metadata }) => metadata.finalizers === undefined));
     assert.ok(world.events.includes('Normal Completed Job completed'));
     const { length } = world.api.writes;
@@ -58,7 +106,9 @@ describe('a job', () => {
   });
 
   it('without completions is complete when one has succeeded and the others have ended', async () => {
-    const world = await setUp(build({ parallelism: 3, completions: undefined }), { fate: (pod, ageMs) => (ageMs >= (pod.spec.nodeName === 'a' ? 2_000 : 5_000) ? 'succeeded' : 'ready') });
+    const world = await setUp(build({ parallelism: 3, completions: undefined }), {
+      fate: (pod, ageMs) => (ageMs >= (pod.spec.nodeName === 'a' ? 2_000 : 5_000) ? 'succeeded' : 'ready'),
+    });
     await world.run(12_000);
     assert.deepEqual([counts(world), isFinished(world.api.peek(jobs, work) as Job), made(world)], [[0, 3, 0], true, 3]);
     await world.stop();
@@ -80,14 +130,30 @@ describe('a job', () => {
 
   it('takes pods that match, and lets go of those that no longer do, their finalizer with them', async () => {
     const world = await setUp(build({ parallelism: 2, completions: 2 }), { fate: () => 'ready' });
-    world.api.seed(pods, buildPod({ 'metadata.name': 'loose', 'metadata.uid': 'loose', 'metadata.labels': { 'batch.kubernetes.io/controller-uid': 'job-1' } }));
+    world.api.seed(
+      pods,
+      buildPod({
+        'metadata.name': 'loose',
+        'metadata.uid': 'loose',
+        'metadata.labels': { 'batch.kubernetes.io/controller-uid': 'job-1' },
+      }),
+    );
     await world.run(3_000);
     const loose = world.api.peek(pods, { namespace: 'default', name: 'loose' });
-    assert.deepEqual([loose?.metadata.finalizers, loose?.metadata.ownerReferences?.[0]?.uid, world.activePods.length], [['batch.kubernetes.io/job-tracking'], 'job-1', 2]);
-    world.api.change(pods, { namespace: 'default', name: 'loose' }, (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: {} } }));
+    assert.deepEqual(
+      [loose?.metadata.finalizers, loose?.metadata.ownerReferences?.[0]?.uid, world.activePods.length],
+      [['batch.kubernetes.io/job-tracking'], 'job-1', 2],
+    );
+    world.api.change(pods, { namespace: 'default', name: 'loose' }, (pod) => ({
+      ...pod,
+      metadata: { ...pod.metadata, labels: {} },
+    }));
     await world.run(3_000);
     const free = world.api.peek(pods, { namespace: 'default', name: 'loose' });
-    assert.deepEqual([free?.metadata.finalizers, free?.metadata.ownerReferences, world.activePods.length], [undefined, undefined, 3]);
+    assert.deepEqual(
+      [free?.metadata.finalizers, free?.metadata.ownerReferences, world.activePods.length],
+      [undefined, undefined, 3],
+    );
     await world.stop();
   });
 });
@@ -102,51 +168,101 @@ describe('failures', () => {
     });
     await world.run(60_000);
     const pauses = madeAt.slice(1).map((at, index) => Math.round(at - (madeAt[index] ?? 0)));
-    assert.deepEqual([madeAt.length, pauses.every((pause, index) => Math.abs(pause - (20 * 2 ** index + 1)) <= 2)], [2, true], `${pauses}`);
+    assert.deepEqual(
+      [madeAt.length, pauses.every((pause, index) => Math.abs(pause - (20 * 2 ** index + 1)) <= 2)],
+      [2, true],
+      `${pauses}`,
+    );
     assert.deepEqual(counts(world), [0, 0, 3]);
-    assert.deepEqual(conditions(world), ['FailureTarget True BackoffLimitExceeded Job has reached the specified backoff limit', 'Failed True BackoffLimitExceeded Job has reached the specified backoff limit']);
+    assert.deepEqual(conditions(world), [
+      'FailureTarget True BackoffLimitExceeded Job has reached the specified backoff limit',
+      'Failed True BackoffLimitExceeded Job has reached the specified backoff limit',
+    ]);
     assert.ok(world.events.includes('Warning BackoffLimitExceeded Job has reached the specified backoff limit'));
     await world.stop();
   });
 
   it('in their pods count, too, where pods restart their containers', async () => {
     const template = build().spec.template;
-    const world = await setUp(build({ backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'OnFailure' } } }), { fate: () => 'running' });
+    const world = await setUp(
+      build({ backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'OnFailure' } } }),
+      { fate: () => 'running' },
+    );
     await world.run(2_000);
     const [pod] = world.activePods as [Pod];
-    world.api.change(pods, keyOf(pod), (each) => ({ ...each, status: { ...each.status, containerStatuses: [{ name: 'main', ready: false, restartCount: 2, image: '', imageID: '' }] } }));
+    world.api.change(pods, keyOf(pod), (each) => ({
+      ...each,
+      status: {
+        ...each.status,
+        containerStatuses: [{ name: 'main', ready: false, restartCount: 2, image: '', imageID: '' }],
+      },
+    }));
     await world.run(5_000);
     assert.match(conditions(world).at(-1) ?? '', /^Failed True BackoffLimitExceeded/);
     await world.stop();
   });
 
   it('that take too long end the job with the pods that run', async () => {
-    const world = await setUp(build({ activeDeadlineSeconds: 10, parallelism: 2, completions: 4 }), { fate: () => 'ready' });
+    const world = await setUp(build({ activeDeadlineSeconds: 10, parallelism: 2, completions: 4 }), {
+      fate: () => 'ready',
+    });
     await world.run(9_000);
     assert.deepEqual(counts(world), [2, 0, 0]);
     await world.run(6_000);
-    assert.deepEqual([counts(world), conditions(world).at(-1), world.api.all(pods).length], [[0, 0, 2], 'Failed True DeadlineExceeded Job was active longer than specified deadline', 0]);
+    assert.deepEqual(
+      [counts(world), conditions(world).at(-1), world.api.all(pods).length],
+      [[0, 0, 2], 'Failed True DeadlineExceeded Job was active longer than specified deadline', 0],
+    );
     await world.stop();
   });
 
   it('are judged by the policy: some do not count, some end the job at once', async () => {
-    const podFailurePolicy: JobSpec['podFailurePolicy'] = { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }, { action: 'FailJob', onExitCodes: { operator: 'In', values: [42] } }] };
-    const world = await setUp(build({ podFailurePolicy, backoffLimit: 0, podReplacementPolicy: 'Failed' }), { fate: () => 'ready' });
+    const podFailurePolicy: JobSpec['podFailurePolicy'] = {
+      rules: [
+        { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+        { action: 'FailJob', onExitCodes: { operator: 'In', values: [42] } },
+      ],
+    };
+    const world = await setUp(build({ podFailurePolicy, backoffLimit: 0, podReplacementPolicy: 'Failed' }), {
+      fate: () => 'ready',
+    });
     await world.run(2_000);
     const [first] = world.activePods as [Pod];
-    world.api.change(pods, keyOf(first), (pod) => ({ ...pod, status: { ...pod.status, phase: 'Failed' as const, conditions: [{ type: 'DisruptionTarget', status: 'True' as const }] } }));
+    world.api.change(pods, keyOf(first), (pod) => ({
+      ...pod,
+      status: {
+        ...pod.status,
+        phase: 'Failed' as const,
+        conditions: [{ type: 'DisruptionTarget', status: 'True' as const }],
+      },
+    }));
     await world.run(15_000);
     assert.deepEqual([counts(world), made(world)], [[1, 0, 0], 2]);
     const [second] = world.activePods as [Pod];
     const terminated = { exitCode: 42, finishedAt: '2026-01-01T00:01:00Z' };
-    world.api.change(pods, keyOf(second), (pod) => ({ ...pod, status: { ...pod.status, phase: 'Failed' as const, containerStatuses: [{ name: 'main', ready: false, restartCount: 0, image: '', imageID: '', state: { terminated } }] } }));
+    world.api.change(pods, keyOf(second), (pod) => ({
+      ...pod,
+      status: {
+        ...pod.status,
+        phase: 'Failed' as const,
+        containerStatuses: [
+          { name: 'main', ready: false, restartCount: 0, image: '', imageID: '', state: { terminated } },
+        ],
+      },
+    }));
     await world.run(4_000);
-    assert.equal(conditions(world).at(-1), `Failed True PodFailurePolicy Container main for pod default/${second.metadata.name} failed with exit code 42 matching FailJob rule at index 1`);
+    assert.equal(
+      conditions(world).at(-1),
+      `Failed True PodFailurePolicy Container main for pod default/${second.metadata.name} failed with exit code 42 matching FailJob rule at index 1`,
+    );
     await world.stop();
   });
 
   it('of a pod that leaves are counted at once, or when it has ended, as the job says', async () => {
-    for (const [policy, early] of [['TerminatingOrFailed', 2], ['Failed', 1]] as const) {
+    for (const [policy, early] of [
+      ['TerminatingOrFailed', 2],
+      ['Failed', 1],
+    ] as const) {
       const world = await setUp(build({ podReplacementPolicy: policy }), { fate: () => 'ready', leavingMs: 20_000 });
       await world.run(2_000);
       await world.api.delete(pods, keyOf(world.activePods[0] as Pod));
@@ -166,53 +282,113 @@ describe('an Indexed job', () => {
     assert.deepEqual(indexes(world), [0, 1]);
     const pod = world.activePods.find((each) => completionIndex(each) === 1) as Pod;
     assert.match(pod.metadata.name, /^work-1-[a-z0-9]{5}$/);
-    assert.deepEqual([pod.spec.hostname, pod.metadata.labels?.['batch.kubernetes.io/job-completion-index'], pod.metadata.annotations], ['work-1', '1', { 'batch.kubernetes.io/job-completion-index': '1' }]);
-    assert.deepEqual(pod.spec.containers[0]?.env, [{ name: 'JOB_COMPLETION_INDEX', valueFrom: { fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']" } } }]);
+    assert.deepEqual(
+      [pod.spec.hostname, pod.metadata.labels?.['batch.kubernetes.io/job-completion-index'], pod.metadata.annotations],
+      ['work-1', '1', { 'batch.kubernetes.io/job-completion-index': '1' }],
+    );
+    assert.deepEqual(pod.spec.containers[0]?.env, [
+      {
+        name: 'JOB_COMPLETION_INDEX',
+        valueFrom: { fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']" } },
+      },
+    ]);
     await world.run(15_000);
     assert.deepEqual([counts(world), statusOf(world).completedIndexes, made(world)], [[0, 4, 0], '0-3', 4]);
     await world.stop();
   });
 
   it('tries each index by itself up to its limit, and goes on with the others', async () => {
-    const fate = (pod: Pod, ageMs: number): PodFate => (ageMs < 1_000 ? 'ready' : completionIndex(pod) === 1 ? 'failed' : 'succeeded');
-    const world = await setUp(build({ completionMode: 'Indexed', parallelism: 3, completions: 3, backoffLimitPerIndex: 1, backoffLimit: 2 ** 31 - 1 }), { fate });
+    const fate = (pod: Pod, ageMs: number): PodFate =>
+      ageMs < 1_000 ? 'ready' : completionIndex(pod) === 1 ? 'failed' : 'succeeded';
+    const world = await setUp(
+      build({
+        completionMode: 'Indexed',
+        parallelism: 3,
+        completions: 3,
+        backoffLimitPerIndex: 1,
+        backoffLimit: 2 ** 31 - 1,
+      }),
+      { fate },
+    );
     await world.run(5_000);
-    assert.deepEqual([statusOf(world).completedIndexes, statusOf(world).failedIndexes, world.activePods.length], ['0,2', '', 0]);
+    assert.deepEqual(
+      [statusOf(world).completedIndexes, statusOf(world).failedIndexes, world.activePods.length],
+      ['0,2', '', 0],
+    );
     await world.run(8_000);
     assert.equal(world.api.writes.filter((each) => each.startsWith('create pods default/work-1-')).length, 2);
     await world.run(6_000);
-    assert.deepEqual([counts(world), statusOf(world).failedIndexes, conditions(world).at(-1)], [[0, 2, 2], '1', 'Failed True FailedIndexes Job has failed indexes']);
+    assert.deepEqual(
+      [counts(world), statusOf(world).failedIndexes, conditions(world).at(-1)],
+      [[0, 2, 2], '1', 'Failed True FailedIndexes Job has failed indexes'],
+    );
     await world.stop();
   });
 
   it('ends early when more indexes fail than may', async () => {
-    const world = await setUp(build({ completionMode: 'Indexed', parallelism: 2, completions: 5, backoffLimitPerIndex: 0, maxFailedIndexes: 1, backoffLimit: 2 ** 31 - 1 }), { fate: after(1_000, 'failed') });
+    const world = await setUp(
+      build({
+        completionMode: 'Indexed',
+        parallelism: 2,
+        completions: 5,
+        backoffLimitPerIndex: 0,
+        maxFailedIndexes: 1,
+        backoffLimit: 2 ** 31 - 1,
+      }),
+      { fate: after(1_000, 'failed') },
+    );
     await world.run(8_000);
-    assert.equal(conditions(world).at(-1), 'Failed True MaxFailedIndexesExceeded Job has exceeded the specified maximal number of failed indexes');
+    assert.equal(
+      conditions(world).at(-1),
+      'Failed True MaxFailedIndexesExceeded Job has exceeded the specified maximal number of failed indexes',
+    );
     await world.stop();
   });
 
   it('is a success by its policy as soon as the indexes that matter are there; the others are ended and not counted as failed', async () => {
-    const fate = (pod: Pod, ageMs: number): PodFate => (completionIndex(pod) === 0 && ageMs >= 1_000 ? 'succeeded' : 'ready');
-    const world = await setUp(build({ completionMode: 'Indexed', parallelism: 3, completions: 3, successPolicy: { rules: [{ succeededIndexes: '0' }] } }), { fate });
+    const fate = (pod: Pod, ageMs: number): PodFate =>
+      completionIndex(pod) === 0 && ageMs >= 1_000 ? 'succeeded' : 'ready';
+    const world = await setUp(
+      build({
+        completionMode: 'Indexed',
+        parallelism: 3,
+        completions: 3,
+        successPolicy: { rules: [{ succeededIndexes: '0' }] },
+      }),
+      { fate },
+    );
     await world.run(8_000);
-    assert.deepEqual([conditions(world).at(-1), counts(world), world.activePods.length], ['Complete True SuccessPolicy Matched rules at index 0', [0, 1, 0], 0]);
+    assert.deepEqual(
+      [conditions(world).at(-1), counts(world), world.activePods.length],
+      ['Complete True SuccessPolicy Matched rules at index 0', [0, 1, 0], 0],
+    );
     await world.stop();
   });
 });
 
 describe('a job that is changed', () => {
   it('suspended, ends its pods without counting them; resumed, it begins its time anew', async () => {
-    const world = await setUp(build({ parallelism: 2, completions: 2, activeDeadlineSeconds: 10 }), { fate: () => 'ready' });
+    const world = await setUp(build({ parallelism: 2, completions: 2, activeDeadlineSeconds: 10 }), {
+      fate: () => 'ready',
+    });
     await world.run(3_000);
     change(world, { suspend: true });
     await world.run(20_000);
-    assert.deepEqual([counts(world), conditions(world), statusOf(world).startTime, world.api.all(pods).length], [[0, 0, 0], ['Suspended True JobSuspended Job suspended'], undefined, 0]);
+    assert.deepEqual(
+      [counts(world), conditions(world), statusOf(world).startTime, world.api.all(pods).length],
+      [[0, 0, 0], ['Suspended True JobSuspended Job suspended'], undefined, 0],
+    );
     world.fate = after(1_000, 'succeeded');
     change(world, { suspend: false });
     await world.run(8_000);
-    assert.deepEqual([counts(world), conditions(world)[0], isFinished(world.api.peek(jobs, work) as Job)], [[0, 2, 0], 'Suspended False JobResumed Job resumed', true]);
-    assert.deepEqual(world.events.filter((each) => /Suspended|Resumed/.test(each)), ['Normal Suspended Job suspended', 'Normal Resumed Job resumed']);
+    assert.deepEqual(
+      [counts(world), conditions(world)[0], isFinished(world.api.peek(jobs, work) as Job)],
+      [[0, 2, 0], 'Suspended False JobResumed Job resumed', true],
+    );
+    assert.deepEqual(
+      world.events.filter((each) => /Suspended|Resumed/.test(each)),
+      ['Normal Suspended Job suspended', 'Normal Resumed Job resumed'],
+    );
     await world.stop();
   });
 
@@ -242,42 +418,66 @@ it('each pod is counted exactly once, and no more run than may, wherever the con
     fc.record({ kind: fc.constant('vanish' as const), which: fc.nat(10) }),
   );
   return fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(event, fc.integer({ min: 1, max: 8 })), { maxLength: 10 }), fc.nat(1_000), fc.boolean(), async (steps, seed, indexed) => {
-      const ends = (pod: Pod): number => [...pod.metadata.uid].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
-      const fate = (pod: Pod, ageMs: number): PodFate => (ageMs < 500 + (ends(pod) % 4) * 500 ? 'ready' : ends(pod) % 3 === 0 ? 'failed' : 'succeeded');
-      const world = await setUp(build({ parallelism: 3, completions: 6, backoffLimit: 100, completionMode: indexed ? 'Indexed' : 'NonIndexed' }), { seed, fate, lagMs: 600 });
-      const succeeded = new Set<string>();
-      const failed = new Set<string>();
-      let parallelism = 3;
-      const recent: number[] = [3];
-      world.check = () => {
-        recent.push(parallelism);
-        if (recent.length > 60) recent.shift();
-        assert.ok(world.activePods.length <= Math.max(...recent), `${world.activePods.length} pods where ${Math.max(...recent)} may run`);
-        for (const pod of world.api.all(pods)) {
-          if (pod.metadata.finalizers === undefined) continue;
-          if (pod.status?.phase === 'Succeeded') succeeded.add(pod.metadata.uid);
-          if (pod.status?.phase === 'Failed') failed.add(pod.metadata.uid);
+    fc.asyncProperty(
+      fc.array(fc.tuple(event, fc.integer({ min: 1, max: 8 })), { maxLength: 10 }),
+      fc.nat(1_000),
+      fc.boolean(),
+      async (steps, seed, indexed) => {
+        const ends = (pod: Pod): number => [...pod.metadata.uid].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+        const fate = (pod: Pod, ageMs: number): PodFate =>
+          ageMs < 500 + (ends(pod) % 4) * 500 ? 'ready' : ends(pod) % 3 === 0 ? 'failed' : 'succeeded';
+        const world = await setUp(
+          build({
+            parallelism: 3,
+            completions: 6,
+            backoffLimit: 100,
+            completionMode: indexed ? 'Indexed' : 'NonIndexed',
+          }),
+          { seed, fate, lagMs: 600 },
+        );
+        const succeeded = new Set<string>();
+        const failed = new Set<string>();
+        let parallelism = 3;
+        const recent: number[] = [3];
+        world.check = () => {
+          recent.push(parallelism);
+          if (recent.length > 60) recent.shift();
+          assert.ok(
+            world.activePods.length <= Math.max(...recent),
+            `${world.activePods.length} pods where ${Math.max(...recent)} may run`,
+          );
+          for (const pod of world.api.all(pods)) {
+            if (pod.metadata.finalizers === undefined) continue;
+            if (pod.status?.phase === 'Succeeded') succeeded.add(pod.metadata.uid);
+            if (pod.status?.phase === 'Failed') failed.add(pod.metadata.uid);
+          }
+        };
+        for (const [step, halfSeconds] of steps) {
+          if (step.kind === 'kill') world.restartAtWrite(step.writes);
+          else if (step.kind === 'parallel') change(world, { parallelism: (parallelism = step.to) });
+          else {
+            const pod = world.activePods[step.which % Math.max(1, world.activePods.length)];
+            if (pod !== undefined)
+              world.api.change(pods, keyOf(pod), (each) => ({
+                ...each,
+                status: { ...each.status, phase: 'Failed' as const },
+              }));
+          }
+          await world.run(halfSeconds * 500);
         }
-      };
-      for (const [step, halfSeconds] of steps) {
-        if (step.kind === 'kill') world.restartAtWrite(step.writes);
-        else if (step.kind === 'parallel') change(world, { parallelism: (parallelism = step.to) });
-        else {
-          const pod = world.activePods[step.which % Math.max(1, world.activePods.length)];
-          if (pod !== undefined) world.api.change(pods, keyOf(pod), (each) => ({ ...each, status: { ...each.status, phase: 'Failed' as const } }));
-        }
-        await world.run(halfSeconds * 500);
-      }
-      await world.run(150_000);
-      for (let more = 0; more < 20 && !isFinished(world.api.peek(jobs, work) as Job); more++) await world.run(60_000);
-      assert.deepEqual([counts(world)[0], counts(world)[1], isFinished(world.api.peek(jobs, work) as Job)], [0, 6, true]);
-      if (!indexed) assert.equal(succeeded.size, 6);
-      assert.equal(counts(world)[2], failed.size);
-      assert.deepEqual(statusOf(world).uncountedTerminatedPods, {});
-      assert.ok(world.api.all(pods).every(({ metadata }) => metadata.finalizers === undefined));
-      await world.stop();
-    }),
+        await world.run(150_000);
+        for (let more = 0; more < 20 && !isFinished(world.api.peek(jobs, work) as Job); more++) await world.run(60_000);
+        assert.deepEqual(
+          [counts(world)[0], counts(world)[1], isFinished(world.api.peek(jobs, work) as Job)],
+          [0, 6, true],
+        );
+        if (!indexed) assert.equal(succeeded.size, 6);
+        assert.equal(counts(world)[2], failed.size);
+        assert.deepEqual(statusOf(world).uncountedTerminatedPods, {});
+        assert.ok(world.api.all(pods).every(({ metadata }) => metadata.finalizers === undefined));
+        await world.stop();
+      },
+    ),
     { numRuns: 25 },
   );
 });

@@ -20,9 +20,20 @@ export function createJobController(options: ControllerOptions): Controller {
   const parts: JobParts = { all, podInformer, expectations: new Expectations(clock), freed: new Set() };
   const syncer = new JobSyncer(options, parts);
   const queue = new WorkQueue({ name: 'job', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
-  const orphans = new WorkQueue({ name: 'job orphan pods', clock, log, workers: 1, sync: (key) => syncOrphan(client, all, podInformer.getByKey(key)) });
+  const orphans = new WorkQueue({
+    name: 'job orphan pods',
+    clock,
+    log,
+    workers: 1,
+    sync: (key) => syncOrphan(client, all, podInformer.getByKey(key)),
+  });
   const ends = [
-    wakeOwners({ owners: all, dependents: podInformer, expectations: parts.expectations, add: (key) => queue.add(key) }),
+    wakeOwners({
+      owners: all,
+      dependents: podInformer,
+      expectations: parts.expectations,
+      add: (key) => queue.add(key),
+    }),
     wakeOrphans(all, podInformer, (key) => orphans.add(key)),
     noteFreed(parts),
   ];

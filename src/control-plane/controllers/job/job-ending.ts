@@ -23,11 +23,24 @@ const failure = (reason: string, message: string): Ending => ({ kind: 'failure',
 export function judgeEnding(facts: JobFacts, tally: JobTally): Ending | undefined {
   const { job, pods } = facts;
   const known = trueCondition(job, 'SuccessCriteriaMet') ?? trueCondition(job, 'FailureTarget');
-  if (known !== undefined) return { kind: known.type === 'FailureTarget' ? 'failure' : 'success', reason: known.reason ?? '', message: known.message ?? '', announced: true };
-  return judgePolicy(job, pods) ?? judgeLimits(facts, tally) ?? judgeIndexes(job, tally) ?? judgeSuccessPolicy(job, tally);
+  if (known !== undefined)
+    return {
+      kind: known.type === 'FailureTarget' ? 'failure' : 'success',
+      reason: known.reason ?? '',
+      message: known.message ?? '',
+      announced: true,
+    };
+  return (
+    judgePolicy(job, pods) ?? judgeLimits(facts, tally) ?? judgeIndexes(job, tally) ?? judgeSuccessPolicy(job, tally)
+  );
 }
 
-export const completionsReached: Ending = { kind: 'success', reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods', announced: false };
+export const completionsReached: Ending = {
+  kind: 'success',
+  reason: 'CompletionsReached',
+  message: 'Reached expected number of succeeded pods',
+  announced: false,
+};
 
 /** So many successes as wanted, or one where no number is wanted, and nothing runs any more. */
 export function isCompleted({ spec }: Job, succeeded: number, active: number): boolean {
@@ -54,8 +67,11 @@ function judgePolicy(job: Job, pods: readonly Pod[]): Ending | undefined {
 
 function judgeLimits({ job, pods, nowMs }: JobFacts, { failed }: JobTally): Ending | undefined {
   const limit = job.spec.backoffLimit ?? 6;
-  if (failed > limit || restartsExceed(job, pods, limit)) return failure('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
-  return (deadlineLeftMs(job, nowMs) ?? 1) <= 0 ? failure('DeadlineExceeded', 'Job was active longer than specified deadline') : undefined;
+  if (failed > limit || restartsExceed(job, pods, limit))
+    return failure('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
+  return (deadlineLeftMs(job, nowMs) ?? 1) <= 0
+    ? failure('DeadlineExceeded', 'Job was active longer than specified deadline')
+    : undefined;
 }
 
 /** Where containers are restarted in their pods, those restarts are the failures. */
@@ -64,7 +80,8 @@ function restartsExceed({ spec }: Job, pods: readonly Pod[], limit: number): boo
   let restarts = 0;
   for (const { status } of pods) {
     if (status?.phase !== 'Running' && status?.phase !== 'Pending') continue;
-    for (const { restartCount } of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) restarts += restartCount;
+    for (const { restartCount } of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+      restarts += restartCount;
   }
   return limit === 0 ? restarts > 0 : restarts >= limit;
 }
@@ -72,23 +89,37 @@ function restartsExceed({ spec }: Job, pods: readonly Pod[], limit: number): boo
 function judgeIndexes({ spec }: Job, { failedIndexes, succeededIndexes }: JobTally): Ending | undefined {
   if (failedIndexes === undefined) return undefined;
   const failed = failedIndexes.total;
-  if (spec.maxFailedIndexes !== undefined && failed > spec.maxFailedIndexes) return failure('MaxFailedIndexesExceeded', 'Job has exceeded the specified maximal number of failed indexes');
-  return failed > 0 && failed + succeededIndexes.total >= (spec.completions ?? 0) ? failure('FailedIndexes', 'Job has failed indexes') : undefined;
+  if (spec.maxFailedIndexes !== undefined && failed > spec.maxFailedIndexes)
+    return failure('MaxFailedIndexesExceeded', 'Job has exceeded the specified maximal number of failed indexes');
+  return failed > 0 && failed + succeededIndexes.total >= (spec.completions ?? 0)
+    ? failure('FailedIndexes', 'Job has failed indexes')
+    : undefined;
 }
 
 function judgeSuccessPolicy(job: Job, { succeededIndexes }: JobTally): Ending | undefined {
   if (!isIndexed(job) || succeededIndexes.total === 0) return undefined;
   for (const [index, rule] of (job.spec.successPolicy?.rules ?? []).entries()) {
-    const wanted = rule.succeededIndexes === undefined ? undefined : IndexSet.parse(rule.succeededIndexes, job.spec.completions ?? 0);
+    const wanted =
+      rule.succeededIndexes === undefined
+        ? undefined
+        : IndexSet.parse(rule.succeededIndexes, job.spec.completions ?? 0);
     const got = wanted === undefined ? succeededIndexes.total : wanted.overlap(succeededIndexes);
     const all = wanted !== undefined && wanted.total > 0 && got === wanted.total;
-    const enough = (wanted === undefined || wanted.total > 0) && rule.succeededCount !== undefined && got >= rule.succeededCount;
-    if (all || enough) return { kind: 'success', reason: 'SuccessPolicy', message: `Matched rules at index ${index}`, announced: false };
+    const enough =
+      (wanted === undefined || wanted.total > 0) && rule.succeededCount !== undefined && got >= rule.succeededCount;
+    if (all || enough)
+      return { kind: 'success', reason: 'SuccessPolicy', message: `Matched rules at index ${index}`, announced: false };
   }
   return undefined;
 }
 
-export function jobCondition(type: string, status: JobCondition['status'], reason: string, message: string, nowMs: number): JobCondition {
+export function jobCondition(
+  type: string,
+  status: JobCondition['status'],
+  reason: string,
+  message: string,
+  nowMs: number,
+): JobCondition {
   const now = formatTime(nowMs);
   return { type, status, lastProbeTime: now, lastTransitionTime: now, reason, message };
 }
@@ -97,6 +128,7 @@ export function jobCondition(type: string, status: JobCondition['status'], reaso
 export function withCondition(conditions: readonly JobCondition[], condition: JobCondition): readonly JobCondition[] {
   const known = conditions.find(({ type }) => type === condition.type);
   if (known === undefined) return condition.status === 'False' ? conditions : [...conditions, condition];
-  if (known.status === condition.status && known.reason === condition.reason && known.message === condition.message) return conditions;
+  if (known.status === condition.status && known.reason === condition.reason && known.message === condition.message)
+    return conditions;
   return conditions.map((each) => (each === known ? condition : each));
 }

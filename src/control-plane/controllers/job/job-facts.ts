@@ -18,14 +18,16 @@ export const isSuspended = ({ spec }: Job): boolean => spec.suspend === true;
 /** Somebody else looks after it. */
 export const isManagedElsewhere = ({ spec }: Job): boolean => (spec.managedBy ?? THIS_CONTROLLER) !== THIS_CONTROLLER;
 /** Pods are replaced when they have ended, not already when they leave. */
-export const onlyReplacesFailed = ({ spec }: Job): boolean => spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
+export const onlyReplacesFailed = ({ spec }: Job): boolean =>
+  spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
 
 export function trueCondition({ status }: Job, ...types: readonly string[]): JobCondition | undefined {
   return status?.conditions?.find(({ type, status: value }) => value === 'True' && types.includes(type));
 }
 
 export const isFinished = (job: Job): boolean => trueCondition(job, 'Complete', 'Failed') !== undefined;
-export const hasTrackingFinalizer = ({ metadata }: Pod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true;
+export const hasTrackingFinalizer = ({ metadata }: Pod): boolean =>
+  metadata.finalizers?.includes(trackingFinalizer) === true;
 
 /** Deleted ones count, too, unless they are waited for: the pod of a node that is gone never gets as far as failing. */
 export function isFailed(job: Job, pod: Pod): boolean {
@@ -93,7 +95,10 @@ export function tallyJob(facts: JobFacts): JobTally {
   const active = pods.filter(isPodActive);
   const uncountedSucceeded = new Set(status.uncountedTerminatedPods?.succeeded);
   const uncountedFailed = new Set(status.uncountedTerminatedPods?.failed);
-  const isNew = (pod: Pod, uncounted: ReadonlySet<string>): boolean => isTracked(facts, pod) && !uncounted.has(pod.metadata.uid) && (!isIndexed(job) || validIndex(job, pod) !== undefined);
+  const isNew = (pod: Pod, uncounted: ReadonlySet<string>): boolean =>
+    isTracked(facts, pod) &&
+    !uncounted.has(pod.metadata.uid) &&
+    (!isIndexed(job) || validIndex(job, pod) !== undefined);
   const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncountedSucceeded));
   const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, uncountedFailed));
   const countingFailed = newFailed.filter((pod) => matchFailurePolicy(job.spec.podFailurePolicy, pod).counts).length;
@@ -108,7 +113,14 @@ export function tallyJob(facts: JobFacts): JobTally {
     succeeded: (status.succeeded ?? 0) + newSucceeded.length + uncountedSucceeded.size,
     failed: (status.failed ?? 0) + countingFailed + uncountedFailed.size,
   };
-  if (!isIndexed(job)) return { ...tally, knownIndexes: IndexSet.empty, succeededIndexes: IndexSet.empty, failedIndexes: undefined, heldByIndex: new Map() };
+  if (!isIndexed(job))
+    return {
+      ...tally,
+      knownIndexes: IndexSet.empty,
+      succeededIndexes: IndexSet.empty,
+      failedIndexes: undefined,
+      heldByIndex: new Map(),
+    };
   return { ...tally, ...tallyIndexes(facts, active) };
 }
 
@@ -117,13 +129,16 @@ type IndexTally = Pick<JobTally, 'succeeded' | 'knownIndexes' | 'succeededIndexe
 function tallyIndexes(facts: JobFacts, active: readonly Pod[]): IndexTally {
   const { job, pods } = facts;
   const { completions = 0, backoffLimitPerIndex } = job.spec;
-  const indexesOf = (chosen: readonly Pod[]): IndexSet => IndexSet.of(chosen.flatMap((pod) => validIndex(job, pod) ?? []));
+  const indexesOf = (chosen: readonly Pod[]): IndexSet =>
+    IndexSet.of(chosen.flatMap((pod) => validIndex(job, pod) ?? []));
   const tracked = pods.filter(hasTrackingFinalizer);
   const knownIndexes = IndexSet.parse(job.status?.completedIndexes, completions);
   const succeededIndexes = knownIndexes.union(indexesOf(tracked.filter(({ status }) => status?.phase === 'Succeeded')));
   const result = { succeeded: succeededIndexes.total, knownIndexes, succeededIndexes };
   if (backoffLimitPerIndex === undefined) return { ...result, failedIndexes: undefined, heldByIndex: new Map() };
-  const failedIndexes = IndexSet.parse(job.status?.failedIndexes, completions).union(indexesOf(tracked.filter((pod) => endsIndex(job, pod))));
+  const failedIndexes = IndexSet.parse(job.status?.failedIndexes, completions).union(
+    indexesOf(tracked.filter((pod) => endsIndex(job, pod))),
+  );
   const settled = succeededIndexes.union(failedIndexes).union(indexesOf(active));
   return { ...result, failedIndexes, heldByIndex: heldPods(facts, settled) };
 }
@@ -142,7 +157,8 @@ function heldPods(facts: JobFacts, settled: IndexSet): Map<number, Pod> {
     const index = validIndex(facts.job, pod);
     if (index === undefined || settled.has(index) || !isTracked(facts, pod) || !isFailed(facts.job, pod)) continue;
     const before = held.get(index);
-    if (before === undefined || (failures(before) <= failures(pod) && finishedAtMs(pod) >= finishedAtMs(before))) held.set(index, pod);
+    if (before === undefined || (failures(before) <= failures(pod) && finishedAtMs(pod) >= finishedAtMs(before)))
+      held.set(index, pod);
   }
   return held;
 }

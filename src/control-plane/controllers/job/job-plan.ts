@@ -5,7 +5,15 @@ import { rankForDeletion } from '../../controller-runtime/deletion-rank.ts';
 import { IndexSet } from './index-set.ts';
 import { failureWaitMs, finishedAtMs } from './job-backoff.ts';
 import type { FailureRecord } from './job-backoff.ts';
-import { completionIndex, indexFailures, indexIgnoredFailures, isIndexed, isSuspended, onlyReplacesFailed, validIndex } from './job-facts.ts';
+import {
+  completionIndex,
+  indexFailures,
+  indexIgnoredFailures,
+  isIndexed,
+  isSuspended,
+  onlyReplacesFailed,
+  validIndex,
+} from './job-facts.ts';
 import type { JobFacts, JobTally } from './job-facts.ts';
 
 /** Made or deleted in one pass at most (upstream: MaxPodCreateDeletePerSync). */
@@ -29,7 +37,8 @@ export function planPods(facts: JobFacts, tally: JobTally, record: FailureRecord
   if (surplus.length > 0) return { kind: 'delete', pods: surplus.slice(0, BURST) };
   const missing = wanted - active.length - (onlyReplacesFailed(job) ? tally.terminating : 0);
   if (isSuspended(job) || missing <= 0) return { kind: 'nothing' };
-  if (job.spec.backoffLimitPerIndex !== undefined && isIndexed(job)) return planIndexes(facts, tally, Math.min(missing, BURST));
+  if (job.spec.backoffLimitPerIndex !== undefined && isIndexed(job))
+    return planIndexes(facts, tally, Math.min(missing, BURST));
   const waitMs = failureWaitMs(record, nowMs);
   if (waitMs > 0) return { kind: 'wait', ms: waitMs };
   const count = Math.min(missing, BURST);
@@ -64,17 +73,27 @@ function selectSurplus(job: Job, active: readonly Pod[], atLeast: number, nowMs:
   return [...surplus];
 }
 
-function firstPending({ job, pods }: JobFacts, { active, succeededIndexes, failedIndexes = IndexSet.empty }: JobTally, count: number): number[] {
+function firstPending(
+  { job, pods }: JobFacts,
+  { active, succeededIndexes, failedIndexes = IndexSet.empty }: JobTally,
+  count: number,
+): number[] {
   const waited = onlyReplacesFailed(job) ? pods.filter(isPodTerminating) : [];
   const running = IndexSet.of([...active, ...waited].flatMap((pod) => completionIndex(pod) ?? []));
-  return succeededIndexes.union(running).union(failedIndexes).firstMissing(count, job.spec.completions ?? 0);
+  return succeededIndexes
+    .union(running)
+    .union(failedIndexes)
+    .firstMissing(count, job.spec.completions ?? 0);
 }
 
 /** Each index waits for itself. */
 function planIndexes(facts: JobFacts, tally: JobTally, count: number): JobPlan {
   const waits = firstPending(facts, tally, count).map((index) => {
     const held = tally.heldByIndex.get(index);
-    const record = held === undefined ? undefined : { failures: indexFailures(held) + indexIgnoredFailures(held) + 1, lastMs: finishedAtMs(held) };
+    const record =
+      held === undefined
+        ? undefined
+        : { failures: indexFailures(held) + indexIgnoredFailures(held) + 1, lastMs: finishedAtMs(held) };
     return { index, ms: failureWaitMs(record, facts.nowMs) };
   });
   const due = waits.filter(({ ms }) => ms === 0).map(({ index }) => index);

@@ -14,7 +14,11 @@ const LONGEST_PREFIX = 58;
 export function buildJobPod(job: Job, index: number | undefined, replaced: Pod | undefined): Pod {
   const pod = podFromTemplate(jobs, job, job.spec.template);
   const finalizers = [...new Set([...(pod.metadata.finalizers ?? []), trackingFinalizer])];
-  const tracked: Pod = { ...pod, metadata: { ...pod.metadata, finalizers }, spec: isIndexed(job) ? withIndexEnv(pod.spec) : pod.spec };
+  const tracked: Pod = {
+    ...pod,
+    metadata: { ...pod.metadata, finalizers },
+    spec: isIndexed(job) ? withIndexEnv(pod.spec) : pod.spec,
+  };
   return index === undefined ? tracked : withIndex(job, tracked, index, replaced);
 }
 
@@ -28,7 +32,11 @@ function withIndex(job: Job, pod: Pod, index: number, replaced: Pod | undefined)
       ...pod.metadata,
       generateName: `${name.slice(0, LONGEST_PREFIX - suffix.length)}${suffix}`,
       labels: { ...pod.metadata.labels, [jobAnnotations.completionIndex]: number },
-      annotations: { ...pod.metadata.annotations, [jobAnnotations.completionIndex]: number, ...(job.spec.backoffLimitPerIndex !== undefined && failureCounts(job, replaced)) },
+      annotations: {
+        ...pod.metadata.annotations,
+        [jobAnnotations.completionIndex]: number,
+        ...(job.spec.backoffLimitPerIndex !== undefined && failureCounts(job, replaced)),
+      },
     },
     spec: { ...pod.spec, hostname: `${name}-${index}` },
   };
@@ -38,12 +46,21 @@ function failureCounts(job: Job, replaced: Pod | undefined): Record<string, stri
   if (replaced === undefined) return { [jobAnnotations.indexFailures]: '0' };
   const { counts } = matchFailurePolicy(job.spec.podFailurePolicy, replaced);
   const ignored = indexIgnoredFailures(replaced) + (counts ? 0 : 1);
-  return { [jobAnnotations.indexFailures]: String(indexFailures(replaced) + (counts ? 1 : 0)), ...(ignored > 0 && { [jobAnnotations.indexIgnoredFailures]: String(ignored) }) };
+  return {
+    [jobAnnotations.indexFailures]: String(indexFailures(replaced) + (counts ? 1 : 0)),
+    ...(ignored > 0 && { [jobAnnotations.indexIgnoredFailures]: String(ignored) }),
+  };
 }
 
 function withIndexEnv(spec: Pod['spec']): Pod['spec'] {
   const fieldPath = `metadata.labels['${jobAnnotations.completionIndex}']`;
   const added = (container: Container): Container =>
-    container.env?.some(({ name }) => name === INDEX_ENV) === true ? container : { ...container, env: [...(container.env ?? []), { name: INDEX_ENV, valueFrom: { fieldRef: { fieldPath } } }] };
-  return { ...spec, containers: spec.containers.map(added), ...(spec.initContainers !== undefined && { initContainers: spec.initContainers.map(added) }) };
+    container.env?.some(({ name }) => name === INDEX_ENV) === true
+      ? container
+      : { ...container, env: [...(container.env ?? []), { name: INDEX_ENV, valueFrom: { fieldRef: { fieldPath } } }] };
+  return {
+    ...spec,
+    containers: spec.containers.map(added),
+    ...(spec.initContainers !== undefined && { initContainers: spec.initContainers.map(added) }),
+  };
 }

@@ -17,9 +17,24 @@ import { slowStart } from '../../controller-runtime/slow-start.ts';
 import { freePod } from './free-pod.ts';
 import { nextFailureRecord } from './job-backoff.ts';
 import type { FailureRecord } from './job-backoff.ts';
-import { completionsReached, deadlineLeftMs, isCompleted, jobCondition, judgeEnding, withCondition } from './job-ending.ts';
+import {
+  completionsReached,
+  deadlineLeftMs,
+  isCompleted,
+  jobCondition,
+  judgeEnding,
+  withCondition,
+} from './job-ending.ts';
 import type { Ending } from './job-ending.ts';
-import { hasTrackingFinalizer, isFinished, isManagedElsewhere, isSuspended, isTracked, tallyJob, trackingFinalizer } from './job-facts.ts';
+import {
+  hasTrackingFinalizer,
+  isFinished,
+  isManagedElsewhere,
+  isSuspended,
+  isTracked,
+  tallyJob,
+  trackingFinalizer,
+} from './job-facts.ts';
 import type { JobFacts, JobTally } from './job-facts.ts';
 import { planPods } from './job-plan.ts';
 import { buildJobPod } from './job-pods.ts';
@@ -59,7 +74,13 @@ export class JobSyncer {
     this.#options = options;
     this.#parts = parts;
     this.#recorder = createEventRecorder({ ...options, component: 'job-controller' });
-    this.#podControl = new PodControl({ client: options.client, recorder: this.#recorder, informer: parts.podInformer, expectations: parts.expectations, type: jobs });
+    this.#podControl = new PodControl({
+      client: options.client,
+      recorder: this.#recorder,
+      informer: parts.podInformer,
+      expectations: parts.expectations,
+      type: jobs,
+    });
     this.#podIndex = new ControlledIndex(parts.podInformer);
   }
 
@@ -78,7 +99,12 @@ export class JobSyncer {
     const objects = this.#podIndex.claimable(job);
     // As of the same moment as the pods: what is seen during this pass must not make them look as if they were still to be counted.
     const freedBefore = new Set(objects.flatMap(({ metadata }) => (freed.has(metadata.uid) ? [metadata.uid] : [])));
-    const facts: JobFacts = { job, pods: await this.#claim(job, objects), freed: freedBefore, nowMs: this.#options.clock.nowMs() };
+    const facts: JobFacts = {
+      job,
+      pods: await this.#claim(job, objects),
+      freed: freedBefore,
+      nowMs: this.#options.clock.nowMs(),
+    };
     const tally = tallyJob(facts);
     const record = nextFailureRecord(this.#failures.get(key), tally.newSucceeded, tally.newFailed);
     const acted = await this.#act(key, facts, tally, { record, settled: expectedMs === 0 });
@@ -87,14 +113,30 @@ export class JobSyncer {
     if (acted.failure !== undefined) throw acted.failure;
     const deadlineMs = deadlineLeftMs({ ...job, status: base }, facts.nowMs) ?? 0;
     // A deadline that has passed was judged: from here on events tell.
-    return earliest(earliest(acted.waitMs, expectedMs > 0 ? expectedMs : undefined), deadlineMs > 0 ? deadlineMs : undefined);
+    return earliest(
+      earliest(acted.waitMs, expectedMs > 0 ? expectedMs : undefined),
+      deadlineMs > 0 ? deadlineMs : undefined,
+    );
   }
 
   async #claim(job: Job, objects: readonly Pod[]): Promise<Pod[]> {
-    return await claimObjects({ client: this.#options.client, ownerType: jobs, owner: job, selector: job.spec.selector, type: pods, objects, finalizer: trackingFinalizer });
+    return await claimObjects({
+      client: this.#options.client,
+      ownerType: jobs,
+      owner: job,
+      selector: job.spec.selector,
+      type: pods,
+      objects,
+      finalizer: trackingFinalizer,
+    });
   }
 
-  async #act(key: string, facts: JobFacts, tally: JobTally, { record, settled }: { record: FailureRecord | undefined; settled: boolean }): Promise<Acted> {
+  async #act(
+    key: string,
+    facts: JobFacts,
+    tally: JobTally,
+    { record, settled }: { record: FailureRecord | undefined; settled: boolean },
+  ): Promise<Acted> {
     const { job } = facts;
     const ending = judgeEnding(facts, tally);
     if (ending !== undefined) {
@@ -105,7 +147,9 @@ export class JobSyncer {
     const managed = settled && job.metadata.deletionTimestamp === undefined;
     const acted = managed ? await this.#manage(key, facts, tally, record) : { deleted: [], created: 0, managed };
     const active = tally.active.length - acted.deleted.length + acted.created;
-    return isCompleted(job, tally.succeeded, active) && acted.failure === undefined ? { ...acted, ending: completionsReached } : acted;
+    return isCompleted(job, tally.succeeded, active) && acted.failure === undefined
+      ? { ...acted, ending: completionsReached }
+      : acted;
   }
 
   async #manage(key: string, facts: JobFacts, tally: JobTally, record: FailureRecord | undefined): Promise<Acted> {
@@ -120,22 +164,33 @@ export class JobSyncer {
         return { ...(await this.#deletePods(key, job, plan.pods, true)), created: 0, managed: true };
       case 'create': {
         const { indexes } = plan;
-        const heldFor = (index: number | undefined): Pod | undefined => (index === undefined ? undefined : tally.heldByIndex.get(index));
-        const made = await slowStart(indexes.length, 1, (at) => this.#podControl.create(key, job, buildJobPod(job, indexes[at], heldFor(indexes[at]))));
+        const heldFor = (index: number | undefined): Pod | undefined =>
+          index === undefined ? undefined : tally.heldByIndex.get(index);
+        const made = await slowStart(indexes.length, 1, (at) =>
+          this.#podControl.create(key, job, buildJobPod(job, indexes[at], heldFor(indexes[at]))),
+        );
         return { deleted: [], created: made.done, managed: true, failure: made.error };
       }
     }
   }
 
   /** `uncounted` takes the finalizer off first: such pods are no failures. */
-  async #deletePods(key: string, job: Job, chosen: readonly Pod[], uncounted: boolean): Promise<{ deleted: Pod[]; failure: unknown }> {
+  async #deletePods(
+    key: string,
+    job: Job,
+    chosen: readonly Pod[],
+    uncounted: boolean,
+  ): Promise<{ deleted: Pod[]; failure: unknown }> {
     const results = await Promise.allSettled(
       chosen.map(async (pod) => {
         if (uncounted) await this.#free(pod, true);
         await this.#podControl.delete(key, job, pod);
       }),
     );
-    return { deleted: chosen.filter((_, index) => results[index]?.status === 'fulfilled'), failure: results.find((result) => result.status === 'rejected')?.reason };
+    return {
+      deleted: chosen.filter((_, index) => results[index]?.status === 'fulfilled'),
+      failure: results.find((result) => result.status === 'rejected')?.reason,
+    };
   }
 
   async #free(pod: Pod, onlyUnchanged: boolean): Promise<void> {
@@ -160,12 +215,18 @@ export class JobSyncer {
     let conditions: readonly JobCondition[] = known.conditions ?? [];
     let startTime = job.status?.startTime ?? (suspended ? undefined : formatTime(nowMs));
     if (acted.managed && acted.ending === undefined) {
-      const told = suspended ? jobCondition('Suspended', 'True', 'JobSuspended', 'Job suspended', nowMs) : jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', nowMs);
+      const told = suspended
+        ? jobCondition('Suspended', 'True', 'JobSuspended', 'Job suspended', nowMs)
+        : jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', nowMs);
       const after = withCondition(conditions, told);
       if (after !== conditions) {
         // The deadline counts anew from each resumption.
         startTime = suspended ? undefined : formatTime(nowMs);
-        this.#recorder.event(jobs, job, { type: 'Normal', reason: suspended ? 'Suspended' : 'Resumed', message: told.message ?? '' });
+        this.#recorder.event(jobs, job, {
+          type: 'Normal',
+          reason: suspended ? 'Suspended' : 'Resumed',
+          message: told.message ?? '',
+        });
         conditions = after;
       }
     }
@@ -180,20 +241,40 @@ export class JobSyncer {
     };
   }
 
-  async #track(pass: { key: string; facts: JobFacts; tally: JobTally; base: JobStatus; ending: Ending | undefined; record: FailureRecord | undefined }): Promise<void> {
+  async #track(pass: {
+    key: string;
+    facts: JobFacts;
+    tally: JobTally;
+    base: JobStatus;
+    ending: Ending | undefined;
+    record: FailureRecord | undefined;
+  }): Promise<void> {
     const { key, facts, tally, base, ending, record } = pass;
     const { nowMs } = facts;
     const tracking = trackPods(facts, tally, base, ending);
-    const announced = ending === undefined || ending.announced ? tracking.status : withAnnouncement(tracking.status, ending, nowMs);
+    const announced =
+      ending === undefined || ending.announced ? tracking.status : withAnnouncement(tracking.status, ending, nowMs);
     let job = await this.#write(key, facts.job, announced);
     if (record === undefined) this.#failures.delete(key);
     else this.#failures.set(key, record);
     const results = await Promise.allSettled(tracking.freeable.map((pod) => this.#free(pod, false)));
-    const freedNow = new Set(tracking.freeable.filter((_, index) => results[index]?.status === 'fulfilled').map(({ metadata }) => metadata.uid));
-    const withFinalizer = new Set(facts.pods.filter((pod) => isTracked(facts, pod) && !freedNow.has(pod.metadata.uid)).map(({ metadata }) => metadata.uid));
+    const freedNow = new Set(
+      tracking.freeable
+        .filter((_, index) => results[index]?.status === 'fulfilled')
+        .map(({ metadata }) => metadata.uid),
+    );
+    const withFinalizer = new Set(
+      facts.pods
+        .filter((pod) => isTracked(facts, pod) && !freedNow.has(pod.metadata.uid))
+        .map(({ metadata }) => metadata.uid),
+    );
     const counted = addCounted(job.status ?? announced, withFinalizer);
     const { succeeded = [], failed = [] } = counted.uncountedTerminatedPods ?? {};
-    const ends = ending !== undefined && !tracking.partial && succeeded.length + failed.length === 0 && (counted.terminating ?? 0) === 0;
+    const ends =
+      ending !== undefined &&
+      !tracking.partial &&
+      succeeded.length + failed.length === 0 &&
+      (counted.terminating ?? 0) === 0;
     const finished = ends && ending !== undefined ? withEnding(counted, ending, nowMs) : counted;
     job = await this.#write(key, job, finished);
     if (ends && ending !== undefined) this.#tellFinished(job, ending);
@@ -205,27 +286,45 @@ export class JobSyncer {
     if (isSameStatus(job.status, status)) return job;
     const written = await this.#options.client.update(jobs, { ...job, status }, { subresource: 'status' });
     const { resourceVersion } = written.metadata;
-    if (resourceVersion !== job.metadata.resourceVersion && this.#parts.all.getByKey(key)?.metadata.resourceVersion !== resourceVersion) this.#writes.wroteOver(key, job.metadata.resourceVersion);
+    if (
+      resourceVersion !== job.metadata.resourceVersion &&
+      this.#parts.all.getByKey(key)?.metadata.resourceVersion !== resourceVersion
+    )
+      this.#writes.wroteOver(key, job.metadata.resourceVersion);
     return written;
   }
 
   #tellFinished(job: Job, { kind, reason, message }: Ending): void {
     if (kind === 'failure') return this.#recorder.event(jobs, job, { type: 'Warning', reason, message });
     if (job.spec.completions !== undefined && (job.status?.succeeded ?? 0) > job.spec.completions) {
-      this.#recorder.event(jobs, job, { type: 'Warning', reason: 'TooManySucceededPods', message: 'Too many succeeded pods running after completion count reached' });
+      this.#recorder.event(jobs, job, {
+        type: 'Warning',
+        reason: 'TooManySucceededPods',
+        message: 'Too many succeeded pods running after completion count reached',
+      });
     }
     this.#recorder.event(jobs, job, { type: 'Normal', reason: 'Completed', message: 'Job completed' });
   }
 }
 
 function withAnnouncement(status: JobStatus, { kind, reason, message }: Ending, nowMs: number): JobStatus {
-  const condition = jobCondition(kind === 'failure' ? 'FailureTarget' : 'SuccessCriteriaMet', 'True', reason, message, nowMs);
+  const condition = jobCondition(
+    kind === 'failure' ? 'FailureTarget' : 'SuccessCriteriaMet',
+    'True',
+    reason,
+    message,
+    nowMs,
+  );
   return { ...status, conditions: [...withCondition(status.conditions ?? [], condition)] };
 }
 
 function withEnding(status: JobStatus, { kind, reason, message }: Ending, nowMs: number): JobStatus {
   const condition = jobCondition(kind === 'failure' ? 'Failed' : 'Complete', 'True', reason, message, nowMs);
-  return { ...status, conditions: [...withCondition(status.conditions ?? [], condition)], ...(kind === 'success' && { completionTime: formatTime(nowMs) }) };
+  return {
+    ...status,
+    conditions: [...withCondition(status.conditions ?? [], condition)],
+    ...(kind === 'success' && { completionTime: formatTime(nowMs) }),
+  };
 }
 
 /** A number that is absent counts as 0. */
@@ -233,7 +332,11 @@ function isSameStatus(left: JobStatus | undefined, right: JobStatus): boolean {
   const numbers = ['active', 'ready', 'terminating', 'succeeded', 'failed'] as const;
   const { active: _a, ready: _r, terminating: _t, succeeded: _s, failed: _f, ...leftRest } = left ?? {};
   const { active: _a2, ready: _r2, terminating: _t2, succeeded: _s2, failed: _f2, ...rightRest } = right;
-  return left !== undefined && numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0)) && semanticEqual(leftRest, rightRest);
+  return (
+    left !== undefined &&
+    numbers.every((name) => (left[name] ?? 0) === (right[name] ?? 0)) &&
+    semanticEqual(leftRest, rightRest)
+  );
 }
 
 function earliest(left: number | undefined, right: number | undefined): number | undefined {

@@ -78,11 +78,22 @@ function countsAsFailure({ job }: JobFacts, { uncountedFailed }: JobTally, pod: 
   return matchFailurePolicy(job.spec.podFailurePolicy, pod).counts;
 }
 
-function withIndexes(status: JobStatus, { knownIndexes, failedIndexes }: JobTally, newIndexes: readonly number[]): JobStatus {
+function withIndexes(
+  status: JobStatus,
+  { knownIndexes, failedIndexes }: JobTally,
+  newIndexes: readonly number[],
+): JobStatus {
   const completed = knownIndexes.union(IndexSet.of(newIndexes));
-  return { ...status, succeeded: completed.total, completedIndexes: completed.toString(), ...(failedIndexes !== undefined && { failedIndexes: failedIndexes.toString() }) };
+  return {
+    ...status,
+    succeeded: completed.total,
+    completedIndexes: completed.toString(),
+    ...(failedIndexes !== undefined && { failedIndexes: failedIndexes.toString() }),
+  };
 }
 
 function inIndexOrder({ job }: JobFacts, pods: readonly Pod[]): readonly Pod[] {
-  return isIndexed(job) ? pods.toSorted((left, right) => (validIndex(job, left) ?? -1) - (validIndex(job, right) ?? -1)) : pods;
+  return isIndexed(job)
+    ? pods.toSorted((left, right) => (validIndex(job, left) ?? -1) - (validIndex(job, right) ?? -1))
+    : pods;
 }

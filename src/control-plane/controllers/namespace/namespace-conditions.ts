@@ -11,29 +11,77 @@ export interface Remains {
 }
 
 const listed = (counts: ReadonlyMap<string, number>, format: (name: string, count: number) => string): string =>
-  [...counts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([name, count]) => format(name, count)).join(', ');
+  [...counts]
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, count]) => format(name, count))
+    .join(', ');
 
 /** The conditions that say what a namespace still waits for, in upstream's words (pkg/controller/namespace/deletion). */
-export function namespaceConditions(namespace: Namespace, { counts, finalizers, failures }: Remains, nowText: string): NamespaceCondition[] {
+export function namespaceConditions(
+  namespace: Namespace,
+  { counts, finalizers, failures }: Remains,
+  nowText: string,
+): NamespaceCondition[] {
   const remaining = counts.size > 0;
   const held = finalizers.size > 0;
   const wanted: readonly Omit<NamespaceCondition, 'lastTransitionTime'>[] = [
-    { type: 'NamespaceDeletionDiscoveryFailure', status: 'False', reason: 'ResourcesDiscovered', message: 'All resources successfully discovered' },
-    { type: 'NamespaceDeletionGroupVersionParsingFailure', status: 'False', reason: 'ParsedGroupVersions', message: 'All legacy kube types successfully parsed' },
+    {
+      type: 'NamespaceDeletionDiscoveryFailure',
+      status: 'False',
+      reason: 'ResourcesDiscovered',
+      message: 'All resources successfully discovered',
+    },
+    {
+      type: 'NamespaceDeletionGroupVersionParsingFailure',
+      status: 'False',
+      reason: 'ParsedGroupVersions',
+      message: 'All legacy kube types successfully parsed',
+    },
     failures.length > 0
-      ? { type: 'NamespaceDeletionContentFailure', status: 'True', reason: 'ContentDeletionFailed', message: `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}` }
-      : { type: 'NamespaceDeletionContentFailure', status: 'False', reason: 'ContentDeleted', message: 'All content successfully deleted, may be waiting on finalization' },
+      ? {
+          type: 'NamespaceDeletionContentFailure',
+          status: 'True',
+          reason: 'ContentDeletionFailed',
+          message: `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}`,
+        }
+      : {
+          type: 'NamespaceDeletionContentFailure',
+          status: 'False',
+          reason: 'ContentDeleted',
+          message: 'All content successfully deleted, may be waiting on finalization',
+        },
     remaining
-      ? { type: 'NamespaceContentRemaining', status: 'True', reason: 'SomeResourcesRemain', message: `Some resources are remaining: ${listed(counts, (name, count) => `${name} has ${count} resource instances`)}` }
-      : { type: 'NamespaceContentRemaining', status: 'False', reason: 'ContentRemoved', message: 'All content successfully removed' },
+      ? {
+          type: 'NamespaceContentRemaining',
+          status: 'True',
+          reason: 'SomeResourcesRemain',
+          message: `Some resources are remaining: ${listed(counts, (name, count) => `${name} has ${count} resource instances`)}`,
+        }
+      : {
+          type: 'NamespaceContentRemaining',
+          status: 'False',
+          reason: 'ContentRemoved',
+          message: 'All content successfully removed',
+        },
     held
-      ? { type: 'NamespaceFinalizersRemaining', status: 'True', reason: 'SomeFinalizersRemain', message: `Some content in the namespace has finalizers remaining: ${listed(finalizers, (name, count) => `${name} in ${count} resource instances`)}` }
-      : { type: 'NamespaceFinalizersRemaining', status: 'False', reason: 'ContentHasNoFinalizers', message: 'All content-preserving finalizers finished' },
+      ? {
+          type: 'NamespaceFinalizersRemaining',
+          status: 'True',
+          reason: 'SomeFinalizersRemain',
+          message: `Some content in the namespace has finalizers remaining: ${listed(finalizers, (name, count) => `${name} in ${count} resource instances`)}`,
+        }
+      : {
+          type: 'NamespaceFinalizersRemaining',
+          status: 'False',
+          reason: 'ContentHasNoFinalizers',
+          message: 'All content-preserving finalizers finished',
+        },
   ];
   const before = namespace.status?.conditions ?? [];
   const merged = wanted.map((condition): NamespaceCondition => {
     const old = before.find(({ type }) => type === condition.type);
-    const same = old?.status === condition.status && old.reason === condition.reason && old.message === condition.message;
+    const same =
+      old?.status === condition.status && old.reason === condition.reason && old.message === condition.message;
     if (same) return old;
     const lastTransitionTime = old?.status === condition.status ? (old.lastTransitionTime ?? nowText) : nowText;
     return { ...condition, lastTransitionTime };

@@ -21,21 +21,31 @@ interface Setup {
 /** The API server lets a namespace go when its own finalizers are off; the fake one does not know them. */
 async function setUp({ deleted = true, lagMs = 0, seed }: Setup = {}): Promise<ControllerWorld> {
   const world = new ControllerWorld({ make: (options) => [createNamespaceController({ ...options, types })], lagMs });
-  world.api.seed(namespaces, { metadata: { ...key, uid: 'ns', finalizers: ['test/kept-by-spec'], ...(deleted && leaving) }, spec: { finalizers: ['kubernetes'] }, status: { phase: deleted ? 'Terminating' : 'Active' } });
+  world.api.seed(namespaces, {
+    metadata: { ...key, uid: 'ns', finalizers: ['test/kept-by-spec'], ...(deleted && leaving) },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: deleted ? 'Terminating' : 'Active' },
+  });
   seed?.(world);
   world.start();
   await world.clock.advance(3_000);
   return world;
 }
 
-const put = (world: ControllerWorld, type: ResourceType, name: string, more: Partial<ApiObject['metadata']> = {}): unknown => world.api.seed(type, { metadata: { namespace: 'shop', name, uid: name, ...more } });
+const put = (
+  world: ControllerWorld,
+  type: ResourceType,
+  name: string,
+  more: Partial<ApiObject['metadata']> = {},
+): unknown => world.api.seed(type, { metadata: { namespace: 'shop', name, uid: name, ...more } });
 const namespaceOf = (world: ControllerWorld): Namespace | undefined => world.api.peek(namespaces, key);
 const isLetGo = (world: ControllerWorld): boolean => namespaceOf(world)?.spec.finalizers?.length === 0;
 const condition = (world: ControllerWorld, type: string): string => {
   const found = namespaceOf(world)?.status?.conditions?.find((each) => each.type === type);
   return `${found?.status} ${found?.reason}: ${found?.message}`;
 };
-const finalizeWrites = (world: ControllerWorld): number => world.api.writes.filter((each) => each.includes('namespaces/finalize')).length;
+const finalizeWrites = (world: ControllerWorld): number =>
+  world.api.writes.filter((each) => each.includes('namespaces/finalize')).length;
 
 it('empties a namespace that was deleted, and no other, and lets it go', async () => {
   const world = await setUp({
@@ -46,8 +56,14 @@ it('empties a namespace that was deleted, and no other, and lets it go', async (
       each.api.seed(configMaps, { metadata: { namespace: 'default', name: 'stays', uid: 'stays' } });
     },
   });
-  assert.deepEqual(types.flatMap((type) => world.api.all(type).map(({ metadata }) => metadata.name)), ['stays']);
-  assert.deepEqual([finalizeWrites(world), condition(world, 'NamespaceContentRemaining')], [1, 'False ContentRemoved: All content successfully removed']);
+  assert.deepEqual(
+    types.flatMap((type) => world.api.all(type).map(({ metadata }) => metadata.name)),
+    ['stays'],
+  );
+  assert.deepEqual(
+    [finalizeWrites(world), condition(world, 'NamespaceContentRemaining')],
+    [1, 'False ContentRemoved: All content successfully removed'],
+  );
   await world.stop();
 });
 
@@ -61,26 +77,54 @@ it('pods go first, with their grace, and what they may need stays until then', a
   const world = await setUp({
     seed: (each) => {
       put(each, secrets, 'needed');
-      each.api.seed(pods, buildPod({ 'metadata.namespace': 'shop', 'spec.nodeName': 'n', 'spec.terminationGracePeriodSeconds': 20, status: { phase: 'Running' } }));
+      each.api.seed(
+        pods,
+        buildPod({
+          'metadata.namespace': 'shop',
+          'spec.nodeName': 'n',
+          'spec.terminationGracePeriodSeconds': 20,
+          status: { phase: 'Running' },
+        }),
+      );
     },
   });
   const pod = world.api.peek(pods, { namespace: 'shop', name: 'web' });
   assert.deepEqual([pod?.metadata.deletionGracePeriodSeconds, world.api.all(secrets).length], [20, 1]);
-  assert.equal(condition(world, 'NamespaceContentRemaining'), 'True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances');
+  assert.equal(
+    condition(world, 'NamespaceContentRemaining'),
+    'True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances',
+  );
   world.api.remove(pods, { namespace: 'shop', name: 'web' });
   await world.clock.advance(2_000);
-  assert.deepEqual([world.api.all(secrets), finalizeWrites(world), condition(world, 'NamespaceContentRemaining')], [[], 1, 'False ContentRemoved: All content successfully removed']);
+  assert.deepEqual(
+    [world.api.all(secrets), finalizeWrites(world), condition(world, 'NamespaceContentRemaining')],
+    [[], 1, 'False ContentRemoved: All content successfully removed'],
+  );
   await world.stop();
 });
 
 it('says which finalizers it waits for, and goes on when they are off', async () => {
-  const world = await setUp({ seed: (each) => void put(each, configMaps, 'held', { finalizers: ['example.com/hold'] }) });
-  assert.equal(condition(world, 'NamespaceFinalizersRemaining'), 'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances');
-  assert.equal(condition(world, 'NamespaceDeletionContentFailure'), 'False ContentDeleted: All content successfully deleted, may be waiting on finalization');
+  const world = await setUp({
+    seed: (each) => void put(each, configMaps, 'held', { finalizers: ['example.com/hold'] }),
+  });
+  assert.equal(
+    condition(world, 'NamespaceFinalizersRemaining'),
+    'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances',
+  );
+  assert.equal(
+    condition(world, 'NamespaceDeletionContentFailure'),
+    'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
+  );
   assert.equal(finalizeWrites(world), 0);
-  world.api.change(configMaps, { namespace: 'shop', name: 'held' }, (object) => ({ ...object, metadata: { ...object.metadata, finalizers: [] } }));
+  world.api.change(configMaps, { namespace: 'shop', name: 'held' }, (object) => ({
+    ...object,
+    metadata: { ...object.metadata, finalizers: [] },
+  }));
   await world.clock.advance(2_000);
-  assert.deepEqual([finalizeWrites(world), condition(world, 'NamespaceFinalizersRemaining')], [1, 'False ContentHasNoFinalizers: All content-preserving finalizers finished']);
+  assert.deepEqual(
+    [finalizeWrites(world), condition(world, 'NamespaceFinalizersRemaining')],
+    [1, 'False ContentHasNoFinalizers: All content-preserving finalizers finished'],
+  );
   await world.stop();
 });
 
@@ -89,9 +133,15 @@ it('what cannot be deleted is said and tried again, though nothing else happens'
   world.api.fail('delete', 'secrets', new ApiStatusError('InternalError', 'etcd is tired'), 3);
   world.api.change(namespaces, key, (space) => ({ ...space, metadata: { ...space.metadata, ...leaving } }));
   await world.clock.advance(1);
-  assert.equal(condition(world, 'NamespaceDeletionContentFailure'), 'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: secrets: etcd is tired');
+  assert.equal(
+    condition(world, 'NamespaceDeletionContentFailure'),
+    'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: secrets: etcd is tired',
+  );
   await world.clock.advance(5_000);
-  assert.deepEqual([finalizeWrites(world), condition(world, 'NamespaceDeletionContentFailure').slice(0, 5)], [1, 'False']);
+  assert.deepEqual(
+    [finalizeWrites(world), condition(world, 'NamespaceDeletionContentFailure').slice(0, 5)],
+    [1, 'False'],
+  );
   await world.stop();
 });
 
@@ -118,7 +168,11 @@ it('a namespace made again is another one: nothing of it is deleted', async () =
   const world = await setUp();
   assert.equal(finalizeWrites(world), 1);
   world.api.remove(namespaces, key);
-  world.api.seed(namespaces, { metadata: { ...key, uid: 'ns-2' }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } });
+  world.api.seed(namespaces, {
+    metadata: { ...key, uid: 'ns-2' },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  });
   put(world, configMaps, 'new');
   await world.clock.advance(60_000);
   assert.equal(world.api.all(configMaps).length, 1);
@@ -127,8 +181,15 @@ it('a namespace made again is another one: nothing of it is deleted', async () =
 
 it('killed anywhere, it comes to the same end', async () => {
   for (let writes = 1; writes <= 8; writes++) {
-    const world = new ControllerWorld({ make: (options) => [createNamespaceController({ ...options, types })], seed: writes, lagMs: 300 });
-    world.api.seed(namespaces, { metadata: { ...key, uid: 'ns', finalizers: ['test/kept-by-spec'], ...leaving }, spec: { finalizers: ['kubernetes'] } });
+    const world = new ControllerWorld({
+      make: (options) => [createNamespaceController({ ...options, types })],
+      seed: writes,
+      lagMs: 300,
+    });
+    world.api.seed(namespaces, {
+      metadata: { ...key, uid: 'ns', finalizers: ['test/kept-by-spec'], ...leaving },
+      spec: { finalizers: ['kubernetes'] },
+    });
     for (const name of ['a', 'b', 'c']) put(world, configMaps, name);
     world.start();
     world.restartAtWrite(writes);

@@ -38,7 +38,12 @@ export function createNamespaceController(options: NamespaceControllerOptions): 
   };
   const ends = [
     spaces.addHandlers({ onAdd: consider, onUpdate: (_, after) => consider(after) }),
-    ...contents.map((informer) => informer.addHandlers({ onDelete: (last) => wakeSpace(spaces, last, consider), onAdd: (object) => wakeSpace(spaces, object, consider) })),
+    ...contents.map((informer) =>
+      informer.addHandlers({
+        onDelete: (last) => wakeSpace(spaces, last, consider),
+        onAdd: (object) => wakeSpace(spaces, object, consider),
+      }),
+    ),
   ];
   return runController({ name: 'namespace controller', log, queues: [queue], informers: [spaces], ends });
 }
@@ -55,22 +60,33 @@ class NamespaceEmptier {
 
   constructor(options: NamespaceControllerOptions, spaces: Informer<Namespace>) {
     this.#options = options;
-    this.#podsFirst = [...options.types].sort((left, right) => Number(right.plural === pods.plural) - Number(left.plural === pods.plural));
+    this.#podsFirst = [...options.types].sort(
+      (left, right) => Number(right.plural === pods.plural) - Number(left.plural === pods.plural),
+    );
     this.#spaces = spaces;
   }
 
   async sync(name: string): Promise<number | undefined> {
     const space = this.#spaces.get({ namespace: '', name });
-    if (space?.metadata.deletionTimestamp === undefined || space.spec.finalizers?.includes(finalizer) !== true) return undefined;
+    if (space?.metadata.deletionTimestamp === undefined || space.spec.finalizers?.includes(finalizer) !== true)
+      return undefined;
     const remains = await this.#empty(name);
     const current = await this.#tell(space, remains);
     // Tried again, later each time: nothing may happen in the namespace that would wake it.
-    if (remains.failures.length > 0) throw new ApiStatusError('InternalError', `unable to delete all of namespace ${name}: ${remains.failures.join(', ')}`);
+    if (remains.failures.length > 0)
+      throw new ApiStatusError(
+        'InternalError',
+        `unable to delete all of namespace ${name}: ${remains.failures.join(', ')}`,
+      );
     if (current === undefined) return undefined;
     if (remains.counts.size > 0) return unseenMs;
     const finalizers = (current.spec.finalizers ?? []).filter((each) => each !== finalizer);
     try {
-      await this.#options.client.update(namespaces, { ...current, spec: { ...current.spec, finalizers } }, { subresource: 'finalize' });
+      await this.#options.client.update(
+        namespaces,
+        { ...current, spec: { ...current.spec, finalizers } },
+        { subresource: 'finalize' },
+      );
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
@@ -86,7 +102,8 @@ class NamespaceEmptier {
         await this.#deleteAll(type, namespace);
         const { items } = await this.#options.client.list(type, namespace);
         if (items.length > 0) counts.set(`${type.plural}.${type.group}`, items.length);
-        for (const each of items.flatMap(({ metadata }) => metadata.finalizers ?? [])) finalizers.set(each, (finalizers.get(each) ?? 0) + 1);
+        for (const each of items.flatMap(({ metadata }) => metadata.finalizers ?? []))
+          finalizers.set(each, (finalizers.get(each) ?? 0) + 1);
       } catch (error) {
         if (!isApiError(error)) throw error;
         failures.push(`${formatGroupResource(type)}: ${error.message}`);
@@ -115,9 +132,14 @@ class NamespaceEmptier {
     const nowText = formatTime(clock.nowMs());
     const conditions = namespaceConditions(space, remains, nowText);
     const before = space.status?.conditions ?? [];
-    if (conditions.length === before.length && conditions.every((condition, index) => condition === before[index])) return space;
+    if (conditions.length === before.length && conditions.every((condition, index) => condition === before[index]))
+      return space;
     try {
-      return await client.update(namespaces, { ...space, status: { ...space.status, conditions } }, { subresource: 'status' });
+      return await client.update(
+        namespaces,
+        { ...space, status: { ...space.status, conditions } },
+        { subresource: 'status' },
+      );
     } catch (error) {
       if (isApiError(error, 'NotFound')) return undefined;
       throw error;

@@ -7,23 +7,32 @@ const told = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 /** The conditions of a node that has not been heard of for too long. */
 export function unknownConditions(node: Node, nowText: string): NodeCondition[] {
   const before = node.status?.conditions ?? [];
-  const changed = before.map((condition): NodeCondition =>
-    !told.includes(condition.type) || condition.status === 'Unknown'
-      ? condition
-      : { ...condition, status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.', lastTransitionTime: nowText },
+  const changed = before.map(
+    (condition): NodeCondition =>
+      !told.includes(condition.type) || condition.status === 'Unknown'
+        ? condition
+        : {
+            ...condition,
+            status: 'Unknown',
+            reason: 'NodeStatusUnknown',
+            message: 'Kubelet stopped posting node status.',
+            lastTransitionTime: nowText,
+          },
   );
   const missing = told.filter((type) => !before.some((condition) => condition.type === type));
   const { creationTimestamp = nowText } = node.metadata;
   return [
     ...changed,
-    ...missing.map((type): NodeCondition => ({
-      type,
-      status: 'Unknown',
-      reason: 'NodeStatusNeverUpdated',
-      message: 'Kubelet never posted node status.',
-      lastHeartbeatTime: creationTimestamp,
-      lastTransitionTime: nowText,
-    })),
+    ...missing.map(
+      (type): NodeCondition => ({
+        type,
+        status: 'Unknown',
+        reason: 'NodeStatusNeverUpdated',
+        message: 'Kubelet never posted node status.',
+        lastHeartbeatTime: creationTimestamp,
+        lastTransitionTime: nowText,
+      }),
+    ),
   ];
 }
 

@@ -41,8 +41,16 @@ export function createNodeLifecycleController(options: NodeLifecycleOptions): Co
   const nodeInformer = informers.for(nodes);
   const leaseInformer = informers.for(leases);
   const podInformer = informers.for(pods);
-  const watcher = new NodeWatcher(options, nodeInformer, podInformer, () => nodeInformer.list().forEach((node) => queue.add(node.metadata.name)));
-  const queue = new WorkQueue({ name: 'node-lifecycle', clock, log, workers: WORKERS, sync: (name) => watcher.sync(name) });
+  const watcher = new NodeWatcher(options, nodeInformer, podInformer, () =>
+    nodeInformer.list().forEach((node) => queue.add(node.metadata.name)),
+  );
+  const queue = new WorkQueue({
+    name: 'node-lifecycle',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (name) => watcher.sync(name),
+  });
   const renewed = ({ metadata }: Lease): void => {
     if (metadata.namespace === leaseNamespace) watcher.heard(metadata.name);
   };
@@ -54,15 +62,25 @@ export function createNodeLifecycleController(options: NodeLifecycleOptions): Co
         queue.add(node.metadata.name);
       },
       onUpdate: (before, after) => {
-        if (readyOf(before)?.lastHeartbeatTime !== readyOf(after)?.lastHeartbeatTime) watcher.heard(after.metadata.name);
+        if (readyOf(before)?.lastHeartbeatTime !== readyOf(after)?.lastHeartbeatTime)
+          watcher.heard(after.metadata.name);
         watcher.observe(after);
         queue.add(after.metadata.name);
       },
       onDelete: (node) => watcher.forget(node),
     }),
-    leaseInformer.addHandlers({ onAdd: renewed, onUpdate: (before, after) => before.spec?.renewTime !== after.spec?.renewTime && renewed(after) }),
+    leaseInformer.addHandlers({
+      onAdd: renewed,
+      onUpdate: (before, after) => before.spec?.renewTime !== after.spec?.renewTime && renewed(after),
+    }),
   ];
-  return runController({ name: 'node lifecycle controller', log, queues: [queue], informers: [nodeInformer, leaseInformer, podInformer], ends });
+  return runController({
+    name: 'node lifecycle controller',
+    log,
+    queues: [queue],
+    informers: [nodeInformer, leaseInformer, podInformer],
+    ends,
+  });
 }
 
 class NodeWatcher {
@@ -76,11 +94,18 @@ class NodeWatcher {
   readonly #pace: ZonePace;
   readonly #wakeAll: () => void;
 
-  constructor(options: NodeLifecycleOptions, nodeInformer: Informer<Node>, podInformer: Informer<Pod>, wakeAll: () => void) {
+  constructor(
+    options: NodeLifecycleOptions,
+    nodeInformer: Informer<Node>,
+    podInformer: Informer<Pod>,
+    wakeAll: () => void,
+  ) {
     this.#options = options;
     this.#wakeAll = wakeAll;
     this.#nodes = nodeInformer;
-    this.#podsByNode = podInformer.index('node', ({ spec }) => (spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName]));
+    this.#podsByNode = podInformer.index('node', ({ spec }) =>
+      spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName],
+    );
     this.#recorder = createEventRecorder({ ...options, component: 'node-controller' });
     this.#pace = new ZonePace(() => options.clock.monotonicMs());
   }
@@ -105,8 +130,10 @@ class NodeWatcher {
   async sync(name: string): Promise<number | undefined> {
     const node = this.#nodes.get({ namespace: '', name });
     if (node === undefined) return undefined;
-    if (!this.#wasReady.has(name)) this.#tell(node, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
-    const silentForMs = this.#options.clock.monotonicMs() - (this.#heardAtMs.get(name) ?? this.#options.clock.monotonicMs());
+    if (!this.#wasReady.has(name))
+      this.#tell(node, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
+    const silentForMs =
+      this.#options.clock.monotonicMs() - (this.#heardAtMs.get(name) ?? this.#options.clock.monotonicMs());
     const allowedMs = readyOf(node) === undefined ? this.#options.startupGraceMs : this.#options.graceMs;
     const current = silentForMs >= allowedMs ? await this.#markUnknown(node) : node;
     await this.#followReady(current);
@@ -118,8 +145,13 @@ class NodeWatcher {
   async #markUnknown(node: Node): Promise<Node> {
     const conditions = unknownConditions(node, this.#nowText());
     const before = node.status?.conditions ?? [];
-    if (conditions.length === before.length && conditions.every((condition, index) => condition === before[index])) return node;
-    return this.#options.client.update(nodes, { ...node, status: { ...node.status, conditions } }, { subresource: 'status' });
+    if (conditions.length === before.length && conditions.every((condition, index) => condition === before[index]))
+      return node;
+    return this.#options.client.update(
+      nodes,
+      { ...node, status: { ...node.status, conditions } },
+      { subresource: 'status' },
+    );
   }
 
   /** When a node ceases to be ready its pods do, too: they are told once for each time. */
@@ -128,9 +160,11 @@ class NodeWatcher {
     const ready = isConditionTrue(node.status?.conditions, 'Ready');
     const before = this.#wasReady.get(name);
     this.observe(node);
-    if (before === true && !ready) this.#tell(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+    if (before === true && !ready)
+      this.#tell(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
     // What happened before this process began is another's work, unless it may have ended in the middle of it: a silent node marks nothing itself.
-    if (before === true ? !ready : before === undefined && readyOf(node)?.status === 'Unknown') await this.#markPodsNotReady(name);
+    if (before === true ? !ready : before === undefined && readyOf(node)?.status === 'Unknown')
+      await this.#markPodsNotReady(name);
     this.#wasReady.set(name, ready);
   }
 
@@ -141,7 +175,12 @@ class NodeWatcher {
         if (!isConditionTrue(pod.status?.conditions, 'Ready')) return;
         const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: nowText }];
         try {
-          await this.#options.client.patch(pods, keyOf(pod), { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: { conditions } } }, { subresource: 'status' });
+          await this.#options.client.patch(
+            pods,
+            keyOf(pod),
+            { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: { conditions } } },
+            { subresource: 'status' },
+          );
           this.#recorder.event(pods, pod, { type: 'Warning', reason: 'NodeNotReady', message: 'Node is not ready' });
         } catch (error) {
           if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
@@ -157,7 +196,8 @@ class NodeWatcher {
     let wanted = withScheduleTaints(before, node, nowText);
     let waitMs: number | undefined;
     const evicting = evictionTaint(node);
-    if (readyOf(node)?.status === 'True' || this.#pace.isAllDown) wanted = withEvictionTaint(wanted, undefined, nowText);
+    if (readyOf(node)?.status === 'True' || this.#pace.isAllDown)
+      wanted = withEvictionTaint(wanted, undefined, nowText);
     else if (evicting.kind !== 'none') {
       const turn = evicting.kind === 'swap' ? ({ kind: 'now' } as const) : this.#pace.takeTurn(zoneKey(node));
       if (turn.kind === 'now') wanted = withEvictionTaint(wanted, evicting.key, nowText);
@@ -170,7 +210,10 @@ class NodeWatcher {
   async #writeTaints(node: Node, taints: readonly Taint[]): Promise<void> {
     const { resourceVersion, uid } = node.metadata;
     try {
-      await this.#options.client.patch(nodes, keyOf(node), { type: 'merge', body: { metadata: { uid, resourceVersion }, spec: { taints } } });
+      await this.#options.client.patch(nodes, keyOf(node), {
+        type: 'merge',
+        body: { metadata: { uid, resourceVersion }, spec: { taints } },
+      });
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }

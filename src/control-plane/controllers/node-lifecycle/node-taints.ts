@@ -13,7 +13,10 @@ const byCondition: Readonly<Record<string, Readonly<Partial<Record<NodeCondition
   NetworkUnavailable: { True: nodeTaints.networkUnavailable },
   PIDPressure: { True: nodeTaints.pidPressure },
 };
-const managed = new Set<string>([unschedulableTaint, ...Object.values(byCondition).flatMap((states) => Object.values(states))]);
+const managed = new Set<string>([
+  unschedulableTaint,
+  ...Object.values(byCondition).flatMap((states) => Object.values(states)),
+]);
 
 export function readyOf(node: Node): NodeCondition | undefined {
   return node.status?.conditions?.find(({ type }) => type === 'Ready');
@@ -25,7 +28,9 @@ export function withScheduleTaints(taints: readonly Taint[], node: Node, nowText
   if (node.spec?.unschedulable === true) wanted.push(unschedulableTaint);
   const kept = taints.filter(({ key, effect }) => effect !== 'NoSchedule' || !managed.has(key) || wanted.includes(key));
   const added = wanted.filter((key) => !kept.some((taint) => taint.key === key && taint.effect === 'NoSchedule'));
-  return added.length === 0 && kept.length === taints.length ? taints : [...kept, ...added.map((key): Taint => ({ key, effect: 'NoSchedule', timeAdded: nowText }))];
+  return added.length === 0 && kept.length === taints.length
+    ? taints
+    : [...kept, ...added.map((key): Taint => ({ key, effect: 'NoSchedule', timeAdded: nowText }))];
 }
 
 export type EvictionTaint = { readonly kind: 'none' } | { readonly kind: 'swap' | 'add'; readonly key: string };
@@ -41,8 +46,14 @@ export function evictionTaint(node: Node): EvictionTaint {
 }
 
 /** The taints with exactly this one of the two that make pods leave, or with none. */
-export function withEvictionTaint(taints: readonly Taint[], key: string | undefined, nowText: string): readonly Taint[] {
-  const others = taints.filter((taint) => taint.effect !== 'NoExecute' || (taint.key !== notReadyTaint && taint.key !== unreachableTaint));
+export function withEvictionTaint(
+  taints: readonly Taint[],
+  key: string | undefined,
+  nowText: string,
+): readonly Taint[] {
+  const others = taints.filter(
+    (taint) => taint.effect !== 'NoExecute' || (taint.key !== notReadyTaint && taint.key !== unreachableTaint),
+  );
   if (key !== undefined) {
     const there = taints.find((taint) => taint.key === key && taint.effect === 'NoExecute');
     return [...others, there ?? { key, effect: 'NoExecute', timeAdded: nowText }];

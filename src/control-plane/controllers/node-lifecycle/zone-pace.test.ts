@@ -4,10 +4,16 @@ import type { Node } from '../../../api/core/node.ts';
 import { zoneKey } from './node-health.ts';
 import { ZonePace } from './zone-pace.ts';
 
-const node = (name: string, zone = 'a'): Node => ({ metadata: { name, namespace: '', uid: name, labels: { 'topology.kubernetes.io/zone': zone } }, spec: {} });
+const node = (name: string, zone = 'a'): Node => ({
+  metadata: { name, namespace: '', uid: name, labels: { 'topology.kubernetes.io/zone': zone } },
+  spec: {},
+});
 const keyOf = (zone: string): string => zoneKey(node('x', zone));
 
-function setUp(zones: Readonly<Record<string, readonly [ready: number, notReady: number]>>): { pace: ZonePace; pass(ms: number): void } {
+function setUp(zones: Readonly<Record<string, readonly [ready: number, notReady: number]>>): {
+  pace: ZonePace;
+  pass(ms: number): void;
+} {
   let nowMs = 0;
   const pace = new ZonePace(() => nowMs);
   for (const [zone, [ready, notReady]] of Object.entries(zones)) {
@@ -32,14 +38,21 @@ it('where more than half of a zone is gone nobody goes, or in a large one a hund
   assert.deepEqual(pace.takeTurn(keyOf('large')), { kind: 'now' });
   pass(10_000);
   assert.deepEqual(pace.takeTurn(keyOf('large')), { kind: 'after', waitMs: 90_000 });
-  assert.deepEqual(pace.takeTurn(keyOf('two')), { kind: 'now' }, 'a zone that is gone as a whole is so for itself, while others are there');
+  assert.deepEqual(
+    pace.takeTurn(keyOf('two')),
+    { kind: 'now' },
+    'a zone that is gone as a whole is so for itself, while others are there',
+  );
 });
 
 it('nobody goes where no node is ready anywhere; whoever changes that is told', () => {
   const { pace } = setUp({ a: [1, 1], b: [0, 1] });
   assert.equal(pace.set(node('a0'), true), false);
   assert.equal(pace.set(node('a0'), false), true);
-  assert.deepEqual([pace.isAllDown, pace.takeTurn(keyOf('a')), pace.takeTurn(keyOf('b'))], [true, { kind: 'held' }, { kind: 'held' }]);
+  assert.deepEqual(
+    [pace.isAllDown, pace.takeTurn(keyOf('a')), pace.takeTurn(keyOf('b'))],
+    [true, { kind: 'held' }, { kind: 'held' }],
+  );
   assert.equal(pace.set(node('a0'), true), true);
   assert.deepEqual([pace.isAllDown, pace.takeTurn(keyOf('b'))], [false, { kind: 'now' }]);
   assert.equal(pace.forget(node('a0')), true);

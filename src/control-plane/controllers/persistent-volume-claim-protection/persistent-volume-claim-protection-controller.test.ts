@@ -17,7 +17,8 @@ async function setUp(): Promise<ControllerWorld> {
   await world.clock.advance(1_000);
   return world;
 }
-const finalizers = (world: ControllerWorld): unknown => world.api.peek(persistentVolumeClaims, key)?.metadata.finalizers;
+const finalizers = (world: ControllerWorld): unknown =>
+  world.api.peek(persistentVolumeClaims, key)?.metadata.finalizers;
 
 it('holds every claim, and lets one go when nobody uses it', async () => {
   const world = await setUp();
@@ -45,9 +46,30 @@ it('a claim that a pod on a node uses goes when the pod has gone, also for pods 
 
 it('pods without a node do not use it; what was made for a pod is free when the kubelet is done with the pod', () => {
   assert.equal(usesClaim(buildPod(user), claim), false);
-  const own = { ...claim, metadata: { namespace: 'default', name: 'web-d', uid: 'c', ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'uid-1', controller: true }] } };
-  const ephemeral = { 'spec.nodeName': 'n', 'spec.volumes': [{ name: 'd', ephemeral: { volumeClaimTemplate: { spec: {} } } }] };
+  const own = {
+    ...claim,
+    metadata: {
+      namespace: 'default',
+      name: 'web-d',
+      uid: 'c',
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'uid-1', controller: true }],
+    },
+  };
+  const ephemeral = {
+    'spec.nodeName': 'n',
+    'spec.volumes': [{ name: 'd', ephemeral: { volumeClaimTemplate: { spec: {} } } }],
+  };
   assert.equal(usesClaim(buildPod(ephemeral), own), true);
   assert.equal(usesClaim(buildPod({ ...ephemeral, 'metadata.uid': 'another' }), own), false);
-  assert.equal(usesClaim(buildPod({ ...ephemeral, 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z', 'metadata.deletionGracePeriodSeconds': 0 }), own), false);
+  assert.equal(
+    usesClaim(
+      buildPod({
+        ...ephemeral,
+        'metadata.deletionTimestamp': '2026-01-01T00:00:00Z',
+        'metadata.deletionGracePeriodSeconds': 0,
+      }),
+      own,
+    ),
+    false,
+  );
 });

@@ -19,7 +19,10 @@ export function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
   return (pod.spec.volumes ?? []).some(
     (volume) =>
       volume.persistentVolumeClaim?.claimName === name ||
-      (volume.ephemeral !== undefined && !isShutDown && `${pod.metadata.name}-${volume.name}` === name && controllerRefOf(claim)?.uid === pod.metadata.uid),
+      (volume.ephemeral !== undefined &&
+        !isShutDown &&
+        `${pod.metadata.name}-${volume.name}` === name &&
+        controllerRefOf(claim)?.uid === pod.metadata.uid),
   );
 }
 
@@ -27,7 +30,9 @@ export function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
 export function createClaimProtectionController({ client, informers, clock, log }: ControllerOptions): Controller {
   const claims = informers.for(persistentVolumeClaims);
   const podInformer = informers.for(pods);
-  const byClaim = podInformer.index('claim', (pod) => [...claimNames(pod)].map((name) => formatKey({ namespace: pod.metadata.namespace, name })));
+  const byClaim = podInformer.index('claim', (pod) =>
+    [...claimNames(pod)].map((name) => formatKey({ namespace: pod.metadata.namespace, name })),
+  );
   /** Nobody uses it, as the server says: a pod that has just come may not be in the cache. */
   const isFree = async (claim: PersistentVolumeClaim): Promise<boolean> => {
     if (byClaim.get(formatKey(keyOf(claim))).some((pod) => usesClaim(pod, claim))) return false;
@@ -57,7 +62,16 @@ export function createClaimProtectionController({ client, informers, clock, log 
   };
   const ends = [
     claims.addHandlers({ onAdd: wake, onUpdate: (_, after) => wake(after) }),
-    podInformer.addHandlers({ onUpdate: (_, after) => after.metadata.deletionTimestamp !== undefined && wakeClaimsOf(after), onDelete: wakeClaimsOf }),
+    podInformer.addHandlers({
+      onUpdate: (_, after) => after.metadata.deletionTimestamp !== undefined && wakeClaimsOf(after),
+      onDelete: wakeClaimsOf,
+    }),
   ];
-  return runController({ name: 'persistent volume claim protection controller', log, queues: [queue], informers: [claims, podInformer], ends });
+  return runController({
+    name: 'persistent volume claim protection controller',
+    log,
+    queues: [queue],
+    informers: [claims, podInformer],
+    ends,
+  });
 }

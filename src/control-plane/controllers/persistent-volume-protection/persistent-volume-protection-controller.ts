@@ -25,6 +25,15 @@ export function createVolumeProtectionController({ client, informers, clock, log
     }
   };
   const queue = new WorkQueue({ name: 'pv-protection', clock, log, workers: 1, sync });
-  const end = volumes.addHandlers({ onAdd: ({ metadata }) => queue.add(metadata.name), onUpdate: (_, { metadata }) => queue.add(metadata.name) });
-  return runController({ name: 'persistent volume protection controller', log, queues: [queue], informers: [volumes], ends: [end] });
+  const end = volumes.addHandlers({
+    onAdd: ({ metadata }) => queue.add(metadata.name),
+    onUpdate: (_, { metadata }) => queue.add(metadata.name),
+  });
+  return runController({
+    name: 'persistent volume protection controller',
+    log,
+    queues: [queue],
+    informers: [volumes],
+    ends: [end],
+  });
 }

@@ -4,10 +4,21 @@ import fc from 'fast-check';
 import { mismatch, selectVolume } from './match-volume.ts';
 import { buildClaim, buildVolume } from './testing/builders.ts';
 
-const name = (...[claim, volumes, delayed = false]: [Parameters<typeof selectVolume>[0], Parameters<typeof selectVolume>[1], boolean?]): string | undefined => selectVolume(claim, volumes, delayed)?.metadata.name;
+const name = (
+  ...[claim, volumes, delayed = false]: [
+    Parameters<typeof selectVolume>[0],
+    Parameters<typeof selectVolume>[1],
+    boolean?,
+  ]
+): string | undefined => selectVolume(claim, volumes, delayed)?.metadata.name;
 
 it('takes the smallest that is large enough, of those that can do no more than needed', () => {
-  const volumes = [buildVolume('big', { size: '100Gi' }), buildVolume('fits', { size: '10Gi' }), buildVolume('small', { size: '1Gi' }), buildVolume('shared', { size: '5Gi', modes: ['ReadWriteOnce', 'ReadWriteMany'] })];
+  const volumes = [
+    buildVolume('big', { size: '100Gi' }),
+    buildVolume('fits', { size: '10Gi' }),
+    buildVolume('small', { size: '1Gi' }),
+    buildVolume('shared', { size: '5Gi', modes: ['ReadWriteOnce', 'ReadWriteMany'] }),
+  ];
   assert.equal(name(buildClaim({ size: '5Gi' }), volumes), 'fits');
   assert.equal(name(buildClaim({ size: '5Gi', modes: ['ReadWriteMany'] }), volumes), 'shared');
   assert.equal(name(buildClaim({ size: '500Gi' }), volumes), undefined);
@@ -18,7 +29,13 @@ it('class, mode, selector, phase and deletion have to be right', () => {
   const claim = buildClaim({ spec: { storageClassName: 'fast', selector: { matchLabels: { disk: 'ssd' } } } });
   const right = { spec: { storageClassName: 'fast' }, labels: { disk: 'ssd' } };
   assert.equal(name(claim, [buildVolume('v', right)]), 'v');
-  for (const wrong of [{ spec: {} }, { labels: { disk: 'hdd' } }, { phase: 'Released' as const }, { spec: { storageClassName: 'fast', volumeMode: 'Block' as const } }, { leaving: true }]) {
+  for (const wrong of [
+    { spec: {} },
+    { labels: { disk: 'hdd' } },
+    { phase: 'Released' as const },
+    { spec: { storageClassName: 'fast', volumeMode: 'Block' as const } },
+    { leaving: true },
+  ]) {
     assert.equal(name(claim, [buildVolume('v', { ...right, ...wrong })]), undefined, JSON.stringify(wrong));
   }
 });
@@ -38,7 +55,9 @@ it('does not depend on the order in which volumes are known', () => {
   const volume = fc.record({ size: fc.constantFrom('1Gi', '2Gi', '3Gi'), shared: fc.boolean() });
   fc.assert(
     fc.property(fc.array(volume, { maxLength: 6 }), (shapes) => {
-      const volumes = shapes.map(({ size, shared }, index) => buildVolume(`v${index}`, { size, ...(shared && { modes: ['ReadWriteOnce', 'ReadOnlyMany'] }) }));
+      const volumes = shapes.map(({ size, shared }, index) =>
+        buildVolume(`v${index}`, { size, ...(shared && { modes: ['ReadWriteOnce', 'ReadOnlyMany'] }) }),
+      );
       assert.equal(name(buildClaim({ size: '2Gi' }), volumes), name(buildClaim({ size: '2Gi' }), volumes.toReversed()));
     }),
   );
@@ -53,5 +72,8 @@ it('says why the volume that was named is not the right one', () => {
     [buildVolume('v', { leaving: true }), 'the volume is marked for deletion "v"'],
     [buildVolume('v'), undefined],
   ] as const;
-  assert.deepEqual(cases.map(([volume]) => mismatch(volume, buildClaim({}))), cases.map(([, why]) => why));
+  assert.deepEqual(
+    cases.map(([volume]) => mismatch(volume, buildClaim({}))),
+    cases.map(([, why]) => why),
+  );
 });

@@ -8,7 +8,11 @@ import { classOf, differsInMode, hasModes, isBoundTo, isLargeEnough, sameAttribu
  * The volume for a claim that names none: one that is kept for it; else, unless the scheduler is to choose (`delayed`), of those that can do no more
  * than needed in access modes the smallest that is large enough (upstream: findBestMatchForClaim). Of equals the first by name.
  */
-export function selectVolume(claim: PersistentVolumeClaim, volumes: readonly PersistentVolume[], delayed: boolean): PersistentVolume | undefined {
+export function selectVolume(
+  claim: PersistentVolumeClaim,
+  volumes: readonly PersistentVolume[],
+  delayed: boolean,
+): PersistentVolume | undefined {
   const able = volumes.filter(
     (volume) =>
       (volume.spec.claimRef === undefined || isBoundTo(volume, claim)) &&
@@ -23,19 +27,29 @@ export function selectVolume(claim: PersistentVolumeClaim, volumes: readonly Per
   if (delayed) return undefined;
   const { selector } = claim.spec;
   const wanted = classOf(claim);
-  return best(able.filter((volume) => volume.status?.phase === 'Available' && classOf(volume) === wanted && (selector === undefined || matchesLabelSelector(selector, volume.metadata.labels ?? {}))));
+  return best(
+    able.filter(
+      (volume) =>
+        volume.status?.phase === 'Available' &&
+        classOf(volume) === wanted &&
+        (selector === undefined || matchesLabelSelector(selector, volume.metadata.labels ?? {})),
+    ),
+  );
 }
 
 function best(volumes: readonly PersistentVolume[]): PersistentVolume | undefined {
   const modes = ({ spec }: PersistentVolume): number => spec.accessModes?.length ?? 0;
   const order = (left: PersistentVolume, right: PersistentVolume): number =>
-    modes(left) - modes(right) || compareQuantities(sizeOf(left), sizeOf(right)) || (left.metadata.name < right.metadata.name ? -1 : 1);
+    modes(left) - modes(right) ||
+    compareQuantities(sizeOf(left), sizeOf(right)) ||
+    (left.metadata.name < right.metadata.name ? -1 : 1);
   return [...volumes].sort(order)[0];
 }
 
 /** Why the volume that a claim names cannot be its; in upstream's words (checkVolumeSatisfyClaim). */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
-  if (volume.metadata.deletionTimestamp !== undefined) return `the volume is marked for deletion "${volume.metadata.name}"`;
+  if (volume.metadata.deletionTimestamp !== undefined)
+    return `the volume is marked for deletion "${volume.metadata.name}"`;
   if (!isLargeEnough(volume, claim)) return 'requested PV is too small';
   if (classOf(volume) !== classOf(claim)) return 'storageClassName does not match';
   if (!sameAttributes(volume, claim)) return 'volumeAttributesClassName does not match';

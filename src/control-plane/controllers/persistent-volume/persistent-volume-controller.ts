@@ -23,7 +23,12 @@ const volumeKey = (name: string): string => `volume ${name}`;
  */
 export function createPersistentVolumeController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
-  const parts: StorageParts = { claims: informers.for(persistentVolumeClaims), volumes: informers.for(persistentVolumes), classes: informers.for(storageClasses), pods: informers.for(pods) };
+  const parts: StorageParts = {
+    claims: informers.for(persistentVolumeClaims),
+    volumes: informers.for(persistentVolumes),
+    classes: informers.for(storageClasses),
+    pods: informers.for(pods),
+  };
   const claimSyncer = new ClaimSyncer(options, parts);
   const volumeSyncer = new VolumeSyncer(options, parts, (key) => queue.add(claimKey(key)));
   const sync = (key: string): Promise<void> => {
@@ -31,7 +36,13 @@ export function createPersistentVolumeController(options: ControllerOptions): Co
     return key.startsWith('claim ') ? claimSyncer.sync(name) : volumeSyncer.sync(name);
   };
   const queue = new WorkQueue({ name: 'persistent-volume', clock, log, workers: 1, sync });
-  return runController({ name: 'persistent volume controller', log, queues: [queue], informers: Object.values(parts), ends: wakeBy(parts, queue) });
+  return runController({
+    name: 'persistent volume controller',
+    log,
+    queues: [queue],
+    informers: Object.values(parts),
+    ends: wakeBy(parts, queue),
+  });
 }
 
 function wakeBy({ claims, volumes, classes, pods: podInformer }: StorageParts, queue: WorkQueue): (() => void)[] {

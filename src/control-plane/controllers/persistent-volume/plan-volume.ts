@@ -11,7 +11,12 @@ export type VolumePlan =
   | { readonly kind: 'unbind' }
   /** The claim's own pass does the rest. */
   | { readonly kind: 'wakeClaim' }
-  | { readonly kind: 'mismatch'; readonly claim: PersistentVolumeClaim; readonly volumeWord: Word; readonly claimWord: Word };
+  | {
+      readonly kind: 'mismatch';
+      readonly claim: PersistentVolumeClaim;
+      readonly volumeWord: Word;
+      readonly claimWord: Word;
+    };
 
 /** What a volume needs next; `claim` is the one its reference means, by its uid (upstream: syncVolume). */
 export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumePlan {
@@ -21,7 +26,8 @@ export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClai
   const { volumeName = '' } = claim.spec;
   if (volumeName === volume.metadata.name) return { kind: 'phase', phase: 'Bound' };
   if (volumeName !== '') {
-    const made = hasAnnotation(volume, annotations.provisionedBy) && volume.spec.persistentVolumeReclaimPolicy === 'Delete';
+    const made =
+      hasAnnotation(volume, annotations.provisionedBy) && volume.spec.persistentVolumeReclaimPolicy === 'Delete';
     return made ? { kind: 'release', ...reclaim(volume) } : { kind: 'unbind' };
   }
   if (!differsInMode(volume, claim)) return { kind: 'wakeClaim' };
@@ -29,14 +35,20 @@ export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClai
   return {
     kind: 'mismatch',
     claim,
-    volumeWord: word(`Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" due to incompatible volumeMode.`),
-    claimWord: word(`Cannot bind PersistentVolume "${volume.metadata.name}" to requested PersistentVolumeClaim due to incompatible volumeMode.`),
+    volumeWord: word(
+      `Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" due to incompatible volumeMode.`,
+    ),
+    claimWord: word(
+      `Cannot bind PersistentVolume "${volume.metadata.name}" to requested PersistentVolumeClaim due to incompatible volumeMode.`,
+    ),
   };
 }
 
 /** There are no deleters and recyclers in here; those outside know by themselves what is theirs (upstream: findDeletablePlugin). */
 function reclaim({ metadata, spec }: PersistentVolume): { readonly failure?: Word } {
-  const failed = (reason: string, message: string): { readonly failure: Word } => ({ failure: { type: 'Warning', reason, message } });
+  const failed = (reason: string, message: string): { readonly failure: Word } => ({
+    failure: { type: 'Warning', reason, message },
+  });
   switch (spec.persistentVolumeReclaimPolicy ?? 'Retain') {
     case 'Retain':
       return {};
@@ -44,11 +56,16 @@ function reclaim({ metadata, spec }: PersistentVolume): { readonly failure?: Wor
       return failed('VolumeFailedRecycle', 'No recycler plugin found for the volume!');
     case 'Delete': {
       const provisioner = metadata.annotations?.[annotations.provisionedBy] ?? '';
-      if (provisioner.startsWith('kubernetes.io/')) return failed('VolumeFailedDelete', `no volume plugin matched name: ${provisioner}`);
+      if (provisioner.startsWith('kubernetes.io/'))
+        return failed('VolumeFailedDelete', `no volume plugin matched name: ${provisioner}`);
       if (provisioner !== '' || spec.csi !== undefined) return {};
       const path = spec.hostPath?.path;
-      if (path !== undefined && !/^\/tmp\/./.test(path)) return failed('VolumeFailedDelete', `host_path deleter only supports /tmp/.+ but received provided ${path}`);
-      return failed('VolumeFailedDelete', `error getting deleter volume plugin for volume "${metadata.name}": no deletable volume plugin matched`);
+      if (path !== undefined && !/^\/tmp\/./.test(path))
+        return failed('VolumeFailedDelete', `host_path deleter only supports /tmp/.+ but received provided ${path}`);
+      return failed(
+        'VolumeFailedDelete',
+        `error getting deleter volume plugin for volume "${metadata.name}": no deletable volume plugin matched`,
+      );
     }
   }
 }

@@ -28,7 +28,9 @@ export class ClaimSyncer {
     this.#options = options;
     this.#parts = parts;
     this.#recorder = createEventRecorder({ ...options, component: 'persistentvolume-controller' });
-    this.#podsByClaim = parts.pods.index('claim', (pod) => [...claimNames(pod)].map((name) => formatKey({ namespace: pod.metadata.namespace, name })));
+    this.#podsByClaim = parts.pods.index('claim', (pod) =>
+      [...claimNames(pod)].map((name) => formatKey({ namespace: pod.metadata.namespace, name })),
+    );
   }
 
   async sync(key: string): Promise<void> {
@@ -54,7 +56,10 @@ export class ClaimSyncer {
         await this.#writeStatus(claim, 'Pending', undefined);
         return this.#say(claim, plan.word);
       case 'assignClass':
-        await this.#options.client.update(persistentVolumeClaims, { ...claim, spec: { ...claim.spec, storageClassName: plan.className } });
+        await this.#options.client.update(persistentVolumeClaims, {
+          ...claim,
+          spec: { ...claim.spec, storageClassName: plan.className },
+        });
         return;
       case 'provision':
         return this.#askProvisioner(claim, plan.provisioner, plan.word);
@@ -79,16 +84,33 @@ export class ClaimSyncer {
     const { namespace, name, uid, resourceVersion } = claim.metadata;
     let taken = volume;
     if (volume.spec.claimRef?.uid !== uid || !isBoundTo(volume, claim)) {
-      const claimRef = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', namespace, name, uid, ...(resourceVersion !== undefined && { resourceVersion }) };
-      const metadata = isBoundTo(volume, claim) ? volume.metadata : withAnnotations(volume, { [annotations.boundByController]: 'yes' });
+      const claimRef = {
+        kind: 'PersistentVolumeClaim',
+        apiVersion: 'v1',
+        namespace,
+        name,
+        uid,
+        ...(resourceVersion !== undefined && { resourceVersion }),
+      };
+      const metadata = isBoundTo(volume, claim)
+        ? volume.metadata
+        : withAnnotations(volume, { [annotations.boundByController]: 'yes' });
       taken = await client.update(persistentVolumes, { ...volume, metadata, spec: { ...volume.spec, claimRef } });
     }
-    if (taken.status?.phase !== 'Bound') await client.update(persistentVolumes, withPhase(taken, 'Bound'), { subresource: 'status' });
+    if (taken.status?.phase !== 'Bound')
+      await client.update(persistentVolumes, withPhase(taken, 'Bound'), { subresource: 'status' });
     let bound = claim;
     const isNamed = claim.spec.volumeName === volume.metadata.name;
     if (!isNamed || !hasAnnotation(claim, annotations.bindCompleted)) {
-      const metadata = withAnnotations(claim, { [annotations.bindCompleted]: 'yes', ...(!isNamed && { [annotations.boundByController]: 'yes' }) });
-      bound = await client.update(persistentVolumeClaims, { ...claim, metadata, spec: { ...claim.spec, volumeName: volume.metadata.name } });
+      const metadata = withAnnotations(claim, {
+        [annotations.bindCompleted]: 'yes',
+        ...(!isNamed && { [annotations.boundByController]: 'yes' }),
+      });
+      bound = await client.update(persistentVolumeClaims, {
+        ...claim,
+        metadata,
+        spec: { ...claim.spec, volumeName: volume.metadata.name },
+      });
     }
     await this.#writeStatus(bound, 'Bound', taken);
   }
@@ -106,12 +128,18 @@ export class ClaimSyncer {
       ...(volume !== undefined && told !== undefined && { capacity: told }),
       ...(volumeAttributesClassName !== undefined && { currentVolumeAttributesClassName: volumeAttributesClassName }),
     };
-    if (!isDeepStrictEqual(claim.status, status)) await this.#options.client.update(persistentVolumeClaims, { ...claim, status }, { subresource: 'status' });
+    if (!isDeepStrictEqual(claim.status, status))
+      await this.#options.client.update(persistentVolumeClaims, { ...claim, status }, { subresource: 'status' });
   }
 
   async #askProvisioner(claim: PersistentVolumeClaim, provisioner: string, word: Word): Promise<void> {
-    const asked = [annotations.provisioner, annotations.betaProvisioner].every((each) => claim.metadata.annotations?.[each] === provisioner);
-    const metadata = withAnnotations(claim, { [annotations.provisioner]: provisioner, [annotations.betaProvisioner]: provisioner });
+    const asked = [annotations.provisioner, annotations.betaProvisioner].every(
+      (each) => claim.metadata.annotations?.[each] === provisioner,
+    );
+    const metadata = withAnnotations(claim, {
+      [annotations.provisioner]: provisioner,
+      [annotations.betaProvisioner]: provisioner,
+    });
     if (!asked) await this.#options.client.update(persistentVolumeClaims, { ...claim, metadata });
     this.#say(claim, word);
   }
@@ -121,6 +149,9 @@ export class ClaimSyncer {
   }
 }
 
-function withAnnotations<T extends PersistentVolume | PersistentVolumeClaim>({ metadata }: T, more: Record<string, string>): T['metadata'] {
+function withAnnotations<T extends PersistentVolume | PersistentVolumeClaim>(
+  { metadata }: T,
+  more: Record<string, string>,
+): T['metadata'] {
   return { ...metadata, annotations: { ...metadata.annotations, ...more } };
 }

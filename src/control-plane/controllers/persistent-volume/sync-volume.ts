@@ -92,6 +92,8 @@ export class VolumeSyncer {
   }
 
   async #writePhase(volume: PersistentVolume, phase: PersistentVolumePhase, message = ''): Promise<PersistentVolume> {
-    return volume.status?.phase === phase ? volume : this.#options.client.update(persistentVolumes, withPhase(volume, phase, message), { subresource: 'status' });
+    return volume.status?.phase === phase
+      ? volume
+      : this.#options.client.update(persistentVolumes, withPhase(volume, phase, message), { subresource: 'status' });
   }
 }

@@ -32,7 +32,8 @@ export function saysClass(claim: Classed): boolean {
 /** Bound to, or kept for, this claim. */
 export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const reference = spec.claimRef;
-  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace) return false;
+  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace)
+    return false;
   return (reference.uid ?? '') === '' || reference.uid === metadata.uid;
 }
 
@@ -45,8 +46,10 @@ export function hasModes(volume: PersistentVolume, claim: PersistentVolumeClaim)
 }
 
 export const sizeOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
-export const isLargeEnough = (volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean => compareQuantities(sizeOf(volume), spec.resources?.requests?.['storage'] ?? '0') >= 0;
-export const sameAttributes = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean => (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
+export const isLargeEnough = (volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean =>
+  compareQuantities(sizeOf(volume), spec.resources?.requests?.['storage'] ?? '0') >= 0;
+export const sameAttributes = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
+  (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
 
 /** Only a failure has something to say. */
 export function withPhase(volume: PersistentVolume, phase: PersistentVolumePhase, message = ''): PersistentVolume {

@@ -19,13 +19,20 @@ export function isLeftLeaving(pod: Pod, node: Node | undefined): boolean {
 
 /** Nothing is left to be done: only finalizers hold it. */
 export function isForced(pod: Pod): boolean {
-  return pod.metadata.deletionTimestamp !== undefined && (pod.metadata.deletionGracePeriodSeconds ?? 0) === 0 && isTerminalPhase(pod);
+  return (
+    pod.metadata.deletionTimestamp !== undefined &&
+    (pod.metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
+    isTerminalPhase(pod)
+  );
 }
 
 /** The terminated pods that are too many: first those that a kubelet evicted, then the oldest (upstream: byEvictionAndCreationTimestamp). */
 export function selectSurplus(terminated: readonly Pod[], threshold: number): readonly Pod[] {
   if (threshold <= 0 || terminated.length <= threshold) return [];
-  const rank = (pod: Pod): string => `${pod.status?.phase === 'Failed' && pod.status.reason === 'Evicted' ? 0 : 1} ${pod.metadata.creationTimestamp ?? ''} ${pod.metadata.name}`;
-  const ranked = terminated.map((pod) => ({ pod, by: rank(pod) })).sort((left, right) => (left.by < right.by ? -1 : left.by > right.by ? 1 : 0));
+  const rank = (pod: Pod): string =>
+    `${pod.status?.phase === 'Failed' && pod.status.reason === 'Evicted' ? 0 : 1} ${pod.metadata.creationTimestamp ?? ''} ${pod.metadata.name}`;
+  const ranked = terminated
+    .map((pod) => ({ pod, by: rank(pod) }))
+    .sort((left, right) => (left.by < right.by ? -1 : left.by > right.by ? 1 : 0));
   return ranked.slice(0, terminated.length - threshold).map(({ pod }) => pod);
 }

@@ -6,13 +6,20 @@ import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import { createPodGarbageCollector } from './pod-garbage-collector.ts';
 
-const pod = (name: string, changes: object = {}): Pod => buildPod({ 'metadata.name': name, 'metadata.uid': name, ...changes });
+const pod = (name: string, changes: object = {}): Pod =>
+  buildPod({ 'metadata.name': name, 'metadata.uid': name, ...changes });
 const on = (nodeName: string): object => ({ 'spec.nodeName': nodeName, status: { phase: 'Running' } });
-const names = (world: ControllerWorld): string[] => world.api.all(pods).map(({ metadata }) => metadata.name).sort();
+const names = (world: ControllerWorld): string[] =>
+  world.api
+    .all(pods)
+    .map(({ metadata }) => metadata.name)
+    .sort();
 const leaving = { 'metadata.deletionTimestamp': '2026-01-01T00:00:30Z', 'metadata.deletionGracePeriodSeconds': 30 };
 
 async function setUp(all: readonly Pod[], terminatedThreshold = 0): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (options) => [createPodGarbageCollector({ ...options, terminatedThreshold })] });
+  const world = new ControllerWorld({
+    make: (options) => [createPodGarbageCollector({ ...options, terminatedThreshold })],
+  });
   world.addNode('node-1');
   for (const each of all) world.api.seed(pods, each);
   world.start();
@@ -32,7 +39,10 @@ it('pods of a node that is gone fail and go after forty seconds', async () => {
   const { status, metadata } = world.api.peek(pods, { namespace: 'default', name: 'b' }) as Pod;
   assert.deepEqual([status?.phase, metadata.deletionGracePeriodSeconds], ['Failed', 0]);
   const [condition] = status?.conditions ?? [];
-  assert.deepEqual([condition?.type, condition?.status, condition?.reason, condition?.message], ['DisruptionTarget', 'True', 'DeletionByPodGC', 'PodGC: node no longer exists']);
+  assert.deepEqual(
+    [condition?.type, condition?.status, condition?.reason, condition?.message],
+    ['DisruptionTarget', 'True', 'DeletionByPodGC', 'PodGC: node no longer exists'],
+  );
   const { length } = world.api.writes;
   await world.clock.advance(600_000);
   assert.equal(world.api.writes.length, length, 'what only a finalizer holds is not deleted again and again');
@@ -58,12 +68,19 @@ it('a node the server knows is not gone, though the cache has not seen it', asyn
   world.api.muteWatches();
   world.addNode('late');
   await world.clock.advance(60_000);
-  assert.deepEqual([world.api.writes, world.api.calls.filter(({ verb, key }) => verb === 'get' && key === 'late').length], [[], 1]);
+  assert.deepEqual(
+    [world.api.writes, world.api.calls.filter(({ verb, key }) => verb === 'get' && key === 'late').length],
+    [[], 1],
+  );
   await world.stop();
 });
 
 it('a pod on no node that was told to go goes at once, finalizers or not', async () => {
-  const world = await setUp([pod('held', { ...leaving, 'metadata.finalizers': ['x/y'] }), pod('free', leaving), pod('stays')]);
+  const world = await setUp([
+    pod('held', { ...leaving, 'metadata.finalizers': ['x/y'] }),
+    pod('free', leaving),
+    pod('stays'),
+  ]);
   await world.clock.advance(2_000);
   assert.deepEqual(names(world), ['held', 'stays']);
   assert.equal(world.api.peek(pods, { namespace: 'default', name: 'held' })?.status?.phase, 'Failed');
@@ -73,8 +90,14 @@ it('a pod on no node that was told to go goes at once, finalizers or not', async
 it('pods of a machine that is out of service go when they are told to, others stay', async () => {
   const world = await setUp([pod('leaving', { ...on('node-1'), ...leaving }), pod('stays', on('node-1'))]);
   const set = async (ready: 'True' | 'Unknown', tainted: boolean): Promise<void> => {
-    const taints = tainted ? [{ key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' as const }] : [];
-    world.api.change(nodes, { namespace: '', name: 'node-1' }, (node) => ({ ...node, spec: { taints }, status: { conditions: [{ type: 'Ready', status: ready }] } }));
+    const taints = tainted
+      ? [{ key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' as const }]
+      : [];
+    world.api.change(nodes, { namespace: '', name: 'node-1' }, (node) => ({
+      ...node,
+      spec: { taints },
+      status: { conditions: [{ type: 'Ready', status: ready }] },
+    }));
     await world.clock.advance(1_000);
   };
   await set('True', true);
@@ -89,10 +112,27 @@ it('pods of a machine that is out of service go when they are told to, others st
 });
 
 it('of too many ended pods the evicted and then the oldest go, as soon as there are too many', async () => {
-  const ended = (name: string, minute: number, more: object = {}): Pod => pod(name, { 'metadata.creationTimestamp': `2025-01-01T00:0${minute}:00Z`, status: { phase: 'Succeeded' }, ...more });
-  const world = await setUp([ended('old', 1), ended('older', 0), ended('young', 5), ended('evicted', 6, { status: { phase: 'Failed', reason: 'Evicted' } }), pod('runs', { status: { phase: 'Running' } })], 3);
+  const ended = (name: string, minute: number, more: object = {}): Pod =>
+    pod(name, {
+      'metadata.creationTimestamp': `2025-01-01T00:0${minute}:00Z`,
+      status: { phase: 'Succeeded' },
+      ...more,
+    });
+  const world = await setUp(
+    [
+      ended('old', 1),
+      ended('older', 0),
+      ended('young', 5),
+      ended('evicted', 6, { status: { phase: 'Failed', reason: 'Evicted' } }),
+      pod('runs', { status: { phase: 'Running' } }),
+    ],
+    3,
+  );
   assert.deepEqual(names(world), ['old', 'older', 'runs', 'young']);
-  world.api.change(pods, { namespace: 'default', name: 'runs' }, (each) => ({ ...each, status: { phase: 'Succeeded' as const } }));
+  world.api.change(pods, { namespace: 'default', name: 'runs' }, (each) => ({
+    ...each,
+    status: { phase: 'Succeeded' as const },
+  }));
   await world.clock.advance(1_000);
   assert.deepEqual(names(world), ['old', 'runs', 'young']);
   await world.stop();

@@ -32,13 +32,20 @@ export function createPodGarbageCollector(options: PodGarbageCollectorOptions): 
   const nodeInformer = informers.for(nodes);
   const podInformer = informers.for(pods);
   const collector = new PodCollector(options, nodeInformer, podInformer);
-  const queue = new WorkQueue({ name: 'pod-garbage-collector', clock, log, workers: WORKERS, sync: (key) => collector.sync(key) });
+  const queue = new WorkQueue({
+    name: 'pod-garbage-collector',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => collector.sync(key),
+  });
   const wakePods = (name: string): void => collector.podsOn(name).forEach((pod) => queue.add(podKey(pod)));
   const consider = (pod: Pod): void => {
     const nodeName = pod.spec.nodeName ?? '';
     if (pod.metadata.deletionTimestamp !== undefined) queue.add(podKey(pod));
     if (isTerminalPhase(pod) && collector.hasSurplus()) queue.add(terminatedKey);
-    if (nodeName !== '' && nodeInformer.get({ namespace: '', name: nodeName }) === undefined) queue.add(nodeKey(nodeName));
+    if (nodeName !== '' && nodeInformer.get({ namespace: '', name: nodeName }) === undefined)
+      queue.add(nodeKey(nodeName));
   };
   const ends = [
     podInformer.addHandlers({ onAdd: consider, onUpdate: (_, after) => consider(after) }),
@@ -48,7 +55,13 @@ export function createPodGarbageCollector(options: PodGarbageCollectorOptions): 
       onDelete: ({ metadata }) => queue.add(nodeKey(metadata.name)),
     }),
   ];
-  return runController({ name: 'pod garbage collector', log, queues: [queue], informers: [nodeInformer, podInformer], ends });
+  return runController({
+    name: 'pod garbage collector',
+    log,
+    queues: [queue],
+    informers: [nodeInformer, podInformer],
+    ends,
+  });
 }
 
 const podKey = (pod: Pod): string => `pod ${formatKey(keyOf(pod))}`;
@@ -67,7 +80,9 @@ class PodCollector {
     this.#options = options;
     this.#nodes = nodeInformer;
     this.#pods = podInformer;
-    this.#byNode = podInformer.index('node', ({ spec }) => (spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName]));
+    this.#byNode = podInformer.index('node', ({ spec }) =>
+      spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName],
+    );
     this.#terminated = podInformer.index(terminatedKey, (pod) => (isTerminalPhase(pod) ? [''] : []));
   }
 
@@ -82,13 +97,15 @@ class PodCollector {
 
   async sync(key: string): Promise<number | undefined> {
     if (key === terminatedKey) {
-      for (const pod of selectSurplus(this.#terminated.get(''), this.#options.terminatedThreshold)) await this.#remove(pod);
+      for (const pod of selectSurplus(this.#terminated.get(''), this.#options.terminatedThreshold))
+        await this.#remove(pod);
       return undefined;
     }
     const name = key.slice(key.indexOf(' ') + 1);
     if (key.startsWith('node ')) return this.#judgeNode(name);
     const pod = this.#pods.getByKey(name);
-    if (pod !== undefined && isLeftLeaving(pod, this.#nodes.get({ namespace: '', name: pod.spec.nodeName ?? '' }))) await this.#remove(pod);
+    if (pod !== undefined && isLeftLeaving(pod, this.#nodes.get({ namespace: '', name: pod.spec.nodeName ?? '' })))
+      await this.#remove(pod);
     return undefined;
   }
 
@@ -103,7 +120,11 @@ class PodCollector {
     if (nowMs - sinceMs < QUARANTINE_MS) return QUARANTINE_MS - (nowMs - sinceMs);
     if (!(await this.#isGone(name))) return QUARANTINE_MS;
     for (const pod of this.#byNode.get(name)) {
-      const condition = disruptionCondition(pod, { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' }, this.#options.clock.nowMs());
+      const condition = disruptionCondition(
+        pod,
+        { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' },
+        this.#options.clock.nowMs(),
+      );
       await this.#remove(pod, condition);
     }
     this.#missedSinceMs.delete(name);
@@ -127,7 +148,12 @@ class PodCollector {
     const { client } = this.#options;
     const { generation: observedGeneration, uid } = pod.metadata;
     try {
-      if (!isTerminalPhase(pod)) await patchPodStatus(client, pod, { phase: 'Failed', ...(observedGeneration !== undefined && { observedGeneration }), ...(condition !== undefined && { conditions: [condition] }) });
+      if (!isTerminalPhase(pod))
+        await patchPodStatus(client, pod, {
+          phase: 'Failed',
+          ...(observedGeneration !== undefined && { observedGeneration }),
+          ...(condition !== undefined && { conditions: [condition] }),
+        });
       await client.delete(pods, keyOf(pod), { gracePeriodSeconds: 0, preconditions: { uid } });
     } catch (error) {
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;

@@ -6,7 +6,12 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
-import { claimObjects, ControlledIndex, controllerRefOf, isControlledBy } from '../../controller-runtime/controller-ref.ts';
+import {
+  claimObjects,
+  ControlledIndex,
+  controllerRefOf,
+  isControlledBy,
+} from '../../controller-runtime/controller-ref.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { Expectations } from '../../controller-runtime/expectations.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
@@ -30,7 +35,13 @@ export function createReplicaSetController(options: ControllerOptions): Controll
   const syncer = new ReplicaSetSyncer(options, { sets, podInformer, expectations });
   const queue = new WorkQueue({ name: 'replicaset', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
   const end = wakeOwners({ owners: sets, dependents: podInformer, expectations, add: (key) => queue.add(key) });
-  return runController({ name: 'replicaset controller', log, queues: [queue], informers: [sets, podInformer], ends: [end] });
+  return runController({
+    name: 'replicaset controller',
+    log,
+    queues: [queue],
+    informers: [sets, podInformer],
+    ends: [end],
+  });
 }
 
 interface Parts {
@@ -50,7 +61,13 @@ class ReplicaSetSyncer {
     this.#options = options;
     this.#parts = parts;
     const recorder = createEventRecorder({ ...options, component: 'replicaset-controller' });
-    this.#podControl = new PodControl({ client: options.client, recorder, informer: parts.podInformer, expectations: parts.expectations, type: replicaSets });
+    this.#podControl = new PodControl({
+      client: options.client,
+      recorder,
+      informer: parts.podInformer,
+      expectations: parts.expectations,
+      type: replicaSets,
+    });
     this.#podIndex = new ControlledIndex(parts.podInformer);
     this.#setIndex = new ControlledIndex(parts.sets);
   }
@@ -66,7 +83,12 @@ class ReplicaSetSyncer {
     const waitMs = expectations.waitMs(key);
     const candidates = this.#podIndex.claimable(replicaSet);
     const active = await this.#claim(replicaSet, candidates.filter(isPodActive));
-    const terminating = candidates.filter((pod) => isPodTerminating(pod) && isControlledBy(pod, replicaSet) && matchesLabelSelector(replicaSet.spec.selector, pod.metadata.labels ?? {}));
+    const terminating = candidates.filter(
+      (pod) =>
+        isPodTerminating(pod) &&
+        isControlledBy(pod, replicaSet) &&
+        matchesLabelSelector(replicaSet.spec.selector, pod.metadata.labels ?? {}),
+    );
     const failure = waitMs > 0 ? undefined : await this.#manage(key, replicaSet, active);
     const nowMs = clock.nowMs();
     await this.#writeStatus(replicaSet, computeReplicaSetStatus(replicaSet, { active, terminating, failure }, nowMs));
@@ -77,7 +99,14 @@ class ReplicaSetSyncer {
 
   async #claim(replicaSet: ReplicaSet, objects: readonly Pod[]): Promise<Pod[]> {
     const { client } = this.#options;
-    return await claimObjects({ client, ownerType: replicaSets, owner: replicaSet, selector: replicaSet.spec.selector, type: pods, objects });
+    return await claimObjects({
+      client,
+      ownerType: replicaSets,
+      owner: replicaSet,
+      selector: replicaSet.spec.selector,
+      type: pods,
+      objects,
+    });
   }
 
   /** What went wrong, if anything: it becomes a condition before it is tried again. */

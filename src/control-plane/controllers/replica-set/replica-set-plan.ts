@@ -11,7 +11,12 @@ export type ReplicaSetPlan =
   | { readonly kind: 'delete'; readonly pods: readonly Pod[] };
 
 /** What to do about the number of pods. `related` gives the pods of all replica sets of the same owner: who goes first depends on them. */
-export function planReplicas(replicaSet: ReplicaSet, active: readonly Pod[], related: () => readonly Pod[], nowMs: number): ReplicaSetPlan {
+export function planReplicas(
+  replicaSet: ReplicaSet,
+  active: readonly Pod[],
+  related: () => readonly Pod[],
+  nowMs: number,
+): ReplicaSetPlan {
   const surplus = active.length - (replicaSet.spec.replicas ?? 1);
   if (surplus === 0 || replicaSet.metadata.deletionTimestamp !== undefined) return { kind: 'nothing' };
   if (surplus < 0) return { kind: 'create', count: Math.min(-surplus, BURST) };

@@ -7,11 +7,17 @@ import { ControllerWorld } from '../../controller-runtime/testing/controller-wor
 import { createResourceQuotaController } from './resource-quota-controller.ts';
 
 const key = { namespace: 'default', name: 'q' };
-const quota = (hard: Record<string, string>, more: Partial<ResourceQuota['spec']> = {}): ResourceQuota => ({ metadata: { ...key, uid: '' }, spec: { hard, ...more } });
+const quota = (hard: Record<string, string>, more: Partial<ResourceQuota['spec']> = {}): ResourceQuota => ({
+  metadata: { ...key, uid: '' },
+  spec: { hard, ...more },
+});
 const configMap = (name: string) => ({ metadata: { name, namespace: 'default', uid: '' } });
 
 async function start(...quotas: ResourceQuota[]) {
-  const world = new ControllerWorld({ make: (options) => [createResourceQuotaController({ ...options, types: [pods, configMaps, services] })], fate: () => 'waiting' });
+  const world = new ControllerWorld({
+    make: (options) => [createResourceQuotaController({ ...options, types: [pods, configMaps, services] })],
+    fate: () => 'waiting',
+  });
   for (const each of quotas) world.api.seed(resourceQuotas, each);
   world.start();
   await world.run(500);
@@ -27,16 +33,25 @@ describe('the resource quota controller', () => {
     world.api.seed(resourceQuotas, quota({ configmaps: '3' }));
     await world.run(500);
     assert.deepEqual(status(), { hard: { configmaps: '3' }, used: { configmaps: '1' } });
-    world.api.change(resourceQuotas, key, (object) => ({ ...object, spec: { hard: { 'count/services': '1', 'x.io/y': '1' } } }));
+    world.api.change(resourceQuotas, key, (object) => ({
+      ...object,
+      spec: { hard: { 'count/services': '1', 'x.io/y': '1' } },
+    }));
     await world.run(500);
-    assert.deepEqual(status(), { hard: { 'count/services': '1', 'x.io/y': '1' }, used: { 'count/services': '0', 'x.io/y': '0' } });
+    assert.deepEqual(status(), {
+      hard: { 'count/services': '1', 'x.io/y': '1' },
+      used: { 'count/services': '0', 'x.io/y': '0' },
+    });
     await world.stop();
   });
 
   it('gives back at once what is deleted or ends', async () => {
     const { world, used } = await start();
     world.api.seed(configMaps, configMap('a'));
-    world.api.seed(pods, buildPod({ 'spec.nodeName': 'n', 'spec.containers[0].resources': { requests: { cpu: '1' } } }));
+    world.api.seed(
+      pods,
+      buildPod({ 'spec.nodeName': 'n', 'spec.containers[0].resources': { requests: { cpu: '1' } } }),
+    );
     world.api.seed(resourceQuotas, quota({ configmaps: '3', 'requests.cpu': '4' }));
     await world.run(500);
     assert.deepEqual(used(), { configmaps: '1', 'requests.cpu': '1' });
@@ -51,7 +66,10 @@ describe('the resource quota controller', () => {
 
   it('takes nothing back that was charged just now and may not be stored yet; what never is, a little later', async () => {
     const { world, used } = await start(quota({ configmaps: '3' }));
-    world.api.change(resourceQuotas, key, (object) => ({ ...object, status: { ...object.status, used: { configmaps: '2' } } }));
+    world.api.change(resourceQuotas, key, (object) => ({
+      ...object,
+      status: { ...object.status, used: { configmaps: '2' } },
+    }));
     world.api.seed(configMaps, configMap('a'));
     world.api.remove(configMaps, { namespace: 'default', name: 'a' });
     await world.clock.advance(150);
@@ -59,7 +77,10 @@ describe('the resource quota controller', () => {
     world.api.seed(configMaps, configMap('b'));
     await world.clock.advance(150);
     assert.deepEqual(used(), { configmaps: '1' });
-    world.api.change(resourceQuotas, key, (object) => ({ ...object, status: { ...object.status, used: { configmaps: '3' } } }));
+    world.api.change(resourceQuotas, key, (object) => ({
+      ...object,
+      status: { ...object.status, used: { configmaps: '3' } },
+    }));
     await world.clock.advance(9_000);
     assert.deepEqual(used(), { configmaps: '3' });
     await world.clock.advance(2_000);
@@ -70,7 +91,10 @@ describe('the resource quota controller', () => {
   it('puts right what somebody else has written, within its period', async () => {
     const { world, used } = await start(quota({ configmaps: '3' }));
     world.restart();
-    world.api.change(resourceQuotas, key, (object) => ({ ...object, status: { hard: { configmaps: '3' }, used: { configmaps: '7' } } }));
+    world.api.change(resourceQuotas, key, (object) => ({
+      ...object,
+      status: { hard: { configmaps: '3' }, used: { configmaps: '7' } },
+    }));
     await world.run(11_000);
     assert.deepEqual(used(), { configmaps: '0' });
     await world.stop();

@@ -31,16 +31,25 @@ export interface ResourceQuotaControllerOptions extends ControllerOptions {
 export function createResourceQuotaController(options: ResourceQuotaControllerOptions): Controller {
   const { informers, clock, log } = options;
   const quotas = informers.for(resourceQuotas);
-  const counted = options.types.filter((type) => evaluatorOf(type) !== undefined).map((type) => ({ type, informer: informers.for<ApiObject>(type) }));
+  const counted = options.types
+    .filter((type) => evaluatorOf(type) !== undefined)
+    .map((type) => ({ type, informer: informers.for<ApiObject>(type) }));
   const syncer = new QuotaSyncer(options, { quotas, counted });
-  const queue = new WorkQueue({ name: 'resource-quota', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const queue = new WorkQueue({
+    name: 'resource-quota',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncer.sync(key),
+  });
   const wake = (type: ResourceType, namespace: string): void => {
     for (const quota of quotas.list(namespace)) if (concernsQuota(type, quota)) queue.add(formatKey(keyOf(quota)));
   };
   const ends = counted.map(({ type, informer }) =>
     informer.addHandlers({
       onDelete: ({ metadata }) => wake(type, metadata.namespace),
-      onUpdate: (before, after) => evaluatorOf(type)?.mayShrink(before, after, clock.nowMs()) === true && wake(type, after.metadata.namespace),
+      onUpdate: (before, after) =>
+        evaluatorOf(type)?.mayShrink(before, after, clock.nowMs()) === true && wake(type, after.metadata.namespace),
     }),
   );
   const quotaEnd = quotas.addHandlers({
@@ -52,7 +61,13 @@ export function createResourceQuotaController(options: ResourceQuotaControllerOp
     },
     onDelete: (quota) => syncer.forget(quota),
   });
-  return runController({ name: 'resource quota controller', log, queues: [queue], informers: [quotas, ...counted.map(({ informer }) => informer)], ends: [...ends, quotaEnd] });
+  return runController({
+    name: 'resource quota controller',
+    log,
+    queues: [queue],
+    informers: [quotas, ...counted.map(({ informer }) => informer)],
+    ends: [...ends, quotaEnd],
+  });
 }
 
 interface Parts {
@@ -87,7 +102,12 @@ class QuotaSyncer {
     if (quota === undefined) return undefined;
     const { namespace } = quota.metadata;
     const { clock, client } = this.#options;
-    const used = computeQuotaUsage(quota, [...this.#informerOf.keys()], (type) => this.#informerOf.get(type)?.list(namespace) ?? [], clock.nowMs());
+    const used = computeQuotaUsage(
+      quota,
+      [...this.#informerOf.keys()],
+      (type) => this.#informerOf.get(type)?.list(namespace) ?? [],
+      clock.nowMs(),
+    );
     const status = newQuotaStatus(quota, used);
     if (status === undefined) return RESYNC_MS;
     const before = parseAmounts(quota.status?.used);

@@ -10,7 +10,11 @@ const key = { namespace: 'shop', name: 'kube-root-ca.crt' };
 async function setUp(rootCa = 'PEM', phase: 'Active' | 'Terminating' = 'Active'): Promise<ControllerWorld> {
   const world = new ControllerWorld({ make: (options) => [createRootCaPublisher({ ...options, rootCa })] });
   const leaving = phase === 'Terminating' ? { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x/y'] } : {};
-  world.api.seed(namespaces, { metadata: { namespace: '', name: 'shop', uid: 'shop', ...leaving }, spec: {}, status: { phase } });
+  world.api.seed(namespaces, {
+    metadata: { namespace: '', name: 'shop', uid: 'shop', ...leaving },
+    spec: {},
+    status: { phase },
+  });
   world.start();
   await world.clock.advance(1_000);
   return world;
@@ -19,11 +23,18 @@ async function setUp(rootCa = 'PEM', phase: 'Active' | 'Terminating' = 'Active')
 it('every namespace has the root certificate, and gets it back', async () => {
   const world = await setUp();
   const first = world.api.peek(configMaps, key);
-  assert.deepEqual([first?.data, Object.keys(first?.metadata.annotations ?? {})], [{ 'ca.crt': 'PEM' }, ['kubernetes.io/description']]);
+  assert.deepEqual(
+    [first?.data, Object.keys(first?.metadata.annotations ?? {})],
+    [{ 'ca.crt': 'PEM' }, ['kubernetes.io/description']],
+  );
   world.api.remove(configMaps, key);
   await world.clock.advance(1_000);
   assert.deepEqual(world.api.peek(configMaps, key)?.data, { 'ca.crt': 'PEM' });
-  world.api.change(configMaps, key, (map) => ({ ...map, data: { 'ca.crt': 'FORGED', more: 'x' }, metadata: { ...map.metadata, annotations: { mine: 'x' } } }));
+  world.api.change(configMaps, key, (map) => ({
+    ...map,
+    data: { 'ca.crt': 'FORGED', more: 'x' },
+    metadata: { ...map.metadata, annotations: { mine: 'x' } },
+  }));
   await world.clock.advance(1_000);
   const mended = world.api.peek(configMaps, key);
   assert.deepEqual([mended?.data, mended?.metadata.annotations?.['mine']], [{ 'ca.crt': 'PEM' }, 'x']);
@@ -45,7 +56,9 @@ it('a new namespace gets it at once, one that is going does not', async () => {
 
 it('a namespace that begins to go is no failure; any other refusal is tried again', async () => {
   const world = await setUp();
-  const terminating = new ApiStatusError('Forbidden', 'because it is being terminated', { causes: [{ reason: 'NamespaceTerminating', message: 'x' }] });
+  const terminating = new ApiStatusError('Forbidden', 'because it is being terminated', {
+    causes: [{ reason: 'NamespaceTerminating', message: 'x' }],
+  });
   world.api.fail('create', 'configmaps', terminating);
   world.api.remove(configMaps, key);
   await world.clock.advance(5_000);

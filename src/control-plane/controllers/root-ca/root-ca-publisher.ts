@@ -6,7 +6,8 @@ import { runController } from '../../controller-runtime/run-controller.ts';
 import { WorkQueue } from '../../controller-runtime/work-queue.ts';
 
 const name = 'kube-root-ca.crt';
-const description = 'By this authority pods check the certificate of the API server when they reach it by its service or as kubernetes.default.svc.';
+const description =
+  'By this authority pods check the certificate of the API server when they reach it by its service or as kubernetes.default.svc.';
 
 export interface RootCaOptions extends ControllerOptions {
   /** PEM: by what the API server's certificate is judged. */
@@ -22,10 +23,24 @@ export function createRootCaPublisher({ client, informers, clock, log, rootCa }:
     if (space === undefined || space.metadata.deletionTimestamp !== undefined) return;
     const existing = maps.get({ namespace, name });
     const annotations = { ...existing?.metadata.annotations, 'kubernetes.io/description': description };
-    if (existing?.data?.['ca.crt'] === rootCa && Object.keys(existing.data).length === 1 && existing.metadata.annotations?.['kubernetes.io/description'] === description) return;
+    if (
+      existing?.data?.['ca.crt'] === rootCa &&
+      Object.keys(existing.data).length === 1 &&
+      existing.metadata.annotations?.['kubernetes.io/description'] === description
+    )
+      return;
     try {
-      if (existing === undefined) await client.create(configMaps, { metadata: { name, namespace, uid: '', annotations }, data: { 'ca.crt': rootCa } });
-      else await client.update(configMaps, { ...existing, metadata: { ...existing.metadata, annotations }, data: { 'ca.crt': rootCa } });
+      if (existing === undefined)
+        await client.create(configMaps, {
+          metadata: { name, namespace, uid: '', annotations },
+          data: { 'ca.crt': rootCa },
+        });
+      else
+        await client.update(configMaps, {
+          ...existing,
+          metadata: { ...existing.metadata, annotations },
+          data: { 'ca.crt': rootCa },
+        });
     } catch (error) {
       if (!isApiError(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
     }
@@ -35,7 +50,10 @@ export function createRootCaPublisher({ client, informers, clock, log, rootCa }:
     if (metadata.name === name) queue.add(metadata.namespace);
   };
   const ends = [
-    spaces.addHandlers({ onAdd: (space) => queue.add(space.metadata.name), onUpdate: (_, space) => queue.add(space.metadata.name) }),
+    spaces.addHandlers({
+      onAdd: (space) => queue.add(space.metadata.name),
+      onUpdate: (_, space) => queue.add(space.metadata.name),
+    }),
     maps.addHandlers({ onUpdate: (_, after) => wake(after), onDelete: wake }),
   ];
   return runController({ name: 'root CA publisher', log, queues: [queue], informers: [spaces, maps], ends });

@@ -6,7 +6,15 @@ import { ControllerWorld } from '../../controller-runtime/testing/controller-wor
 import { createServiceAccountController } from './service-account-controller.ts';
 
 const seedNamespace = (world: ControllerWorld, name: string, leaving = false): unknown =>
-  world.api.seed(namespaces, { metadata: { namespace: '', name, uid: name, ...(leaving && { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x/y'] }) }, spec: {} });
+  world.api.seed(namespaces, {
+    metadata: {
+      namespace: '',
+      name,
+      uid: name,
+      ...(leaving && { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x/y'] }),
+    },
+    spec: {},
+  });
 
 async function setUp(): Promise<ControllerWorld> {
   const world = new ControllerWorld({ make: (options) => [createServiceAccountController(options)] });
@@ -24,7 +32,10 @@ it('every namespace that stays has its default account, and gets it back when it
   world.api.remove(serviceAccounts, { namespace: 'shop', name: 'mine' });
   world.api.remove(serviceAccounts, { namespace: 'shop', name: 'default' });
   await world.clock.advance(1_000);
-  assert.deepEqual(world.api.all(serviceAccounts).map(({ metadata }) => metadata.name), ['default']);
+  assert.deepEqual(
+    world.api.all(serviceAccounts).map(({ metadata }) => metadata.name),
+    ['default'],
+  );
   seedNamespace(world, 'new');
   await world.clock.advance(1_000);
   assert.deepEqual(world.api.writes.at(-1), 'create serviceaccounts new/default');

@@ -15,7 +15,12 @@ export function createServiceAccountController(options: ControllerOptions): Cont
   const accounts = informers.for(serviceAccounts);
   const sync = async (namespace: string): Promise<void> => {
     const space = spaces.get({ namespace: '', name: namespace });
-    if (space === undefined || space.metadata.deletionTimestamp !== undefined || accounts.get({ namespace, name }) !== undefined) return;
+    if (
+      space === undefined ||
+      space.metadata.deletionTimestamp !== undefined ||
+      accounts.get({ namespace, name }) !== undefined
+    )
+      return;
     try {
       await client.create(serviceAccounts, { metadata: { name, namespace, uid: '' } });
     } catch (error) {
@@ -24,8 +29,19 @@ export function createServiceAccountController(options: ControllerOptions): Cont
   };
   const queue = new WorkQueue({ name: 'serviceaccount', clock, log, workers: 1, sync });
   const ends = [
-    spaces.addHandlers({ onAdd: (space) => queue.add(space.metadata.name), onUpdate: (_, space) => queue.add(space.metadata.name) }),
-    accounts.addHandlers({ onDelete: (account) => keyOf(account).name === name && queue.add(account.metadata.namespace) }),
+    spaces.addHandlers({
+      onAdd: (space) => queue.add(space.metadata.name),
+      onUpdate: (_, space) => queue.add(space.metadata.name),
+    }),
+    accounts.addHandlers({
+      onDelete: (account) => keyOf(account).name === name && queue.add(account.metadata.namespace),
+    }),
   ];
-  return runController({ name: 'service account controller', log, queues: [queue], informers: [spaces, accounts], ends });
+  return runController({
+    name: 'service account controller',
+    log,
+    queues: [queue],
+    informers: [spaces, accounts],
+    ends,
+  });
 }

@@ -7,7 +7,12 @@ import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { planEviction, stoodForMs } from './plan-eviction.ts';
 
 const taint = (key: string, value = ''): Taint => ({ key, effect: 'NoExecute', ...(value !== '' && { value }) });
-const forSeconds = (key: string, tolerationSeconds?: number): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', ...(tolerationSeconds !== undefined && { tolerationSeconds }) });
+const forSeconds = (key: string, tolerationSeconds?: number): Toleration => ({
+  key,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  ...(tolerationSeconds !== undefined && { tolerationSeconds }),
+});
 
 it('a taint that nothing tolerates makes the pod leave; one tolerated for ever lets it stay', () => {
   assert.deepEqual(planEviction([], [taint('a')]), { kind: 'leave' });
@@ -15,12 +20,20 @@ it('a taint that nothing tolerates makes the pod leave; one tolerated for ever l
   assert.deepEqual(planEviction([forSeconds('a')], [taint('a')]), { kind: 'stay' });
   assert.deepEqual(planEviction([{ operator: 'Exists' }], [taint('a'), taint('b')]), { kind: 'stay' });
   assert.deepEqual(planEviction([{ key: 'a', operator: 'Equal', value: 'x' }], [taint('a', 'y')]), { kind: 'leave' });
-  assert.deepEqual(planEviction([{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }], [taint('a')]), { kind: 'leave' });
+  assert.deepEqual(planEviction([{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }], [taint('a')]), {
+    kind: 'leave',
+  });
 });
 
 it('of several times the shortest counts; none or less than none is no time at all', () => {
-  assert.deepEqual(planEviction([forSeconds('a', 30), forSeconds('b', 10)], [taint('a'), taint('b')]), { kind: 'leaveAfter', stayMs: 10_000 });
-  assert.deepEqual(planEviction([forSeconds('a', 30), forSeconds('b')], [taint('a'), taint('b')]), { kind: 'leaveAfter', stayMs: 30_000 });
+  assert.deepEqual(planEviction([forSeconds('a', 30), forSeconds('b', 10)], [taint('a'), taint('b')]), {
+    kind: 'leaveAfter',
+    stayMs: 10_000,
+  });
+  assert.deepEqual(planEviction([forSeconds('a', 30), forSeconds('b')], [taint('a'), taint('b')]), {
+    kind: 'leaveAfter',
+    stayMs: 30_000,
+  });
   assert.deepEqual(planEviction([forSeconds('a', 0)], [taint('a')]), { kind: 'leave' });
   assert.deepEqual(planEviction([forSeconds('a', -5)], [taint('a')]), { kind: 'leave' });
   assert.deepEqual(planEviction([forSeconds('a', 30)], [taint('a'), taint('b')]), { kind: 'leave' });
@@ -28,14 +41,23 @@ it('of several times the shortest counts; none or less than none is no time at a
 
 it('another taint never gives more time, and a toleration behind the others never less', () => {
   const key = fc.constantFrom('a', 'b', 'c');
-  const toleration = fc.tuple(key, fc.option(fc.integer({ min: -1, max: 100 }), { nil: undefined })).map(([name, seconds]) => forSeconds(name, seconds));
-  const stay = (plan: ReturnType<typeof planEviction>): number => (plan.kind === 'stay' ? Infinity : plan.kind === 'leave' ? 0 : plan.stayMs);
+  const toleration = fc
+    .tuple(key, fc.option(fc.integer({ min: -1, max: 100 }), { nil: undefined }))
+    .map(([name, seconds]) => forSeconds(name, seconds));
+  const stay = (plan: ReturnType<typeof planEviction>): number =>
+    plan.kind === 'stay' ? Infinity : plan.kind === 'leave' ? 0 : plan.stayMs;
   fc.assert(
-    fc.property(fc.array(toleration), fc.array(key.map((name) => taint(name))), key, toleration, (tolerations, taints, more, last) => {
-      const before = stay(planEviction(tolerations, taints));
-      assert.ok(stay(planEviction(tolerations, [...taints, taint(more)])) <= before);
-      if (before > 0) assert.equal(stay(planEviction([...tolerations, last], taints)), before);
-    }),
+    fc.property(
+      fc.array(toleration),
+      fc.array(key.map((name) => taint(name))),
+      key,
+      toleration,
+      (tolerations, taints, more, last) => {
+        const before = stay(planEviction(tolerations, taints));
+        assert.ok(stay(planEviction(tolerations, [...taints, taint(more)])) <= before);
+        if (before > 0) assert.equal(stay(planEviction([...tolerations, last], taints)), before);
+      },
+    ),
   );
 });
 

@@ -41,5 +41,8 @@ export function stoodForMs(pod: Pod, taints: readonly Taint[], nowMs: number): n
 
 /** Whether two lists of taints make the same pods leave. */
 export function sameTaints(left: readonly Taint[], right: readonly Taint[]): boolean {
-  return left.length === right.length && left.every(({ key, value }, index) => key === right[index]?.key && (value ?? '') === (right[index].value ?? ''));
+  return (
+    left.length === right.length &&
+    left.every(({ key, value }, index) => key === right[index]?.key && (value ?? '') === (right[index].value ?? ''))
+  );
 }

@@ -10,7 +10,10 @@ import { createTaintEvictionController } from './taint-eviction-controller.ts';
 const noExecute = (key: string, more: Partial<Taint> = {}): Taint => ({ key, effect: 'NoExecute', ...more });
 const web = { namespace: 'default', name: 'web' };
 const bound = { 'spec.nodeName': 'node-1', 'metadata.generation': 4 };
-const tolerating = (tolerationSeconds: number): object => ({ ...bound, 'spec.tolerations': [{ key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds }] });
+const tolerating = (tolerationSeconds: number): object => ({
+  ...bound,
+  'spec.tolerations': [{ key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds }],
+});
 
 async function setUp(taints: readonly Taint[], changes: object, lagMs = 0): Promise<ControllerWorld> {
   const world = new ControllerWorld({ make: (options) => [createTaintEvictionController(options)], lagMs });
@@ -25,7 +28,8 @@ const taint = async (world: ControllerWorld, ...taints: Taint[]): Promise<void> 
   world.api.change(nodes, { namespace: '', name: 'node-1' }, (node) => ({ ...node, spec: { ...node.spec, taints } }));
   await world.clock.advance(1_000);
 };
-const isLeaving = (world: ControllerWorld): boolean => world.api.peek(pods, web)?.metadata.deletionTimestamp !== undefined;
+const isLeaving = (world: ControllerWorld): boolean =>
+  world.api.peek(pods, web)?.metadata.deletionTimestamp !== undefined;
 const marked = 'Normal TaintManagerEviction Marking for deletion Pod default/web';
 const cancelled = 'Normal TaintManagerEviction Cancelling deletion of Pod default/web';
 
@@ -66,7 +70,15 @@ it('a pod stays for as long as it tolerates the taint, and is spared when that g
 it('a toleration that comes in time keeps the pod, one for less time counts from the beginning', async () => {
   const world = await setUp([noExecute('a')], tolerating(300));
   const tolerate = (tolerationSeconds: number | undefined): unknown =>
-    world.api.change(pods, web, (pod) => ({ ...pod, spec: { ...pod.spec, tolerations: [{ key: 'a', operator: 'Exists' as const, ...(tolerationSeconds !== undefined && { tolerationSeconds }) }] } }));
+    world.api.change(pods, web, (pod) => ({
+      ...pod,
+      spec: {
+        ...pod.spec,
+        tolerations: [
+          { key: 'a', operator: 'Exists' as const, ...(tolerationSeconds !== undefined && { tolerationSeconds }) },
+        ],
+      },
+    }));
   await world.clock.advance(20_000);
   tolerate(undefined);
   await world.clock.advance(600_000);
@@ -82,7 +94,15 @@ it('a toleration that comes in time keeps the pod, one for less time counts from
 });
 
 it('one taint in place of another gives no more time', async () => {
-  const both = { ...bound, 'spec.tolerations': ['a', 'b'].map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 100 })) };
+  const both = {
+    ...bound,
+    'spec.tolerations': ['a', 'b'].map((key) => ({
+      key,
+      operator: 'Exists',
+      effect: 'NoExecute',
+      tolerationSeconds: 100,
+    })),
+  };
   const world = await setUp([noExecute('a')], both);
   await world.clock.advance(60_000);
   await taint(world, noExecute('b', { timeAdded: '2026-01-01T00:01:01Z' }));
@@ -105,7 +125,11 @@ it('a restart gives no more time where the taint says when it was added', async 
 });
 
 it('pods on their way out, and those no node has, are left alone', async () => {
-  const leaving = await setUp([noExecute('a')], { ...bound, 'metadata.deletionTimestamp': '2026-01-01T00:00:30Z', 'metadata.deletionGracePeriodSeconds': 30 });
+  const leaving = await setUp([noExecute('a')], {
+    ...bound,
+    'metadata.deletionTimestamp': '2026-01-01T00:00:30Z',
+    'metadata.deletionGracePeriodSeconds': 30,
+  });
   assert.deepEqual(leaving.api.writes, []);
   const pending = await setUp([noExecute('a')], {});
   assert.deepEqual(pending.api.writes, []);
@@ -132,6 +156,9 @@ it('a refusal is tried again and announced once', async () => {
   world.api.fail('delete', 'pods', new ApiStatusError('InternalError', 'no'), 3);
   await taint(world, noExecute('a'));
   await world.clock.advance(1_000);
-  assert.deepEqual([isLeaving(world), world.events, world.api.writes.filter((each) => each.startsWith('delete')).length], [true, [marked], 4]);
+  assert.deepEqual(
+    [isLeaving(world), world.events, world.api.writes.filter((each) => each.startsWith('delete')).length],
+    [true, [marked], 4],
+  );
   await world.stop();
 });

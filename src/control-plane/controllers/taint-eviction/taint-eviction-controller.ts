@@ -25,24 +25,52 @@ export function createTaintEvictionController(options: ControllerOptions): Contr
   const { informers, clock, log } = options;
   const nodeInformer = informers.for(nodes);
   const podInformer = informers.for(pods);
-  const byNode = podInformer.index('node', ({ spec }) => (spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName]));
+  const byNode = podInformer.index('node', ({ spec }) =>
+    spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName],
+  );
   const evictor = new Evictor(options, nodeInformer, podInformer);
-  const queue = new WorkQueue({ name: 'taint-eviction', clock, log, workers: WORKERS, sync: (key) => evictor.sync(key) });
-  const ends = [nodeInformer.addHandlers(nodeHandlers(byNode, (pod) => queue.add(formatKey(keyOf(pod))))), podInformer.addHandlers(podHandlers(nodeInformer, evictor, queue))];
-  return runController({ name: 'taint eviction controller', log, queues: [queue], informers: [nodeInformer, podInformer], ends });
+  const queue = new WorkQueue({
+    name: 'taint-eviction',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => evictor.sync(key),
+  });
+  const ends = [
+    nodeInformer.addHandlers(nodeHandlers(byNode, (pod) => queue.add(formatKey(keyOf(pod))))),
+    podInformer.addHandlers(podHandlers(nodeInformer, evictor, queue)),
+  ];
+  return runController({
+    name: 'taint eviction controller',
+    log,
+    queues: [queue],
+    informers: [nodeInformer, podInformer],
+    ends,
+  });
 }
 
-function nodeHandlers(byNode: ObjectIndex<Pod>, wake: (pod: Pod) => void): { onAdd(node: Node): void; onUpdate(before: Node, after: Node): void; onDelete(node: Node): void } {
+function nodeHandlers(
+  byNode: ObjectIndex<Pod>,
+  wake: (pod: Pod) => void,
+): { onAdd(node: Node): void; onUpdate(before: Node, after: Node): void; onDelete(node: Node): void } {
   const wakeAll = ({ metadata }: Node): void => byNode.get(metadata.name).forEach(wake);
   return {
     onAdd: (node) => evictingTaints(node).length > 0 && wakeAll(node),
-    onUpdate: (before, after) => before.spec?.taints !== after.spec?.taints && !sameTaints(evictingTaints(before), evictingTaints(after)) && wakeAll(after),
+    onUpdate: (before, after) =>
+      before.spec?.taints !== after.spec?.taints &&
+      !sameTaints(evictingTaints(before), evictingTaints(after)) &&
+      wakeAll(after),
     onDelete: (node) => evictingTaints(node).length > 0 && wakeAll(node),
   };
 }
 
-function podHandlers(nodeInformer: Informer<Node>, evictor: Evictor, queue: WorkQueue): { onAdd(pod: Pod): void; onUpdate(before: Pod, after: Pod): void; onDelete(pod: Pod): void } {
-  const isOnTainted = ({ spec }: Pod): boolean => evictingTaints(nodeInformer.get({ namespace: '', name: spec.nodeName ?? '' })).length > 0;
+function podHandlers(
+  nodeInformer: Informer<Node>,
+  evictor: Evictor,
+  queue: WorkQueue,
+): { onAdd(pod: Pod): void; onUpdate(before: Pod, after: Pod): void; onDelete(pod: Pod): void } {
+  const isOnTainted = ({ spec }: Pod): boolean =>
+    evictingTaints(nodeInformer.get({ namespace: '', name: spec.nodeName ?? '' })).length > 0;
   const consider = (pod: Pod): void => {
     if (evictor.knows(pod) || isOnTainted(pod)) queue.add(formatKey(keyOf(pod)));
   };
@@ -50,7 +78,12 @@ function podHandlers(nodeInformer: Informer<Node>, evictor: Evictor, queue: Work
     onAdd: consider,
     onUpdate: (before, after) => {
       const { nodeName, tolerations } = after.spec;
-      if (before.spec.nodeName !== nodeName || before.spec.tolerations !== tolerations || before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) consider(after);
+      if (
+        before.spec.nodeName !== nodeName ||
+        before.spec.tolerations !== tolerations ||
+        before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp
+      )
+        consider(after);
     },
     onDelete: consider,
   };
@@ -95,7 +128,8 @@ class Evictor {
     }
     const { clock } = this.#options;
     if (plan.kind === 'leaveAfter') {
-      const sinceMs = entry?.kind === 'waiting' ? entry.sinceMs : clock.monotonicMs() - stoodForMs(pod, taints, clock.nowMs());
+      const sinceMs =
+        entry?.kind === 'waiting' ? entry.sinceMs : clock.monotonicMs() - stoodForMs(pod, taints, clock.nowMs());
       const leftMs = sinceMs + plan.stayMs - clock.monotonicMs();
       if (leftMs > 0) {
         this.#entries.set(key, { kind: 'waiting', pod, sinceMs });
@@ -110,9 +144,17 @@ class Evictor {
     const { client, clock } = this.#options;
     if (entry?.kind !== 'leaving') {
       this.#entries.set(key, { kind: 'leaving', pod });
-      this.#recorder.event(pods, pod, { type: 'Normal', reason: 'TaintManagerEviction', message: `Marking for deletion Pod ${key}` });
+      this.#recorder.event(pods, pod, {
+        type: 'Normal',
+        reason: 'TaintManagerEviction',
+        message: `Marking for deletion Pod ${key}`,
+      });
     }
-    const condition = disruptionCondition(pod, { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' }, clock.nowMs());
+    const condition = disruptionCondition(
+      pod,
+      { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' },
+      clock.nowMs(),
+    );
     try {
       await patchPodStatus(client, pod, { conditions: [condition] });
       await client.delete(pods, keyOf(pod), { preconditions: { uid: pod.metadata.uid } });
@@ -123,6 +165,11 @@ class Evictor {
 
   #cancel(key: string, entry: Entry): void {
     this.#entries.delete(key);
-    if (entry.kind === 'waiting') this.#recorder.event(pods, entry.pod, { type: 'Normal', reason: 'TaintManagerEviction', message: `Cancelling deletion of Pod ${key}` });
+    if (entry.kind === 'waiting')
+      this.#recorder.event(pods, entry.pod, {
+        type: 'Normal',
+        reason: 'TaintManagerEviction',
+        message: `Cancelling deletion of Pod ${key}`,
+      });
   }
 }

@@ -11,7 +11,14 @@ const finishedAt = '2026-01-01T00:00:00Z';
 
 function build(ttlSecondsAfterFinished: number | undefined, finished: boolean): Job {
   const conditions = finished ? [{ type: 'Complete', status: 'True' as const, lastTransitionTime: finishedAt }] : [];
-  return { metadata: { ...work, uid: 'job-1' }, spec: { template: { metadata: {}, spec: buildPod().spec }, ...(ttlSecondsAfterFinished !== undefined && { ttlSecondsAfterFinished }) }, status: { conditions } };
+  return {
+    metadata: { ...work, uid: 'job-1' },
+    spec: {
+      template: { metadata: {}, spec: buildPod().spec },
+      ...(ttlSecondsAfterFinished !== undefined && { ttlSecondsAfterFinished }),
+    },
+    status: { conditions },
+  };
 }
 
 async function setUp(job: Job): Promise<ControllerWorld> {
@@ -22,7 +29,8 @@ async function setUp(job: Job): Promise<ControllerWorld> {
   return world;
 }
 
-const deletions = (world: ControllerWorld): unknown[] => world.api.calls.filter(({ verb }) => verb === 'delete').map(({ body }) => body);
+const deletions = (world: ControllerWorld): unknown[] =>
+  world.api.calls.filter(({ verb }) => verb === 'delete').map(({ body }) => body);
 
 it('a finished job is deleted with its pods when its time is over, and not before if it was given longer', async () => {
   const world = await setUp(build(10, true));

@@ -14,7 +14,13 @@ const WORKERS = 5;
 /** Deletes Jobs, and their pods with them, so long after they finished as they say. */
 export function createTtlAfterFinishedController({ informers, client, clock, log }: ControllerOptions): Controller {
   const all = informers.for(jobs);
-  const queue = new WorkQueue({ name: 'ttl-after-finished', clock, log, workers: WORKERS, sync: (key) => syncTtl(client, all.getByKey(key), clock.nowMs()) });
+  const queue = new WorkQueue({
+    name: 'ttl-after-finished',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncTtl(client, all.getByKey(key), clock.nowMs()),
+  });
   const look = (job: Job): void => {
     const leftMs = ttlLeftMs(job, clock.nowMs());
     if (leftMs !== undefined) queue.addAfter(formatKey(keyOf(job)), leftMs);
@@ -26,9 +32,12 @@ export function createTtlAfterFinishedController({ informers, client, clock, log
 /** In how many milliseconds the job may go, once it has finished; undefined for one that stays. */
 function ttlLeftMs(job: Job, nowMs: number): number | undefined {
   const { ttlSecondsAfterFinished } = job.spec;
-  const finished = job.status?.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True');
+  const finished = job.status?.conditions?.find(
+    ({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True',
+  );
   const finishedMs = parseTime(finished?.lastTransitionTime);
-  if (ttlSecondsAfterFinished === undefined || finishedMs === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
+  if (ttlSecondsAfterFinished === undefined || finishedMs === undefined || job.metadata.deletionTimestamp !== undefined)
+    return undefined;
   return finishedMs + ttlSecondsAfterFinished * 1000 - nowMs;
 }
 
@@ -40,7 +49,10 @@ async function syncTtl(client: ApiClient, job: Job | undefined, nowMs: number): 
     const fresh = await client.get(jobs, keyOf(job));
     const freshLeftMs = ttlLeftMs(fresh, nowMs);
     if (freshLeftMs === undefined || freshLeftMs > 0) return freshLeftMs;
-    await client.delete(jobs, keyOf(fresh), { propagationPolicy: 'Foreground', preconditions: { uid: fresh.metadata.uid } });
+    await client.delete(jobs, keyOf(fresh), {
+      propagationPolicy: 'Foreground',
+      preconditions: { uid: fresh.metadata.uid },
+    });
   } catch (error) {
     if (!isApiError(error, 'NotFound')) throw error;
   }

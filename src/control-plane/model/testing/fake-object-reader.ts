@@ -23,10 +23,15 @@ export class FakeObjectReader implements ObjectReader {
   }
 
   list<T extends ApiObject>(type: ResourceType<T>, namespace: string): readonly T[] {
-    return ([...this.#of(type).values()] as T[]).filter((object) => namespace === '' || object.metadata.namespace === namespace);
+    return ([...this.#of(type).values()] as T[]).filter(
+      (object) => namespace === '' || object.metadata.namespace === namespace,
+    );
   }
 
-  onChange<T extends ApiObject>(type: ResourceType<T>, listener: (before: T | undefined, after: T | undefined) => void): () => void {
+  onChange<T extends ApiObject>(
+    type: ResourceType<T>,
+    listener: (before: T | undefined, after: T | undefined) => void,
+  ): () => void {
     const known = this.#listeners.get(type.plural) ?? new Set();
     this.#listeners.set(type.plural, known);
     known.add(listener as Listener);

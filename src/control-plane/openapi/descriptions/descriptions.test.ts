@@ -22,7 +22,20 @@ async function typesOfTheApi(): Promise<Map<string, Set<string>>> {
 }
 
 /** Not written as schemas: they are no objects, or only answers. */
-const scalars = new Set(['Time', 'MicroTime', 'Duration', 'FieldsV1', 'Patch', 'IntOrString', 'Quantity', 'RawExtension', 'Status', 'StatusDetails', 'StatusCause', 'PodTemplate']);
+const scalars = new Set([
+  'Time',
+  'MicroTime',
+  'Duration',
+  'FieldsV1',
+  'Patch',
+  'IntOrString',
+  'Quantity',
+  'RawExtension',
+  'Status',
+  'StatusDetails',
+  'StatusCause',
+  'PodTemplate',
+]);
 
 describe('descriptions of the API', () => {
   it('are of types and fields that there are', async () => {
@@ -30,7 +43,11 @@ describe('descriptions of the API', () => {
     const wrong = Object.entries(descriptions).flatMap(([type, fields]) => {
       if (scalars.has(type)) return [];
       const known = types.get(type);
-      return known === undefined ? [type] : Object.keys(fields).filter((field) => field !== '' && !known.has(field)).map((field) => `${type}.${field}`);
+      return known === undefined
+        ? [type]
+        : Object.keys(fields)
+            .filter((field) => field !== '' && !known.has(field))
+            .map((field) => `${type}.${field}`);
     });
     assert.deepEqual(wrong, []);
   });
@@ -38,7 +55,9 @@ describe('descriptions of the API', () => {
   it('are sentences, and every type that is described says what it is', () => {
     const faults = Object.entries(descriptions).flatMap(([type, fields]) => [
       ...('' in fields ? [] : [`${type} does not say what it is`]),
-      ...Object.entries(fields).filter(([, text]) => !/^\S.*\.$/s.test(text)).map(([field]) => `${type}.${field} is no sentence`),
+      ...Object.entries(fields)
+        .filter(([, text]) => !/^\S.*\.$/s.test(text))
+        .map(([field]) => `${type}.${field} is no sentence`),
     ]);
     assert.deepEqual(faults, []);
   });

@@ -5,7 +5,13 @@ import { podDescriptions } from './pod-descriptions.ts';
 import type { Descriptions } from './types.ts';
 import { workloadDescriptions } from './workload-descriptions.ts';
 
-export const descriptions: Descriptions = { ...metaDescriptions, ...podDescriptions, ...workloadDescriptions, ...clusterDescriptions, ...detailDescriptions };
+export const descriptions: Descriptions = {
+  ...metaDescriptions,
+  ...podDescriptions,
+  ...workloadDescriptions,
+  ...clusterDescriptions,
+  ...detailDescriptions,
+};
 
 /** What `kubectl explain` says of a field, or with '' of a type. */
 export function descriptionOf(type: string, field: string): string | undefined {

@@ -9,14 +9,18 @@ export const metaDescriptions: Descriptions = {
     uid: 'Told apart from all objects there ever were, also from earlier ones of the same name. Set by the API server.',
     generateName: 'The beginning of a name that the API server completes with random letters when there is no `name`.',
     selfLink: 'Out of use, always empty.',
-    resourceVersion: 'Changes with every write. A writer who sends it back is refused when somebody else wrote in between. To be compared for equality only.',
+    resourceVersion:
+      'Changes with every write. A writer who sends it back is refused when somebody else wrote in between. To be compared for equality only.',
     generation: 'Counts the changes of what is wanted. Set by the API server.',
     creationTimestamp: 'When the object was created. Set by the API server.',
-    deletionTimestamp: 'When the object is to be gone; present once its deletion was asked for. It goes when its finalizers are empty and its grace is over.',
-    deletionGracePeriodSeconds: 'How long the object has to end in order, in seconds. Set together with `deletionTimestamp`.',
+    deletionTimestamp:
+      'When the object is to be gone; present once its deletion was asked for. It goes when its finalizers are empty and its grace is over.',
+    deletionGracePeriodSeconds:
+      'How long the object has to end in order, in seconds. Set together with `deletionTimestamp`.',
     labels: 'Short texts by key that selectors find the object by.',
     annotations: 'Texts by key that tools keep with the object. Nothing is found by them.',
-    ownerReferences: 'What this object exists for: it is deleted when all of these are gone. At most one of them is its controller.',
+    ownerReferences:
+      'What this object exists for: it is deleted when all of these are gone. At most one of them is its controller.',
     finalizers: 'What must be done before the object may go; whoever does it takes the entry away.',
     managedFields: 'Who set which fields, for server-side apply. Kept by the API server.',
   },
@@ -71,10 +75,15 @@ export const metaDescriptions: Descriptions = {
     gracePeriodSeconds: 'How many seconds the object has to end in order; 0 means at once.',
     preconditions: 'What must be so, or nothing is deleted.',
     orphanDependents: 'Out of date: use propagationPolicy.',
-    propagationPolicy: 'What becomes of dependents: Orphan leaves them, Background deletes them afterwards, Foreground before.',
+    propagationPolicy:
+      'What becomes of dependents: Orphan leaves them, Background deletes them afterwards, Foreground before.',
     dryRun: 'With All, everything happens but nothing is stored.',
   },
-  Preconditions: { '': 'What must be so before a deletion.', uid: 'The uid of the object.', resourceVersion: 'The version of the object.' },
+  Preconditions: {
+    '': 'What must be so before a deletion.',
+    uid: 'The uid of the object.',
+    resourceVersion: 'The version of the object.',
+  },
   Status: {
     '': 'The answer of the API where it is not an object.',
     status: 'Success or Failure.',
@@ -85,18 +94,30 @@ export const metaDescriptions: Descriptions = {
   },
   StatusDetails: {
     '': 'What a failure was about.',
-    name: 'The object.', group: 'The group of its kind.', kind: 'Its resource.', uid: 'Its uid.',
+    name: 'The object.',
+    group: 'The group of its kind.',
+    kind: 'Its resource.',
+    uid: 'Its uid.',
     causes: 'The single faults.',
     retryAfterSeconds: 'When it may be worth trying again, in seconds.',
   },
-  StatusCause: { '': 'One of the faults behind a failure.', reason: 'As one word for programs.', message: 'For people.', field: 'The field, where there is one, as in `spec.containers[0].name`.' },
+  StatusCause: {
+    '': 'One of the faults behind a failure.',
+    reason: 'As one word for programs.',
+    message: 'For people.',
+    field: 'The field, where there is one, as in `spec.containers[0].name`.',
+  },
   Time: { '': 'A moment, as RFC 3339 writes it, to the second.' },
   MicroTime: { '': 'A moment, as RFC 3339 writes it, to the microsecond.' },
   Duration: { '': 'A length of time such as 1h30m or 300ms.' },
-  FieldsV1: { '': 'A set of fields as a tree: keys are f:NAME for fields, k:KEYS and v:VALUE for elements of lists, and "." for the element itself.' },
+  FieldsV1: {
+    '': 'A set of fields as a tree: keys are f:NAME for fields, k:KEYS and v:VALUE for elements of lists, and "." for the element itself.',
+  },
   Patch: { '': 'A patch in one of the forms that the media type names.' },
   IntOrString: { '': 'A number or a text; which one is allowed where is said there.' },
-  Quantity: { '': 'An amount such as 500m, 1.5 or 2Gi: a number with an SI suffix (m, k, M, G, ...), a binary one (Ki, Mi, Gi, ...) or a decimal exponent.' },
+  Quantity: {
+    '': 'An amount such as 500m, 1.5 or 2Gi: a number with an SI suffix (m, k, M, G, ...), a binary one (Ki, Mi, Gi, ...) or a decimal exponent.',
+  },
   RawExtension: { '': 'Any object, kept as it came.' },
 };
 

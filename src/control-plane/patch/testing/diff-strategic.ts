@@ -10,19 +10,29 @@ export function diffStrategic(schema: Schema, before: JsonObject, after: JsonObj
     const field = schema.kind === 'object' ? (schema as ObjectSchema).fields[key]?.schema : undefined;
     if (then === undefined || equalJson(then, now)) {
       if (then === undefined) patch[key] = now;
-    } else if (isJsonObject(then) && isJsonObject(now)) patch[key] = diffStrategic(field ?? { kind: 'opaque' }, then, now);
-    else if (isJsonArray(then) && isJsonArray(now) && field?.kind === 'array') Object.assign(patch, diffList(field, key, { then, now }));
+    } else if (isJsonObject(then) && isJsonObject(now))
+      patch[key] = diffStrategic(field ?? { kind: 'opaque' }, then, now);
+    else if (isJsonArray(then) && isJsonArray(now) && field?.kind === 'array')
+      Object.assign(patch, diffList(field, key, { then, now }));
     else patch[key] = now;
   }
   for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) patch[key] = null;
   return patch;
 }
 
-function diffList(field: Extract<Schema, { kind: 'array' }>, key: string, { then, now }: { readonly then: readonly unknown[]; readonly now: readonly unknown[] }): Record<string, unknown> {
+function diffList(
+  field: Extract<Schema, { kind: 'array' }>,
+  key: string,
+  { then, now }: { readonly then: readonly unknown[]; readonly now: readonly unknown[] },
+): Record<string, unknown> {
   const mergeKey = field.mergeKeys?.[0];
   if (field.patch === 'merge') {
     const deleted = then.filter((item) => !now.includes(item));
-    return { [`$setElementOrder/${key}`]: now, ...(deleted.length > 0 && { [`$deleteFromPrimitiveList/${key}`]: deleted }), [key]: now.filter((item) => !then.includes(item)) };
+    return {
+      [`$setElementOrder/${key}`]: now,
+      ...(deleted.length > 0 && { [`$deleteFromPrimitiveList/${key}`]: deleted }),
+      [key]: now.filter((item) => !then.includes(item)),
+    };
   }
   if (mergeKey === undefined) return { [key]: now };
   const [olds, news] = [then as readonly JsonObject[], now as readonly JsonObject[]];
@@ -31,6 +41,11 @@ function diffList(field: Extract<Schema, { kind: 'array' }>, key: string, { then
     const old = olds.find(same(item));
     return old === undefined ? item : { ...diffStrategic(field.items, old, item), [mergeKey]: item[mergeKey] };
   });
-  const deletions = olds.filter((item) => !news.some(same(item))).map((item) => ({ $patch: 'delete', [mergeKey]: item[mergeKey] }));
-  return { [`$setElementOrder/${key}`]: news.map((item) => ({ [mergeKey]: item[mergeKey] })), [key]: [...changes, ...deletions] };
+  const deletions = olds
+    .filter((item) => !news.some(same(item)))
+    .map((item) => ({ $patch: 'delete', [mergeKey]: item[mergeKey] }));
+  return {
+    [`$setElementOrder/${key}`]: news.map((item) => ({ [mergeKey]: item[mergeKey] })),
+    [key]: [...changes, ...deletions],
+  };
 }

@@ -11,22 +11,36 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 describe('the cache, for those who must not wait', () => {
   let ground: RegistryGround;
   let reader: ObjectReader;
-  const createIn = (namespace: string, name: string): Promise<unknown> => ground.registry.create({ ...ground.request(widgets), namespace }, { value: { metadata: { name }, spec: {} }, duplicates: [] });
+  const createIn = (namespace: string, name: string): Promise<unknown> =>
+    ground.registry.create(
+      { ...ground.request(widgets), namespace },
+      { value: { metadata: { name }, spec: {} }, duplicates: [] },
+    );
   const size = (widget: Widget | undefined): number | undefined => widget?.spec.size;
 
   beforeEach(async () => {
     ground = await startRegistry();
     // As the ground has them.
-    reader = createCacheReader(ground.cache, new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]));
+    reader = createCacheReader(
+      ground.cache,
+      new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]),
+    );
   });
   afterEach(() => ground.stop());
 
   it('objects are found by name, and listed by namespace', async () => {
     for (const namespace of ['b', 'a', 'aa']) await createIn(namespace, 'x');
     await ground.create({ name: 'g' }, gadgets);
-    const places = (namespace: string): string[] => reader.list(widgets.type, namespace).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    const places = (namespace: string): string[] =>
+      reader.list(widgets.type, namespace).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     assert.deepEqual([places('a'), places(''), places('c')], [['a/x'], ['a/x', 'aa/x', 'b/x'], []]);
-    assert.deepEqual([reader.get(widgets.type, { namespace: 'a', name: 'x' })?.metadata.namespace, reader.get(widgets.type, { namespace: 'a', name: 'y' })], ['a', undefined]);
+    assert.deepEqual(
+      [
+        reader.get(widgets.type, { namespace: 'a', name: 'x' })?.metadata.namespace,
+        reader.get(widgets.type, { namespace: 'a', name: 'y' }),
+      ],
+      ['a', undefined],
+    );
     assert.equal(reader.get(gadgets.type, { namespace: '', name: 'g' })?.metadata.name, 'g');
   });
 
@@ -35,15 +49,25 @@ describe('the cache, for those who must not wait', () => {
     const leave = reader.onChange(widgets.type, (before, after) => told.push([size(before), size(after)]));
     const made = await ground.create({ name: 'x', spec: { size: 1 } });
     await ground.create({ name: 'g' }, gadgets);
-    await ground.registry.update(ground.request(widgets, 'x'), { value: { ...made, spec: { size: 2 } }, duplicates: [] });
+    await ground.registry.update(ground.request(widgets, 'x'), {
+      value: { ...made, spec: { size: 2 } },
+      duplicates: [],
+    });
     await ground.registry.delete(ground.request(widgets, 'x'), {});
     leave();
     await ground.create({ name: 'y' });
-    assert.deepEqual(told, [[undefined, 1], [1, 2], [2, undefined]]);
+    assert.deepEqual(told, [
+      [undefined, 1],
+      [1, 2],
+      [2, undefined],
+    ]);
   });
 
   it('a kind that nobody serves has no objects', () => {
-    assert.deepEqual([reader.get(configMaps, { namespace: 'a', name: 'x' }), reader.list(configMaps, '')], [undefined, []]);
+    assert.deepEqual(
+      [reader.get(configMaps, { namespace: 'a', name: 'x' }), reader.list(configMaps, '')],
+      [undefined, []],
+    );
     reader.onChange(configMaps, () => assert.fail('told'))();
   });
 });

@@ -12,15 +12,21 @@ export function createCacheReader(cache: ObjectCache, definitions: DefinitionInd
     return definition === undefined ? undefined : cache.kind(definition);
   };
   return {
-    get: <T extends ApiObject>(type: ResourceType<T>, key: ObjectKey) => kindOf(type)?.objects.get(formatKey(key))?.object as T | undefined,
+    get: <T extends ApiObject>(type: ResourceType<T>, key: ObjectKey) =>
+      kindOf(type)?.objects.get(formatKey(key))?.object as T | undefined,
     list: <T extends ApiObject>(type: ResourceType<T>, namespace: string) => {
       const found: T[] = [];
-      for (const [, object] of kindOf(type)?.objects.range(namespace === '' ? '' : `${namespace}/`) ?? []) found.push(object.object as T);
+      for (const [, object] of kindOf(type)?.objects.range(namespace === '' ? '' : `${namespace}/`) ?? [])
+        found.push(object.object as T);
       return found;
     },
-    onChange: <T extends ApiObject>(type: ResourceType<T>, listener: (before: T | undefined, after: T | undefined) => void) => {
+    onChange: <T extends ApiObject>(
+      type: ResourceType<T>,
+      listener: (before: T | undefined, after: T | undefined) => void,
+    ) => {
       const kind = kindOf(type);
-      const tell = ({ before, after, deleted }: CacheEvent): void => listener(before?.object as T | undefined, deleted ? undefined : (after.object as T));
+      const tell = ({ before, after, deleted }: CacheEvent): void =>
+        listener(before?.object as T | undefined, deleted ? undefined : (after.object as T));
       kind?.listeners.add(tell);
       return () => void kind?.listeners.delete(tell);
     },

@@ -16,14 +16,18 @@ interface Seen {
 
 async function watchFrom(ground: RegistryGround, resourceVersion: string): Promise<Seen> {
   const seen = { events: [] as string[], versions: [] as number[], ends: [] as unknown[] };
-  const { close } = await ground.registry.watch(ground.request(widgets), { resourceVersion }, {
-    event: (type, { object }) => {
-      seen.events.push(`${type} ${object.metadata.name}`);
-      seen.versions.push(Number(object.metadata.resourceVersion));
+  const { close } = await ground.registry.watch(
+    ground.request(widgets),
+    { resourceVersion },
+    {
+      event: (type, { object }) => {
+        seen.events.push(`${type} ${object.metadata.name}`);
+        seen.versions.push(Number(object.metadata.resourceVersion));
+      },
+      bookmark: () => undefined,
+      end: (error) => seen.ends.push(error),
     },
-    bookmark: () => undefined,
-    end: (error) => seen.ends.push(error),
-  });
+  );
   return { ...seen, close };
 }
 
@@ -50,8 +54,14 @@ describe('the cache of objects', () => {
     const { metadata } = await ground.create({ name: 'a' });
     await remove('a');
     const restarted = await ground.second();
-    const { items } = await restarted.registry.list(restarted.request(widgets), { resourceVersion: metadata.resourceVersion ?? '', resourceVersionMatch: 'Exact' });
-    assert.deepEqual(items.map(({ object }) => object.metadata.name), ['a']);
+    const { items } = await restarted.registry.list(restarted.request(widgets), {
+      resourceVersion: metadata.resourceVersion ?? '',
+      resourceVersionMatch: 'Exact',
+    });
+    assert.deepEqual(
+      items.map(({ object }) => object.metadata.name),
+      ['a'],
+    );
     await restarted.stop();
   });
 
@@ -68,9 +78,14 @@ describe('the cache of objects', () => {
     await other.registry.delete(other.request(widgets, 'b'), {});
     await ground.clock.advance(1000);
     assert.deepEqual([watch.events, watch.ends.map((error) => isApiError(error, 'Expired'))], [[], [true]]);
-    await assert.rejects(watchFrom(ground, within.metadata.resourceVersion ?? ''), (error) => isApiError(error, 'Expired'));
+    await assert.rejects(watchFrom(ground, within.metadata.resourceVersion ?? ''), (error) =>
+      isApiError(error, 'Expired'),
+    );
     const { items } = await ground.registry.list(ground.request(widgets), {});
-    assert.deepEqual(items.map(({ object }) => object.metadata.name), ['a', 'before']);
+    assert.deepEqual(
+      items.map(({ object }) => object.metadata.name),
+      ['a', 'before'],
+    );
     await other.stop();
   });
 
@@ -86,7 +101,10 @@ describe('the cache of objects', () => {
     for (const name of ['c', 'a', 'b']) await other.create({ name });
     await ground.clock.advance(1000);
     assert.equal(versions.length, 3);
-    assert.deepEqual(versions, versions.toSorted((one, next) => one - next));
+    assert.deepEqual(
+      versions,
+      versions.toSorted((one, next) => one - next),
+    );
     await other.stop();
   });
 
@@ -103,13 +121,17 @@ describe('the cache of objects', () => {
 
   test('a watch whose reader throws ends, rather than going on with a change left out', async () => {
     const ends: unknown[] = [];
-    await ground.registry.watch(ground.request(widgets), {}, {
-      event: () => {
-        throw new Error('cannot be written');
+    await ground.registry.watch(
+      ground.request(widgets),
+      {},
+      {
+        event: () => {
+          throw new Error('cannot be written');
+        },
+        bookmark: () => undefined,
+        end: (error) => ends.push(isApiError(error, 'InternalError')),
       },
-      bookmark: () => undefined,
-      end: (error) => ends.push(isApiError(error, 'InternalError')),
-    });
+    );
     await ground.create({ name: 'a' });
     await ground.create({ name: 'b' });
     assert.deepEqual(ends, [true]);

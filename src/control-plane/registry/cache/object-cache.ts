@@ -51,13 +51,26 @@ export class ObjectCache {
   #revision = 0;
   #asked: Promise<number> | undefined;
 
-  constructor(options: { readonly storage: Storage; readonly definitions: DefinitionIndex; readonly clock: Clock; readonly log: Logger }) {
+  constructor(options: {
+    readonly storage: Storage;
+    readonly definitions: DefinitionIndex;
+    readonly clock: Clock;
+    readonly log: Logger;
+  }) {
     this.#storage = options.storage;
     this.#definitions = options.definitions;
     this.#clock = options.clock;
     this.#log = options.log;
     for (const definition of options.definitions.all) {
-      if (isStored(definition)) this.#kinds.set(definition, { definition, objects: new ObjectList(), window: new EventWindow(windowLength, 0), lastChange: 0, listeners: new Set(), watches: new Set() });
+      if (isStored(definition))
+        this.#kinds.set(definition, {
+          definition,
+          objects: new ObjectList(),
+          window: new EventWindow(windowLength, 0),
+          lastChange: 0,
+          listeners: new Set(),
+          watches: new Set(),
+        });
     }
   }
 
@@ -103,10 +116,16 @@ export class ObjectCache {
     let waiter: { readonly revision: number; readonly wake: () => void } | undefined;
     const arrived = new Promise<void>((wake) => this.#waiting.add((waiter = { revision, wake })));
     try {
-      await withDeadline({ clock: this.#clock, limitMs: futureVersionWaitMs, op: 'wait for a version', signal: this.#stop.signal }, () => arrived);
+      await withDeadline(
+        { clock: this.#clock, limitMs: futureVersionWaitMs, op: 'wait for a version', signal: this.#stop.signal },
+        () => arrived,
+      );
     } catch {
       const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
-      throw new ApiStatusError('Timeout', `Too large resource version: ${revision}, current: ${this.#revision}`, { causes, retryAfterSeconds: 1 });
+      throw new ApiStatusError('Timeout', `Too large resource version: ${revision}, current: ${this.#revision}`, {
+        causes,
+        retryAfterSeconds: 1,
+      });
     } finally {
       if (waiter !== undefined) this.#waiting.delete(waiter);
     }
@@ -126,7 +145,10 @@ export class ObjectCache {
     try {
       return new CachedObject(definition, fromStored(item.value, item.revision), item.revision, item.value);
     } catch (error) {
-      this.#log.error('an object in the store cannot be read; it is left alone', { key: item.key, error: errorMessage(error) });
+      this.#log.error('an object in the store cannot be read; it is left alone', {
+        key: item.key,
+        error: errorMessage(error),
+      });
       return undefined;
     }
   }
@@ -150,10 +172,13 @@ export class ObjectCache {
       seen.get(kind)?.add(objectKey);
       if (kind.objects.get(objectKey)?.revision !== item.revision) changed.push({ kind, objectKey, item });
     });
-    for (const kind of this.#kinds.values()) for (const end of [...kind.watches]) end(expired(`too old resource version: what happened before ${revision} is not known`));
+    for (const kind of this.#kinds.values())
+      for (const end of [...kind.watches])
+        end(expired(`too old resource version: what happened before ${revision} is not known`));
     changed.sort((one, other) => one.item.revision - other.item.revision);
     for (const { kind, objectKey, item } of changed) this.#put(kind, objectKey, item);
-    for (const [kind, keys] of seen) for (const key of kind.objects.keys().filter((each) => !keys.has(each))) this.#remove(kind, key, revision);
+    for (const [kind, keys] of seen)
+      for (const key of kind.objects.keys().filter((each) => !keys.has(each))) this.#remove(kind, key, revision);
     this.#forgetPast(revision);
     this.#advance(revision);
   }
@@ -163,7 +188,11 @@ export class ObjectCache {
     let revision: number | undefined;
     let afterKey: string | undefined;
     for (;;) {
-      const page = await this.#storage.list(registryPrefix, { limit: pageLength, ...(afterKey !== undefined && { afterKey }), ...(revision !== undefined && { revision }) });
+      const page = await this.#storage.list(registryPrefix, {
+        limit: pageLength,
+        ...(afterKey !== undefined && { afterKey }),
+        ...(revision !== undefined && { revision }),
+      });
       revision ??= page.revision;
       for (const item of page.items) {
         const place = this.#definitions.locate(item.key);
@@ -227,7 +256,9 @@ export class ObjectCache {
     const expected = this.#expected.get(item.key);
     const known = expected?.value === item.value;
     if (known) this.#expected.delete(item.key);
-    const after = known ? new CachedObject(kind.definition, withVersion(expected.object, item.revision), item.revision, item.value) : this.decode(kind.definition, item);
+    const after = known
+      ? new CachedObject(kind.definition, withVersion(expected.object, item.revision), item.revision, item.value)
+      : this.decode(kind.definition, item);
     if (after === undefined) return;
     const before = kind.objects.get(objectKey);
     kind.objects.set(objectKey, after);
@@ -249,7 +280,11 @@ export class ObjectCache {
         listener(event);
       } catch (error) {
         // Its own loss: the others hear of the change, and the cache goes on.
-        this.#log.error('a listener of the cache failed', { kind: kind.definition.type.kind, key: event.key, error: errorMessage(error) });
+        this.#log.error('a listener of the cache failed', {
+          kind: kind.definition.type.kind,
+          key: event.key,
+          error: errorMessage(error),
+        });
       }
     }
   }

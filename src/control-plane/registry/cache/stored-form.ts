@@ -43,9 +43,18 @@ function toJson(definition: ResourceDefinition, object: ApiObject, resourceVersi
   return JSON.stringify(toWire(definition, object, resourceVersion));
 }
 
-function toWire(definition: ResourceDefinition, object: ApiObject, resourceVersion: string | undefined): Record<string, unknown> {
+function toWire(
+  definition: ResourceDefinition,
+  object: ApiObject,
+  resourceVersion: string | undefined,
+): Record<string, unknown> {
   const { kind: _, apiVersion: __, metadata, ...rest } = object;
-  return { kind: definition.type.kind, apiVersion: apiVersionOf(definition.type), metadata: wireMetadata(metadata, resourceVersion), ...rest };
+  return {
+    kind: definition.type.kind,
+    apiVersion: apiVersionOf(definition.type),
+    metadata: wireMetadata(metadata, resourceVersion),
+    ...rest,
+  };
 }
 
 /** The object as clients see it, before it becomes text: what patches start from. Shares its parts with the object. */
@@ -63,7 +72,16 @@ export function fromStored(value: string, revision: number): ApiObject {
 export function withVersion(object: ApiObject, revision: number): ApiObject {
   const { name, namespace, uid, ...rest } = object.metadata;
   // An object may have been stored without what the type promises.
-  return { ...object, metadata: { name, namespace: (namespace as string | undefined) ?? '', uid: (uid as string | undefined) ?? '', ...rest, resourceVersion: String(revision) } };
+  return {
+    ...object,
+    metadata: {
+      name,
+      namespace: (namespace as string | undefined) ?? '',
+      uid: (uid as string | undefined) ?? '',
+      ...rest,
+      resourceVersion: String(revision),
+    },
+  };
 }
 
 /** An object of the cache. Its JSON is made when first asked for, from the stored text where possible. */
@@ -85,7 +103,10 @@ export class CachedObject implements Served {
   get json(): string {
     if (this.#json === undefined) {
       const opening = openingOf(this.#definition);
-      const spliced = this.#stored?.startsWith(opening) === true ? `${opening}"resourceVersion":"${this.revision}",${this.#stored.slice(opening.length)}` : undefined;
+      const spliced =
+        this.#stored?.startsWith(opening) === true
+          ? `${opening}"resourceVersion":"${this.revision}",${this.#stored.slice(opening.length)}`
+          : undefined;
       this.#json = spliced ?? wireJson(this.#definition, this.object);
       this.#stored = undefined;
     }
@@ -94,7 +115,8 @@ export class CachedObject implements Served {
 
   /** The same object with the version of its deletion, as watchers of deletions get it. */
   deletedAt(revision: number): CachedObject {
-    if (this.#deleted?.revision !== revision) this.#deleted = new CachedObject(this.#definition, withVersion(this.object, revision), revision);
+    if (this.#deleted?.revision !== revision)
+      this.#deleted = new CachedObject(this.#definition, withVersion(this.object, revision), revision);
     return this.#deleted;
   }
 }

@@ -3,7 +3,11 @@ import test from 'node:test';
 import type { HeldClaim } from '../../model/resource-definition.ts';
 import { computeClaimRepairs } from './claim-repair.ts';
 
-const stored = (name: string, owner: string, revision = 1): { key: string; value: string; revision: number } => ({ key: `/registry/ranges/serviceips/${name}`, value: owner, revision });
+const stored = (name: string, owner: string, revision = 1): { key: string; value: string; revision: number } => ({
+  key: `/registry/ranges/serviceips/${name}`,
+  value: owner,
+  revision,
+});
 const held = (name: string, owner: string): HeldClaim => ({ space: 'serviceips', name, owner });
 
 test('a claim that nobody has is given back when nobody has had it since the last look', () => {
@@ -19,6 +23,10 @@ test('a claim that was made anew meanwhile is not given back', () => {
 });
 
 test('what an object has without a claim is claimed, and a name that two have is told', () => {
-  const { take, disputed } = computeClaimRepairs([stored('10.0.0.2', 'a/one/1')], [held('10.0.0.1', 'a/web/1'), held('10.0.0.2', 'a/two/2'), held('10.0.0.2', 'a/one/1')], new Map());
+  const { take, disputed } = computeClaimRepairs(
+    [stored('10.0.0.2', 'a/one/1')],
+    [held('10.0.0.1', 'a/web/1'), held('10.0.0.2', 'a/two/2'), held('10.0.0.2', 'a/one/1')],
+    new Map(),
+  );
   assert.deepEqual([take, disputed], [[held('10.0.0.1', 'a/web/1')], [held('10.0.0.2', 'a/two/2')]]);
 });

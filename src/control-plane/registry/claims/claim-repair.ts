@@ -33,7 +33,11 @@ export interface ClaimRepairs {
 }
 
 /** A server that dies between claim and write, or between deletion and release, leaves a claim that nobody has. But who has just claimed has not written yet. */
-export function computeClaimRepairs(stored: readonly StoredValue[], held: readonly HeldClaim[], suspects: Suspects): ClaimRepairs {
+export function computeClaimRepairs(
+  stored: readonly StoredValue[],
+  held: readonly HeldClaim[],
+  suspects: Suspects,
+): ClaimRepairs {
   const owners = new Map(stored.map(({ key, value }) => [key, value]));
   const heldKeys = new Map(held.map((claim) => [claimKey(claim), claim.owner]));
   const orphans = stored.filter(({ key }) => !heldKeys.has(key));
@@ -57,7 +61,8 @@ export function createClaimRepair({ storage, held, clock, random, log }: ClaimRe
       await storage.delete(key, revision);
     }
     for (const claim of repairs.take) await storage.put(claimKey(claim), claim.owner, { expected: 0 });
-    for (const { owner, ...claim } of repairs.disputed) log.warn('two objects have the same address or port', { key: claimKey(claim), owner });
+    for (const { owner, ...claim } of repairs.disputed)
+      log.warn('two objects have the same address or port', { key: claimKey(claim), owner });
   };
   return createLoop({ name: 'claim-repair', clock, random, log, periodMs, pass });
 }

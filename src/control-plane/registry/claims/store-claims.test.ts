@@ -15,13 +15,25 @@ describe('claims on names, kept in the store', () => {
   let dry: Claims;
   beforeEach(async () => {
     ground = await startRegistry();
-    const of = createStoreClaims({ ...ground, reader: new FakeObjectReader(), random: seededRandom(1), settings: { serviceCidrs: [], nodePorts: { first: 1, last: 2 } } });
+    const of = createStoreClaims({
+      ...ground,
+      reader: new FakeObjectReader(),
+      random: seededRandom(1),
+      settings: { serviceCidrs: [], nodePorts: { first: 1, last: 2 } },
+    });
     [claims, dry] = [of(false), of(true)];
   });
   afterEach(() => ground.stop());
 
   it('a name is its first taker’s, who may take it again', async () => {
-    assert.deepEqual([await claims.take(space, '10.0.0.1', 'a'), await claims.take(space, '10.0.0.1', 'b'), await claims.take(space, '10.0.0.1', 'a')], ['taken', 'used', 'taken']);
+    assert.deepEqual(
+      [
+        await claims.take(space, '10.0.0.1', 'a'),
+        await claims.take(space, '10.0.0.1', 'b'),
+        await claims.take(space, '10.0.0.1', 'a'),
+      ],
+      ['taken', 'used', 'taken'],
+    );
     assert.equal(await claims.take('nodeports', '10.0.0.1', 'b'), 'taken');
   });
 
@@ -41,7 +53,10 @@ describe('claims on names, kept in the store', () => {
 
   it('a dry run answers as if, and neither takes nor gives back', async () => {
     await claims.take(space, 'x', 'a');
-    assert.deepEqual([await dry.take(space, 'x', 'a'), await dry.take(space, 'x', 'b'), await dry.take(space, 'y', 'b')], ['taken', 'used', 'taken']);
+    assert.deepEqual(
+      [await dry.take(space, 'x', 'a'), await dry.take(space, 'x', 'b'), await dry.take(space, 'y', 'b')],
+      ['taken', 'used', 'taken'],
+    );
     await dry.release(space, 'x', 'a');
     assert.deepEqual([await claims.take(space, 'x', 'b'), await claims.take(space, 'y', 'c')], ['used', 'taken']);
   });

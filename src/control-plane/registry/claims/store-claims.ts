@@ -7,7 +7,8 @@ import type { Storage } from '../../storage/storage.ts';
 /** Claims are keys of their own in the store: whoever makes the key has the name. */
 export const claimsPrefix = '/registry/ranges/';
 
-export const claimKey = ({ space, name }: { readonly space: string; readonly name: string }): string => `${claimsPrefix}${space}/${name}`;
+export const claimKey = ({ space, name }: { readonly space: string; readonly name: string }): string =>
+  `${claimsPrefix}${space}/${name}`;
 
 export interface StoreClaimsOptions {
   readonly storage: Storage;
@@ -17,7 +18,13 @@ export interface StoreClaimsOptions {
   readonly settings: Claims['settings'];
 }
 
-export function createStoreClaims({ storage, reader, clock, random, settings }: StoreClaimsOptions): (dryRun: boolean) => Claims {
+export function createStoreClaims({
+  storage,
+  reader,
+  clock,
+  random,
+  settings,
+}: StoreClaimsOptions): (dryRun: boolean) => Claims {
   return (dryRun) => ({
     settings,
     nowMs: clock.nowMs(),

@@ -23,9 +23,22 @@ export function parseContinueToken(text: string): ContinueToken {
   } catch {
     throw badRequest('invalid continue token: continue key is not valid: illegal base64 data or JSON');
   }
-  const { v, rv, start } = (typeof token === 'object' && token !== null ? token : {}) as { readonly v?: unknown; readonly rv?: unknown; readonly start?: unknown };
-  if (v !== version) throw badRequest('invalid continue token: continue key is not valid: server does not recognize this encoded version');
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) throw badRequest('invalid continue token: continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)');
-  if (typeof start !== 'string' || !start.endsWith('\0') || start.length < 2) throw badRequest('invalid continue token: continue key is not valid: encoded start key empty (version meta.k8s.io/v1)');
+  const { v, rv, start } = (typeof token === 'object' && token !== null ? token : {}) as {
+    readonly v?: unknown;
+    readonly rv?: unknown;
+    readonly start?: unknown;
+  };
+  if (v !== version)
+    throw badRequest(
+      'invalid continue token: continue key is not valid: server does not recognize this encoded version',
+    );
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0)
+    throw badRequest(
+      'invalid continue token: continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)',
+    );
+  if (typeof start !== 'string' || !start.endsWith('\0') || start.length < 2)
+    throw badRequest(
+      'invalid continue token: continue key is not valid: encoded start key empty (version meta.k8s.io/v1)',
+    );
   return { revision: rv, afterKey: start.slice(0, -1) };
 }

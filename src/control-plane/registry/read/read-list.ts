@@ -29,11 +29,22 @@ interface Gathered {
 }
 
 /** The semantics of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`, as the API documents them. */
-export async function readList(cache: ObjectCache, storage: Storage, request: ResourceRequest, options: ListOptions): Promise<ServedList> {
+export async function readList(
+  cache: ObjectCache,
+  storage: Storage,
+  request: ResourceRequest,
+  options: ListOptions,
+): Promise<ServedList> {
   const { definition, namespace } = request;
   const selection = parseSelection(definition, options.labelSelector, options.fieldSelector);
   const token = continueToken(options);
-  const page: Page = { kind: cache.kind(definition), prefix: namespace === '' ? '' : `${namespace}/`, selection, limit: options.limit ?? 0, afterKey: token?.afterKey ?? '' };
+  const page: Page = {
+    kind: cache.kind(definition),
+    prefix: namespace === '' ? '' : `${namespace}/`,
+    selection,
+    limit: options.limit ?? 0,
+    afterKey: token?.afterKey ?? '',
+  };
   const exact = token !== undefined ? token.revision : exactRevision(options);
   let gathered: Gathered;
   if (exact === undefined || exact < 0) {
@@ -56,7 +67,8 @@ export async function readList(cache: ObjectCache, storage: Storage, request: Re
 function continueToken({ continue: text, resourceVersion = '' }: ListOptions): ContinueToken | undefined {
   if (text === undefined || text === '') return undefined;
   const token = parseContinueToken(text);
-  if (resourceVersion !== '' && resourceVersion !== '0') throw badRequest('specifying resource version is not allowed when using continue');
+  if (resourceVersion !== '' && resourceVersion !== '0')
+    throw badRequest('specifying resource version is not allowed when using continue');
   return token;
 }
 
@@ -100,7 +112,11 @@ async function fromStore(cache: ObjectCache, storage: Storage, page: Page, revis
   for (;;) {
     const wanted = limit > 0 ? limit - items.length : 0;
     const stored = await storage
-      .list(place + page.prefix, { revision, ...(wanted > 0 && { limit: wanted }), ...(afterKey !== '' && { afterKey: place + afterKey }) })
+      .list(place + page.prefix, {
+        revision,
+        ...(wanted > 0 && { limit: wanted }),
+        ...(afterKey !== '' && { afterKey: place + afterKey }),
+      })
       .catch((error: unknown) => refuseForgotten(error, page, afterKey));
     for (const item of stored.items) {
       const object = cache.decode(kind.definition, item);
@@ -109,14 +125,16 @@ async function fromStore(cache: ObjectCache, storage: Storage, page: Page, revis
     const last = stored.items.at(-1)?.key;
     if (last !== undefined) afterKey = last.slice(place.length);
     const over = stored.remaining === 0 || last === undefined;
-    if (over || (limit > 0 && items.length >= limit)) return { items, revision, lastKey: over ? undefined : afterKey, remaining: stored.remaining };
+    if (over || (limit > 0 && items.length >= limit))
+      return { items, revision, lastKey: over ? undefined : afterKey, remaining: stored.remaining };
   }
 }
 
 /** 410, with a token for those who would rather go on with a list that is not of one version. */
 function refuseForgotten(error: unknown, page: Page, afterKey: string): never {
   if (!isKind(error, 'Conflict')) throw error;
-  if (page.afterKey === '') throw new ApiStatusError('Expired', 'The resourceVersion for the provided list is too old.');
+  if (page.afterKey === '')
+    throw new ApiStatusError('Expired', 'The resourceVersion for the provided list is too old.');
   throw new ApiStatusError(
     'Expired',
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',

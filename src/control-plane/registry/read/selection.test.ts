@@ -8,12 +8,25 @@ import { widgets } from '../testing/registry-ground.ts';
 
 const { selectableFields: _, ...withoutFields } = widgets;
 const [selectable, plain] = [widgets, withoutFields] as unknown as [ResourceDefinition, ResourceDefinition];
-const widget = (labels: Record<string, string>, size = 1): ApiObject => ({ metadata: { name: 'a', namespace: 'default', uid: 'u', labels }, spec: { size } }) as ApiObject;
+const widget = (labels: Record<string, string>, size = 1): ApiObject =>
+  ({ metadata: { name: 'a', namespace: 'default', uid: 'u', labels }, spec: { size } }) as ApiObject;
 
 test('objects are selected by labels and fields together', () => {
-  const { matches, everything, name } = parseSelection(selectable, 'app in (x,y),!old', 'spec.size=1,metadata.namespace!=other');
+  const { matches, everything, name } = parseSelection(
+    selectable,
+    'app in (x,y),!old',
+    'spec.size=1,metadata.namespace!=other',
+  );
   assert.deepEqual([everything, name], [false, undefined]);
-  assert.deepEqual([matches(widget({ app: 'x' })), matches(widget({ app: 'x', old: '' })), matches(widget({ app: 'x' }, 2)), matches(widget({}))], [true, false, false, false]);
+  assert.deepEqual(
+    [
+      matches(widget({ app: 'x' })),
+      matches(widget({ app: 'x', old: '' })),
+      matches(widget({ app: 'x' }, 2)),
+      matches(widget({})),
+    ],
+    [true, false, false, false],
+  );
 });
 
 test('a selector that names one object says so', () => {
@@ -28,6 +41,9 @@ for (const [definition, labels, fields, message] of [
   [plain, '', 'spec.size=1', '"spec.size" is not a known field selector: only "metadata.name", "metadata.namespace"'],
 ] as const) {
   test(`the selectors "${labels}" and "${fields}" are a bad request`, () => {
-    assert.throws(() => parseSelection(definition, labels, fields), (error) => isApiError(error, 'BadRequest') && error.message === message);
+    assert.throws(
+      () => parseSelection(definition, labels, fields),
+      (error) => isApiError(error, 'BadRequest') && error.message === message,
+    );
   });
 }

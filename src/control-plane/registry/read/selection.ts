@@ -17,7 +17,11 @@ export interface Selection {
 const all: Selection = { everything: true, name: undefined, matches: () => true };
 
 /** Throws BadRequest for selectors that cannot be read and for fields the kind cannot be selected by. */
-export function parseSelection(definition: ResourceDefinition, labelSelector: string | undefined, fieldSelector: string | undefined): Selection {
+export function parseSelection(
+  definition: ResourceDefinition,
+  labelSelector: string | undefined,
+  fieldSelector: string | undefined,
+): Selection {
   if (!labelSelector && !fieldSelector) return all;
   const labels = parseLabelSelector(labelSelector ?? '');
   if (typeof labels === 'string') throw badRequest(labels);
@@ -30,7 +34,9 @@ export function parseSelection(definition: ResourceDefinition, labelSelector: st
   return {
     everything: labels.length === 0 && fields.length === 0,
     name: named?.value,
-    matches: (object) => labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) && (fields.length === 0 || matchesFields(fields, fieldsOf(definition, object))),
+    matches: (object) =>
+      labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) &&
+      (fields.length === 0 || matchesFields(fields, fieldsOf(definition, object))),
   };
 }
 
@@ -42,7 +48,11 @@ function unknownField(definition: ResourceDefinition, field: string): string {
 }
 
 function fieldsOf(definition: ResourceDefinition, object: ApiObject): Readonly<Record<string, string>> {
-  return { 'metadata.name': object.metadata.name, 'metadata.namespace': object.metadata.namespace, ...definition.selectableFields?.(object) };
+  return {
+    'metadata.name': object.metadata.name,
+    'metadata.namespace': object.metadata.namespace,
+    ...definition.selectableFields?.(object),
+  };
 }
 
 const names = new WeakMap<ResourceDefinition, ReadonlySet<string>>();
@@ -54,7 +64,11 @@ function selectableNames(definition: ResourceDefinition): ReadonlySet<string> {
     // An object in which all is there that decoding puts there.
     const probe = decodeAny(definition.schema, {}).value as ApiObject;
     const own = definition.selectableFields?.(probe) ?? {};
-    known = new Set(['metadata.name', ...(namespaced || definition.selectableFields === undefined ? ['metadata.namespace'] : []), ...Object.keys(own)]);
+    known = new Set([
+      'metadata.name',
+      ...(namespaced || definition.selectableFields === undefined ? ['metadata.namespace'] : []),
+      ...Object.keys(own),
+    ]);
     names.set(definition, known);
   }
   return known;

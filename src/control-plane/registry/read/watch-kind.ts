@@ -24,7 +24,12 @@ export interface WatchSource {
  * One watch. From nothing or `0` it begins with what is there, as ADDED; from a version with what happened after it; `sendInitialEvents` with what is
  * there and a bookmark behind it. An object that comes to match the selection is ADDED, one that ceases to is DELETED, as it was before.
  */
-export async function watchKind(source: WatchSource, request: ResourceRequest, options: WatchOptions, sink: WatchSink): Promise<{ close(): void }> {
+export async function watchKind(
+  source: WatchSource,
+  request: ResourceRequest,
+  options: WatchOptions,
+  sink: WatchSink,
+): Promise<{ close(): void }> {
   const { cache } = source;
   const kind = cache.kind(request.definition);
   const selection = parseSelection(request.definition, options.labelSelector, options.fieldSelector);
@@ -33,7 +38,11 @@ export async function watchKind(source: WatchSource, request: ResourceRequest, o
   if (options.sendInitialEvents === true) await notOlderThan(cache, options.resourceVersion);
   else await cache.waitFor(from);
   // From here on nothing waits, so that no change can slip between state and events.
-  const watch = new Watch(source, kind, { prefix: request.namespace === '' ? '' : `${request.namespace}/`, selection, sink });
+  const watch = new Watch(source, kind, {
+    prefix: request.namespace === '' ? '' : `${request.namespace}/`,
+    selection,
+    sink,
+  });
   if (!fromState) watch.replay(from);
   else if (options.sendInitialEvents !== false) watch.showState();
   if (options.sendInitialEvents === true) sink.bookmark(String(cache.revision), true);
@@ -75,13 +84,15 @@ class Watch {
   replay(after: number): void {
     const missed = this.#kind.window.after(after);
     // A version from before the window is still good when nothing of the kind has changed since.
-    if (missed === undefined && this.#kind.lastChange > after) throw new ApiStatusError('Expired', `too old resource version: ${after} (${this.#kind.window.oldest})`);
+    if (missed === undefined && this.#kind.lastChange > after)
+      throw new ApiStatusError('Expired', `too old resource version: ${after} (${this.#kind.window.oldest})`);
     for (const event of missed ?? []) this.#deliver(event);
   }
 
   showState(): void {
     const { prefix, sink } = this.#scope;
-    for (const [, object] of this.#kind.objects.range(prefix)) if (this.#selects(object.object)) sink.event('ADDED', this.#source.serve(object));
+    for (const [, object] of this.#kind.objects.range(prefix))
+      if (this.#selects(object.object)) sink.event('ADDED', this.#source.serve(object));
   }
 
   begin(bookmarks: boolean): void {

@@ -16,7 +16,12 @@ export interface Truth {
 
 export async function followTruth(storage: Storage): Promise<Truth> {
   const writes: StorageEvent[] = [];
-  const watch = storage.watch('/registry/', await storage.revision(), (events) => writes.push(...events), (end) => assert.fail(`the truth ended: ${end.kind}`));
+  const watch = storage.watch(
+    '/registry/',
+    await storage.revision(),
+    (events) => writes.push(...events),
+    (end) => assert.fail(`the truth ended: ${end.kind}`),
+  );
   return { writes, stop: () => watch.close() };
 }
 
@@ -30,7 +35,10 @@ const pick = <T>(random: Random, from: readonly T[]): T => from[Math.floor(rando
 
 /** Errors a client may meet here: refusals of the API, and faults of the store. */
 function isExpected(error: unknown): boolean {
-  return error instanceof ApiStatusError || (error instanceof Error && 'kind' in error && (error.kind === 'Unavailable' || error.kind === 'Timeout'));
+  return (
+    error instanceof ApiStatusError ||
+    (error instanceof Error && 'kind' in error && (error.kind === 'Unavailable' || error.kind === 'Timeout'))
+  );
 }
 
 export interface Acknowledged {
@@ -49,7 +57,12 @@ export class HostileClient {
   readonly #id: string;
   #count = 0;
 
-  constructor(options: { readonly ground: RegistryGround; readonly truth: Truth; readonly random: Random; readonly id: string }) {
+  constructor(options: {
+    readonly ground: RegistryGround;
+    readonly truth: Truth;
+    readonly random: Random;
+    readonly id: string;
+  }) {
     this.#ground = options.ground;
     this.#truth = options.truth;
     this.#random = options.random;
@@ -57,7 +70,16 @@ export class HostileClient {
   }
 
   async run(steps: number): Promise<void> {
-    const actions = [() => this.#create(), () => this.#update(), () => this.#patch(), () => this.#delete(), () => this.#get(), () => this.#list(), () => this.#oldUid(), () => this.#deleteKept()];
+    const actions = [
+      () => this.#create(),
+      () => this.#update(),
+      () => this.#patch(),
+      () => this.#delete(),
+      () => this.#get(),
+      () => this.#list(),
+      () => this.#oldUid(),
+      () => this.#deleteKept(),
+    ];
     for (let step = 0; step < steps; step++) {
       try {
         await pick(this.#random, actions)();
@@ -87,13 +109,24 @@ export class HostileClient {
   }
 
   #note({ metadata, spec }: Widget): void {
-    this.acknowledged.push({ name: metadata.name, uid: metadata.uid, revision: Number(metadata.resourceVersion), size: spec.size ?? -1 });
+    this.acknowledged.push({
+      name: metadata.name,
+      uid: metadata.uid,
+      revision: Number(metadata.resourceVersion),
+      size: spec.size ?? -1,
+    });
   }
 
   async #create(): Promise<void> {
     const labels = { even: String(this.#random.next() < 0.5) };
     const name = pick(this.#random, names);
-    this.#note(await this.#ground.create({ name, metadata: { name, namespace: '', uid: '', labels }, spec: { size: this.#size() } }));
+    this.#note(
+      await this.#ground.create({
+        name,
+        metadata: { name, namespace: '', uid: '', labels },
+        spec: { size: this.#size() },
+      }),
+    );
   }
 
   async #read(name: string, options: { readonly resourceVersion?: string } = {}): Promise<Widget> {
@@ -106,16 +139,32 @@ export class HostileClient {
     const seen = await this.#read(name, { resourceVersion: '0' });
     const labels = { even: String(this.#random.next() < 0.5) };
     const size = this.#size();
-    const written = await this.#ground.registry.update(this.#ground.request(widgets, name), { value: { ...seen, metadata: { ...seen.metadata, labels }, spec: { ...seen.spec, size } }, duplicates: [] });
+    const written = await this.#ground.registry.update(this.#ground.request(widgets, name), {
+      value: { ...seen, metadata: { ...seen.metadata, labels }, spec: { ...seen.spec, size } },
+      duplicates: [],
+    });
     this.#note(written.object as Widget);
     assert.equal(written.object.metadata.uid, seen.metadata.uid);
-    const between = this.#truth.writes.filter(({ key, revision }) => key === prefix + name && revision > Number(seen.metadata.resourceVersion) && revision < Number(written.object.metadata.resourceVersion));
+    const between = this.#truth.writes.filter(
+      ({ key, revision }) =>
+        key === prefix + name &&
+        revision > Number(seen.metadata.resourceVersion) &&
+        revision < Number(written.object.metadata.resourceVersion),
+    );
     assert.deepEqual(between, [], 'an update that named a version was written over a newer one');
   }
 
   async #patch(): Promise<void> {
     const name = pick(this.#random, names);
-    this.#note((await this.#ground.registry.patch(this.#ground.request(widgets, name), { type: 'merge', value: { spec: { size: this.#size(), notes: { [this.#id]: String(this.#count) } } }, duplicates: [] })).object as Widget);
+    this.#note(
+      (
+        await this.#ground.registry.patch(this.#ground.request(widgets, name), {
+          type: 'merge',
+          value: { spec: { size: this.#size(), notes: { [this.#id]: String(this.#count) } } },
+          duplicates: [],
+        })
+      ).object as Widget,
+    );
   }
 
   async #delete(): Promise<void> {
@@ -129,7 +178,10 @@ export class HostileClient {
   async #oldUid(): Promise<void> {
     const name = pick(this.#random, names);
     const value = { metadata: { name, uid: 'of-another-life' }, spec: { size: this.#size() } };
-    await assert.rejects(this.#ground.registry.update(this.#ground.request(widgets, name), { value, duplicates: [] }), isExpected);
+    await assert.rejects(
+      this.#ground.registry.update(this.#ground.request(widgets, name), { value, duplicates: [] }),
+      isExpected,
+    );
   }
 
   #newest(): number {
@@ -145,21 +197,31 @@ export class HostileClient {
       throw error;
     });
     const possible = this.#statesOf(prefix + name, from);
-    assert.ok(possible.has(got === undefined ? 0 : Number(got.metadata.resourceVersion)), `${name}: read ${got?.metadata.resourceVersion ?? 'nothing'}, possible were ${[...possible].join(' ')}`);
+    assert.ok(
+      possible.has(got === undefined ? 0 : Number(got.metadata.resourceVersion)),
+      `${name}: read ${got?.metadata.resourceVersion ?? 'nothing'}, possible were ${[...possible].join(' ')}`,
+    );
   }
 
   async #list(): Promise<void> {
     const from = this.#newest();
     const { items, resourceVersion } = await this.#ground.registry.list(this.#ground.request(widgets), {});
     const revision = Number(resourceVersion);
-    assert.ok(revision >= from && revision <= this.#newest(), `a list of ${revision}, from ${from} to ${this.#newest()}`);
-    assert.deepEqual(new Map(items.map(({ object }) => [prefix + object.metadata.name, Number(object.metadata.resourceVersion)])), stateAt(this.#truth, revision));
+    assert.ok(
+      revision >= from && revision <= this.#newest(),
+      `a list of ${revision}, from ${from} to ${this.#newest()}`,
+    );
+    assert.deepEqual(
+      new Map(items.map(({ object }) => [prefix + object.metadata.name, Number(object.metadata.resourceVersion)])),
+      stateAt(this.#truth, revision),
+    );
   }
 
   /** Revisions the key had from then on; 0: it was not there. */
   #statesOf(key: string, from: number): ReadonlySet<number> {
     const states = new Set([stateAt(this.#truth, from).get(key) ?? 0]);
-    for (const write of this.#truth.writes) if (write.key === key && write.revision > from) states.add(write.type === 'put' ? write.revision : 0);
+    for (const write of this.#truth.writes)
+      if (write.key === key && write.revision > from) states.add(write.type === 'put' ? write.revision : 0);
     return states;
   }
 }
@@ -228,28 +290,33 @@ export class HostileWatcher {
     const { items, resourceVersion } = await this.#ground.registry.list(this.#ground.request(widgets), this.#selector);
     this.lists++;
     this.state.clear();
-    for (const { object } of items) this.state.set(prefix + object.metadata.name, Number(object.metadata.resourceVersion));
+    for (const { object } of items)
+      this.state.set(prefix + object.metadata.name, Number(object.metadata.resourceVersion));
     this.#version = Number(resourceVersion);
   }
 
   async #watch(): Promise<void> {
     const life = ++this.#life;
     let isOver = false;
-    const open = await this.#ground.registry.watch(this.#ground.request(widgets), { ...this.#selector, resourceVersion: String(this.#version) }, {
-      event: (type, { object }) => {
-        assert.equal(life, this.#life, 'an event after the end');
-        this.#see(type, prefix + object.metadata.name, Number(object.metadata.resourceVersion));
+    const open = await this.#ground.registry.watch(
+      this.#ground.request(widgets),
+      { ...this.#selector, resourceVersion: String(this.#version) },
+      {
+        event: (type, { object }) => {
+          assert.equal(life, this.#life, 'an event after the end');
+          this.#see(type, prefix + object.metadata.name, Number(object.metadata.resourceVersion));
+        },
+        bookmark: (version) => {
+          assert.ok(Number(version) >= this.#version, 'a bookmark of the past');
+          this.#version = Number(version);
+        },
+        end: (error) => {
+          isOver = true;
+          if (isApiError(error, 'Expired')) this.#version = 0;
+          this.cut();
+        },
       },
-      bookmark: (version) => {
-        assert.ok(Number(version) >= this.#version, 'a bookmark of the past');
-        this.#version = Number(version);
-      },
-      end: (error) => {
-        isOver = true;
-        if (isApiError(error, 'Expired')) this.#version = 0;
-        this.cut();
-      },
-    });
+    );
     if (!isOver) this.#open = open;
   }
 
@@ -257,7 +324,10 @@ export class HostileWatcher {
     this.events++;
     assert.ok(revision > this.#version, `version ${revision} after ${this.#version}`);
     assert.equal(this.state.has(key), type !== 'ADDED', `${type} of ${key}`);
-    const missed = this.#truth.writes.filter((write) => write.key === key && write.revision > this.#version && write.revision < revision && this.#concerns(write));
+    const missed = this.#truth.writes.filter(
+      (write) =>
+        write.key === key && write.revision > this.#version && write.revision < revision && this.#concerns(write),
+    );
     assert.deepEqual(missed, [], `${key}: changes were left out between ${this.#version} and ${revision}`);
     this.#version = revision;
     if (type === 'DELETED') this.state.delete(key);
@@ -284,9 +354,21 @@ function isSelected({ value }: StorageEvent, labelSelector: string): boolean {
 }
 
 /** Everything at once for some virtual time: slow, lossy, with watches that end and the past forgotten. */
-export async function disturb(hostile: HostileStorage, inner: Storage, { clock, random, rounds }: { readonly clock: FakeClock; readonly random: Random; readonly rounds: number }): Promise<void> {
+export async function disturb(
+  hostile: HostileStorage,
+  inner: Storage,
+  { clock, random, rounds }: { readonly clock: FakeClock; readonly random: Random; readonly rounds: number },
+): Promise<void> {
   for (let round = 0; round < rounds; round++) {
-    hostile.faults = random.next() < 0.2 ? noFaults : { delay: 0.3, longestDelayMs: 1 + Math.floor(random.next() * 1500), refuse: random.next() * 0.2, unknown: random.next() * 0.2 };
+    hostile.faults =
+      random.next() < 0.2
+        ? noFaults
+        : {
+            delay: 0.3,
+            longestDelayMs: 1 + Math.floor(random.next() * 1500),
+            refuse: random.next() * 0.2,
+            unknown: random.next() * 0.2,
+          };
     const roll = random.next();
     if (roll < 0.15) hostile.endWatches({ kind: 'Compacted' });
     else if (roll < 0.3) hostile.endWatches({ kind: 'Unavailable', message: 'cut' });
@@ -294,4 +376,3 @@ export async function disturb(hostile: HostileStorage, inner: Storage, { clock, 
     await clock.advance(200);
   }
 }
-

@@ -2,7 +2,16 @@ import { sleep } from '../../../base/clock.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { Random } from '../../../base/random.ts';
-import type { Storage, StorageEvent, StorageListOptions, StorageWatch, StorageWatchEnd, StoredList, StoredValue, WriteResult } from '../../storage/storage.ts';
+import type {
+  Storage,
+  StorageEvent,
+  StorageListOptions,
+  StorageWatch,
+  StorageWatchEnd,
+  StoredList,
+  StoredValue,
+  WriteResult,
+} from '../../storage/storage.ts';
 
 /** How likely each fault is, 0 to 1, at each call. */
 export interface Faults {
@@ -56,16 +65,23 @@ export class HostileStorage implements Storage {
   }
 
   /** Tells late now and then, but in order. */
-  watch(prefix: string, after: number, listener: (events: readonly StorageEvent[], revision: number) => void, onEnd: (error: StorageWatchEnd) => void): StorageWatch {
+  watch(
+    prefix: string,
+    after: number,
+    listener: (events: readonly StorageEvent[], revision: number) => void,
+    onEnd: (error: StorageWatchEnd) => void,
+  ): StorageWatch {
     let told = Promise.resolve();
     let isLate = false;
     const tell = (events: readonly StorageEvent[], revision: number): void => {
       if (!isLate && !this.#happens(this.faults.delay)) return listener(events, revision);
       isLate = true;
-      const turn = (told = told.then(() => this.#dawdle()).then(() => {
-        if (turn === told) isLate = false;
-        if (this.#watches.has(open)) listener(events, revision);
-      }));
+      const turn = (told = told
+        .then(() => this.#dawdle())
+        .then(() => {
+          if (turn === told) isLate = false;
+          if (this.#watches.has(open)) listener(events, revision);
+        }));
     };
     const inner = this.#inner.watch(prefix, after, tell, (end) => open.end(end));
     const close = (): void => {

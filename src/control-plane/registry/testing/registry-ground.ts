@@ -29,7 +29,13 @@ const WidgetSchema = object('Widget', {
   kind: string,
   apiVersion: string,
   metadata: required(ObjectMetaSchema),
-  spec: required(object('WidgetSpec', { size: int32, parts: array(object('Part', { name: required(string), weight: int32 }), ['name']), notes: map(string) })),
+  spec: required(
+    object('WidgetSpec', {
+      size: int32,
+      parts: array(object('Part', { name: required(string), weight: int32 }), ['name']),
+      notes: map(string),
+    }),
+  ),
   status: object('WidgetStatus', { seen: int32 }),
 });
 
@@ -53,11 +59,13 @@ export const widgets: ResourceDefinition<Widget> = {
       kind: { group: 'test.io', version: 'v1', kind: 'Widget' },
       schema: WidgetSchema,
       // Decoded by the schema above.
-      perform: (access, body) => access.update((widget) => ({ ...widget, spec: { ...widget.spec, ...(body as Widget).spec } })),
+      perform: (access, body) =>
+        access.update((widget) => ({ ...widget, spec: { ...widget.spec, ...(body as Widget).spec } })),
     },
   ],
   rules: {
-    applyDefaults: (widget) => (widget.spec.size === undefined ? { ...widget, spec: { ...widget.spec, size: 1 } } : widget),
+    applyDefaults: (widget) =>
+      widget.spec.size === undefined ? { ...widget, spec: { ...widget.spec, size: 1 } } : widget,
     validate: validateWidget,
     validateUpdate: validateWidget,
   },
@@ -72,7 +80,8 @@ export const gadgets: ResourceDefinition<Widget> = {
   type: { group: 'test.io', version: 'v1', kind: 'Gadget', plural: 'gadgets', namespaced: false },
   singular: 'gadget',
   storagePath: 'gadgets',
-  allocate: (object) => Promise.resolve({ object, settle: (stored) => Promise.resolve(void gadgetsSettled.push(stored)) }),
+  allocate: (object) =>
+    Promise.resolve({ object, settle: (stored) => Promise.resolve(void gadgetsSettled.push(stored)) }),
   rules: { ...widgets.rules, allowCreateOnUpdate: true, gracePeriodSeconds: (_, asked) => asked ?? 30 },
 };
 
@@ -82,7 +91,12 @@ export interface RegistryGround {
   readonly storage: Storage;
   readonly clock: FakeClock;
   readonly warnings: string[];
-  request(definition: ResourceDefinition<Widget>, name?: string, subresource?: string, context?: Partial<RequestContext>): ResourceRequest;
+  request(
+    definition: ResourceDefinition<Widget>,
+    name?: string,
+    subresource?: string,
+    context?: Partial<RequestContext>,
+  ): ResourceRequest;
   create(widget: Partial<Widget> & { name: string }, definition?: ResourceDefinition<Widget>): Promise<Widget>;
   /** Another server on the same store. */
   second(): Promise<RegistryGround>;
@@ -94,7 +108,10 @@ export interface GroundOptions {
   readonly wrap?: (storage: Storage, clock: FakeClock) => Storage;
 }
 
-export async function startRegistry(admission: readonly AdmissionPlugin[] = [], { wrap = (storage) => storage }: GroundOptions = {}): Promise<RegistryGround> {
+export async function startRegistry(
+  admission: readonly AdmissionPlugin[] = [],
+  { wrap = (storage) => storage }: GroundOptions = {},
+): Promise<RegistryGround> {
   const folder = mkdtempSync(path.join(tmpdir(), 'registry-'));
   const clock = new FakeClock();
   const storage = new SqliteStorage({ file: path.join(folder, 'state.db'), clock, log: recordingLog() });
@@ -112,7 +129,11 @@ export async function startRegistry(admission: readonly AdmissionPlugin[] = [], 
 }
 
 /** A server on a store. */
-export async function onStorage(storage: Storage, clock: FakeClock, admission: readonly AdmissionPlugin[]): Promise<RegistryGround> {
+export async function onStorage(
+  storage: Storage,
+  clock: FakeClock,
+  admission: readonly AdmissionPlugin[],
+): Promise<RegistryGround> {
   // The machinery hands a definition's functions only objects of its own schema.
   const definitions = new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]);
   const cache = new ObjectCache({ storage, definitions, clock, log: recordingLog() });
@@ -137,7 +158,15 @@ export async function onStorage(storage: Storage, clock: FakeClock, admission: r
     namespace: definition.type.namespaced ? 'default' : '',
     name,
     subresource,
-    context: { user: { name: 'tester', groups: [] }, dryRun: false, fieldManager: 'test', fieldValidation: 'Strict', warn: (text) => warnings.push(text), annotate: () => undefined, ...context },
+    context: {
+      user: { name: 'tester', groups: [] },
+      dryRun: false,
+      fieldManager: 'test',
+      fieldValidation: 'Strict',
+      warn: (text) => warnings.push(text),
+      annotate: () => undefined,
+      ...context,
+    },
   });
   return {
     registry,
@@ -146,7 +175,9 @@ export async function onStorage(storage: Storage, clock: FakeClock, admission: r
     clock,
     warnings,
     request,
-    create: async ({ name, ...rest }, definition = widgets) => (await registry.create(request(definition), { value: { metadata: { name }, spec: {}, ...rest }, duplicates: [] })).object as Widget,
+    create: async ({ name, ...rest }, definition = widgets) =>
+      (await registry.create(request(definition), { value: { metadata: { name }, spec: {}, ...rest }, duplicates: [] }))
+        .object as Widget,
     second: () => onStorage(storage, clock, admission),
     stop: () => Promise.resolve(cache.stop()),
   };

@@ -1,13 +1,27 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { apiVersionOf, formatKey } from '../../../api/client/resource-type.ts';
 import { generateName } from '../../../api/generate-name.ts';
-import { alreadyExists, ApiStatusError, badRequest, formatGroupResource, invalid } from '../../../api/status/api-status-error.ts';
+import {
+  alreadyExists,
+  ApiStatusError,
+  badRequest,
+  formatGroupResource,
+  invalid,
+} from '../../../api/status/api-status-error.ts';
 import { trackWrite } from '../../patch/managed-fields.ts';
 import { decodeBody } from './decode-body.ts';
 import { checkPlace, metadataForCreate, validateMetadata } from './object-metadata.ts';
 import type { ResourceRequest, Served, WriteBody } from '../registry.ts';
 import { wireJson } from '../cache/stored-form.ts';
-import { admitMutating, admitValidating, attributesOf, kindOf, putObject, requestFacts, servedUnstored } from './write-tools.ts';
+import {
+  admitMutating,
+  admitValidating,
+  attributesOf,
+  kindOf,
+  putObject,
+  requestFacts,
+  servedUnstored,
+} from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
 /** How often a generated name that is taken is drawn anew (upstream: RetryGenerateName). */
@@ -16,18 +30,31 @@ const nameAttempts = 8;
 /** POST of an object. */
 export async function createObject(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
   const { definition, context } = request;
-  const decoded = decodeBody(body, { ...definition.type, schema: definition.schema, ...(definition.hideValues === true && { hideValues: true }) }, context);
-  if (decoded.metadata.resourceVersion !== undefined && decoded.metadata.resourceVersion !== '') throw badRequest('resourceVersion should not be set on objects to be created');
+  const decoded = decodeBody(
+    body,
+    { ...definition.type, schema: definition.schema, ...(definition.hideValues === true && { hideValues: true }) },
+    context,
+  );
+  if (decoded.metadata.resourceVersion !== undefined && decoded.metadata.resourceVersion !== '')
+    throw badRequest('resourceVersion should not be set on objects to be created');
   return createDecoded(tools, request, decoded, 'update');
 }
 
 /** `tracked`: whose the fields are has been said already (server-side apply). */
-export async function createDecoded(tools: WriteTools, request: ResourceRequest, decoded: ApiObject, fields: 'update' | 'tracked'): Promise<Served> {
+export async function createDecoded(
+  tools: WriteTools,
+  request: ResourceRequest,
+  decoded: ApiObject,
+  fields: 'update' | 'tracked',
+): Promise<Served> {
   const { definition, namespace } = request;
   checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name: request.name });
   const { generateName: prefix = '' } = decoded.metadata;
   const generated = decoded.metadata.name === '' && prefix !== '';
-  const named = request.name !== '' && decoded.metadata.name === '' ? { ...decoded, metadata: { ...decoded.metadata, name: request.name } } : decoded;
+  const named =
+    request.name !== '' && decoded.metadata.name === ''
+      ? { ...decoded, metadata: { ...decoded.metadata, name: request.name } }
+      : decoded;
   for (let attempt = 1; ; attempt++) {
     const name = generated ? generateName(prefix, tools.random) : named.metadata.name;
     const draft = { ...named, metadata: { ...named.metadata, name } };
@@ -41,14 +68,24 @@ export async function createDecoded(tools: WriteTools, request: ResourceRequest,
   }
 }
 
-async function createNamed(tools: WriteTools, request: ResourceRequest, draft: ApiObject, fields: 'update' | 'tracked'): Promise<Served> {
+async function createNamed(
+  tools: WriteTools,
+  request: ResourceRequest,
+  draft: ApiObject,
+  fields: 'update' | 'tracked',
+): Promise<Served> {
   const { definition, context } = request;
   const { rules } = definition;
   const namespace = definition.type.namespaced ? request.namespace : draft.metadata.namespace;
-  const metadata = metadataForCreate(draft.metadata, { uid: tools.random.uuid(), nowMs: tools.clock.nowMs(), namespace });
+  const metadata = metadataForCreate(draft.metadata, {
+    uid: tools.random.uuid(),
+    nowMs: tools.clock.nowMs(),
+    namespace,
+  });
   const defaulted = rules.applyDefaults({ ...draft, metadata });
   const owned = fields === 'tracked' ? defaulted : ownedByCreator(tools, request, defaulted);
-  const admitted = (await admitMutating(tools, attributesOf(request, 'CREATE', { object: owned, oldObject: undefined }))) ?? owned;
+  const admitted =
+    (await admitMutating(tools, attributesOf(request, 'CREATE', { object: owned, oldObject: undefined }))) ?? owned;
   const object = prepare(tools, request, admitted === owned ? admitted : rules.applyDefaults(admitted));
   const errors = [...validateMetadata(definition, object.metadata), ...rules.validate(object)];
   if (errors.length > 0) throw invalid(kindOf(definition), object.metadata.name, errors);
@@ -96,7 +133,12 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
       return servedUnstored(definition, whole);
     }
     stored = undefined;
-    const result = await putObject(tools, tools.definitions.storedOf(definition), definition.storedAs?.toStored(whole) ?? whole, 0);
+    const result = await putObject(
+      tools,
+      tools.definitions.storedOf(definition),
+      definition.storedAs?.toStored(whole) ?? whole,
+      0,
+    );
     stored = !('conflict' in result);
     if ('conflict' in result) throw alreadyExists(definition.type, object.metadata.name);
     if (definition.storedAs === undefined) return result.served;
@@ -109,5 +151,9 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
 
 function generatedNameTaken(type: { readonly group: string; readonly plural: string }, name: string): ApiStatusError {
   const details = { name, ...(type.group !== '' && { group: type.group }), kind: type.plural, retryAfterSeconds: 1 };
-  return new ApiStatusError('AlreadyExists', `${formatGroupResource(type)} ${JSON.stringify(name)} already exists, the server was not able to generate a unique name for the object`, details);
+  return new ApiStatusError(
+    'AlreadyExists',
+    `${formatGroupResource(type)} ${JSON.stringify(name)} already exists, the server was not able to generate a unique name for the object`,
+    details,
+  );
 }

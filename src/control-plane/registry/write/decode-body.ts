@@ -24,16 +24,28 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
   const value = body.protobuf === undefined ? body.value : fromProtobuf(body.protobuf, expected);
   const { kind } = expected;
   const apiVersion = apiVersionOf(expected);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badRequest(`couldn't get version/kind; json parse error: expected an object of kind ${kind}`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badRequest(`couldn't get version/kind; json parse error: expected an object of kind ${kind}`);
   checkKind(value, apiVersion, kind);
-  const { value: decoded, errors, warnings } = decodeAny(expected.schema, value, { mode: 'lenient', noHints: true, ...(expected.hideValues === true && { hideValues: true }) });
+  const {
+    value: decoded,
+    errors,
+    warnings,
+  } = decodeAny(expected.schema, value, {
+    mode: 'lenient',
+    noHints: true,
+    ...(expected.hideValues === true && { hideValues: true }),
+  });
   const refuse = (texts: readonly string[]): never => {
-    throw badRequest(`${kind} in version ${JSON.stringify(expected.version)} cannot be handled as a ${kind}: ${texts.join(', ')}`);
+    throw badRequest(
+      `${kind} in version ${JSON.stringify(expected.version)} cannot be handled as a ${kind}: ${texts.join(', ')}`,
+    );
   };
   if (errors.length > 0) refuse(errors.map(formatDecodeError));
   if (context.fieldValidation !== 'Ignore') {
     const doubts = [...body.duplicates, ...warnings.map(formatDecodeError)];
-    if (doubts.length > 0 && context.fieldValidation === 'Strict') refuse([`strict decoding error: ${doubts.join(', ')}`]);
+    if (doubts.length > 0 && context.fieldValidation === 'Strict')
+      refuse([`strict decoding error: ${doubts.join(', ')}`]);
     for (const doubt of doubts) context.warn(doubt);
   }
   const object = dropZeros(decoded as ApiObject, expected.schema, expected.group);
@@ -53,10 +65,17 @@ function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {
   }
 }
 
-function checkKind(value: { readonly kind?: unknown; readonly apiVersion?: unknown }, apiVersion: string, kind: string): void {
+function checkKind(
+  value: { readonly kind?: unknown; readonly apiVersion?: unknown },
+  apiVersion: string,
+  kind: string,
+): void {
   const given = { apiVersion: value.apiVersion ?? '', kind: value.kind ?? '' };
   if (given.apiVersion !== '' && given.apiVersion !== apiVersion) {
-    throw badRequest(`the API version in the data (${String(given.apiVersion)}) does not match the expected API version (${apiVersion})`);
+    throw badRequest(
+      `the API version in the data (${String(given.apiVersion)}) does not match the expected API version (${apiVersion})`,
+    );
   }
-  if (given.kind !== '' && given.kind !== kind) throw badRequest(`the kind in the data (${String(given.kind)}) does not match the expected kind (${kind})`);
+  if (given.kind !== '' && given.kind !== kind)
+    throw badRequest(`the kind in the data (${String(given.kind)}) does not match the expected kind (${kind})`);
 }

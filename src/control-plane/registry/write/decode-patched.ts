@@ -14,23 +14,43 @@ import type { PatchBody } from '../registry.ts';
  * What a JSON, merge or strategic patch made of an object, as the object it has to be. What is not one is Invalid, with `patch` as the field that is to blame;
  * unknown and repeated fields are refused, warned of or dropped as the request's field validation says (upstream: handlers/patch.go).
  */
-export function decodePatched(patched: unknown, patch: PatchBody, { expected, context }: { readonly expected: BodyKind; readonly context: RequestContext }): ApiObject {
+export function decodePatched(
+  patched: unknown,
+  patch: PatchBody,
+  { expected, context }: { readonly expected: BodyKind; readonly context: RequestContext },
+): ApiObject {
   const hideValues = expected.hideValues === true;
   const refuse = (problem: string): never => {
     const shown = hideValues ? '' : patch.type === 'strategic' ? formatGoValue(patch.value) : JSON.stringify(patched);
-    const cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${goQuote(shown)}: ${problem}`, field: 'patch' };
+    const cause = {
+      reason: 'FieldValueInvalid',
+      message: `Invalid value: ${goQuote(shown)}: ${problem}`,
+      field: 'patch',
+    };
     throw new ApiStatusError('Invalid', ` "" is invalid: patch: ${cause.message}`, { causes: [cause] });
   };
-  const { value, errors, warnings } = decodeAny(expected.schema, patched, { mode: 'lenient', noHints: true, hideValues });
+  const { value, errors, warnings } = decodeAny(expected.schema, patched, {
+    mode: 'lenient',
+    noHints: true,
+    hideValues,
+  });
   if (errors.length > 0) refuse(errors.map(formatDecodeError).join(', '));
   if (context.fieldValidation !== 'Ignore') {
-    const doubts = [...patch.duplicates, ...(patch.type === 'json' ? unknownOperationFields(patch.value) : []), ...warnings.map(formatDecodeError)];
-    if (doubts.length > 0 && context.fieldValidation === 'Strict') refuse(`strict decoding error: ${doubts.join(', ')}`);
+    const doubts = [
+      ...patch.duplicates,
+      ...(patch.type === 'json' ? unknownOperationFields(patch.value) : []),
+      ...warnings.map(formatDecodeError),
+    ];
+    if (doubts.length > 0 && context.fieldValidation === 'Strict')
+      refuse(`strict decoding error: ${doubts.join(', ')}`);
     for (const doubt of doubts) context.warn(doubt);
   }
   // The schema is that of an object of the API, whose metadata is required.
   const object = dropZeros(value as ApiObject, expected.schema, expected.group);
   const { kind = expected.kind, apiVersion = apiVersionOf(expected) } = object;
-  if (kind !== expected.kind || apiVersion !== apiVersionOf(expected)) throw badRequest(`no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} here, only ${goQuote(expected.kind)}`);
+  if (kind !== expected.kind || apiVersion !== apiVersionOf(expected))
+    throw badRequest(
+      `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} here, only ${goQuote(expected.kind)}`,
+    );
   return { ...object, kind, apiVersion };
 }

@@ -10,7 +10,16 @@ import { planDeletion } from './plan-deletion.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import { wireJson } from '../cache/stored-form.ts';
-import { admitMutating, admitValidating, attributesOf, currentObject, putObject, retryOnStale, servedBody, servedUnstored } from './write-tools.ts';
+import {
+  admitMutating,
+  admitValidating,
+  attributesOf,
+  currentObject,
+  putObject,
+  retryOnStale,
+  servedBody,
+  servedUnstored,
+} from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
 export type Deleted = Served & { readonly gone: boolean };
@@ -31,7 +40,12 @@ export async function deleteObject(tools: WriteTools, request: ResourceRequest, 
   throw conflict(request.definition.type, request.name, 'it is being written by others all the time; please try again');
 }
 
-async function deleteCurrent(tools: WriteTools, request: ResourceRequest, current: CachedObject, options: DeleteOptions): Promise<Deleted | 'stale'> {
+async function deleteCurrent(
+  tools: WriteTools,
+  request: ResourceRequest,
+  current: CachedObject,
+  options: DeleteOptions,
+): Promise<Deleted | 'stale'> {
   const { definition, context } = request;
   checkPreconditions(request, current.object, options);
   const old = definition.storedAs?.fromStored(current.object) ?? current.object;
@@ -46,11 +60,20 @@ async function deleteCurrent(tools: WriteTools, request: ResourceRequest, curren
     return 'conflict' in result ? 'stale' : { ...asShown(definition, result.served), gone: false };
   }
   if (!context.dryRun && !(await removeObject(tools, definition, current))) return 'stale';
-  return { ...(definition.rules.returnsDeleted === true ? asShown(definition, current) : servedBody(deletedStatus(definition, old))), gone: true };
+  return {
+    ...(definition.rules.returnsDeleted === true
+      ? asShown(definition, current)
+      : servedBody(deletedStatus(definition, old))),
+    gone: true,
+  };
 }
 
 /** Takes the object out of the store, and gives back what was claimed for it. False when somebody has written it meanwhile. */
-export async function removeObject(tools: WriteTools, definition: ResourceDefinition, current: CachedObject): Promise<boolean> {
+export async function removeObject(
+  tools: WriteTools,
+  definition: ResourceDefinition,
+  current: CachedObject,
+): Promise<boolean> {
   const stored = tools.definitions.storedOf(definition);
   const result = await tools.storage.delete(storageKey(stored, current.object.metadata), current.revision);
   if (result.outcome === 'conflict' && result.current !== undefined) return false;
@@ -59,15 +82,27 @@ export async function removeObject(tools: WriteTools, definition: ResourceDefini
   return true;
 }
 
-function checkPreconditions({ definition, name }: ResourceRequest, object: ApiObject, { preconditions }: DeleteOptions): void {
+function checkPreconditions(
+  { definition, name }: ResourceRequest,
+  object: ApiObject,
+  { preconditions }: DeleteOptions,
+): void {
   // Upstream names the kind here where elsewhere it names the resource.
   const kind = { group: definition.type.group, plural: definition.type.kind };
   const { uid, resourceVersion } = object.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
-    throw conflict(kind, name, `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`);
+    throw conflict(
+      kind,
+      name,
+      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+    );
   }
   if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
-    throw conflict(kind, name, `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion ?? ''}). The object might have been modified`);
+    throw conflict(
+      kind,
+      name,
+      `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion ?? ''}). The object might have been modified`,
+    );
   }
 }
 
@@ -78,7 +113,11 @@ function asShown(definition: ResourceDefinition, served: Served): Served {
 }
 
 function deletedStatus({ type }: ResourceDefinition, { metadata }: ApiObject): Status {
-  const details = { name: metadata.name, ...(type.group !== '' && { group: type.group }), kind: type.plural, uid: metadata.uid };
+  const details = {
+    name: metadata.name,
+    ...(type.group !== '' && { group: type.group }),
+    kind: type.plural,
+    uid: metadata.uid,
+  };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }
-

@@ -10,11 +10,20 @@ const policies = ['Foreground', 'Background', 'Orphan'];
 /** Throws BadRequest for what cannot be read, Invalid for what contradicts itself. */
 export function parseDeleteOptions(value: unknown): DeleteOptions {
   const { value: options, errors: problems } = decode(DeleteOptionsSchema, value ?? {}, { mode: 'lenient' });
-  if (problems.length > 0) throw badRequest(`DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${problems.map(formatDecodeError).join(', ')}`);
+  if (problems.length > 0)
+    throw badRequest(
+      `DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${problems.map(formatDecodeError).join(', ')}`,
+    );
   const errors = new FieldErrors();
   const { orphanDependents, propagationPolicy } = options;
-  if (orphanDependents !== undefined && propagationPolicy !== undefined) errors.invalid('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set');
-  else if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) errors.notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
+  if (orphanDependents !== undefined && propagationPolicy !== undefined)
+    errors.invalid(
+      'propagationPolicy',
+      propagationPolicy,
+      'orphanDependents and deletionPropagation cannot be both set',
+    );
+  else if (propagationPolicy !== undefined && !policies.includes(propagationPolicy))
+    errors.notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
   if (errors.list.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors.list);
   return options;
 }

@@ -8,8 +8,18 @@ import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
 /** Metadata of an object that is about to be: what only the server may say is said by it. */
-export function metadataForCreate(metadata: ObjectMeta, { uid, nowMs, namespace }: { readonly uid: string; readonly nowMs: number; readonly namespace: string }): ObjectMeta {
-  const { deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, generation: ____, resourceVersion: _____, ...kept } = metadata;
+export function metadataForCreate(
+  metadata: ObjectMeta,
+  { uid, nowMs, namespace }: { readonly uid: string; readonly nowMs: number; readonly namespace: string },
+): ObjectMeta {
+  const {
+    deletionTimestamp: _,
+    deletionGracePeriodSeconds: __,
+    selfLink: ___,
+    generation: ____,
+    resourceVersion: _____,
+    ...kept
+  } = metadata;
   return { ...kept, namespace, uid, creationTimestamp: formatTime(nowMs) };
 }
 
@@ -29,21 +39,33 @@ export function metadataForUpdate(metadata: ObjectMeta, old: ObjectMeta): Object
 }
 
 /** The namespace and name of a body must be those of the path, where both say something. */
-export function checkPlace(object: ApiObject, place: { readonly namespaced: boolean; readonly namespace: string; readonly name: string }): void {
+export function checkPlace(
+  object: ApiObject,
+  place: { readonly namespaced: boolean; readonly namespace: string; readonly name: string },
+): void {
   const { namespace, name } = object.metadata;
   if (place.namespaced && namespace !== '' && namespace !== place.namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
-  if (place.name !== '' && name !== '' && name !== place.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
+  if (place.name !== '' && name !== '' && name !== place.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
 }
 
 /** What an object had before it may keep, so that it can be written at all. */
-export function validateMetadata(definition: ResourceDefinition, metadata: ObjectMeta, old?: ObjectMeta): readonly FieldError[] {
+export function validateMetadata(
+  definition: ResourceDefinition,
+  metadata: ObjectMeta,
+  old?: ObjectMeta,
+): readonly FieldError[] {
   const errors = new FieldErrors();
-  validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: !definition.type.namespaced, checkName: definition.rules.validateName ?? (() => []) });
+  validateObjectMeta(errors, 'metadata', metadata, {
+    clusterScoped: !definition.type.namespaced,
+    checkName: definition.rules.validateName ?? (() => []),
+  });
   if (definition.rules.anyFinalizer !== true) {
     for (const [index, finalizer] of (metadata.finalizers ?? []).entries()) {
-      if (isNamelessFinalizer(finalizer) && old?.finalizers?.includes(finalizer) !== true) errors.invalid(`metadata.finalizers[${index}]`, finalizer, namelessFinalizer);
+      if (isNamelessFinalizer(finalizer) && old?.finalizers?.includes(finalizer) !== true)
+        errors.invalid(`metadata.finalizers[${index}]`, finalizer, namelessFinalizer);
     }
   }
   return errors.list;
@@ -54,15 +76,26 @@ const immutable = 'field is immutable';
 /** What a write may not do to metadata (upstream: ValidateObjectMetaAccessorUpdate). */
 export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
   const errors = new FieldErrors();
-  for (const field of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const) {
+  for (const field of [
+    'name',
+    'namespace',
+    'uid',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ] as const) {
     if (metadata[field] !== old[field]) errors.invalid(`metadata.${field}`, metadata[field] ?? null, immutable);
   }
-  if ((metadata.generation ?? 0) < (old.generation ?? 0)) errors.invalid('metadata.generation', metadata.generation ?? 0, 'must not be decremented');
+  if ((metadata.generation ?? 0) < (old.generation ?? 0))
+    errors.invalid('metadata.generation', metadata.generation ?? 0, 'must not be decremented');
   if (old.deletionTimestamp !== undefined) {
     const added = (metadata.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true);
     if (added.length > 0) {
       const shown = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
-      errors.forbidden('metadata.finalizers', `no new finalizers can be added if the object is being deleted, found new finalizers []string{${shown}}`);
+      errors.forbidden(
+        'metadata.finalizers',
+        `no new finalizers can be added if the object is being deleted, found new finalizers []string{${shown}}`,
+      );
     }
   }
   return errors.list;

@@ -18,13 +18,19 @@ import type { WriteTools } from './write-tools.ts';
 export async function patchObject(tools: WriteTools, request: ResourceRequest, patch: PatchBody): Promise<Written> {
   const { definition, name, subresource } = request;
   const apply = patch.type === 'apply';
-  const propose = (current: ApiObject): ApiObject => (apply ? applied(tools, request, patch, current) : patched(request, patch, current));
+  const propose = (current: ApiObject): ApiObject =>
+    apply ? applied(tools, request, patch, current) : patched(request, patch, current);
   const written = await changeObject(tools, request, { propose, tracked: apply, conditional: false });
   if (written !== undefined) return written;
   if (!apply || subresource !== '') throw notFound(definition.type, name);
   const proposed = applied(tools, request, patch, undefined);
   const { uid } = proposed.metadata;
-  if (uid !== '') throw conflict(definition.type, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
+  if (uid !== '')
+    throw conflict(
+      definition.type,
+      name,
+      `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+    );
   const { object, json } = await createDecoded(tools, request, proposed, 'tracked');
   return { object, json, created: true };
 }
@@ -33,10 +39,20 @@ function patched(request: ResourceRequest, patch: PatchBody, current: ApiObject)
   const { definition, subresource } = request;
   const part = readPart(definition, subresource, current);
   const document = part === current ? wireValue(definition, current) : { ...part };
-  return placed(request, decodePatched(patchedDocument(request, patch, document), patch, { expected: bodyKind(definition, subresource), context: request.context }));
+  return placed(
+    request,
+    decodePatched(patchedDocument(request, patch, document), patch, {
+      expected: bodyKind(definition, subresource),
+      context: request.context,
+    }),
+  );
 }
 
-function patchedDocument({ definition, subresource }: ResourceRequest, { type, value }: PatchBody, document: Readonly<Record<string, unknown>>): unknown {
+function patchedDocument(
+  { definition, subresource }: ResourceRequest,
+  { type, value }: PatchBody,
+  document: Readonly<Record<string, unknown>>,
+): unknown {
   switch (type) {
     case 'json':
       return applyJsonPatch(document, value);
@@ -48,7 +64,12 @@ function patchedDocument({ definition, subresource }: ResourceRequest, { type, v
   }
 }
 
-function applied(tools: WriteTools, request: ResourceRequest, patch: PatchBody, current: ApiObject | undefined): ApiObject {
+function applied(
+  tools: WriteTools,
+  request: ResourceRequest,
+  patch: PatchBody,
+  current: ApiObject | undefined,
+): ApiObject {
   const { definition, subresource, context } = request;
   if (context.fieldManager === '') throw badRequest('fieldManager is required for apply patch');
   const { object } = applyPatch({
@@ -62,10 +83,20 @@ function applied(tools: WriteTools, request: ResourceRequest, patch: PatchBody, 
     nowMs: tools.clock.nowMs(),
     resetFields: resetFields(definition, subresource),
   });
-  return placed(request, decodeBody({ value: object, duplicates: patch.duplicates }, bodyKind(definition, subresource), context));
+  return placed(
+    request,
+    decodeBody({ value: object, duplicates: patch.duplicates }, bodyKind(definition, subresource), context),
+  );
 }
 
 function placed({ definition, namespace, name }: ResourceRequest, decoded: ApiObject): ApiObject {
   checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name });
-  return { ...decoded, metadata: { ...decoded.metadata, name, namespace: definition.type.namespaced ? namespace : decoded.metadata.namespace } };
+  return {
+    ...decoded,
+    metadata: {
+      ...decoded.metadata,
+      name,
+      namespace: definition.type.namespaced ? namespace : decoded.metadata.namespace,
+    },
+  };
 }

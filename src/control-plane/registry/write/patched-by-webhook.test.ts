@@ -6,12 +6,28 @@ import { startRegistry, widgets } from '../testing/registry-ground.ts';
 import type { Widget } from '../testing/registry-ground.ts';
 
 const attributes = { definition: widgets, subresource: '' } as unknown as AdmissionAttributes;
-const document = { kind: 'Widget', apiVersion: 'test.io/v1', metadata: { name: 'w', namespace: 'default' }, spec: { size: 3, parts: [{ name: 'a' }] } };
+const document = {
+  kind: 'Widget',
+  apiVersion: 'test.io/v1',
+  metadata: { name: 'w', namespace: 'default' },
+  spec: { size: 3, parts: [{ name: 'a' }] },
+};
 const patched = (...operations: object[]) => patchedByWebhook(attributes, document, operations) as Widget;
 
 test('a patch makes a new object of its kind, decoded and with its defaults', () => {
-  const { kind, apiVersion, metadata, spec } = patched({ op: 'remove', path: '/spec/size' }, { op: 'add', path: '/spec/parts/-', value: { name: 'b', weight: 2 } });
-  assert.deepEqual({ kind, apiVersion, metadata, spec }, { kind: 'Widget', apiVersion: 'test.io/v1', metadata: { name: 'w', namespace: 'default', uid: '' }, spec: { parts: [{ name: 'a' }, { name: 'b', weight: 2 }], size: 1 } });
+  const { kind, apiVersion, metadata, spec } = patched(
+    { op: 'remove', path: '/spec/size' },
+    { op: 'add', path: '/spec/parts/-', value: { name: 'b', weight: 2 } },
+  );
+  assert.deepEqual(
+    { kind, apiVersion, metadata, spec },
+    {
+      kind: 'Widget',
+      apiVersion: 'test.io/v1',
+      metadata: { name: 'w', namespace: 'default', uid: '' },
+      spec: { parts: [{ name: 'a' }, { name: 'b', weight: 2 }], size: 1 },
+    },
+  );
   assert.equal(document.spec.size, 3);
 });
 
@@ -22,8 +38,18 @@ test('what a patch adds that the kind does not have is dropped, and what is of a
 });
 
 test('what a mutating plugin answers is validated like anything else', async () => {
-  const plugin: AdmissionPlugin = { name: 'Hook', handles: () => true, mutate: (now) => patchedByWebhook(now, { ...document, metadata: now.object?.metadata as object as Record<string, unknown> }, [{ op: 'replace', path: '/spec/size', value: -1 }]) };
+  const plugin: AdmissionPlugin = {
+    name: 'Hook',
+    handles: () => true,
+    mutate: (now) =>
+      patchedByWebhook(now, { ...document, metadata: now.object?.metadata as object as Record<string, unknown> }, [
+        { op: 'replace', path: '/spec/size', value: -1 },
+      ]),
+  };
   const ground = await startRegistry([plugin]);
-  await assert.rejects(ground.create({ name: 'w' }), /spec.size: Invalid value: -1: must be greater than or equal to 0/);
+  await assert.rejects(
+    ground.create({ name: 'w' }),
+    /spec.size: Invalid value: -1: must be greater than or equal to 0/,
+  );
   await ground.stop();
 });

@@ -6,8 +6,14 @@ import type { AdmissionAttributes } from '../../model/admission.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 
 /** What a webhook's JSON patch makes of an object, as the object it has to be, with its defaults. Unknown fields are dropped. Throws when it does not apply, or is none. */
-export function patchedByWebhook({ definition, subresource }: AdmissionAttributes, document: Readonly<Record<string, unknown>>, patch: unknown): ApiObject {
-  const part = definition.actions?.find(({ name }) => name === subresource) ?? definition.views?.find(({ name }) => name === subresource);
+export function patchedByWebhook(
+  { definition, subresource }: AdmissionAttributes,
+  document: Readonly<Record<string, unknown>>,
+  patch: unknown,
+): ApiObject {
+  const part =
+    definition.actions?.find(({ name }) => name === subresource) ??
+    definition.views?.find(({ name }) => name === subresource);
   const schema = part?.schema ?? definition.schema;
   const { group } = part?.kind ?? definition.type;
   const { value, errors } = decodeAny(schema, applyJsonPatch(document, patch), { mode: 'lenient', noHints: true });
@@ -16,6 +22,10 @@ export function patchedByWebhook({ definition, subresource }: AdmissionAttribute
   const object = dropZeros(value as ApiObject, schema, group);
   const isOwnKind = part?.schema === undefined;
   const { kind, apiVersion } = document as { readonly kind: string; readonly apiVersion: string };
-  const typed = { ...object, kind: isOwnKind ? definition.type.kind : kind, apiVersion: isOwnKind ? apiVersionOf(definition.type) : apiVersion };
+  const typed = {
+    ...object,
+    kind: isOwnKind ? definition.type.kind : kind,
+    apiVersion: isOwnKind ? apiVersionOf(definition.type) : apiVersion,
+  };
   return isOwnKind ? definition.rules.applyDefaults(typed) : typed;
 }

@@ -7,35 +7,64 @@ const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
 
 /** `remove` takes it out of the store, `mark` stores it as one that is being deleted, `keep` leaves it: that was said before. */
-export type DeletionPlan = { readonly kind: 'remove' } | { readonly kind: 'mark'; readonly object: ApiObject } | { readonly kind: 'keep' };
+export type DeletionPlan =
+  | { readonly kind: 'remove' }
+  | { readonly kind: 'mark'; readonly object: ApiObject }
+  | { readonly kind: 'keep' };
 
 /** What a DELETE does to the object as it is (upstream: registry/rest/delete.go and the generic store). */
-export function planDeletion(definition: ResourceDefinition, object: ApiObject, options: DeleteOptions, nowMs: number): DeletionPlan {
+export function planDeletion(
+  definition: ResourceDefinition,
+  object: ApiObject,
+  options: DeleteOptions,
+  nowMs: number,
+): DeletionPlan {
   const { rules } = definition;
   const graceSeconds = rules.gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0;
   const finalizers = deletionFinalizers(definition, object, options);
   const changed = withFinalizers(object, finalizers);
-  if (rules.gracePeriodSeconds !== undefined && graceSeconds > 0) return gracefully(changed, object, graceSeconds, nowMs);
+  if (rules.gracePeriodSeconds !== undefined && graceSeconds > 0)
+    return gracefully(changed, object, graceSeconds, nowMs);
   const held = rules.holdDeletion?.(terminating(changed, 0, nowMs));
   if (finalizers.length === 0 && held === undefined) return { kind: 'remove' };
   const next = held ?? terminating(changed, 0, nowMs);
-  return next.metadata.deletionTimestamp === object.metadata.deletionTimestamp && changed === object && object.metadata.deletionGracePeriodSeconds === 0 ? { kind: 'keep' } : { kind: 'mark', object: next };
+  return next.metadata.deletionTimestamp === object.metadata.deletionTimestamp &&
+    changed === object &&
+    object.metadata.deletionGracePeriodSeconds === 0
+    ? { kind: 'keep' }
+    : { kind: 'mark', object: next };
 }
 
 /** A grace that runs already is only ever shortened. */
 function gracefully(changed: ApiObject, object: ApiObject, graceSeconds: number, nowMs: number): DeletionPlan {
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
-  if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return { kind: 'mark', object: terminating(changed, graceSeconds, nowMs) };
-  if (graceSeconds >= deletionGracePeriodSeconds) return changed === object ? { kind: 'keep' } : { kind: 'mark', object: changed };
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined)
+    return { kind: 'mark', object: terminating(changed, graceSeconds, nowMs) };
+  if (graceSeconds >= deletionGracePeriodSeconds)
+    return changed === object ? { kind: 'keep' } : { kind: 'mark', object: changed };
   const startedMs = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
-  const metadata = { ...changed.metadata, deletionTimestamp: formatTime(startedMs + graceSeconds * 1000), deletionGracePeriodSeconds: graceSeconds };
+  const metadata = {
+    ...changed.metadata,
+    deletionTimestamp: formatTime(startedMs + graceSeconds * 1000),
+    deletionGracePeriodSeconds: graceSeconds,
+  };
   return { kind: 'mark', object: { ...changed, metadata: counted(metadata) } };
 }
 
 function terminating(object: ApiObject, graceSeconds: number, nowMs: number): ApiObject {
   const { metadata } = object;
-  if (metadata.deletionTimestamp !== undefined) return metadata.deletionGracePeriodSeconds === graceSeconds ? object : { ...object, metadata: { ...metadata, deletionGracePeriodSeconds: graceSeconds } };
-  return { ...object, metadata: counted({ ...metadata, deletionTimestamp: formatTime(nowMs + graceSeconds * 1000), deletionGracePeriodSeconds: graceSeconds }) };
+  if (metadata.deletionTimestamp !== undefined)
+    return metadata.deletionGracePeriodSeconds === graceSeconds
+      ? object
+      : { ...object, metadata: { ...metadata, deletionGracePeriodSeconds: graceSeconds } };
+  return {
+    ...object,
+    metadata: counted({
+      ...metadata,
+      deletionTimestamp: formatTime(nowMs + graceSeconds * 1000),
+      deletionGracePeriodSeconds: graceSeconds,
+    }),
+  };
 }
 
 /** Being deleted is a change of what is wanted. */
@@ -44,9 +73,15 @@ function counted(metadata: ApiObject['metadata']): ApiObject['metadata'] {
 }
 
 /** The finalizers with which the object goes on: those of the garbage collector come and go with the propagation that is asked for. */
-function deletionFinalizers({ rules }: ResourceDefinition, { metadata }: ApiObject, options: DeleteOptions): readonly string[] {
+function deletionFinalizers(
+  { rules }: ResourceDefinition,
+  { metadata }: ApiObject,
+  options: DeleteOptions,
+): readonly string[] {
   const { finalizers = [] } = metadata;
-  const policy = options.propagationPolicy ?? (options.orphanDependents === undefined ? undefined : options.orphanDependents ? 'Orphan' : 'Background');
+  const policy =
+    options.propagationPolicy ??
+    (options.orphanDependents === undefined ? undefined : options.orphanDependents ? 'Orphan' : 'Background');
   const wanted = policy ?? policyOf(finalizers) ?? rules.defaultPropagation ?? 'Background';
   const others = finalizers.filter((each) => each !== orphanFinalizer && each !== foregroundFinalizer);
   if (wanted === 'Orphan') return [...others, orphanFinalizer];

@@ -9,7 +9,8 @@ import type { RegistryGround, Widget } from '../testing/registry-ground.ts';
 describe('a POST to a subresource that does something', () => {
   let ground: RegistryGround;
   let admitted: string[];
-  const note = (step: string, { operation, subresource, name, object }: AdmissionAttributes): void => void admitted.push(`${step} ${operation} ${subresource} ${name} ${String((object as Widget).spec.size)}`);
+  const note = (step: string, { operation, subresource, name, object }: AdmissionAttributes): void =>
+    void admitted.push(`${step} ${operation} ${subresource} ${name} ${String((object as Widget).spec.size)}`);
   const doubling: AdmissionPlugin = {
     name: 'doubling',
     handles: ({ subresource }) => subresource === 'fit',
@@ -28,12 +29,20 @@ describe('a POST to a subresource that does something', () => {
   });
   afterEach(() => ground.stop());
 
-  const fit = (name: string, value: object, context: Partial<RequestContext> = {}, subresource = 'fit'): Promise<unknown> => ground.registry.create(ground.request(widgets, name, subresource, context), { value, duplicates: [] });
-  const sizeOf = async (name: string): Promise<number | undefined> => ((await ground.registry.get(ground.request(widgets, name), {})).object as Widget).spec.size;
-  const refusal = (call: Promise<unknown>): Promise<string> => call.then(
-    () => 'done',
-    (error: unknown) => (error instanceof ApiStatusError ? error.reason : Promise.reject(error as Error)),
-  );
+  const fit = (
+    name: string,
+    value: object,
+    context: Partial<RequestContext> = {},
+    subresource = 'fit',
+  ): Promise<unknown> =>
+    ground.registry.create(ground.request(widgets, name, subresource, context), { value, duplicates: [] });
+  const sizeOf = async (name: string): Promise<number | undefined> =>
+    ((await ground.registry.get(ground.request(widgets, name), {})).object as Widget).spec.size;
+  const refusal = (call: Promise<unknown>): Promise<string> =>
+    call.then(
+      () => 'done',
+      (error: unknown) => (error instanceof ApiStatusError ? error.reason : Promise.reject(error as Error)),
+    );
 
   it('is done with what admission makes of the body, which need not name the object', async () => {
     await fit('a', { spec: { size: 4 } });
@@ -54,6 +63,9 @@ describe('a POST to a subresource that does something', () => {
       await refusal(fit('a', { kind: 'Gadget', apiVersion: 'test.io/v1', spec: {} })),
       await refusal(fit('a', { spec: {} }, {}, 'unfit')),
     ];
-    assert.deepEqual([refused, await sizeOf('a')], [['NotFound', 'BadRequest', 'BadRequest', 'BadRequest', 'BadRequest', 'NotFound'], 1]);
+    assert.deepEqual(
+      [refused, await sizeOf('a')],
+      [['NotFound', 'BadRequest', 'BadRequest', 'BadRequest', 'BadRequest', 'NotFound'], 1],
+    );
   });
 });

@@ -8,7 +8,14 @@ import { checkPlace } from './object-metadata.ts';
 import type { ResourceRequest, Served, WriteBody } from '../registry.ts';
 import { actionOf } from '../subresources.ts';
 import { changeObject } from './update-object.ts';
-import { admitMutating, admitValidating, attributesOf, currentObject, requestFacts, servedBody } from './write-tools.ts';
+import {
+  admitMutating,
+  admitValidating,
+  attributesOf,
+  currentObject,
+  requestFacts,
+  servedBody,
+} from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
 /** POST to a subresource: `binding`, `eviction`, `token`. */
@@ -18,7 +25,8 @@ export async function runAction(tools: WriteTools, request: ResourceRequest, bod
   const decoded = decodeBody(body, { ...action.kind, schema: action.schema }, context);
   checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name });
   const whole = { ...decoded, metadata: { ...decoded.metadata, name, namespace } };
-  const admitted = (await admitMutating(tools, attributesOf(request, 'CREATE', { object: whole, oldObject: undefined }))) ?? whole;
+  const admitted =
+    (await admitMutating(tools, attributesOf(request, 'CREATE', { object: whole, oldObject: undefined }))) ?? whole;
   await admitValidating(tools, attributesOf(request, 'CREATE', { object: admitted, oldObject: undefined }));
   return servedBody(await action.perform(createAccess(tools, request), admitted));
 }
@@ -29,7 +37,8 @@ export async function runReview(tools: WriteTools, request: ResourceRequest, bod
   const decoded = decodeBody(body, { ...definition.type, schema: definition.schema }, context);
   checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name: '' });
   const object = definition.rules.applyDefaults({ ...decoded, metadata: { ...decoded.metadata, namespace } });
-  const admitted = (await admitMutating(tools, attributesOf(request, 'CREATE', { object, oldObject: undefined }))) ?? object;
+  const admitted =
+    (await admitMutating(tools, attributesOf(request, 'CREATE', { object, oldObject: undefined }))) ?? object;
   await admitValidating(tools, attributesOf(request, 'CREATE', { object: admitted, oldObject: undefined }));
   const answer = await definition.review?.(admitted, tools.reviewAccess(context), requestFacts(tools, context));
   if (answer === undefined) throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not a review`);
@@ -38,7 +47,15 @@ export async function runReview(tools: WriteTools, request: ResourceRequest, bod
 
 function withoutEmptyNames(answer: ApiObject): object {
   const { name, namespace, uid, ...rest } = answer.metadata;
-  return { ...answer, metadata: { ...(name !== '' && { name }), ...(namespace !== '' && { namespace }), ...(uid !== '' && { uid }), ...rest } };
+  return {
+    ...answer,
+    metadata: {
+      ...(name !== '' && { name }),
+      ...(namespace !== '' && { namespace }),
+      ...(uid !== '' && { uid }),
+      ...rest,
+    },
+  };
 }
 
 function createAccess(tools: WriteTools, request: ResourceRequest): ActionAccess<ApiObject> {
@@ -58,12 +75,25 @@ function createAccess(tools: WriteTools, request: ResourceRequest): ActionAccess
     },
     update: (change) => changeStored(tools, { ...request, subresource: '' }, change),
     delete: async ({ gracePeriodSeconds, ...preconditions }) => {
-      await deleteObject(tools, { ...request, subresource: '' }, { ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }), preconditions });
+      await deleteObject(
+        tools,
+        { ...request, subresource: '' },
+        { ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }), preconditions },
+      );
     },
     list: (type, of) => reader.list(type, of),
-    updateOther: <U extends ApiObject>(type: ResourceType<U>, key: ObjectKey, change: (current: U) => U, subresource?: 'status') =>
+    updateOther: <U extends ApiObject>(
+      type: ResourceType<U>,
+      key: ObjectKey,
+      change: (current: U) => U,
+      subresource?: 'status',
+    ) =>
       // The definitions say what objects of a kind are, so the kind tells the type.
-      changeStored(tools, { ...request, ...key, definition: definitionOf(tools, type), subresource: subresource ?? '' }, (current) => change(current as U)) as Promise<U>,
+      changeStored(
+        tools,
+        { ...request, ...key, definition: definitionOf(tools, type), subresource: subresource ?? '' },
+        (current) => change(current as U),
+      ) as Promise<U>,
   };
 }
 
@@ -74,7 +104,11 @@ function definitionOf(tools: WriteTools, type: ResourceType): ResourceDefinition
 }
 
 /** What an action does to an object is not a write of its user's: rules that keep users from changing fields are not asked. */
-async function changeStored(tools: WriteTools, request: ResourceRequest, change: (current: ApiObject) => ApiObject): Promise<ApiObject> {
+async function changeStored(
+  tools: WriteTools,
+  request: ResourceRequest,
+  change: (current: ApiObject) => ApiObject,
+): Promise<ApiObject> {
   const written = await changeObject(tools, request, { propose: change, conditional: false, bySystem: true });
   if (written === undefined) throw notFound(request.definition.type, request.name);
   return written.object;

@@ -12,7 +12,17 @@ import { equalJson } from '../../patch/json-value.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import { wireJson } from '../cache/stored-form.ts';
 import { bodyKind, resetFields, shownAs, validatePart, writePart } from '../subresources.ts';
-import { admitMutating, admitValidating, attributesOf, currentObject, kindOf, putObject, requestFacts, retryOnStale, servedUnstored } from './write-tools.ts';
+import {
+  admitMutating,
+  admitValidating,
+  attributesOf,
+  currentObject,
+  kindOf,
+  putObject,
+  requestFacts,
+  retryOnStale,
+  servedUnstored,
+} from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
 /** Writes that name no version are tried again when somebody was faster, so often. */
@@ -36,10 +46,18 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
   const proposed = decodeBody(body, bodyKind(definition, subresource), context);
   checkPlace(proposed, { namespaced: definition.type.namespaced, namespace, name });
   const { resourceVersion = '' } = proposed.metadata;
-  const whole = { ...proposed, metadata: { ...proposed.metadata, name, namespace: definition.type.namespaced ? namespace : proposed.metadata.namespace } };
+  const whole = {
+    ...proposed,
+    metadata: {
+      ...proposed.metadata,
+      name,
+      namespace: definition.type.namespaced ? namespace : proposed.metadata.namespace,
+    },
+  };
   const propose = (): ApiObject => {
     // Of what is not there yet no version can be named.
-    if (subresource === '' && definition.rules.requiresResourceVersion === true && resourceVersion === '') throw versionMissing(request);
+    if (subresource === '' && definition.rules.requiresResourceVersion === true && resourceVersion === '')
+      throw versionMissing(request);
     return whole;
   };
   const written = await changeObject(tools, request, { propose, conditional: resourceVersion !== '' });
@@ -63,7 +81,11 @@ async function created(tools: WriteTools, request: ResourceRequest, object: ApiO
 }
 
 /** Reads, changes, checks and stores; undefined when the object is not there. */
-export async function changeObject(tools: WriteTools, request: ResourceRequest, change: Change): Promise<Written | undefined> {
+export async function changeObject(
+  tools: WriteTools,
+  request: ResourceRequest,
+  change: Change,
+): Promise<Written | undefined> {
   for (let attempt = 1; attempt <= unconditionalAttempts; attempt++) {
     const result = await retryOnStale(tools, async (confirmed) => {
       const stored = tools.definitions.storedOf(request.definition);
@@ -75,28 +97,49 @@ export async function changeObject(tools: WriteTools, request: ResourceRequest, 
     if (result !== 'stale') return result;
     if (change.conditional) throw staleObject(request.definition.type, request.name);
   }
-  throw new ApiStatusError('Conflict', `${request.definition.type.plural} ${JSON.stringify(request.name)} is being written by others all the time; please try again`);
+  throw new ApiStatusError(
+    'Conflict',
+    `${request.definition.type.plural} ${JSON.stringify(request.name)} is being written by others all the time; please try again`,
+  );
 }
 
-async function changeCurrent(tools: WriteTools, request: ResourceRequest, current: CachedObject, change: Change): Promise<Written | 'stale'> {
+async function changeCurrent(
+  tools: WriteTools,
+  request: ResourceRequest,
+  current: CachedObject,
+  change: Change,
+): Promise<Written | 'stale'> {
   const { definition, context, subresource, name } = request;
   const old = definition.storedAs?.fromStored(current.object) ?? current.object;
   const body = change.propose(old);
-  if (change.bySystem === true) return equalJson(body, old) ? shown(request, current) : store(tools, request, { object: body, old, current });
+  if (change.bySystem === true)
+    return equalJson(body, old) ? shown(request, current) : store(tools, request, { object: body, old, current });
   checkPreconditions(request, body, old);
   const merged = writePart(definition, subresource, { old, body, facts: requestFacts(tools, context) });
   const proposed = { ...merged, metadata: metadataForUpdate(merged.metadata, old.metadata) };
   const tracked = change.tracked === true ? proposed : ownedByWriter(tools, request, proposed, old);
   const object = countGeneration(request, await admitted(tools, request, { object: tracked, old, body }), old);
-  const errors = [...validateMetadata(definition, object.metadata, old.metadata), ...validateMetadataUpdate(object.metadata, old.metadata), ...validatePart(definition, subresource, { object, old })];
+  const errors = [
+    ...validateMetadata(definition, object.metadata, old.metadata),
+    ...validateMetadataUpdate(object.metadata, old.metadata),
+    ...validatePart(definition, subresource, { object, old }),
+  ];
   if (errors.length > 0) throw invalid(kindOf(definition), name, errors);
   if (subresource === '') for (const warning of definition.rules.warnings?.(object, old) ?? []) context.warn(warning);
-  await admitValidating(tools, attributesOf(request, 'UPDATE', { object: shownAs(definition, subresource, object, body), oldObject: old }));
+  await admitValidating(
+    tools,
+    attributesOf(request, 'UPDATE', { object: shownAs(definition, subresource, object, body), oldObject: old }),
+  );
   if (unlessOnlyTimes(old, object) === old) return shown(request, current);
   return store(tools, request, { object, old, current });
 }
 
-function ownedByWriter(tools: WriteTools, { definition, subresource, context }: ResourceRequest, object: ApiObject, old: ApiObject): ApiObject {
+function ownedByWriter(
+  tools: WriteTools,
+  { definition, subresource, context }: ResourceRequest,
+  object: ApiObject,
+  old: ApiObject,
+): ApiObject {
   return trackWrite({
     schema: definition.schema,
     apiVersion: apiVersionOf(definition.type),
@@ -110,7 +153,11 @@ function ownedByWriter(tools: WriteTools, { definition, subresource, context }: 
 }
 
 /** The object as the mutating plugins leave it. Of a subresource with a kind of its own they see the body, which they may not change here. */
-async function admitted(tools: WriteTools, request: ResourceRequest, { object, old, body }: { object: ApiObject; old: ApiObject; body: ApiObject }): Promise<ApiObject> {
+async function admitted(
+  tools: WriteTools,
+  request: ResourceRequest,
+  { object, old, body }: { object: ApiObject; old: ApiObject; body: ApiObject },
+): Promise<ApiObject> {
   const { definition, subresource } = request;
   const seen = shownAs(definition, subresource, object, body);
   const mutated = await admitMutating(tools, attributesOf(request, 'UPDATE', { object: seen, oldObject: old }));
@@ -121,17 +168,25 @@ async function admitted(tools: WriteTools, request: ResourceRequest, { object, o
 function checkPreconditions({ definition, name }: ResourceRequest, body: ApiObject, old: ApiObject): void {
   const { uid, resourceVersion = '' } = body.metadata;
   if (uid !== '' && uid !== old.metadata.uid) {
-    throw conflict(definition.type, name, `StorageError: invalid object, Code: 4, Key: ${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
+    throw conflict(
+      definition.type,
+      name,
+      `StorageError: invalid object, Code: 4, Key: ${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+    );
   }
-  if (resourceVersion !== '' && resourceVersion !== old.metadata.resourceVersion) throw staleObject(definition.type, name);
+  if (resourceVersion !== '' && resourceVersion !== old.metadata.resourceVersion)
+    throw staleObject(definition.type, name);
 }
 
 /** Generation counts changes of what is wanted: all but metadata and status. */
 function countGeneration({ definition, subresource }: ResourceRequest, object: ApiObject, old: ApiObject): ApiObject {
   const { generation } = object.metadata;
-  if (definition.countsGeneration !== true || subresource === 'status' || generation !== old.metadata.generation) return object;
+  if (definition.countsGeneration !== true || subresource === 'status' || generation !== old.metadata.generation)
+    return object;
   const wanted = ({ metadata: _, status: __, ...rest }: ApiObject & { status?: unknown }): object => rest;
-  return equalJson(wanted(object), wanted(old)) && definition.alsoCounts?.(object, old) !== true ? object : { ...object, metadata: { ...object.metadata, generation: (generation ?? 0) + 1 } };
+  return equalJson(wanted(object), wanted(old)) && definition.alsoCounts?.(object, old) !== true
+    ? object
+    : { ...object, metadata: { ...object.metadata, generation: (generation ?? 0) + 1 } };
 }
 
 interface Replacement {
@@ -140,7 +195,11 @@ interface Replacement {
   readonly current: CachedObject;
 }
 
-async function store(tools: WriteTools, request: ResourceRequest, { object, old, current }: Replacement): Promise<Written | 'stale'> {
+async function store(
+  tools: WriteTools,
+  request: ResourceRequest,
+  { object, old, current }: Replacement,
+): Promise<Written | 'stale'> {
   const { definition, context } = request;
   if (isReleased(definition, object)) {
     if (context.dryRun) return { ...servedUnstored(definition, object), created: false };
@@ -148,14 +207,20 @@ async function store(tools: WriteTools, request: ResourceRequest, { object, old,
     // What is answered with is what was written, not what stood there: clients look at it for the finalizers that are left.
     return removed ? { ...servedUnstored(definition, object), created: false } : 'stale';
   }
-  const allocated = request.subresource === '' ? await definition.allocate?.(object, old, tools.claims(context.dryRun)) : undefined;
+  const allocated =
+    request.subresource === '' ? await definition.allocate?.(object, old, tools.claims(context.dryRun)) : undefined;
   const whole = allocated?.object ?? object;
   // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be in vain later, if it is.
   let stored: boolean | undefined = false;
   try {
     if (context.dryRun) return { ...servedUnstored(definition, whole), created: false };
     stored = undefined;
-    const result = await putObject(tools, tools.definitions.storedOf(definition), definition.storedAs?.toStored(whole) ?? whole, current.revision);
+    const result = await putObject(
+      tools,
+      tools.definitions.storedOf(definition),
+      definition.storedAs?.toStored(whole) ?? whole,
+      current.revision,
+    );
     stored = !('conflict' in result);
     if ('conflict' in result) return 'stale';
     return shown(request, result.served);

@@ -3,7 +3,13 @@ import type { Random } from '../../../base/random.ts';
 import type { ApiObject, ObjectKey } from '../../../api/client/resource-type.ts';
 import { apiVersionOf, formatKey } from '../../../api/client/resource-type.ts';
 import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '../../model/admission.ts';
-import type { ActionServices, Claims, RequestFacts, ResourceDefinition, ReviewAccess } from '../../model/resource-definition.ts';
+import type {
+  ActionServices,
+  Claims,
+  RequestFacts,
+  ResourceDefinition,
+  ReviewAccess,
+} from '../../model/resource-definition.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import type { Storage, WriteResult } from '../../storage/storage.ts';
 import { storageKey } from '../definition-index.ts';
@@ -36,11 +42,23 @@ export function attributesOf(
   options: Readonly<Record<string, unknown>> = {},
 ): AdmissionAttributes {
   const { definition, namespace, subresource, context } = request;
-  return { operation, definition, subresource, namespace, name: request.name === '' ? (objects.object?.metadata.name ?? '') : request.name, ...objects, options, context };
+  return {
+    operation,
+    definition,
+    subresource,
+    namespace,
+    name: request.name === '' ? (objects.object?.metadata.name ?? '') : request.name,
+    ...objects,
+    options,
+    context,
+  };
 }
 
 /** All mutating plugins, each on what the one before made of it. */
-export async function admitMutating(tools: WriteTools, attributes: AdmissionAttributes): Promise<ApiObject | undefined> {
+export async function admitMutating(
+  tools: WriteTools,
+  attributes: AdmissionAttributes,
+): Promise<ApiObject | undefined> {
   let { object } = attributes;
   for (const plugin of tools.admission) {
     if (plugin.mutate === undefined) continue;
@@ -61,14 +79,23 @@ export async function admitValidating(tools: WriteTools, attributes: AdmissionAt
 }
 
 /** Writes to the store what the cache will show; `expected` 0 for what must not exist. */
-export async function putObject(tools: WriteTools, definition: ResourceDefinition, object: ApiObject, expected: number): Promise<{ served: CachedObject } | { conflict: true }> {
+export async function putObject(
+  tools: WriteTools,
+  definition: ResourceDefinition,
+  object: ApiObject,
+  expected: number,
+): Promise<{ served: CachedObject } | { conflict: true }> {
   const key = storageKey(definition, object.metadata);
   const value = storedJson(definition, object);
   tools.cache.expect(key, value, object);
   let result: WriteResult;
   try {
     const { ttlSeconds, unhurried } = definition;
-    result = await tools.storage.put(key, value, { expected, ...(ttlSeconds !== undefined && { ttlSeconds }), ...(unhurried !== undefined && { unhurried }) });
+    result = await tools.storage.put(key, value, {
+      expected,
+      ...(ttlSeconds !== undefined && { ttlSeconds }),
+      ...(unhurried !== undefined && { unhurried }),
+    });
   } finally {
     tools.cache.forget(key);
   }
@@ -76,7 +103,14 @@ export async function putObject(tools: WriteTools, definition: ResourceDefinitio
   const cached = tools.cache.kind(definition).objects.get(formatKey(object.metadata));
   if (cached?.revision === result.revision) return { served: cached };
   const { metadata } = object;
-  return { served: new CachedObject(definition, { ...object, metadata: { ...metadata, resourceVersion: String(result.revision) } }, result.revision, value) };
+  return {
+    served: new CachedObject(
+      definition,
+      { ...object, metadata: { ...metadata, resourceVersion: String(result.revision) } },
+      result.revision,
+      value,
+    ),
+  };
 }
 
 /** An object that is shown without being stored: dry runs and answers of other kinds. */
@@ -89,7 +123,12 @@ export function servedBody(body: object): Served {
 }
 
 /** What stands there now. With `confirmed`, after asking the store whether the cache is up to date. */
-export async function currentObject(tools: WriteTools, definition: ResourceDefinition, key: ObjectKey, confirmed: boolean): Promise<CachedObject | undefined> {
+export async function currentObject(
+  tools: WriteTools,
+  definition: ResourceDefinition,
+  key: ObjectKey,
+  confirmed: boolean,
+): Promise<CachedObject | undefined> {
   if (confirmed) await tools.cache.fresh();
   return tools.cache.kind(definition).objects.get(formatKey(key));
 }
@@ -98,7 +137,10 @@ export async function currentObject(tools: WriteTools, definition: ResourceDefin
  * Tries on what the cache has; a refusal, or a write that lost, counts only when the cache was known to be up to date. So the common case asks the store
  * nothing beforehand, and with two servers on one store nobody is refused because of what is out of date.
  */
-export async function retryOnStale<Result>(tools: WriteTools, attempt: (confirmed: boolean) => Promise<Result | 'stale'>): Promise<Result | 'stale'> {
+export async function retryOnStale<Result>(
+  tools: WriteTools,
+  attempt: (confirmed: boolean) => Promise<Result | 'stale'>,
+): Promise<Result | 'stale'> {
   const before = tools.cache.revision;
   try {
     const result = await attempt(false);

@@ -37,9 +37,12 @@ export function bindPod(pod: Pod, { metadata, target }: Binding, nowMs: number):
   const { name } = pod.metadata;
   checkPrecondition(pod, 'UID', metadata.uid, pod.metadata.uid);
   checkPrecondition(pod, 'ResourceVersion', metadata.resourceVersion ?? '', pod.metadata.resourceVersion ?? '');
-  if (pod.metadata.deletionTimestamp !== undefined) throw refusal(name, `pod ${name} is being deleted, cannot be assigned to a host`);
-  if (pod.spec.nodeName) throw refusal(name, `pod ${name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`);
-  if ((pod.spec.schedulingGates ?? []).length > 0) throw refusal(name, `pod ${name} has non-empty .spec.schedulingGates`);
+  if (pod.metadata.deletionTimestamp !== undefined)
+    throw refusal(name, `pod ${name} is being deleted, cannot be assigned to a host`);
+  if (pod.spec.nodeName)
+    throw refusal(name, `pod ${name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`);
+  if ((pod.spec.schedulingGates ?? []).length > 0)
+    throw refusal(name, `pod ${name} has non-empty .spec.schedulingGates`);
   const { nominatedNodeName: _, ...status } = pod.status ?? {};
   const { annotations = {}, labels = {} } = metadata;
   return {
@@ -56,7 +59,12 @@ export function bindPod(pod: Pod, { metadata, target }: Binding, nowMs: number):
 
 function checkPrecondition(pod: Pod, what: 'UID' | 'ResourceVersion', wanted: string, actual: string): void {
   if (wanted === '' || wanted === actual) return;
-  throw conflict({ group: '', plural: 'pods' }, pod.metadata.name, `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`);
+  throw conflict(
+    { group: '', plural: 'pods' },
+    pod.metadata.name,
+    `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
+  );
 }
 
-const refusal = (name: string, why: string): ApiStatusError => conflict({ group: '', plural: 'pods/binding' }, name, why);
+const refusal = (name: string, why: string): ApiStatusError =>
+  conflict({ group: '', plural: 'pods/binding' }, name, why);

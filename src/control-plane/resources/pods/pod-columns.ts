@@ -27,17 +27,32 @@ interface Progress {
 export function summarizePod(pod: Pod): PodSummary {
   const { status = {} } = pod;
   const total = pod.spec.containers.length + (pod.spec.initContainers ?? []).filter(isRestartableInit).length;
-  const gated = status.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated') === true;
-  const begun: Progress = { ready: 0, status: gated ? 'SchedulingGated' : (status.reason || (status.phase ?? '')), restarts: 0, lastRestartMs: undefined };
+  const gated =
+    status.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated') === true;
+  const begun: Progress = {
+    ready: 0,
+    status: gated ? 'SchedulingGated' : status.reason || (status.phase ?? ''),
+    restarts: 0,
+    lastRestartMs: undefined,
+  };
   const sidecars: Progress = { ...begun };
   const initializing = judgeInitContainers(pod, begun, sidecars);
   const initialized = isConditionTrue(status.conditions, 'Initialized');
-  const shown = initializing && !initialized ? begun : judgeContainers(pod, { ...begun, restarts: sidecars.restarts, lastRestartMs: sidecars.lastRestartMs });
+  const shown =
+    initializing && !initialized
+      ? begun
+      : judgeContainers(pod, { ...begun, restarts: sidecars.restarts, lastRestartMs: sidecars.lastRestartMs });
   if (pod.metadata.deletionTimestamp !== undefined) {
     if (status.reason === 'NodeLost') shown.status = 'Unknown';
     else if (!isTerminalPhase(pod)) shown.status = 'Terminating';
   }
-  return { ready: shown.ready, total, status: shown.status, restarts: shown.restarts, lastRestartMs: shown.lastRestartMs };
+  return {
+    ready: shown.ready,
+    total,
+    status: shown.status,
+    restarts: shown.restarts,
+    lastRestartMs: shown.lastRestartMs,
+  };
 }
 
 /** Whether an init container still keeps the others from starting. Its restarts count only as long as it does, those of sidecars always. */
@@ -91,17 +106,29 @@ function countRestarts(progress: Progress, { restartCount, lastState }: Containe
   if (!Number.isNaN(endMs) && endMs > (progress.lastRestartMs ?? 0)) progress.lastRestartMs = endMs;
 }
 
-function endOf({ reason, signal, exitCode }: { readonly reason?: string; readonly signal?: number; readonly exitCode: number }): string {
+function endOf({
+  reason,
+  signal,
+  exitCode,
+}: {
+  readonly reason?: string;
+  readonly signal?: number;
+  readonly exitCode: number;
+}): string {
   return reason || (signal !== undefined && signal !== 0 ? `Signal:${signal}` : `ExitCode:${exitCode}`);
 }
 
 function formatRestarts({ restarts, lastRestartMs }: PodSummary, nowMs: number): string {
-  return restarts === 0 || lastRestartMs === undefined ? String(restarts) : `${restarts} (${humanDuration(nowMs - lastRestartMs)} ago)`;
+  return restarts === 0 || lastRestartMs === undefined
+    ? String(restarts)
+    : `${restarts} (${humanDuration(nowMs - lastRestartMs)} ago)`;
 }
 
 function readinessGates({ spec, status }: Pod): string {
   const gates = spec.readinessGates ?? [];
-  const open = gates.filter(({ conditionType }) => status?.conditions?.find(({ type }) => type === conditionType)?.status === 'True');
+  const open = gates.filter(
+    ({ conditionType }) => status?.conditions?.find(({ type }) => type === conditionType)?.status === 'True',
+  );
   return gates.length === 0 ? '<none>' : `${open.length}/${gates.length}`;
 }
 
@@ -115,12 +142,51 @@ function summaryOf(pod: Pod): PodSummary {
 }
 
 export const podColumns: readonly TableColumn<Pod>[] = [
-  { name: 'Ready', type: 'string', description: 'How many of the containers are ready.', cell: (pod) => `${summaryOf(pod).ready}/${summaryOf(pod).total}` },
-  { name: 'Status', type: 'string', description: 'The state of the pod in one word.', cell: (pod) => summaryOf(pod).status },
-  { name: 'Restarts', type: 'string', description: 'How often its containers were started again, and when last.', cell: (pod, nowMs) => formatRestarts(summaryOf(pod), nowMs) },
+  {
+    name: 'Ready',
+    type: 'string',
+    description: 'How many of the containers are ready.',
+    cell: (pod) => `${summaryOf(pod).ready}/${summaryOf(pod).total}`,
+  },
+  {
+    name: 'Status',
+    type: 'string',
+    description: 'The state of the pod in one word.',
+    cell: (pod) => summaryOf(pod).status,
+  },
+  {
+    name: 'Restarts',
+    type: 'string',
+    description: 'How often its containers were started again, and when last.',
+    cell: (pod, nowMs) => formatRestarts(summaryOf(pod), nowMs),
+  },
   ageColumn,
-  { name: 'IP', type: 'string', priority: 1, description: 'Its first address.', cell: ({ status }) => status?.podIPs?.[0]?.ip || '<none>' },
-  { name: 'Node', type: 'string', priority: 1, description: 'The node it is bound to.', cell: ({ spec }) => spec.nodeName || '<none>' },
-  { name: 'Nominated Node', type: 'string', priority: 1, description: 'The node on which room is being made for it.', cell: ({ status }) => status?.nominatedNodeName || '<none>' },
-  { name: 'Readiness Gates', type: 'string', priority: 1, description: 'How many of its readiness gates are open.', cell: readinessGates },
+  {
+    name: 'IP',
+    type: 'string',
+    priority: 1,
+    description: 'Its first address.',
+    cell: ({ status }) => status?.podIPs?.[0]?.ip || '<none>',
+  },
+  {
+    name: 'Node',
+    type: 'string',
+    priority: 1,
+    description: 'The node it is bound to.',
+    cell: ({ spec }) => spec.nodeName || '<none>',
+  },
+  {
+    name: 'Nominated Node',
+    type: 'string',
+    priority: 1,
+    description: 'The node on which room is being made for it.',
+    cell: ({ status }) => status?.nominatedNodeName || '<none>',
+  },
+  {
+    name: 'Readiness Gates',
+    type: 'string',
+    priority: 1,
+    description: 'How many of its readiness gates are open.',
+    cell: readinessGates,
+  },
 ];

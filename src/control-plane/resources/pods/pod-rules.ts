@@ -12,42 +12,80 @@ import { formatTime } from '../../../api/time.ts';
 export function preparePodForCreate(pod: Pod, { nowMs }: { readonly nowMs: number }): Pod {
   const gated = (pod.spec.schedulingGates ?? []).length > 0;
   const conditions: PodCondition[] = [
-    { type: 'PodScheduled', status: 'False', lastTransitionTime: formatTime(nowMs), reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates' },
+    {
+      type: 'PodScheduled',
+      status: 'False',
+      lastTransitionTime: formatTime(nowMs),
+      reason: 'SchedulingGated',
+      message: 'Scheduling is blocked due to non-empty scheduling gates',
+    },
   ];
-  return { ...pod, spec: withLabelKeys(pod.spec, pod.metadata.labels ?? {}), status: { phase: 'Pending', ...(gated && { conditions }), qosClass: computePodQos(pod) } };
+  return {
+    ...pod,
+    spec: withLabelKeys(pod.spec, pod.metadata.labels ?? {}),
+    status: { phase: 'Pending', ...(gated && { conditions }), qosClass: computePodQos(pod) },
+  };
 }
 
 /** Label keys of affinity and spreading become requirements on the labels the pod has now. */
 function withLabelKeys(spec: PodSpec, labels: Readonly<Record<string, string>>): PodSpec {
   const { affinity, topologySpreadConstraints } = spec;
   const { podAffinity, podAntiAffinity } = affinity ?? {};
-  if (podAffinity === undefined && podAntiAffinity === undefined && topologySpreadConstraints === undefined) return spec;
+  if (podAffinity === undefined && podAntiAffinity === undefined && topologySpreadConstraints === undefined)
+    return spec;
   const byTerm = (term: PodAffinityTerm): PodAffinityTerm => {
     const first = selectKeys(term.labelSelector, term.matchLabelKeys, 'In', labels);
     return { ...term, labelSelector: selectKeys(first, term.mismatchLabelKeys, 'NotIn', labels) };
   };
-  const terms = <A extends { requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[]; preferredDuringSchedulingIgnoredDuringExecution?: WeightedPodAffinityTerm[] }>(from: A): A => ({
+  const terms = <
+    A extends {
+      requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
+      preferredDuringSchedulingIgnoredDuringExecution?: WeightedPodAffinityTerm[];
+    },
+  >(
+    from: A,
+  ): A => ({
     ...from,
-    ...(from.requiredDuringSchedulingIgnoredDuringExecution !== undefined && { requiredDuringSchedulingIgnoredDuringExecution: from.requiredDuringSchedulingIgnoredDuringExecution.map(byTerm) }),
+    ...(from.requiredDuringSchedulingIgnoredDuringExecution !== undefined && {
+      requiredDuringSchedulingIgnoredDuringExecution: from.requiredDuringSchedulingIgnoredDuringExecution.map(byTerm),
+    }),
     ...(from.preferredDuringSchedulingIgnoredDuringExecution !== undefined && {
-      preferredDuringSchedulingIgnoredDuringExecution: from.preferredDuringSchedulingIgnoredDuringExecution.map((each) => ({ ...each, podAffinityTerm: byTerm(each.podAffinityTerm) })),
+      preferredDuringSchedulingIgnoredDuringExecution: from.preferredDuringSchedulingIgnoredDuringExecution.map(
+        (each) => ({ ...each, podAffinityTerm: byTerm(each.podAffinityTerm) }),
+      ),
     }),
   });
   return {
     ...spec,
     ...(affinity !== undefined && {
-      affinity: { ...affinity, ...(podAffinity !== undefined && { podAffinity: terms(podAffinity) }), ...(podAntiAffinity !== undefined && { podAntiAffinity: terms(podAntiAffinity) }) },
+      affinity: {
+        ...affinity,
+        ...(podAffinity !== undefined && { podAffinity: terms(podAffinity) }),
+        ...(podAntiAffinity !== undefined && { podAntiAffinity: terms(podAntiAffinity) }),
+      },
     }),
     ...(topologySpreadConstraints !== undefined && {
-      topologySpreadConstraints: topologySpreadConstraints.map((constraint) => ({ ...constraint, labelSelector: selectKeys(constraint.labelSelector, constraint.matchLabelKeys, 'In', labels) })),
+      topologySpreadConstraints: topologySpreadConstraints.map((constraint) => ({
+        ...constraint,
+        labelSelector: selectKeys(constraint.labelSelector, constraint.matchLabelKeys, 'In', labels),
+      })),
     }),
   };
 }
 
 /** A missing selector selects nothing and stays so. */
-function selectKeys(selector: LabelSelector | undefined, keys: readonly string[] | undefined, operator: 'In' | 'NotIn', labels: Readonly<Record<string, string>>): LabelSelector | undefined {
-  const added = (keys ?? []).flatMap((key) => (labels[key] === undefined ? [] : [{ key, operator, values: [labels[key]] }]));
-  return selector === undefined || added.length === 0 ? selector : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...added] };
+function selectKeys(
+  selector: LabelSelector | undefined,
+  keys: readonly string[] | undefined,
+  operator: 'In' | 'NotIn',
+  labels: Readonly<Record<string, string>>,
+): LabelSelector | undefined {
+  const added = (keys ?? []).flatMap((key) =>
+    labels[key] === undefined ? [] : [{ key, operator, values: [labels[key]] }],
+  );
+  return selector === undefined || added.length === 0
+    ? selector
+    : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...added] };
 }
 
 /** Upstream: the pod status strategy's PrepareForUpdate. Old kubelets know neither the class nor generations; what they leave out stays. */
@@ -56,10 +94,17 @@ export function preparePodStatusUpdate(pod: Pod, old: Pod): Pod {
   const { ownerReferences } = old.metadata;
   const status: PodStatus = { ...pod.status };
   if (!status.qosClass && old.status?.qosClass) status.qosClass = old.status.qosClass;
-  if (!status.observedGeneration && old.status?.observedGeneration) status.observedGeneration = old.status.observedGeneration;
+  if (!status.observedGeneration && old.status?.observedGeneration)
+    status.observedGeneration = old.status.observedGeneration;
   pairAddresses(status);
-  if (status.conditions !== undefined) status.conditions = keepGenerations(status.conditions, old.status?.conditions ?? []);
-  return { ...pod, metadata: { ...metadata, ...(ownerReferences !== undefined && { ownerReferences }) }, spec: old.spec, status };
+  if (status.conditions !== undefined)
+    status.conditions = keepGenerations(status.conditions, old.status?.conditions ?? []);
+  return {
+    ...pod,
+    metadata: { ...metadata, ...(ownerReferences !== undefined && { ownerReferences }) },
+    spec: old.spec,
+    status,
+  };
 }
 
 /** The old field for the address and the new list say the same; where they differ the old one counts (upstream: conversion of PodStatus). Changes its argument. */
@@ -74,7 +119,9 @@ function keepGenerations(conditions: readonly PodCondition[], old: readonly PodC
   const left = Map.groupBy(old.toReversed(), ({ type }) => type);
   return conditions.map((condition) => {
     const before = left.get(condition.type)?.pop();
-    return condition.observedGeneration || !before?.observedGeneration ? condition : { ...condition, observedGeneration: before.observedGeneration };
+    return condition.observedGeneration || !before?.observedGeneration
+      ? condition
+      : { ...condition, observedGeneration: before.observedGeneration };
   });
 }
 
@@ -103,8 +150,15 @@ export function writeResize(current: Pod, body: Pod): Pod {
     const now = body.spec[field] ?? [];
     if (before.length !== now.length) return { [field]: now } as Pick<PodSpec, typeof field>;
     const same = now.every(({ name }, index) => before[index]?.name === name);
-    const merged = before.map((container, index) => ({ ...container, resources: now[index]?.resources, resizePolicy: now[index]?.resizePolicy }));
+    const merged = before.map((container, index) => ({
+      ...container,
+      resources: now[index]?.resources,
+      resizePolicy: now[index]?.resizePolicy,
+    }));
     return before.length === 0 ? undefined : ({ [field]: same ? merged : now } as Pick<PodSpec, typeof field>);
   };
-  return { ...current, spec: { ...current.spec, resources: body.spec.resources, ...each('containers'), ...each('initContainers') } };
+  return {
+    ...current,
+    spec: { ...current.spec, resources: body.spec.resources, ...each('containers'), ...each('initContainers') },
+  };
 }

@@ -7,13 +7,23 @@ import { checkDnsLabel, checkDnsSubdomain } from '../../../api/validation/names.
 import { podWarnings } from '../../../api/validation/pod/pod-warnings.ts';
 import { validatePod } from '../../../api/validation/pod/validate-pod.ts';
 import { validatePodStatusUpdate } from '../../../api/validation/pod/validate-pod-status.ts';
-import { validateEphemeralContainersUpdate, validatePodUpdate, validateResizeUpdate } from '../../../api/validation/pod/validate-pod-update.ts';
+import {
+  validateEphemeralContainersUpdate,
+  validatePodUpdate,
+  validateResizeUpdate,
+} from '../../../api/validation/pod/validate-pod-update.ts';
 import type { ResourceDefinition, SubresourceConnect } from '../../model/resource-definition.ts';
 import { defineResource } from '../define-resource.ts';
 import { podBinding } from './pod-binding.ts';
 import { podColumns } from './pod-columns.ts';
 import { podEviction } from './pod-eviction.ts';
-import { podGraceSeconds, preparePodForCreate, preparePodStatusUpdate, writeEphemeralContainers, writeResize } from './pod-rules.ts';
+import {
+  podGraceSeconds,
+  preparePodForCreate,
+  preparePodStatusUpdate,
+  writeEphemeralContainers,
+  writeResize,
+} from './pod-rules.ts';
 
 const streams = ['get', 'create'];
 export const proxyVerbs: readonly string[] = ['get', 'create', 'update', 'patch', 'delete'];
@@ -31,7 +41,10 @@ function warningsOf(pod: Pod, old: Pod | undefined): readonly string[] {
   if (old !== undefined) return [];
   const complaints = checkDnsLabel(pod.metadata.name);
   const hostname = `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${complaints.join(' ')}]`;
-  return [...(complaints.length > 0 ? [hostname] : []), ...podWarnings(pod).map(({ field, message }) => `${field}: ${message}`)];
+  return [
+    ...(complaints.length > 0 ? [hostname] : []),
+    ...podWarnings(pod).map(({ field, message }) => `${field}: ${message}`),
+  ];
 }
 
 const podDefinition: ResourceDefinition<Pod> = {
@@ -65,7 +78,12 @@ const podDefinition: ResourceDefinition<Pod> = {
       write: (current, body) => defaultPod(writeEphemeralContainers(current, body as Pod)),
       validate: validateEphemeralContainersUpdate,
     },
-    { name: 'resize', verbs: ['get', 'patch', 'update'], write: (current, body) => defaultPod(writeResize(current, defaultPod(body as Pod))), validate: validateResizeUpdate },
+    {
+      name: 'resize',
+      verbs: ['get', 'patch', 'update'],
+      write: (current, body) => defaultPod(writeResize(current, defaultPod(body as Pod))),
+      validate: validateResizeUpdate,
+    },
   ],
   actions: [podBinding, podEviction],
   connects,

@@ -41,7 +41,12 @@ export function familyOf(ip: string): 'IPv4' | 'IPv6' {
 function parseAddress(text: string): bigint {
   if (!text.includes(':')) return text.split('.').reduce((sum, part) => (sum << 8n) + BigInt(part), 0n);
   const [head = '', tail] = text.split('::');
-  const groups = (half: string): bigint[] => (half === '' ? [] : half.split(':').flatMap((group) => (group.includes('.') ? halves(parseAddress(group)) : [BigInt(`0x${group}`)])));
+  const groups = (half: string): bigint[] =>
+    half === ''
+      ? []
+      : half
+          .split(':')
+          .flatMap((group) => (group.includes('.') ? halves(parseAddress(group)) : [BigInt(`0x${group}`)]));
   const first = groups(head);
   const last = groups(tail ?? '');
   const zeros = tail === undefined ? [] : Array.from({ length: 8 - first.length - last.length }, () => 0n);
@@ -73,7 +78,10 @@ function shortenZeros(groups: readonly string[]): string {
  * which are left for those who choose their address themselves as long as possible (upstream: KEP 3070).
  */
 export function* candidates(size: number, reserved: number, random: () => number): Generator<number> {
-  for (const [first, end] of [[reserved, size], [0, Math.min(reserved, size)]] as const) {
+  for (const [first, end] of [
+    [reserved, size],
+    [0, Math.min(reserved, size)],
+  ] as const) {
     const count = end - first;
     if (count <= 0) continue;
     const start = Math.floor(random() * count);

@@ -25,13 +25,20 @@ interface Holdings {
 function holdingsOf(service: Service | undefined): Holdings {
   const { clusterIPs = [], ports = [], healthCheckNodePort = 0 } = service?.spec ?? {};
   const numbers = [...ports.map(({ nodePort = 0 }) => nodePort), healthCheckNodePort].filter((port) => port !== 0);
-  return { serviceips: clusterIPs.filter((ip) => ip !== 'None' && ip !== ''), servicenodeports: [...new Set(numbers)].map(String) };
+  return {
+    serviceips: clusterIPs.filter((ip) => ip !== 'None' && ip !== ''),
+    servicenodeports: [...new Set(numbers)].map(String),
+  };
 }
 
 /** Unique in time, too: what is left of a service that was deleted is not taken for that of its successor. */
 const ownerOf = ({ metadata: { namespace, name, uid } }: Service): string => `${namespace}/${name}/${uid}`;
 
-export async function allocateService(service: Service, old: Service | undefined, claims: Claims): Promise<Allocated<Service>> {
+export async function allocateService(
+  service: Service,
+  old: Service | undefined,
+  claims: Claims,
+): Promise<Allocated<Service>> {
   const allocation = new Allocation(service, old, claims);
   try {
     const object = await allocation.complete();
@@ -70,7 +77,12 @@ class Allocation {
   async complete(): Promise<Service> {
     const service = this.#service;
     const ranges = this.#claims.settings.serviceCidrs.map(parseAddressRange);
-    const families = needsAddress(service) ? computeFamilies(service, ranges.map(({ family }) => family)) : {};
+    const families = needsAddress(service)
+      ? computeFamilies(
+          service,
+          ranges.map(({ family }) => family),
+        )
+      : {};
     const spec: ServiceSpec = { ...service.spec, ...families };
     if (needsAddress(service) && !isHeadless(service)) {
       spec.clusterIPs = await this.#addresses(spec, ranges);
@@ -88,20 +100,32 @@ class Allocation {
   async releaseUnused(stored: Service): Promise<void> {
     const now = holdingsOf(stored);
     for (const space of Object.values(spaces)) {
-      for (const name of this.#before[space]) if (!now[space].includes(name)) await this.#claims.release(space, name, this.#owner);
+      for (const name of this.#before[space])
+        if (!now[space].includes(name)) await this.#claims.release(space, name, this.#owner);
     }
   }
 
-  async #addresses({ ipFamilies = [], clusterIPs = [] }: ServiceSpec, ranges: readonly AddressRange[]): Promise<string[]> {
+  async #addresses(
+    { ipFamilies = [], clusterIPs = [] }: ServiceSpec,
+    ranges: readonly AddressRange[],
+  ): Promise<string[]> {
     const addresses: string[] = [];
     for (const [index, family] of ipFamilies.entries()) {
       const range = ranges.find((each) => each.family === family);
       const wanted = clusterIPs[index] ?? '';
-      if (range === undefined) throw this.#refuse('spec.clusterIPs', clusterIPs, `${family} is not configured on this cluster`);
+      if (range === undefined)
+        throw this.#refuse('spec.clusterIPs', clusterIPs, `${family} is not configured on this cluster`);
       if (wanted === '') addresses.push(await this.#anyAddress(range));
       else {
-        const problem = range.contains(wanted) ? await this.#take(spaces.address, wanted) : `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${range.cidr}`;
-        if (problem !== undefined) throw this.#refuse('spec.clusterIPs', clusterIPs, `failed to allocate IP ${wanted}: ${problem === 'used' ? 'provided IP is already allocated' : problem}`);
+        const problem = range.contains(wanted)
+          ? await this.#take(spaces.address, wanted)
+          : `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${range.cidr}`;
+        if (problem !== undefined)
+          throw this.#refuse(
+            'spec.clusterIPs',
+            clusterIPs,
+            `failed to allocate IP ${wanted}: ${problem === 'used' ? 'provided IP is already allocated' : problem}`,
+          );
         addresses.push(wanted);
       }
     }
@@ -114,7 +138,11 @@ class Allocation {
       const ip = range.at(index);
       if (!used.has(ip) && (await this.#take(spaces.address, ip)) === undefined) return ip;
     }
-    throw internalError(new Error(`failed to allocate a serviceIP for Service ${JSON.stringify(this.#service.metadata.name)}: range is full`));
+    throw internalError(
+      new Error(
+        `failed to allocate a serviceIP for Service ${JSON.stringify(this.#service.metadata.name)}: range is full`,
+      ),
+    );
   }
 
   /** Ports of one number but several protocols share their node port. */
@@ -128,7 +156,9 @@ class Allocation {
         complete.push(port);
         continue;
       }
-      if (nodePort === 0) nodePort = byPort.get(port.port) ?? ports.find((other) => other.port === port.port && other.nodePort)?.nodePort ?? 0;
+      if (nodePort === 0)
+        nodePort =
+          byPort.get(port.port) ?? ports.find((other) => other.port === port.port && other.nodePort)?.nodePort ?? 0;
       if (nodePort === 0) nodePort = await this.#anyPort('nodePort');
       else await this.#takePort(nodePort, `spec.ports[${index}].nodePort`);
       if (!byPort.has(port.port)) byPort.set(port.port, nodePort);
@@ -140,15 +170,24 @@ class Allocation {
   async #takePort(port: number, field: string): Promise<void> {
     const { first, last } = this.#claims.settings.nodePorts;
     if (this.#before.servicenodeports.includes(String(port))) return;
-    if (port < first || port > last) throw this.#refuse(field, port, `provided port is not in the valid range. The range of valid ports is ${first}-${last}`);
-    if ((await this.#take(spaces.port, String(port))) !== undefined) throw this.#refuse(field, port, 'provided port is already allocated');
+    if (port < first || port > last)
+      throw this.#refuse(
+        field,
+        port,
+        `provided port is not in the valid range. The range of valid ports is ${first}-${last}`,
+      );
+    if ((await this.#take(spaces.port, String(port))) !== undefined)
+      throw this.#refuse(field, port, 'provided port is already allocated');
   }
 
   async #anyPort(what: string): Promise<number> {
     const { first, last } = this.#claims.settings.nodePorts;
     // What it has or asks for is another port's.
     const own = [...this.#before.servicenodeports, ...holdingsOf(this.#service).servicenodeports];
-    const used = new Set([...own, ...this.#claims.list(services, '').flatMap((service) => holdingsOf(service).servicenodeports)]);
+    const used = new Set([
+      ...own,
+      ...this.#claims.list(services, '').flatMap((service) => holdingsOf(service).servicenodeports),
+    ]);
     const size = last - first + 1;
     for (const index of candidates(size, reservedPorts(size), () => this.#claims.random())) {
       const port = first + index;
@@ -164,14 +203,19 @@ class Allocation {
       await this.#takePort(wanted, 'spec.healthCheckNodePort');
     } catch (error) {
       if (!(error instanceof ApiStatusError)) throw error;
-      throw internalError(new Error(`failed to allocate requested HealthCheck NodePort ${wanted}: ${error.details?.causes?.[0]?.message?.split(': ').at(-1) ?? error.message}`));
+      throw internalError(
+        new Error(
+          `failed to allocate requested HealthCheck NodePort ${wanted}: ${error.details?.causes?.[0]?.message?.split(': ').at(-1) ?? error.message}`,
+        ),
+      );
     }
     return wanted;
   }
 
   /** Undefined when it is this service's now. What it had before needs no taking. */
   async #take(space: Space, name: string): Promise<'used' | undefined> {
-    if (this.#before[space].includes(name) || this.#taken.some((each) => each.space === space && each.name === name)) return undefined;
+    if (this.#before[space].includes(name) || this.#taken.some((each) => each.space === space && each.name === name))
+      return undefined;
     if ((await this.#claims.take(space, name, this.#owner)) === 'used') return 'used';
     this.#taken.push({ space, name });
     return undefined;
@@ -183,4 +227,3 @@ class Allocation {
     return invalid({ group: '', kind: 'Service' }, this.#service.metadata.name, errors.list);
   }
 }
-

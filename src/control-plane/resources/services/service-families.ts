@@ -19,7 +19,8 @@ export function computeFamilies(service: Service, configured: readonly Family[])
   const clusterIPs = (spec.clusterIPs ?? []).filter((ip) => ip !== 'None');
   const ipFamilies: ('' | Family)[] = [...(spec.ipFamilies ?? [])];
   if (ipFamilyPolicy === 'SingleStack') {
-    const why = (what: string): string => `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`;
+    const why = (what: string): string =>
+      `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`;
     if (clusterIPs.length === 2) errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy, why('cluster IPs'));
     if (ipFamilies.length === 2) errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy, why('IP families'));
   }
@@ -34,11 +35,24 @@ export function computeFamilies(service: Service, configured: readonly Family[])
   refuse();
   const [primary = 'IPv4'] = configured;
   // Its endpoints may be anywhere, so that both families are possible in any cluster.
-  if (bare) return { ipFamilyPolicy, ipFamilies: withOther(ipFamilies.length === 0 ? [primary] : ipFamilies, ipFamilyPolicy !== 'SingleStack') };
-  if (ipFamilyPolicy === 'RequireDualStack' && configured.length < 2) errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy, 'this cluster is not configured for dual-stack services');
-  for (const [index, family] of ipFamilies.entries()) if (family === '' || !configured.includes(family)) errors.invalid(`spec.ipFamilies[${index}]`, family, 'not configured on this cluster');
+  if (bare)
+    return {
+      ipFamilyPolicy,
+      ipFamilies: withOther(ipFamilies.length === 0 ? [primary] : ipFamilies, ipFamilyPolicy !== 'SingleStack'),
+    };
+  if (ipFamilyPolicy === 'RequireDualStack' && configured.length < 2)
+    errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy, 'this cluster is not configured for dual-stack services');
+  for (const [index, family] of ipFamilies.entries())
+    if (family === '' || !configured.includes(family))
+      errors.invalid(`spec.ipFamilies[${index}]`, family, 'not configured on this cluster');
   refuse();
-  return { ipFamilyPolicy, ipFamilies: withOther(ipFamilies.length === 0 ? [primary] : ipFamilies, ipFamilyPolicy !== 'SingleStack' && configured.length === 2) };
+  return {
+    ipFamilyPolicy,
+    ipFamilies: withOther(
+      ipFamilies.length === 0 ? [primary] : ipFamilies,
+      ipFamilyPolicy !== 'SingleStack' && configured.length === 2,
+    ),
+  };
 }
 
 function withOther(families: ('' | Family)[], wanted: boolean): ('' | Family)[] {

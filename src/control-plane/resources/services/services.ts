@@ -4,7 +4,10 @@ import { ServiceSchema } from '../../../api/core/service.ts';
 import { defaultService } from '../../../api/defaults/default-service.ts';
 import { checkDnsLabel } from '../../../api/validation/names.ts';
 import { objectWarnings } from '../../../api/validation/object-warnings.ts';
-import { validateServiceStatusUpdate, validateServiceUpdate } from '../../../api/validation/network/validate-service-update.ts';
+import {
+  validateServiceStatusUpdate,
+  validateServiceUpdate,
+} from '../../../api/validation/network/validate-service-update.ts';
 import { validateService } from '../../../api/validation/network/validate-service.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { ageColumn, formatLabels } from '../cells.ts';
@@ -31,12 +34,18 @@ function externalIps({ spec, status }: Service): string {
   }
 }
 
-function balancerAddresses(ingress: readonly { readonly ip?: string; readonly hostname?: string }[]): readonly string[] {
-  const text = [...new Set(ingress.map(({ ip, hostname }) => ip || (hostname ?? '')))].filter((address) => address !== '').sort().join(',');
+function balancerAddresses(
+  ingress: readonly { readonly ip?: string; readonly hostname?: string }[],
+): readonly string[] {
+  const text = [...new Set(ingress.map(({ ip, hostname }) => ip || (hostname ?? '')))]
+    .filter((address) => address !== '')
+    .sort()
+    .join(',');
   return text === '' ? [] : [text.length > shownCharacters ? `${text.slice(0, shownCharacters - 3)}...` : text];
 }
 
-const portCell = ({ port, nodePort, protocol }: ServicePort): string => `${port}${nodePort ? `:${nodePort}` : ''}/${protocol ?? ''}`;
+const portCell = ({ port, nodePort, protocol }: ServicePort): string =>
+  `${port}${nodePort ? `:${nodePort}` : ''}/${protocol ?? ''}`;
 
 const definition: ResourceDefinition<Service> = {
   type: services,
@@ -54,21 +63,42 @@ const definition: ResourceDefinition<Service> = {
     validateUpdate: validateServiceUpdate,
     allowCreateOnUpdate: true,
     prepareForStatusUpdate: (service) => {
-      const ingress = service.status?.loadBalancer?.ingress?.map((each) => (each.ip && each.ipMode === undefined ? { ...each, ipMode: 'VIP' } : each));
-      return ingress === undefined ? service : { ...service, status: { ...service.status, loadBalancer: { ...service.status?.loadBalancer, ingress } } };
+      const ingress = service.status?.loadBalancer?.ingress?.map((each) =>
+        each.ip && each.ipMode === undefined ? { ...each, ipMode: 'VIP' } : each,
+      );
+      return ingress === undefined
+        ? service
+        : { ...service, status: { ...service.status, loadBalancer: { ...service.status?.loadBalancer, ingress } } };
     },
     validateStatusUpdate: validateServiceStatusUpdate,
-    warnings: (object) => objectWarnings({ kind: 'Service', object }).map(({ field, message }) => `${field}: ${message}`),
+    warnings: (object) =>
+      objectWarnings({ kind: 'Service', object }).map(({ field, message }) => `${field}: ${message}`),
     returnsDeleted: true,
   },
   selectableFields: ({ spec }) => ({ 'spec.clusterIP': spec.clusterIP ?? '', 'spec.type': spec.type ?? '' }),
   columns: [
     { name: 'Type', type: 'string', description: 'How it is reached.', cell: ({ spec }) => spec.type ?? '' },
-    { name: 'Cluster-IP', type: 'string', description: 'Its first address in the cluster.', cell: ({ spec }) => spec.clusterIPs?.[0] ?? '<none>' },
+    {
+      name: 'Cluster-IP',
+      type: 'string',
+      description: 'Its first address in the cluster.',
+      cell: ({ spec }) => spec.clusterIPs?.[0] ?? '<none>',
+    },
     { name: 'External-IP', type: 'string', description: 'Its addresses outside.', cell: externalIps },
-    { name: 'Port(s)', type: 'string', description: 'Its ports, with those of the nodes.', cell: ({ spec }) => (spec.ports ?? []).map(portCell).join(',') || '<none>' },
+    {
+      name: 'Port(s)',
+      type: 'string',
+      description: 'Its ports, with those of the nodes.',
+      cell: ({ spec }) => (spec.ports ?? []).map(portCell).join(',') || '<none>',
+    },
     ageColumn,
-    { name: 'Selector', type: 'string', priority: 1, description: 'Which pods are behind it.', cell: ({ spec }) => formatLabels(spec.selector) },
+    {
+      name: 'Selector',
+      type: 'string',
+      priority: 1,
+      description: 'Which pods are behind it.',
+      cell: ({ spec }) => formatLabels(spec.selector),
+    },
   ],
   hasStatus: true,
   connects: [{ name: 'proxy', verbs: proxyVerbs, kind: 'ServiceProxyOptions' }],

@@ -24,28 +24,40 @@ export class FakeActionAccess implements ActionAccess<Pod> {
   readonly deletions: DeleteOptions[] = [];
   /** Runs before each write: what others do meanwhile. */
   meanwhile: () => void = () => undefined;
-  readonly services: ActionServices = { apiAudiences: [], signServiceAccountToken: () => Promise.reject(new Error('no tokens here')) };
+  readonly services: ActionServices = {
+    apiAudiences: [],
+    signServiceAccountToken: () => Promise.reject(new Error('no tokens here')),
+  };
 
-  constructor(pod: Pod, { budgets = [], dryRun = false }: { budgets?: readonly PodDisruptionBudget[]; dryRun?: boolean } = {}) {
+  constructor(
+    pod: Pod,
+    { budgets = [], dryRun = false }: { budgets?: readonly PodDisruptionBudget[]; dryRun?: boolean } = {},
+  ) {
     this.pod = { ...pod, metadata: { ...pod.metadata, resourceVersion: '10' } };
     this.budgets = budgets;
     this.dryRun = dryRun;
   }
 
   get(): Promise<Pod> {
-    return this.pod === undefined ? Promise.reject(notFound({ group: '', plural: 'pods' }, this.name)) : Promise.resolve(this.pod);
+    return this.pod === undefined
+      ? Promise.reject(notFound({ group: '', plural: 'pods' }, this.name))
+      : Promise.resolve(this.pod);
   }
 
   async update(change: (current: Pod) => Pod): Promise<Pod> {
     this.meanwhile();
     const next = change(await this.get());
-    this.pod = { ...next, metadata: { ...next.metadata, resourceVersion: String(Number(next.metadata.resourceVersion) + 1) } };
+    this.pod = {
+      ...next,
+      metadata: { ...next.metadata, resourceVersion: String(Number(next.metadata.resourceVersion) + 1) },
+    };
     return this.pod;
   }
 
   async delete(options: DeleteOptions): Promise<void> {
     const { metadata } = await this.get();
-    if (options.resourceVersion !== undefined && options.resourceVersion !== metadata.resourceVersion) throw conflict({ group: '', plural: 'pods' }, this.name, 'precondition');
+    if (options.resourceVersion !== undefined && options.resourceVersion !== metadata.resourceVersion)
+      throw conflict({ group: '', plural: 'pods' }, this.name, 'precondition');
     this.deletions.push(options);
     this.pod = undefined;
   }
@@ -55,7 +67,11 @@ export class FakeActionAccess implements ActionAccess<Pod> {
     return (type.plural === 'poddisruptionbudgets' ? this.budgets : []) as unknown as readonly U[];
   }
 
-  updateOther<U extends ApiObject>(_: ResourceType<U>, { name }: { name: string }, change: (current: U) => U): Promise<U> {
+  updateOther<U extends ApiObject>(
+    _: ResourceType<U>,
+    { name }: { name: string },
+    change: (current: U) => U,
+  ): Promise<U> {
     this.meanwhile();
     const current = this.budgets.find(({ metadata }) => metadata.name === name);
     const next = change(current as unknown as U);

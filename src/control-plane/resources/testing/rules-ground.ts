@@ -28,7 +28,17 @@ export class RulesGround<T extends ApiObject = ApiObject> {
   constructor(apiVersion: string, kind: string, example: object) {
     this.definition = definitionOf(apiVersion, kind);
     const { namespaced } = this.definition.type;
-    this.#example = { metadata: { name: 'web', ...(namespaced && { namespace: 'default' }), uid: 'uid-1', creationTimestamp: '2026-01-01T11:00:00Z' }, ...example, apiVersion, kind };
+    this.#example = {
+      metadata: {
+        name: 'web',
+        ...(namespaced && { namespace: 'default' }),
+        uid: 'uid-1',
+        creationTimestamp: '2026-01-01T11:00:00Z',
+      },
+      ...example,
+      apiVersion,
+      kind,
+    };
   }
 
   /** The example with fields set by path, decoded as the server does, not defaulted. */
@@ -56,7 +66,10 @@ export class RulesGround<T extends ApiObject = ApiObject> {
     const object = this.created(changes);
     const { rules, type } = this.definition;
     const errors = new FieldErrors();
-    validateObjectMeta(errors, 'metadata', object.metadata, { clusterScoped: !type.namespaced, ...(rules.validateName !== undefined && { checkName: rules.validateName }) });
+    validateObjectMeta(errors, 'metadata', object.metadata, {
+      clusterScoped: !type.namespaced,
+      ...(rules.validateName !== undefined && { checkName: rules.validateName }),
+    });
     return [...errors.list, ...rules.validate(object)].map(formatFieldError);
   }
 
@@ -69,12 +82,16 @@ export class RulesGround<T extends ApiObject = ApiObject> {
 
   /** Why a creation with `before` cannot become one with `changes` as well. */
   updateRefusals(changes: Changes, before: Changes = {}): string[] {
-    return this.definition.rules.validateUpdate(this.updated(changes, before), this.created(before)).map(formatFieldError);
+    return this.definition.rules
+      .validateUpdate(this.updated(changes, before), this.created(before))
+      .map(formatFieldError);
   }
 
   statusRefusals(status: object | undefined, before?: object, changes: Changes = {}): string[] {
     const old = { ...this.created(changes), ...(before !== undefined && { status: before }) };
-    return (this.definition.rules.validateStatusUpdate?.({ ...old, ...(status !== undefined && { status }) }, old) ?? []).map(formatFieldError);
+    return (
+      this.definition.rules.validateStatusUpdate?.({ ...old, ...(status !== undefined && { status }) }, old) ?? []
+    ).map(formatFieldError);
   }
 
   warnings(changes: Changes = {}): readonly string[] {

@@ -1,7 +1,20 @@
 import fc from 'fast-check';
 import type { ObjectSchema, Schema, StringSchema } from '../../../api/schema/schema.ts';
 
-const words = ['', 'a', 'web', 'None', 'ReadWriteOnce', 'example.com/x', 'A b', '10.0.0.1', '::1', '*', 'IPv4', 'kubernetes.io/x'];
+const words = [
+  '',
+  'a',
+  'web',
+  'None',
+  'ReadWriteOnce',
+  'example.com/x',
+  'A b',
+  '10.0.0.1',
+  '::1',
+  '*',
+  'IPv4',
+  'kubernetes.io/x',
+];
 const quantities = ['0', '1', '500m', '2Gi', '-1', '1e3'];
 const opaques: readonly unknown[] = ['x', 1, {}, [], { a: [1] }];
 const maxDepth = 7;
@@ -12,7 +25,9 @@ export function arbitraryOf(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
     case 'string':
       return stringOf(schema);
     case 'number':
-      return schema.format === 'double' ? fc.double({ noNaN: true }) : fc.constantFrom(-1, 0, 1, 80, 30_000, 2_147_483_647);
+      return schema.format === 'double'
+        ? fc.double({ noNaN: true })
+        : fc.constantFrom(-1, 0, 1, 80, 30_000, 2_147_483_647);
     case 'boolean':
       return fc.boolean();
     case 'quantity':
@@ -22,7 +37,9 @@ export function arbitraryOf(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
     case 'array':
       return depth > maxDepth ? fc.constant([]) : fc.array(arbitraryOf(schema.items, depth + 1), { maxLength: 2 });
     case 'map':
-      return depth > maxDepth ? fc.constant({}) : fc.dictionary(fc.constantFrom(...words), arbitraryOf(schema.values, depth + 1), { maxKeys: 2 });
+      return depth > maxDepth
+        ? fc.constant({})
+        : fc.dictionary(fc.constantFrom(...words), arbitraryOf(schema.values, depth + 1), { maxKeys: 2 });
     case 'object':
       return objectOf(schema, depth);
     case 'opaque':
@@ -44,7 +61,10 @@ function objectOf(schema: ObjectSchema, depth: number): fc.Arbitrary<object> {
   const likely = Math.min(0.9, 5 / fields.length);
   const each = fields.map(([name, { schema: inner, required }]) => {
     const chance = required || depth === 0 ? 4 : Math.max(1, Math.round(likely * 4));
-    return fc.oneof({ weight: chance, arbitrary: lazily(inner, depth + 1).map((value) => [name, value] as const) }, { weight: 5 - chance, arbitrary: fc.constant(undefined) });
+    return fc.oneof(
+      { weight: chance, arbitrary: lazily(inner, depth + 1).map((value) => [name, value] as const) },
+      { weight: 5 - chance, arbitrary: fc.constant(undefined) },
+    );
   });
   return fc.tuple(...each).map((pairs) => Object.fromEntries(pairs.filter((pair) => pair !== undefined)));
 }

@@ -6,7 +6,8 @@ const regionLabels = [nodeLabels.region, nodeLabels.betaRegion];
 
 /** Region and zone of a node as one text; '' for a node that says neither. */
 export function zoneOf({ labels }: NodeInfo): string {
-  const first = (keys: readonly string[]): string => keys.map((key) => labels[key]).find((value) => value !== undefined) ?? '';
+  const first = (keys: readonly string[]): string =>
+    keys.map((key) => labels[key]).find((value) => value !== undefined) ?? '';
   const region = first(regionLabels);
   const zone = first(zoneLabels);
   return region === '' && zone === '' ? '' : `${region}:\u0000:${zone}`;

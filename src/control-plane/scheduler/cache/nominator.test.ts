@@ -4,7 +4,8 @@ import { buildPod } from '../testing/builders.ts';
 import { Nominator } from './nominator.ts';
 
 const pod = buildPod('x');
-const saying = (nominatedNodeName: string): ReturnType<typeof buildPod> => buildPod('x', { status: { nominatedNodeName } });
+const saying = (nominatedNodeName: string): ReturnType<typeof buildPod> =>
+  buildPod('x', { status: { nominatedNodeName } });
 
 it('keeps a promise whose status is still on its way, until the status says something', () => {
   const nominator = new Nominator();

@@ -5,16 +5,29 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { SchedulerCache } from './scheduler-cache.ts';
 import { bound, buildNode, buildPod, cacheOf } from '../testing/builders.ts';
 
-const zone = (name: string, value: string): ReturnType<typeof buildNode> => buildNode(name, { labels: { 'topology.kubernetes.io/zone': value } });
-const antiAffine = { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', labelSelector: {} }] } } };
+const zone = (name: string, value: string): ReturnType<typeof buildNode> =>
+  buildNode(name, { labels: { 'topology.kubernetes.io/zone': value } });
+const antiAffine = {
+  affinity: {
+    podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', labelSelector: {} }] },
+  },
+};
 
 describe('the cache of the scheduler', () => {
   it('lets zones take turns', () => {
-    const cache = cacheOf({ nodes: [zone('a1', 'a'), zone('a2', 'a'), zone('a3', 'a'), zone('b1', 'b'), buildNode('c')] });
-    assert.deepEqual(cache.nodes().map(({ name }) => name), ['a1', 'b1', 'c', 'a2', 'a3']);
+    const cache = cacheOf({
+      nodes: [zone('a1', 'a'), zone('a2', 'a'), zone('a3', 'a'), zone('b1', 'b'), buildNode('c')],
+    });
+    assert.deepEqual(
+      cache.nodes().map(({ name }) => name),
+      ['a1', 'b1', 'c', 'a2', 'a3'],
+    );
     cache.setNode(zone('a2', 'b'));
     cache.removeNode('c');
-    assert.deepEqual(cache.nodes().map(({ name }) => name), ['a1', 'a2', 'a3', 'b1']);
+    assert.deepEqual(
+      cache.nodes().map(({ name }) => name),
+      ['a1', 'a2', 'a3', 'b1'],
+    );
   });
 
   it('keeps pods whose node comes late, or goes and comes again', () => {
@@ -45,9 +58,34 @@ describe('the cache of the scheduler', () => {
   });
 
   it('comes to the same sums in whatever order things come and go', () => {
-    const podArb = fc.record({ cpu: fc.integer({ min: 0, max: 3 }), port: fc.constantFrom([], [80], [81]), spec: fc.constantFrom({}, antiAffine), on: fc.constantFrom('a', 'b', 'gone'), claim: fc.constantFrom(undefined, 'data') });
-    const build = (index: number, { cpu, port, spec, on, claim }: { cpu: number; port: readonly number[]; spec: object; on: string; claim: string | undefined }): Pod =>
-      bound(buildPod(`p${index}`, { requests: { cpu: String(cpu) }, hostPorts: port, spec: { ...spec, ...(claim !== undefined && { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: claim } }] }) } }), on);
+    const podArb = fc.record({
+      cpu: fc.integer({ min: 0, max: 3 }),
+      port: fc.constantFrom([], [80], [81]),
+      spec: fc.constantFrom({}, antiAffine),
+      on: fc.constantFrom('a', 'b', 'gone'),
+      claim: fc.constantFrom(undefined, 'data'),
+    });
+    const build = (
+      index: number,
+      {
+        cpu,
+        port,
+        spec,
+        on,
+        claim,
+      }: { cpu: number; port: readonly number[]; spec: object; on: string; claim: string | undefined },
+    ): Pod =>
+      bound(
+        buildPod(`p${index}`, {
+          requests: { cpu: String(cpu) },
+          hostPorts: port,
+          spec: {
+            ...spec,
+            ...(claim !== undefined && { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: claim } }] }),
+          },
+        }),
+        on,
+      );
     const step = fc.oneof(
       fc.record({ kind: fc.constant('set' as const), index: fc.nat(5), pod: podArb }),
       fc.record({ kind: fc.constant('assume' as const), index: fc.nat(5), pod: podArb }),
@@ -57,7 +95,16 @@ describe('the cache of the scheduler', () => {
       fc.record({ kind: fc.constant('removeNode' as const), name: fc.constantFrom('a', 'b') }),
     );
     const facts = (cache: SchedulerCache): unknown => ({
-      nodes: cache.nodes().map((node) => [node.name, node.requested.cpuMillis, node.nonZeroCpuMillis, [...node.pods.keys()].sort(), [80, 81].map((port) => node.usedPorts.conflictsWith({ ip: '0.0.0.0', protocol: 'TCP', port }))]).sort(),
+      nodes: cache
+        .nodes()
+        .map((node) => [
+          node.name,
+          node.requested.cpuMillis,
+          node.nonZeroCpuMillis,
+          [...node.pods.keys()].sort(),
+          [80, 81].map((port) => node.usedPorts.conflictsWith({ ip: '0.0.0.0', protocol: 'TCP', port })),
+        ])
+        .sort(),
       shy: [...cache.nodesWithRequiredAntiAffinity()].map(({ name }) => name).sort(),
       used: cache.isClaimUsed('default/data'),
     });
@@ -89,7 +136,10 @@ describe('the cache of the scheduler', () => {
             }
           }
         }
-        const fresh = cacheOf({ nodes: [...nodes].map((name) => buildNode(name)), pods: [...pods.values()].map(({ pod }) => pod) });
+        const fresh = cacheOf({
+          nodes: [...nodes].map((name) => buildNode(name)),
+          pods: [...pods.values()].map(({ pod }) => pod),
+        });
         assert.deepEqual(facts(cache), facts(fresh));
       }),
     );

@@ -74,7 +74,12 @@ function createPlugin(name: PluginName, args: PluginArgs): Plugin | undefined {
   }
 }
 
-export function buildProfile({ schedulerName, percentageOfNodesToScore, plugins: source, args }: ProfileSettings): Profile {
+export function buildProfile({
+  schedulerName,
+  percentageOfNodesToScore,
+  plugins: source,
+  args,
+}: ProfileSettings): Profile {
   const enabled = resolvePlugins(source);
   const plugins = new Map<string, Plugin>();
   const pluginsAt = (point: ExtensionPoint): { plugin: Plugin; weight: number }[] =>
@@ -85,7 +90,9 @@ export function buildProfile({ schedulerName, percentageOfNodesToScore, plugins:
       return [{ plugin, weight }];
     });
   const filters = pluginsAt('filter').map(({ plugin }) => plugin);
-  const prepareOnly = pluginsAt('preFilter').flatMap(({ plugin }) => (filters.includes(plugin) ? [] : [withoutFilter(plugin)]));
+  const prepareOnly = pluginsAt('preFilter').flatMap(({ plugin }) =>
+    filters.includes(plugin) ? [] : [withoutFilter(plugin)],
+  );
   const postFilters = enabled('postFilter').flatMap(({ name }): PostFilterStep[] => {
     if (name === 'DynamicResources') return [{ kind: 'dynamicResources' }];
     return name === 'DefaultPreemption' ? [{ kind: 'preemption', args: args.DefaultPreemption }] : [];
@@ -108,7 +115,11 @@ function withoutFilter(plugin: Plugin): Plugin {
     ...plugin,
     preFilter: (pod, snapshot) => {
       const result = plugin.preFilter?.(pod, snapshot) ?? skip;
-      return result.kind !== 'check' || result.nodeNames === undefined ? (result.kind === 'check' ? skip : result) : { ...result, check: { filter: () => undefined } };
+      return result.kind !== 'check' || result.nodeNames === undefined
+        ? result.kind === 'check'
+          ? skip
+          : result
+        : { ...result, check: { filter: () => undefined } };
     },
   };
 }

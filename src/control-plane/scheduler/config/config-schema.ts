@@ -1,10 +1,24 @@
 /** KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1 and the arguments of its plugins, as files have them. */
 import { NodeAffinitySchema, TopologySpreadConstraintSchema } from '../../../api/core/scheduling.ts';
-import { array, boolean, double, duration, int32, int64, object, opaque, required, string } from '../../../api/schema/schema.ts';
+import {
+  array,
+  boolean,
+  double,
+  duration,
+  int32,
+  int64,
+  object,
+  opaque,
+  required,
+  string,
+} from '../../../api/schema/schema.ts';
 import type { Infer } from '../../../api/schema/schema.ts';
 
 const PluginReferenceSchema = object('Plugin', { name: required(string), weight: int32 });
-const PluginSetSchema = object('PluginSet', { enabled: array(PluginReferenceSchema), disabled: array(PluginReferenceSchema) });
+const PluginSetSchema = object('PluginSet', {
+  enabled: array(PluginReferenceSchema),
+  disabled: array(PluginReferenceSchema),
+});
 export type PluginSetSource = Infer<typeof PluginSetSchema>;
 
 const PluginsSchema = object('Plugins', {
@@ -46,7 +60,13 @@ export const SchedulerConfigurationSchema = object('KubeSchedulerConfiguration',
     resourceName: string,
     resourceNamespace: string,
   }),
-  clientConnection: object('ClientConnectionConfiguration', { kubeconfig: string, acceptContentTypes: string, contentType: string, qps: double, burst: int32 }),
+  clientConnection: object('ClientConnectionConfiguration', {
+    kubeconfig: string,
+    acceptContentTypes: string,
+    contentType: string,
+    qps: double,
+    burst: int32,
+  }),
   enableProfiling: boolean,
   enableContentionProfiling: boolean,
   percentageOfNodesToScore: int32,
@@ -64,10 +84,21 @@ const ShapePointSchema = object('UtilizationShapePoint', { utilization: required
 
 /** By plugin; one that is not here takes no arguments. */
 export const argsSchemas = {
-  DefaultPreemption: object('DefaultPreemptionArgs', { ...typeMeta, minCandidateNodesPercentage: int32, minCandidateNodesAbsolute: int32 }),
-  InterPodAffinity: object('InterPodAffinityArgs', { ...typeMeta, hardPodAffinityWeight: int32, ignorePreferredTermsOfExistingPods: boolean }),
+  DefaultPreemption: object('DefaultPreemptionArgs', {
+    ...typeMeta,
+    minCandidateNodesPercentage: int32,
+    minCandidateNodesAbsolute: int32,
+  }),
+  InterPodAffinity: object('InterPodAffinityArgs', {
+    ...typeMeta,
+    hardPodAffinityWeight: int32,
+    ignorePreferredTermsOfExistingPods: boolean,
+  }),
   NodeAffinity: object('NodeAffinityArgs', { ...typeMeta, addedAffinity: NodeAffinitySchema }),
-  NodeResourcesBalancedAllocation: object('NodeResourcesBalancedAllocationArgs', { ...typeMeta, resources: array(ResourceSpecSchema) }),
+  NodeResourcesBalancedAllocation: object('NodeResourcesBalancedAllocationArgs', {
+    ...typeMeta,
+    resources: array(ResourceSpecSchema),
+  }),
   NodeResourcesFit: object('NodeResourcesFitArgs', {
     ...typeMeta,
     ignoredResources: array(string),
@@ -78,8 +109,16 @@ export const argsSchemas = {
       requestedToCapacityRatio: object('RequestedToCapacityRatioParam', { shape: array(ShapePointSchema) }),
     }),
   }),
-  PodTopologySpread: object('PodTopologySpreadArgs', { ...typeMeta, defaultConstraints: array(TopologySpreadConstraintSchema), defaultingType: string }),
-  VolumeBinding: object('VolumeBindingArgs', { ...typeMeta, bindTimeoutSeconds: int64, shape: array(ShapePointSchema) }),
+  PodTopologySpread: object('PodTopologySpreadArgs', {
+    ...typeMeta,
+    defaultConstraints: array(TopologySpreadConstraintSchema),
+    defaultingType: string,
+  }),
+  VolumeBinding: object('VolumeBindingArgs', {
+    ...typeMeta,
+    bindTimeoutSeconds: int64,
+    shape: array(ShapePointSchema),
+  }),
 } as const;
 export type PluginWithArgs = keyof typeof argsSchemas;
 export type ArgsSource<Name extends PluginWithArgs> = Infer<(typeof argsSchemas)[Name]>;

@@ -21,15 +21,19 @@ export interface PluginArgs {
   VolumeBinding: { readonly bindTimeoutMs: number };
 }
 
-type Readers = { readonly [Name in PluginWithArgs]: (errors: FieldErrors, path: string, args: ArgsSource<Name>) => PluginArgs[Name] };
+type Readers = {
+  readonly [Name in PluginWithArgs]: (errors: FieldErrors, path: string, args: ArgsSource<Name>) => PluginArgs[Name];
+};
 
 /** Checks and defaults the arguments of a plugin (upstream: apis/config/validation/validation_pluginargs.go, v1/defaults.go). */
 export const readArgs: Readers = {
   DefaultPreemption: (errors, path, { minCandidateNodesPercentage = 10, minCandidateNodesAbsolute = 100 }) => {
     const percentagePath = `${path}.minCandidateNodesPercentage`;
     const absolutePath = `${path}.minCandidateNodesAbsolute`;
-    if (minCandidateNodesPercentage < 0 || minCandidateNodesPercentage > 100) errors.invalid(percentagePath, minCandidateNodesPercentage, 'not in valid range [0, 100]');
-    if (minCandidateNodesAbsolute < 0) errors.invalid(absolutePath, minCandidateNodesAbsolute, 'not in valid range [0, inf)');
+    if (minCandidateNodesPercentage < 0 || minCandidateNodesPercentage > 100)
+      errors.invalid(percentagePath, minCandidateNodesPercentage, 'not in valid range [0, 100]');
+    if (minCandidateNodesAbsolute < 0)
+      errors.invalid(absolutePath, minCandidateNodesAbsolute, 'not in valid range [0, inf)');
     if (minCandidateNodesPercentage === 0 && minCandidateNodesAbsolute === 0) {
       errors.invalid(percentagePath, 0, 'cannot be zero at the same time as minCandidateNodesAbsolute');
       errors.invalid(absolutePath, 0, 'cannot be zero at the same time as minCandidateNodesPercentage');
@@ -37,12 +41,14 @@ export const readArgs: Readers = {
     return { minCandidateNodesPercentage, minCandidateNodesAbsolute };
   },
   InterPodAffinity: (errors, path, { hardPodAffinityWeight = 1, ignorePreferredTermsOfExistingPods = false }) => {
-    if (hardPodAffinityWeight < 0 || hardPodAffinityWeight > 100) errors.invalid(`${path}.hardPodAffinityWeight`, hardPodAffinityWeight, 'not in valid range [0, 100]');
+    if (hardPodAffinityWeight < 0 || hardPodAffinityWeight > 100)
+      errors.invalid(`${path}.hardPodAffinityWeight`, hardPodAffinityWeight, 'not in valid range [0, 100]');
     return { hardPodAffinityWeight, ignorePreferredTermsOfExistingPods };
   },
   NodeAffinity: (errors, path, { addedAffinity }) => {
     const required = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-    if (required !== undefined) validateNodeSelector(errors, `${path}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution`, required);
+    if (required !== undefined)
+      validateNodeSelector(errors, `${path}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution`, required);
     return addedAffinity === undefined ? {} : { addedAffinity };
   },
   NodeResourcesBalancedAllocation: (errors, path, { resources = [] }) => {
@@ -50,20 +56,32 @@ export const readArgs: Readers = {
     for (const [index, { name, weight }] of resources.entries()) {
       if (seen.has(name)) errors.duplicate(`${path}.resources[${index}].name`, name);
       seen.add(name);
-      if ((weight ?? 0) !== 0 && weight !== 1) errors.invalid(`${path}.resources[${index}].weight`, weight, 'must be 1');
+      if ((weight ?? 0) !== 0 && weight !== 1)
+        errors.invalid(`${path}.resources[${index}].weight`, weight, 'must be 1');
     }
     return resourcesOrDefault(resources);
   },
   NodeResourcesFit: readFit,
   PodTopologySpread: readSpread,
   VolumeBinding: (errors, path, { bindTimeoutSeconds = 600, shape }) => {
-    if (bindTimeoutSeconds < 0) errors.invalid(`${path}.bindTimeoutSeconds`, bindTimeoutSeconds, 'invalid BindTimeoutSeconds, should not be a negative value');
-    if (shape !== undefined) errors.invalidHidden(`${path}.shape`, 'unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring');
+    if (bindTimeoutSeconds < 0)
+      errors.invalid(
+        `${path}.bindTimeoutSeconds`,
+        bindTimeoutSeconds,
+        'invalid BindTimeoutSeconds, should not be a negative value',
+      );
+    if (shape !== undefined)
+      errors.invalidHidden(
+        `${path}.shape`,
+        'unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring',
+      );
     return { bindTimeoutMs: bindTimeoutSeconds * 1000 };
   },
 };
 
-function resourcesOrDefault(resources: readonly { readonly name: string; readonly weight?: number }[]): readonly ResourceSpec[] {
+function resourcesOrDefault(
+  resources: readonly { readonly name: string; readonly weight?: number }[],
+): readonly ResourceSpec[] {
   if (resources.length === 0) return defaultScoredResources;
   return resources.map(({ name, weight }) => ({ name, weight: weight === undefined || weight === 0 ? 1 : weight }));
 }
@@ -72,46 +90,78 @@ const strategies = ['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio
 
 function readFit(errors: FieldErrors, path: string, source: ArgsSource<'NodeResourcesFit'>): NodeResourcesFitArgs {
   const { ignoredResources = [], ignoredResourceGroups = [], scoringStrategy = {} } = source;
-  for (const [index, name] of ignoredResources.entries()) errors.invalidEach(`${path}.ignoredResources[${index}]`, name, checkLabelKey(name));
+  for (const [index, name] of ignoredResources.entries())
+    errors.invalidEach(`${path}.ignoredResources[${index}]`, name, checkLabelKey(name));
   for (const [index, group] of ignoredResourceGroups.entries()) {
-    if (group.includes('/')) errors.invalid(`${path}.ignoredResourceGroups[${index}]`, group, "resource group name can't contain '/'");
+    if (group.includes('/'))
+      errors.invalid(`${path}.ignoredResourceGroups[${index}]`, group, "resource group name can't contain '/'");
     errors.invalidEach(`${path}.ignoredResourceGroups[${index}]`, group, checkLabelKey(group));
   }
   const at = `${path}.scoringStrategy`;
   const resources = resourcesOrDefault(scoringStrategy.resources ?? []);
   for (const [index, { name, weight }] of resources.entries()) {
-    if (weight <= 0 || weight > 100) errors.invalid(`${at}.resources[${index}].weight`, weight, `resource weight of ${name} not in valid range (0, 100]`);
+    if (weight <= 0 || weight > 100)
+      errors.invalid(
+        `${at}.resources[${index}].weight`,
+        weight,
+        `resource weight of ${name} not in valid range (0, 100]`,
+      );
   }
-  return { ignoredResources, ignoredResourceGroups, scoringStrategy: readStrategy(errors, at, scoringStrategy, resources) };
+  return {
+    ignoredResources,
+    ignoredResourceGroups,
+    scoringStrategy: readStrategy(errors, at, scoringStrategy, resources),
+  };
 }
 
-function readStrategy(errors: FieldErrors, at: string, source: NonNullable<ArgsSource<'NodeResourcesFit'>['scoringStrategy']>, resources: readonly ResourceSpec[]): ScoringStrategy {
+function readStrategy(
+  errors: FieldErrors,
+  at: string,
+  source: NonNullable<ArgsSource<'NodeResourcesFit'>['scoringStrategy']>,
+  resources: readonly ResourceSpec[],
+): ScoringStrategy {
   const { requestedToCapacityRatio: ratio } = source;
   const type = source.type ?? (source.resources === undefined && ratio === undefined ? 'LeastAllocated' : '');
   const known = strategies.find((one) => one === type);
   if (known === undefined) errors.notSupported(`${at}.type`, type, strategies);
   if (known !== 'RequestedToCapacityRatio') {
-    if (ratio !== undefined) errors.forbidden(`${at}.requestedToCapacityRatio`, 'must be nil when type is not RequestedToCapacityRatio');
+    if (ratio !== undefined)
+      errors.forbidden(`${at}.requestedToCapacityRatio`, 'must be nil when type is not RequestedToCapacityRatio');
     return { type: known ?? 'LeastAllocated', resources };
   }
-  if (ratio === undefined) errors.required(`${at}.requestedToCapacityRatio`, 'must be specified when type is RequestedToCapacityRatio');
+  if (ratio === undefined)
+    errors.required(`${at}.requestedToCapacityRatio`, 'must be specified when type is RequestedToCapacityRatio');
   else validateShape(errors, `${at}.requestedToCapacityRatio.shape`, ratio.shape ?? []);
   return { type: known, resources, shape: ratio?.shape ?? [] };
 }
 
 function validateShape(errors: FieldErrors, path: string, shape: readonly ShapePoint[]): void {
   if (shape.length === 0) return errors.required(path, 'at least one point must be specified');
-  const falling = shape.findIndex((point, index) => index > 0 && point.utilization <= (shape[index - 1]?.utilization ?? 0));
-  if (falling > 0) errors.invalid(`${path}[${falling}].utilization`, shape[falling]?.utilization, 'values must be sorted in increasing order');
+  const falling = shape.findIndex(
+    (point, index) => index > 0 && point.utilization <= (shape[index - 1]?.utilization ?? 0),
+  );
+  if (falling > 0)
+    errors.invalid(
+      `${path}[${falling}].utilization`,
+      shape[falling]?.utilization,
+      'values must be sorted in increasing order',
+    );
   for (const [index, { utilization, score }] of shape.entries()) {
-    if (utilization < 0 || utilization > 100) errors.invalid(`${path}[${index}].utilization`, utilization, 'not in valid range [0, 100]');
+    if (utilization < 0 || utilization > 100)
+      errors.invalid(`${path}[${index}].utilization`, utilization, 'not in valid range [0, 100]');
     if (score < 0 || score > 10) errors.invalid(`${path}[${index}].score`, score, 'not in valid range [0, 10]');
   }
 }
 
-function readSpread(errors: FieldErrors, path: string, { defaultConstraints = [], defaultingType = 'System' }: ArgsSource<'PodTopologySpread'>): PodTopologySpreadArgs {
-  if (defaultingType !== 'System' && defaultingType !== 'List') errors.notSupported(`${path}.defaultingType`, defaultingType, ['System', 'List']);
-  else if (defaultingType === 'System' && defaultConstraints.length > 0) errors.invalid(`${path}.defaultingType`, defaultingType, 'when .defaultConstraints are not empty');
+function readSpread(
+  errors: FieldErrors,
+  path: string,
+  { defaultConstraints = [], defaultingType = 'System' }: ArgsSource<'PodTopologySpread'>,
+): PodTopologySpreadArgs {
+  if (defaultingType !== 'System' && defaultingType !== 'List')
+    errors.notSupported(`${path}.defaultingType`, defaultingType, ['System', 'List']);
+  else if (defaultingType === 'System' && defaultConstraints.length > 0)
+    errors.invalid(`${path}.defaultingType`, defaultingType, 'when .defaultConstraints are not empty');
   const seen = new Set<string>();
   for (const [index, { maxSkew, topologyKey, whenUnsatisfiable, labelSelector }] of defaultConstraints.entries()) {
     const at = `${path}.defaultConstraints[${index}]`;
@@ -121,7 +171,8 @@ function readSpread(errors: FieldErrors, path: string, { defaultConstraints = []
     const action: string = whenUnsatisfiable;
     if (action === '') errors.required(`${at}.whenUnsatisfiable`, 'can not be empty');
     else errors.oneOf(`${at}.whenUnsatisfiable`, action, ['DoNotSchedule', 'ScheduleAnyway']);
-    if (labelSelector !== undefined) errors.forbidden(`${at}.labelSelector`, 'constraint must not define a selector, as they deduced for each pod');
+    if (labelSelector !== undefined)
+      errors.forbidden(`${at}.labelSelector`, 'constraint must not define a selector, as they deduced for each pod');
     const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
     if (seen.has(pair)) errors.duplicate(at, pair);
     seen.add(pair);

@@ -17,7 +17,9 @@ export function resolvePlugins(source: PluginsSource = {}): (point: ExtensionPoi
     const own = toEnabled(set.enabled ?? []);
     if (disabled.has('*')) return own;
     const ownNames = namesOf(set.enabled);
-    const inherited = everywhere.filter(({ name }) => pointsOf(name).includes(point) && !disabled.has(name) && !ownNames.has(name));
+    const inherited = everywhere.filter(
+      ({ name }) => pointsOf(name).includes(point) && !disabled.has(name) && !ownNames.has(name),
+    );
     const overriding = own.filter(({ name }) => everywhere.some((one) => one.name === name) && !disabled.has(name));
     return [...overriding, ...inherited, ...own.filter((one) => !overriding.includes(one))];
   };
@@ -31,10 +33,16 @@ interface PluginReference {
 const namesOf = (list: readonly PluginReference[] = []): ReadonlySet<string> => new Set(list.map(({ name }) => name));
 
 /** A weight that is left out, or 0, is 1. */
-const toEnabled = (list: readonly PluginReference[]): EnabledPlugin[] => list.flatMap(({ name, weight }) => (isPluginName(name) ? [{ name, weight: weight === undefined || weight === 0 ? 1 : weight }] : []));
+const toEnabled = (list: readonly PluginReference[]): EnabledPlugin[] =>
+  list.flatMap(({ name, weight }) =>
+    isPluginName(name) ? [{ name, weight: weight === undefined || weight === 0 ? 1 : weight }] : [],
+  );
 
 /** One that is enabled by name keeps the place it has by default. */
-function mergeSet(defaults: readonly PluginReference[], { enabled = [], disabled = [] }: PluginSetSource = {}): readonly EnabledPlugin[] {
+function mergeSet(
+  defaults: readonly PluginReference[],
+  { enabled = [], disabled = [] }: PluginSetSource = {},
+): readonly EnabledPlugin[] {
   const off = namesOf(disabled);
   const kept = off.has('*') ? [] : defaults.filter(({ name }) => !off.has(name));
   const replaced = kept.map((one) => enabled.find(({ name }) => name === one.name) ?? one);
@@ -42,7 +50,20 @@ function mergeSet(defaults: readonly PluginReference[], { enabled = [], disabled
   return toEnabled([...replaced, ...added]);
 }
 
-const allPoints: readonly ExtensionPoint[] = ['preEnqueue', 'queueSort', 'preFilter', 'filter', 'postFilter', 'preScore', 'score', 'reserve', 'permit', 'preBind', 'bind', 'postBind'];
+const allPoints: readonly ExtensionPoint[] = [
+  'preEnqueue',
+  'queueSort',
+  'preFilter',
+  'filter',
+  'postFilter',
+  'preScore',
+  'score',
+  'reserve',
+  'permit',
+  'preBind',
+  'bind',
+  'postBind',
+];
 
 /** Only built-in plugins can be named: this scheduler loads no others. */
 export function validatePlugins(errors: FieldErrors, path: string, source: PluginsSource = {}): void {
@@ -51,19 +72,26 @@ export function validatePlugins(errors: FieldErrors, path: string, source: Plugi
     for (const [index, { name, weight }] of (source[point]?.enabled ?? []).entries()) {
       const at = `${path}.${point}.enabled[${index}]`;
       if (!isPluginName(name)) errors.notFound(at, name, 'no such plugin');
-      else if (point !== 'multiPoint' && !pointsOf(name).includes(point)) errors.invalid(at, name, `plugin does not extend ${point}`);
+      else if (point !== 'multiPoint' && !pointsOf(name).includes(point))
+        errors.invalid(at, name, `plugin does not extend ${point}`);
       if (seen.has(name)) errors.duplicate(at, name);
       seen.add(name);
-      if (weight !== undefined && (weight < 0 || weight > 1_000_000)) errors.invalid(`${at}.weight`, weight, 'must be in the range [0, 1000000]');
+      if (weight !== undefined && (weight < 0 || weight > 1_000_000))
+        errors.invalid(`${at}.weight`, weight, 'must be in the range [0, 1000000]');
     }
   }
   const resolved = resolvePlugins(source);
-  if (resolved('queueSort').length !== 1) errors.invalid(`${path}.queueSort`, resolved('queueSort').length, 'exactly one queue sort plugin must be enabled');
+  if (resolved('queueSort').length !== 1)
+    errors.invalid(`${path}.queueSort`, resolved('queueSort').length, 'exactly one queue sort plugin must be enabled');
   if (resolved('bind').length === 0) errors.required(`${path}.bind`, 'at least one bind plugin is needed');
-  for (const [before, main] of [['preFilter', 'filter'], ['preScore', 'score']] as const) {
+  for (const [before, main] of [
+    ['preFilter', 'filter'],
+    ['preScore', 'score'],
+  ] as const) {
     const prepared = new Set(resolved(before).map(({ name }) => name));
     for (const { name } of resolved(main)) {
-      if (pointsOf(name).includes(before) && !prepared.has(name)) errors.invalid(`${path}.${main}`, name, `needs ${before} of the same plugin, which is disabled`);
+      if (pointsOf(name).includes(before) && !prepared.has(name))
+        errors.invalid(`${path}.${main}`, name, `needs ${before} of the same plugin, which is disabled`);
     }
   }
 }

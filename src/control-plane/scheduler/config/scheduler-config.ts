@@ -21,11 +21,17 @@ export const schedulerConfigApiVersion = 'kubescheduler.config.k8s.io/v1';
 export const defaultSchedulerName = 'default-scheduler';
 
 /** The configuration of a KubeSchedulerConfiguration as parsed from a file, or what is wrong with it. Fields that do not exist are refused. */
-export function readSchedulerConfig(input: unknown): { readonly config: SchedulerConfig } | { readonly errors: readonly string[] } {
+export function readSchedulerConfig(
+  input: unknown,
+): { readonly config: SchedulerConfig } | { readonly errors: readonly string[] } {
   const { value, errors: unreadable } = decode(SchedulerConfigurationSchema, input, { mode: 'strict' });
   if (unreadable.length > 0) return { errors: [formatStrictErrors(unreadable)] };
   if (value.kind !== 'KubeSchedulerConfiguration' || value.apiVersion !== schedulerConfigApiVersion) {
-    return { errors: [`no kind "${value.kind ?? ''}" is registered for version "${value.apiVersion ?? ''}"; expected KubeSchedulerConfiguration of ${schedulerConfigApiVersion}`] };
+    return {
+      errors: [
+        `no kind "${value.kind ?? ''}" is registered for version "${value.apiVersion ?? ''}"; expected KubeSchedulerConfiguration of ${schedulerConfigApiVersion}`,
+      ],
+    };
   }
   const errors = new FieldErrors();
   const config = toConfig(value, errors);
@@ -38,11 +44,24 @@ export function defaultSchedulerConfig(): SchedulerConfig {
 }
 
 function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors): SchedulerConfig {
-  const { parallelism = 16, podInitialBackoffSeconds = 1, podMaxBackoffSeconds = 10, percentageOfNodesToScore, profiles = [], extenders = [] } = source;
+  const {
+    parallelism = 16,
+    podInitialBackoffSeconds = 1,
+    podMaxBackoffSeconds = 10,
+    percentageOfNodesToScore,
+    profiles = [],
+    extenders = [],
+  } = source;
   if (parallelism <= 0) errors.invalid('parallelism', parallelism, 'should be an integer value greater than zero');
   validatePercentage(errors, 'percentageOfNodesToScore', percentageOfNodesToScore);
-  if (podInitialBackoffSeconds <= 0) errors.invalid('podInitialBackoffSeconds', podInitialBackoffSeconds, 'must be greater than 0');
-  if (podMaxBackoffSeconds < podInitialBackoffSeconds) errors.invalid('podMaxBackoffSeconds', podMaxBackoffSeconds, 'must be greater than or equal to PodInitialBackoffSeconds');
+  if (podInitialBackoffSeconds <= 0)
+    errors.invalid('podInitialBackoffSeconds', podInitialBackoffSeconds, 'must be greater than 0');
+  if (podMaxBackoffSeconds < podInitialBackoffSeconds)
+    errors.invalid(
+      'podMaxBackoffSeconds',
+      podMaxBackoffSeconds,
+      'must be greater than or equal to PodInitialBackoffSeconds',
+    );
   if (extenders.length > 0) errors.forbidden('extenders', 'extenders are not supported by this scheduler');
   const built = new Map<string, Profile>();
   const list: readonly ProfileSource[] = profiles.length === 0 ? [{}] : profiles;
@@ -55,13 +74,26 @@ function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors): Sc
     validatePercentage(errors, `${path}.percentageOfNodesToScore`, profile.percentageOfNodesToScore);
     validatePlugins(errors, `${path}.plugins`, profile.plugins);
     const args = readAllArgs(errors, path, profile);
-    built.set(schedulerName, buildProfile({ schedulerName, percentageOfNodesToScore: profile.percentageOfNodesToScore ?? percentageOfNodesToScore ?? 0, plugins: profile.plugins, args }));
+    built.set(
+      schedulerName,
+      buildProfile({
+        schedulerName,
+        percentageOfNodesToScore: profile.percentageOfNodesToScore ?? percentageOfNodesToScore ?? 0,
+        plugins: profile.plugins,
+        args,
+      }),
+    );
   }
-  return { profiles: built, initialBackoffMs: podInitialBackoffSeconds * 1000, maxBackoffMs: podMaxBackoffSeconds * 1000 };
+  return {
+    profiles: built,
+    initialBackoffMs: podInitialBackoffSeconds * 1000,
+    maxBackoffMs: podMaxBackoffSeconds * 1000,
+  };
 }
 
 function validatePercentage(errors: FieldErrors, path: string, percentage: number | undefined): void {
-  if (percentage !== undefined && (percentage < 0 || percentage > 100)) errors.invalid(path, percentage, 'not in valid range [0-100]');
+  if (percentage !== undefined && (percentage < 0 || percentage > 100))
+    errors.invalid(path, percentage, 'not in valid range [0-100]');
 }
 
 function readAllArgs(errors: FieldErrors, path: string, { pluginConfig = [] }: ProfileSource): PluginArgs {
@@ -70,7 +102,8 @@ function readAllArgs(errors: FieldErrors, path: string, { pluginConfig = [] }: P
     const at = `${path}.pluginConfig[${index}]`;
     if (given.has(name)) errors.duplicate(at, name);
     if (!isPluginName(name)) errors.notFound(at, name, 'no such plugin');
-    else if (args !== undefined && !Object.hasOwn(argsSchemas, name)) errors.forbidden(`${at}.args`, `plugin ${name} takes no arguments`);
+    else if (args !== undefined && !Object.hasOwn(argsSchemas, name))
+      errors.forbidden(`${at}.args`, `plugin ${name} takes no arguments`);
     given.set(name, { at: `${at}.args`, args });
   }
   const read = <Name extends PluginWithArgs>(name: Name): PluginArgs[Name] => readOne(errors, name, given.get(name));
@@ -85,14 +118,25 @@ function readAllArgs(errors: FieldErrors, path: string, { pluginConfig = [] }: P
   };
 }
 
-function readOne<Name extends PluginWithArgs>(errors: FieldErrors, name: Name, given: { readonly at: string; readonly args: unknown } | undefined): PluginArgs[Name] {
+function readOne<Name extends PluginWithArgs>(
+  errors: FieldErrors,
+  name: Name,
+  given: { readonly at: string; readonly args: unknown } | undefined,
+): PluginArgs[Name] {
   const schema = argsSchemas[name];
   const { value, errors: unreadable } = decode(schema, given?.args ?? {}, { mode: 'strict' });
   const at = given?.at ?? name;
-  if (unreadable.length > 0) errors.invalidHidden(at, `decoding args for plugin ${name}: ${formatStrictErrors(unreadable)}`);
+  if (unreadable.length > 0)
+    errors.invalidHidden(at, `decoding args for plugin ${name}: ${formatStrictErrors(unreadable)}`);
   const { kind, apiVersion } = value as { readonly kind?: string; readonly apiVersion?: string };
-  if ((kind ?? `${name}Args`) !== `${name}Args` || (apiVersion ?? schedulerConfigApiVersion) !== schedulerConfigApiVersion) {
-    errors.invalidHidden(at, `args for plugin ${name} were not of type ${name}Args.kubescheduler.config.k8s.io, got ${kind ?? ''} of ${apiVersion ?? ''}`);
+  if (
+    (kind ?? `${name}Args`) !== `${name}Args` ||
+    (apiVersion ?? schedulerConfigApiVersion) !== schedulerConfigApiVersion
+  ) {
+    errors.invalidHidden(
+      at,
+      `args for plugin ${name} were not of type ${name}Args.kubescheduler.config.k8s.io, got ${kind ?? ''} of ${apiVersion ?? ''}`,
+    );
   }
   // The schema and the reader of the same name belong together.
   const reader = readArgs[name] as (errors: FieldErrors, path: string, args: typeof value) => PluginArgs[Name];

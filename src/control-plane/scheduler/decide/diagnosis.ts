@@ -16,7 +16,13 @@ export interface Diagnosis {
 }
 
 /** Upstream's FitError: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable. preemption: ...` */
-export function formatDiagnosis({ nodeCount, rejections, absent, preFilterReasons, postFilterMessage }: Omit<Diagnosis, 'rejectors'>): string {
+export function formatDiagnosis({
+  nodeCount,
+  rejections,
+  absent,
+  preFilterReasons,
+  postFilterMessage,
+}: Omit<Diagnosis, 'rejectors'>): string {
   let message = `0/${nodeCount} nodes are available:`;
   const said = preFilterReasons.join(', ');
   if (said !== '') message += ` ${said}.`;
@@ -30,7 +36,8 @@ export function formatDiagnosis({ nodeCount, rejections, absent, preFilterReason
 /** Sorted as texts, so `10 x` comes before `2 y`, as upstream has it. */
 function countReasons(rejections: ReadonlyMap<string, Rejection>, absent: Rejection, nodeCount: number): string {
   const counts = new Map<string, number>();
-  const add = (reasons: readonly string[], times: number): void => reasons.forEach((reason) => counts.set(reason, (counts.get(reason) ?? 0) + times));
+  const add = (reasons: readonly string[], times: number): void =>
+    reasons.forEach((reason) => counts.set(reason, (counts.get(reason) ?? 0) + times));
   for (const { reasons } of rejections.values()) add(reasons, 1);
   if (rejections.size < nodeCount) add(absent.reasons, nodeCount - rejections.size);
   const lines = [...counts].map(([reason, count]) => `${count} ${reason}`);

@@ -33,7 +33,12 @@ export function pretendRemoved(checks: Checks, other: PodInfo, node: NodeInfo): 
  * As `runChecks`, and again as if the pods were there already that were promised this node and are at least as important. Both have to pass:
  * they may never come, and affinity may count on nobody who is not there (upstream: RunFilterPluginsWithNominatedPods).
  */
-export function runChecksWithNominated(checks: Checks, pod: PodInfo, node: NodeInfo, snapshot: Snapshot): Rejection | undefined {
+export function runChecksWithNominated(
+  checks: Checks,
+  pod: PodInfo,
+  node: NodeInfo,
+  snapshot: Snapshot,
+): Rejection | undefined {
   let isCopied = false;
   let checksThen = checks;
   let nodeThen = node;

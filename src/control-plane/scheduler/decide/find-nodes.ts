@@ -13,7 +13,12 @@ const notLookedAt = unresolvable('');
 
 export type PreFilterOutcome =
   | { readonly kind: 'rejected'; readonly rejection: Rejection }
-  | { readonly kind: 'checks'; readonly checks: Checks; readonly nodeNames: ReadonlySet<string> | undefined; readonly narrowedBy: readonly string[] };
+  | {
+      readonly kind: 'checks';
+      readonly checks: Checks;
+      readonly nodeNames: ReadonlySet<string> | undefined;
+      readonly narrowedBy: readonly string[];
+    };
 
 /** Asks each plugin once about the pod. One that says eviction cannot help ends it; other refusals are heard when all were asked. */
 export function preFilter(profile: Profile, pod: PodInfo, snapshot: Snapshot): PreFilterOutcome {
@@ -36,12 +41,17 @@ export function preFilter(profile: Profile, pod: PodInfo, snapshot: Snapshot): P
     nodeNames = nodeNames === undefined ? names : new Set([...nodeNames].filter((name) => names.has(name)));
     if (nodeNames.size === 0) return { kind: 'rejected', rejection: nothingLeft(narrowedBy) };
   }
-  return refused === undefined ? { kind: 'checks', checks, nodeNames, narrowedBy } : { kind: 'rejected', rejection: refused };
+  return refused === undefined
+    ? { kind: 'checks', checks, nodeNames, narrowedBy }
+    : { kind: 'rejected', rejection: refused };
 }
 
 function nothingLeft(plugins: readonly string[]): Rejection {
   const [only] = plugins;
-  const reason = plugins.length === 1 && only !== undefined ? `node(s) didn't satisfy plugin ${only}` : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
+  const reason =
+    plugins.length === 1 && only !== undefined
+      ? `node(s) didn't satisfy plugin ${only}`
+      : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
   return unresolvable(only ?? '', reason);
 }
 
@@ -71,18 +81,25 @@ export function findNodes(options: FindOptions): FoundNodes {
     return rejection === undefined;
   };
   const promised = snapshot.node(pod.pod.status?.nominatedNodeName ?? '');
-  if (promised !== undefined && tryNode(promised)) return { feasible: [promised], rejections, absent: notLookedAt, nextStart: start };
+  if (promised !== undefined && tryNode(promised))
+    return { feasible: [promised], rejections, absent: notLookedAt, nextStart: start };
   const all = snapshot.nodes();
   const { nodeNames } = outcome;
   const nodes = nodeNames === undefined ? all : [...nodeNames].flatMap((name) => snapshot.node(name) ?? []);
-  const wanted = options.profile.scores.length === 0 ? 1 : nodesToFind(nodes.length, options.profile.percentageOfNodesToScore);
+  const wanted =
+    options.profile.scores.length === 0 ? 1 : nodesToFind(nodes.length, options.profile.percentageOfNodesToScore);
   const feasible: NodeInfo[] = [];
   for (let index = 0; index < nodes.length && feasible.length < wanted; index++) {
     const node = nodes[(start + index) % nodes.length] as NodeInfo;
     if (tryNode(node)) feasible.push(node);
   }
   const narrowed = unresolvable('', `node(s) didn't satisfy plugin(s) [${[...outcome.narrowedBy].sort().join(' ')}]`);
-  return { feasible, rejections, absent: nodeNames === undefined ? notLookedAt : narrowed, nextStart: (start + feasible.length + rejections.size) % Math.max(1, all.length) };
+  return {
+    feasible,
+    rejections,
+    absent: nodeNames === undefined ? notLookedAt : narrowed,
+    nextStart: (start + feasible.length + rejections.size) % Math.max(1, all.length),
+  };
 }
 
 const minNodesToFind = 100;

@@ -23,13 +23,24 @@ const changeArb = fc.oneof(
 type Change = typeof changeArb extends fc.Arbitrary<infer T> ? T : never;
 
 /** Carries the change out, and gives the event that tells of it and the pod as it is then. */
-function apply(cache: SchedulerCache, placed: readonly Pod[], pod: Pod, change: Change): { readonly event: ClusterEvent | undefined; readonly pod: Pod } {
+function apply(
+  cache: SchedulerCache,
+  placed: readonly Pod[],
+  pod: Pod,
+  change: Change,
+): { readonly event: ClusterEvent | undefined; readonly pod: Pod } {
   switch (change.kind) {
     case 'setNode': {
       const before = cache.node(change.node.metadata.name)?.node;
       cache.setNode(change.node);
       const actions = before === undefined ? (['Add'] as const) : nodeActions(before, change.node);
-      return { pod, event: actions.length === 0 ? undefined : { resource: 'Node', actions, ...(before !== undefined && { before }), after: change.node } };
+      return {
+        pod,
+        event:
+          actions.length === 0
+            ? undefined
+            : { resource: 'Node', actions, ...(before !== undefined && { before }), after: change.node },
+      };
     }
     case 'removeNode': {
       const before: Node | undefined = cache.node(change.name)?.node;
@@ -52,13 +63,21 @@ function apply(cache: SchedulerCache, placed: readonly Pod[], pod: Pod, change: 
       // Of a running pod, labels and resources can change.
       const resources = change.like.spec.containers[0]?.resources ?? {};
       const containers = before.spec.containers.map((container) => ({ ...container, resources }));
-      const after = { ...before, metadata: { ...before.metadata, labels: change.like.metadata.labels ?? {} }, spec: { ...before.spec, containers } };
+      const after = {
+        ...before,
+        metadata: { ...before.metadata, labels: change.like.metadata.labels ?? {} },
+        spec: { ...before.spec, containers },
+      };
       cache.setPod(after);
       return { pod, event: { resource: 'Pod', actions: podActions(before, after), before, after } };
     }
     case 'changeSelf': {
       const { tolerations = [] } = change.like.spec;
-      const after = { ...pod, metadata: { ...pod.metadata, labels: change.like.metadata.labels ?? {} }, spec: { ...pod.spec, tolerations: [...(pod.spec.tolerations ?? []), ...tolerations] } };
+      const after = {
+        ...pod,
+        metadata: { ...pod.metadata, labels: change.like.metadata.labels ?? {} },
+        spec: { ...pod.spec, tolerations: [...(pod.spec.tolerations ?? []), ...tolerations] },
+      };
       return { pod: after, event: { resource: 'Pod', actions: podActions(pod, after), before: pod, after } };
     }
   }
@@ -68,21 +87,47 @@ describe('the hints of the plugins', () => {
   it('let no event pass by a rejected pod that could run after it', () => {
     const helped = new Map<string, number>();
     fc.assert(
-      fc.property(nodesArb, fc.array(fc.tuple(podArb(0), fc.nat(3)), { maxLength: 8 }), podArb(40), changeArb, (nodes, there, newcomer, change) => {
-        const placed = there.map(([pod, index], serial) => bound({ ...pod, metadata: { ...pod.metadata, name: `there-${serial}`, uid: `there-${serial}` } }, `n${index}`));
-        const cache = cacheOf({ nodes: nodes.slice(0, 3), pods: placed });
-        const first = decide(cache, newcomer, profile);
-        fc.pre(first.kind === 'unschedulable');
-        const { event, pod } = apply(cache, placed, newcomer, change);
-        if (decide(cache, pod, profile).kind !== 'placed') return;
-        assert.ok(event !== undefined, 'nobody would have been told');
-        const hopeful = [...first.diagnosis.rejectors].filter((name) => mayHelp(profile.plugins.get(name)?.hints ?? {}, pod, event));
-        assert.notDeepEqual(hopeful, [], `rejected by ${[...first.diagnosis.rejectors].join(', ')}: ${first.message}`);
-        for (const name of first.diagnosis.rejectors) helped.set(name, (helped.get(name) ?? 0) + 1);
-      }),
+      fc.property(
+        nodesArb,
+        fc.array(fc.tuple(podArb(0), fc.nat(3)), { maxLength: 8 }),
+        podArb(40),
+        changeArb,
+        (nodes, there, newcomer, change) => {
+          const placed = there.map(([pod, index], serial) =>
+            bound(
+              { ...pod, metadata: { ...pod.metadata, name: `there-${serial}`, uid: `there-${serial}` } },
+              `n${index}`,
+            ),
+          );
+          const cache = cacheOf({ nodes: nodes.slice(0, 3), pods: placed });
+          const first = decide(cache, newcomer, profile);
+          fc.pre(first.kind === 'unschedulable');
+          const { event, pod } = apply(cache, placed, newcomer, change);
+          if (decide(cache, pod, profile).kind !== 'placed') return;
+          assert.ok(event !== undefined, 'nobody would have been told');
+          const hopeful = [...first.diagnosis.rejectors].filter((name) =>
+            mayHelp(profile.plugins.get(name)?.hints ?? {}, pod, event),
+          );
+          assert.notDeepEqual(
+            hopeful,
+            [],
+            `rejected by ${[...first.diagnosis.rejectors].join(', ')}: ${first.message}`,
+          );
+          for (const name of first.diagnosis.rejectors) helped.set(name, (helped.get(name) ?? 0) + 1);
+        },
+      ),
       { numRuns: 4000 },
     );
     // Each of them was really put to the test.
-    for (const name of ['NodeResourcesFit', 'TaintToleration', 'NodeUnschedulable', 'NodeAffinity', 'NodePorts', 'InterPodAffinity', 'PodTopologySpread']) assert.ok(helped.has(name), name);
+    for (const name of [
+      'NodeResourcesFit',
+      'TaintToleration',
+      'NodeUnschedulable',
+      'NodeAffinity',
+      'NodePorts',
+      'InterPodAffinity',
+      'PodTopologySpread',
+    ])
+      assert.ok(helped.has(name), name);
   });
 });

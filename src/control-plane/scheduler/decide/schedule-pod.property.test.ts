@@ -9,7 +9,8 @@ import { nodesArb, podArb, podsArb } from '../testing/arbitraries.ts';
 import { bound, cacheOf, decide } from '../testing/builders.ts';
 
 const millis = (pod: Pod): number => podInfoOf(pod).wanted.cpuMillis;
-const zoneOf = (nodes: readonly Node[], name: string | undefined): string | undefined => nodes.find(({ metadata }) => metadata.name === name)?.metadata.labels?.['zone'];
+const zoneOf = (nodes: readonly Node[], name: string | undefined): string | undefined =>
+  nodes.find(({ metadata }) => metadata.name === name)?.metadata.labels?.['zone'];
 const appOf = ({ metadata }: Pod): string | undefined => metadata.labels?.['app'];
 
 /** Whether the pod may be there by what the API documents, worked out anew from all there is, one rule after another. */
@@ -29,13 +30,19 @@ function mayBe(pod: Pod, node: Node, nodes: readonly Node[], there: readonly Pod
 
 function affinityHolds(pod: Pod, node: Node, nodes: readonly Node[], there: readonly Pod[]): boolean {
   const zone = node.metadata.labels?.['zone'];
-  const near = (app: string): boolean => there.some((other) => appOf(other) === app && zone !== undefined && zoneOf(nodes, other.spec.nodeName) === zone);
+  const near = (app: string): boolean =>
+    there.some((other) => appOf(other) === app && zone !== undefined && zoneOf(nodes, other.spec.nodeName) === zone);
   if (pod.spec.affinity?.podAffinity !== undefined) {
     const anywhere = there.some((other) => appOf(other) === 'a' && zoneOf(nodes, other.spec.nodeName) !== undefined);
     if (zone === undefined || (!near('a') && (anywhere || appOf(pod) !== 'a'))) return false;
   }
   if (pod.spec.affinity?.podAntiAffinity !== undefined && near('b')) return false;
-  const isShunned = there.some((other) => other.spec.affinity?.podAntiAffinity !== undefined && zone !== undefined && zoneOf(nodes, other.spec.nodeName) === zone);
+  const isShunned = there.some(
+    (other) =>
+      other.spec.affinity?.podAntiAffinity !== undefined &&
+      zone !== undefined &&
+      zoneOf(nodes, other.spec.nodeName) === zone,
+  );
   return !(isShunned && appOf(pod) === 'b');
 }
 
@@ -43,9 +50,17 @@ function spreadHolds(pod: Pod, node: Node, nodes: readonly Node[], there: readon
   for (const { maxSkew, labelSelector } of pod.spec.topologySpreadConstraints ?? []) {
     const zone = node.metadata.labels?.['zone'];
     if (zone === undefined) return false;
-    const usable = nodes.filter(({ metadata }) => metadata.labels?.['zone'] !== undefined && (pod.spec.nodeSelector === undefined || metadata.labels['zone'] === pod.spec.nodeSelector['zone']));
+    const usable = nodes.filter(
+      ({ metadata }) =>
+        metadata.labels?.['zone'] !== undefined &&
+        (pod.spec.nodeSelector === undefined || metadata.labels['zone'] === pod.spec.nodeSelector['zone']),
+    );
     const count = (value: string): number =>
-      there.filter((other) => matchesLabelSelector(labelSelector, other.metadata.labels ?? {}) && usable.some(({ metadata }) => metadata.name === other.spec.nodeName && metadata.labels?.['zone'] === value)).length;
+      there.filter(
+        (other) =>
+          matchesLabelSelector(labelSelector, other.metadata.labels ?? {}) &&
+          usable.some(({ metadata }) => metadata.name === other.spec.nodeName && metadata.labels?.['zone'] === value),
+      ).length;
     const fewest = Math.min(...new Set(usable.map(({ metadata }) => count(metadata.labels?.['zone'] ?? ''))));
     if (count(zone) + 1 - fewest > maxSkew) return false;
   }
@@ -89,7 +104,9 @@ describe('decisions, whatever the cluster', () => {
         if (decision.kind !== 'unschedulable' || decision.preemption === undefined) return;
         preempted++;
         const { nodeName, victims } = decision.preemption;
-        const there = nodes.flatMap((node) => [...(cache.node(node.metadata.name)?.pods.values() ?? [])].map(({ pod }) => pod));
+        const there = nodes.flatMap((node) =>
+          [...(cache.node(node.metadata.name)?.pods.values() ?? [])].map(({ pod }) => pod),
+        );
         const node = nodes.find(({ metadata }) => metadata.name === nodeName);
         assert.ok(node !== undefined && victims.length > 0);
         const without = (gone: readonly Pod[]): readonly Pod[] => there.filter((pod) => !gone.includes(pod));

@@ -4,7 +4,11 @@ import { bound, buildNode, buildPod, cacheOf, decide, outcomeOf } from '../testi
 
 describe('deciding about a pod', () => {
   it('says for each reason how many nodes it keeps away, in the order of the texts, and what preemption came to', () => {
-    const nodes = [buildNode('a', { allocatable: { cpu: '1' } }), buildNode('b', { taints: [{ key: 'x', effect: 'NoSchedule' }] }), buildNode('c', { taints: [{ key: 'y', value: 'z', effect: 'NoExecute' }] })];
+    const nodes = [
+      buildNode('a', { allocatable: { cpu: '1' } }),
+      buildNode('b', { taints: [{ key: 'x', effect: 'NoSchedule' }] }),
+      buildNode('c', { taints: [{ key: 'y', value: 'z', effect: 'NoExecute' }] }),
+    ];
     const pods = [bound(buildPod('big', { requests: { cpu: '600m' } }), 'a')];
     assert.equal(
       outcomeOf(decide({ nodes, pods }, buildPod('web', { requests: { cpu: '500m' } }))),
@@ -14,7 +18,12 @@ describe('deciding about a pod', () => {
 
   it('asks for nothing from preemption where no node could ever hold the pod', () => {
     assert.equal(
-      outcomeOf(decide({ nodes: [buildNode('a')] }, buildPod('web', { requests: { cpu: '5', memory: '9Gi', 'example.com/gpu': '1' } }))),
+      outcomeOf(
+        decide(
+          { nodes: [buildNode('a')] },
+          buildPod('web', { requests: { cpu: '5', memory: '9Gi', 'example.com/gpu': '1' } }),
+        ),
+      ),
       '0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient example.com/gpu, 1 Insufficient memory. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.',
     );
   });
@@ -29,11 +38,20 @@ describe('deciding about a pod', () => {
     const decision = decide({ nodes, pods }, buildPod('two', { requests: { cpu: '1', memory: '1Gi' } }));
     assert.equal(outcomeOf(decision), 'b');
     assert.ok(decision.kind === 'placed' && decision.scores !== undefined);
-    assert.deepEqual(decision.scores.byPlugin.map(({ plugin }) => plugin), ['TaintToleration', 'NodeResourcesFit', 'NodeResourcesBalancedAllocation', 'ImageLocality']);
+    assert.deepEqual(
+      decision.scores.byPlugin.map(({ plugin }) => plugin),
+      ['TaintToleration', 'NodeResourcesFit', 'NodeResourcesBalancedAllocation', 'ImageLocality'],
+    );
   });
 
   it('counts the nodes that a node affinity by name leaves out', () => {
-    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] }] } } };
+    const affinity = {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] }],
+        },
+      },
+    };
     const nodes = [buildNode('a', { spec: { unschedulable: true } }), buildNode('b'), buildNode('c')];
     const decision = decide({ nodes }, buildPod('web', { spec: { affinity } }));
     assert.equal(
@@ -52,9 +70,15 @@ describe('deciding about a pod', () => {
 
   it('leaves the room of a more important pod that was promised the node', () => {
     const cache = cacheOf({ nodes: [buildNode('a')] });
-    cache.nominator.nominate(buildPod('vip', { requests: { cpu: '3' }, spec: { priority: 10 }, status: { nominatedNodeName: 'a' } }));
+    cache.nominator.nominate(
+      buildPod('vip', { requests: { cpu: '3' }, spec: { priority: 10 }, status: { nominatedNodeName: 'a' } }),
+    );
     const wants = { requests: { cpu: '2' } };
-    for (const priority of [0, 10]) assert.match(outcomeOf(decide(cache, buildPod('low', { ...wants, spec: { priority } }))), /^0\/1 nodes are available: 1 Insufficient cpu\./);
+    for (const priority of [0, 10])
+      assert.match(
+        outcomeOf(decide(cache, buildPod('low', { ...wants, spec: { priority } }))),
+        /^0\/1 nodes are available: 1 Insufficient cpu\./,
+      );
     assert.equal(outcomeOf(decide(cache, buildPod('higher', { ...wants, spec: { priority: 11 } }))), 'a');
   });
 

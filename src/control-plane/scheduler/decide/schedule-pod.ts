@@ -47,27 +47,52 @@ export interface DecideOptions {
 }
 
 /** Decides for one pod. Pure: reads the snapshot, changes nothing, asks nobody; the same input gives the same decision. */
-export function schedulePod(snapshot: Snapshot, pod: PodInfo, profile: Profile, { start, random }: DecideOptions): Decision {
+export function schedulePod(
+  snapshot: Snapshot,
+  pod: PodInfo,
+  profile: Profile,
+  { start, random }: DecideOptions,
+): Decision {
   const nodeCount = snapshot.nodes().length;
   if (nodeCount === 0) return { kind: 'noNodes' };
   const outcome = preFilter(profile, pod, snapshot);
   if (outcome.kind === 'rejected') {
     const { rejection } = outcome;
-    const found = { nodeCount, rejections: new Map<string, Rejection>(), absent: rejection, preFilterReasons: rejection.reasons };
-    return afterFilters({ snapshot, pod, profile, random }, found, { checks: [], rejectors: new Set([rejection.plugin]), nextStart: start });
+    const found = {
+      nodeCount,
+      rejections: new Map<string, Rejection>(),
+      absent: rejection,
+      preFilterReasons: rejection.reasons,
+    };
+    return afterFilters({ snapshot, pod, profile, random }, found, {
+      checks: [],
+      rejectors: new Set([rejection.plugin]),
+      nextStart: start,
+    });
   }
   const { feasible, rejections, absent, nextStart } = findNodes({ profile, pod, snapshot, outcome, start });
   const [first] = feasible;
   if (first === undefined) {
     const rejectors = new Set([...rejections.values()].map(({ plugin }) => plugin));
     for (const plugin of outcome.narrowedBy) rejectors.add(plugin);
-    return afterFilters({ snapshot, pod, profile, random }, { nodeCount, rejections, absent, preFilterReasons: [] }, { checks: outcome.checks, rejectors, nextStart });
+    return afterFilters(
+      { snapshot, pod, profile, random },
+      { nodeCount, rejections, absent, preFilterReasons: [] },
+      { checks: outcome.checks, rejectors, nextStart },
+    );
   }
   const scores = feasible.length === 1 ? undefined : scoreNodes(profile, pod, snapshot, feasible);
   const chosen = scores === undefined ? first : selectBest(scores, random);
   let volumes: VolumePlan | undefined;
   for (const check of outcome.checks) volumes ??= check.volumePlan?.(chosen);
-  return { kind: 'placed', nodeName: chosen.name, ...(scores !== undefined && { scores }), rejections, volumes, nextStart };
+  return {
+    kind: 'placed',
+    nodeName: chosen.name,
+    ...(scores !== undefined && { scores }),
+    rejections,
+    volumes,
+    nextStart,
+  };
 }
 
 interface Question {
@@ -96,7 +121,13 @@ function afterFilters(
       reasons.push(nothingToDeallocate);
       continue;
     }
-    const outcome = computePreemption({ ...question, args: step.args, checks: more.checks, rejections: found.rejections, absent: found.absent });
+    const outcome = computePreemption({
+      ...question,
+      args: step.args,
+      checks: more.checks,
+      rejections: found.rejections,
+      absent: found.absent,
+    });
     if (outcome.kind === 'preempt') {
       preemption = outcome;
       nominate = outcome.nodeName;
@@ -108,5 +139,12 @@ function afterFilters(
     if (outcome.kind === 'noCandidates') nominate = '';
   }
   const diagnosis: Diagnosis = { ...found, postFilterMessage: reasons.join(', '), rejectors: more.rejectors };
-  return { kind: 'unschedulable', diagnosis, message: formatDiagnosis(diagnosis), preemption, nominate, nextStart: more.nextStart };
+  return {
+    kind: 'unschedulable',
+    diagnosis,
+    message: formatDiagnosis(diagnosis),
+    preemption,
+    nominate,
+    nextStart: more.nextStart,
+  };
 }

@@ -66,7 +66,11 @@ export function hasHintFor(hints: Hints, { resource, actions }: ClusterEvent): b
 export function mayHelp<R extends keyof EventObjects>(hints: Hints, pod: Pod, event: EventOf<R>): boolean {
   const list = hints[event.resource] as readonly Hint<R>[] | undefined;
   if (list === undefined) return false;
-  return list.some((hint) => event.actions.some((action) => hint.actions.includes(action)) && (hint.mayHelp === undefined || hint.mayHelp(pod, event)));
+  return list.some(
+    (hint) =>
+      event.actions.some((action) => hint.actions.includes(action)) &&
+      (hint.mayHelp === undefined || hint.mayHelp(pod, event)),
+  );
 }
 
 /** What changed about a node that plugins care for; empty when nothing did, as with a heartbeat. */
@@ -79,7 +83,8 @@ export function nodeActions(before: Node, after: Node): Action[] {
   if (!sameRecord(before.metadata.labels, after.metadata.labels)) actions.add('UpdateNodeLabel');
   if (!sameRecord(conditionsOf(before), conditionsOf(after))) actions.add('UpdateNodeCondition');
   if (!sameRecord(before.metadata.annotations, after.metadata.annotations)) actions.add('UpdateNodeAnnotation');
-  if (!sameJson(before.status?.declaredFeatures, after.status?.declaredFeatures)) actions.add('UpdateNodeDeclaredFeature');
+  if (!sameJson(before.status?.declaredFeatures, after.status?.declaredFeatures))
+    actions.add('UpdateNodeDeclaredFeature');
   return [...actions];
 }
 
@@ -88,28 +93,43 @@ export function podActions(before: Pod, after: Pod): Action[] {
   const actions: Action[] = [];
   if (!sameRecord(before.metadata.labels, after.metadata.labels)) actions.push('UpdatePodLabel');
   if (shrank(podInfoOf(before).requested, podInfoOf(after).requested)) actions.push('UpdatePodScaleDown');
-  if ((before.spec.schedulingGates ?? []).length > 0 && (after.spec.schedulingGates ?? []).length === 0) actions.push('UpdatePodSchedulingGatesEliminated');
+  if ((before.spec.schedulingGates ?? []).length > 0 && (after.spec.schedulingGates ?? []).length === 0)
+    actions.push('UpdatePodSchedulingGatesEliminated');
   // Tolerations can only be added.
-  if ((before.spec.tolerations ?? []).length !== (after.spec.tolerations ?? []).length) actions.push('UpdatePodToleration');
+  if ((before.spec.tolerations ?? []).length !== (after.spec.tolerations ?? []).length)
+    actions.push('UpdatePodToleration');
   return actions.length === 0 ? ['Update'] : actions;
 }
 
 function shrank(before: Readonly<Resources>, after: Readonly<Resources>): boolean {
-  if (after.cpuMillis < before.cpuMillis || after.memoryBytes < before.memoryBytes || after.ephemeralStorageBytes < before.ephemeralStorageBytes) return true;
+  if (
+    after.cpuMillis < before.cpuMillis ||
+    after.memoryBytes < before.memoryBytes ||
+    after.ephemeralStorageBytes < before.ephemeralStorageBytes
+  )
+    return true;
   for (const [name, amount] of before.scalars) if ((after.scalars.get(name) ?? 0) < amount) return true;
   return false;
 }
 
 function conditionsOf({ status }: Node): Record<string, string> {
-  return Object.fromEntries((status?.conditions ?? []).map((condition: NodeCondition) => [condition.type, condition.status]));
+  return Object.fromEntries(
+    (status?.conditions ?? []).map((condition: NodeCondition) => [condition.type, condition.status]),
+  );
 }
 
-export function sameRecord(left: Readonly<Record<string, string>> = {}, right: Readonly<Record<string, string>> = {}): boolean {
+export function sameRecord(
+  left: Readonly<Record<string, string>> = {},
+  right: Readonly<Record<string, string>> = {},
+): boolean {
   if (left === right) return true;
   const names = Object.keys(left);
   return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
 }
 
 function sameJson(left: readonly unknown[] = [], right: readonly unknown[] = []): boolean {
-  return left === right || (left.length === right.length && (left.length === 0 || JSON.stringify(left) === JSON.stringify(right)));
+  return (
+    left === right ||
+    (left.length === right.length && (left.length === 0 || JSON.stringify(left) === JSON.stringify(right)))
+  );
 }

@@ -18,8 +18,12 @@ export function compileLabelSelector(selector: LabelSelector | undefined): Label
 }
 
 export function requirementsOf(selector: LabelSelector): Requirement[] {
-  const equal = Object.entries(selector.matchLabels ?? {}).map(([key, value]): Requirement => ({ key, operator: 'In', values: [value] }));
-  const expressions = (selector.matchExpressions ?? []).map(({ key, operator, values }): Requirement => ({ key, operator, values: values ?? [] }));
+  const equal = Object.entries(selector.matchLabels ?? {}).map(
+    ([key, value]): Requirement => ({ key, operator: 'In', values: [value] }),
+  );
+  const expressions = (selector.matchExpressions ?? []).map(
+    ({ key, operator, values }): Requirement => ({ key, operator, values: values ?? [] }),
+  );
   return [...equal, ...expressions];
 }
 
@@ -29,7 +33,8 @@ export function compileRequirements(requirements: readonly Requirement[]): Label
   const tests = requirements.map(compileRequirement);
   const [first, second] = tests;
   if (tests.length === 1 && first !== undefined) return { empty: false, matches: first };
-  if (tests.length === 2 && first !== undefined && second !== undefined) return { empty: false, matches: (labels) => first(labels) && second(labels) };
+  if (tests.length === 2 && first !== undefined && second !== undefined)
+    return { empty: false, matches: (labels) => first(labels) && second(labels) };
   return { empty: false, matches: (labels) => tests.every((test) => test(labels)) };
 }
 
@@ -37,7 +42,8 @@ export function compileRequirements(requirements: readonly Requirement[]): Label
 function compileRequirement(requirement: Requirement): (labels: Labels) => boolean {
   const { key, operator, values } = requirement;
   const [only] = values;
-  if (operator === 'In' && values.length === 1 && only !== undefined && !(key in Object.prototype)) return (labels) => labels[key] === only;
+  if (operator === 'In' && values.length === 1 && only !== undefined && !(key in Object.prototype))
+    return (labels) => labels[key] === only;
   return (labels) => matchesRequirement(requirement, labels);
 }
 

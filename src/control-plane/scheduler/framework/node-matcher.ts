@@ -1,12 +1,21 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm } from '../../../api/core/scheduling.ts';
+import type {
+  NodeSelector,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  PreferredSchedulingTerm,
+} from '../../../api/core/scheduling.ts';
 import type { Requirement } from '../../../api/selectors.ts';
 import { compileRequirements, noLabels } from './label-matcher.ts';
 
 export type NodeMatcher = (node: Node) => boolean;
 
-const toRequirement = ({ key, operator, values }: NodeSelectorRequirement): Requirement => ({ key, operator, values: values ?? [] });
+const toRequirement = ({ key, operator, values }: NodeSelectorRequirement): Requirement => ({
+  key,
+  operator,
+  values: values ?? [],
+});
 
 /** A term that asks for nothing matches nothing (core/v1 NodeSelectorTerm). */
 function compileTerm(term: NodeSelectorTerm): NodeMatcher {
@@ -15,7 +24,9 @@ function compileTerm(term: NodeSelectorTerm): NodeMatcher {
   if (expressions.length === 0 && fields.length === 0) return () => false;
   const labels = compileRequirements(expressions.map(toRequirement));
   const named = compileRequirements(fields.map(toRequirement));
-  return (node) => labels.matches(node.metadata.labels ?? noLabels) && (named.empty || named.matches({ 'metadata.name': node.metadata.name }));
+  return (node) =>
+    labels.matches(node.metadata.labels ?? noLabels) &&
+    (named.empty || named.matches({ 'metadata.name': node.metadata.name }));
 }
 
 /** One term suffices. */
@@ -29,13 +40,17 @@ export function requiredNodeMatcher(pod: Pod): NodeMatcher | undefined {
   const wanted = Object.entries(pod.spec.nodeSelector ?? {});
   const affinity = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (wanted.length === 0 && affinity === undefined) return undefined;
-  const labels = compileRequirements(wanted.map(([key, value]): Requirement => ({ key, operator: 'In', values: [value] })));
+  const labels = compileRequirements(
+    wanted.map(([key, value]): Requirement => ({ key, operator: 'In', values: [value] })),
+  );
   const selector = affinity === undefined ? undefined : compileNodeSelector(affinity);
   return (node) => labels.matches(node.metadata.labels ?? noLabels) && (selector === undefined || selector(node));
 }
 
 /** The sum of the weights of the terms that match; terms that ask for nothing count for nothing. */
 export function compilePreferredTerms(terms: readonly PreferredSchedulingTerm[]): (node: Node) => number {
-  const compiled = terms.filter((term) => term.weight !== 0).map((term) => ({ weight: term.weight, matches: compileTerm(term.preference) }));
+  const compiled = terms
+    .filter((term) => term.weight !== 0)
+    .map((term) => ({ weight: term.weight, matches: compileTerm(term.preference) }));
   return (node) => compiled.reduce((sum, term) => (term.matches(node) ? sum + term.weight : sum), 0);
 }

@@ -65,12 +65,16 @@ export class PodInfo {
     this.requiredAntiAffinity = terms(pod, podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution);
     this.preferredAffinity = weightedTerms(pod, podAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
     this.preferredAntiAffinity = weightedTerms(pod, podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
-    this.claims = (pod.spec.volumes ?? noVolumes).flatMap(({ persistentVolumeClaim }) => (persistentVolumeClaim === undefined ? [] : [`${this.namespace}/${persistentVolumeClaim.claimName}`]));
+    this.claims = (pod.spec.volumes ?? noVolumes).flatMap(({ persistentVolumeClaim }) =>
+      persistentVolumeClaim === undefined ? [] : [`${this.namespace}/${persistentVolumeClaim.claimName}`],
+    );
   }
 
   /** What it takes from the node: overhead, sidecars, pod-level requests and a resize under way included. */
   get requested(): Resources {
-    this.#requested ??= hasActualResources(this.pod) ? resourcesOf(podRequests(this.pod, { useStatus: true })) : this.wanted;
+    this.#requested ??= hasActualResources(this.pod)
+      ? resourcesOf(podRequests(this.pod, { useStatus: true }))
+      : this.wanted;
     return this.#requested;
   }
 
@@ -92,7 +96,12 @@ export class PodInfo {
   }
 
   get hasAffinity(): boolean {
-    return this.requiredAffinity.length > 0 || this.requiredAntiAffinity.length > 0 || this.preferredAffinity.length > 0 || this.preferredAntiAffinity.length > 0;
+    return (
+      this.requiredAffinity.length > 0 ||
+      this.requiredAntiAffinity.length > 0 ||
+      this.preferredAffinity.length > 0 ||
+      this.preferredAntiAffinity.length > 0
+    );
   }
 
   /** A resource that the pod asks for as a whole is taken as it is (upstream: getNonMissingContainerRequests). */
@@ -106,12 +115,16 @@ export class PodInfo {
 }
 
 const noVolumes: NonNullable<Pod['spec']['volumes']> = [];
-const namesBoth = ({ resources }: Container): boolean => resources?.requests?.['cpu'] !== undefined && resources.requests['memory'] !== undefined;
+const namesBoth = ({ resources }: Container): boolean =>
+  resources?.requests?.['cpu'] !== undefined && resources.requests['memory'] !== undefined;
 
 function hasActualResources({ status }: Pod): boolean {
   if (status === undefined) return false;
   if (status.resources !== undefined) return true;
-  return (status.containerStatuses ?? []).some(({ resources }) => resources !== undefined) || (status.initContainerStatuses ?? []).some(({ resources }) => resources !== undefined);
+  return (
+    (status.containerStatuses ?? []).some(({ resources }) => resources !== undefined) ||
+    (status.initContainerStatuses ?? []).some(({ resources }) => resources !== undefined)
+  );
 }
 
 const infos = new WeakMap<Pod, PodInfo>();
@@ -130,7 +143,12 @@ function hostPortsOf({ spec }: Pod): readonly HostPort[] {
   const ports: HostPort[] = [];
   const add = (container: Container): void => {
     for (const { hostPort, hostIP, protocol } of container.ports ?? []) {
-      if (hostPort !== undefined && hostPort > 0) ports.push({ ip: hostIP === undefined || hostIP === '' ? anyAddress : hostIP, protocol: protocol ?? 'TCP', port: hostPort });
+      if (hostPort !== undefined && hostPort > 0)
+        ports.push({
+          ip: hostIP === undefined || hostIP === '' ? anyAddress : hostIP,
+          protocol: protocol ?? 'TCP',
+          port: hostPort,
+        });
     }
   };
   spec.containers.forEach(add);
@@ -147,18 +165,33 @@ function terms(pod: Pod, list: readonly PodAffinityTerm[] | undefined): readonly
   return list === undefined || list.length === 0 ? noTerms : list.map((term) => compileTerm(pod, term));
 }
 
-function weightedTerms(pod: Pod, list: readonly WeightedPodAffinityTerm[] | undefined): readonly WeightedAffinityTerm[] {
-  return list === undefined || list.length === 0 ? noTerms : list.map(({ weight, podAffinityTerm }) => ({ ...compileTerm(pod, podAffinityTerm), weight }));
+function weightedTerms(
+  pod: Pod,
+  list: readonly WeightedPodAffinityTerm[] | undefined,
+): readonly WeightedAffinityTerm[] {
+  return list === undefined || list.length === 0
+    ? noTerms
+    : list.map(({ weight, podAffinityTerm }) => ({ ...compileTerm(pod, podAffinityTerm), weight }));
 }
 
 /** A term that names no namespaces in any way means the pod's own. */
 function compileTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
   const named = term.namespaces ?? [];
-  const namespaces = new Set(named.length === 0 && term.namespaceSelector === undefined ? [pod.metadata.namespace] : named);
-  return { topologyKey: term.topologyKey, namespaces, namespaceSelector: compileLabelSelector(term.namespaceSelector), selector: compileLabelSelector(term.labelSelector) };
+  const namespaces = new Set(
+    named.length === 0 && term.namespaceSelector === undefined ? [pod.metadata.namespace] : named,
+  );
+  return {
+    topologyKey: term.topologyKey,
+    namespaces,
+    namespaceSelector: compileLabelSelector(term.namespaceSelector),
+    selector: compileLabelSelector(term.labelSelector),
+  };
 }
 
 /** `namespaceLabels` are those of the other pod's namespace. */
 export function termMatches(term: AffinityTerm, other: PodInfo, namespaceLabels: Labels): boolean {
-  return (term.namespaces.has(other.namespace) || term.namespaceSelector.matches(namespaceLabels)) && term.selector.matches(other.labels);
+  return (
+    (term.namespaces.has(other.namespace) || term.namespaceSelector.matches(namespaceLabels)) &&
+    term.selector.matches(other.labels)
+  );
 }

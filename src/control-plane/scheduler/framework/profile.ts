@@ -13,7 +13,9 @@ export interface PreemptionArgs {
 }
 
 /** The steps after a pod found no node, in order. */
-export type PostFilterStep = { readonly kind: 'dynamicResources' } | { readonly kind: 'preemption'; readonly args: PreemptionArgs };
+export type PostFilterStep =
+  | { readonly kind: 'dynamicResources' }
+  | { readonly kind: 'preemption'; readonly args: PreemptionArgs };
 
 /** One scheduler by name: which plugins decide for its pods. */
 export interface Profile {

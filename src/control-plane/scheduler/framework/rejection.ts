@@ -12,6 +12,14 @@ export interface Rejection {
   readonly plugin: string;
 }
 
-export const unschedulable = (plugin: string, ...reasons: readonly string[]): Rejection => ({ code: 'Unschedulable', reasons, plugin });
+export const unschedulable = (plugin: string, ...reasons: readonly string[]): Rejection => ({
+  code: 'Unschedulable',
+  reasons,
+  plugin,
+});
 
-export const unresolvable = (plugin: string, ...reasons: readonly string[]): Rejection => ({ code: 'UnschedulableAndUnresolvable', reasons, plugin });
+export const unresolvable = (plugin: string, ...reasons: readonly string[]): Rejection => ({
+  code: 'UnschedulableAndUnresolvable',
+  reasons,
+  plugin,
+});

@@ -11,11 +11,21 @@ export interface Resources {
   readonly scalars: Map<string, number>;
 }
 
-export const zeroResources = (): Resources => ({ cpuMillis: 0, memoryBytes: 0, ephemeralStorageBytes: 0, scalars: new Map() });
+export const zeroResources = (): Resources => ({
+  cpuMillis: 0,
+  memoryBytes: 0,
+  ephemeralStorageBytes: 0,
+  scalars: new Map(),
+});
 
 /** Upstream: scheduler/util IsScalarResourceName. What is none of the named ones and no scalar, such as `pods`, is not summed up. */
 export function isScalarResource(name: string): boolean {
-  return name.startsWith('hugepages-') || name.startsWith('attachable-volumes-') || name.includes('kubernetes.io/') || isExtendedResource(name);
+  return (
+    name.startsWith('hugepages-') ||
+    name.startsWith('attachable-volumes-') ||
+    name.includes('kubernetes.io/') ||
+    isExtendedResource(name)
+  );
 }
 
 export function resourcesOf(list: ResourceList | undefined): Resources {

@@ -4,7 +4,12 @@ import type { Toleration } from '../../../api/core/scheduling.ts';
 /** Whether the toleration speaks of this taint (core/v1 ToleratesTaint; Lt and Gt are alpha upstream and off). */
 export function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
   // Empty texts are what is left out, however they came in.
-  const { effect = '', key = '', operator = '', value = '' }: { effect?: string; key?: string; operator?: string; value?: string } = toleration;
+  const {
+    effect = '',
+    key = '',
+    operator = '',
+    value = '',
+  }: { effect?: string; key?: string; operator?: string; value?: string } = toleration;
   if ((effect !== '' && effect !== taint.effect) || (key !== '' && key !== taint.key)) return false;
   return operator === 'Exists' || ((operator === '' || operator === 'Equal') && value === (taint.value ?? ''));
 }

@@ -4,11 +4,13 @@ import type { ClusterObjects } from '../framework/snapshot.ts';
 
 /** The pod's own terms with the namespaces looked up that their selectors mean. */
 export function resolveNamespaces<T extends AffinityTerm>(terms: readonly T[], objects: ClusterObjects): readonly T[] {
-  if (terms.every(({ namespaceSelector }) => namespaceSelector.empty || namespaceSelector === matchesNothing)) return terms;
+  if (terms.every(({ namespaceSelector }) => namespaceSelector.empty || namespaceSelector === matchesNothing))
+    return terms;
   return terms.map((term) => {
     if (term.namespaceSelector.empty) return term;
     const namespaces = new Set(term.namespaces);
-    for (const namespace of objects.namespaces()) if (term.namespaceSelector.matches(namespace.labels)) namespaces.add(namespace.name);
+    for (const namespace of objects.namespaces())
+      if (term.namespaceSelector.matches(namespace.labels)) namespaces.add(namespace.name);
     return { ...term, namespaces, namespaceSelector: matchesNothing };
   });
 }

@@ -13,9 +13,15 @@ export const storageAnnotations = {
 } as const;
 
 /** The claim of a volume; an ephemeral volume has one named after the pod and itself. */
-export function claimNameOf(pod: Pod, volume: Volume): { readonly name: string; readonly isEphemeral: boolean } | undefined {
-  if (volume.persistentVolumeClaim !== undefined) return { name: volume.persistentVolumeClaim.claimName, isEphemeral: false };
-  return volume.ephemeral === undefined ? undefined : { name: `${pod.metadata.name}-${volume.name}`, isEphemeral: true };
+export function claimNameOf(
+  pod: Pod,
+  volume: Volume,
+): { readonly name: string; readonly isEphemeral: boolean } | undefined {
+  if (volume.persistentVolumeClaim !== undefined)
+    return { name: volume.persistentVolumeClaim.claimName, isEphemeral: false };
+  return volume.ephemeral === undefined
+    ? undefined
+    : { name: `${pod.metadata.name}-${volume.name}`, isEphemeral: true };
 }
 
 /** Whether any volume of the pod uses the claim. */
@@ -39,7 +45,8 @@ export function isFullyBound({ metadata, spec }: PersistentVolumeClaim): boolean
 
 export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const reference = spec.claimRef;
-  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace) return false;
+  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace)
+    return false;
   return reference.uid === undefined || reference.uid === '' || reference.uid === metadata.uid;
 }
 
@@ -57,9 +64,13 @@ export function reachOf(volume: PersistentVolume): NodeMatcher | undefined {
 
 /** An ephemeral claim has to belong to the pod, or else somebody's other claim has the name by chance. */
 export function ephemeralProblem(pod: Pod, claim: PersistentVolumeClaim): string | undefined {
-  const isOwned = (claim.metadata.ownerReferences ?? []).some(({ uid, controller }) => controller === true && uid === pod.metadata.uid);
+  const isOwned = (claim.metadata.ownerReferences ?? []).some(
+    ({ uid, controller }) => controller === true && uid === pod.metadata.uid,
+  );
   const named = `${claim.metadata.namespace}/${claim.metadata.name}`;
-  return isOwned ? undefined : `PVC ${named} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`;
+  return isOwned
+    ? undefined
+    : `PVC ${named} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`;
 }
 
 export const claimNotFound = (name: string): string => `persistentvolumeclaim "${name}" not found`;

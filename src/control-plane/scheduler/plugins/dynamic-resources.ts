@@ -17,10 +17,13 @@ export const dynamicResources: Plugin = {
   name,
   preEnqueue: ({ metadata, spec, status }) => {
     for (const { name: claim, resourceClaimName, resourceClaimTemplateName } of spec.resourceClaims ?? []) {
-      if (resourceClaimName !== undefined) return unresolvable(name, `resourceclaim.resource.k8s.io "${resourceClaimName}" not found`);
+      if (resourceClaimName !== undefined)
+        return unresolvable(name, `resourceclaim.resource.k8s.io "${resourceClaimName}" not found`);
       const made = status?.resourceClaimStatuses?.find((one) => one.name === claim);
-      if (made?.resourceClaimName !== undefined) return unresolvable(name, `resourceclaim.resource.k8s.io "${made.resourceClaimName}" not found`);
-      if (made === undefined && resourceClaimTemplateName !== undefined) return unresolvable(name, `pod "${metadata.namespace}/${metadata.name}": ResourceClaim not created yet`);
+      if (made?.resourceClaimName !== undefined)
+        return unresolvable(name, `resourceclaim.resource.k8s.io "${made.resourceClaimName}" not found`);
+      if (made === undefined && resourceClaimTemplateName !== undefined)
+        return unresolvable(name, `pod "${metadata.namespace}/${metadata.name}": ResourceClaim not created yet`);
     }
     return undefined;
   },

@@ -13,10 +13,16 @@ export const imageLocality: Plugin = {
   name: 'ImageLocality',
   preScore: ({ pod }, snapshot) => {
     const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-    const volumes = (pod.spec.volumes ?? []).flatMap(({ image }) => (image?.reference === undefined ? [] : [image.reference]));
-    const images = [...containers.flatMap(({ image }) => (image === undefined ? [] : [image])), ...volumes].map(normalizeImageName);
+    const volumes = (pod.spec.volumes ?? []).flatMap(({ image }) =>
+      image?.reference === undefined ? [] : [image.reference],
+    );
+    const images = [...containers.flatMap(({ image }) => (image === undefined ? [] : [image])), ...volumes].map(
+      normalizeImageName,
+    );
     const total = snapshot.nodes().length;
-    const present = images.map((image) => ({ image, spread: snapshot.imageSpread(image) / total })).filter(({ spread }) => spread > 0);
+    const present = images
+      .map((image) => ({ image, spread: snapshot.imageSpread(image) / total }))
+      .filter(({ spread }) => spread > 0);
     const limit = maxBytes * containers.length;
     return {
       score: (node) => {

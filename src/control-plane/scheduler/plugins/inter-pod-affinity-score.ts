@@ -21,14 +21,19 @@ export function createAffinityScorer(pod: PodInfo, snapshot: Snapshot, options: 
   const hasOwn = pod.preferredAffinity.length > 0 || pod.preferredAntiAffinity.length > 0;
   if (options.ignorePreferredTermsOfExistingPods && !hasOwn) return undefined;
   const namespaceLabels = snapshot.objects.namespaceLabels(pod.namespace) ?? noLabels;
-  const own = { affinity: resolveNamespaces(pod.preferredAffinity, snapshot.objects), antiAffinity: resolveNamespaces(pod.preferredAntiAffinity, snapshot.objects) };
+  const own = {
+    affinity: resolveNamespaces(pod.preferredAffinity, snapshot.objects),
+    antiAffinity: resolveNamespaces(pod.preferredAntiAffinity, snapshot.objects),
+  };
   const scores: TopologyScores = new Map();
   for (const node of hasOwn ? snapshot.nodes() : snapshot.nodesWithAffinity()) {
     for (const other of (hasOwn ? node.pods : node.podsWithAffinity).values()) {
       addTerms(scores, own.affinity, { other, namespaceLabels: noLabels, node, sign: 1 });
       addTerms(scores, own.antiAffinity, { other, namespaceLabels: noLabels, node, sign: -1 });
       const seen = { other: pod, namespaceLabels, node };
-      if (options.hardPodAffinityWeight > 0) for (const term of other.requiredAffinity) addTerm(scores, term, options.hardPodAffinityWeight, { ...seen, sign: 1 });
+      if (options.hardPodAffinityWeight > 0)
+        for (const term of other.requiredAffinity)
+          addTerm(scores, term, options.hardPodAffinityWeight, { ...seen, sign: 1 });
       addTerms(scores, other.preferredAffinity, { ...seen, sign: 1 });
       addTerms(scores, other.preferredAntiAffinity, { ...seen, sign: -1 });
     }
@@ -49,7 +54,12 @@ function addTerms(scores: TopologyScores, terms: readonly WeightedAffinityTerm[]
   for (const term of terms) addTerm(scores, term, term.weight, meeting);
 }
 
-function addTerm(scores: TopologyScores, term: AffinityTerm, weight: number, { other, namespaceLabels, node, sign }: Meeting): void {
+function addTerm(
+  scores: TopologyScores,
+  term: AffinityTerm,
+  weight: number,
+  { other, namespaceLabels, node, sign }: Meeting,
+): void {
   if (!termMatches(term, other, namespaceLabels)) return;
   const value = node.labels[term.topologyKey];
   if (value === undefined) return;
@@ -75,5 +85,6 @@ function normalize(scores: number[]): void {
     min = Math.min(min, score);
     max = Math.max(max, score);
   }
-  for (const [index, score] of scores.entries()) scores[index] = max > min ? Math.trunc(maxNodeScore * ((score - min) / (max - min))) : 0;
+  for (const [index, score] of scores.entries())
+    scores[index] = max > min ? Math.trunc(maxNodeScore * ((score - min) / (max - min))) : 0;
 }

@@ -25,7 +25,10 @@ const antiAffinityMismatch = unschedulable(name, "node(s) didn't match pod anti-
 const existingAntiAffinity = unschedulable(name, "node(s) didn't satisfy existing pods anti-affinity rules");
 
 /** Pods that want to be near other pods, or far from them. */
-export function createInterPodAffinity({ hardPodAffinityWeight = 1, ignorePreferredTermsOfExistingPods = false }: InterPodAffinityArgs = {}): Plugin {
+export function createInterPodAffinity({
+  hardPodAffinityWeight = 1,
+  ignorePreferredTermsOfExistingPods = false,
+}: InterPodAffinityArgs = {}): Plugin {
   return {
     name,
     hints: {
@@ -35,7 +38,8 @@ export function createInterPodAffinity({ hardPodAffinityWeight = 1, ignorePrefer
       Namespace: [{ actions: ['Add', 'Update', 'Delete'], mayHelp: (pod) => podInfoOf(pod).hasAffinity }],
     },
     preFilter,
-    preScore: (pod, snapshot) => createAffinityScorer(pod, snapshot, { hardPodAffinityWeight, ignorePreferredTermsOfExistingPods }),
+    preScore: (pod, snapshot) =>
+      createAffinityScorer(pod, snapshot, { hardPodAffinityWeight, ignorePreferredTermsOfExistingPods }),
   };
 }
 
@@ -79,7 +83,8 @@ class TopologyCounts {
 }
 
 /** A pod is near when it matches all terms at once: then it counts for the domain of each. */
-const matchesAll = (terms: readonly AffinityTerm[], other: PodInfo): boolean => terms.length > 0 && terms.every((term) => termMatches(term, other, noLabels));
+const matchesAll = (terms: readonly AffinityTerm[], other: PodInfo): boolean =>
+  terms.length > 0 && terms.every((term) => termMatches(term, other, noLabels));
 
 function preFilter(pod: PodInfo, snapshot: Snapshot): PreFilterResult {
   const { objects } = snapshot;
@@ -89,7 +94,8 @@ function preFilter(pod: PodInfo, snapshot: Snapshot): PreFilterResult {
     antiAffinity: resolveNamespaces(pod.requiredAntiAffinity, objects),
     namespaceLabels: pod.namespace === '' ? noLabels : (objects.namespaceLabels(pod.namespace) ?? noLabels),
   });
-  for (const node of snapshot.nodesWithRequiredAntiAffinity()) for (const other of node.podsWithRequiredAntiAffinity.values()) check.countExisting(other, node, 1);
+  for (const node of snapshot.nodesWithRequiredAntiAffinity())
+    for (const other of node.podsWithRequiredAntiAffinity.values()) check.countExisting(other, node, 1);
   if (pod.requiredAffinity.length > 0 || pod.requiredAntiAffinity.length > 0) {
     for (const node of snapshot.nodes()) for (const other of node.pods.values()) check.countIncoming(other, node, 1);
   }
@@ -123,7 +129,9 @@ class AffinityCheck implements PodCheck {
   }
 
   countExisting(other: PodInfo, node: NodeInfo, by: number): void {
-    for (const term of other.requiredAntiAffinity) if (termMatches(term, this.#question.pod, this.#question.namespaceLabels)) this.#existing.add(node, term.topologyKey, by);
+    for (const term of other.requiredAntiAffinity)
+      if (termMatches(term, this.#question.pod, this.#question.namespaceLabels))
+        this.#existing.add(node, term.topologyKey, by);
   }
 
   countIncoming(other: PodInfo, node: NodeInfo, by: number): void {
@@ -168,7 +176,10 @@ class AffinityCheck implements PodCheck {
 
 /** Hints do not look at namespace labels: a term with a selector of namespaces may mean any of them. */
 function mayMatch(term: AffinityTerm, other: PodInfo): boolean {
-  return (term.namespaces.has(other.namespace) || term.namespaceSelector !== matchesNothing) && term.selector.matches(other.labels);
+  return (
+    (term.namespaces.has(other.namespace) || term.namespaceSelector !== matchesNothing) &&
+    term.selector.matches(other.labels)
+  );
 }
 
 function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
@@ -179,8 +190,10 @@ function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
   const own = podInfoOf(pod);
   const then = before === undefined ? undefined : podInfoOf(before);
   const now = after === undefined ? undefined : podInfoOf(after);
-  const near = (one: PodInfo | undefined): boolean => one !== undefined && own.requiredAffinity.length > 0 && own.requiredAffinity.every((term) => mayMatch(term, one));
-  const far = (one: PodInfo | undefined): boolean => one !== undefined && own.requiredAntiAffinity.some((term) => mayMatch(term, one));
+  const near = (one: PodInfo | undefined): boolean =>
+    one !== undefined && own.requiredAffinity.length > 0 && own.requiredAffinity.every((term) => mayMatch(term, one));
+  const far = (one: PodInfo | undefined): boolean =>
+    one !== undefined && own.requiredAntiAffinity.some((term) => mayMatch(term, one));
   // The last pod of a group going lets the first of it be anywhere again.
   if (near(then) !== near(now)) return true;
   if (far(then) && !far(now)) return true;
@@ -193,6 +206,12 @@ function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
   const own = podInfoOf(pod);
   // Rejected by terms of others, whose topology keys are not known here.
   if (own.requiredAffinity.length === 0 && own.requiredAntiAffinity.length === 0) return true;
-  if (before === undefined) return own.requiredAntiAffinity.length > 0 || own.requiredAffinity.some(({ topologyKey }) => after.metadata.labels?.[topologyKey] !== undefined);
-  return [...own.requiredAffinity, ...own.requiredAntiAffinity].some(({ topologyKey }) => before.metadata.labels?.[topologyKey] !== after.metadata.labels?.[topologyKey]);
+  if (before === undefined)
+    return (
+      own.requiredAntiAffinity.length > 0 ||
+      own.requiredAffinity.some(({ topologyKey }) => after.metadata.labels?.[topologyKey] !== undefined)
+    );
+  return [...own.requiredAffinity, ...own.requiredAntiAffinity].some(
+    ({ topologyKey }) => before.metadata.labels?.[topologyKey] !== after.metadata.labels?.[topologyKey],
+  );
 }

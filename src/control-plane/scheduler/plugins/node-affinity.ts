@@ -36,14 +36,16 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Pl
 function becameMatch(added: NodeMatcher | undefined, pod: Pod, { before, after }: EventOf<'Node'>): boolean {
   if (after === undefined || (added !== undefined && !added(after))) return false;
   const matcher = podInfoOf(pod).nodeMatcher;
-  const matches = (node: typeof after): boolean => (matcher === undefined || matcher(node)) && (added === undefined || added(node));
+  const matches = (node: typeof after): boolean =>
+    (matcher === undefined || matcher(node)) && (added === undefined || added(node));
   return matches(after) && (before === undefined || !matches(before));
 }
 
 function preFilter(added: NodeMatcher | undefined, pod: PodInfo): PreFilterResult {
   const matcher = pod.nodeMatcher;
   if (matcher === undefined && added === undefined) return skip;
-  const terms = pod.pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const terms =
+    pod.pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const nodeNames = namedNodes(terms);
   if (nodeNames?.size === 0) return reject(conflict);
   const filter = ({ node }: { readonly node: Parameters<NodeMatcher>[0] }) => {
@@ -60,7 +62,8 @@ function namedNodes(terms: readonly NodeSelectorTerm[]): ReadonlySet<string> | u
   for (const term of terms) {
     let names: readonly string[] | undefined;
     for (const { key, operator, values } of term.matchFields ?? []) {
-      if (key === 'metadata.name' && operator === 'In') names = names === undefined ? (values ?? []) : names.filter((one) => (values ?? []).includes(one));
+      if (key === 'metadata.name' && operator === 'In')
+        names = names === undefined ? (values ?? []) : names.filter((one) => (values ?? []).includes(one));
     }
     if (names === undefined) return undefined;
     for (const one of names) all.add(one);
@@ -68,9 +71,15 @@ function namedNodes(terms: readonly NodeSelectorTerm[]): ReadonlySet<string> | u
   return all;
 }
 
-function scorer(addedScore: ((node: Parameters<NodeMatcher>[0]) => number) | undefined, { spec }: Pod): PodScorer | undefined {
+function scorer(
+  addedScore: ((node: Parameters<NodeMatcher>[0]) => number) | undefined,
+  { spec }: Pod,
+): PodScorer | undefined {
   const terms = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
   if (terms === undefined && addedScore === undefined) return undefined;
   const own = compilePreferredTerms(terms ?? []);
-  return { score: ({ node }) => (addedScore?.(node) ?? 0) + own(node), normalize: (scores) => normalizeByMax(scores, false) };
+  return {
+    score: ({ node }) => (addedScore?.(node) ?? 0) + own(node),
+    normalize: (scores) => normalizeByMax(scores, false),
+  };
 }

@@ -14,23 +14,34 @@ export const nodeDeclaredFeatures: Plugin = {
     Node: [
       {
         actions: ['Add', 'UpdateNodeDeclaredFeature'],
-        mayHelp: (pod, { after }) => requiredFeatures(pod).every((feature) => (after?.status?.declaredFeatures ?? []).includes(feature)),
+        mayHelp: (pod, { after }) =>
+          requiredFeatures(pod).every((feature) => (after?.status?.declaredFeatures ?? []).includes(feature)),
       },
     ],
-    Pod: [{ actions: ['Update'], mayHelp: (pod, { after }) => after?.metadata.uid === pod.metadata.uid && after.metadata.generation !== pod.metadata.generation }],
+    Pod: [
+      {
+        actions: ['Update'],
+        mayHelp: (pod, { after }) =>
+          after?.metadata.uid === pod.metadata.uid && after.metadata.generation !== pod.metadata.generation,
+      },
+    ],
   },
   preFilter: ({ pod }) => {
     const required = requiredFeatures(pod);
     if (required.length === 0) return skip;
-    return checkWith(({ node }) => (required.every((feature) => (node.status?.declaredFeatures ?? []).includes(feature)) ? undefined : rejection));
+    return checkWith(({ node }) =>
+      required.every((feature) => (node.status?.declaredFeatures ?? []).includes(feature)) ? undefined : rejection,
+    );
   },
 };
 
 /** The features of v1.36 that matter before a pod runs (upstream: component-helpers/nodedeclaredfeatures). */
 function requiredFeatures({ spec }: Pod): string[] {
-  const restartsAll = ({ restartPolicyRules }: Container): boolean => (restartPolicyRules ?? []).some(({ action }) => action === 'RestartAllContainers');
+  const restartsAll = ({ restartPolicyRules }: Container): boolean =>
+    (restartPolicyRules ?? []).some(({ action }) => action === 'RestartAllContainers');
   const features: string[] = [];
-  if ([...spec.containers, ...(spec.initContainers ?? [])].some(restartsAll)) features.push('RestartAllContainersOnContainerExits');
+  if ([...spec.containers, ...(spec.initContainers ?? [])].some(restartsAll))
+    features.push('RestartAllContainersOnContainerExits');
   if (spec.hostNetwork === true && spec.hostUsers === false) features.push('UserNamespacesHostNetworkSupport');
   return features;
 }

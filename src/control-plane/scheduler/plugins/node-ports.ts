@@ -25,5 +25,7 @@ export const nodePorts: Plugin = {
     ],
   },
   preFilter: ({ hostPorts }) =>
-    hostPorts.length === 0 ? skip : checkWith(({ usedPorts }) => (hostPorts.some((port) => usedPorts.conflictsWith(port)) ? rejection : undefined)),
+    hostPorts.length === 0
+      ? skip
+      : checkWith(({ usedPorts }) => (hostPorts.some((port) => usedPorts.conflictsWith(port)) ? rejection : undefined)),
 };

@@ -7,11 +7,15 @@ import { countsFor, defaultScoredResources } from './resource-scoring.ts';
 import type { ResourceSpec } from './resource-scoring.ts';
 
 /** Nodes on which the pod makes the shares of the resources in use more even; pods that ask for none of them do not care. */
-export function createNodeResourcesBalancedAllocation(resources: readonly ResourceSpec[] = defaultScoredResources): Plugin {
+export function createNodeResourcesBalancedAllocation(
+  resources: readonly ResourceSpec[] = defaultScoredResources,
+): Plugin {
   return {
     name: 'NodeResourcesBalancedAllocation',
     preScore: (pod) => {
-      const own = resources.every(({ name }) => name === 'cpu' || name === 'memory') ? pod.requested : resourcesOf(podRequests(pod.pod, { useStatus: true }));
+      const own = resources.every(({ name }) => name === 'cpu' || name === 'memory')
+        ? pod.requested
+        : resourcesOf(podRequests(pod.pod, { useStatus: true }));
       const amounts = resources.map(({ name }) => amountFor(own, name));
       if (amounts.every((amount) => amount === 0)) return undefined;
       return { score: (node) => scoreBalance(resources, amounts, node) };

@@ -47,7 +47,8 @@ function ignores({ ignoredResources = [], ignoredResourceGroups = [] }: NodeReso
   if (ignoredResources.length === 0 && ignoredResourceGroups.length === 0) return undefined;
   const names = new Set(ignoredResources);
   const groups = new Set(ignoredResourceGroups);
-  return (resource) => isExtendedResource(resource) && (names.has(resource) || groups.has(resource.split('/')[0] ?? ''));
+  return (resource) =>
+    isExtendedResource(resource) && (names.has(resource) || groups.has(resource.split('/')[0] ?? ''));
 }
 
 interface Shortage {
@@ -62,16 +63,27 @@ export function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignore
   if (node.pods.size + 1 > node.allowedPods) (shortages ??= []).push({ reason: 'Too many pods', forever: false });
   const { allocatable, requested } = node;
   const ask = (resource: string, amount: number, capacity: number, used: number): void => {
-    if (amount > 0 && amount > capacity - used) (shortages ??= []).push({ reason: `Insufficient ${resource}`, forever: amount > capacity });
+    if (amount > 0 && amount > capacity - used)
+      (shortages ??= []).push({ reason: `Insufficient ${resource}`, forever: amount > capacity });
   };
   ask('cpu', wanted.cpuMillis, allocatable.cpuMillis, requested.cpuMillis);
   ask('memory', wanted.memoryBytes, allocatable.memoryBytes, requested.memoryBytes);
-  ask('ephemeral-storage', wanted.ephemeralStorageBytes, allocatable.ephemeralStorageBytes, requested.ephemeralStorageBytes);
+  ask(
+    'ephemeral-storage',
+    wanted.ephemeralStorageBytes,
+    allocatable.ephemeralStorageBytes,
+    requested.ephemeralStorageBytes,
+  );
   for (const [resource, amount] of wanted.scalars) {
-    if (ignored?.(resource) !== true) ask(resource, amount, allocatable.scalars.get(resource) ?? 0, requested.scalars.get(resource) ?? 0);
+    if (ignored?.(resource) !== true)
+      ask(resource, amount, allocatable.scalars.get(resource) ?? 0, requested.scalars.get(resource) ?? 0);
   }
   if (shortages === undefined) return undefined;
-  return { code: shortages.some(({ forever }) => forever) ? 'UnschedulableAndUnresolvable' : 'Unschedulable', reasons: shortages.map(({ reason }) => reason), plugin: name };
+  return {
+    code: shortages.some(({ forever }) => forever) ? 'UnschedulableAndUnresolvable' : 'Unschedulable',
+    reasons: shortages.map(({ reason }) => reason),
+    plugin: name,
+  };
 }
 
 function freesWhatIsWanted(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
@@ -104,5 +116,8 @@ function growsEnough(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
 
 function hasGrown(wanted: Readonly<Resources>, before: Node, now: NodeInfo): boolean {
   const then = new NodeInfo(before);
-  return now.allowedPods > then.allowedPods || namesOf(wanted).some((resource) => amountFor(now.allocatable, resource) > amountFor(then.allocatable, resource));
+  return (
+    now.allowedPods > then.allowedPods ||
+    namesOf(wanted).some((resource) => amountFor(now.allocatable, resource) > amountFor(then.allocatable, resource))
+  );
 }

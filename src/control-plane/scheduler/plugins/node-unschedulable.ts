@@ -14,8 +14,20 @@ const taint: Taint = { key: nodeTaints.unschedulable, effect: 'NoSchedule' };
 export const nodeUnschedulable: Plugin = {
   name,
   hints: {
-    Node: [{ actions: ['Add', 'UpdateNodeTaint'], mayHelp: (_pod, { before, after }) => after?.spec?.unschedulable !== true && (before === undefined || before.spec?.unschedulable === true) }],
-    Pod: [{ actions: ['UpdatePodToleration'], mayHelp: (pod, { after }) => after?.metadata.uid === pod.metadata.uid && isTolerated(taint, after.spec.tolerations ?? []) }],
+    Node: [
+      {
+        actions: ['Add', 'UpdateNodeTaint'],
+        mayHelp: (_pod, { before, after }) =>
+          after?.spec?.unschedulable !== true && (before === undefined || before.spec?.unschedulable === true),
+      },
+    ],
+    Pod: [
+      {
+        actions: ['UpdatePodToleration'],
+        mayHelp: (pod, { after }) =>
+          after?.metadata.uid === pod.metadata.uid && isTolerated(taint, after.spec.tolerations ?? []),
+      },
+    ],
   },
   preFilter: (pod) => {
     const tolerated = isTolerated(taint, pod.tolerations);

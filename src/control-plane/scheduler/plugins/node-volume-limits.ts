@@ -12,7 +12,10 @@ import { holdsNode } from './node-resources-fit.ts';
 const name = 'NodeVolumeLimits';
 const exceeded = unschedulable(name, 'node(s) exceed max volume count');
 
-const hasClaims = (pod: Pod): boolean => (pod.spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined);
+const hasClaims = (pod: Pod): boolean =>
+  (pod.spec.volumes ?? []).some(
+    (volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined,
+  );
 
 /** How many volumes of a CSI driver a node takes, as its CSINode says. */
 export const nodeVolumeLimits: Plugin = {
@@ -23,10 +26,19 @@ export const nodeVolumeLimits: Plugin = {
       {
         actions: ['Update'],
         mayHelp: (_pod, { before, after }) =>
-          (after?.spec.drivers ?? []).some(({ name: driver, allocatable }) => (allocatable?.count ?? 0) > (before?.spec.drivers.find((one) => one.name === driver)?.allocatable?.count ?? 0)),
+          (after?.spec.drivers ?? []).some(
+            ({ name: driver, allocatable }) =>
+              (allocatable?.count ?? 0) >
+              (before?.spec.drivers.find((one) => one.name === driver)?.allocatable?.count ?? 0),
+          ),
       },
     ],
-    Pod: [{ actions: ['Delete'], mayHelp: (_pod, { before }) => before !== undefined && holdsNode(before) && hasClaims(before) }],
+    Pod: [
+      {
+        actions: ['Delete'],
+        mayHelp: (_pod, { before }) => before !== undefined && holdsNode(before) && hasClaims(before),
+      },
+    ],
     PersistentVolumeClaim: [{ actions: ['Add'], mayHelp: (pod, { after }) => usesClaim(pod, after) }],
     VolumeAttachment: [{ actions: ['Delete'], mayHelp: (pod) => hasClaims(pod) }],
   },
@@ -39,14 +51,21 @@ type Volumes = Map<string, string>;
 function check(pod: PodInfo, node: NodeInfo, objects: ClusterObjects): Rejection | undefined {
   const wanted: Volumes = new Map();
   const missing = collect(pod.pod, objects, wanted);
-  if (missing !== undefined) return unresolvable(name, `looking up PVC ${pod.namespace}/${missing}: persistentvolumeclaim "${missing}" not found`);
-  const limits = (objects.csiNode(node.name)?.spec.drivers ?? []).filter(({ allocatable }) => allocatable?.count !== undefined);
+  if (missing !== undefined)
+    return unresolvable(
+      name,
+      `looking up PVC ${pod.namespace}/${missing}: persistentvolumeclaim "${missing}" not found`,
+    );
+  const limits = (objects.csiNode(node.name)?.spec.drivers ?? []).filter(
+    ({ allocatable }) => allocatable?.count !== undefined,
+  );
   if (wanted.size === 0 || limits.length === 0) return undefined;
   const attached: Volumes = new Map();
   for (const other of node.pods.values()) if (hasClaims(other.pod)) collect(other.pod, objects, attached);
   for (const volume of attached.keys()) wanted.delete(volume);
   collectAttachments(node.name, objects, attached);
-  const count = (volumes: Volumes, driver: string): number => [...volumes.values()].filter((one) => one === driver).length;
+  const count = (volumes: Volumes, driver: string): number =>
+    [...volumes.values()].filter((one) => one === driver).length;
   for (const { name: driver, allocatable } of limits) {
     const more = count(wanted, driver);
     if (more > 0 && count(attached, driver) + more > (allocatable?.count ?? 0)) return exceeded;
@@ -66,11 +85,13 @@ function collect(pod: Pod, objects: ClusterObjects, into: Volumes): string | und
       continue;
     }
     const source = objects.volume(claim.spec.volumeName ?? '');
-    if (source?.spec.csi !== undefined) into.set(`${source.spec.csi.driver}/${source.spec.csi.volumeHandle}`, source.spec.csi.driver);
+    if (source?.spec.csi !== undefined)
+      into.set(`${source.spec.csi.driver}/${source.spec.csi.volumeHandle}`, source.spec.csi.driver);
     else if (source === undefined) {
       // Not made yet: by the class it will be one of its provisioner's.
       const provisioner = objects.storageClass(classOfClaim(claim))?.provisioner;
-      if (provisioner !== undefined && provisioner !== '') into.set(`${provisioner}/claim ${pod.metadata.namespace}/${named.name}`, provisioner);
+      if (provisioner !== undefined && provisioner !== '')
+        into.set(`${provisioner}/claim ${pod.metadata.namespace}/${named.name}`, provisioner);
     }
   }
   return missing;
@@ -79,6 +100,7 @@ function collect(pod: Pod, objects: ClusterObjects, into: Volumes): string | und
 function collectAttachments(nodeName: string, objects: ClusterObjects, into: Volumes): void {
   for (const { spec } of objects.volumeAttachments()) {
     const volume = spec.nodeName === nodeName ? objects.volume(spec.source.persistentVolumeName ?? '') : undefined;
-    if (volume?.spec.csi !== undefined && spec.attacher !== '') into.set(`${spec.attacher}/${volume.spec.csi.volumeHandle}`, spec.attacher);
+    if (volume?.spec.csi !== undefined && spec.attacher !== '')
+      into.set(`${spec.attacher}/${volume.spec.csi.volumeHandle}`, spec.attacher);
   }
 }

@@ -33,8 +33,11 @@ export class SpreadScorer implements PodScorer {
     this.#counts = constraints.map(() => new Map<string, number>());
     this.#findDomains();
     // The more domains there are, the more a single pod in one of them means.
-    this.#weights = constraints.map(({ topologyKey }, index) => Math.log((topologyKey === hostname ? nodes.length - this.#ignored.size : (this.#counts[index]?.size ?? 0)) + 2));
-    if (constraints.some(({ topologyKey }, index) => topologyKey !== hostname && (this.#counts[index]?.size ?? 0) > 0)) this.#countPods();
+    this.#weights = constraints.map(({ topologyKey }, index) =>
+      Math.log((topologyKey === hostname ? nodes.length - this.#ignored.size : (this.#counts[index]?.size ?? 0)) + 2),
+    );
+    if (constraints.some(({ topologyKey }, index) => topologyKey !== hostname && (this.#counts[index]?.size ?? 0) > 0))
+      this.#countPods();
   }
 
   score(node: NodeInfo): number {
@@ -44,7 +47,10 @@ export class SpreadScorer implements PodScorer {
     for (const [index, { topologyKey, selector, maxSkew }] of constraints.entries()) {
       const value = node.labels[topologyKey];
       if (value === undefined) continue;
-      const count = topologyKey === hostname ? countMatching(node, selector, pod.namespace) : (this.#counts[index]?.get(value) ?? 0);
+      const count =
+        topologyKey === hostname
+          ? countMatching(node, selector, pod.namespace)
+          : (this.#counts[index]?.get(value) ?? 0);
       score += count * (this.#weights[index] ?? 0) + (maxSkew - 1);
     }
     return Math.round(score);

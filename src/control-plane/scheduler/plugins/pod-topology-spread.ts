@@ -26,7 +26,10 @@ export interface PodTopologySpreadArgs {
 
 const name = 'PodTopologySpread';
 const mismatch = unschedulable(name, "node(s) didn't match pod topology spread constraints");
-const missingLabel = unresolvable(name, "node(s) didn't match pod topology spread constraints (missing required label)");
+const missingLabel = unresolvable(
+  name,
+  "node(s) didn't match pod topology spread constraints (missing required label)",
+);
 
 const systemConstraints: readonly TopologySpreadConstraint[] = [
   { topologyKey: nodeLabels.hostname, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 3 },
@@ -34,12 +37,20 @@ const systemConstraints: readonly TopologySpreadConstraint[] = [
 ];
 
 /** Spreads pods over zones, nodes, or whatever labels tell apart. */
-export function createPodTopologySpread({ defaultConstraints = [], defaultingType = 'System' }: PodTopologySpreadArgs = {}): Plugin {
+export function createPodTopologySpread({
+  defaultConstraints = [],
+  defaultingType = 'System',
+}: PodTopologySpreadArgs = {}): Plugin {
   const isSystem = defaultingType === 'System';
   const defaults = isSystem ? systemConstraints : defaultConstraints;
-  const constraintsFor = (pod: PodInfo, action: UnsatisfiableConstraintAction, snapshot: Snapshot): readonly SpreadConstraint[] => {
+  const constraintsFor = (
+    pod: PodInfo,
+    action: UnsatisfiableConstraintAction,
+    snapshot: Snapshot,
+  ): readonly SpreadConstraint[] => {
     const own = pod.pod.spec.topologySpreadConstraints ?? [];
-    if (own.length > 0) return own.filter((one) => one.whenUnsatisfiable === action).map((one) => compileConstraint(one, pod.labels));
+    if (own.length > 0)
+      return own.filter((one) => one.whenUnsatisfiable === action).map((one) => compileConstraint(one, pod.labels));
     const wanted = defaults.filter((one) => one.whenUnsatisfiable === action);
     if (wanted.length === 0) return [];
     const selector = defaultSelector(pod.pod, snapshot.objects);
@@ -49,8 +60,18 @@ export function createPodTopologySpread({ defaultConstraints = [], defaultingTyp
   return {
     name,
     hints: {
-      Pod: [{ actions: ['Add', 'Delete', 'UpdatePodLabel', 'UpdatePodToleration'], mayHelp: (pod, event) => podMayHelp(pod, event, hasHardDefaults) }],
-      Node: [{ actions: ['Add', 'Delete', 'UpdateNodeLabel', 'UpdateNodeTaint'], mayHelp: (pod, event) => nodeMayHelp(pod, event, hasHardDefaults) }],
+      Pod: [
+        {
+          actions: ['Add', 'Delete', 'UpdatePodLabel', 'UpdatePodToleration'],
+          mayHelp: (pod, event) => podMayHelp(pod, event, hasHardDefaults),
+        },
+      ],
+      Node: [
+        {
+          actions: ['Add', 'Delete', 'UpdateNodeLabel', 'UpdateNodeTaint'],
+          mayHelp: (pod, event) => nodeMayHelp(pod, event, hasHardDefaults),
+        },
+      ],
     },
     preFilter: (pod, snapshot) => preFilter(pod, constraintsFor(pod, 'DoNotSchedule', snapshot), snapshot),
     preScore: (pod, snapshot, nodes) => {
@@ -140,7 +161,9 @@ class SpreadCheck implements PodCheck {
 }
 
 const hardConstraints = (pod: Pod): SpreadConstraint[] =>
-  (pod.spec.topologySpreadConstraints ?? []).filter((one) => one.whenUnsatisfiable === 'DoNotSchedule').map((one) => compileConstraint(one, pod.metadata.labels ?? noLabels));
+  (pod.spec.topologySpreadConstraints ?? [])
+    .filter((one) => one.whenUnsatisfiable === 'DoNotSchedule')
+    .map((one) => compileConstraint(one, pod.metadata.labels ?? noLabels));
 
 /** Hints do not see services and controllers: with hard default constraints every event of the namespace may help. */
 function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>, hasHardDefaults: boolean): boolean {
@@ -150,8 +173,14 @@ function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>, hasHardDefaults
   if (!isSelf && (!holdsNode(other) || other.metadata.namespace !== pod.metadata.namespace)) return false;
   const constraints = hardConstraints(pod);
   if (constraints.length === 0) return hasHardDefaults;
-  if (isSelf && constraints.some(({ nodeTaintsPolicy }) => nodeTaintsPolicy === 'Honor') && before?.spec.tolerations?.length !== after?.spec.tolerations?.length) return true;
-  const matches = (one: Pod | undefined): boolean[] => constraints.map(({ selector }) => one !== undefined && selector.matches(podInfoOf(one).labels));
+  if (
+    isSelf &&
+    constraints.some(({ nodeTaintsPolicy }) => nodeTaintsPolicy === 'Honor') &&
+    before?.spec.tolerations?.length !== after?.spec.tolerations?.length
+  )
+    return true;
+  const matches = (one: Pod | undefined): boolean[] =>
+    constraints.map(({ selector }) => one !== undefined && selector.matches(podInfoOf(one).labels));
   const then = matches(before);
   const now = matches(after);
   return now.some((match, index) => match !== then[index]);
@@ -165,5 +194,9 @@ function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>, hasHardDefaul
   const now = after !== undefined && hasAllKeys(labelsOf(after), constraints);
   if (before === undefined || after === undefined || then !== now) return then || now;
   // Which labels a constraint's node affinity looks at is the pod's affair: any change of them may move the counts.
-  return now && (!sameRecord(labelsOf(before), labelsOf(after)) || JSON.stringify(before.spec?.taints) !== JSON.stringify(after.spec?.taints));
+  return (
+    now &&
+    (!sameRecord(labelsOf(before), labelsOf(after)) ||
+      JSON.stringify(before.spec?.taints) !== JSON.stringify(after.spec?.taints))
+  );
 }

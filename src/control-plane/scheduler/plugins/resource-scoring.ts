@@ -16,7 +16,11 @@ export interface ShapePoint {
 }
 export type ScoringStrategy =
   | { readonly type: 'LeastAllocated' | 'MostAllocated'; readonly resources: readonly ResourceSpec[] }
-  | { readonly type: 'RequestedToCapacityRatio'; readonly resources: readonly ResourceSpec[]; readonly shape: readonly ShapePoint[] };
+  | {
+      readonly type: 'RequestedToCapacityRatio';
+      readonly resources: readonly ResourceSpec[];
+      readonly shape: readonly ShapePoint[];
+    };
 
 export const defaultScoredResources: readonly ResourceSpec[] = [
   { name: 'cpu', weight: 1 },
@@ -25,8 +29,12 @@ export const defaultScoredResources: readonly ResourceSpec[] = [
 
 /** What the pod adds to each scored resource; CPU and memory of containers that ask for none count as those of small ones. */
 export function nonZeroAmounts(pod: PodInfo, resources: readonly ResourceSpec[]): number[] {
-  const others = resources.every(({ name }) => name === 'cpu' || name === 'memory') ? pod.requested : resourcesOf(podRequests(pod.pod, { useStatus: true }));
-  return resources.map(({ name }) => (name === 'cpu' ? pod.nonZero.cpuMillis : name === 'memory' ? pod.nonZero.memoryBytes : amountFor(others, name)));
+  const others = resources.every(({ name }) => name === 'cpu' || name === 'memory')
+    ? pod.requested
+    : resourcesOf(podRequests(pod.pod, { useStatus: true }));
+  return resources.map(({ name }) =>
+    name === 'cpu' ? pod.nonZero.cpuMillis : name === 'memory' ? pod.nonZero.memoryBytes : amountFor(others, name),
+  );
 }
 
 export function nonZeroRequested(node: NodeInfo, name: string): number {

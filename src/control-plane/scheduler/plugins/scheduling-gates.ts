@@ -6,10 +6,19 @@ const name = 'SchedulingGates';
 /** Pods with gates are not looked at until the last one is gone. */
 export const schedulingGates: Plugin = {
   name,
-  hints: { Pod: [{ actions: ['UpdatePodSchedulingGatesEliminated'], mayHelp: (pod, { after }) => after?.metadata.uid === pod.metadata.uid }] },
+  hints: {
+    Pod: [
+      {
+        actions: ['UpdatePodSchedulingGatesEliminated'],
+        mayHelp: (pod, { after }) => after?.metadata.uid === pod.metadata.uid,
+      },
+    ],
+  },
   preEnqueue: ({ spec }) => {
     const gates = spec.schedulingGates ?? [];
     // Names in a row, as Go prints a slice.
-    return gates.length === 0 ? undefined : unresolvable(name, `waiting for scheduling gates: [${gates.map((gate) => gate.name).join(' ')}]`);
+    return gates.length === 0
+      ? undefined
+      : unresolvable(name, `waiting for scheduling gates: [${gates.map((gate) => gate.name).join(' ')}]`);
   },
 };

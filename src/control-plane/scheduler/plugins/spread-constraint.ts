@@ -27,7 +27,10 @@ export function compileConstraint(constraint: TopologySpreadConstraint, podLabel
   return {
     maxSkew: constraint.maxSkew,
     topologyKey: constraint.topologyKey,
-    selector: own.length === 0 || labelSelector === undefined ? compileLabelSelector(labelSelector) : compileRequirements([...own, ...requirementsOf(labelSelector)]),
+    selector:
+      own.length === 0 || labelSelector === undefined
+        ? compileLabelSelector(labelSelector)
+        : compileRequirements([...own, ...requirementsOf(labelSelector)]),
     minDomains: constraint.minDomains ?? 1,
     nodeAffinityPolicy: constraint.nodeAffinityPolicy ?? 'Honor',
     nodeTaintsPolicy: constraint.nodeTaintsPolicy ?? 'Ignore',
@@ -36,7 +39,8 @@ export function compileConstraint(constraint: TopologySpreadConstraint, podLabel
 
 /** Whether the pods of this node are counted at all. */
 export function isIncluded(constraint: SpreadConstraint, pod: PodInfo, node: NodeInfo): boolean {
-  if (constraint.nodeAffinityPolicy === 'Honor' && pod.nodeMatcher !== undefined && !pod.nodeMatcher(node.node)) return false;
+  if (constraint.nodeAffinityPolicy === 'Honor' && pod.nodeMatcher !== undefined && !pod.nodeMatcher(node.node))
+    return false;
   return constraint.nodeTaintsPolicy === 'Ignore' || findUntoleratedTaint(node.taints, pod.tolerations) === undefined;
 }
 
@@ -50,7 +54,12 @@ export function countMatching(node: NodeInfo, selector: LabelMatcher, namespace:
   if (selector.empty) return 0;
   let count = 0;
   for (const other of node.pods.values()) {
-    if (other.namespace === namespace && selector.matches(other.labels) && other.pod.metadata.deletionTimestamp === undefined) count++;
+    if (
+      other.namespace === namespace &&
+      selector.matches(other.labels) &&
+      other.pod.metadata.deletionTimestamp === undefined
+    )
+      count++;
   }
   return count;
 }
@@ -62,9 +71,16 @@ export function defaultSelector(pod: Pod, objects: ClusterObjects): LabelMatcher
   for (const { spec } of objects.services(pod.metadata.namespace)) {
     const selector = spec?.selector;
     // A service without a selector selects no pods.
-    if (selector !== undefined && Object.keys(selector).length > 0 && Object.entries(selector).every(([key, value]) => labels[key] === value)) Object.assign(selected, selector);
+    if (
+      selector !== undefined &&
+      Object.keys(selector).length > 0 &&
+      Object.entries(selector).every(([key, value]) => labels[key] === value)
+    )
+      Object.assign(selected, selector);
   }
-  const requirements = Object.entries(selected).map(([key, value]): Requirement => ({ key, operator: 'In', values: [value] }));
+  const requirements = Object.entries(selected).map(
+    ([key, value]): Requirement => ({ key, operator: 'In', values: [value] }),
+  );
   const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner?.kind === 'ReplicaSet' && owner.apiVersion === 'apps/v1') {
     const selector = objects.replicaSet(pod.metadata.namespace, owner.name)?.spec?.selector;

@@ -18,14 +18,20 @@ export const taintToleration: Plugin = {
       {
         actions: ['Add', 'UpdateNodeTaint'],
         mayHelp: (pod, { before, after }) => {
-          const keepsAway = (taints: readonly Taint[] | undefined): boolean => findUntoleratedTaint(taints ?? [], pod.spec.tolerations ?? none) !== undefined;
+          const keepsAway = (taints: readonly Taint[] | undefined): boolean =>
+            findUntoleratedTaint(taints ?? [], pod.spec.tolerations ?? none) !== undefined;
           return !keepsAway(after?.spec?.taints) && (before === undefined || keepsAway(before.spec?.taints));
         },
       },
     ],
     Pod: [{ actions: ['UpdatePodToleration'], mayHelp: (pod, { after }) => after?.metadata.uid === pod.metadata.uid }],
   },
-  preFilter: (pod) => checkWith((node) => (node.taints.length > 0 && findUntoleratedTaint(node.taints, pod.tolerations) !== undefined ? rejection : undefined)),
+  preFilter: (pod) =>
+    checkWith((node) =>
+      node.taints.length > 0 && findUntoleratedTaint(node.taints, pod.tolerations) !== undefined
+        ? rejection
+        : undefined,
+    ),
   preScore: (pod) => {
     const soft = pod.tolerations.filter(({ effect }) => effect === undefined || effect === 'PreferNoSchedule');
     return { score: (node) => countUntolerated(node, soft), normalize: (scores) => normalizeByMax(scores, true) };

@@ -9,7 +9,18 @@ import type { Plugin, PodCheck, PreFilterResult, VolumePlan } from '../framework
 import { unresolvable } from '../framework/rejection.ts';
 import type { Rejection } from '../framework/rejection.ts';
 import type { ClusterObjects, Snapshot } from '../framework/snapshot.ts';
-import { claimNameOf, claimNotFound, classOfClaim, classOfVolume, ephemeralProblem, isBoundTo, isFullyBound, reachOf, storageAnnotations, usesClaim } from './claims.ts';
+import {
+  claimNameOf,
+  claimNotFound,
+  classOfClaim,
+  classOfVolume,
+  ephemeralProblem,
+  isBoundTo,
+  isFullyBound,
+  reachOf,
+  storageAnnotations,
+  usesClaim,
+} from './claims.ts';
 
 const name = 'VolumeBinding';
 const reasons = {
@@ -23,7 +34,11 @@ export const volumeBinding: Plugin = {
   name,
   hints: {
     StorageClass: [
-      { actions: ['Add', 'Update'], mayHelp: (_pod, { before, after }) => before === undefined || JSON.stringify(before.allowedTopologies) !== JSON.stringify(after?.allowedTopologies) },
+      {
+        actions: ['Add', 'Update'],
+        mayHelp: (_pod, { before, after }) =>
+          before === undefined || JSON.stringify(before.allowedTopologies) !== JSON.stringify(after?.allowedTopologies),
+      },
     ],
     PersistentVolumeClaim: [{ actions: ['Add', 'Update'], mayHelp: (pod, { after }) => usesClaim(pod, after) }],
     PersistentVolume: [{ actions: ['Add', 'Update'] }],
@@ -45,20 +60,32 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
     const named = claimNameOf(pod.pod, volume);
     if (named === undefined) continue;
     const claim = objects.claim(pod.namespace, named.name);
-    if (claim === undefined) return reject(unresolvable(name, named.isEphemeral ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${named.name}"` : claimNotFound(named.name)));
+    if (claim === undefined)
+      return reject(
+        unresolvable(
+          name,
+          named.isEphemeral
+            ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${named.name}"`
+            : claimNotFound(named.name),
+        ),
+      );
     const problem = problemOf(claim) ?? (named.isEphemeral ? ephemeralProblem(pod.pod, claim) : undefined);
     if (problem !== undefined) return reject(unresolvable(name, problem));
     claims.push(claim);
   }
   if (claims.length === 0) return skip;
   const sorted = sortClaims(claims, objects);
-  if (sorted.immediate.length > 0) return reject(unresolvable(name, 'pod has unbound immediate PersistentVolumeClaims'));
+  if (sorted.immediate.length > 0)
+    return reject(unresolvable(name, 'pod has unbound immediate PersistentVolumeClaims'));
   return { kind: 'check', check: new BindingCheck(sorted, objects) };
 }
 
 function problemOf({ metadata, spec, status }: PersistentVolumeClaim): string | undefined {
-  if (status?.phase === 'Lost') return `persistentvolumeclaim "${metadata.name}" bound to non-existent persistentvolume "${spec.volumeName ?? ''}"`;
-  return metadata.deletionTimestamp === undefined ? undefined : `persistentvolumeclaim "${metadata.name}" is being deleted`;
+  if (status?.phase === 'Lost')
+    return `persistentvolumeclaim "${metadata.name}" bound to non-existent persistentvolume "${spec.volumeName ?? ''}"`;
+  return metadata.deletionTimestamp === undefined
+    ? undefined
+    : `persistentvolumeclaim "${metadata.name}" is being deleted`;
 }
 
 function sortClaims(claims: readonly PersistentVolumeClaim[], objects: ClusterObjects): Claims {
@@ -113,7 +140,9 @@ class BindingCheck implements PodCheck {
     const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
     const provisions: PersistentVolumeClaim[] = [];
     const taken = new Set<string>();
-    for (const claim of [...this.#claims.waiting].sort((left, right) => compareQuantities(sizeOf(left), sizeOf(right)))) {
+    for (const claim of [...this.#claims.waiting].sort((left, right) =>
+      compareQuantities(sizeOf(left), sizeOf(right)),
+    )) {
       const selected = claim.metadata.annotations?.[storageAnnotations.selectedNode];
       if (selected !== undefined && selected !== node.name) return undefined;
       const volume = selected === undefined ? findVolume(claim, this.#objects.volumes(), node, taken) : undefined;
@@ -128,9 +157,19 @@ class BindingCheck implements PodCheck {
 
   #canProvision(claim: PersistentVolumeClaim, { labels }: NodeInfo): boolean {
     const storageClass = this.#objects.storageClass(classOfClaim(claim));
-    if (storageClass === undefined || storageClass.provisioner === '' || storageClass.provisioner === 'kubernetes.io/no-provisioner') return false;
+    if (
+      storageClass === undefined ||
+      storageClass.provisioner === '' ||
+      storageClass.provisioner === 'kubernetes.io/no-provisioner'
+    )
+      return false;
     const terms = storageClass.allowedTopologies ?? [];
-    return terms.length === 0 || terms.some((term) => (term.matchLabelExpressions ?? []).every(({ key, values }) => values.includes(labels[key] ?? '')));
+    return (
+      terms.length === 0 ||
+      terms.some((term) =>
+        (term.matchLabelExpressions ?? []).every(({ key, values }) => values.includes(labels[key] ?? '')),
+      )
+    );
   }
 }
 
@@ -138,17 +177,24 @@ const sizeOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requ
 const capacityOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
 
 /** The smallest volume that will do; one that is promised to the claim before all others (upstream: volume.FindMatchingVolume). */
-function findVolume(claim: PersistentVolumeClaim, volumes: Iterable<PersistentVolume>, node: NodeInfo, taken: ReadonlySet<string>): PersistentVolume | undefined {
+function findVolume(
+  claim: PersistentVolumeClaim,
+  volumes: Iterable<PersistentVolume>,
+  node: NodeInfo,
+  taken: ReadonlySet<string>,
+): PersistentVolume | undefined {
   let smallest: PersistentVolume | undefined;
   for (const volume of volumes) {
-    if (taken.has(volume.metadata.name) || classOfVolume(volume) !== classOfClaim(claim) || !couldServe(volume, claim)) continue;
+    if (taken.has(volume.metadata.name) || classOfVolume(volume) !== classOfClaim(claim) || !couldServe(volume, claim))
+      continue;
     const reaches = reachOf(volume)?.(node.node) !== false;
     if (volume.spec.claimRef !== undefined) {
       if (!isBoundTo(volume, claim)) continue;
       return reaches ? volume : undefined;
     }
     if (!reaches || volume.status?.phase !== 'Available') continue;
-    if (claim.spec.selector !== undefined && !matchesLabelSelector(claim.spec.selector, volume.metadata.labels ?? {})) continue;
+    if (claim.spec.selector !== undefined && !matchesLabelSelector(claim.spec.selector, volume.metadata.labels ?? {}))
+      continue;
     if (!(claim.spec.accessModes ?? []).every((mode) => (volume.spec.accessModes ?? []).includes(mode))) continue;
     if (smallest === undefined || compareQuantities(capacityOf(volume), capacityOf(smallest)) < 0) smallest = volume;
   }
@@ -156,7 +202,8 @@ function findVolume(claim: PersistentVolumeClaim, volumes: Iterable<PersistentVo
 }
 
 function couldServe(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
-  if (volume.metadata.deletionTimestamp !== undefined || compareQuantities(capacityOf(volume), sizeOf(claim)) < 0) return false;
+  if (volume.metadata.deletionTimestamp !== undefined || compareQuantities(capacityOf(volume), sizeOf(claim)) < 0)
+    return false;
   if ((volume.spec.volumeMode ?? 'Filesystem') !== (claim.spec.volumeMode ?? 'Filesystem')) return false;
   return (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
 }

@@ -11,27 +11,51 @@ import { claimNotFound } from './claims.ts';
 
 const name = 'VolumeRestrictions';
 const diskConflict = unschedulable(name, 'node(s) had no available disk');
-const inUse = unschedulable(name, 'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod');
+const inUse = unschedulable(
+  name,
+  'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
+);
 
 /** Disks that cannot be on a node twice, and claims that only one pod may use. */
 export const volumeRestrictions: Plugin = {
   name,
   hints: {
-    Pod: [{ actions: ['Delete'], mayHelp: (pod, { before }) => before !== undefined && before.metadata.namespace === pod.metadata.namespace && (sharesClaim(pod, before) || sharesDisk(pod, before)) }],
+    Pod: [
+      {
+        actions: ['Delete'],
+        mayHelp: (pod, { before }) =>
+          before !== undefined &&
+          before.metadata.namespace === pod.metadata.namespace &&
+          (sharesClaim(pod, before) || sharesDisk(pod, before)),
+      },
+    ],
     Node: [{ actions: ['Add'] }],
     PersistentVolumeClaim: [
-      { actions: ['Add'], mayHelp: (pod, { after }) => after?.metadata.namespace === pod.metadata.namespace && claimsOf(pod).includes(after.metadata.name) },
+      {
+        actions: ['Add'],
+        mayHelp: (pod, { after }) =>
+          after?.metadata.namespace === pod.metadata.namespace && claimsOf(pod).includes(after.metadata.name),
+      },
     ],
   },
   preFilter,
 };
 
-const claimsOf = (pod: Pod): string[] => (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => (persistentVolumeClaim === undefined ? [] : [persistentVolumeClaim.claimName]));
+const claimsOf = (pod: Pod): string[] =>
+  (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
+    persistentVolumeClaim === undefined ? [] : [persistentVolumeClaim.claimName],
+  );
 
 function preFilter(pod: PodInfo, snapshot: Snapshot): PreFilterResult {
   const volumes = pod.pod.spec.volumes ?? [];
   if (volumes.length === 0) return skip;
-  const disks = volumes.filter((volume) => volume.gcePersistentDisk !== undefined || volume.awsElasticBlockStore !== undefined || volume.rbd !== undefined || volume.iscsi !== undefined);
+  const disks = volumes.filter(
+    (volume) =>
+      volume.gcePersistentDisk !== undefined ||
+      volume.awsElasticBlockStore !== undefined ||
+      volume.rbd !== undefined ||
+      volume.iscsi !== undefined,
+  );
   const exclusive = new Set<string>();
   for (const claimName of claimsOf(pod.pod)) {
     const claim = snapshot.objects.claim(pod.namespace, claimName);
@@ -39,7 +63,9 @@ function preFilter(pod: PodInfo, snapshot: Snapshot): PreFilterResult {
     if ((claim.spec.accessModes ?? []).includes('ReadWriteOncePod')) exclusive.add(`${pod.namespace}/${claimName}`);
   }
   const users = [...exclusive].filter((key) => snapshot.isClaimUsed(key)).length;
-  return disks.length === 0 && users === 0 ? skip : { kind: 'check', check: new RestrictionsCheck(disks, exclusive, users) };
+  return disks.length === 0 && users === 0
+    ? skip
+    : { kind: 'check', check: new RestrictionsCheck(disks, exclusive, users) };
 }
 
 class RestrictionsCheck implements PodCheck {
@@ -56,7 +82,9 @@ class RestrictionsCheck implements PodCheck {
 
   filter(node: NodeInfo): Rejection | undefined {
     if (this.#disks.length > 0) {
-      for (const other of node.pods.values()) if (this.#disks.some((disk) => (other.pod.spec.volumes ?? []).some((volume) => diskConflicts(disk, volume)))) return diskConflict;
+      for (const other of node.pods.values())
+        if (this.#disks.some((disk) => (other.pod.spec.volumes ?? []).some((volume) => diskConflicts(disk, volume))))
+          return diskConflict;
     }
     return this.#users > 0 ? inUse : undefined;
   }
@@ -73,16 +101,39 @@ class RestrictionsCheck implements PodCheck {
 }
 
 const sharesClaim = (pod: Pod, other: Pod): boolean => claimsOf(other).some((claim) => claimsOf(pod).includes(claim));
-const sharesDisk = (pod: Pod, other: Pod): boolean => (pod.spec.volumes ?? []).some((disk) => (other.spec.volumes ?? []).some((volume) => diskConflicts(disk, volume)));
+const sharesDisk = (pod: Pod, other: Pod): boolean =>
+  (pod.spec.volumes ?? []).some((disk) => (other.spec.volumes ?? []).some((volume) => diskConflicts(disk, volume)));
 
 /** Two readers may share most kinds of disk; nobody shares an EBS volume. */
 function diskConflicts(left: Volume, right: Volume): boolean {
-  const bothRead = (one: { readonly readOnly?: boolean }, other: { readonly readOnly?: boolean }): boolean => one.readOnly === true && other.readOnly === true;
+  const bothRead = (one: { readonly readOnly?: boolean }, other: { readonly readOnly?: boolean }): boolean =>
+    one.readOnly === true && other.readOnly === true;
   const { gcePersistentDisk: gce, awsElasticBlockStore: ebs, iscsi, rbd } = left;
-  if (gce !== undefined && right.gcePersistentDisk !== undefined && gce.pdName === right.gcePersistentDisk.pdName && !bothRead(gce, right.gcePersistentDisk)) return true;
-  if (ebs !== undefined && right.awsElasticBlockStore !== undefined && ebs.volumeID === right.awsElasticBlockStore.volumeID) return true;
-  if (iscsi !== undefined && right.iscsi !== undefined && iscsi.iqn === right.iscsi.iqn && !bothRead(iscsi, right.iscsi)) return true;
+  if (
+    gce !== undefined &&
+    right.gcePersistentDisk !== undefined &&
+    gce.pdName === right.gcePersistentDisk.pdName &&
+    !bothRead(gce, right.gcePersistentDisk)
+  )
+    return true;
+  if (
+    ebs !== undefined &&
+    right.awsElasticBlockStore !== undefined &&
+    ebs.volumeID === right.awsElasticBlockStore.volumeID
+  )
+    return true;
+  if (
+    iscsi !== undefined &&
+    right.iscsi !== undefined &&
+    iscsi.iqn === right.iscsi.iqn &&
+    !bothRead(iscsi, right.iscsi)
+  )
+    return true;
   if (rbd === undefined || right.rbd === undefined || bothRead(rbd, right.rbd)) return false;
   const other = right.rbd;
-  return rbd.pool === other.pool && rbd.image === other.image && (rbd.monitors ?? []).some((monitor) => (other.monitors ?? []).includes(monitor));
+  return (
+    rbd.pool === other.pool &&
+    rbd.image === other.image &&
+    (rbd.monitors ?? []).some((monitor) => (other.monitors ?? []).includes(monitor))
+  );
 }

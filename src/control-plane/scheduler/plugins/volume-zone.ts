@@ -27,10 +27,20 @@ interface Place {
 export const volumeZone: Plugin = {
   name,
   hints: {
-    StorageClass: [{ actions: ['Add'], mayHelp: (_pod, { after }) => after?.volumeBindingMode === 'WaitForFirstConsumer' }],
+    StorageClass: [
+      { actions: ['Add'], mayHelp: (_pod, { after }) => after?.volumeBindingMode === 'WaitForFirstConsumer' },
+    ],
     Node: [{ actions: ['Add', 'UpdateNodeLabel'] }],
     PersistentVolumeClaim: [{ actions: ['Add', 'Update'], mayHelp: (pod, { after }) => usesClaim(pod, after) }],
-    PersistentVolume: [{ actions: ['Add', 'Update'], mayHelp: (_pod, { before, after }) => before === undefined || after === undefined || JSON.stringify(placesOf(before)) !== JSON.stringify(placesOf(after)) }],
+    PersistentVolume: [
+      {
+        actions: ['Add', 'Update'],
+        mayHelp: (_pod, { before, after }) =>
+          before === undefined ||
+          after === undefined ||
+          JSON.stringify(placesOf(before)) !== JSON.stringify(placesOf(after)),
+      },
+    ],
   },
   preFilter,
 };
@@ -57,17 +67,22 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
       continue;
     }
     const className = classOfClaim(claim);
-    if (className === '') return reject(unresolvable(name, 'PersistentVolumeClaim had no pv name and storageClass name'));
+    if (className === '')
+      return reject(unresolvable(name, 'PersistentVolumeClaim had no pv name and storageClass name'));
     const storageClass = objects.storageClass(className);
-    if (storageClass === undefined) return reject(unresolvable(name, `storageclass.storage.k8s.io "${className}" not found`));
-    if (storageClass.volumeBindingMode === undefined) return reject(unresolvable(name, `VolumeBindingMode not set for StorageClass "${className}"`));
-    if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer') return reject(unresolvable(name, 'PersistentVolume had no name'));
+    if (storageClass === undefined)
+      return reject(unresolvable(name, `storageclass.storage.k8s.io "${className}" not found`));
+    if (storageClass.volumeBindingMode === undefined)
+      return reject(unresolvable(name, `VolumeBindingMode not set for StorageClass "${className}"`));
+    if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer')
+      return reject(unresolvable(name, 'PersistentVolume had no name'));
   }
   if (places.length === 0) return skip;
   return checkWith((node) => {
     // A node that knows no zones is not told apart from others.
     if (![...labels.keys()].some((key) => node.labels[key] !== undefined)) return undefined;
-    const fits = ({ key, values }: Place): boolean => values.includes(node.labels[key] ?? node.labels[labels.get(key) ?? key] ?? '');
+    const fits = ({ key, values }: Place): boolean =>
+      values.includes(node.labels[key] ?? node.labels[labels.get(key) ?? key] ?? '');
     return places.every(fits) ? undefined : rejection;
   });
 }

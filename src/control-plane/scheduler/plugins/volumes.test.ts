@@ -14,9 +14,17 @@ import { volumeBinding } from './volume-binding.ts';
 import { volumeRestrictions } from './volume-restrictions.ts';
 import { volumeZone } from './volume-zone.ts';
 
-const nodes = [buildNode('a', { labels: { 'topology.kubernetes.io/zone': 'one' } }), buildNode('b', { labels: { 'topology.kubernetes.io/zone': 'two' } }), buildNode('c')];
+const nodes = [
+  buildNode('a', { labels: { 'topology.kubernetes.io/zone': 'one' } }),
+  buildNode('b', { labels: { 'topology.kubernetes.io/zone': 'two' } }),
+  buildNode('c'),
+];
 
-function filterAll(plugin: Plugin, pod: Pod, { there = [], ...lists }: ObjectLists & { readonly there?: readonly Pod[]; readonly nodes?: readonly Node[] }): readonly string[] | string {
+function filterAll(
+  plugin: Plugin,
+  pod: Pod,
+  { there = [], ...lists }: ObjectLists & { readonly there?: readonly Pod[]; readonly nodes?: readonly Node[] },
+): readonly string[] | string {
   const cache = cacheOf({ nodes, ...lists, pods: there });
   const result = plugin.preFilter?.(podInfoOf(pod), cache);
   if (result === undefined || result.kind === 'skip') return 'skip';
@@ -24,30 +32,81 @@ function filterAll(plugin: Plugin, pod: Pod, { there = [], ...lists }: ObjectLis
   return cache.nodes().map((node) => result.check.filter(node)?.reasons.join('; ') ?? '');
 }
 
-const using = (name: string, ...claims: readonly string[]): Pod => buildPod(name, { spec: { volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })) } });
-const claimOf = (name: string, spec: PersistentVolumeClaim['spec'], more: Partial<PersistentVolumeClaim> & { readonly annotations?: Record<string, string> } = {}): PersistentVolumeClaim => {
+const using = (name: string, ...claims: readonly string[]): Pod =>
+  buildPod(name, {
+    spec: { volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })) },
+  });
+const claimOf = (
+  name: string,
+  spec: PersistentVolumeClaim['spec'],
+  more: Partial<PersistentVolumeClaim> & { readonly annotations?: Record<string, string> } = {},
+): PersistentVolumeClaim => {
   const { annotations, ...rest } = more;
-  return { metadata: { name, namespace: 'default', uid: `claim-${name}`, ...(annotations !== undefined && { annotations }) }, spec: { resources: { requests: { storage: '5Gi' } }, ...spec }, ...rest };
+  return {
+    metadata: { name, namespace: 'default', uid: `claim-${name}`, ...(annotations !== undefined && { annotations }) },
+    spec: { resources: { requests: { storage: '5Gi' } }, ...spec },
+    ...rest,
+  };
 };
-const boundClaim = (name: string, volumeName: string, spec: PersistentVolumeClaim['spec'] = {}): PersistentVolumeClaim => claimOf(name, { volumeName, ...spec }, { annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } });
-const onNode = (name: string): PersistentVolume['spec'] => ({ nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [name] }] }] } } });
-const volumeOf = (name: string, spec: PersistentVolume['spec'] = {}, labels: Record<string, string> = {}): PersistentVolume => ({
+const boundClaim = (
+  name: string,
+  volumeName: string,
+  spec: PersistentVolumeClaim['spec'] = {},
+): PersistentVolumeClaim =>
+  claimOf(name, { volumeName, ...spec }, { annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } });
+const onNode = (name: string): PersistentVolume['spec'] => ({
+  nodeAffinity: {
+    required: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [name] }] }],
+    },
+  },
+});
+const volumeOf = (
+  name: string,
+  spec: PersistentVolume['spec'] = {},
+  labels: Record<string, string> = {},
+): PersistentVolume => ({
   metadata: { name, namespace: '', uid: `pv-${name}`, labels },
   spec: { capacity: { storage: '10Gi' }, accessModes: ['ReadWriteOnce'], storageClassName: 'wait', ...spec },
   status: { phase: 'Available' },
 });
-const wait: StorageClass = { metadata: { name: 'wait', namespace: '', uid: 'sc' }, provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'WaitForFirstConsumer' };
-const dynamic: StorageClass = { ...wait, metadata: { ...wait.metadata, name: 'dynamic' }, provisioner: 'csi.example.com', allowedTopologies: [{ matchLabelExpressions: [{ key: 'topology.kubernetes.io/zone', values: ['two'] }] }] };
-const waiting = (name: string, spec: PersistentVolumeClaim['spec'] = {}, annotations?: Record<string, string>): PersistentVolumeClaim =>
-  claimOf(name, { storageClassName: 'wait', accessModes: ['ReadWriteOnce'], ...spec }, annotations === undefined ? {} : { annotations });
+const wait: StorageClass = {
+  metadata: { name: 'wait', namespace: '', uid: 'sc' },
+  provisioner: 'kubernetes.io/no-provisioner',
+  volumeBindingMode: 'WaitForFirstConsumer',
+};
+const dynamic: StorageClass = {
+  ...wait,
+  metadata: { ...wait.metadata, name: 'dynamic' },
+  provisioner: 'csi.example.com',
+  allowedTopologies: [{ matchLabelExpressions: [{ key: 'topology.kubernetes.io/zone', values: ['two'] }] }],
+};
+const waiting = (
+  name: string,
+  spec: PersistentVolumeClaim['spec'] = {},
+  annotations?: Record<string, string>,
+): PersistentVolumeClaim =>
+  claimOf(
+    name,
+    { storageClassName: 'wait', accessModes: ['ReadWriteOnce'], ...spec },
+    annotations === undefined ? {} : { annotations },
+  );
 
 describe('VolumeBinding', () => {
   const noVolume = "node(s) didn't find available persistent volumes to bind";
-  const check = (lists: ObjectLists, ...claims: readonly string[]): readonly string[] | string => filterAll(volumeBinding, using('x', ...(claims.length === 0 ? ['data'] : claims)), { storageClasses: [wait, dynamic], ...lists });
+  const check = (lists: ObjectLists, ...claims: readonly string[]): readonly string[] | string =>
+    filterAll(volumeBinding, using('x', ...(claims.length === 0 ? ['data'] : claims)), {
+      storageClasses: [wait, dynamic],
+      ...lists,
+    });
   it('does not concern pods without claims', () => assert.equal(filterAll(volumeBinding, buildPod('x'), {}), 'skip'));
   it('keeps pods where the volumes of their claims are', () => {
     const reason = "node(s) didn't match PersistentVolume's node affinity";
-    assert.deepEqual(check({ claims: [boundClaim('data', 'pv')], volumes: [volumeOf('pv', onNode('b'))] }), [reason, '', reason]);
+    assert.deepEqual(check({ claims: [boundClaim('data', 'pv')], volumes: [volumeOf('pv', onNode('b'))] }), [
+      reason,
+      '',
+      reason,
+    ]);
   });
   it('knows claims whose volume is gone', () => {
     const reason = 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)';
@@ -55,61 +114,137 @@ describe('VolumeBinding', () => {
   });
   it('refuses claims that are missing, lost, leaving, or not bound though they should be', () => {
     assert.equal(check({}), 'persistentvolumeclaim "data" not found');
-    assert.equal(check({ claims: [claimOf('data', { volumeName: 'pv' }, { status: { phase: 'Lost' } })] }), 'persistentvolumeclaim "data" bound to non-existent persistentvolume "pv"');
+    assert.equal(
+      check({ claims: [claimOf('data', { volumeName: 'pv' }, { status: { phase: 'Lost' } })] }),
+      'persistentvolumeclaim "data" bound to non-existent persistentvolume "pv"',
+    );
     const leaving = boundClaim('data', 'pv');
-    assert.equal(check({ claims: [{ ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }] }), 'persistentvolumeclaim "data" is being deleted');
+    assert.equal(
+      check({ claims: [{ ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }] }),
+      'persistentvolumeclaim "data" is being deleted',
+    );
     assert.equal(check({ claims: [claimOf('data', {})] }), 'pod has unbound immediate PersistentVolumeClaims');
   });
   it('takes ephemeral claims only from the pod itself', () => {
-    const pod = buildPod('x', { spec: { volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: {} } } }] } });
-    assert.equal(filterAll(volumeBinding, pod, {}), 'waiting for ephemeral volume controller to create the persistentvolumeclaim "x-tmp"');
-    assert.equal(filterAll(volumeBinding, pod, { claims: [boundClaim('x-tmp', 'pv')] }), 'PVC default/x-tmp was not created for pod default/x (pod is not owner)');
+    const pod = buildPod('x', {
+      spec: { volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
+    });
+    assert.equal(
+      filterAll(volumeBinding, pod, {}),
+      'waiting for ephemeral volume controller to create the persistentvolumeclaim "x-tmp"',
+    );
+    assert.equal(
+      filterAll(volumeBinding, pod, { claims: [boundClaim('x-tmp', 'pv')] }),
+      'PVC default/x-tmp was not created for pod default/x (pod is not owner)',
+    );
   });
   it('finds volumes for claims that wait, on nodes that reach them', () => {
-    assert.deepEqual(check({ claims: [waiting('data')], volumes: [volumeOf('pv', onNode('b'))] }), [noVolume, '', noVolume]);
-    for (const unfit of [{ capacity: { storage: '4Gi' } }, { accessModes: ['ReadOnlyMany' as const] }, { storageClassName: 'other' }, { volumeMode: 'Block' as const }, { claimRef: { namespace: 'default', name: 'other' } }]) {
-      assert.deepEqual(check({ claims: [waiting('data')], volumes: [volumeOf('pv', unfit)] }), [noVolume, noVolume, noVolume], JSON.stringify(unfit));
+    assert.deepEqual(check({ claims: [waiting('data')], volumes: [volumeOf('pv', onNode('b'))] }), [
+      noVolume,
+      '',
+      noVolume,
+    ]);
+    for (const unfit of [
+      { capacity: { storage: '4Gi' } },
+      { accessModes: ['ReadOnlyMany' as const] },
+      { storageClassName: 'other' },
+      { volumeMode: 'Block' as const },
+      { claimRef: { namespace: 'default', name: 'other' } },
+    ]) {
+      assert.deepEqual(
+        check({ claims: [waiting('data')], volumes: [volumeOf('pv', unfit)] }),
+        [noVolume, noVolume, noVolume],
+        JSON.stringify(unfit),
+      );
     }
-    assert.deepEqual(check({ claims: [waiting('data', { selector: { matchLabels: { fast: 'yes' } } })], volumes: [volumeOf('slow'), volumeOf('fast', onNode('a'), { fast: 'yes' })] }), ['', noVolume, noVolume]);
+    assert.deepEqual(
+      check({
+        claims: [waiting('data', { selector: { matchLabels: { fast: 'yes' } } })],
+        volumes: [volumeOf('slow'), volumeOf('fast', onNode('a'), { fast: 'yes' })],
+      }),
+      ['', noVolume, noVolume],
+    );
   });
   it('gives no volume to two claims, and the smallest that will do', () => {
     const claims = [waiting('big', { resources: { requests: { storage: '8Gi' } } }), waiting('small')];
     assert.deepEqual(check({ claims, volumes: [volumeOf('pv')] }, 'big', 'small'), [noVolume, noVolume, noVolume]);
-    const cache = cacheOf({ nodes, claims, storageClasses: [wait], volumes: [volumeOf('large'), volumeOf('little', { capacity: { storage: '6Gi' } })] });
+    const cache = cacheOf({
+      nodes,
+      claims,
+      storageClasses: [wait],
+      volumes: [volumeOf('large'), volumeOf('little', { capacity: { storage: '6Gi' } })],
+    });
     const result = volumeBinding.preFilter?.(podInfoOf(using('x', 'big', 'small')), cache);
     assert.ok(result?.kind === 'check');
     const node = cache.node('a');
     assert.ok(node !== undefined && result.check.filter(node) === undefined);
-    assert.deepEqual(result.check.volumePlan?.(node)?.bindings.map(({ claim, volume }) => `${claim.metadata.name} ${volume.metadata.name}`), ['small little', 'big large']);
+    assert.deepEqual(
+      result.check
+        .volumePlan?.(node)
+        ?.bindings.map(({ claim, volume }) => `${claim.metadata.name} ${volume.metadata.name}`),
+      ['small little', 'big large'],
+    );
   });
   it('lets a provisioner make volumes where it may, and stays with the node it was told', () => {
     assert.deepEqual(check({ claims: [waiting('data', { storageClassName: 'dynamic' })] }), [noVolume, '', noVolume]);
     const free = { ...dynamic, allowedTopologies: [] };
-    assert.deepEqual(check({ storageClasses: [free], claims: [waiting('data', { storageClassName: 'dynamic' }, { 'volume.kubernetes.io/selected-node': 'c' })] }), [noVolume, noVolume, '']);
+    assert.deepEqual(
+      check({
+        storageClasses: [free],
+        claims: [waiting('data', { storageClassName: 'dynamic' }, { 'volume.kubernetes.io/selected-node': 'c' })],
+      }),
+      [noVolume, noVolume, ''],
+    );
   });
 });
 
 describe('VolumeRestrictions', () => {
   it('gives claims that only one pod may use to one pod', () => {
     const claims = [boundClaim('data', 'pv', { accessModes: ['ReadWriteOncePod'] })];
-    const reason = 'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
+    const reason =
+      'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
     assert.equal(filterAll(volumeRestrictions, using('x', 'data'), { claims }), 'skip');
-    assert.deepEqual(filterAll(volumeRestrictions, using('x', 'data'), { claims, there: [bound(using('y', 'data'), 'a')] }), [reason, reason, reason]);
+    assert.deepEqual(
+      filterAll(volumeRestrictions, using('x', 'data'), { claims, there: [bound(using('y', 'data'), 'a')] }),
+      [reason, reason, reason],
+    );
   });
   it('puts no disk onto a node twice, unless both only read', () => {
-    const disk = (name: string, readOnly: boolean): Pod => buildPod(name, { spec: { volumes: [{ name: 'd', iscsi: { targetPortal: 'p', iqn: 'iqn', lun: 0, readOnly } }] } });
-    assert.deepEqual(filterAll(volumeRestrictions, disk('x', false), { there: [bound(disk('y', true), 'a')] }), ['node(s) had no available disk', '', '']);
-    assert.deepEqual(filterAll(volumeRestrictions, disk('x', true), { there: [bound(disk('y', true), 'a')] }), ['', '', '']);
+    const disk = (name: string, readOnly: boolean): Pod =>
+      buildPod(name, {
+        spec: { volumes: [{ name: 'd', iscsi: { targetPortal: 'p', iqn: 'iqn', lun: 0, readOnly } }] },
+      });
+    assert.deepEqual(filterAll(volumeRestrictions, disk('x', false), { there: [bound(disk('y', true), 'a')] }), [
+      'node(s) had no available disk',
+      '',
+      '',
+    ]);
+    assert.deepEqual(filterAll(volumeRestrictions, disk('x', true), { there: [bound(disk('y', true), 'a')] }), [
+      '',
+      '',
+      '',
+    ]);
   });
-  it('waits for claims that are missing', () => assert.equal(filterAll(volumeRestrictions, using('x', 'data'), {}), 'persistentvolumeclaim "data" not found'));
+  it('waits for claims that are missing', () =>
+    assert.equal(filterAll(volumeRestrictions, using('x', 'data'), {}), 'persistentvolumeclaim "data" not found'));
 });
 
 describe('VolumeZone', () => {
-  const check = (claims: readonly PersistentVolumeClaim[], ...volumes: readonly PersistentVolume[]): readonly string[] | string => filterAll(volumeZone, using('x', 'data'), { claims, volumes, storageClasses: [wait] });
+  const check = (
+    claims: readonly PersistentVolumeClaim[],
+    ...volumes: readonly PersistentVolume[]
+  ): readonly string[] | string =>
+    filterAll(volumeZone, using('x', 'data'), { claims, volumes, storageClasses: [wait] });
   it('keeps pods in the zone of their volume, where nodes know of zones', () => {
     const elsewhere = 'node(s) had no available volume zone';
-    assert.deepEqual(check([boundClaim('data', 'pv')], volumeOf('pv', {}, { 'failure-domain.beta.kubernetes.io/zone': 'two' })), [elsewhere, '', '']);
-    assert.deepEqual(check([boundClaim('data', 'pv')], volumeOf('pv', {}, { 'topology.kubernetes.io/zone': 'one__three' })), ['', elsewhere, '']);
+    assert.deepEqual(
+      check([boundClaim('data', 'pv')], volumeOf('pv', {}, { 'failure-domain.beta.kubernetes.io/zone': 'two' })),
+      [elsewhere, '', ''],
+    );
+    assert.deepEqual(
+      check([boundClaim('data', 'pv')], volumeOf('pv', {}, { 'topology.kubernetes.io/zone': 'one__three' })),
+      ['', elsewhere, ''],
+    );
   });
   it('does not concern claims whose volume waits for the pod, or says nothing', () => {
     assert.equal(check([waiting('data')]), 'skip');
@@ -119,24 +254,48 @@ describe('VolumeZone', () => {
     assert.equal(check([]), 'persistentvolumeclaim "data" not found');
     assert.equal(check([boundClaim('data', 'pv')]), 'persistentvolume "pv" not found');
     assert.equal(check([claimOf('data', {})]), 'PersistentVolumeClaim had no pv name and storageClass name');
-    assert.equal(check([claimOf('data', { storageClassName: 'none' })]), 'storageclass.storage.k8s.io "none" not found');
+    assert.equal(
+      check([claimOf('data', { storageClassName: 'none' })]),
+      'storageclass.storage.k8s.io "none" not found',
+    );
   });
 });
 
 describe('NodeVolumeLimits', () => {
   const driver = 'csi.example.com';
-  const csiNodes = [{ metadata: { name: 'a', namespace: '', uid: 'ca' }, spec: { drivers: [{ name: driver, nodeID: 'a', topologyKeys: [], allocatable: { count: 2 } }] } }];
-  const volumes = ['1', '2', '3'].map((number) => volumeOf(`pv${number}`, { csi: { driver, volumeHandle: `h${number}` } }));
+  const csiNodes = [
+    {
+      metadata: { name: 'a', namespace: '', uid: 'ca' },
+      spec: { drivers: [{ name: driver, nodeID: 'a', topologyKeys: [], allocatable: { count: 2 } }] },
+    },
+  ];
+  const volumes = ['1', '2', '3'].map((number) =>
+    volumeOf(`pv${number}`, { csi: { driver, volumeHandle: `h${number}` } }),
+  );
   const claims = ['1', '2', '3'].map((number) => boundClaim(`c${number}`, `pv${number}`));
   const lists = { csiNodes, volumes, claims };
   const there = [bound(using('y', 'c1', 'c2'), 'a')];
   it('takes no more volumes of a driver than the node can attach, one that is shared once', () => {
-    assert.deepEqual(filterAll(nodeVolumeLimits, using('x', 'c3'), { ...lists, there }), ['node(s) exceed max volume count', '', '']);
+    assert.deepEqual(filterAll(nodeVolumeLimits, using('x', 'c3'), { ...lists, there }), [
+      'node(s) exceed max volume count',
+      '',
+      '',
+    ]);
     assert.deepEqual(filterAll(nodeVolumeLimits, using('x', 'c2'), { ...lists, there }), ['', '', '']);
-    assert.deepEqual(filterAll(nodeVolumeLimits, using('x', 'c3'), { ...lists, there: [bound(using('y', 'c1'), 'a')] }), ['', '', '']);
+    assert.deepEqual(
+      filterAll(nodeVolumeLimits, using('x', 'c3'), { ...lists, there: [bound(using('y', 'c1'), 'a')] }),
+      ['', '', ''],
+    );
   });
   it('counts what is attached still though no pod uses it', () => {
-    const attachments = ['1', '2'].map((number) => ({ metadata: { name: `va${number}`, namespace: '', uid: number }, spec: { attacher: driver, nodeName: 'a', source: { persistentVolumeName: `pv${number}` } } }));
-    assert.deepEqual(filterAll(nodeVolumeLimits, using('x', 'c3'), { ...lists, attachments }), ['node(s) exceed max volume count', '', '']);
+    const attachments = ['1', '2'].map((number) => ({
+      metadata: { name: `va${number}`, namespace: '', uid: number },
+      spec: { attacher: driver, nodeName: 'a', source: { persistentVolumeName: `pv${number}` } },
+    }));
+    assert.deepEqual(filterAll(nodeVolumeLimits, using('x', 'c3'), { ...lists, attachments }), [
+      'node(s) exceed max volume count',
+      '',
+      '',
+    ]);
   });
 });

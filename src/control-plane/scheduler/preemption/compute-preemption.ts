@@ -43,7 +43,16 @@ export function computePreemption(question: PreemptionQuestion): PreemptionOutco
   const { candidates, refusals } = findCandidates(question, hopeful);
   const [first] = candidates;
   if (first === undefined) {
-    return { kind: 'noCandidates', message: formatDiagnosis({ nodeCount: nodes.length, rejections: refusals, absent: notHelpful, preFilterReasons: [], postFilterMessage: '' }) };
+    return {
+      kind: 'noCandidates',
+      message: formatDiagnosis({
+        nodeCount: nodes.length,
+        rejections: refusals,
+        absent: notHelpful,
+        preFilterReasons: [],
+        postFilterMessage: '',
+      }),
+    };
   }
   return { kind: 'preempt', ...pickCandidate(candidates) };
 }
@@ -54,7 +63,8 @@ function whyNotEligible({ snapshot, pod, rejections, absent }: PreemptionQuestio
   const promised = pod.pod.status?.nominatedNodeName ?? '';
   if (promised === '' || (rejections.get(promised) ?? absent).code === 'UnschedulableAndUnresolvable') return undefined;
   for (const other of snapshot.node(promised)?.pods.values() ?? []) {
-    if (isVictim(other, pod) && isLeavingForPreemption(other.pod)) return 'not eligible due to a terminating pod on the nominated node.';
+    if (isVictim(other, pod) && isLeavingForPreemption(other.pod))
+      return 'not eligible due to a terminating pod on the nominated node.';
   }
   return undefined;
 }
@@ -66,7 +76,10 @@ function isLeavingForPreemption({ metadata, status }: Pod): boolean {
 }
 
 /** Tries nodes from a random one on until there are enough candidates, one of which at least violates no budget. */
-function findCandidates(question: PreemptionQuestion, nodes: readonly NodeInfo[]): { readonly candidates: readonly Candidate[]; readonly refusals: ReadonlyMap<string, Rejection> } {
+function findCandidates(
+  question: PreemptionQuestion,
+  nodes: readonly NodeInfo[],
+): { readonly candidates: readonly Candidate[]; readonly refusals: ReadonlyMap<string, Rejection> } {
   const { snapshot, pod, random, checks } = question;
   const refusals = new Map<string, Rejection>();
   const candidates: { readonly clean: Candidate[]; readonly violating: Candidate[] } = { clean: [], violating: [] };
@@ -85,6 +98,12 @@ function findCandidates(question: PreemptionQuestion, nodes: readonly NodeInfo[]
   return { candidates: [...candidates.clean, ...candidates.violating], refusals };
 }
 
-export function candidatesToFind(nodeCount: number, { minCandidateNodesPercentage, minCandidateNodesAbsolute }: PreemptionArgs): number {
-  return Math.min(nodeCount, Math.max(minCandidateNodesAbsolute, Math.trunc((nodeCount * minCandidateNodesPercentage) / 100)));
+export function candidatesToFind(
+  nodeCount: number,
+  { minCandidateNodesPercentage, minCandidateNodesAbsolute }: PreemptionArgs,
+): number {
+  return Math.min(
+    nodeCount,
+    Math.max(minCandidateNodesAbsolute, Math.trunc((nodeCount * minCandidateNodesPercentage) / 100)),
+  );
 }

@@ -15,7 +15,9 @@ const costs: readonly ((candidate: Candidate) => number)[] = [
   // Of the most important victims, the one that runs longest should be the youngest of all nodes'.
   (candidate) => {
     const top = highestPriority(candidate);
-    return -Math.min(...candidate.victims.filter(({ priority }) => priority === top).map(({ pod }) => startTimeMs(pod)));
+    return -Math.min(
+      ...candidate.victims.filter(({ priority }) => priority === top).map(({ pod }) => startTimeMs(pod)),
+    );
   },
 ];
 

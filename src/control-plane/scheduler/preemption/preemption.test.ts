@@ -9,29 +9,74 @@ import { pickCandidate } from './pick-candidate.ts';
 import type { Candidate } from './victims.ts';
 
 let serial = 0;
-const victim = (priority: number, startTime = '2026-01-01T00:00:00Z'): Pod => buildPod(`v${serial++}`, { spec: { priority }, status: { startTime } });
-const candidate = (nodeName: string, victims: readonly Pod[], budgetViolations = 0): Candidate => ({ nodeName, budgetViolations, victims: victims.map(podInfoOf) });
+const victim = (priority: number, startTime = '2026-01-01T00:00:00Z'): Pod =>
+  buildPod(`v${serial++}`, { spec: { priority }, status: { startTime } });
+const candidate = (nodeName: string, victims: readonly Pod[], budgetViolations = 0): Candidate => ({
+  nodeName,
+  budgetViolations,
+  victims: victims.map(podInfoOf),
+});
 
 describe('of several nodes on which room could be made, that one is taken', () => {
   const late = '2026-01-02T00:00:00Z';
   for (const [name, worse, better] of [
-    ['on which fewer budgets are violated, before all else', candidate('worse', [victim(0)], 1), candidate('better', [victim(5), victim(5)], 0)],
-    ['whose most important victim is the least important', candidate('worse', [victim(3)]), candidate('better', [victim(2), victim(2), victim(2)])],
-    ['whose victims have the smaller sum of priorities', candidate('worse', [victim(2), victim(2)]), candidate('better', [victim(2), victim(1)])],
-    ['that has fewer victims, though their priorities are negative', candidate('worse', [victim(-1), victim(-5)]), candidate('better', [victim(-1)])],
-    ['whose longest running important victim is the youngest', candidate('worse', [victim(1)]), candidate('better', [victim(1, late)])],
+    [
+      'on which fewer budgets are violated, before all else',
+      candidate('worse', [victim(0)], 1),
+      candidate('better', [victim(5), victim(5)], 0),
+    ],
+    [
+      'whose most important victim is the least important',
+      candidate('worse', [victim(3)]),
+      candidate('better', [victim(2), victim(2), victim(2)]),
+    ],
+    [
+      'whose victims have the smaller sum of priorities',
+      candidate('worse', [victim(2), victim(2)]),
+      candidate('better', [victim(2), victim(1)]),
+    ],
+    [
+      'that has fewer victims, though their priorities are negative',
+      candidate('worse', [victim(-1), victim(-5)]),
+      candidate('better', [victim(-1)]),
+    ],
+    [
+      'whose longest running important victim is the youngest',
+      candidate('worse', [victim(1)]),
+      candidate('better', [victim(1, late)]),
+    ],
   ] as const) {
-    it(name, () => assert.deepEqual([pickCandidate([worse, better]).nodeName, pickCandidate([better, worse]).nodeName], ['better', 'better']));
+    it(name, () =>
+      assert.deepEqual(
+        [pickCandidate([worse, better]).nodeName, pickCandidate([better, worse]).nodeName],
+        ['better', 'better'],
+      ),
+    );
   }
 });
 
 describe('making room', () => {
   const nodes = [buildNode('a')];
   const vip = (more: object = {}): Pod => buildPod('vip', { requests: { cpu: '2' }, spec: { priority: 10 }, ...more });
-  const on = (name: string, cpu: string, more: object = {}): Pod => bound(buildPod(name, { requests: { cpu }, labels: { app: name }, status: { startTime: '2026-01-01T00:00:00Z' }, ...more }), 'a');
-  const victimsOf = (pods: readonly Pod[], budgets: readonly PodDisruptionBudget[] = [], pod = vip()): readonly string[] => {
+  const on = (name: string, cpu: string, more: object = {}): Pod =>
+    bound(
+      buildPod(name, {
+        requests: { cpu },
+        labels: { app: name },
+        status: { startTime: '2026-01-01T00:00:00Z' },
+        ...more,
+      }),
+      'a',
+    );
+  const victimsOf = (
+    pods: readonly Pod[],
+    budgets: readonly PodDisruptionBudget[] = [],
+    pod = vip(),
+  ): readonly string[] => {
     const decision = decide({ nodes, pods, budgets }, pod);
-    return decision.kind === 'unschedulable' ? (decision.preemption?.victims.map((one) => one.pod.metadata.name) ?? []) : [];
+    return decision.kind === 'unschedulable'
+      ? (decision.preemption?.victims.map((one) => one.pod.metadata.name) ?? [])
+      : [];
   };
 
   it('spares whom it can: the more important first, then the longer running', () => {
@@ -45,10 +90,24 @@ describe('making room', () => {
     const budget = (allowed: number, disrupted: Record<string, string> = {}): PodDisruptionBudget => ({
       metadata: { name: 'b', namespace: 'default', uid: 'b' },
       spec: { selector: { matchLabels: { app: 'x' } } },
-      status: { disruptionsAllowed: allowed, disruptedPods: disrupted, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
+      status: {
+        disruptionsAllowed: allowed,
+        disruptedPods: disrupted,
+        currentHealthy: 0,
+        desiredHealthy: 0,
+        expectedPods: 0,
+      },
     });
     const pods = [on('x', '2', { status: { startTime: '2026-01-05T00:00:00Z' } }), on('y', '2')];
-    assert.deepEqual([victimsOf(pods), victimsOf(pods, [budget(0)]), victimsOf(pods, [budget(1)]), victimsOf(pods, [budget(0, { x: '2026-01-01T00:00:00Z' })])], [['x'], ['y'], ['x'], ['x']]);
+    assert.deepEqual(
+      [
+        victimsOf(pods),
+        victimsOf(pods, [budget(0)]),
+        victimsOf(pods, [budget(1)]),
+        victimsOf(pods, [budget(0, { x: '2026-01-01T00:00:00Z' })]),
+      ],
+      [['x'], ['y'], ['x'], ['x']],
+    );
     // Protection is no promise: it only counts where there is a choice.
     assert.deepEqual(victimsOf([on('x', '4')], [budget(0)]), ['x']);
   });
@@ -56,13 +115,26 @@ describe('making room', () => {
   it('evicts for other things than resources, too', () => {
     const port = { hostPorts: [80] };
     assert.deepEqual(victimsOf([on('p', '1', port), on('q', '1')], [], vip(port)), ['p']);
-    const term = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'p' } } }] };
-    assert.deepEqual(victimsOf([on('p', '1'), on('q', '1')], [], vip({ spec: { priority: 10, affinity: { podAntiAffinity: term } } })), ['p']);
+    const term = {
+      requiredDuringSchedulingIgnoredDuringExecution: [
+        { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'p' } } },
+      ],
+    };
+    assert.deepEqual(
+      victimsOf([on('p', '1'), on('q', '1')], [], vip({ spec: { priority: 10, affinity: { podAntiAffinity: term } } })),
+      ['p'],
+    );
   });
 
   it('waits for victims that are on their way out of the node it was promised', () => {
     const leaving = (reason: string): Pod =>
-      on('low', '4', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' }, status: { conditions: [{ type: 'DisruptionTarget', status: 'True', reason }], startTime: '2026-01-01T00:00:00Z' } });
+      on('low', '4', {
+        metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
+        status: {
+          conditions: [{ type: 'DisruptionTarget', status: 'True', reason }],
+          startTime: '2026-01-01T00:00:00Z',
+        },
+      });
     const promised = vip({ status: { nominatedNodeName: 'a' } });
     const decision = decide({ nodes, pods: [leaving('PreemptionByScheduler')] }, promised);
     assert.match(outcomeOf(decision), /preemption: not eligible due to a terminating pod on the nominated node\.$/);
@@ -72,14 +144,23 @@ describe('making room', () => {
   });
 
   it('takes a promise back that no longer helps', () => {
-    const decision = decide({ nodes, pods: [on('same', '4', { spec: { priority: 10 } })] }, vip({ status: { nominatedNodeName: 'a' } }));
+    const decision = decide(
+      { nodes, pods: [on('same', '4', { spec: { priority: 10 } })] },
+      vip({ status: { nominatedNodeName: 'a' } }),
+    );
     assert.ok(decision.kind === 'unschedulable' && decision.nominate === '');
   });
 
   it('looks at a share of the nodes in large clusters', () => {
     const args = { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 };
-    assert.deepEqual([50, 500, 5000].map((count) => candidatesToFind(count, args)), [50, 100, 500]);
-    const cache = cacheOf({ nodes: [buildNode('a'), buildNode('b')], pods: [on('low', '4'), bound(on('other', '4'), 'b')] });
+    assert.deepEqual(
+      [50, 500, 5000].map((count) => candidatesToFind(count, args)),
+      [50, 100, 500],
+    );
+    const cache = cacheOf({
+      nodes: [buildNode('a'), buildNode('b')],
+      pods: [on('low', '4'), bound(on('other', '4'), 'b')],
+    });
     const decision = decide(cache, vip());
     assert.ok(decision.kind === 'unschedulable' && decision.preemption !== undefined);
     // Trying leaves no trace.

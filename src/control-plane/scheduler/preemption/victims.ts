@@ -63,7 +63,10 @@ export function startTimeMs({ status }: Pod): number {
 }
 
 /** In the given order: each pod uses up what the budgets of its labels allow. */
-function splitByBudgets(pods: readonly PodInfo[], budgets: Iterable<PodDisruptionBudget>): { readonly violating: readonly PodInfo[]; readonly others: readonly PodInfo[] } {
+function splitByBudgets(
+  pods: readonly PodInfo[],
+  budgets: Iterable<PodDisruptionBudget>,
+): { readonly violating: readonly PodInfo[]; readonly others: readonly PodInfo[] } {
   const open = [...budgets].map(({ metadata, spec, status }) => ({
     namespace: metadata.namespace,
     selector: compileLabelSelector(spec.selector),

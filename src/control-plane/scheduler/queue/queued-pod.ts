@@ -18,7 +18,10 @@ export interface QueuedPod {
 
 /** PrioritySort: the more important first, then the longer waiting. */
 export function goesBefore(left: QueuedPod, right: QueuedPod): boolean {
-  return left.info.priority > right.info.priority || (left.info.priority === right.info.priority && left.queuedAtMs < right.queuedAtMs);
+  return (
+    left.info.priority > right.info.priority ||
+    (left.info.priority === right.info.priority && left.queuedAtMs < right.queuedAtMs)
+  );
 }
 
 export interface BackoffLimits {
@@ -31,7 +34,10 @@ export const windowMs = 1000;
 const alignDown = (ms: number): number => Math.floor(ms / windowMs) * windowMs;
 
 /** 1 s after the first failure, 2 s after the second, at most 10 s by default; errors count anew after each rejection. */
-export function computeBackoffUntil({ queuedAtMs, rejections, errors }: Pick<QueuedPod, 'queuedAtMs' | 'rejections' | 'errors'>, limits: BackoffLimits): number {
+export function computeBackoffUntil(
+  { queuedAtMs, rejections, errors }: Pick<QueuedPod, 'queuedAtMs' | 'rejections' | 'errors'>,
+  limits: BackoffLimits,
+): number {
   const failures = errors > 0 ? errors : rejections;
   if (failures === 0) return -Infinity;
   // The exponent is kept where powers of two are exact and finite.
@@ -39,7 +45,8 @@ export function computeBackoffUntil({ queuedAtMs, rejections, errors }: Pick<Que
   return alignDown(queuedAtMs + durationMs);
 }
 
-export const isBackingOff = ({ backoffUntilMs }: QueuedPod, nowMs: number): boolean => backoffUntilMs >= alignDown(nowMs);
+export const isBackingOff = ({ backoffUntilMs }: QueuedPod, nowMs: number): boolean =>
+  backoffUntilMs >= alignDown(nowMs);
 
 /** When `isBackingOff` will first say no. */
 export const backoffOverAt = ({ backoffUntilMs }: QueuedPod): number => backoffUntilMs + windowMs;

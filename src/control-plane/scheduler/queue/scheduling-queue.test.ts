@@ -12,29 +12,54 @@ import { leftoverMs, SchedulingQueue } from './scheduling-queue.ts';
 function createQueue(): { readonly clock: FakeClock; readonly queue: SchedulingQueue; readonly woken: () => number } {
   const clock = new FakeClock();
   let woken = 0;
-  const queue = new SchedulingQueue({ ...defaultSchedulerConfig(), clock, heldBack: () => undefined, onReady: () => woken++ });
+  const queue = new SchedulingQueue({
+    ...defaultSchedulerConfig(),
+    clock,
+    heldBack: () => undefined,
+    onReady: () => woken++,
+  });
   return { clock, queue, woken: () => woken };
 }
 
-const name = (queued: { readonly info: { readonly pod: Pod } } | undefined): string | undefined => queued?.info.pod.metadata.name;
+const name = (queued: { readonly info: { readonly pod: Pod } } | undefined): string | undefined =>
+  queued?.info.pod.metadata.name;
 const fit = new Set(['NodeResourcesFit']);
-const freed = (from: Pod): Parameters<SchedulingQueue['wake']>[0] => ({ resource: 'Pod', actions: ['Delete'], before: from });
+const freed = (from: Pod): Parameters<SchedulingQueue['wake']>[0] => ({
+  resource: 'Pod',
+  actions: ['Delete'],
+  before: from,
+});
 const big = bound(buildPod('big', { requests: { cpu: '1' } }), 'a');
 
 describe('the queue', () => {
   it('gives the more important first, then the longer waiting', async () => {
     const { clock, queue } = createQueue();
-    for (const [each, priority] of [['a', 0], ['b', 0], ['c', 5], ['d', -1]] as const) {
+    for (const [each, priority] of [
+      ['a', 0],
+      ['b', 0],
+      ['c', 5],
+      ['d', -1],
+    ] as const) {
       queue.add(buildPod(each, { spec: { priority } }));
       await clock.advance(1);
     }
-    assert.deepEqual([queue.pop(), queue.pop(), queue.pop(), queue.pop(), queue.pop()].map(name), ['c', 'a', 'b', 'd', undefined]);
+    assert.deepEqual([queue.pop(), queue.pop(), queue.pop(), queue.pop(), queue.pop()].map(name), [
+      'c',
+      'a',
+      'b',
+      'd',
+      undefined,
+    ]);
   });
 
   it('backs off longer and longer, to a limit; errors count on their own', () => {
     const limits = { initialBackoffMs: 1000, maxBackoffMs: 10_000 };
-    const until = (rejections: number, errors: number): number => computeBackoffUntil({ queuedAtMs: 0, rejections, errors }, limits);
-    assert.deepEqual([1, 2, 3, 4, 5, 500].map((count) => until(count, 0)), [1000, 2000, 4000, 8000, 10_000, 10_000]);
+    const until = (rejections: number, errors: number): number =>
+      computeBackoffUntil({ queuedAtMs: 0, rejections, errors }, limits);
+    assert.deepEqual(
+      [1, 2, 3, 4, 5, 500].map((count) => until(count, 0)),
+      [1000, 2000, 4000, 8000, 10_000, 10_000],
+    );
     assert.deepEqual([until(0, 0), until(4, 1)], [-Infinity, 1000]);
   });
 
@@ -61,7 +86,10 @@ describe('the queue', () => {
     queue.putBackRejected(queued, fit);
     queue.wake(freed(big));
     queue.add(buildPod('y'));
-    assert.deepEqual([queue.counts.backoff, name(queue.pop()), name(queue.pop()), queue.pop()], [1, 'y', 'x', undefined]);
+    assert.deepEqual(
+      [queue.counts.backoff, name(queue.pop()), name(queue.pop()), queue.pop()],
+      [1, 'y', 'x', undefined],
+    );
     queue.putBackRejected(queued, fit);
     queue.wake(freed(big));
     queue.add(buildPod('z'));
@@ -115,7 +143,12 @@ describe('the queue', () => {
 
 describe('the queue, whatever comes', () => {
   it('has each pod in one place, and offers events to all that may be helped', () => {
-    const rejectorsArb = fc.constantFrom(['NodeResourcesFit'], ['TaintToleration'], ['NodeResourcesFit', 'NodePorts'], ['NodeName']);
+    const rejectorsArb = fc.constantFrom(
+      ['NodeResourcesFit'],
+      ['TaintToleration'],
+      ['NodeResourcesFit', 'NodePorts'],
+      ['NodeName'],
+    );
     const step = fc.oneof(
       fc.record({ kind: fc.constant('add' as const), index: fc.nat(4), gated: fc.boolean() }),
       fc.record({ kind: fc.constant('delete' as const), index: fc.nat(4) }),
@@ -131,7 +164,11 @@ describe('the queue, whatever comes', () => {
         const pods = new Map<number, Pod>();
         for (const each of steps) {
           if (each.kind === 'add' && !pods.has(each.index)) {
-            const pod = buildPod(`p${each.index}`, { hostPorts: [80], requests: { cpu: '1' }, spec: { schedulingGates: each.gated ? [{ name: 'g' }] : [] } });
+            const pod = buildPod(`p${each.index}`, {
+              hostPorts: [80],
+              requests: { cpu: '1' },
+              spec: { schedulingGates: each.gated ? [{ name: 'g' }] : [] },
+            });
             pods.set(each.index, pod);
             queue.add(pod);
           } else if (each.kind === 'delete') {
@@ -165,10 +202,16 @@ describe('the queue, whatever comes', () => {
 
 describe('the heap', () => {
   it('gives its elements in order whatever was put, replaced and taken out of it', () => {
-    const step = fc.oneof(fc.record({ key: fc.integer({ min: 0, max: 20 }), value: fc.integer() }), fc.record({ remove: fc.integer({ min: 0, max: 20 }) }));
+    const step = fc.oneof(
+      fc.record({ key: fc.integer({ min: 0, max: 20 }), value: fc.integer() }),
+      fc.record({ remove: fc.integer({ min: 0, max: 20 }) }),
+    );
     fc.assert(
       fc.property(fc.array(step), (steps) => {
-        const heap = new KeyedHeap<{ key: string; value: number }>(({ key }) => key, (left, right) => left.value < right.value);
+        const heap = new KeyedHeap<{ key: string; value: number }>(
+          ({ key }) => key,
+          (left, right) => left.value < right.value,
+        );
         const model = new Map<string, number>();
         for (const each of steps) {
           if ('remove' in each) {
@@ -181,7 +224,10 @@ describe('the heap', () => {
         }
         const given: number[] = [];
         for (let item = heap.pop(); item !== undefined; item = heap.pop()) given.push(item.value);
-        assert.deepEqual(given, [...model.values()].sort((left, right) => left - right));
+        assert.deepEqual(
+          given,
+          [...model.values()].sort((left, right) => left - right),
+        );
       }),
     );
   });

@@ -53,7 +53,12 @@ export class SchedulingQueue {
   }
 
   get counts(): Readonly<Record<Exclude<Place, 'errorBackoff'>, number>> {
-    return { active: this.#active.size, backoff: this.#backoff.size + this.#errorBackoff.size, unschedulable: this.#unschedulable.size, gated: this.#gated.size };
+    return {
+      active: this.#active.size,
+      backoff: this.#backoff.size + this.#errorBackoff.size,
+      unschedulable: this.#unschedulable.size,
+      gated: this.#gated.size,
+    };
   }
 
   /** Why a pod is not in line, if it is not: for explaining. */
@@ -62,13 +67,27 @@ export class SchedulingQueue {
   }
 
   find(uid: string): QueuedPod | undefined {
-    return this.#active.get(uid) ?? this.#backoff.get(uid) ?? this.#errorBackoff.get(uid) ?? this.#unschedulable.get(uid) ?? this.#gated.get(uid)?.queued;
+    return (
+      this.#active.get(uid) ??
+      this.#backoff.get(uid) ??
+      this.#errorBackoff.get(uid) ??
+      this.#unschedulable.get(uid) ??
+      this.#gated.get(uid)?.queued
+    );
   }
 
   /** A pod that was not known. */
   add(pod: Pod): void {
     const nowMs = this.#nowMs();
-    this.#activate({ info: podInfoOf(pod), queuedAtMs: nowMs, attempts: 0, rejections: 0, errors: 0, rejectors: new Set(), backoffUntilMs: -Infinity });
+    this.#activate({
+      info: podInfoOf(pod),
+      queuedAtMs: nowMs,
+      attempts: 0,
+      rejections: 0,
+      errors: 0,
+      rejectors: new Set(),
+      backoffUntilMs: -Infinity,
+    });
   }
 
   /** A new version of a pod; where it waits for something, the change may be that. */
@@ -102,14 +121,22 @@ export class SchedulingQueue {
   putBackRejected(queued: QueuedPod, rejectors: ReadonlySet<string>): void {
     // Rejected by nobody in particular: every event may help, so it only backs off.
     if (rejectors.size === 0) return this.putBackFailed(queued);
-    const waiting = this.#withBackoff({ ...queued, queuedAtMs: this.#nowMs(), rejections: queued.rejections + 1, errors: 0, rejectors });
+    const waiting = this.#withBackoff({
+      ...queued,
+      queuedAtMs: this.#nowMs(),
+      rejections: queued.rejections + 1,
+      errors: 0,
+      rejectors,
+    });
     this.#sleep(waiting);
     this.#armLeftover();
   }
 
   /** Something went wrong that has nothing to do with the pod's wishes: tried again after a back-off. */
   putBackFailed(queued: QueuedPod): void {
-    this.#requeue(this.#withBackoff({ ...queued, queuedAtMs: this.#nowMs(), errors: queued.errors + 1, rejectors: new Set() }));
+    this.#requeue(
+      this.#withBackoff({ ...queued, queuedAtMs: this.#nowMs(), errors: queued.errors + 1, rejectors: new Set() }),
+    );
   }
 
   /** Wakes the pods that the event may help. `only` leaves others out. */
@@ -198,7 +225,8 @@ export class SchedulingQueue {
   }
 
   #caresFor(name: string, event: ClusterEvent): boolean {
-    for (const { plugins } of this.#options.profiles.values()) if (hasHintFor(plugins.get(name)?.hints ?? {}, event)) return true;
+    for (const { plugins } of this.#options.profiles.values())
+      if (hasHintFor(plugins.get(name)?.hints ?? {}, event)) return true;
     return false;
   }
 
@@ -219,19 +247,28 @@ export class SchedulingQueue {
     if (queued === undefined) return;
     this.#unschedulable.delete(uid);
     this.#gated.delete(uid);
-    for (const name of gate === undefined ? queued.rejectors : [...queued.rejectors, gate.by.plugin]) this.#keptBy.get(name)?.delete(uid);
+    for (const name of gate === undefined ? queued.rejectors : [...queued.rejectors, gate.by.plugin])
+      this.#keptBy.get(name)?.delete(uid);
   }
 
   #armBackoff(): void {
     this.#backoffTimer?.cancel();
-    const first = Math.min(...[this.#backoff.peek(), this.#errorBackoff.peek()].map((queued) => (queued === undefined ? Infinity : backoffOverAt(queued))));
-    this.#backoffTimer = first === Infinity ? undefined : this.#options.clock.setTimer(Math.max(0, first - this.#nowMs()), () => this.#endBackoffs());
+    const first = Math.min(
+      ...[this.#backoff.peek(), this.#errorBackoff.peek()].map((queued) =>
+        queued === undefined ? Infinity : backoffOverAt(queued),
+      ),
+    );
+    this.#backoffTimer =
+      first === Infinity
+        ? undefined
+        : this.#options.clock.setTimer(Math.max(0, first - this.#nowMs()), () => this.#endBackoffs());
   }
 
   #endBackoffs(): void {
     const nowMs = this.#nowMs();
     for (const heap of [this.#backoff, this.#errorBackoff]) {
-      for (let first = heap.peek(); first !== undefined && !isBackingOff(first, nowMs); first = heap.peek()) this.#activate(first);
+      for (let first = heap.peek(); first !== undefined && !isBackingOff(first, nowMs); first = heap.peek())
+        this.#activate(first);
     }
     this.#armBackoff();
   }
@@ -240,13 +277,16 @@ export class SchedulingQueue {
     if (this.#leftoverTimer !== undefined || this.#unschedulable.size === 0) return;
     let oldest = Infinity;
     for (const { queuedAtMs } of this.#unschedulable.values()) oldest = Math.min(oldest, queuedAtMs);
-    this.#leftoverTimer = this.#options.clock.setTimer(Math.max(0, oldest + leftoverMs - this.#nowMs()), () => this.#flushLeftovers());
+    this.#leftoverTimer = this.#options.clock.setTimer(Math.max(0, oldest + leftoverMs - this.#nowMs()), () =>
+      this.#flushLeftovers(),
+    );
   }
 
   #flushLeftovers(): void {
     this.#leftoverTimer = undefined;
     const nowMs = this.#nowMs();
-    for (const queued of [...this.#unschedulable.values()]) if (nowMs - queued.queuedAtMs >= leftoverMs) this.#requeue(queued);
+    for (const queued of [...this.#unschedulable.values()])
+      if (nowMs - queued.queuedAtMs >= leftoverMs) this.#requeue(queued);
     this.#armLeftover();
   }
 }
@@ -256,5 +296,8 @@ function uidOf({ info }: QueuedPod): string {
 }
 
 function backsOffLess(left: QueuedPod, right: QueuedPod): boolean {
-  return left.backoffUntilMs < right.backoffUntilMs || (left.backoffUntilMs === right.backoffUntilMs && goesBefore(left, right));
+  return (
+    left.backoffUntilMs < right.backoffUntilMs ||
+    (left.backoffUntilMs === right.backoffUntilMs && goesBefore(left, right))
+  );
 }

@@ -15,13 +15,30 @@ export type BindResult = { readonly kind: 'bound' } | { readonly kind: 'failed';
 /** Binds the pod to the node (upstream: DefaultBinder). Never rejects. */
 export async function bindPod(context: SchedulerContext, pod: Pod, nodeName: string): Promise<BindResult> {
   const { namespace, name, uid } = pod.metadata;
-  const body: Binding = { apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name, uid }, target: { kind: 'Node', name: nodeName } };
+  const body: Binding = {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { namespace, name, uid },
+    target: { kind: 'Node', name: nodeName },
+  };
   try {
-    await withDeadline({ clock: context.clock, limitMs: bindLimitMs, op: 'bind pod' }, () => context.client.post(pods, keyOf(pod), 'binding', body));
+    await withDeadline({ clock: context.clock, limitMs: bindLimitMs, op: 'bind pod' }, () =>
+      context.client.post(pods, keyOf(pod), 'binding', body),
+    );
     return { kind: 'bound' };
   } catch (error) {
     // What the server has refused has not happened; anything else may have.
-    const isRefused = isApiError(error, 'BadRequest', 'Unauthorized', 'Forbidden', 'NotFound', 'Invalid', 'TooManyRequests', 'RequestEntityTooLarge', 'MethodNotAllowed');
+    const isRefused = isApiError(
+      error,
+      'BadRequest',
+      'Unauthorized',
+      'Forbidden',
+      'NotFound',
+      'Invalid',
+      'TooManyRequests',
+      'RequestEntityTooLarge',
+      'MethodNotAllowed',
+    );
     if (!isRefused && (await isBoundTo(context, pod, nodeName))) return { kind: 'bound' };
     return { kind: 'failed', message: `running Bind plugin "DefaultBinder": ${errorMessage(error)}` };
   }
@@ -29,10 +46,15 @@ export async function bindPod(context: SchedulerContext, pod: Pod, nodeName: str
 
 async function isBoundTo({ client, clock, log }: SchedulerContext, pod: Pod, nodeName: string): Promise<boolean> {
   try {
-    const { metadata, spec } = await withDeadline({ clock, limitMs: bindLimitMs, op: 'look at a pod' }, () => client.get(pods, keyOf(pod)));
+    const { metadata, spec } = await withDeadline({ clock, limitMs: bindLimitMs, op: 'look at a pod' }, () =>
+      client.get(pods, keyOf(pod)),
+    );
     return metadata.uid === pod.metadata.uid && spec.nodeName === nodeName;
   } catch (error) {
-    log.debug(2, 'Cannot tell whether a pod was bound', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, error: errorMessage(error) });
+    log.debug(2, 'Cannot tell whether a pod was bound', {
+      pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+      error: errorMessage(error),
+    });
     return false;
   }
 }

@@ -20,34 +20,63 @@ export interface VolumeWrites {
 export function computeVolumeWrites({ bindings, provisions }: VolumePlan, nodeName: string): VolumeWrites {
   const volumes = bindings.map(({ volume, claim }): PersistentVolume => {
     const { metadata, spec } = volume;
-    const claimRef = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', namespace: claim.metadata.namespace, name: claim.metadata.name, uid: claim.metadata.uid, resourceVersion: claim.metadata.resourceVersion };
-    const byController: Record<string, string> = spec.claimRef === undefined ? { [storageAnnotations.boundByController]: 'yes' } : {};
-    return { ...volume, metadata: { ...metadata, annotations: { ...metadata.annotations, ...byController } }, spec: { ...spec, claimRef } };
+    const claimRef = {
+      kind: 'PersistentVolumeClaim',
+      apiVersion: 'v1',
+      namespace: claim.metadata.namespace,
+      name: claim.metadata.name,
+      uid: claim.metadata.uid,
+      resourceVersion: claim.metadata.resourceVersion,
+    };
+    const byController: Record<string, string> =
+      spec.claimRef === undefined ? { [storageAnnotations.boundByController]: 'yes' } : {};
+    return {
+      ...volume,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, ...byController } },
+      spec: { ...spec, claimRef },
+    };
   });
   const claims = provisions.map((claim): PersistentVolumeClaim => {
     const { metadata } = claim;
-    return { ...claim, metadata: { ...metadata, annotations: { ...metadata.annotations, [storageAnnotations.selectedNode]: nodeName } } };
+    return {
+      ...claim,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, [storageAnnotations.selectedNode]: nodeName } },
+    };
   });
   return { volumes, claims, awaited: [...bindings.map(({ claim }) => claim), ...provisions] };
 }
 
 /** Resolves when all claims are bound; rejects when they are not after `timeoutMs`. Claims tell by their changes. */
-export async function bindVolumes({ client, clock, objects, stopping }: SchedulerContext, writes: VolumeWrites, timeoutMs: number): Promise<void> {
+export async function bindVolumes(
+  { client, clock, objects, stopping }: SchedulerContext,
+  writes: VolumeWrites,
+  timeoutMs: number,
+): Promise<void> {
   for (const volume of writes.volumes) await client.update(persistentVolumes, volume);
   for (const claim of writes.claims) await client.update(persistentVolumeClaims, claim);
   try {
-    await withDeadline({ clock, limitMs: timeoutMs, op: 'binding volumes', signal: stopping }, (signal) => whenBound(objects, writes.awaited, signal));
+    await withDeadline({ clock, limitMs: timeoutMs, op: 'binding volumes', signal: stopping }, (signal) =>
+      whenBound(objects, writes.awaited, signal),
+    );
   } catch (error) {
-    throw new Error(`binding volumes: ${isKind(error, 'Timeout') ? 'context deadline exceeded' : errorMessage(error)}`, { cause: error });
+    throw new Error(
+      `binding volumes: ${isKind(error, 'Timeout') ? 'context deadline exceeded' : errorMessage(error)}`,
+      { cause: error },
+    );
   }
 }
 
-function whenBound({ claims }: LiveClusterObjects, awaited: readonly PersistentVolumeClaim[], signal: AbortSignal): Promise<void> {
+function whenBound(
+  { claims }: LiveClusterObjects,
+  awaited: readonly PersistentVolumeClaim[],
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     const look = (): void => {
       for (const { metadata } of awaited) {
         const claim = claims.get(metadata);
-        if (claim === undefined) return end(() => reject(new Error(`persistentvolumeclaim "${metadata.name}" not found`)));
+        if (claim === undefined)
+          return end(() => reject(new Error(`persistentvolumeclaim "${metadata.name}" not found`)));
         if (!isFullyBound(claim)) return;
       }
       end(resolve);

@@ -1,6 +1,15 @@
 import type { Informers } from '../../../api/client/informer.ts';
 import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
-import { csiDrivers, csiNodes, namespaces, nodes, persistentVolumeClaims, persistentVolumes, storageClasses, volumeAttachments } from '../../../api/client/resource-types.ts';
+import {
+  csiDrivers,
+  csiNodes,
+  namespaces,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeAttachments,
+} from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isTerminalPhase, podPriority } from '../../../api/pod.ts';
@@ -60,7 +69,10 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
     queue.update(before, after);
     cache.nominator.update(before, after);
     if (nominatedNode(before) !== '' && nominatedNode(before) !== nominatedNode(after)) {
-      queue.wake({ resource: 'Pod', actions: ['Delete'], before }, (other) => podPriority(other) <= podPriority(before));
+      queue.wake(
+        { resource: 'Pod', actions: ['Delete'], before },
+        (other) => podPriority(other) <= podPriority(before),
+      );
     }
   };
   return pods.addHandlers({
@@ -110,7 +122,8 @@ function followNamespaces({ queue }: SchedulerContext, informers: Informers): ()
   return informers.for(namespaces).addHandlers({
     onAdd: (after) => queue.wake({ resource: 'Namespace', actions: ['Add'], after }),
     onUpdate: (before, after) => {
-      if (!sameRecord(before.metadata.labels, after.metadata.labels)) queue.wake({ resource: 'Namespace', actions: ['Update'], before, after });
+      if (!sameRecord(before.metadata.labels, after.metadata.labels))
+        queue.wake({ resource: 'Namespace', actions: ['Update'], before, after });
     },
     onDelete: (before) => queue.wake({ resource: 'Namespace', actions: ['Delete'], before }),
   });
@@ -118,9 +131,18 @@ function followNamespaces({ queue }: SchedulerContext, informers: Informers): ()
 
 type PlainResource = Exclude<keyof EventObjects, 'Pod' | 'Node' | 'Namespace'>;
 
-function follow<R extends PlainResource>({ queue }: SchedulerContext, informers: Informers, { type, resource }: { readonly type: ResourceType<EventObjects[R] & ApiObject>; readonly resource: R }): () => void {
+function follow<R extends PlainResource>(
+  { queue }: SchedulerContext,
+  informers: Informers,
+  { type, resource }: { readonly type: ResourceType<EventObjects[R] & ApiObject>; readonly resource: R },
+): () => void {
   const wake = (action: Action, before?: EventObjects[R], after?: EventObjects[R]): void => {
-    const event: EventOf<R> = { resource, actions: [action], ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+    const event: EventOf<R> = {
+      resource,
+      actions: [action],
+      ...(before !== undefined && { before }),
+      ...(after !== undefined && { after }),
+    };
     // The union holds this resource with these objects.
     queue.wake(event as unknown as ClusterEvent);
   };

@@ -19,6 +19,9 @@ it('runs so much at a time, in order, whatever fails', async () => {
   };
   const results = Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map((name) => limit(work(name))));
   await clock.advance(100);
-  assert.deepEqual((await results).map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
+  assert.deepEqual(
+    (await results).map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
+  );
   assert.deepEqual([log, most], [['a', 'b', 'c', 'd', 'e'], 2]);
 });

@@ -1,7 +1,17 @@
 import type { Informer, Informers } from '../../../api/client/informer.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
-import { csiNodes, namespaces, persistentVolumeClaims, persistentVolumes, podDisruptionBudgets, replicaSets, services, storageClasses, volumeAttachments } from '../../../api/client/resource-types.ts';
+import {
+  csiNodes,
+  namespaces,
+  persistentVolumeClaims,
+  persistentVolumes,
+  podDisruptionBudgets,
+  replicaSets,
+  services,
+  storageClasses,
+  volumeAttachments,
+} from '../../../api/client/resource-types.ts';
 import type { ReplicaSet } from '../../../api/apps/replica-set.ts';
 import type { Namespace } from '../../../api/core/namespace.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
@@ -65,7 +75,17 @@ export class LiveClusterObjects implements ClusterObjects {
 
   /** Resolves when all of them have their first list. */
   async whenSynced(): Promise<void> {
-    const all = [this.claims, this.#volumes, this.#storageClasses, this.#csiNodes, this.#attachments, this.#namespaces, this.#services, this.#replicaSets, this.#budgets];
+    const all = [
+      this.claims,
+      this.#volumes,
+      this.#storageClasses,
+      this.#csiNodes,
+      this.#attachments,
+      this.#namespaces,
+      this.#services,
+      this.#replicaSets,
+      this.#budgets,
+    ];
     await Promise.all(all.map((informer) => informer.whenSynced()));
   }
 
@@ -94,7 +114,9 @@ export class LiveClusterObjects implements ClusterObjects {
   }
 
   namespaces(): Iterable<{ readonly name: string; readonly labels: Labels }> {
-    return this.#namespaces.list().map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? noLabels }));
+    return this.#namespaces
+      .list()
+      .map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? noLabels }));
   }
 
   namespaceLabels(name: string): Labels | undefined {

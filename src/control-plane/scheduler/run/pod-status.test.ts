@@ -6,7 +6,13 @@ import { computeStatusPatch, foldStatus, truncateNote } from './pod-status.ts';
 const nowMs = Date.UTC(2026, 0, 2);
 const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no room' } as const;
 const pending = (message: string): ReturnType<typeof buildPod> =>
-  buildPod('x', { metadata: { generation: 3 }, status: { conditions: [{ ...condition, message, observedGeneration: 3, lastTransitionTime: '2026-01-01T00:00:00Z' }], nominatedNodeName: 'a' } });
+  buildPod('x', {
+    metadata: { generation: 3 },
+    status: {
+      conditions: [{ ...condition, message, observedGeneration: 3, lastTransitionTime: '2026-01-01T00:00:00Z' }],
+      nominatedNodeName: 'a',
+    },
+  });
 
 it('writes nothing where the status says so already', () => {
   assert.equal(computeStatusPatch(pending('no room'), { condition, nominatedNodeName: 'a' }, nowMs), undefined);
@@ -15,19 +21,34 @@ it('writes nothing where the status says so already', () => {
 it('keeps the time of transition while only the message changes, and names the pod it means', () => {
   assert.deepEqual(computeStatusPatch(pending('other'), { condition }, nowMs), {
     type: 'strategic',
-    body: { metadata: { uid: 'uid-x' }, status: { conditions: [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 3 }] } },
+    body: {
+      metadata: { uid: 'uid-x' },
+      status: { conditions: [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 3 }] },
+    },
   });
-  assert.deepEqual(computeStatusPatch(buildPod('x'), { condition }, nowMs)?.body, { metadata: { uid: 'uid-x' }, status: { conditions: [{ ...condition, lastTransitionTime: '2026-01-02T00:00:00Z' }] } });
+  assert.deepEqual(computeStatusPatch(buildPod('x'), { condition }, nowMs)?.body, {
+    metadata: { uid: 'uid-x' },
+    status: { conditions: [{ ...condition, lastTransitionTime: '2026-01-02T00:00:00Z' }] },
+  });
 });
 
 it('takes a promise back', () => {
-  assert.deepEqual(computeStatusPatch(pending('no room'), { condition, nominatedNodeName: '' }, nowMs)?.body, { metadata: { uid: 'uid-x' }, status: { nominatedNodeName: null } });
+  assert.deepEqual(computeStatusPatch(pending('no room'), { condition, nominatedNodeName: '' }, nowMs)?.body, {
+    metadata: { uid: 'uid-x' },
+    status: { nominatedNodeName: null },
+  });
 });
 
 it('lets a later wish replace what it speaks of', () => {
-  assert.deepEqual(foldStatus({ condition, nominatedNodeName: 'a' }, { nominatedNodeName: '' }), { condition, nominatedNodeName: '' });
+  assert.deepEqual(foldStatus({ condition, nominatedNodeName: 'a' }, { nominatedNodeName: '' }), {
+    condition,
+    nominatedNodeName: '',
+  });
 });
 
 it('cuts notes to what an event takes', () => {
-  assert.deepEqual([truncateNote('short'), truncateNote('x'.repeat(2000)).length, truncateNote('x'.repeat(2000)).endsWith('x ...')], ['short', 1024, true]);
+  assert.deepEqual(
+    [truncateNote('short'), truncateNote('x'.repeat(2000)).length, truncateNote('x'.repeat(2000)).endsWith('x ...')],
+    ['short', 1024, true],
+  );
 });

@@ -14,7 +14,11 @@ export interface WantedStatus {
 export const foldStatus = (earlier: WantedStatus, later: WantedStatus): WantedStatus => ({ ...earlier, ...later });
 
 /** The patch of the status subresource; undefined when the pod says so already, so that a pod that stays pending costs no writes. */
-export function computeStatusPatch(pod: Pod, { condition, nominatedNodeName }: WantedStatus, nowMs: number): Patch | undefined {
+export function computeStatusPatch(
+  pod: Pod,
+  { condition, nominatedNodeName }: WantedStatus,
+  nowMs: number,
+): Patch | undefined {
   const changed = condition === undefined ? undefined : changedCondition(pod, condition, nowMs);
   const isRenominated = nominatedNodeName !== undefined && nominatedNodeName !== (pod.status?.nominatedNodeName ?? '');
   if (changed === undefined && !isRenominated) return undefined;
@@ -27,11 +31,23 @@ export function computeStatusPatch(pod: Pod, { condition, nominatedNodeName }: W
 }
 
 /** The time of transition is that of the status, not of the message (upstream: podutil.UpdatePodCondition). */
-function changedCondition({ metadata, status }: Pod, wanted: NonNullable<WantedStatus['condition']>, nowMs: number): PodCondition | undefined {
+function changedCondition(
+  { metadata, status }: Pod,
+  wanted: NonNullable<WantedStatus['condition']>,
+  nowMs: number,
+): PodCondition | undefined {
   const known = findCondition(status?.conditions, wanted.type);
-  const isSame = known !== undefined && known.status === wanted.status && known.reason === wanted.reason && known.message === wanted.message;
+  const isSame =
+    known !== undefined &&
+    known.status === wanted.status &&
+    known.reason === wanted.reason &&
+    known.message === wanted.message;
   if (isSame && known.observedGeneration === metadata.generation) return undefined;
-  return { ...wanted, lastTransitionTime: transitionTime(known, wanted.status, nowMs), ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }) };
+  return {
+    ...wanted,
+    lastTransitionTime: transitionTime(known, wanted.status, nowMs),
+    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
+  };
 }
 
 /** As long as an event's note may be. */

@@ -36,7 +36,11 @@ export class Preemptions {
       await Promise.all(victims.map(({ pod }) => this.#evict(context, preemptor.pod, pod, nodeName)));
       isDone = true;
     } catch (error) {
-      context.log.warn('Preemption failed', { pod: `${preemptor.namespace}/${preemptor.pod.metadata.name}`, node: nodeName, error: errorMessage(error) });
+      context.log.warn('Preemption failed', {
+        pod: `${preemptor.namespace}/${preemptor.pod.metadata.name}`,
+        node: nodeName,
+        error: errorMessage(error),
+      });
     } finally {
       this.#running.delete(uid);
     }
@@ -50,7 +54,11 @@ export class Preemptions {
     const { client, clock } = context;
     const schedulerName = preemptor.spec.schedulerName ?? '';
     const message = `${schedulerName}: preempting to accommodate a higher priority pod`;
-    const patch = computeStatusPatch(victim, { condition: { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message } }, clock.nowMs());
+    const patch = computeStatusPatch(
+      victim,
+      { condition: { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message } },
+      clock.nowMs(),
+    );
     try {
       if (patch !== undefined) await client.patch(pods, keyOf(victim), patch, { subresource: 'status' });
       await client.delete(pods, keyOf(victim), { preconditions: { uid: victim.metadata.uid } });
@@ -59,6 +67,10 @@ export class Preemptions {
       if (isApiError(error, 'NotFound', 'Conflict')) return;
       throw error;
     }
-    context.tell(victim, schedulerName, { type: 'Normal', reason: 'Preempted', message: `Preempted by pod ${preemptor.metadata.uid} on node ${nodeName}` });
+    context.tell(victim, schedulerName, {
+      type: 'Normal',
+      reason: 'Preempted',
+      message: `Preempted by pod ${preemptor.metadata.uid} on node ${nodeName}`,
+    });
   }
 }

@@ -41,7 +41,11 @@ export class SchedulingCycle {
     const profile = context.config.profiles.get(pod.spec.schedulerName ?? '');
     if (profile === undefined || context.cache.placedPod(pod.metadata.uid) !== undefined) return true;
     if (pod.metadata.deletionTimestamp !== undefined) {
-      context.tell(pod, profile.schedulerName, { type: 'Warning', reason: 'FailedScheduling', message: `skip schedule deleting pod: ${pod.metadata.namespace}/${pod.metadata.name}` });
+      context.tell(pod, profile.schedulerName, {
+        type: 'Warning',
+        reason: 'FailedScheduling',
+        message: `skip schedule deleting pod: ${pod.metadata.namespace}/${pod.metadata.name}`,
+      });
       return true;
     }
     let decision: Decision;
@@ -63,12 +67,21 @@ export class SchedulingCycle {
   #act(queued: QueuedPod, profile: Profile, decision: Decision): void {
     switch (decision.kind) {
       case 'noNodes':
-        return this.#rejected(queued, profile, { message: noNodesMessage, rejectors: new Set(profile.filters.map(({ name }) => name)), nominate: '' });
+        return this.#rejected(queued, profile, {
+          message: noNodesMessage,
+          rejectors: new Set(profile.filters.map(({ name }) => name)),
+          nominate: '',
+        });
       case 'unschedulable': {
         this.#start = decision.nextStart;
         const { preemption, message, nominate, diagnosis } = decision;
         // Before the pod is put back, so that it is held back from the start.
-        if (preemption !== undefined) inBackground(this.#parts.context.log, 'preempt', this.#parts.preemptions.run(this.#parts.context, queued.info, preemption));
+        if (preemption !== undefined)
+          inBackground(
+            this.#parts.context.log,
+            'preempt',
+            this.#parts.preemptions.run(this.#parts.context, queued.info, preemption),
+          );
         return this.#rejected(queued, profile, { message, rejectors: diagnosis.rejectors, nominate });
       }
       case 'placed': {
@@ -78,7 +91,15 @@ export class SchedulingCycle {
     }
   }
 
-  #rejected(queued: QueuedPod, profile: Profile, { message, rejectors, nominate }: { readonly message: string; readonly rejectors: ReadonlySet<string>; readonly nominate: string | undefined }): void {
+  #rejected(
+    queued: QueuedPod,
+    profile: Profile,
+    {
+      message,
+      rejectors,
+      nominate,
+    }: { readonly message: string; readonly rejectors: ReadonlySet<string>; readonly nominate: string | undefined },
+  ): void {
     const { context } = this.#parts;
     const { pod } = queued.info;
     context.queue.putBackRejected(queued, rejectors);
@@ -95,7 +116,15 @@ export class SchedulingCycle {
     this.#say(pod, pod.spec.schedulerName ?? '', { reason: 'SchedulerError', message, nominate: '' });
   }
 
-  #say(pod: Pod, schedulerName: string, { reason, message, nominate }: { readonly reason: string; readonly message: string; readonly nominate: string | undefined }): void {
+  #say(
+    pod: Pod,
+    schedulerName: string,
+    {
+      reason,
+      message,
+      nominate,
+    }: { readonly reason: string; readonly message: string; readonly nominate: string | undefined },
+  ): void {
     const { context } = this.#parts;
     context.tell(pod, schedulerName, { type: 'Warning', reason: 'FailedScheduling', message: truncateNote(message) });
     const condition = { type: 'PodScheduled', status: 'False', reason, message } as const;
@@ -110,12 +139,22 @@ export class SchedulingCycle {
     context.cache.nominator.remove(pod.metadata.uid);
     const writes = volumes === undefined ? undefined : computeVolumeWrites(volumes, nodeName);
     if (writes !== undefined) context.objects.assume(writes.volumes, writes.claims);
-    const binding = this.#bind(queued, profile, { assumed, nodeName, writes }).finally(() => this.#bindings.delete(binding));
+    const binding = this.#bind(queued, profile, { assumed, nodeName, writes }).finally(() =>
+      this.#bindings.delete(binding),
+    );
     this.#bindings.add(binding);
   }
 
   /** Never rejects. */
-  async #bind(queued: QueuedPod, profile: Profile, { assumed, nodeName, writes }: { readonly assumed: Pod; readonly nodeName: string; readonly writes: VolumeWrites | undefined }): Promise<void> {
+  async #bind(
+    queued: QueuedPod,
+    profile: Profile,
+    {
+      assumed,
+      nodeName,
+      writes,
+    }: { readonly assumed: Pod; readonly nodeName: string; readonly writes: VolumeWrites | undefined },
+  ): Promise<void> {
     const { context, limit } = this.#parts;
     const { pod } = queued.info;
     if (writes !== undefined) {
@@ -132,7 +171,11 @@ export class SchedulingCycle {
     const result = await limit(() => bindPod(context, assumed, nodeName));
     if (result.kind === 'failed') return this.#bindFailed(queued, assumed, result.message);
     const { namespace, name } = pod.metadata;
-    context.tell(assumed, profile.schedulerName, { type: 'Normal', reason: 'Scheduled', message: `Successfully assigned ${namespace}/${name} to ${nodeName}` });
+    context.tell(assumed, profile.schedulerName, {
+      type: 'Normal',
+      reason: 'Scheduled',
+      message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
+    });
   }
 
   /** The room is free again, and the pod tries anew: unless it is gone, or somebody else found it a node. */

@@ -6,7 +6,13 @@ import { buildNode, buildPod } from './builders.ts';
 /** Small numbers on purpose: everything collides. */
 export const nodeArb = (index: number): fc.Arbitrary<Node> =>
   fc
-    .record({ cpu: fc.integer({ min: 1, max: 4 }), zone: fc.constantFrom('one', 'two', undefined), tainted: fc.boolean(), cordoned: fc.constantFrom(false, false, false, true), pods: fc.integer({ min: 1, max: 5 }) })
+    .record({
+      cpu: fc.integer({ min: 1, max: 4 }),
+      zone: fc.constantFrom('one', 'two', undefined),
+      tainted: fc.boolean(),
+      cordoned: fc.constantFrom(false, false, false, true),
+      pods: fc.integer({ min: 1, max: 5 }),
+    })
     .map(({ cpu, zone, tainted, cordoned, pods }) =>
       buildNode(`n${index}`, {
         labels: zone === undefined ? {} : { zone },
@@ -26,7 +32,12 @@ export const podArb = (index: number): fc.Arbitrary<Pod> =>
       port: fc.constantFrom(undefined, undefined, 80, 81),
       tolerates: fc.boolean(),
       zone: fc.constantFrom(undefined, undefined, 'one', 'two'),
-      affinity: fc.constantFrom({}, {}, { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term('a')] } }, { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term('b')] } }),
+      affinity: fc.constantFrom(
+        {},
+        {},
+        { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term('a')] } },
+        { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term('b')] } },
+      ),
       spread: fc.constantFrom(undefined, undefined, 1, 2),
       priority: fc.integer({ min: 0, max: 3 }),
     })
@@ -40,8 +51,19 @@ export const podArb = (index: number): fc.Arbitrary<Pod> =>
           affinity,
           ...(tolerates && { tolerations: [{ key: 'k', operator: 'Exists' }] }),
           ...(zone !== undefined && { nodeSelector: { zone } }),
-          ...(spread !== undefined && { topologySpreadConstraints: [{ maxSkew: spread, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app } } }] }),
+          ...(spread !== undefined && {
+            topologySpreadConstraints: [
+              {
+                maxSkew: spread,
+                topologyKey: 'zone',
+                whenUnsatisfiable: 'DoNotSchedule',
+                labelSelector: { matchLabels: { app } },
+              },
+            ],
+          }),
         },
       }),
     );
-export const podsArb = fc.integer({ min: 1, max: 14 }).chain((count) => fc.tuple(...Array.from({ length: count }, (_, index) => podArb(index))));
+export const podsArb = fc
+  .integer({ min: 1, max: 14 })
+  .chain((count) => fc.tuple(...Array.from({ length: count }, (_, index) => podArb(index))));

@@ -42,7 +42,9 @@ export function buildPod(name: string, changes: PodChanges = {}): Pod {
     name: 'main',
     image,
     ...(requests !== undefined && { resources: { requests } }),
-    ...(hostPorts !== undefined && { ports: hostPorts.map((hostPort) => ({ containerPort: hostPort, hostPort, protocol: 'TCP' })) }),
+    ...(hostPorts !== undefined && {
+      ports: hostPorts.map((hostPort) => ({ containerPort: hostPort, hostPort, protocol: 'TCP' })),
+    }),
   };
   return decoded(PodSchema, {
     apiVersion: 'v1',
@@ -66,7 +68,12 @@ export function buildNode(name: string, changes: NodeChanges = {}): Node {
   return decoded(NodeSchema, {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name, namespace: '', uid: `uid-${name}`, labels: { 'kubernetes.io/hostname': name, ...changes.labels } },
+    metadata: {
+      name,
+      namespace: '',
+      uid: `uid-${name}`,
+      labels: { 'kubernetes.io/hostname': name, ...changes.labels },
+    },
     spec: { ...(changes.taints !== undefined && { taints: changes.taints }), ...changes.spec },
     status: { allocatable: { cpu: '4', memory: '8Gi', pods: '110', ...changes.allocatable }, ...changes.status },
   }) as Node;
@@ -94,8 +101,14 @@ export interface ObjectLists {
 
 /** Objects beside pods and nodes, from lists. */
 export function objectsOf(lists: ObjectLists = {}): ClusterObjects {
-  const named = <T extends { metadata: { name: string; namespace: string } }>(list: readonly T[] | undefined, name: string, namespace?: string): T | undefined =>
-    list?.find(({ metadata }) => metadata.name === name && (namespace === undefined || metadata.namespace === namespace));
+  const named = <T extends { metadata: { name: string; namespace: string } }>(
+    list: readonly T[] | undefined,
+    name: string,
+    namespace?: string,
+  ): T | undefined =>
+    list?.find(
+      ({ metadata }) => metadata.name === name && (namespace === undefined || metadata.namespace === namespace),
+    );
   return {
     claim: (namespace, name) => named(lists.claims, name, namespace),
     volume: (name) => named(lists.volumes, name),
@@ -130,8 +143,16 @@ export function defaultProfile(): Profile {
   return profile;
 }
 
-export function decide(world: World | SchedulerCache, pod: Pod, profile: Profile = defaultProfile(), seed = 1): Decision {
-  return schedulePod(world instanceof SchedulerCache ? world : cacheOf(world), podInfoOf(pod), profile, { start: 0, random: seededRandom(seed) });
+export function decide(
+  world: World | SchedulerCache,
+  pod: Pod,
+  profile: Profile = defaultProfile(),
+  seed = 1,
+): Decision {
+  return schedulePod(world instanceof SchedulerCache ? world : cacheOf(world), podInfoOf(pod), profile, {
+    start: 0,
+    random: seededRandom(seed),
+  });
 }
 
 /** The node, or why there is none. */

@@ -41,7 +41,14 @@ export class SchedulerWorld {
     const { clock, log, api: client } = this;
     const random = seededRandom((this.#options.seed ?? 1) + 1);
     const informers = createInformers({ client, clock, random, log });
-    const scheduler = createScheduler({ client, informers, clock, random, log, config: this.#options.config ?? defaultSchedulerConfig() });
+    const scheduler = createScheduler({
+      client,
+      informers,
+      clock,
+      random,
+      log,
+      config: this.#options.config ?? defaultSchedulerConfig(),
+    });
     this.#running = { informers, scheduler };
     informers.start();
     scheduler.start();
@@ -79,10 +86,14 @@ export class SchedulerWorld {
 
   condition(name: string): string | undefined {
     const condition = this.pod(name)?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-    return condition === undefined ? undefined : `${condition.status} ${condition.reason ?? ''}: ${condition.message ?? ''}`;
+    return condition === undefined
+      ? undefined
+      : `${condition.status} ${condition.reason ?? ''}: ${condition.message ?? ''}`;
   }
 
   get events(): readonly string[] {
-    return this.api.all(events).map(({ involvedObject, type, reason, message }) => `${involvedObject.name} ${type} ${reason}: ${message}`);
+    return this.api
+      .all(events)
+      .map(({ involvedObject, type, reason, message }) => `${involvedObject.name} ${type} ${reason}: ${message}`);
   }
 }

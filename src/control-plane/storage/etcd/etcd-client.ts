@@ -44,11 +44,23 @@ export class EtcdClient {
   constructor({ endpoints, tls, clock }: EtcdClientOptions) {
     if (endpoints.length === 0) throw new KubeletError('Invalid', 'no etcd endpoint is given', { op: 'etcd' });
     this.#endpoints = endpoints;
-    this.#channels = endpoints.map((endpoint) => new GrpcChannel({ ...parseEndpoint(endpoint, tls), clock, maxMessageBytes: MAX_ANSWER_BYTES, maxReconnectMs: RECONNECT_MS }));
-    const invokers = this.#channels.map((channel) => new CodecInvoker(channel, { clock, timeoutMs: () => CALL_TIMEOUT_MS }));
+    this.#channels = endpoints.map(
+      (endpoint) =>
+        new GrpcChannel({
+          ...parseEndpoint(endpoint, tls),
+          clock,
+          maxMessageBytes: MAX_ANSWER_BYTES,
+          maxReconnectMs: RECONNECT_MS,
+        }),
+    );
+    const invokers = this.#channels.map(
+      (channel) => new CodecInvoker(channel, { clock, timeoutMs: () => CALL_TIMEOUT_MS }),
+    );
     const invoker: Invoker = {
-      unary: (path, method, request, options) => this.#try(method, (member) => memberOf(invokers, member).unary(path, method, request, options)),
-      stream: (path, method, request, options) => memberOf(invokers, this.#current).stream(path, method, request, options),
+      unary: (path, method, request, options) =>
+        this.#try(method, (member) => memberOf(invokers, member).unary(path, method, request, options)),
+      stream: (path, method, request, options) =>
+        memberOf(invokers, this.#current).stream(path, method, request, options),
     };
     this.kv = bindService(KVDefinition, invoker);
     this.lease = bindService(LeaseDefinition, invoker);
@@ -63,7 +75,12 @@ export class EtcdClient {
       if (channel.connected) return channel;
       try {
         // A call rather than waiting for the connection: it fails as soon as an attempt does, and says why.
-        await channel.unary({ op: 'Status', path: STATUS_PATH, request: new Uint8Array(), timeoutMs: CONNECT_TIMEOUT_MS });
+        await channel.unary({
+          op: 'Status',
+          path: STATUS_PATH,
+          request: new Uint8Array(),
+          timeoutMs: CONNECT_TIMEOUT_MS,
+        });
         return channel;
       } catch (error) {
         if (isKind(error, 'Aborted')) throw error;
@@ -84,13 +101,17 @@ export class EtcdClient {
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
       this.leave(channel);
-      throw new KubeletError('Unavailable', `etcd cannot be reached at ${this.#endpoints.join(', ')}: ${reason}`, { op: 'etcd', cause: error });
+      throw new KubeletError('Unavailable', `etcd cannot be reached at ${this.#endpoints.join(', ')}: ${reason}`, {
+        op: 'etcd',
+        cause: error,
+      });
     }
   }
 
   /** This member is of no use now: others go to the next one. */
   leave(channel: GrpcChannel): void {
-    if (memberOf(this.#channels, this.#current) === channel) this.#current = (this.#current + 1) % this.#channels.length;
+    if (memberOf(this.#channels, this.#current) === channel)
+      this.#current = (this.#current + 1) % this.#channels.length;
   }
 
   close(): void {
@@ -121,7 +142,11 @@ function memberOf<T>(members: readonly T[], index: number): T {
 function parseEndpoint(endpoint: string, tls: GrpcTls | undefined): { address: string; tls?: GrpcTls } {
   const url = URL.parse(endpoint.includes('://') ? endpoint : `http://${endpoint}`);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
-    throw new KubeletError('Invalid', `etcd endpoint ${JSON.stringify(endpoint)} is no URL such as https://127.0.0.1:2379`, { op: 'etcd' });
+    throw new KubeletError(
+      'Invalid',
+      `etcd endpoint ${JSON.stringify(endpoint)} is no URL such as https://127.0.0.1:2379`,
+      { op: 'etcd' },
+    );
   }
   const address = `${url.hostname}:${url.port === '' ? '2379' : url.port}`;
   return url.protocol === 'https:' ? { address, tls: tls ?? {} } : { address };
@@ -131,11 +156,17 @@ function parseEndpoint(endpoint: string, tls: GrpcTls | undefined): { address: s
 function etcdError(error: unknown): KubeletError {
   const message = errorMessage(error);
   const options = { op: 'etcd', cause: error instanceof KubeletError ? error.cause : error };
-  if (message.includes('required revision has been compacted')) return new KubeletError('Conflict', 'the revision is compacted', options);
+  if (message.includes('required revision has been compacted'))
+    return new KubeletError('Conflict', 'the revision is compacted', options);
   if (message.includes('database space exceeded')) {
-    return new KubeletError('Unavailable', 'etcd takes no writes, its space is used up: compact, defragment and disarm the alarm (etcdctl defrag; etcdctl alarm disarm), or raise --quota-backend-bytes', options);
+    return new KubeletError(
+      'Unavailable',
+      'etcd takes no writes, its space is used up: compact, defragment and disarm the alarm (etcdctl defrag; etcdctl alarm disarm), or raise --quota-backend-bytes',
+      options,
+    );
   }
   // The deadline of a call is ours; that etcd gave up on one is its own state (no leader, too slow a disk).
-  if (message.includes('etcdserver: request timed out') || grpcCodeOf(error) === 'Unavailable') return new KubeletError('Unavailable', message, options);
+  if (message.includes('etcdserver: request timed out') || grpcCodeOf(error) === 'Unavailable')
+    return new KubeletError('Unavailable', message, options);
   return error instanceof KubeletError ? error : new KubeletError('Internal', message, options);
 }

@@ -2,7 +2,17 @@ import type { Clock } from '../../../base/clock.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import { keyAfter, prefixEnd } from '../key-range.ts';
-import type { PutOptions, Storage, StorageEvent, StorageListOptions, StorageWatch, StorageWatchEnd, StoredList, StoredValue, WriteResult } from '../storage.ts';
+import type {
+  PutOptions,
+  Storage,
+  StorageEvent,
+  StorageListOptions,
+  StorageWatch,
+  StorageWatchEnd,
+  StoredList,
+  StoredValue,
+  WriteResult,
+} from '../storage.ts';
 import { EtcdClient } from './etcd-client.ts';
 import type { EtcdClientOptions } from './etcd-client.ts';
 import { EtcdLeases } from './etcd-leases.ts';
@@ -66,7 +76,9 @@ export class EtcdStorage implements Storage {
     const { expected, ttlSeconds } = options;
     if (ttlSeconds === undefined) return this.#write(key, expected, { requestPut: { key, value } });
     try {
-      return await this.#write(key, expected, { requestPut: { key, value, lease: await this.#leases.leaseFor(ttlSeconds) } });
+      return await this.#write(key, expected, {
+        requestPut: { key, value, lease: await this.#leases.leaseFor(ttlSeconds) },
+      });
     } catch (error) {
       // The lease is gone (revoked by hand, or ended while etcd could not be reached); nothing was written.
       if (!isKind(error, 'NotFound')) throw error;
@@ -81,7 +93,12 @@ export class EtcdStorage implements Storage {
     return this.#write(key, expected, { requestDeleteRange: { key } });
   }
 
-  watch(prefix: string, after: number, listener: (events: readonly StorageEvent[], revision: number) => void, onEnd: (error: StorageWatchEnd) => void): StorageWatch {
+  watch(
+    prefix: string,
+    after: number,
+    listener: (events: readonly StorageEvent[], revision: number) => void,
+    onEnd: (error: StorageWatchEnd) => void,
+  ): StorageWatch {
     if (this.#closed) throw new KubeletError('Aborted', 'the store is closed', { op: 'storage' });
     return this.#watches.add({ prefix, listener, onEnd }, after);
   }
@@ -118,7 +135,8 @@ export class EtcdStorage implements Storage {
       success: [request],
       failure: [{ requestRange: { key } }],
     });
-    if (!answer.succeeded) return { outcome: 'conflict', current: answer.responses[0]?.responseRange?.kvs.map(storedValue)[0] };
+    if (!answer.succeeded)
+      return { outcome: 'conflict', current: answer.responses[0]?.responseRange?.kvs.map(storedValue)[0] };
     const revision = revisionOf(answer);
     await this.#watches.heard(revision);
     return { outcome: 'done', revision };

@@ -45,7 +45,12 @@ export class EtcdWatchStream {
   readonly #log: Logger;
   readonly #onBreak: () => void;
   readonly #feeds = new Map<number, OpenFeed>();
-  #state: { kind: 'idle' } | { kind: 'connecting' } | { kind: 'open'; call: DuplexCall } | { kind: 'waiting'; timer: Timer } | { kind: 'closed' } = { kind: 'idle' };
+  #state:
+    | { kind: 'idle' }
+    | { kind: 'connecting' }
+    | { kind: 'open'; call: DuplexCall }
+    | { kind: 'waiting'; timer: Timer }
+    | { kind: 'closed' } = { kind: 'idle' };
   #failures = 0;
   #nextId = 1;
 
@@ -89,13 +94,16 @@ export class EtcdWatchStream {
       const channel = await this.#client.connect();
       if (this.#stateIs('closed')) return;
       // A member that lost its cluster must say so rather than stay silent.
-      const call: DuplexCall = channel.duplex({ op: 'Watch', path: PATH, metadata: { hasleader: 'true' } }, {
-        message: (bytes) => this.#receive(WatchResponse.decode(bytes)),
-        end: (error) => {
-          this.#client.leave(channel);
-          this.#broke(error?.message ?? 'etcd ended it');
+      const call: DuplexCall = channel.duplex(
+        { op: 'Watch', path: PATH, metadata: { hasleader: 'true' } },
+        {
+          message: (bytes) => this.#receive(WatchResponse.decode(bytes)),
+          end: (error) => {
+            this.#client.leave(channel);
+            this.#broke(error?.message ?? 'etcd ended it');
+          },
         },
-      });
+      );
       this.#state = { kind: 'open', call };
       for (const feed of this.#feeds.values()) this.#create(call, feed);
     } catch (error) {
@@ -118,7 +126,9 @@ export class EtcdWatchStream {
 
   #create(call: DuplexCall, feed: OpenFeed): void {
     feed.parts = [];
-    this.#send(call, { createRequest: { ...ALL_KEYS, startRevision: feed.position, watchId: feed.id, fragment: true } });
+    this.#send(call, {
+      createRequest: { ...ALL_KEYS, startRevision: feed.position, watchId: feed.id, fragment: true },
+    });
   }
 
   #send(call: DuplexCall, request: Parameters<typeof WatchRequest.fromPartial>[0]): void {
@@ -133,7 +143,11 @@ export class EtcdWatchStream {
     for (const { type, kv } of response.events) {
       const revision = Number(kv?.modRevision ?? 0n);
       if (kv === undefined || revision <= feed.position) continue;
-      feed.parts.push(type === Event_EventType.DELETE ? { type: 'delete', key: kv.key, value: '', revision } : { type: 'put', key: kv.key, value: kv.value, revision });
+      feed.parts.push(
+        type === Event_EventType.DELETE
+          ? { type: 'delete', key: kv.key, value: '', revision }
+          : { type: 'put', key: kv.key, value: kv.value, revision },
+      );
     }
     const last = feed.parts.at(-1);
     if (response.fragment || last === undefined) return;

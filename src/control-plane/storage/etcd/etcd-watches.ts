@@ -47,7 +47,11 @@ export class EtcdWatches {
     const position = Math.max(after, 1);
     const watcher: Watcher = { ...watch, position, state: 'live', feed: undefined, waiting: [] };
     this.#watchers.add(watcher);
-    if (this.#main === undefined) this.#main = this.#stream.add(position, { deliver: (events) => this.#delivered(events), compacted: () => this.#compacted() });
+    if (this.#main === undefined)
+      this.#main = this.#stream.add(position, {
+        deliver: (events) => this.#delivered(events),
+        compacted: () => this.#compacted(),
+      });
     else if (position < this.#main.position) this.#catchUp(watcher, this.#main.position);
     return { close: () => this.#remove(watcher) };
   }

@@ -76,8 +76,15 @@ export class History {
     const { key, expected, value } = write;
     const found = this.#statements.find.get(key) as KeyRow | undefined;
     const current = found === undefined || found.deleted === 1 ? 0 : found.revision;
-    if (current !== expected || (value === undefined && current === 0)) return { outcome: 'conflict', current: current === 0 ? undefined : this.get(key) };
-    const revision = this.#append({ key, previous: found?.revision ?? 0, value, expires: write.expiresAtSeconds, events });
+    if (current !== expected || (value === undefined && current === 0))
+      return { outcome: 'conflict', current: current === 0 ? undefined : this.get(key) };
+    const revision = this.#append({
+      key,
+      previous: found?.revision ?? 0,
+      value,
+      expires: write.expiresAtSeconds,
+      events,
+    });
     return { outcome: 'done', revision };
   }
 
@@ -91,16 +98,25 @@ export class History {
 
   /** All keys with an end, as they stand. */
   *expiries(): Generator<{ readonly revision: number; readonly atSeconds: number }> {
-    for (const row of this.#statements.expiries.iterate()) yield row as unknown as { revision: number; atSeconds: number };
+    for (const row of this.#statements.expiries.iterate())
+      yield row as unknown as { revision: number; atSeconds: number };
   }
 
   list(prefix: string, options: StorageListOptions): StoredList {
     const { limit = 0, afterKey, revision = this.#revision } = options;
-    if (revision > this.#revision) throw new KubeletError('Invalid', `revision ${revision} is in the future, the newest is ${this.#revision}`, { op: 'list' });
-    if (revision < this.#compacted) throw new KubeletError('Conflict', `revision ${revision} is compacted, the oldest is ${this.#compacted}`, { op: 'list' });
+    if (revision > this.#revision)
+      throw new KubeletError('Invalid', `revision ${revision} is in the future, the newest is ${this.#revision}`, {
+        op: 'list',
+      });
+    if (revision < this.#compacted)
+      throw new KubeletError('Conflict', `revision ${revision} is compacted, the oldest is ${this.#compacted}`, {
+        op: 'list',
+      });
     const from = afterKey?.startsWith(prefix) === true ? keyAfter(afterKey) : prefix;
     const end = prefixEnd(prefix) ?? LAST_KEY;
-    return revision === this.#revision ? this.#listNewest(from, end, limit) : this.#listAsOf(from, end, limit, revision);
+    return revision === this.#revision
+      ? this.#listNewest(from, end, limit)
+      : this.#listAsOf(from, end, limit, revision);
   }
 
   #listNewest(from: string, end: string, limit: number): StoredList {
@@ -145,12 +161,20 @@ export class History {
   /** The first `limit` writes after `after` and up to `last`, of all keys; the last one's revision is where to go on. */
   eventsAfter(after: number, last: number, limit: number): StorageEvent[] {
     const rows = this.#statements.since.all(after, last, limit) as unknown as HistoryRow[];
-    return rows.map(({ revision, key, deleted, value }) => ({ type: deleted === 1 ? 'delete' : 'put', key, value, revision }));
+    return rows.map(({ revision, key, deleted, value }) => ({
+      type: deleted === 1 ? 'delete' : 'put',
+      key,
+      value,
+      revision,
+    }));
   }
 
   /** Lists and watches from before `revision` are refused from now on; `sweep` takes the rows away. */
   compact(revision: number): void {
-    if (revision > this.#revision) throw new KubeletError('Invalid', `revision ${revision} is in the future, the newest is ${this.#revision}`, { op: 'compact' });
+    if (revision > this.#revision)
+      throw new KubeletError('Invalid', `revision ${revision} is in the future, the newest is ${this.#revision}`, {
+        op: 'compact',
+      });
     if (revision <= this.#compacted) return;
     this.#statements.setMark.run(revision, 'compacted');
     this.#compacted = revision;
@@ -168,7 +192,12 @@ export class History {
   sweep(limit: number): boolean {
     const swept = this.#sweptTo();
     if (swept >= this.#compacted) return true;
-    const rows = this.#statements.links.all(swept, this.#compacted, limit) as unknown as { revision: number; key: string; previous: number; deleted: number }[];
+    const rows = this.#statements.links.all(swept, this.#compacted, limit) as unknown as {
+      revision: number;
+      key: string;
+      previous: number;
+      deleted: number;
+    }[];
     for (const { revision, key, previous, deleted } of rows) {
       if (previous !== 0) this.#statements.forget.run(previous);
       if (deleted === 0) continue;
@@ -189,7 +218,19 @@ export class History {
     return (this.#statements.getMark.get('swept') as { value: number }).value;
   }
 
-  #append({ key, previous, value, expires, events }: { key: string; previous: number; value: string | undefined; expires?: number | undefined; events: StorageEvent[] }): number {
+  #append({
+    key,
+    previous,
+    value,
+    expires,
+    events,
+  }: {
+    key: string;
+    previous: number;
+    value: string | undefined;
+    expires?: number | undefined;
+    events: StorageEvent[];
+  }): number {
     const revision = this.#revision + 1;
     const deleted = value === undefined ? 1 : 0;
     this.#statements.insert.run(revision, key, previous, deleted, value ?? '');
@@ -222,7 +263,9 @@ function prepare(database: DatabaseSync) {
     getMark: sql('SELECT value FROM meta WHERE name = ?'),
     setMark: sql('UPDATE meta SET value = ? WHERE name = ?'),
     find: sql('SELECT revision, deleted FROM keys WHERE key = ?'),
-    newest: sql('SELECT h.key, h.value, h.revision FROM keys k JOIN history h ON h.revision = k.revision WHERE k.key = ? AND k.deleted = 0'),
+    newest: sql(
+      'SELECT h.key, h.value, h.revision FROM keys k JOIN history h ON h.revision = k.revision WHERE k.key = ? AND k.deleted = 0',
+    ),
     insert: sql('INSERT INTO history (revision, key, previous, deleted, value) VALUES (?, ?, ?, ?, ?)'),
     setKey: sql(`INSERT INTO keys (key, revision, deleted, expires) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET revision = excluded.revision, deleted = excluded.deleted, expires = excluded.expires`),
@@ -231,12 +274,18 @@ function prepare(database: DatabaseSync) {
     count: sql('SELECT count(*) AS count FROM keys WHERE key >= ? AND key < ? AND deleted = 0'),
     keysOf: sql('SELECT key, revision FROM keys WHERE key >= ? AND key < ? ORDER BY key'),
     link: sql('SELECT previous, deleted FROM history WHERE revision = ?'),
-    links: sql('SELECT revision, key, previous, deleted FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?'),
+    links: sql(
+      'SELECT revision, key, previous, deleted FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?',
+    ),
     value: sql('SELECT value FROM history WHERE revision = ?'),
-    since: sql('SELECT revision, key, deleted, value FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?'),
+    since: sql(
+      'SELECT revision, key, deleted, value FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?',
+    ),
     forget: sql('DELETE FROM history WHERE revision = ?'),
     forgetKey: sql('DELETE FROM keys WHERE key = ? AND revision = ?'),
-    newestKey: sql('SELECT k.key FROM history h JOIN keys k ON k.key = h.key AND k.revision = h.revision WHERE h.revision = ? AND h.deleted = 0'),
+    newestKey: sql(
+      'SELECT k.key FROM history h JOIN keys k ON k.key = h.key AND k.revision = h.revision WHERE h.revision = ? AND h.deleted = 0',
+    ),
     expiries: sql('SELECT revision, expires AS atSeconds FROM keys WHERE expires IS NOT NULL AND deleted = 0'),
   };
 }

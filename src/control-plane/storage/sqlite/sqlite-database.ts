@@ -47,7 +47,8 @@ export function openDatabase(file: string): DatabaseSync {
     database.exec(`PRAGMA cache_size = ${PAGE_CACHE}; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY`);
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
     database.exec('BEGIN EXCLUSIVE');
-    if (isNew) database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`);
+    if (isNew)
+      database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`);
     database.exec('COMMIT');
     return database;
   } catch (error) {
@@ -70,10 +71,19 @@ function checkMark(database: DatabaseSync, file: string): void {
   const mark = pragma(database, 'application_id');
   if (mark === APPLICATION_ID && version === FORMAT_VERSION) return;
   if (mark === APPLICATION_ID) {
-    throw new KubeletError('Invalid', `${file} was written by another version of this program (format ${version}, known is ${FORMAT_VERSION}): run that version`, { op: 'open' });
+    throw new KubeletError(
+      'Invalid',
+      `${file} was written by another version of this program (format ${version}, known is ${FORMAT_VERSION}): run that version`,
+      { op: 'open' },
+    );
   }
   const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get() as { count: number };
-  if (mark !== 0 || tables.count > 0) throw new KubeletError('Invalid', `${file} is the database of another program: name another file for the cluster's state`, { op: 'open' });
+  if (mark !== 0 || tables.count > 0)
+    throw new KubeletError(
+      'Invalid',
+      `${file} is the database of another program: name another file for the cluster's state`,
+      { op: 'open' },
+    );
 }
 
 export function pragma(database: DatabaseSync, name: string): number {
@@ -87,17 +97,44 @@ const SQLITE = { busy: 5, readonly: 8, ioError: 10, corrupt: 11, full: 13, canno
 /** What SQLite said, as what a person can act on. */
 export function storageError(op: string, file: string, error: unknown): KubeletError {
   if (error instanceof KubeletError) return error;
-  const extended = typeof error === 'object' && error !== null && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
+  const extended =
+    typeof error === 'object' && error !== null && 'errcode' in error && typeof error.errcode === 'number'
+      ? error.errcode
+      : undefined;
   const code = extended === undefined ? undefined : extended & 0xff;
   const said = `${errorMessage(error)}${extended === undefined ? '' : ` (SQLite ${extended})`}`;
   const options = { op, cause: error };
-  if (code === SQLITE.busy) return new KubeletError('Conflict', `${file} is open in another process: stop that one (\`fuser ${file}\` names it), or name another file for this one`, options);
-  if (code === SQLITE.full) return new KubeletError('Unavailable', `nothing can be written to ${file}: the disk is full (${said}); free space below ${path.dirname(file)}, no restart is needed`, options);
+  if (code === SQLITE.busy)
+    return new KubeletError(
+      'Conflict',
+      `${file} is open in another process: stop that one (\`fuser ${file}\` names it), or name another file for this one`,
+      options,
+    );
+  if (code === SQLITE.full)
+    return new KubeletError(
+      'Unavailable',
+      `nothing can be written to ${file}: the disk is full (${said}); free space below ${path.dirname(file)}, no restart is needed`,
+      options,
+    );
   if (code === SQLITE.corrupt || code === SQLITE.notADatabase) {
-    return new KubeletError('Internal', `${file} is damaged: ${said}; move it and its -wal aside and put a backup in its place`, options);
+    return new KubeletError(
+      'Internal',
+      `${file} is damaged: ${said}; move it and its -wal aside and put a backup in its place`,
+      options,
+    );
   }
-  if (code === SQLITE.readonly || code === SQLITE.cannotOpen) return new KubeletError('Unavailable', `${file} cannot be ${op === 'open' ? 'opened' : 'written'}: ${said}; check its folder and rights`, options);
-  if (code === SQLITE.ioError) return new KubeletError('Unavailable', `${op} of ${file} failed: ${said}; look for errors of the disk in the kernel's log`, options);
+  if (code === SQLITE.readonly || code === SQLITE.cannotOpen)
+    return new KubeletError(
+      'Unavailable',
+      `${file} cannot be ${op === 'open' ? 'opened' : 'written'}: ${said}; check its folder and rights`,
+      options,
+    );
+  if (code === SQLITE.ioError)
+    return new KubeletError(
+      'Unavailable',
+      `${op} of ${file} failed: ${said}; look for errors of the disk in the kernel's log`,
+      options,
+    );
   return new KubeletError('Internal', `${op} of ${file} failed: ${said}`, options);
 }
 

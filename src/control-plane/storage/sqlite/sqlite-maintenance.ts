@@ -48,7 +48,9 @@ export class SqliteMaintenance {
       }
       if (worked) await this.#giveBack();
     } catch (error) {
-      this.#log.error('The store could not take away what is compacted; it tries again with the next compaction', { error: errorMessage(error) });
+      this.#log.error('The store could not take away what is compacted; it tries again with the next compaction', {
+        error: errorMessage(error),
+      });
     }
   }
 

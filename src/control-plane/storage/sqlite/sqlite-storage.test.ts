@@ -81,9 +81,18 @@ describe('the store in a SQLite file', () => {
     await Promise.all(['/a', '/b', '/c'].map((key) => storage.put(key, '', { expected: 0 })));
     const slow = storage.put('/slow', '', { expected: 0, unhurried: true });
     await store.clock.advance(99);
-    assert.deepEqual(log.calls.map((events) => events.length), [3]);
+    assert.deepEqual(
+      log.calls.map((events) => events.length),
+      [3],
+    );
     await Promise.all([storage.put('/quick', '', { expected: 0 }), slow]);
-    assert.deepEqual(log.calls.map((events) => events.map(({ key }) => key)), [['/a', '/b', '/c'], ['/slow', '/quick']]);
+    assert.deepEqual(
+      log.calls.map((events) => events.map(({ key }) => key)),
+      [
+        ['/a', '/b', '/c'],
+        ['/slow', '/quick'],
+      ],
+    );
     const alone = storage.put('/alone', '', { expected: 0, unhurried: true });
     await store.clock.advance(100);
     done(await alone);
@@ -95,24 +104,40 @@ describe('the store in a SQLite file', () => {
     const log = new WatchLog(storage, '/', 1);
     const large = 'x'.repeat(1_500_000);
     const small = Array.from({ length: 300 }, (_, i) => storage.put(`/small/${i}`, '', { expected: 0 }));
-    await Promise.all([...small, ...[1, 2, 3].map((i) => storage.put(`/large/${i}`, large, { expected: 0 })), storage.put('/huge', 'x'.repeat(5_000_000), { expected: 0 })]);
-    assert.deepEqual(log.calls.map((events) => events.length), [256, 46, 1, 1]);
+    await Promise.all([
+      ...small,
+      ...[1, 2, 3].map((i) => storage.put(`/large/${i}`, large, { expected: 0 })),
+      storage.put('/huge', 'x'.repeat(5_000_000), { expected: 0 }),
+    ]);
+    assert.deepEqual(
+      log.calls.map((events) => events.length),
+      [256, 46, 1, 1],
+    );
   });
 
   it('keeps the file from all users but its own', async () => {
     const storage = open();
     done(await storage.put('/a', '', { expected: 0 }));
-    assert.deepEqual([store.file, `${store.file}-wal`, path.dirname(store.file)].map((each) => statSync(each).mode & 0o777), [0o600, 0o600, 0o700]);
+    assert.deepEqual(
+      [store.file, `${store.file}-wal`, path.dirname(store.file)].map((each) => statSync(each).mode & 0o777),
+      [0o600, 0o600, 0o700],
+    );
   });
 
   describe('while a commit is on its way to the disk', () => {
     /** A disk that takes its time, or fails. */
     class SlowDisk {
       readonly waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
-      readonly flush = (): Promise<void> => new Promise((resolve, reject) => void this.waiting.push({ resolve, reject }));
+      readonly flush = (): Promise<void> =>
+        new Promise((resolve, reject) => void this.waiting.push({ resolve, reject }));
     }
     const openOn = (disk: SlowDisk): SqliteStorage => {
-      const storage = new SqliteStorage({ file: store.file, clock: store.clock, log: recordingLog(), flush: disk.flush });
+      const storage = new SqliteStorage({
+        file: store.file,
+        clock: store.clock,
+        log: recordingLog(),
+        flush: disk.flush,
+      });
       opened.push(storage);
       return storage;
     };
@@ -135,7 +160,10 @@ describe('the store in a SQLite file', () => {
       assert.deepEqual([told, early.events.length, late.events.length, disk.waiting.length], [[], 0, 0, 1]);
       disk.waiting[0]?.resolve();
       for (let i = 0; i < 5; i++) await settle();
-      assert.deepEqual([told.toSorted(), early.words, late.words, disk.waiting.length], [['conflict', 'get', 'list', 'revision', 'writer'], ['put /a=1'], ['put /a=1'], 1]);
+      assert.deepEqual(
+        [told.toSorted(), early.words, late.words, disk.waiting.length],
+        [['conflict', 'get', 'list', 'revision', 'writer'], ['put /a=1'], ['put /a=1'], 1],
+      );
     });
 
     it('gathers what is asked for meanwhile into the next, and closes after both', async () => {
@@ -155,17 +183,26 @@ describe('the store in a SQLite file', () => {
       }
       assert.deepEqual((await Promise.all(writes)).map(done), [2, 3, 4]);
       await closing;
-      assert.deepEqual(log.calls.map((events) => events.length), [1, 2]);
+      assert.deepEqual(
+        log.calls.map((events) => events.length),
+        [1, 2],
+      );
     });
 
     it('and the disk fails: the writers hear of it, and nothing is believed until the store is opened anew', async () => {
       const disk = new SlowDisk();
       const storage = openOn(disk);
       const log = new WatchLog(storage, '/', 1);
-      const lost = (error: unknown): boolean => error instanceof KubeletError && error.kind === 'Unavailable' && error.message.includes('could not be flushed') && error.message.includes(store.file);
+      const lost = (error: unknown): boolean =>
+        error instanceof KubeletError &&
+        error.kind === 'Unavailable' &&
+        error.message.includes('could not be flushed') &&
+        error.message.includes(store.file);
       const write = assert.rejects(storage.put('/a', '', { expected: 0 }), lost);
       await settle();
-      const rest = [storage.get('/a'), storage.put('/b', '', { expected: 0 })].map((each) => assert.rejects(each, lost));
+      const rest = [storage.get('/a'), storage.put('/b', '', { expected: 0 })].map((each) =>
+        assert.rejects(each, lost),
+      );
       disk.waiting[0]?.reject(new Error('EIO: i/o error, fdatasync'));
       await Promise.all([write, ...rest]);
       await assert.rejects(storage.check(), lost);
@@ -176,8 +213,16 @@ describe('the store in a SQLite file', () => {
 
   it('judges each write of a shared commit after those before it', async () => {
     const storage = open();
-    const results = await Promise.all([storage.put('/a', '1', { expected: 0 }), storage.put('/a', '2', { expected: 2 }), storage.delete('/a', 3), storage.put('/a', '3', { expected: 0 })]);
-    assert.deepEqual(results.map((result) => done(result)), [2, 3, 4, 5]);
+    const results = await Promise.all([
+      storage.put('/a', '1', { expected: 0 }),
+      storage.put('/a', '2', { expected: 2 }),
+      storage.delete('/a', 3),
+      storage.put('/a', '3', { expected: 0 }),
+    ]);
+    assert.deepEqual(
+      results.map((result) => done(result)),
+      [2, 3, 4, 5],
+    );
   });
 
   it('expires keys across a restart, those of about the same time in one commit', async () => {
@@ -194,7 +239,10 @@ describe('the store in a SQLite file', () => {
     assert.equal(log.calls.length, 0);
     await store.clock.advance(4000);
     await log.until(() => log.calls.length > 0);
-    assert.deepEqual(log.calls.map((events) => events.map(({ type, key }) => `${type} ${key}`)), [['delete /a', 'delete /b']]);
+    assert.deepEqual(
+      log.calls.map((events) => events.map(({ type, key }) => `${type} ${key}`)),
+      [['delete /a', 'delete /b']],
+    );
     assert.equal(store.clock.armedTimers, 1);
   });
 
@@ -211,7 +259,10 @@ describe('the store in a SQLite file', () => {
     const storage = open();
     done(await storage.put('/a', '', { expected: 0 }));
     const error = refusal();
-    assert.deepEqual([error.kind, error.message.includes(store.file), error.message.includes('another process')], ['Conflict', true, true]);
+    assert.deepEqual(
+      [error.kind, error.message.includes(store.file), error.message.includes('another process')],
+      ['Conflict', true, true],
+    );
     await storage.close();
     assert.equal((await open().get('/a'))?.value, '');
   });
@@ -252,7 +303,10 @@ describe('the store in a SQLite file', () => {
     writeFileSync(store.file, content);
     await assert.rejects(
       async () => open().list('/'),
-      (error) => error instanceof KubeletError && error.kind === 'Internal' && error.message.startsWith(`${store.file} is damaged`),
+      (error) =>
+        error instanceof KubeletError &&
+        error.kind === 'Internal' &&
+        error.message.startsWith(`${store.file} is damaged`),
     );
   });
 
@@ -261,15 +315,31 @@ describe('the store in a SQLite file', () => {
     const kept = done(await limited.put('/kept', '1', { expected: 0 }));
     const log = new WatchLog(limited, '/', kept);
     limited.limitPages(40);
-    const full = (error: unknown): boolean => error instanceof KubeletError && error.kind === 'Unavailable' && error.message.includes('the disk is full') && error.message.includes(store.file);
+    const full = (error: unknown): boolean =>
+      error instanceof KubeletError &&
+      error.kind === 'Unavailable' &&
+      error.message.includes('the disk is full') &&
+      error.message.includes(store.file);
     const big = 'x'.repeat(400_000);
-    const both = await Promise.allSettled([limited.put('/small', '1', { expected: 0 }), limited.put('/big', big, { expected: 0 })]);
-    assert.deepEqual(both.map((result) => result.status === 'rejected' && full(result.reason)), [true, true]);
-    assert.deepEqual([await limited.revision(), (await limited.list('/')).items.length, log.calls.length], [kept, 1, 0]);
+    const both = await Promise.allSettled([
+      limited.put('/small', '1', { expected: 0 }),
+      limited.put('/big', big, { expected: 0 }),
+    ]);
+    assert.deepEqual(
+      both.map((result) => result.status === 'rejected' && full(result.reason)),
+      [true, true],
+    );
+    assert.deepEqual(
+      [await limited.revision(), (await limited.list('/')).items.length, log.calls.length],
+      [kept, 1, 0],
+    );
     limited.limitPages(100_000);
     await limited.check();
     assert.equal(done(await limited.put('/big', big, { expected: 0 })), kept + 1);
-    assert.deepEqual(log.words.map((word) => word.slice(0, 8)), ['put /big']);
+    assert.deepEqual(
+      log.words.map((word) => word.slice(0, 8)),
+      ['put /big'],
+    );
   });
 
   it('gives the disk back what is forgotten', async () => {
@@ -288,7 +358,8 @@ describe('the store in a SQLite file', () => {
 
   it('writes no more than three pages of the log for an event', async () => {
     const storage = open();
-    const event = (i: number): Promise<unknown> => storage.put(`/registry/events/default/event-${i}`, 'x'.repeat(900), { expected: 0, ttlSeconds: 3600 });
+    const event = (i: number): Promise<unknown> =>
+      storage.put(`/registry/events/default/event-${i}`, 'x'.repeat(900), { expected: 0, ttlSeconds: 3600 });
     for (let i = 0; i < 100; i++) await event(i);
     const before = await storage.sizeBytes();
     for (let i = 100; i < 200; i++) await event(i);
@@ -299,7 +370,8 @@ describe('the store in a SQLite file', () => {
   it('finishes after a restart what a compaction had begun', async () => {
     const storage = open();
     let revision = 0;
-    for (let round = 0; round < 500; round++) revision = done(await storage.put('/lease', String(round), { expected: revision }));
+    for (let round = 0; round < 500; round++)
+      revision = done(await storage.put('/lease', String(round), { expected: revision }));
     const compacting = storage.compact(revision);
     await storage.close();
     await compacting;

@@ -4,7 +4,17 @@ import { setImmediate } from 'node:timers';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { PutOptions, Storage, StorageEvent, StorageListOptions, StorageWatch, StorageWatchEnd, StoredList, StoredValue, WriteResult } from '../storage.ts';
+import type {
+  PutOptions,
+  Storage,
+  StorageEvent,
+  StorageListOptions,
+  StorageWatch,
+  StorageWatchEnd,
+  StoredList,
+  StoredValue,
+  WriteResult,
+} from '../storage.ts';
 import { ExpiryBuckets, expiryOf } from './expiry-buckets.ts';
 import { History } from './history.ts';
 import type { Write } from './history.ts';
@@ -108,7 +118,12 @@ export class SqliteStorage implements Storage {
     return this.#enqueue({ key, expected, value: undefined }, false);
   }
 
-  watch(prefix: string, after: number, listener: (events: readonly StorageEvent[], revision: number) => void, onEnd: (error: StorageWatchEnd) => void): StorageWatch {
+  watch(
+    prefix: string,
+    after: number,
+    listener: (events: readonly StorageEvent[], revision: number) => void,
+    onEnd: (error: StorageWatchEnd) => void,
+  ): StorageWatch {
     this.#refuseWhenOver();
     return this.#watches.add({ prefix, after, listener, onEnd });
   }
@@ -196,7 +211,8 @@ export class SqliteStorage implements Storage {
       batch.forEach(({ resolve, reject, write }, index) => {
         const result = results[index];
         if (lost !== undefined || result === undefined) return reject(lost ?? closedError());
-        if (result.outcome === 'done' && write.expiresAtSeconds !== undefined && this.#closing === undefined) this.#expiry.add(write.expiresAtSeconds, result.revision);
+        if (result.outcome === 'done' && write.expiresAtSeconds !== undefined && this.#closing === undefined)
+          this.#expiry.add(write.expiresAtSeconds, result.revision);
         resolve(result);
       });
     });
@@ -214,7 +230,11 @@ export class SqliteStorage implements Storage {
     if (events.length === 0) return land();
     this.#flight = this.#flush(this.#logDescriptor)
       .catch((error: unknown) => {
-        this.#lost = new KubeletError('Unavailable', `${this.#file} could not be flushed to its disk (${errorMessage(error)}), so what it holds is not known: look for errors of the disk, then start again`, { op: 'flush', cause: error });
+        this.#lost = new KubeletError(
+          'Unavailable',
+          `${this.#file} could not be flushed to its disk (${errorMessage(error)}), so what it holds is not known: look for errors of the disk, then start again`,
+          { op: 'flush', cause: error },
+        );
         this.#lastFailure = this.#lost;
       })
       .then(land);
@@ -261,7 +281,9 @@ export class SqliteStorage implements Storage {
 }
 
 function flushFile(descriptor: number): Promise<void> {
-  return new Promise((resolve, reject) => fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error))));
+  return new Promise((resolve, reject) =>
+    fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error))),
+  );
 }
 
 /** At least one, however large. */

@@ -56,7 +56,8 @@ export class SqliteWatches {
   #catchUp(watcher: Watcher): void {
     if (watcher.closed) return;
     // From the future: after a restore from an older backup, say. What it knows is not what is here.
-    if (watcher.position < this.#history.compacted || watcher.position > this.#durable) return this.#end(watcher, { kind: 'Compacted' });
+    if (watcher.position < this.#history.compacted || watcher.position > this.#durable)
+      return this.#end(watcher, { kind: 'Compacted' });
     try {
       const events = this.#history.eventsAfter(watcher.position, this.#durable, CATCH_UP_WRITES);
       const last = events.length < CATCH_UP_WRITES ? this.#durable : (events.at(-1)?.revision ?? this.#durable);

@@ -24,7 +24,10 @@ export function done(result: WriteResult): number {
 
 const keysOf = (list: StoredList): string[] => list.items.map(({ key }) => key);
 const pairsOf = (list: StoredList): string[] => list.items.map(({ key, value }) => `${key}=${value}`);
-const rejectsWith = (kind: 'Conflict' | 'Invalid' | 'Aborted') => (error: unknown): boolean => isKind(error, kind);
+const rejectsWith =
+  (kind: 'Conflict' | 'Invalid' | 'Aborted') =>
+  (error: unknown): boolean =>
+    isKind(error, kind);
 
 interface Ground {
   storage: Storage;
@@ -74,11 +77,10 @@ function writes(ground: Ground): void {
     const second = done(await storage.put(key('b'), '', { expected: 0 }));
     const third = done(await storage.put(key('a'), 'new', { expected: first }));
     assert.ok(before < first && first < second && second < third);
-    assert.deepEqual([await storage.get(key('a')), await storage.get(key('b')), await storage.revision()], [
-      { key: key('a'), value: 'new', revision: third },
-      { key: key('b'), value: '', revision: second },
-      third,
-    ]);
+    assert.deepEqual(
+      [await storage.get(key('a')), await storage.get(key('b')), await storage.revision()],
+      [{ key: key('a'), value: 'new', revision: third }, { key: key('b'), value: '', revision: second }, third],
+    );
   });
 
   it('refuses a write whose condition does not hold and tells what stands there', async () => {
@@ -94,17 +96,29 @@ function writes(ground: Ground): void {
       await storage.delete(key('none'), 0),
       await storage.delete(key('none'), 7),
     ];
-    assert.deepEqual(outcomes.map((result) => (result.outcome === 'conflict' ? result.current : 'done')), [current, current, undefined, current, current, undefined, undefined]);
+    assert.deepEqual(
+      outcomes.map((result) => (result.outcome === 'conflict' ? result.current : 'done')),
+      [current, current, undefined, current, current, undefined, undefined],
+    );
     assert.deepEqual([await storage.get(key('a')), await storage.revision()], [current, revision]);
   });
 
   it('lets one of many writers with the same condition win', async () => {
     const { storage, key } = ground;
-    const creates = await Promise.all(Array.from({ length: 10 }, (_, i) => storage.put(key('a'), String(i), { expected: 0, unhurried: i === 0 })));
+    const creates = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => storage.put(key('a'), String(i), { expected: 0, unhurried: i === 0 })),
+    );
     const winner = creates.findIndex(({ outcome }) => outcome === 'done');
-    assert.deepEqual([creates.filter(({ outcome }) => outcome === 'done').length, (await storage.get(key('a')))?.value], [1, String(winner)]);
+    assert.deepEqual(
+      [creates.filter(({ outcome }) => outcome === 'done').length, (await storage.get(key('a')))?.value],
+      [1, String(winner)],
+    );
     const stands = (await storage.get(key('a')))?.revision ?? 0;
-    const ends = await Promise.all([storage.delete(key('a'), stands), storage.put(key('a'), 'x', { expected: stands }), storage.delete(key('a'), stands)]);
+    const ends = await Promise.all([
+      storage.delete(key('a'), stands),
+      storage.put(key('a'), 'x', { expected: stands }),
+      storage.delete(key('a'), stands),
+    ]);
     assert.equal(ends.filter(({ outcome }) => outcome === 'done').length, 1);
   });
 
@@ -153,9 +167,24 @@ function writes(ground: Ground): void {
 function reads(ground: Ground): void {
   it('lists the keys with a prefix, and no others, in the order of bytes', async () => {
     const { storage, key } = ground;
-    for (const name of ['pods/b', 'pods/a/x', 'pods/a', 'pods/Z', 'pods/ä', 'pods/\u{1f600}', 'pods/\uffee', 'podsx', 'pod', 'services/a']) done(await storage.put(key(name), name, { expected: 0 }));
+    for (const name of [
+      'pods/b',
+      'pods/a/x',
+      'pods/a',
+      'pods/Z',
+      'pods/ä',
+      'pods/\u{1f600}',
+      'pods/\uffee',
+      'podsx',
+      'pod',
+      'services/a',
+    ])
+      done(await storage.put(key(name), name, { expected: 0 }));
     const list = await storage.list(key('pods/'));
-    assert.deepEqual(keysOf(list), ['pods/Z', 'pods/a', 'pods/a/x', 'pods/b', 'pods/ä', 'pods/\uffee', 'pods/\u{1f600}'].map(key));
+    assert.deepEqual(
+      keysOf(list),
+      ['pods/Z', 'pods/a', 'pods/a/x', 'pods/b', 'pods/ä', 'pods/\uffee', 'pods/\u{1f600}'].map(key),
+    );
     assert.deepEqual([list.remaining, list.revision], [0, await storage.revision()]);
     assert.deepEqual(await storage.list(key('none/')), { items: [], revision: list.revision, remaining: 0 });
   });
@@ -170,7 +199,10 @@ function reads(ground: Ground): void {
     done(await storage.put(key('k45'), 'later', { expected: 0 }));
     const second = await storage.list(key(''), { limit: 3, afterKey: key('k2'), revision: first.revision });
     const third = await storage.list(key(''), { limit: 3, afterKey: key('k5'), revision: first.revision });
-    assert.deepEqual([pairsOf(second), second.remaining, second.revision], [[key('k3=3'), key('k4=4'), key('k5=5')], 1, first.revision]);
+    assert.deepEqual(
+      [pairsOf(second), second.remaining, second.revision],
+      [[key('k3=3'), key('k4=4'), key('k5=5')], 1, first.revision],
+    );
     assert.deepEqual([pairsOf(third), third.remaining], [[key('k6=6')], 0]);
     const now = await storage.list(key(''), { limit: 10, afterKey: key('k2') });
     assert.deepEqual([pairsOf(now), now.remaining], [[key('k4=new'), key('k45=later'), key('k5=5'), key('k6=6')], 0]);
@@ -183,9 +215,14 @@ function reads(ground: Ground): void {
     const b = done(await storage.put(key('b'), '1', { expected: 0 }));
     const gone = done(await storage.delete(key('a'), a));
     const back = done(await storage.put(key('a'), '2', { expected: 0 }));
-    const shown = await Promise.all([a, b, gone, back].map(async (revision) => pairsOf(await storage.list(key(''), { revision }))));
+    const shown = await Promise.all(
+      [a, b, gone, back].map(async (revision) => pairsOf(await storage.list(key(''), { revision }))),
+    );
     assert.deepEqual(shown, [[key('a=1')], [key('a=1'), key('b=1')], [key('b=1')], [key('a=2'), key('b=1')]]);
-    assert.deepEqual((await storage.list(key(''), { revision: b })).items.map(({ revision }) => revision), [a, b]);
+    assert.deepEqual(
+      (await storage.list(key(''), { revision: b })).items.map(({ revision }) => revision),
+      [a, b],
+    );
   });
 
   it('refuses a list from the future', async () => {
@@ -252,7 +289,10 @@ function watches(ground: Ground): void {
     const last = done(await storage.put(key('last'), '', { expected: 0 }));
     await Promise.all(logs.map((log) => log.reached(last)));
     const expected = [...revisions, last];
-    assert.deepEqual(logs.map((log) => log.events.map(({ revision }) => revision)), logs.map((_, i) => (i % 2 === 0 ? expected : expected.slice((i + 1) / 2))));
+    assert.deepEqual(
+      logs.map((log) => log.events.map(({ revision }) => revision)),
+      logs.map((_, i) => (i % 2 === 0 ? expected : expected.slice((i + 1) / 2))),
+    );
     assert.deepEqual(closed.calls, []);
   });
 
@@ -260,12 +300,17 @@ function watches(ground: Ground): void {
     const { storage, key, watch } = ground;
     const from = await storage.revision();
     const early = watch(from);
-    const written = await Promise.all(Array.from({ length: 1200 }, (_, i) => storage.put(key(`k${i}`), 'x'.repeat(100), { expected: 0 })));
+    const written = await Promise.all(
+      Array.from({ length: 1200 }, (_, i) => storage.put(key(`k${i}`), 'x'.repeat(100), { expected: 0 })),
+    );
     const revisions = written.map(done).sort((a, b) => a - b);
     const late = watch(from);
     for (const log of [early, late]) {
       await log.reached(revisions.at(-1) ?? 0);
-      assert.deepEqual(log.events.map(({ revision }) => revision), revisions);
+      assert.deepEqual(
+        log.events.map(({ revision }) => revision),
+        revisions,
+      );
     }
     assert.equal(new Set(revisions).size, 1200);
   });
@@ -273,7 +318,12 @@ function watches(ground: Ground): void {
   it('goes on with the others when the listener of one fails', async () => {
     const { storage, key, watch } = ground;
     const from = await storage.revision();
-    const failing = storage.watch(key(''), from, () => assert.fail('a listener that fails'), () => undefined);
+    const failing = storage.watch(
+      key(''),
+      from,
+      () => assert.fail('a listener that fails'),
+      () => undefined,
+    );
     const log = watch(from);
     const revision = done(await storage.put(key('a'), '', { expected: 0 }));
     await log.reached(revision);
@@ -294,7 +344,10 @@ function forgetting(ground: Ground): void {
     await storage.compact(at);
     await storage.compact(old);
     await assert.rejects(storage.list(key(''), { revision: old }), rejectsWith('Conflict'));
-    assert.deepEqual([pairsOf(await storage.list(key(''), { revision: at })), pairsOf(await storage.list(key('')))], [[key('a=2')], [key('a=2'), key('b=1')]]);
+    assert.deepEqual(
+      [pairsOf(await storage.list(key(''), { revision: at })), pairsOf(await storage.list(key('')))],
+      [[key('a=2')], [key('a=2'), key('b=1')]],
+    );
     const past = watch(old);
     await past.until(() => past.ended !== undefined);
     assert.deepEqual([past.ended, past.events], [{ kind: 'Compacted' }, []]);
@@ -323,7 +376,8 @@ function forgetting(ground: Ground): void {
   it('goes on with greater revisions when everything was deleted and forgotten, also after a restart', async () => {
     const { storage, harness, key } = ground;
     let last = 0;
-    for (const name of ['a', 'b', 'c']) last = done(await storage.delete(key(name), done(await storage.put(key(name), name, { expected: 0 }))));
+    for (const name of ['a', 'b', 'c'])
+      last = done(await storage.delete(key(name), done(await storage.put(key(name), name, { expected: 0 }))));
     await storage.compact(last);
     const again = await harness.reopen();
     assert.deepEqual([await again.revision(), keysOf(await again.list(key('')))], [last, []]);
@@ -351,7 +405,8 @@ function expiry(ground: Ground): void {
   it('keeps a key whose newest write has no end, or a later one', async () => {
     const { storage, harness, key, watch } = ground;
     const log = watch(await storage.revision());
-    const write = async (name: string, expected: number, ttlSeconds: number | undefined): Promise<number> => done(await storage.put(key(name), 'x', { expected, ttlSeconds }));
+    const write = async (name: string, expected: number, ttlSeconds: number | undefined): Promise<number> =>
+      done(await storage.put(key(name), 'x', { expected, ttlSeconds }));
     await write('forever', await write('forever', 0, 3), undefined);
     await write('longer', await write('longer', 0, 3), 3600);
     await write('short', 0, 4);
@@ -364,7 +419,11 @@ function expiry(ground: Ground): void {
 type Command = { readonly op: 'put' | 'delete' | 'stalePut'; readonly name: string; readonly value: string };
 
 function laws(ground: Ground, runs: number): void {
-  const command: fc.Arbitrary<Command> = fc.record({ op: fc.constantFrom('put', 'put', 'delete', 'stalePut'), name: fc.constantFrom('a', 'b', 'c/1', 'c/2'), value: fc.string({ maxLength: 5 }) });
+  const command: fc.Arbitrary<Command> = fc.record({
+    op: fc.constantFrom('put', 'put', 'delete', 'stalePut'),
+    name: fc.constantFrom('a', 'b', 'c/1', 'c/2'),
+    value: fc.string({ maxLength: 5 }),
+  });
   it('is a map with a history: every revision lists and every watch replays to what a plain map says', async () => {
     const { storage, key } = ground;
     let run = 0;
@@ -377,14 +436,21 @@ function laws(ground: Ground, runs: number): void {
         for (const { op, name, value } of commands) {
           const stands = model.get(name)?.revision ?? 0;
           const expected = op === 'stalePut' ? stands + 1 : stands;
-          const result = op === 'delete' ? await storage.delete(own + name, expected) : await storage.put(own + name, value, { expected });
+          const result =
+            op === 'delete'
+              ? await storage.delete(own + name, expected)
+              : await storage.put(own + name, value, { expected });
           assert.equal(result.outcome, op === 'stalePut' || (op === 'delete' && stands === 0) ? 'conflict' : 'done');
           if (result.outcome === 'conflict') continue;
           if (op === 'delete') model.delete(name);
           else model.set(name, { value, revision: result.revision });
           states.push({ revision: result.revision, pairs: sorted([...model].map(([k, v]) => [k, v.value])) });
         }
-        for (const { revision, pairs } of states) assert.deepEqual((await storage.list(own, { revision })).items.map((item) => [item.key.slice(own.length), item.value]), pairs);
+        for (const { revision, pairs } of states)
+          assert.deepEqual(
+            (await storage.list(own, { revision })).items.map((item) => [item.key.slice(own.length), item.value]),
+            pairs,
+          );
         const begin = states[cut % states.length];
         const log = new WatchLog(storage, own, begin?.revision ?? 0);
         await log.reached(states.at(-1)?.revision ?? 0);

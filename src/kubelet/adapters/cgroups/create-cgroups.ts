@@ -14,6 +14,9 @@ export async function createLinuxCgroups(driver: CgroupDriver): Promise<Cgroups>
   const files = new LinuxCgroups({ layout, driver, swapControl: await detectSwapControl(layout) });
   if (driver === 'cgroupfs') return files;
   // The rule of sd_booted(3).
-  if (!(await kernelCgroupFs.exists('/run/systemd/system'))) throw new KubeletError('Unavailable', 'systemd not running on this host, cannot use systemd cgroups manager', { op: 'use cgroup driver systemd' });
+  if (!(await kernelCgroupFs.exists('/run/systemd/system')))
+    throw new KubeletError('Unavailable', 'systemd not running on this host, cannot use systemd cgroups manager', {
+      op: 'use cgroup driver systemd',
+    });
   return new SystemdCgroups(files, new BusSystemdManager(dialSystemd, systemClock));
 }

@@ -32,5 +32,8 @@ export function withParents(name: string): string[] {
 }
 
 function partsOf(name: string): string[] {
-  return nodePath.normalize(name).split('/').filter((part) => part !== '');
+  return nodePath
+    .normalize(name)
+    .split('/')
+    .filter((part) => part !== '');
 }

@@ -33,7 +33,11 @@ export const kernelCgroupFs: CgroupFs = {
       await rmdir(path);
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return;
-      if (errnoOf(error) === 'ENOTEMPTY' || errnoOf(error) === 'EBUSY') throw new KubeletError('Conflict', `remove cgroup ${path}: it is still in use`, { op: 'remove cgroup', cause: error });
+      if (errnoOf(error) === 'ENOTEMPTY' || errnoOf(error) === 'EBUSY')
+        throw new KubeletError('Conflict', `remove cgroup ${path}: it is still in use`, {
+          op: 'remove cgroup',
+          cause: error,
+        });
       throw fromErrno(error, 'remove cgroup', path);
     }
   },
@@ -42,7 +46,8 @@ export const kernelCgroupFs: CgroupFs = {
       return await readFile(path, 'utf8');
     } catch (error) {
       // A cgroup that goes away while its file is open answers ENODEV.
-      if (errnoOf(error) === 'ENODEV') throw new KubeletError('NotFound', `read ${path}: the cgroup is gone`, { op: 'read', cause: error });
+      if (errnoOf(error) === 'ENODEV')
+        throw new KubeletError('NotFound', `read ${path}: the cgroup is gone`, { op: 'read', cause: error });
       throw fromErrno(error, 'read', path);
     }
   },
@@ -61,7 +66,9 @@ export const kernelCgroupFs: CgroupFs = {
   },
   async directories(path) {
     try {
-      return (await readdir(path, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+      return (await readdir(path, { withFileTypes: true }))
+        .filter((entry) => entry.isDirectory())
+        .map((entry) => entry.name);
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return [];
       throw fromErrno(error, 'list', path);
@@ -85,9 +92,26 @@ export interface CgroupHierarchy {
 }
 
 /** Where the cgroup trees are. Hybrid machines (v1 controllers plus an empty v2 tree) count as v1; the empty tree is only cleaned. */
-export type CgroupLayout = { version: 2; root: string } | { version: 1; hierarchies: readonly CgroupHierarchy[]; unifiedRoot?: string };
+export type CgroupLayout =
+  | { version: 2; root: string }
+  | { version: 1; hierarchies: readonly CgroupHierarchy[]; unifiedRoot?: string };
 
-const V1_CONTROLLERS = new Set(['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'hugetlb', 'net_cls', 'net_prio', 'perf_event', 'rdma', 'misc']);
+const V1_CONTROLLERS = new Set([
+  'cpu',
+  'cpuacct',
+  'cpuset',
+  'memory',
+  'devices',
+  'freezer',
+  'blkio',
+  'pids',
+  'hugetlb',
+  'net_cls',
+  'net_prio',
+  'perf_event',
+  'rdma',
+  'misc',
+]);
 
 /** Rule from upstream: v2 when /sys/fs/cgroup itself is cgroup2; of several v1 mounts of one controller the shortest path counts (k/k#95488). */
 export function detectCgroupLayout(mounts: readonly MountInfo[], root = '/sys/fs/cgroup'): CgroupLayout {
@@ -103,9 +127,16 @@ export function detectCgroupLayout(mounts: readonly MountInfo[], root = '/sys/fs
   }
   const paths = new Map<string, string[]>();
   for (const [controller, path] of byController) paths.set(path, [...(paths.get(path) ?? []), controller]);
-  if (paths.size === 0) throw new KubeletError('Unavailable', `no cgroup file system is mounted at or below ${root}`, { op: 'detect cgroups' });
+  if (paths.size === 0)
+    throw new KubeletError('Unavailable', `no cgroup file system is mounted at or below ${root}`, {
+      op: 'detect cgroups',
+    });
   const unifiedRoot = own.find((mount) => mount.fsType === 'cgroup2')?.path;
-  return { version: 1, hierarchies: [...paths].map(([mountPath, controllers]) => ({ mountPath, controllers })), ...(unifiedRoot === undefined ? {} : { unifiedRoot }) };
+  return {
+    version: 1,
+    hierarchies: [...paths].map(([mountPath, controllers]) => ({ mountPath, controllers })),
+    ...(unifiedRoot === undefined ? {} : { unifiedRoot }),
+  };
 }
 
 /** Huge page sizes this kernel offers, in bytes; none where it has none. */
@@ -120,11 +151,19 @@ export async function hugePageSizesBytes(folder = '/sys/kernel/mm/hugepages'): P
  * Whether the kernel accounts swap per cgroup (upstream: checkSwapControllerAvailability). On v2 the root has no such file, so the agent's own
  * group is looked at.
  */
-export async function detectSwapControl(layout: CgroupLayout, fs: Pick<CgroupFs, 'exists' | 'read'> = kernelCgroupFs, selfFile = '/proc/self/cgroup'): Promise<boolean> {
+export async function detectSwapControl(
+  layout: CgroupLayout,
+  fs: Pick<CgroupFs, 'exists' | 'read'> = kernelCgroupFs,
+  selfFile = '/proc/self/cgroup',
+): Promise<boolean> {
   if (layout.version === 1) {
     const memory = layout.hierarchies.find(({ controllers }) => controllers.includes('memory'));
     return memory !== undefined && fs.exists(`${memory.mountPath}/memory.memsw.limit_in_bytes`);
   }
-  const own = (await fs.read(selfFile)).split('\n').find((line) => line.startsWith('0::'))?.slice('0::'.length) ?? '';
+  const own =
+    (await fs.read(selfFile))
+      .split('\n')
+      .find((line) => line.startsWith('0::'))
+      ?.slice('0::'.length) ?? '';
   return fs.exists(`${layout.root}${own === '/' ? '' : own}/memory.swap.max`);
 }

@@ -9,7 +9,13 @@ import { LinuxCgroups } from './linux-cgroups.ts';
 import { parseMountInfo } from '../files/linux-mountinfo.ts';
 import { ModelV2, ROOT } from '../testing/model-cgroup-v2.ts';
 
-const v2 = (fs: ModelV2): LinuxCgroups => new LinuxCgroups({ layout: { version: 2, root: ROOT }, driver: 'cgroupfs', fs, killProcess: (pid) => fs.groups.forEach((group) => group.pids.delete(pid)) });
+const v2 = (fs: ModelV2): LinuxCgroups =>
+  new LinuxCgroups({
+    layout: { version: 2, root: ROOT },
+    driver: 'cgroupfs',
+    fs,
+    killProcess: (pid) => fs.groups.forEach((group) => group.pids.delete(pid)),
+  });
 
 for (const killFile of [true, false]) {
   cgroupsContract(`v2 model ${killFile ? 'with' : 'without'} cgroup.kill`, async () => {
@@ -24,22 +30,53 @@ for (const killFile of [true, false]) {
 
 test('v2: controllers are handed down on the way when a limit needs them', async () => {
   const fs = new ModelV2();
-  await v2(fs).ensure('/kubepods/burstable/podu1', { cpuShares: 1024, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: -1, pidsMax: 10, hugetlbBytes: { '2MB': 0 }, unified: { 'memory.min': '5' } });
-  assert.deepEqual([...(fs.groups.get(`${ROOT}/kubepods/burstable/podu1`)?.files ?? [])], [['cpu.weight', '39'], ['cpu.max', '50000 100000'], ['memory.max', 'max'], ['pids.max', '10'], ['memory.min', '5']]);
+  await v2(fs).ensure('/kubepods/burstable/podu1', {
+    cpuShares: 1024,
+    cpuQuotaUs: 50_000,
+    cpuPeriodUs: 100_000,
+    memoryBytes: -1,
+    pidsMax: 10,
+    hugetlbBytes: { '2MB': 0 },
+    unified: { 'memory.min': '5' },
+  });
+  assert.deepEqual(
+    [...(fs.groups.get(`${ROOT}/kubepods/burstable/podu1`)?.files ?? [])],
+    [
+      ['cpu.weight', '39'],
+      ['cpu.max', '50000 100000'],
+      ['memory.max', 'max'],
+      ['pids.max', '10'],
+      ['memory.min', '5'],
+    ],
+  );
 });
 
 test('v2: a limit whose controller the kernel does not offer is an error that names it', async () => {
   const fs = new ModelV2({ offered: ['cpu'] });
   await v2(fs).ensure('/kubepods', { cpuShares: 2 });
-  await assert.rejects(v2(fs).ensure('/kubepods', { pidsMax: 5 }), (error) => errorKind(error) === 'NotFound' && /pids\.max/.test((error as Error).message));
+  await assert.rejects(
+    v2(fs).ensure('/kubepods', { pidsMax: 5 }),
+    (error) => errorKind(error) === 'NotFound' && /pids\.max/.test((error as Error).message),
+  );
 });
 
 test('shares map to weights as upstream, at the ends and between', () => {
-  assert.deepEqual([0, 2, 3, 102, 1024, 262_143, 262_144, 999_999].map(cpuWeightOfShares), [1, 1, 1, 4, 39, 9999, 10_000, 10_000]);
+  assert.deepEqual(
+    [0, 2, 3, 102, 1024, 262_143, 262_144, 999_999].map(cpuWeightOfShares),
+    [1, 1, 1, 4, 39, 9999, 10_000, 10_000],
+  );
 });
 
 test('what upstream leaves unset is not written', () => {
-  assert.deepEqual([v1Writes({}), v2Writes({}), v1Writes({ cpuQuotaUs: 0, memoryBytes: 0 }), v2Writes({ cpuQuotaUs: 0, cpuPeriodUs: 100_000, memoryBytes: 0 })], [[], [], [], []]);
+  assert.deepEqual(
+    [
+      v1Writes({}),
+      v2Writes({}),
+      v1Writes({ cpuQuotaUs: 0, memoryBytes: 0 }),
+      v2Writes({ cpuQuotaUs: 0, cpuPeriodUs: 100_000, memoryBytes: 0 }),
+    ],
+    [[], [], [], []],
+  );
 });
 
 test('killing everything is refused', async () => {
@@ -47,15 +84,35 @@ test('killing everything is refused', async () => {
 });
 
 test('systemd names as upstream writes them', () => {
-  assert.deepEqual([parentSlice('/kubepods'), parentSlice('/kubepods/burstable/pod1-2')], ['-.slice', 'kubepods-burstable.slice']);
-  assert.deepEqual([systemdSlice('/'), systemdSlice('/kubepods'), systemdSlice('/kubepods/burstable/pod1-2')], ['-.slice', 'kubepods.slice', 'kubepods-burstable-pod1_2.slice']);
-  assert.equal(systemdPath('/kubepods/burstable/pod1-2'), '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice');
-  assert.deepEqual([nameOfSlice('kubepods-burstable-pod1_2.slice'), nameOfSlice('cri-containerd-abc.scope')], ['pod1-2', undefined]);
+  assert.deepEqual(
+    [parentSlice('/kubepods'), parentSlice('/kubepods/burstable/pod1-2')],
+    ['-.slice', 'kubepods-burstable.slice'],
+  );
+  assert.deepEqual(
+    [systemdSlice('/'), systemdSlice('/kubepods'), systemdSlice('/kubepods/burstable/pod1-2')],
+    ['-.slice', 'kubepods.slice', 'kubepods-burstable-pod1_2.slice'],
+  );
+  assert.equal(
+    systemdPath('/kubepods/burstable/pod1-2'),
+    '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice',
+  );
+  assert.deepEqual(
+    [nameOfSlice('kubepods-burstable-pod1_2.slice'), nameOfSlice('cri-containerd-abc.scope')],
+    ['pod1-2', undefined],
+  );
 });
 
 test('the layout is read from mountinfo: hybrid is v1, a unified root is v2, shared controllers are one tree', () => {
-  const line = (path: string, fsType: string, options: string): string => `31 23 0:28 / ${path} rw,relatime - ${fsType} ${fsType} rw,${options}`;
-  const hybrid = [line('/sys/fs/cgroup', 'tmpfs', 'mode=755'), line('/sys/fs/cgroup/cpu,cpuacct', 'cgroup', 'cpu,cpuacct'), line('/sys/fs/cgroup/memory', 'cgroup', 'memory'), line('/sys/fs/cgroup/systemd', 'cgroup', 'xattr,name=systemd'), line('/sys/fs/cgroup/unified', 'cgroup2', 'x'), line('/var/other/memory', 'cgroup', 'memory')].join('\n');
+  const line = (path: string, fsType: string, options: string): string =>
+    `31 23 0:28 / ${path} rw,relatime - ${fsType} ${fsType} rw,${options}`;
+  const hybrid = [
+    line('/sys/fs/cgroup', 'tmpfs', 'mode=755'),
+    line('/sys/fs/cgroup/cpu,cpuacct', 'cgroup', 'cpu,cpuacct'),
+    line('/sys/fs/cgroup/memory', 'cgroup', 'memory'),
+    line('/sys/fs/cgroup/systemd', 'cgroup', 'xattr,name=systemd'),
+    line('/sys/fs/cgroup/unified', 'cgroup2', 'x'),
+    line('/var/other/memory', 'cgroup', 'memory'),
+  ].join('\n');
   assert.deepEqual(detectCgroupLayout(parseMountInfo(hybrid)), {
     version: 1,
     hierarchies: [
@@ -65,13 +122,27 @@ test('the layout is read from mountinfo: hybrid is v1, a unified root is v2, sha
     ],
     unifiedRoot: '/sys/fs/cgroup/unified',
   });
-  assert.deepEqual(detectCgroupLayout(parseMountInfo(line('/sys/fs/cgroup', 'cgroup2', 'nsdelegate'))), { version: 2, root: '/sys/fs/cgroup' });
-  assert.throws(() => detectCgroupLayout(parseMountInfo(line('/', 'ext4', 'x'))), (error) => errorKind(error) === 'Unavailable');
+  assert.deepEqual(detectCgroupLayout(parseMountInfo(line('/sys/fs/cgroup', 'cgroup2', 'nsdelegate'))), {
+    version: 2,
+    root: '/sys/fs/cgroup',
+  });
+  assert.throws(
+    () => detectCgroupLayout(parseMountInfo(line('/', 'ext4', 'x'))),
+    (error) => errorKind(error) === 'Unavailable',
+  );
 });
 
 test('mountinfo: escaped names, optional fields and nonsense', () => {
-  const found = parseMountInfo('27 1 254:0 / /a\\040b\\134c rw shared:1 master:2 - ext4 /dev/vda rw\nnonsense\n\n28 27 0:25 /sub /m rw - nfs4 srv:/x rw,vers=4');
-  assert.deepEqual(found.map(({ id, path, fsType, source }) => [id, path, fsType, source]), [[27, '/a b\\c', 'ext4', '/dev/vda'], [28, '/m', 'nfs4', 'srv:/x']]);
+  const found = parseMountInfo(
+    '27 1 254:0 / /a\\040b\\134c rw shared:1 master:2 - ext4 /dev/vda rw\nnonsense\n\n28 27 0:25 /sub /m rw - nfs4 srv:/x rw,vers=4',
+  );
+  assert.deepEqual(
+    found.map(({ id, path, fsType, source }) => [id, path, fsType, source]),
+    [
+      [27, '/a b\\c', 'ext4', '/dev/vda'],
+      [28, '/m', 'nfs4', 'srv:/x'],
+    ],
+  );
 });
 
 test('huge page sizes are those the kernel lists, none where it has none', async () => {
@@ -80,13 +151,19 @@ test('huge page sizes are those the kernel lists, none where it has none', async
 });
 
 test('swap is limited where the memory controller accounts it: v1 by a file of the tree, v2 by one of the own group', async () => {
-  const only = (...files: string[]) => ({ exists: async (path: string) => files.includes(path), read: async () => '12:pids:/x\n0::/system.slice/kubelet.service\n' });
+  const only = (...files: string[]) => ({
+    exists: async (path: string) => files.includes(path),
+    read: async () => '12:pids:/x\n0::/system.slice/kubelet.service\n',
+  });
   const v1 = { version: 1, hierarchies: [{ mountPath: '/sys/fs/cgroup/memory', controllers: ['memory'] }] } as const;
   const unified = { version: 2, root: ROOT } as const;
   assert.deepEqual(
     await Promise.all([
-      detectSwapControl(v1, only('/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes')), detectSwapControl(v1, only()), detectSwapControl({ version: 1, hierarchies: [] }, only()),
-      detectSwapControl(unified, only(`${ROOT}/system.slice/kubelet.service/memory.swap.max`)), detectSwapControl(unified, only(`${ROOT}/memory.swap.max`)),
+      detectSwapControl(v1, only('/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes')),
+      detectSwapControl(v1, only()),
+      detectSwapControl({ version: 1, hierarchies: [] }, only()),
+      detectSwapControl(unified, only(`${ROOT}/system.slice/kubelet.service/memory.swap.max`)),
+      detectSwapControl(unified, only(`${ROOT}/memory.swap.max`)),
     ]),
     [true, false, false, true, false],
   );

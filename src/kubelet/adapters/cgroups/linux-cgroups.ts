@@ -55,20 +55,26 @@ export class LinuxCgroups implements Cgroups {
   async ensure(name: string, limits: CgroupLimits): Promise<void> {
     await Promise.all(this.#ownTrees().map((tree) => this.#makeWithParents(tree, name)));
     // systemd hands down only the controllers it knows; that of huge pages is not among them.
-    if (this.driver === 'systemd' && this.#layout.version === 2) await this.#handDownControllers(this.#layout.root, name);
+    if (this.driver === 'systemd' && this.#layout.version === 2)
+      await this.#handDownControllers(this.#layout.root, name);
     await this.#apply(name, limits);
   }
 
   async update(name: string, limits: CgroupLimits): Promise<void> {
-    if (!(await this.exists(name))) throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'update cgroup' });
+    if (!(await this.exists(name)))
+      throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'update cgroup' });
     await this.#apply(name, limits);
   }
 
   async read(name: string): Promise<CgroupValues> {
-    if (!(await this.exists(name))) throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'read cgroup' });
+    if (!(await this.exists(name)))
+      throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'read cgroup' });
     const layout = this.#layout;
     const read = async (controller: string, file: string): Promise<string | undefined> => {
-      const tree = layout.version === 2 ? layout.root : layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes(controller))?.mountPath;
+      const tree =
+        layout.version === 2
+          ? layout.root
+          : layout.hierarchies.find((hierarchy) => hierarchy.controllers.includes(controller))?.mountPath;
       if (tree === undefined) return undefined;
       try {
         return (await this.#fs.read(`${this.#path(tree, name)}/${file}`)).trim();
@@ -92,7 +98,8 @@ export class LinuxCgroups implements Cgroups {
   }
 
   async kill(name: string): Promise<void> {
-    if (withParents(name).length === 0) throw new KubeletError('Invalid', 'refusing to kill everything on this machine', { op: 'kill cgroup' });
+    if (withParents(name).length === 0)
+      throw new KubeletError('Invalid', 'refusing to kill everything on this machine', { op: 'kill cgroup' });
     if (this.#layout.version === 2) {
       try {
         return await this.#fs.write(`${this.#path(this.#layout.root, name)}/cgroup.kill`, '1');
@@ -112,7 +119,9 @@ export class LinuxCgroups implements Cgroups {
 
   /** The trees the agent makes groups in. */
   #ownTrees(): string[] {
-    return this.#layout.version === 2 ? [this.#layout.root] : this.#layout.hierarchies.map((hierarchy) => hierarchy.mountPath);
+    return this.#layout.version === 2
+      ? [this.#layout.root]
+      : this.#layout.hierarchies.map((hierarchy) => hierarchy.mountPath);
   }
 
   /** Also the empty v2 tree of a hybrid machine, where a runtime may have left something. */
@@ -137,17 +146,21 @@ export class LinuxCgroups implements Cgroups {
 
   async #make(path: string): Promise<void> {
     const made = await this.#fs.mkdir(path);
-    if (made && this.#layout.version === 1 && this.#hierarchyAt(path)?.controllers.includes('cpuset') === true) await this.#inheritCpuset(path);
+    if (made && this.#layout.version === 1 && this.#hierarchyAt(path)?.controllers.includes('cpuset') === true)
+      await this.#inheritCpuset(path);
   }
 
   #hierarchyAt(path: string) {
-    return this.#layout.version === 1 ? this.#layout.hierarchies.find((hierarchy) => path.startsWith(`${hierarchy.mountPath}/`)) : undefined;
+    return this.#layout.version === 1
+      ? this.#layout.hierarchies.find((hierarchy) => path.startsWith(`${hierarchy.mountPath}/`))
+      : undefined;
   }
 
   /** A new v1 cpuset is empty, and no process may enter it until it has CPUs and memory nodes. */
   async #inheritCpuset(path: string): Promise<void> {
     for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-      if ((await this.#fs.read(`${path}/${file}`)).trim() === '') await this.#fs.write(`${path}/${file}`, (await this.#fs.read(`${nodePath.dirname(path)}/${file}`)).trim());
+      if ((await this.#fs.read(`${path}/${file}`)).trim() === '')
+        await this.#fs.write(`${path}/${file}`, (await this.#fs.read(`${nodePath.dirname(path)}/${file}`)).trim());
     }
   }
 
@@ -196,7 +209,8 @@ export class LinuxCgroups implements Cgroups {
         if (write.optional === true && isKind(error, 'NotFound') && (await this.#fs.exists(path))) continue;
         const next = writes[index + 1];
         // Lowering the period below what the old quota allows is refused until the new quota stands.
-        if (write.file !== 'cpu.cfs_period_us' || next?.file !== 'cpu.cfs_quota_us' || !isKind(error, 'Invalid')) throw error;
+        if (write.file !== 'cpu.cfs_period_us' || next?.file !== 'cpu.cfs_quota_us' || !isKind(error, 'Invalid'))
+          throw error;
         await this.#fs.write(`${path}/${next.file}`, next.value);
         await this.#fs.write(`${path}/${write.file}`, write.value);
       }
@@ -217,8 +231,13 @@ export class LinuxCgroups implements Cgroups {
 
   async #processesBelow(path: string): Promise<number[]> {
     try {
-      const own = (await this.#fs.read(`${path}/cgroup.procs`)).split('\n').filter((line) => line !== '').map(Number);
-      const below = await Promise.all((await this.#fs.directories(path)).map((child) => this.#processesBelow(`${path}/${child}`)));
+      const own = (await this.#fs.read(`${path}/cgroup.procs`))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map(Number);
+      const below = await Promise.all(
+        (await this.#fs.directories(path)).map((child) => this.#processesBelow(`${path}/${child}`)),
+      );
       return [...own, ...below.flat()];
     } catch (error) {
       if (isKind(error, 'NotFound')) return [];
@@ -232,6 +251,7 @@ function sigkill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw new KubeletError('Internal', `kill ${pid}: ${String(error)}`, { op: 'kill', cause: error });
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH'))
+      throw new KubeletError('Internal', `kill ${pid}: ${String(error)}`, { op: 'kill', cause: error });
   }
 }

@@ -27,12 +27,31 @@ cgroupsContract('systemd over a v2 model', async () => {
   return { cgroups, base: '/test', addProcess, settle: async () => undefined, end: async () => undefined };
 });
 
-test('a pod\'s group is a slice below its class, with the same limits in systemd and in the files', async () => {
+test("a pod's group is a slice below its class, with the same limits in systemd and in the files", async () => {
   const { fs, systemd, cgroups } = ground();
-  await cgroups.ensure(POD, { cpuShares: 1024, cpuQuotaUs: 50_100, cpuPeriodUs: 100_000, memoryBytes: 5, pidsMax: 10, hugetlbBytes: { '2MB': 0 } });
+  await cgroups.ensure(POD, {
+    cpuShares: 1024,
+    cpuQuotaUs: 50_100,
+    cpuPeriodUs: 100_000,
+    memoryBytes: 5,
+    pidsMax: 10,
+    hugetlbBytes: { '2MB': 0 },
+  });
   const properties = systemd.units.get(SLICE)?.properties ?? new Map();
-  assert.deepEqual(['Wants', 'CPUWeight', 'CPUQuotaPerSecUSec', 'MemoryMax', 'TasksMax'].map((name) => properties.get(name)), [['kubepods-burstable.slice'], 39n, 510_000n, 5n, 10n]);
-  assert.deepEqual([...(fs.groups.get(`${ROOT}/kubepods.slice/kubepods-burstable.slice/${SLICE}`)?.files ?? [])], [['cpu.weight', '39'], ['cpu.max', '51000 100000'], ['memory.max', '5'], ['pids.max', '10'], ['hugetlb.2MB.max', '0']]);
+  assert.deepEqual(
+    ['Wants', 'CPUWeight', 'CPUQuotaPerSecUSec', 'MemoryMax', 'TasksMax'].map((name) => properties.get(name)),
+    [['kubepods-burstable.slice'], 39n, 510_000n, 5n, 10n],
+  );
+  assert.deepEqual(
+    [...(fs.groups.get(`${ROOT}/kubepods.slice/kubepods-burstable.slice/${SLICE}`)?.files ?? [])],
+    [
+      ['cpu.weight', '39'],
+      ['cpu.max', '51000 100000'],
+      ['memory.max', '5'],
+      ['pids.max', '10'],
+      ['hugetlb.2MB.max', '0'],
+    ],
+  );
   assert.deepEqual([cgroups.runtimeParent(POD), await cgroups.children('/kubepods/burstable')], [SLICE, ['pod1-2']]);
 });
 

@@ -32,12 +32,14 @@ export class SystemdCgroups implements Cgroups {
   async ensure(name: string, limits: CgroupLimits): Promise<void> {
     const kept = asSystemdKeeps(limits);
     const properties = await this.#properties(kept);
-    if ((await this.#startSlice(name, properties)) === 'existed') await this.#systemd.setProperties(systemdSlice(name), properties);
+    if ((await this.#startSlice(name, properties)) === 'existed')
+      await this.#systemd.setProperties(systemdSlice(name), properties);
     await this.#files.ensure(name, kept);
   }
 
   async update(name: string, limits: CgroupLimits): Promise<void> {
-    if (!(await this.exists(name))) throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'update cgroup' });
+    if (!(await this.exists(name)))
+      throw new KubeletError('NotFound', `cgroup ${name} does not exist`, { op: 'update cgroup' });
     const kept = asSystemdKeeps(limits);
     const properties = await this.#properties(kept);
     try {
@@ -53,7 +55,10 @@ export class SystemdCgroups implements Cgroups {
   /** To stop a slice ends what runs below it, so it is asked for only when nothing does. */
   async remove(name: string): Promise<void> {
     const left = await this.#files.processes(name);
-    if (left.length > 0) throw new KubeletError('Conflict', `remove cgroup ${name}: ${left.length} processes are in it`, { op: 'remove cgroup' });
+    if (left.length > 0)
+      throw new KubeletError('Conflict', `remove cgroup ${name}: ${left.length} processes are in it`, {
+        op: 'remove cgroup',
+      });
     await this.#systemd.stopSlice(systemdSlice(name));
     await this.#files.remove(name);
   }
@@ -79,7 +84,10 @@ export class SystemdCgroups implements Cgroups {
   }
 
   #startSlice(name: string, properties: readonly UnitProperty[]): Promise<'made' | 'existed'> {
-    return this.#systemd.startSlice(systemdSlice(name), [...sliceProperties(parentSlice(name), this.version), ...properties]);
+    return this.#systemd.startSlice(systemdSlice(name), [
+      ...sliceProperties(parentSlice(name), this.version),
+      ...properties,
+    ]);
   }
 
   async #properties(limits: CgroupLimits): Promise<UnitProperty[]> {

@@ -30,40 +30,59 @@ class StubBus {
   async start(): Promise<void> {
     const broker = createBroker();
     this.#broker = broker;
-    await new Promise<void>((resolve, reject) => void broker.listen({ socket: this.socket }, (error) => (error === null ? resolve() : reject(error))));
+    await new Promise<void>(
+      (resolve, reject) =>
+        void broker.listen({ socket: this.socket }, (error) => (error === null ? resolve() : reject(error))),
+    );
     const bus = createClient({ socket: this.socket, authMethods: ['EXTERNAL'], plainValues: true, returnBigInt: true });
     this.#service = bus;
-    const job = (isNew: boolean) => (unit: string, ...rest: unknown[]): string => {
-      // The library hands over the message itself behind the arguments.
-      rest.pop();
-      if (unit === 'loaded.slice' && isNew) throw Object.assign(new Error(`Unit ${unit} was already loaded`), { dbusName: 'org.freedesktop.systemd1.UnitExists' });
-      this.seen.push([unit, ...rest]);
-      this.#jobs += 1;
-      const path = `${PATH}/job/${this.#jobs}`;
-      setImmediate(() => bus.sendSignal(PATH, MANAGER, 'JobRemoved', 'uoss', [this.#jobs, path, unit, 'done']));
-      return path;
-    };
-    bus.exportInterface({
-      Version: '252.39-1~deb12u2',
-      Subscribe: () => null,
-      ResetFailedUnit: () => null,
-      StartTransientUnit: job(true),
-      StartUnit: job(false),
-      StopUnit: job(false),
-      SetUnitProperties: (unit: string, isRuntime: boolean, properties: unknown) => {
-        if (unit === 'none.slice') throw Object.assign(new Error(`Unit ${unit} not found.`), { dbusName: 'org.freedesktop.systemd1.NoSuchUnit' });
-        this.seen.push([unit, isRuntime, properties]);
-        return null;
+    const job =
+      (isNew: boolean) =>
+      (unit: string, ...rest: unknown[]): string => {
+        // The library hands over the message itself behind the arguments.
+        rest.pop();
+        if (unit === 'loaded.slice' && isNew)
+          throw Object.assign(new Error(`Unit ${unit} was already loaded`), {
+            dbusName: 'org.freedesktop.systemd1.UnitExists',
+          });
+        this.seen.push([unit, ...rest]);
+        this.#jobs += 1;
+        const path = `${PATH}/job/${this.#jobs}`;
+        setImmediate(() => bus.sendSignal(PATH, MANAGER, 'JobRemoved', 'uoss', [this.#jobs, path, unit, 'done']));
+        return path;
+      };
+    bus.exportInterface(
+      {
+        Version: '252.39-1~deb12u2',
+        Subscribe: () => null,
+        ResetFailedUnit: () => null,
+        StartTransientUnit: job(true),
+        StartUnit: job(false),
+        StopUnit: job(false),
+        SetUnitProperties: (unit: string, isRuntime: boolean, properties: unknown) => {
+          if (unit === 'none.slice')
+            throw Object.assign(new Error(`Unit ${unit} not found.`), {
+              dbusName: 'org.freedesktop.systemd1.NoSuchUnit',
+            });
+          this.seen.push([unit, isRuntime, properties]);
+          return null;
+        },
       },
-    }, PATH, {
-      name: MANAGER,
-      methods: {
-        Subscribe: ['', '', [], []], ResetFailedUnit: ['s', '', [], []], StartTransientUnit: ['ssa(sv)a(sa(sv))', 'o', [], []],
-        StartUnit: ['ss', 'o', [], []], StopUnit: ['ss', 'o', [], []], SetUnitProperties: ['sba(sv)', '', [], []],
+      PATH,
+      {
+        name: MANAGER,
+        methods: {
+          Subscribe: ['', '', [], []],
+          ResetFailedUnit: ['s', '', [], []],
+          StartTransientUnit: ['ssa(sv)a(sa(sv))', 'o', [], []],
+          StartUnit: ['ss', 'o', [], []],
+          StopUnit: ['ss', 'o', [], []],
+          SetUnitProperties: ['sba(sv)', '', [], []],
+        },
+        signals: { JobRemoved: ['uoss'] },
+        properties: { Version: { type: 's', access: 'read' } },
       },
-      signals: { JobRemoved: ['uoss'] },
-      properties: { Version: { type: 's', access: 'read' } },
-    });
+    );
     await bus.requestName(NAME, 0);
   }
 
@@ -88,11 +107,27 @@ describe('systemd over a message bus', () => {
     bus.seen.length = 0;
     const infinity = 2n ** 64n - 1n;
     assert.equal(await manager.version(), 252);
-    assert.equal(await manager.startSlice('a.slice', [{ name: 'Wants', type: 'as', value: ['b.slice'] }, { name: 'MemoryMax', type: 't', value: infinity }, { name: 'CPUAccounting', type: 'b', value: true }]), 'made');
+    assert.equal(
+      await manager.startSlice('a.slice', [
+        { name: 'Wants', type: 'as', value: ['b.slice'] },
+        { name: 'MemoryMax', type: 't', value: infinity },
+        { name: 'CPUAccounting', type: 'b', value: true },
+      ]),
+      'made',
+    );
     await manager.setProperties('a.slice', [{ name: 'TasksMax', type: 't', value: 5n }]);
     await manager.stopSlice('a.slice');
     assert.deepEqual(bus.seen, [
-      ['a.slice', 'replace', [['Wants', ['b.slice']], ['MemoryMax', infinity], ['CPUAccounting', true]], []],
+      [
+        'a.slice',
+        'replace',
+        [
+          ['Wants', ['b.slice']],
+          ['MemoryMax', infinity],
+          ['CPUAccounting', true],
+        ],
+        [],
+      ],
       ['a.slice', true, [['TasksMax', 5n]]],
       ['a.slice', 'replace'],
     ]);
@@ -104,7 +139,9 @@ describe('systemd over a message bus', () => {
       `const connection = await dialSystemd(${JSON.stringify({ bus: bus.socket, privateSocket: '' })});`,
       "console.log(await connection.version(), await connection.call('StopUnit', 'ss', ['slow.slice', 'replace']));",
     ].join('\n');
-    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', source], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let said = '';
     child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
     const [code] = (await once(child, 'close')) as [number];
@@ -113,12 +150,19 @@ describe('systemd over a message bus', () => {
 
   test('what systemd refuses has a kind: a unit that exists is taken, one that is missing is NotFound', async () => {
     assert.equal(await manager.startSlice('loaded.slice', []), 'existed');
-    await assert.rejects(manager.setProperties('none.slice', [{ name: 'TasksMax', type: 't', value: 5n }]), (error) => errorKind(error) === 'NotFound');
+    await assert.rejects(
+      manager.setProperties('none.slice', [{ name: 'TasksMax', type: 't', value: 5n }]),
+      (error) => errorKind(error) === 'NotFound',
+    );
   });
 
   test('a bus that went away is Unavailable, with what each socket said, and is found again when it is back', async () => {
     await bus.stop();
-    await assert.rejects(manager.stopSlice('a.slice'), (error) => errorKind(error) === 'Unavailable' && /bus: .*ENOENT.*private: .*ENOENT/.test((error as Error).message));
+    await assert.rejects(
+      manager.stopSlice('a.slice'),
+      (error) =>
+        errorKind(error) === 'Unavailable' && /bus: .*ENOENT.*private: .*ENOENT/.test((error as Error).message),
+    );
     await bus.start();
     await manager.stopSlice('a.slice');
   });

@@ -19,20 +19,31 @@ const JOB_SIGNALS = `type='signal',sender='${SERVICE}',path='${PATH}',interface=
 /** Throws Unavailable, with what each socket said, where systemd cannot be reached. */
 export async function dialSystemd(sockets: SystemdSockets = SYSTEMD_SOCKETS): Promise<ManagerConnection> {
   const problems: string[] = [];
-  for (const [socket, isDirect] of [[sockets.bus, false], [sockets.privateSocket, true]] as const) {
+  for (const [socket, isDirect] of [
+    [sockets.bus, false],
+    [sockets.privateSocket, true],
+  ] as const) {
     try {
       return await dialOne(socket, isDirect);
     } catch (error) {
       problems.push(`${socket}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw new KubeletError('Unavailable', `systemd cannot be reached over D-Bus (${problems.join('; ')})`, { op: 'reach systemd' });
+  throw new KubeletError('Unavailable', `systemd cannot be reached over D-Bus (${problems.join('; ')})`, {
+    op: 'reach systemd',
+  });
 }
 
 async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnection> {
   // Loaded here, so that only those pay for it who use it. From the bundle a CommonJS module comes as the default export alone.
   const library = await import('dbus-native');
-  const bus = library.default.createClient({ socket, direct: isDirect, authMethods: ['EXTERNAL'], plainValues: true, timeout: CALL_LIMIT_MS });
+  const bus = library.default.createClient({
+    socket,
+    direct: isDirect,
+    authMethods: ['EXTERNAL'],
+    plainValues: true,
+    timeout: CALL_LIMIT_MS,
+  });
   const connection = bus.connection;
   let cause: Error | undefined;
   const closed = new Promise<never>((_, reject) => {
@@ -41,13 +52,20 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
       reject(error);
       bus.connection.stream.destroy();
     });
-    connection.on('close', () => reject(new KubeletError('Unavailable', `${socket} was closed`, { op: 'reach systemd', cause })));
+    connection.on('close', () =>
+      reject(new KubeletError('Unavailable', `${socket} was closed`, { op: 'reach systemd', cause })),
+    );
   });
   closed.catch(() => undefined);
   // A connection at rest must not keep a program from ending, and a call under way must: nothing else may be open yet.
   const held = connection.stream as Partial<Pick<Socket, 'ref' | 'unref'>>;
   let calls = 0;
-  const invoke = async (target: { interface: string; member: string; signature?: string; body?: unknown[] }): Promise<unknown> => {
+  const invoke = async (target: {
+    interface: string;
+    member: string;
+    signature?: string;
+    body?: unknown[];
+  }): Promise<unknown> => {
     calls += 1;
     held.ref?.();
     try {
@@ -61,11 +79,21 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
     }
   };
   const found: ManagerConnection = {
-    call: (member, signature, body) => invoke({ interface: MANAGER, member, ...(body.length === 0 ? {} : { signature, body: [...body] }) }),
-    version: async () => String(await invoke({ interface: 'org.freedesktop.DBus.Properties', member: 'Get', signature: 'ss', body: [MANAGER, 'Version'] })),
+    call: (member, signature, body) =>
+      invoke({ interface: MANAGER, member, ...(body.length === 0 ? {} : { signature, body: [...body] }) }),
+    version: async () =>
+      String(
+        await invoke({
+          interface: 'org.freedesktop.DBus.Properties',
+          member: 'Get',
+          signature: 'ss',
+          body: [MANAGER, 'Version'],
+        }),
+      ),
     onJobRemoved: (listener) => {
       connection.on('message', (message) => {
-        if (message.interface === MANAGER && message.member === 'JobRemoved') listener(String(message.body?.[1]), String(message.body?.[3]));
+        if (message.interface === MANAGER && message.member === 'JobRemoved')
+          listener(String(message.body?.[1]), String(message.body?.[3]));
       });
     },
     onClose: (listener) => void connection.on('close', listener),
@@ -96,7 +124,11 @@ const KINDS: Readonly<Record<string, ErrorKind>> = {
 function asKubeletError(error: unknown, member: string): KubeletError {
   if (error instanceof KubeletError) return error;
   const name = error instanceof Error && 'dbusName' in error ? String(error.dbusName) : '';
-  const isLost = error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code !== 'ETIMEDOUT';
+  const isLost =
+    error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code !== 'ETIMEDOUT';
   const kind = KINDS[name] ?? (isLost ? 'Unavailable' : 'Internal');
-  return new KubeletError(kind, `systemd ${member}: ${error instanceof Error ? error.message : String(error)}`, { op: member, cause: error });
+  return new KubeletError(kind, `systemd ${member}: ${error instanceof Error ? error.message : String(error)}`, {
+    op: member,
+    cause: error,
+  });
 }

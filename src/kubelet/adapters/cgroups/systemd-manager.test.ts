@@ -18,7 +18,13 @@ for (const isEarly of [false, true]) {
     systemd.isEarly = isEarly;
     assert.equal(await manager.startSlice('a.slice', WEIGHT), 'made');
     await manager.setProperties('a.slice', [{ name: 'MemoryMax', type: 't', value: 7n }]);
-    assert.deepEqual([...(systemd.units.get('a.slice')?.properties ?? [])], [['CPUWeight', 39n], ['MemoryMax', 7n]]);
+    assert.deepEqual(
+      [...(systemd.units.get('a.slice')?.properties ?? [])],
+      [
+        ['CPUWeight', 39n],
+        ['MemoryMax', 7n],
+      ],
+    );
     await manager.stopSlice('a.slice');
     await manager.stopSlice('a.slice');
     assert.deepEqual([systemd.units.size, systemd.dials, await manager.version()], [0, 1, 252]);

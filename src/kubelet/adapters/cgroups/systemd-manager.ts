@@ -62,7 +62,12 @@ export class BusSystemdManager implements SystemdManager {
   async startSlice(unit: string, properties: readonly UnitProperty[]): Promise<'made' | 'existed'> {
     return this.#with(async (live) => {
       try {
-        const result = await this.#job(live, 'StartTransientUnit', 'ssa(sv)a(sa(sv))', [unit, 'replace', wire(properties), []]);
+        const result = await this.#job(live, 'StartTransientUnit', 'ssa(sv)a(sa(sv))', [
+          unit,
+          'replace',
+          wire(properties),
+          [],
+        ]);
         if (result === 'done') return 'made';
         // A failed unit keeps its name from being used again.
         await live.connection.call('ResetFailedUnit', 's', [unit]).catch(() => undefined);
@@ -127,7 +132,12 @@ export class BusSystemdManager implements SystemdManager {
       else if (live.calls > 0) live.early.set(job, result);
     });
     connection.onClose(() => {
-      for (const [job, waiter] of live.waiting) waiter.reject(new KubeletError('Unavailable', `the connection to systemd was lost before ${job} had ended`, { op: 'wait for systemd' }));
+      for (const [job, waiter] of live.waiting)
+        waiter.reject(
+          new KubeletError('Unavailable', `the connection to systemd was lost before ${job} had ended`, {
+            op: 'wait for systemd',
+          }),
+        );
     });
     try {
       live.version = systemdMajorVersion(await connection.version());
@@ -155,7 +165,11 @@ export class BusSystemdManager implements SystemdManager {
       try {
         return await new Promise<string>((resolve, reject) => {
           live.waiting.set(job, { resolve, reject });
-          signal.addEventListener('abort', () => reject(new KubeletError('Timeout', `${op} did not end in time`, { op })), { once: true });
+          signal.addEventListener(
+            'abort',
+            () => reject(new KubeletError('Timeout', `${op} did not end in time`, { op })),
+            { once: true },
+          );
         });
       } finally {
         live.waiting.delete(job);

@@ -2,7 +2,12 @@ import type { CgroupLimits } from '../../ports/cgroups.ts';
 import { cpuWeightOfShares } from './linux-cgroups-limits.ts';
 
 /** A property of a unit as it goes over D-Bus: boolean, 64-bit number or list of names. */
-export type UnitProperty = { name: string } & ({ type: 'b'; value: boolean } | { type: 't'; value: bigint } | { type: 's'; value: string } | { type: 'as'; value: readonly string[] });
+export type UnitProperty = { name: string } & (
+  | { type: 'b'; value: boolean }
+  | { type: 't'; value: bigint }
+  | { type: 's'; value: string }
+  | { type: 'as'; value: readonly string[] }
+);
 
 const INFINITY = 2n ** 64n - 1n;
 const DEFAULT_PERIOD_US = 100_000;
@@ -12,7 +17,13 @@ const SECOND_US = 1_000_000;
 /** Before it the period of a quota was not to be had; the control file still gets it. */
 const PERIOD_SINCE_VERSION = 242;
 
-const MEMORY_FILES: Readonly<Record<string, string>> = { 'memory.min': 'MemoryMin', 'memory.low': 'MemoryLow', 'memory.high': 'MemoryHigh', 'memory.max': 'MemoryMax', 'memory.swap.max': 'MemorySwapMax' };
+const MEMORY_FILES: Readonly<Record<string, string>> = {
+  'memory.min': 'MemoryMin',
+  'memory.low': 'MemoryLow',
+  'memory.high': 'MemoryHigh',
+  'memory.max': 'MemoryMax',
+  'memory.swap.max': 'MemorySwapMax',
+};
 
 /**
  * What systemd will make of these limits: a quota that is no whole percent is rounded up, so that the containers' own quotas still fit below it.
@@ -20,12 +31,18 @@ const MEMORY_FILES: Readonly<Record<string, string>> = { 'memory.min': 'MemoryMi
  */
 export function asSystemdKeeps(limits: CgroupLimits): CgroupLimits {
   const { cpuQuotaUs, cpuPeriodUs = DEFAULT_PERIOD_US, pidsMax } = limits;
-  const quota = cpuQuotaUs === undefined || cpuQuotaUs <= 0 ? {} : { cpuQuotaUs: Math.floor((perSecondUs(cpuQuotaUs, cpuPeriodUs) * cpuPeriodUs) / SECOND_US) };
+  const quota =
+    cpuQuotaUs === undefined || cpuQuotaUs <= 0
+      ? {}
+      : { cpuQuotaUs: Math.floor((perSecondUs(cpuQuotaUs, cpuPeriodUs) * cpuPeriodUs) / SECOND_US) };
   return { ...limits, ...quota, ...(pidsMax === 0 ? { pidsMax: 1 } : {}) };
 }
 
 /** The properties for these limits. What systemd has no property for (huge pages, most of `unified`) goes to the control files alone. */
-export function limitProperties(limits: CgroupLimits, on: { cgroupVersion: 1 | 2; systemdVersion: number }): UnitProperty[] {
+export function limitProperties(
+  limits: CgroupLimits,
+  on: { cgroupVersion: 1 | 2; systemdVersion: number },
+): UnitProperty[] {
   const properties: UnitProperty[] = [];
   const add = (name: string, value: bigint): void => void properties.push({ name, type: 't', value });
   const { cpuShares, cpuQuotaUs = 0, cpuPeriodUs = 0, memoryBytes = 0, pidsMax } = limits;
@@ -36,7 +53,11 @@ export function limitProperties(limits: CgroupLimits, on: { cgroupVersion: 1 | 2
     else add('CPUShares', BigInt(cpuShares));
   }
   if (cpuPeriodUs !== 0 && on.systemdVersion >= PERIOD_SINCE_VERSION) add('CPUQuotaPeriodUSec', BigInt(cpuPeriodUs));
-  if (cpuQuotaUs !== 0) add('CPUQuotaPerSecUSec', cpuQuotaUs < 0 ? INFINITY : BigInt(perSecondUs(cpuQuotaUs, cpuPeriodUs === 0 ? DEFAULT_PERIOD_US : cpuPeriodUs)));
+  if (cpuQuotaUs !== 0)
+    add(
+      'CPUQuotaPerSecUSec',
+      cpuQuotaUs < 0 ? INFINITY : BigInt(perSecondUs(cpuQuotaUs, cpuPeriodUs === 0 ? DEFAULT_PERIOD_US : cpuPeriodUs)),
+    );
   // No tasks at all is not something systemd can be asked for.
   if (pidsMax !== undefined) add('TasksMax', unlimitedOr(pidsMax === 0 ? 1 : pidsMax));
   if (on.cgroupVersion === 2) {
@@ -50,7 +71,12 @@ export function limitProperties(limits: CgroupLimits, on: { cgroupVersion: 1 | 2
 
 /** What every slice is made with: all accounting on, so that systemd hands the controllers down to it. */
 export function sliceProperties(parent: string, cgroupVersion: 1 | 2): UnitProperty[] {
-  const accounting = ['MemoryAccounting', 'CPUAccounting', 'TasksAccounting', cgroupVersion === 2 ? 'IOAccounting' : 'BlockIOAccounting'];
+  const accounting = [
+    'MemoryAccounting',
+    'CPUAccounting',
+    'TasksAccounting',
+    cgroupVersion === 2 ? 'IOAccounting' : 'BlockIOAccounting',
+  ];
   return [
     { name: 'Description', type: 's', value: 'Kubernetes pods (kubelet-ts)' },
     { name: 'Wants', type: 'as', value: [parent] },

@@ -1,5 +1,9 @@
 import { errorKind, KubeletError } from '../../../base/errors.ts';
-import { subscribeContainerdEvents, CRI_NAMESPACE, type ContainerdEvent } from '../../../cri/containerd-events-client.ts';
+import {
+  subscribeContainerdEvents,
+  CRI_NAMESPACE,
+  type ContainerdEvent,
+} from '../../../cri/containerd-events-client.ts';
 import type { RuntimeServiceApi } from '../../../cri/cri-api.ts';
 import type { GrpcChannel } from '../../../grpc/grpc-channel.ts';
 import type { RuntimeEvent, RuntimeEventSource } from '../../ports/runtime.ts';
@@ -14,7 +18,12 @@ const PROBE_TIMEOUT_MS = 5000;
  * Neither protocol says when a subscription is in force, and a runtime that cannot do it says so in its answer to the request.
  * Calls on one connection reach the runtime in order, so once two cheap calls made after it were answered and no refusal came, it stands.
  */
-async function consume<T>(handlers: Handlers, probe: () => Promise<unknown>, stream: AsyncIterable<T>, translate: (message: T) => RuntimeEvent | undefined): Promise<void> {
+async function consume<T>(
+  handlers: Handlers,
+  probe: () => Promise<unknown>,
+  stream: AsyncIterable<T>,
+  translate: (message: T) => RuntimeEvent | undefined,
+): Promise<void> {
   let state: 'asking' | 'open' | 'over' = 'asking';
   const open = (): void => {
     if (state !== 'asking') return;
@@ -52,7 +61,8 @@ export function criEventSource(api: RuntimeServiceApi): RuntimeEventSource {
         if (signal.aborted || errorKind(error) === 'Aborted') return;
         throw error;
       }
-      if (!signal.aborted) throw new KubeletError('Unavailable', 'the runtime ended the event stream', { op: 'GetContainerEvents' });
+      if (!signal.aborted)
+        throw new KubeletError('Unavailable', 'the runtime ended the event stream', { op: 'GetContainerEvents' });
     },
   };
 }
@@ -75,7 +85,8 @@ export function eventFromContainerd(event: ContainerdEvent): RuntimeEvent | unde
   if (kind === undefined || event.containerId === undefined || event.execId !== undefined) return undefined;
   const mapped: RuntimeEvent = { kind, id: event.containerId, atMs: event.exitedAtMs ?? event.timestampMs };
   const { exitStatus, exitedAtMs } = event;
-  if (kind === 'stopped' && exitStatus !== undefined && exitedAtMs !== undefined && exitedAtMs > 0) mapped.exit = { exitCode: exitStatus, finishedAtMs: exitedAtMs };
+  if (kind === 'stopped' && exitStatus !== undefined && exitedAtMs !== undefined && exitedAtMs > 0)
+    mapped.exit = { exitCode: exitStatus, finishedAtMs: exitedAtMs };
   return mapped;
 }
 
@@ -85,7 +96,12 @@ export function containerdEventSource(channel: GrpcChannel, api: RuntimeServiceA
     kind: 'containerd',
     subscribe: async (handlers, signal) => {
       const probe = (): Promise<unknown> => api.version({}, { signal, timeoutMs: PROBE_TIMEOUT_MS });
-      await consume(handlers, probe, subscribeContainerdEvents(channel, { filters: FILTERS, signal }), eventFromContainerd);
+      await consume(
+        handlers,
+        probe,
+        subscribeContainerdEvents(channel, { filters: FILTERS, signal }),
+        eventFromContainerd,
+      );
     },
   };
 }

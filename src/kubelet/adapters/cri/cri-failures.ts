@@ -34,6 +34,16 @@ export function classifyFailure(op: string, error: unknown): unknown {
   const conflict = isKind(error, 'Conflict');
   if (!conflict && !isKind(error, 'Internal')) return error;
   const message = errorMessage(error);
-  const pattern = PATTERNS.find((candidate) => (!conflict || candidate.conflictToo === true) && (candidate.op === undefined || candidate.op === op) && candidate.text.test(message));
-  return pattern === undefined ? error : new KubeletError(pattern.kind, message, { op, cause: error instanceof KubeletError ? (error.cause ?? error) : error });
+  const pattern = PATTERNS.find(
+    (candidate) =>
+      (!conflict || candidate.conflictToo === true) &&
+      (candidate.op === undefined || candidate.op === op) &&
+      candidate.text.test(message),
+  );
+  return pattern === undefined
+    ? error
+    : new KubeletError(pattern.kind, message, {
+        op,
+        cause: error instanceof KubeletError ? (error.cause ?? error) : error,
+      });
 }

@@ -19,11 +19,18 @@ export class CriImages implements ImageRuntime {
   }
 
   async imageStatus(image: string, runtimeHandler: string, options?: CallOptions): Promise<Image | undefined> {
-    const answer = await classified('ImageStatus', this.#api.imageStatus({ image: { image, runtimeHandler } }, options));
+    const answer = await classified(
+      'ImageStatus',
+      this.#api.imageStatus({ image: { image, runtimeHandler } }, options),
+    );
     return answer.image === undefined ? undefined : imageFromCri(answer.image);
   }
 
-  async pullImage(image: string, pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig }, options?: CallOptions): Promise<string> {
+  async pullImage(
+    image: string,
+    pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig },
+    options?: CallOptions,
+  ): Promise<string> {
     const request = {
       image: { image, runtimeHandler: pull.runtimeHandler },
       auth: pull.auth,

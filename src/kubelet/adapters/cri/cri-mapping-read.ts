@@ -1,7 +1,17 @@
 import { runtimeLabels } from '../../../api/annotations.ts';
 import {
-  ContainerEventType, ContainerState as CriContainerState, NamespaceMode, PodSandboxState, Signal,
-  type Container, type ContainerEventResponse, type ContainerStatus, type Image as CriImage, type PodSandbox, type PodSandboxStatus, type StatusResponse,
+  ContainerEventType,
+  ContainerState as CriContainerState,
+  NamespaceMode,
+  PodSandboxState,
+  Signal,
+  type Container,
+  type ContainerEventResponse,
+  type ContainerStatus,
+  type Image as CriImage,
+  type PodSandbox,
+  type PodSandboxStatus,
+  type StatusResponse,
 } from '../../../cri/generated/cri-v1.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
@@ -84,7 +94,10 @@ export function listedSandboxFromCri(item: PodSandbox): ListedSandbox {
 
 export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
   const { network } = status;
-  const ips = network === undefined ? [] : [network.ip, ...network.additionalIps.map((additional) => additional.ip)].filter((ip) => ip !== '');
+  const ips =
+    network === undefined
+      ? []
+      : [network.ip, ...network.additionalIps.map((additional) => additional.ip)].filter((ip) => ip !== '');
   const options = status.linux?.namespaces?.options;
   const hostNetwork = options?.network === NamespaceMode.NODE;
   const mapping = options?.usernsOptions?.mode === NamespaceMode.POD ? options.usernsOptions.uids[0] : undefined;
@@ -107,7 +120,9 @@ export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
 
 /** By name, as SIGTERM; undefined for a runtime that does not tell. */
 function stopSignalOf(signal: Signal): string | undefined {
-  return signal === Signal.RUNTIME_DEFAULT ? undefined : Object.keys(Signal).find((name) => (Signal as Readonly<Record<string, unknown>>)[name] === signal);
+  return signal === Signal.RUNTIME_DEFAULT
+    ? undefined
+    : Object.keys(Signal).find((name) => (Signal as Readonly<Record<string, unknown>>)[name] === signal);
 }
 
 /** `sandbox` is not part of CRI's container status: the caller knows it from a list or from the agent's own create; '' otherwise. */
@@ -131,7 +146,12 @@ export function containerFromCri(status: ContainerStatus, sandbox: string): Cont
     logPath: status.logPath,
     labels,
     annotations: status.annotations,
-    mounts: status.mounts.map((mount) => ({ containerPath: mount.containerPath, hostPath: mount.hostPath, readOnly: mount.readonly, recursiveReadOnly: mount.recursiveReadOnly })),
+    mounts: status.mounts.map((mount) => ({
+      containerPath: mount.containerPath,
+      hostPath: mount.hostPath,
+      readOnly: mount.readonly,
+      recursiveReadOnly: mount.recursiveReadOnly,
+    })),
   };
   const stopSignal = stopSignalOf(status.stopSignal);
   if (stopSignal !== undefined) mapped.stopSignal = stopSignal;
@@ -145,7 +165,12 @@ export function containerFromCri(status: ContainerStatus, sandbox: string): Cont
     };
   }
   const user = status.user?.linux;
-  if (user !== undefined) mapped.user = { uid: clampedNumber(user.uid), gid: clampedNumber(user.gid), supplementalGroups: user.supplementalGroups.map(clampedNumber) };
+  if (user !== undefined)
+    mapped.user = {
+      uid: clampedNumber(user.uid),
+      gid: clampedNumber(user.gid),
+      supplementalGroups: user.supplementalGroups.map(clampedNumber),
+    };
   return mapped;
 }
 
@@ -165,7 +190,9 @@ export function imageFromCri(image: CriImage): Image {
 export function healthFromCri(response: StatusResponse): RuntimeHealth {
   const condition = (type: string): RuntimeCondition => {
     const found = response.status?.conditions.find((candidate) => candidate.type === type);
-    return found === undefined ? { ok: false, reason: '', message: `the runtime reports no ${type} condition` } : { ok: found.status, reason: found.reason, message: found.message };
+    return found === undefined
+      ? { ok: false, reason: '', message: `the runtime reports no ${type} condition` }
+      : { ok: found.status, reason: found.reason, message: found.message };
   };
   return {
     runtimeReady: condition('RuntimeReady'),
@@ -203,6 +230,9 @@ export function eventFromCri(response: ContainerEventResponse): RuntimeEvent | u
   if (podSandboxStatus === undefined) return event;
   const sandbox = sandboxFromCri(podSandboxStatus);
   if (sandbox.podUid !== '') event.podUid = sandbox.podUid;
-  event.pod = { sandbox, containers: response.containersStatuses.map((status) => containerFromCri(status, sandbox.id)) };
+  event.pod = {
+    sandbox,
+    containers: response.containersStatuses.map((status) => containerFromCri(status, sandbox.id)),
+  };
   return event;
 }

@@ -1,10 +1,28 @@
 import type { PartialMessage } from '../../../cri/cri-api.ts';
 import {
-  MountPropagation, NamespaceMode as CriNamespaceMode, Protocol, SecurityProfile_ProfileType, Signal, SupplementalGroupsPolicy,
-  type ContainerConfig as CriContainerConfig, type LinuxContainerResources, type Mount as CriMount, type NamespaceOption, type PodSandboxConfig, type SecurityProfile as CriSecurityProfile,
+  MountPropagation,
+  NamespaceMode as CriNamespaceMode,
+  Protocol,
+  SecurityProfile_ProfileType,
+  Signal,
+  SupplementalGroupsPolicy,
+  type ContainerConfig as CriContainerConfig,
+  type LinuxContainerResources,
+  type Mount as CriMount,
+  type NamespaceOption,
+  type PodSandboxConfig,
+  type SecurityProfile as CriSecurityProfile,
 } from '../../../cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../base/errors.ts';
-import type { ContainerConfig, LinuxResources, Mount, NamespaceMode, NamespaceOptions, SandboxConfig, SecurityProfile } from '../../ports/runtime.ts';
+import type {
+  ContainerConfig,
+  LinuxResources,
+  Mount,
+  NamespaceMode,
+  NamespaceOptions,
+  SandboxConfig,
+  SecurityProfile,
+} from '../../ports/runtime.ts';
 
 const NAMESPACE_MODES: Readonly<Record<NamespaceMode, CriNamespaceMode>> = {
   pod: CriNamespaceMode.POD,
@@ -20,8 +38,10 @@ const PROPAGATIONS: Readonly<Record<Mount['propagation'], MountPropagation>> = {
 };
 
 /** 64-bit fields take whole numbers only; a fraction here is a mistake of the caller's arithmetic, not worth failing a pod for. */
-const int64 = (value: number | undefined): bigint | undefined => (value === undefined ? undefined : BigInt(Math.trunc(value)));
-const wrapped = (value: number | undefined): { value: bigint } | undefined => (value === undefined ? undefined : { value: BigInt(Math.trunc(value)) });
+const int64 = (value: number | undefined): bigint | undefined =>
+  value === undefined ? undefined : BigInt(Math.trunc(value));
+const wrapped = (value: number | undefined): { value: bigint } | undefined =>
+  value === undefined ? undefined : { value: BigInt(Math.trunc(value)) };
 
 /** Users and groups of the pod are mapped alike, from 0 of the container on. */
 function idMappings(userns: NamespaceOptions['userns']): { hostId: number; containerId: number; length: number }[] {
@@ -36,7 +56,8 @@ function toNamespaces(options: NamespaceOptions): PartialMessage<NamespaceOption
     pid: NAMESPACE_MODES[options.pid],
     ipc: NAMESPACE_MODES[options.ipc],
     targetId: options.targetId,
-    usernsOptions: userns === undefined ? undefined : { mode: NAMESPACE_MODES[userns.mode], uids: mapping, gids: mapping },
+    usernsOptions:
+      userns === undefined ? undefined : { mode: NAMESPACE_MODES[userns.mode], uids: mapping, gids: mapping },
   };
 }
 
@@ -73,7 +94,10 @@ export function toResources(resources: LinuxResources): PartialMessage<LinuxCont
     oomScoreAdj: int64(resources.oomScoreAdj),
     cpusetCpus: resources.cpusetCpus,
     cpusetMems: resources.cpusetMems,
-    hugepageLimits: resources.hugepageLimits?.map(({ pageSize, limitBytes }) => ({ pageSize, limit: BigInt(Math.trunc(limitBytes)) })),
+    hugepageLimits: resources.hugepageLimits?.map(({ pageSize, limitBytes }) => ({
+      pageSize,
+      limit: BigInt(Math.trunc(limitBytes)),
+    })),
     unified: resources.unified,
   };
 }
@@ -84,8 +108,16 @@ export function toSandboxConfig(config: SandboxConfig): PartialMessage<PodSandbo
     metadata: { name: config.name, namespace: config.namespace, uid: config.uid, attempt: config.attempt },
     hostname: config.hostname,
     logDirectory: config.logDirectory,
-    dnsConfig: dns === undefined ? undefined : { servers: [...dns.servers], searches: [...dns.searches], options: [...dns.options] },
-    portMappings: config.portMappings.map(({ protocol, containerPort, hostPort, hostIp }) => ({ protocol: Protocol[protocol], containerPort, hostPort, hostIp })),
+    dnsConfig:
+      dns === undefined
+        ? undefined
+        : { servers: [...dns.servers], searches: [...dns.searches], options: [...dns.options] },
+    portMappings: config.portMappings.map(({ protocol, containerPort, hostPort, hostIp }) => ({
+      protocol: Protocol[protocol],
+      containerPort,
+      hostPort,
+      hostIp,
+    })),
     labels: config.labels,
     annotations: config.annotations,
     linux: {
@@ -119,7 +151,10 @@ function toMount(mount: Mount, userns: NamespaceOptions['userns']): PartialMessa
     recursiveReadOnly: mount.recursiveReadOnly,
     selinuxRelabel: mount.selinuxRelabel,
     propagation: PROPAGATIONS[mount.propagation],
-    image: image === undefined ? undefined : { image: image.imageRef || image.image, userSpecifiedImage: image.image, imageRef: image.imageRef },
+    image:
+      image === undefined
+        ? undefined
+        : { image: image.imageRef || image.image, userSpecifiedImage: image.image, imageRef: image.imageRef },
     imageSubPath: image?.subPath,
     uidMappings: idMappings(userns),
     gidMappings: idMappings(userns),
@@ -130,7 +165,8 @@ function toSignal(name: string | undefined): Signal {
   if (name === undefined || name === '') return Signal.RUNTIME_DEFAULT;
   const known: Readonly<Record<string, Signal>> = Signal;
   const signal = known[name];
-  if (signal === undefined) throw new KubeletError('Invalid', `CRI knows no signal ${JSON.stringify(name)}`, { op: 'CreateContainer' });
+  if (signal === undefined)
+    throw new KubeletError('Invalid', `CRI knows no signal ${JSON.stringify(name)}`, { op: 'CreateContainer' });
   return signal;
 }
 
@@ -144,7 +180,11 @@ export function toContainerConfig(config: ContainerConfig): PartialMessage<CriCo
     workingDir: config.workingDir,
     envs: config.envs.map(({ key, value }) => ({ key, value: Buffer.from(value, 'utf8') })),
     mounts: config.mounts.map((mount) => toMount(mount, config.security.namespaces.userns)),
-    devices: config.devices.map(({ hostPath, containerPath, permissions }) => ({ hostPath, containerPath, permissions })),
+    devices: config.devices.map(({ hostPath, containerPath, permissions }) => ({
+      hostPath,
+      containerPath,
+      permissions,
+    })),
     labels: config.labels,
     annotations: config.annotations,
     logPath: config.logPath,
@@ -161,7 +201,10 @@ type CriContainerSecurity = NonNullable<NonNullable<PartialMessage<CriContainerC
 function toContainerSecurity(security: ContainerConfig['security']): CriContainerSecurity {
   const { capabilities } = security;
   return {
-    capabilities: capabilities === undefined ? undefined : { addCapabilities: [...capabilities.add], dropCapabilities: [...capabilities.drop] },
+    capabilities:
+      capabilities === undefined
+        ? undefined
+        : { addCapabilities: [...capabilities.add], dropCapabilities: [...capabilities.drop] },
     privileged: security.privileged,
     namespaceOptions: toNamespaces(security.namespaces),
     selinuxOptions: security.selinux,

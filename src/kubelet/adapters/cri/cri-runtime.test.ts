@@ -8,13 +8,18 @@ import { CriRuntime } from './cri-runtime.ts';
 function runtimeThatCounts(): { runtime: CriRuntime; calls: string[]; failures: Error[] } {
   const calls: string[] = [];
   const failures: Error[] = [];
-  const answer = (call: string) => async ({ podSandboxId = '' }: { podSandboxId?: string }): Promise<object> => {
-    calls.push(`${call} ${podSandboxId}`);
-    const failure = failures.shift();
-    if (failure !== undefined) throw failure;
-    return {};
+  const answer =
+    (call: string) =>
+    async ({ podSandboxId = '' }: { podSandboxId?: string }): Promise<object> => {
+      calls.push(`${call} ${podSandboxId}`);
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      return {};
+    };
+  const api: Pick<RuntimeServiceApi, 'stopPodSandbox' | 'removePodSandbox'> = {
+    stopPodSandbox: answer('stop'),
+    removePodSandbox: answer('remove'),
   };
-  const api: Pick<RuntimeServiceApi, 'stopPodSandbox' | 'removePodSandbox'> = { stopPodSandbox: answer('stop'), removePodSandbox: answer('remove') };
   return { runtime: new CriRuntime(api as RuntimeServiceApi), calls, failures };
 }
 

@@ -5,9 +5,26 @@ import type { RuntimeServiceApi } from '../../../cri/cri-api.ts';
 import { CgroupDriver } from '../../../cri/generated/cri-v1.ts';
 import { containerId, sandboxId, type ContainerId, type PodUid, type SandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
-import type { CallOptions, ContainerConfig, ContainerRuntime, ExecResult, LinuxResources, Listed, ListedSandbox, RuntimeHealth, RuntimeVersion, SandboxConfig } from '../../ports/runtime.ts';
+import type {
+  CallOptions,
+  ContainerConfig,
+  ContainerRuntime,
+  ExecResult,
+  LinuxResources,
+  Listed,
+  ListedSandbox,
+  RuntimeHealth,
+  RuntimeVersion,
+  SandboxConfig,
+} from '../../ports/runtime.ts';
 import { classified } from './cri-failures.ts';
-import { containerFromCri, healthFromCri, listedFromCri, listedSandboxFromCri, sandboxFromCri } from './cri-mapping-read.ts';
+import {
+  containerFromCri,
+  healthFromCri,
+  listedFromCri,
+  listedSandboxFromCri,
+  sandboxFromCri,
+} from './cri-mapping-read.ts';
 import { toContainerConfig, toResources, toSandboxConfig } from './cri-mapping-write.ts';
 import { unhurried } from './cri-unhurried.ts';
 
@@ -27,7 +44,11 @@ export class CriRuntime implements ContainerRuntime {
   readonly #stopped = new Set<string>();
 
   /** `terminationMessage` gives the whole message of a container that ended: CRI knows only the runtime's part of it. */
-  constructor(api: RuntimeServiceApi, terminationMessage: (status: ContainerRuntimeStatus) => Promise<string> = async ({ message }) => message, clock: Clock = systemClock) {
+  constructor(
+    api: RuntimeServiceApi,
+    terminationMessage: (status: ContainerRuntimeStatus) => Promise<string> = async ({ message }) => message,
+    clock: Clock = systemClock,
+  ) {
     this.#api = api;
     this.#clock = clock;
     this.#terminationMessage = terminationMessage;
@@ -44,12 +65,16 @@ export class CriRuntime implements ContainerRuntime {
 
   async cgroupDriver(options?: CallOptions): Promise<'systemd' | 'cgroupfs'> {
     const { linux } = await classified('RuntimeConfig', this.#api.runtimeConfig({}, options));
-    if (linux === undefined) throw new KubeletError('Unimplemented', 'the runtime names no cgroup driver', { op: 'RuntimeConfig' });
+    if (linux === undefined)
+      throw new KubeletError('Unimplemented', 'the runtime names no cgroup driver', { op: 'RuntimeConfig' });
     return linux.cgroupDriver === CgroupDriver.SYSTEMD ? 'systemd' : 'cgroupfs';
   }
 
   async updatePodCidr(podCidr: string, options?: CallOptions): Promise<void> {
-    await classified('UpdateRuntimeConfig', this.#api.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } }, options));
+    await classified(
+      'UpdateRuntimeConfig',
+      this.#api.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr } } }, options),
+    );
   }
 
   async listSandboxes(filter: { podUid?: PodUid } = {}, options?: CallOptions): Promise<ListedSandbox[]> {
@@ -59,13 +84,20 @@ export class CriRuntime implements ContainerRuntime {
 
   async sandboxStatus(id: SandboxId, options?: CallOptions): Promise<SandboxRuntimeStatus> {
     const { status } = await classified('PodSandboxStatus', this.#api.podSandboxStatus({ podSandboxId: id }, options));
-    if (status === undefined) throw new KubeletError('Internal', 'the runtime answered without a status', { op: 'PodSandboxStatus' });
+    if (status === undefined)
+      throw new KubeletError('Internal', 'the runtime answered without a status', { op: 'PodSandboxStatus' });
     return sandboxFromCri(status);
   }
 
   async runSandbox(config: SandboxConfig, runtimeHandler: string, options: CallOptions = {}): Promise<SandboxId> {
-    const answer = await classified('RunPodSandbox', unhurried(this.#clock, options, (call) => this.#api.runPodSandbox({ config: toSandboxConfig(config), runtimeHandler }, call)));
-    if (answer.podSandboxId === '') throw new KubeletError('Internal', 'the runtime answered with an empty sandbox id', { op: 'RunPodSandbox' });
+    const answer = await classified(
+      'RunPodSandbox',
+      unhurried(this.#clock, options, (call) =>
+        this.#api.runPodSandbox({ config: toSandboxConfig(config), runtimeHandler }, call),
+      ),
+    );
+    if (answer.podSandboxId === '')
+      throw new KubeletError('Internal', 'the runtime answered with an empty sandbox id', { op: 'RunPodSandbox' });
     return sandboxId(answer.podSandboxId);
   }
 
@@ -93,25 +125,47 @@ export class CriRuntime implements ContainerRuntime {
 
   async containerStatus(id: ContainerId, options?: CallOptions): Promise<ContainerRuntimeStatus> {
     const { status } = await classified('ContainerStatus', this.#api.containerStatus({ containerId: id }, options));
-    if (status === undefined) throw new KubeletError('Internal', 'the runtime answered without a status', { op: 'ContainerStatus' });
+    if (status === undefined)
+      throw new KubeletError('Internal', 'the runtime answered without a status', { op: 'ContainerStatus' });
     const container = containerFromCri(status, this.#sandboxOf.get(id) ?? (await this.#lookUpSandbox(id, options)));
-    return container.state === 'exited' ? { ...container, message: await this.#terminationMessage(container) } : container;
+    return container.state === 'exited'
+      ? { ...container, message: await this.#terminationMessage(container) }
+      : container;
   }
 
-  async createContainer(sandbox: SandboxId, config: ContainerConfig, sandboxConfig: SandboxConfig, options: CallOptions = {}): Promise<ContainerId> {
-    const request = { podSandboxId: sandbox, config: toContainerConfig(config), sandboxConfig: toSandboxConfig(sandboxConfig) };
-    const answer = await classified('CreateContainer', unhurried(this.#clock, options, (call) => this.#api.createContainer(request, call)));
-    if (answer.containerId === '') throw new KubeletError('Internal', 'the runtime answered with an empty container id', { op: 'CreateContainer' });
+  async createContainer(
+    sandbox: SandboxId,
+    config: ContainerConfig,
+    sandboxConfig: SandboxConfig,
+    options: CallOptions = {},
+  ): Promise<ContainerId> {
+    const request = {
+      podSandboxId: sandbox,
+      config: toContainerConfig(config),
+      sandboxConfig: toSandboxConfig(sandboxConfig),
+    };
+    const answer = await classified(
+      'CreateContainer',
+      unhurried(this.#clock, options, (call) => this.#api.createContainer(request, call)),
+    );
+    if (answer.containerId === '')
+      throw new KubeletError('Internal', 'the runtime answered with an empty container id', { op: 'CreateContainer' });
     this.#sandboxOf.set(answer.containerId, sandbox);
     return containerId(answer.containerId);
   }
 
   async startContainer(id: ContainerId, options: CallOptions = {}): Promise<void> {
-    await classified('StartContainer', unhurried(this.#clock, options, (call) => this.#api.startContainer({ containerId: id }, call)));
+    await classified(
+      'StartContainer',
+      unhurried(this.#clock, options, (call) => this.#api.startContainer({ containerId: id }, call)),
+    );
   }
 
   async stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void> {
-    await classified('StopContainer', this.#api.stopContainer({ containerId: id, timeout: wholeSeconds(graceMs) }, options));
+    await classified(
+      'StopContainer',
+      this.#api.stopContainer({ containerId: id, timeout: wholeSeconds(graceMs) }, options),
+    );
   }
 
   async removeContainer(id: ContainerId, options?: CallOptions): Promise<void> {
@@ -120,15 +174,29 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async updateContainerResources(id: ContainerId, resources: LinuxResources, options?: CallOptions): Promise<void> {
-    await classified('UpdateContainerResources', this.#api.updateContainerResources({ containerId: id, linux: toResources(resources) }, options));
+    await classified(
+      'UpdateContainerResources',
+      this.#api.updateContainerResources({ containerId: id, linux: toResources(resources) }, options),
+    );
   }
 
-  async updateSandboxResources(id: SandboxId, { resources, overhead }: { resources: LinuxResources; overhead: LinuxResources }, options?: CallOptions): Promise<void> {
+  async updateSandboxResources(
+    id: SandboxId,
+    { resources, overhead }: { resources: LinuxResources; overhead: LinuxResources },
+    options?: CallOptions,
+  ): Promise<void> {
     try {
-      await classified('UpdatePodSandboxResources', this.#api.updatePodSandboxResources({ podSandboxId: id, resources: toResources(resources), overhead: toResources(overhead) }, options));
+      await classified(
+        'UpdatePodSandboxResources',
+        this.#api.updatePodSandboxResources(
+          { podSandboxId: id, resources: toResources(resources), overhead: toResources(overhead) },
+          options,
+        ),
+      );
     } catch (error) {
       // containerd 2.2 says so in words only.
-      if (error instanceof KubeletError && error.kind === 'Internal' && error.message.includes('not implemented')) throw new KubeletError('Unimplemented', error.message, { op: 'UpdatePodSandboxResources', cause: error });
+      if (error instanceof KubeletError && error.kind === 'Internal' && error.message.includes('not implemented'))
+        throw new KubeletError('Unimplemented', error.message, { op: 'UpdatePodSandboxResources', cause: error });
       throw error;
     }
   }
@@ -143,27 +211,58 @@ export class CriRuntime implements ContainerRuntime {
     await classified('ReopenContainerLog', this.#api.reopenContainerLog({ containerId: id }, options));
   }
 
-  async execSync(id: ContainerId, command: readonly string[], timeoutMs: number, options?: CallOptions): Promise<ExecResult> {
-    const { stdout, stderr, exitCode } = await classified('ExecSync', this.#api.execSync({ containerId: id, cmd: [...command], timeout: wholeSeconds(timeoutMs) }, options));
+  async execSync(
+    id: ContainerId,
+    command: readonly string[],
+    timeoutMs: number,
+    options?: CallOptions,
+  ): Promise<ExecResult> {
+    const { stdout, stderr, exitCode } = await classified(
+      'ExecSync',
+      this.#api.execSync({ containerId: id, cmd: [...command], timeout: wholeSeconds(timeoutMs) }, options),
+    );
     return { stdout, stderr, exitCode };
   }
 
-  async execUrl(request: { id: ContainerId; command: readonly string[]; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }, options?: CallOptions): Promise<string> {
+  async execUrl(
+    request: {
+      id: ContainerId;
+      command: readonly string[];
+      tty: boolean;
+      stdin: boolean;
+      stdout: boolean;
+      stderr: boolean;
+    },
+    options?: CallOptions,
+  ): Promise<string> {
     const { id, command, ...streams } = request;
     return (await classified('Exec', this.#api.exec({ containerId: id, cmd: [...command], ...streams }, options))).url;
   }
 
-  async attachUrl(request: { id: ContainerId; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }, options?: CallOptions): Promise<string> {
+  async attachUrl(
+    request: { id: ContainerId; tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean },
+    options?: CallOptions,
+  ): Promise<string> {
     const { id, ...streams } = request;
     return (await classified('Attach', this.#api.attach({ containerId: id, ...streams }, options))).url;
   }
 
   async portForwardUrl(sandbox: SandboxId, ports: readonly number[], options?: CallOptions): Promise<string> {
-    return (await classified('PortForward', this.#api.portForward({ podSandboxId: sandbox, port: [...ports] }, options))).url;
+    return (
+      await classified('PortForward', this.#api.portForward({ podSandboxId: sandbox, port: [...ports] }, options))
+    ).url;
   }
 
-  async checkpointContainer(id: ContainerId, location: string, timeoutSeconds: number, options?: CallOptions): Promise<void> {
-    await classified('CheckpointContainer', this.#api.checkpointContainer({ containerId: id, location, timeout: BigInt(timeoutSeconds) }, options));
+  async checkpointContainer(
+    id: ContainerId,
+    location: string,
+    timeoutSeconds: number,
+    options?: CallOptions,
+  ): Promise<void> {
+    await classified(
+      'CheckpointContainer',
+      this.#api.checkpointContainer({ containerId: id, location, timeout: BigInt(timeoutSeconds) }, options),
+    );
   }
 
   /** A container nobody listed yet: one made behind the agent's back. */

@@ -9,11 +9,19 @@ function begin(): { clock: FakeClock; caller: AbortController; end: (result: str
   const caller = new AbortController();
   let end: (result: string) => void = () => undefined;
   let outcome = 'under way';
-  const call = unhurried(clock, { signal: caller.signal }, ({ signal }) => new Promise<string>((resolve, reject) => {
-    end = resolve;
-    signal?.addEventListener('abort', () => reject(new Error('cut off')), { once: true });
-  }));
-  call.then((result) => (outcome = result), (error: Error) => (outcome = error.message));
+  const call = unhurried(
+    clock,
+    { signal: caller.signal },
+    ({ signal }) =>
+      new Promise<string>((resolve, reject) => {
+        end = resolve;
+        signal?.addEventListener('abort', () => reject(new Error('cut off')), { once: true });
+      }),
+  );
+  call.then(
+    (result) => (outcome = result),
+    (error: Error) => (outcome = error.message),
+  );
   return { clock, caller, end: (result) => end(result), outcome: () => outcome };
 }
 
@@ -37,7 +45,10 @@ test('one that hangs is cut off some time later', async () => {
 
 test('nothing begins for a caller that has changed its mind already, and nobody waits for a timer', async () => {
   const clock = new FakeClock();
-  assert.equal(await unhurried(clock, { signal: AbortSignal.abort() }, async ({ signal }) => String(signal?.aborted)), 'true');
+  assert.equal(
+    await unhurried(clock, { signal: AbortSignal.abort() }, async ({ signal }) => String(signal?.aborted)),
+    'true',
+  );
   assert.equal(await unhurried(clock, { timeoutMs: 5 }, async ({ timeoutMs }) => `within ${timeoutMs}`), 'within 5');
   assert.equal(clock.armedTimers, 0);
 });

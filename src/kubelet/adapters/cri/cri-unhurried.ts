@@ -9,7 +9,11 @@ export const FINISHING_MS = 3000;
  * and its result then counts. containerd forgets a task whose start was cut off, and the shim with it, which then stays for good
  * (seen with 1.6 and 2.1). An answer that does not come in that time is given up.
  */
-export async function unhurried<T>(clock: Clock, options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+export async function unhurried<T>(
+  clock: Clock,
+  options: CallOptions,
+  call: (options: CallOptions) => Promise<T>,
+): Promise<T> {
   const { signal } = options;
   if (signal === undefined || signal.aborted) return call(options);
   const wire = new AbortController();

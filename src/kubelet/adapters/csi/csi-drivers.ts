@@ -1,16 +1,30 @@
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import { createCsiClient, type CsiClient, type NodeApi } from '../../../csi/csi-client.ts';
-import { NodeServiceCapability_RPC_Type, VolumeCapability_AccessMode_Mode, VolumeUsage_Unit } from '../../../csi/generated/csi-v1.ts';
+import {
+  NodeServiceCapability_RPC_Type,
+  VolumeCapability_AccessMode_Mode,
+  VolumeUsage_Unit,
+} from '../../../csi/generated/csi-v1.ts';
 import { grpcCodeOf } from '../../../grpc/grpc-status.ts';
 import type { PartialMessage } from '../../../grpc/service-binding.ts';
 import type { VolumeCapability } from '../../../csi/generated/csi-v1.ts';
-import type { CsiAnswer, CsiDrivers, CsiNode, CsiNodeCapability, CsiStageRequest, CsiUsage, CsiVolumeCapability } from '../../ports/csi-drivers.ts';
+import type {
+  CsiAnswer,
+  CsiDrivers,
+  CsiNode,
+  CsiNodeCapability,
+  CsiStageRequest,
+  CsiUsage,
+  CsiVolumeCapability,
+} from '../../ports/csi-drivers.ts';
 
 type CapabilityName = keyof typeof NodeServiceCapability_RPC_Type;
 type UnitName = keyof typeof VolumeUsage_Unit;
 
-const CAPABILITY_OF = new Map(Object.entries(NodeServiceCapability_RPC_Type).map(([name, number]) => [number, name as CapabilityName]));
+const CAPABILITY_OF = new Map(
+  Object.entries(NodeServiceCapability_RPC_Type).map(([name, number]) => [number, name as CapabilityName]),
+);
 const UNIT_OF = new Map(Object.entries(VolumeUsage_Unit).map(([name, number]) => [number, name as UnitName]));
 
 /** CSI v1 over gRPC. A connection lives for one call, so that a driver that came back is never met by the remains of an old connection. */
@@ -34,7 +48,9 @@ class GrpcCsiNode implements CsiNode {
   getCapabilities: CsiNode['getCapabilities'] = (timeoutMs) =>
     this.#call(async (node) => {
       const { capabilities } = await node.nodeGetCapabilities({}, { timeoutMs });
-      return capabilities.map(({ rpc }) => (rpc === undefined ? undefined : CAPABILITY_OF.get(rpc.type))).filter(isKnown);
+      return capabilities
+        .map(({ rpc }) => (rpc === undefined ? undefined : CAPABILITY_OF.get(rpc.type)))
+        .filter(isKnown);
     });
 
   stage: CsiNode['stage'] = (request, timeoutMs) =>
@@ -49,7 +65,10 @@ class GrpcCsiNode implements CsiNode {
 
   publish: CsiNode['publish'] = (request, timeoutMs) =>
     this.#call(async (node) => {
-      await node.nodePublishVolume({ ...sharedFields(request), targetPath: request.targetPath, readonly: request.readOnly }, { timeoutMs });
+      await node.nodePublishVolume(
+        { ...sharedFields(request), targetPath: request.targetPath, readonly: request.readOnly },
+        { timeoutMs },
+      );
     });
 
   unpublish: CsiNode['unpublish'] = ({ volumeId, targetPath }, timeoutMs) =>
@@ -60,14 +79,28 @@ class GrpcCsiNode implements CsiNode {
   expand: CsiNode['expand'] = (request, timeoutMs) =>
     this.#call(async (node) => {
       const { volumeId, volumePath, stagingPath, requiredBytes, capability, secrets } = request;
-      const wire = { volumeId, volumePath, stagingTargetPath: stagingPath, capacityRange: { requiredBytes }, volumeCapability: toWire(capability), secrets };
+      const wire = {
+        volumeId,
+        volumePath,
+        stagingTargetPath: stagingPath,
+        capacityRange: { requiredBytes },
+        volumeCapability: toWire(capability),
+        secrets,
+      };
       return Number((await node.nodeExpandVolume(wire, { timeoutMs })).capacityBytes);
     });
 
   stats: CsiNode['stats'] = ({ volumeId, volumePath }, timeoutMs) =>
     this.#call(async (node) => {
       const { usage, volumeCondition } = await node.nodeGetVolumeStats({ volumeId, volumePath }, { timeoutMs });
-      const read = usage.map(({ unit, available, total, used }): CsiUsage => ({ unit: UNIT_OF.get(unit) ?? 'UNKNOWN', available: Number(available), total: Number(total), used: Number(used) }));
+      const read = usage.map(
+        ({ unit, available, total, used }): CsiUsage => ({
+          unit: UNIT_OF.get(unit) ?? 'UNKNOWN',
+          available: Number(available),
+          total: Number(total),
+          used: Number(used),
+        }),
+      );
       return { usage: read, condition: volumeCondition };
     });
 
@@ -85,13 +118,23 @@ class GrpcCsiNode implements CsiNode {
 }
 
 function sharedFields({ volumeId, publishContext, stagingPath, capability, secrets, volumeContext }: CsiStageRequest) {
-  return { volumeId, publishContext: { ...publishContext }, stagingTargetPath: stagingPath, volumeCapability: toWire(capability), secrets: { ...secrets }, volumeContext: { ...volumeContext } };
+  return {
+    volumeId,
+    publishContext: { ...publishContext },
+    stagingTargetPath: stagingPath,
+    volumeCapability: toWire(capability),
+    secrets: { ...secrets },
+    volumeContext: { ...volumeContext },
+  };
 }
 
 function toWire({ accessMode, access }: CsiVolumeCapability): PartialMessage<VolumeCapability> {
   const mode = { mode: VolumeCapability_AccessMode_Mode[accessMode] };
   if (access.kind === 'block') return { block: {}, accessMode: mode };
-  return { mount: { fsType: access.fsType, mountFlags: [...access.mountFlags], volumeMountGroup: access.mountGroup }, accessMode: mode };
+  return {
+    mount: { fsType: access.fsType, mountFlags: [...access.mountFlags], volumeMountGroup: access.mountGroup },
+    accessMode: mode,
+  };
 }
 
 function isKnown(name: CapabilityName | undefined): name is CsiNodeCapability {

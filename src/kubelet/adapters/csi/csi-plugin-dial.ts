@@ -16,7 +16,10 @@ export function createPluginDial(clock: Clock): PluginDial {
       return {
         getInfo: (limitMs) => client.registration.getInfo({}, { timeoutMs: limitMs }),
         notifyRegistrationStatus: async (status, limitMs) => {
-          await client.registration.notifyRegistrationStatus({ pluginRegistered: status.registered, error: status.error }, { timeoutMs: limitMs });
+          await client.registration.notifyRegistrationStatus(
+            { pluginRegistered: status.registered, error: status.error },
+            { timeoutMs: limitMs },
+          );
         },
         close: () => client.close(),
       };

@@ -1,4 +1,23 @@
-import { chmodSync, chownSync, close, closeSync, constants, fstat, fstatSync, lchownSync, mkdirSync, open, opendirSync, openSync, readFileSync, readlinkSync, rmdirSync, unlinkSync, type BigIntStats, type Dirent } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  close,
+  closeSync,
+  constants,
+  fstat,
+  fstatSync,
+  lchownSync,
+  mkdirSync,
+  open,
+  opendirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  unlinkSync,
+  type BigIntStats,
+  type Dirent,
+} from 'node:fs';
 import { chmod, chown, lchown, mkdir, opendir, readFile, readlink, rmdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errnoOf } from '../linux-errors.ts';
@@ -31,7 +50,7 @@ export interface FdOps {
   lchown(path: FdPath, uid: number, gid: number): Maybe<void>;
   unlink(path: FdPath): Maybe<void>;
   rmdir(path: FdPath): Maybe<void>;
-    readText(path: string): Maybe<string>;
+  readText(path: string): Maybe<string>;
   /** To be closed by the caller; a few entries at a time, because a folder of millions of files must not fill the memory. */
   openEntries(path: FdPath): Maybe<EntryReader>;
 }

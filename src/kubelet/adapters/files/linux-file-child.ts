@@ -29,13 +29,20 @@ function progressTeller(): () => void {
 
 async function run(program: string, args: readonly string[]): Promise<void> {
   const { status, stderr } = spawnSync(program, args, { encoding: 'utf8', env: CHILD_ENVIRONMENT });
-  if (status !== 0) throw new KubeletError('Unavailable', `${program}: ${stderr.trim() || `exit status ${status}`}`, { op: 'bindBeneath' });
+  if (status !== 0)
+    throw new KubeletError('Unavailable', `${program}: ${stderr.trim() || `exit status ${status}`}`, {
+      op: 'bindBeneath',
+    });
 }
 
 async function answer(request: FileRequest): Promise<FileAnswer> {
   switch (request.op) {
     case 'giveToGroup': {
-      const outcome = await giveTreeToGroup(blockingFdOps, request.path, { gid: request.gid, readOnly: request.readOnly, onEntry: progressTeller() });
+      const outcome = await giveTreeToGroup(blockingFdOps, request.path, {
+        gid: request.gid,
+        readOnly: request.readOnly,
+        onEntry: progressTeller(),
+      });
       return { op: request.op, outcome: outcome === 'large' ? { entries: 0, refused: 0 } : outcome };
     }
     case 'removeTree':
@@ -44,7 +51,8 @@ async function answer(request: FileRequest): Promise<FileAnswer> {
     case 'bindBeneath': {
       const tools = {
         ops: blockingFdOps,
-        bindDescriptor: (source: string, target: string) => run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target]),
+        bindDescriptor: (source: string, target: string) =>
+          run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target]),
         unmount: (target: string) => run('umount', ['-n', '-i', '-c', '--', target]),
       };
       return { op: request.op, result: await bindBeneath(request.mount, tools) };
@@ -56,6 +64,10 @@ const request = JSON.parse(process.argv[2] ?? '') as FileRequest;
 try {
   say(await answer(request));
 } catch (error) {
-  const { kind, message } = fromErrno(error, request.op, request.op === 'bindBeneath' ? request.mount.root : request.path);
+  const { kind, message } = fromErrno(
+    error,
+    request.op,
+    request.op === 'bindBeneath' ? request.mount.root : request.path,
+  );
   say({ op: 'failed', kind, message });
 }

@@ -27,7 +27,9 @@ export interface FileWorkOptions {
 }
 
 /** Beside the bundle it is a bundle too. */
-const SCRIPT = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './linux-file-child.ts' : './linux-file-child.js', import.meta.url));
+const SCRIPT = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './linux-file-child.ts' : './linux-file-child.js', import.meta.url),
+);
 
 /**
  * A few such processes at a time; the others wait. One that is past its deadline holds no place, however long the kernel keeps it.
@@ -41,7 +43,10 @@ export class FileWork {
     this.#atOnce = atOnce;
   }
 
-  async run<K extends FileRequest['op']>(request: Extract<FileRequest, { op: K }>, options: FileWorkOptions): Promise<AnswerOf<K>> {
+  async run<K extends FileRequest['op']>(
+    request: Extract<FileRequest, { op: K }>,
+    options: FileWorkOptions,
+  ): Promise<AnswerOf<K>> {
     if (this.#running >= this.#atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running++;
     try {
@@ -60,11 +65,19 @@ export class FileWork {
  * 60 ms and 90 MB (half of it shared) while it runs, so that small work on local disks is not given to it. Rejects with `Timeout` when it falls silent; as with
  * runKillable nobody waits for a process that the kernel does not let die. Its own children are in its process group and are killed with it.
  */
-function startWork<K extends FileRequest['op']>(request: Extract<FileRequest, { op: K }>, options: FileWorkOptions): Promise<AnswerOf<K>> {
+function startWork<K extends FileRequest['op']>(
+  request: Extract<FileRequest, { op: K }>,
+  options: FileWorkOptions,
+): Promise<AnswerOf<K>> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...NODE_FLAGS, SCRIPT, JSON.stringify(request)], { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { ...CHILD_ENVIRONMENT, UV_THREADPOOL_SIZE: '1' } });
+    const child = spawn(process.execPath, [...NODE_FLAGS, SCRIPT, JSON.stringify(request)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      env: { ...CHILD_ENVIRONMENT, UV_THREADPOOL_SIZE: '1' },
+    });
     const lines = { rest: '', stderr: '', last: undefined as FileAnswer | undefined };
-    const fail = (kind: ErrorKind, message: string): void => reject(new KubeletError(kind, `${request.op}: ${message}`, { op: request.op }));
+    const fail = (kind: ErrorKind, message: string): void =>
+      reject(new KubeletError(kind, `${request.op}: ${message}`, { op: request.op }));
     const giveUp = (): void => {
       abandonChild(child);
       fail('Timeout', `no answer within ${options.silenceMs} ms`);
@@ -101,5 +114,10 @@ function startWork<K extends FileRequest['op']>(request: Extract<FileRequest, { 
 }
 
 /** Small rather than quick: it waits for the disk most of the time. */
-const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--optimize-for-size', '--max-semi-space-size=1', '--max-old-space-size=64'];
+const NODE_FLAGS = [
+  '--disable-warning=ExperimentalWarning',
+  '--optimize-for-size',
+  '--max-semi-space-size=1',
+  '--max-old-space-size=64',
+];
 const STDERR_LIMIT = 16 * 1024;

@@ -9,10 +9,12 @@ import { LinuxFiles } from './linux-files.ts';
 import { runKillable } from '../process/linux-killable.ts';
 import type { MountInfo } from './linux-mountinfo.ts';
 
-const nfsAt = (at: string): (() => Promise<MountInfo[]>) => async () => [
-  { id: 1, path: '/', fsType: 'ext4', source: '/dev/vda', shared: false, superOptions: [] },
-  { id: 2, path: at, fsType: 'nfs4', source: 'server:/x', shared: false, superOptions: [] },
-];
+const nfsAt =
+  (at: string): (() => Promise<MountInfo[]>) =>
+  async () => [
+    { id: 1, path: '/', fsType: 'ext4', source: '/dev/vda', shared: false, superOptions: [] },
+    { id: 2, path: at, fsType: 'nfs4', source: 'server:/x', shared: false, superOptions: [] },
+  ];
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'kubelet-guard-'));
@@ -38,7 +40,8 @@ test('what lies on another machine is looked at by a child, with the same answer
     const plain = new LinuxFiles();
     for (const name of ['nfs', 'nfs/f', 'nfs/link', 'nfs/none', 'way/f', 'way/d']) {
       const target = path.join(folder, name);
-      const whole = (info: Awaited<ReturnType<LinuxFiles['stat']>>) => info && { ...info, modifiedMs: Math.floor(info.modifiedMs / 1000) };
+      const whole = (info: Awaited<ReturnType<LinuxFiles['stat']>>) =>
+        info && { ...info, modifiedMs: Math.floor(info.modifiedMs / 1000) };
       assert.deepEqual(whole(await guarded.stat(target)), whole(await plain.stat(target)), name);
       assert.deepEqual(whole(await guarded.lstat(target)), whole(await plain.lstat(target)), name);
     }
@@ -62,7 +65,10 @@ test('a mount that did not answer is not asked again until its child is gone, ot
     const guarded = new GuardedFiles({ readMounts: nfsAt(path.join(folder, 'nfs')), run });
     const target = path.join(folder, 'nfs/f');
     await assert.rejects(guarded.stat(target), (error) => errorKind(error) === 'Timeout');
-    await assert.rejects(guarded.stat(target), (error) => errorKind(error) === 'Unavailable' && /nfs does not answer/.test((error as Error).message));
+    await assert.rejects(
+      guarded.stat(target),
+      (error) => errorKind(error) === 'Unavailable' && /nfs does not answer/.test((error as Error).message),
+    );
     assert.deepEqual([asked, guarded.stuckChildren, (await guarded.stat(folder))?.type], [1, 1, 'directory']);
     for (const exit of exits) exit();
     assert.equal(guarded.stuckChildren, 0);

@@ -54,10 +54,18 @@ export class GuardedFiles extends LinuxFiles implements HostFiles {
   override async list(path: string): Promise<string[]> {
     const remote = await this.#firstRemoteMount(path, true);
     if (remote === undefined) return super.list(path);
-    const result = await this.#inChild('find', ['-H', path, '-mindepth', '1', '-maxdepth', '1', '-printf', '%f\\0'], remote);
+    const result = await this.#inChild(
+      'find',
+      ['-H', path, '-mindepth', '1', '-maxdepth', '1', '-printf', '%f\\0'],
+      remote,
+    );
     if (result.exitCode !== 0 && /No such file/.test(result.stderr)) return [];
-    if (result.exitCode !== 0) throw new KubeletError('Unavailable', `list ${path}: ${result.stderr.trim()}`, { op: 'list' });
-    return result.stdout.split('\0').filter((name) => name !== '').sort();
+    if (result.exitCode !== 0)
+      throw new KubeletError('Unavailable', `list ${path}: ${result.stderr.trim()}`, { op: 'list' });
+    return result.stdout
+      .split('\0')
+      .filter((name) => name !== '')
+      .sort();
   }
 
   #firstRemoteMount(path: string, followLast: boolean): Promise<string | undefined> {
@@ -70,14 +78,31 @@ export class GuardedFiles extends LinuxFiles implements HostFiles {
       if (/No such file|Not a directory/.test(result.stderr)) return undefined;
       throw new KubeletError('Unavailable', `stat ${path}: ${result.stderr.trim()}`, { op: 'stat' });
     }
-    const [hexMode = '0', sizeBytes = 0, modified = 0, inode = 0, device = 0, uid = 0, gid = 0] = result.stdout.trim().split(' ').map((field, index) => (index === 0 ? field : Number(field))) as [string, ...number[]];
+    const [hexMode = '0', sizeBytes = 0, modified = 0, inode = 0, device = 0, uid = 0, gid = 0] = result.stdout
+      .trim()
+      .split(' ')
+      .map((field, index) => (index === 0 ? field : Number(field))) as [string, ...number[]];
     const mode = Number.parseInt(hexMode, 16);
-    return { type: fileTypeOfMode(mode), mode: mode & 0o7777, sizeBytes, modifiedMs: modified * 1000, inode, device, uid, gid };
+    return {
+      type: fileTypeOfMode(mode),
+      mode: mode & 0o7777,
+      sizeBytes,
+      modifiedMs: modified * 1000,
+      inode,
+      device,
+      uid,
+      gid,
+    };
   }
 
   async #inChild(program: string, args: readonly string[], mount: string) {
     if (this.#stuck.has(mount)) throw new KubeletError('Unavailable', `${mount} does not answer`, { op: program });
-    if (this.stuckChildren >= MOST_STUCK_CHILDREN) throw new KubeletError('Unavailable', `${this.stuckChildren} checks of other mounts do not answer`, { op: program });
-    return this.#stuck.watch(mount, (onExit) => this.#run(program, args, { timeoutMs: this.#timeoutMs, op: `${program} below ${mount}`, onExit }));
+    if (this.stuckChildren >= MOST_STUCK_CHILDREN)
+      throw new KubeletError('Unavailable', `${this.stuckChildren} checks of other mounts do not answer`, {
+        op: program,
+      });
+    return this.#stuck.watch(mount, (onExit) =>
+      this.#run(program, args, { timeoutMs: this.#timeoutMs, op: `${program} below ${mount}`, onExit }),
+    );
   }
 }

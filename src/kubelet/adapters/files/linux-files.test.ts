@@ -64,7 +64,10 @@ test('a write and rename within one clock tick is still seen as moved into place
   await inTemporaryFolder(async (folder) => {
     await mkdir(path.join(folder, 'in'));
     const seen: string[] = [];
-    const stop = files.watch(path.join(folder, 'in'), { onChange: (name, settled) => seen.push(`${name} ${settled}`), onLost: () => undefined });
+    const stop = files.watch(path.join(folder, 'in'), {
+      onChange: (name, settled) => seen.push(`${name} ${settled}`),
+      onLost: () => undefined,
+    });
     await settle();
     for (let round = 0; round < 30; round++) {
       seen.length = 0;
@@ -80,7 +83,8 @@ test('a write and rename within one clock tick is still seen as moved into place
 
 test('a tree of many directories leaves no descriptor behind', async () => {
   await inTemporaryFolder(async (folder) => {
-    for (let index = 0; index < 50; index++) await files.makeDirectory(path.join(folder, 't', `${index % 5}`, `${index}`, 'deep'), 0o755);
+    for (let index = 0; index < 50; index++)
+      await files.makeDirectory(path.join(folder, 't', `${index % 5}`, `${index}`, 'deep'), 0o755);
     const before = (await files.list('/proc/self/fd')).length;
     await files.removeTree(path.join(folder, 't'));
     assert.deepEqual([await files.list(folder), (await files.list('/proc/self/fd')).length], [[], before]);

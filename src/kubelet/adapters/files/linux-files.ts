@@ -1,6 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { chmod, lchown, lstat, mkdir, open, readdir, readlink, rename, rmdir, stat, symlink, unlink, type FileHandle } from 'node:fs/promises';
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rmdir,
+  stat,
+  symlink,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
 import nodePath from 'node:path/posix';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -87,8 +101,16 @@ export class LinuxFiles implements HostFiles {
     );
   }
 
-  async writeFileAtomic(path: string, content: string | Uint8Array, mode: number, { survivesPowerCut = true }: { survivesPowerCut?: boolean } = {}): Promise<void> {
-    const temporary = nodePath.join(nodePath.dirname(path), `.${nodePath.basename(path).slice(0, 200)}.${randomBytes(6).toString('hex')}.tmp`);
+  async writeFileAtomic(
+    path: string,
+    content: string | Uint8Array,
+    mode: number,
+    { survivesPowerCut = true }: { survivesPowerCut?: boolean } = {},
+  ): Promise<void> {
+    const temporary = nodePath.join(
+      nodePath.dirname(path),
+      `.${nodePath.basename(path).slice(0, 200)}.${randomBytes(6).toString('hex')}.tmp`,
+    );
     await translated('write', path, async () => {
       try {
         await withOpen(temporary, { flags: CREATE_NEW, mode }, async (file) => {
@@ -103,12 +125,16 @@ export class LinuxFiles implements HostFiles {
       }
       if (!survivesPowerCut) return;
       // Without this the rename itself may be lost in a power cut.
-      await withOpen(nodePath.dirname(path), { flags: constants.O_RDONLY | constants.O_DIRECTORY }, (directory) => directory.sync());
+      await withOpen(nodePath.dirname(path), { flags: constants.O_RDONLY | constants.O_DIRECTORY }, (directory) =>
+        directory.sync(),
+      );
     });
   }
 
   async appendFile(path: string, content: string): Promise<void> {
-    await translated('append', path, () => withOpen(path, { flags: APPEND, mode: 0o640 }, (file) => file.writeFile(content)));
+    await translated('append', path, () =>
+      withOpen(path, { flags: APPEND, mode: 0o640 }, (file) => file.writeFile(content)),
+    );
   }
 
   async makeDirectory(path: string, mode: number): Promise<void> {
@@ -119,7 +145,8 @@ export class LinuxFiles implements HostFiles {
         if (errnoOf(error) === 'ENOENT') {
           await mkdir(path, { mode, recursive: true });
         } else if (errnoOf(error) === 'EEXIST') {
-          if (!(await stat(path)).isDirectory()) throw new KubeletError('AlreadyExists', `mkdir ${path}: exists and is not a directory`, { op: 'mkdir' });
+          if (!(await stat(path)).isDirectory())
+            throw new KubeletError('AlreadyExists', `mkdir ${path}: exists and is not a directory`, { op: 'mkdir' });
           return;
         } else {
           throw error;
@@ -155,13 +182,22 @@ export class LinuxFiles implements HostFiles {
     await this.#work.run({ op: 'removeTree', path: normalized }, { silenceMs: this.#silenceMs });
   }
 
-  async giveToGroup(path: string, group: GroupOwnership, onProgress?: (entries: number) => void): Promise<OwnershipOutcome> {
+  async giveToGroup(
+    path: string,
+    group: GroupOwnership,
+    onProgress?: (entries: number) => void,
+  ): Promise<OwnershipOutcome> {
     const mayHang = (await firstRemoteMount(path, { followLast: false })) !== undefined;
     const outcome = mayHang ? 'large' : await giveTreeToGroup(pooledFdOps, path, { ...group, budget: MOST_GIVEN_HERE });
     if (outcome !== 'large') return outcome;
-    if (this.#stuck.has(path)) throw new KubeletError('Unavailable', `change group ${path}: an earlier try still does not answer`, { op: 'giveToGroup' });
+    if (this.#stuck.has(path))
+      throw new KubeletError('Unavailable', `change group ${path}: an earlier try still does not answer`, {
+        op: 'giveToGroup',
+      });
     const progress = onProgress === undefined ? {} : { onProgress };
-    const answer = await this.#stuck.watch(path, (onExit) => this.#work.run({ op: 'giveToGroup', path, ...group }, { silenceMs: this.#silenceMs, onExit, ...progress }));
+    const answer = await this.#stuck.watch(path, (onExit) =>
+      this.#work.run({ op: 'giveToGroup', path, ...group }, { silenceMs: this.#silenceMs, onExit, ...progress }),
+    );
     return answer.outcome;
   }
 
@@ -191,7 +227,8 @@ export class LinuxFiles implements HostFiles {
         return (await readdir(path)).sort();
       } catch (error) {
         if (errnoOf(error) === 'ENOENT') return [];
-        if (errnoOf(error) === 'ENOTDIR') throw new KubeletError('Invalid', `list ${path}: not a directory`, { op: 'list', cause: error });
+        if (errnoOf(error) === 'ENOTDIR')
+          throw new KubeletError('Invalid', `list ${path}: not a directory`, { op: 'list', cause: error });
         throw error;
       }
     });
@@ -201,7 +238,8 @@ export class LinuxFiles implements HostFiles {
     await translated('chmod', path, async () => {
       const fd = await pooledFdOps.open(path, PATH_NOFOLLOW);
       try {
-        if ((await pooledFdOps.fstat(fd)).isSymbolicLink()) throw new KubeletError('Invalid', `chmod ${path}: is a symbolic link`, { op: 'chmod' });
+        if ((await pooledFdOps.fstat(fd)).isSymbolicLink())
+          throw new KubeletError('Invalid', `chmod ${path}: is a symbolic link`, { op: 'chmod' });
         await pooledFdOps.chmod(fdPath(fd), mode);
       } finally {
         await pooledFdOps.close(fd);
@@ -250,7 +288,8 @@ export class LinuxFiles implements HostFiles {
           const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
           if (bytesRead === 0) return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
           total += bytesRead;
-          if (total > limitBytes) throw new KubeletError('Invalid', `read ${path}: larger than ${limitBytes} bytes`, { op: 'read' });
+          if (total > limitBytes)
+            throw new KubeletError('Invalid', `read ${path}: larger than ${limitBytes} bytes`, { op: 'read' });
           chunks.push(chunk.subarray(0, bytesRead));
         }
       }),
@@ -274,7 +313,11 @@ async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-async function withOpen<T>(path: string, how: { flags: number; mode?: number }, use: (file: FileHandle) => Promise<T>): Promise<T> {
+async function withOpen<T>(
+  path: string,
+  how: { flags: number; mode?: number },
+  use: (file: FileHandle) => Promise<T>,
+): Promise<T> {
   const file = await open(path, how.flags, how.mode);
   try {
     return await use(file);

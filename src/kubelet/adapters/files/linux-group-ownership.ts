@@ -2,7 +2,15 @@ import type { BigIntStats } from 'node:fs';
 import { computeGroupMode } from '../../model/group-mode.ts';
 import type { GroupOwnership, OwnershipOutcome } from '../../ports/host-files.ts';
 import { errnoOf, fromErrno } from '../linux-errors.ts';
-import { below, fdPath, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps, type FdPath } from './linux-fd-ops.ts';
+import {
+  below,
+  fdPath,
+  openOrNothing,
+  PATH_NOFOLLOW,
+  READ_DIRECTORY,
+  type FdOps,
+  type FdPath,
+} from './linux-fd-ops.ts';
 import { walkTree } from './linux-tree-walk.ts';
 
 const PRIVILEGE_BITS = 0o6000;
@@ -19,7 +27,11 @@ export interface OwnershipWork extends GroupOwnership {
  * is reached. A symlink changes its group only. What is right already is not written. One entry that refuses does not stop the others
  * (upstream: volume_linux.go); they are counted.
  */
-export async function giveTreeToGroup(ops: FdOps, path: string, work: OwnershipWork): Promise<OwnershipOutcome | 'large'> {
+export async function giveTreeToGroup(
+  ops: FdOps,
+  path: string,
+  work: OwnershipWork,
+): Promise<OwnershipOutcome | 'large'> {
   const outcome: OwnershipOutcome = { entries: 0, refused: 0 };
   const change = async (fd: number, symlinkAt?: FdPath): Promise<void> => {
     outcome.entries++;
@@ -52,7 +64,12 @@ export async function giveTreeToGroup(ops: FdOps, path: string, work: OwnershipW
       return outcome;
     }
     try {
-      const walked = await walkTree(ops, root, { entry, leaving: (directory) => change(directory), left: async () => undefined, mounted: () => undefined }, { shown: path, op: 'change group', ...(work.budget === undefined ? {} : { budget: work.budget }) });
+      const walked = await walkTree(
+        ops,
+        root,
+        { entry, leaving: (directory) => change(directory), left: async () => undefined, mounted: () => undefined },
+        { shown: path, op: 'change group', ...(work.budget === undefined ? {} : { budget: work.budget }) },
+      );
       return walked === 'large' ? 'large' : outcome;
     } finally {
       await ops.close(root);
@@ -63,7 +80,11 @@ export async function giveTreeToGroup(ops: FdOps, path: string, work: OwnershipW
 }
 
 /** A volume that is a file, or nothing. */
-async function onlyOne(ops: FdOps, path: string, change: (fd: number, symlinkAt?: FdPath) => Promise<void>): Promise<void> {
+async function onlyOne(
+  ops: FdOps,
+  path: string,
+  change: (fd: number, symlinkAt?: FdPath) => Promise<void>,
+): Promise<void> {
   const fd = await openOrNothing(ops, path, PATH_NOFOLLOW);
   if (fd === undefined) return;
   try {
@@ -73,7 +94,11 @@ async function onlyOne(ops: FdOps, path: string, change: (fd: number, symlinkAt?
   }
 }
 
-async function changeOne(ops: FdOps, { fd, symlinkAt }: { fd: number; symlinkAt: FdPath | undefined }, work: OwnershipWork): Promise<void> {
+async function changeOne(
+  ops: FdOps,
+  { fd, symlinkAt }: { fd: number; symlinkAt: FdPath | undefined },
+  work: OwnershipWork,
+): Promise<void> {
   const stats = await ops.fstat(fd);
   const isGroupRight = Number(stats.gid) === work.gid;
   if (symlinkAt !== undefined) {

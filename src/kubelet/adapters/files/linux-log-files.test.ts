@@ -33,7 +33,11 @@ describe('log files', () => {
     await symlink('/etc', `${pod}/linked`);
     await mkdir(`${pod}/c/2.log`);
     execFileSync('mkfifo', [`${pod}/c/3.log`]);
-    const kinds = await Promise.all(['c/1.log', 'linked/hostname', 'c/2.log', 'c/3.log', 'c/9.log'].map((name) => linuxLogFiles.open(`${pod}/${name}`, pod).then(() => 'opened', errorKind)));
+    const kinds = await Promise.all(
+      ['c/1.log', 'linked/hostname', 'c/2.log', 'c/3.log', 'c/9.log'].map((name) =>
+        linuxLogFiles.open(`${pod}/${name}`, pod).then(() => 'opened', errorKind),
+      ),
+    );
     assert.deepEqual(kinds, ['Invalid', 'Invalid', 'Invalid', 'Invalid', 'NotFound']);
   });
 });
@@ -42,16 +46,27 @@ describe('processes', () => {
   const limits = { timeoutMs: 5000, outputLimitBytes: 1000 };
 
   it('hands over stdin, arguments and environment, and returns what came back', async () => {
-    const result = await linuxProcesses.run('/bin/sh', ['-c', 'read line; echo "$line $1 $EXTRA"; echo oops >&2; exit 3', 'sh', 'a b'], { ...limits, stdin: 'in\n', env: { EXTRA: 'x' } });
+    const result = await linuxProcesses.run(
+      '/bin/sh',
+      ['-c', 'read line; echo "$line $1 $EXTRA"; echo oops >&2; exit 3', 'sh', 'a b'],
+      { ...limits, stdin: 'in\n', env: { EXTRA: 'x' } },
+    );
     assert.deepEqual(result, { exitCode: 3, stdout: 'in a b x\n', stderr: 'oops\n' });
   });
 
   it('kills the whole group at the deadline, and what writes too much', async () => {
     const startMs = systemClock.monotonicMs();
-    await assert.rejects(linuxProcesses.run('/bin/sh', ['-c', `sleep 30 & echo $! > ${root}/pid; wait`], { ...limits, timeoutMs: 200 }), (error) => errorKind(error) === 'Timeout');
+    await assert.rejects(
+      linuxProcesses.run('/bin/sh', ['-c', `sleep 30 & echo $! > ${root}/pid; wait`], { ...limits, timeoutMs: 200 }),
+      (error) => errorKind(error) === 'Timeout',
+    );
     assert.ok(systemClock.monotonicMs() - startMs < 5000);
     const child = Number(await new LinuxFiles().readText(`${root}/pid`));
-    const stateOf = (): Promise<string | undefined> => new LinuxFiles().readText(`/proc/${child}/stat`).then((text) => text.split(' ')[2], () => 'gone');
+    const stateOf = (): Promise<string | undefined> =>
+      new LinuxFiles().readText(`/proc/${child}/stat`).then(
+        (text) => text.split(' ')[2],
+        () => 'gone',
+      );
     // It was sent the signal; on a busy machine it takes a moment until it has a processor to die on.
     let state = await stateOf();
     for (let look = 0; look < 1000 && state !== 'gone' && state !== 'Z'; look++) {
@@ -59,7 +74,10 @@ describe('processes', () => {
       state = await stateOf();
     }
     assert.ok(state === 'gone' || state === 'Z', `the grandchild is ${state}`);
-    await assert.rejects(linuxProcesses.run('/bin/sh', ['-c', 'yes'], limits), (error) => errorKind(error) === 'Invalid');
+    await assert.rejects(
+      linuxProcesses.run('/bin/sh', ['-c', 'yes'], limits),
+      (error) => errorKind(error) === 'Invalid',
+    );
     await assert.rejects(linuxProcesses.run('/nonexistent', [], limits), (error) => errorKind(error) === 'NotFound');
   });
 });

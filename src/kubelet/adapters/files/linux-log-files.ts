@@ -19,7 +19,8 @@ export const linuxLogFiles: LogFiles = {
       const info = await file.stat();
       if (!info.isFile()) throw new KubeletError('Invalid', `${path}: is not a regular file`, { op: 'open log' });
       const [real, root] = await Promise.all([readlink(`/proc/self/fd/${file.fd}`), realpath(beneath)]);
-      if (!real.startsWith(`${root}/`)) throw new KubeletError('Invalid', `${path}: does not lie below ${beneath}`, { op: 'open log' });
+      if (!real.startsWith(`${root}/`))
+        throw new KubeletError('Invalid', `${path}: does not lie below ${beneath}`, { op: 'open log' });
       return logFile(file, path, info.ino);
     } catch (error) {
       await file?.close();

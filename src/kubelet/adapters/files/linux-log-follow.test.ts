@@ -37,13 +37,16 @@ it('a reader that opens each new log as it appears gets every line of a fast wri
     expected += `${round}.late\n`;
     closeSync(writer);
     await writeFile(path, '');
-    for (let wait = 0; wait < 100 && chain.length < round + 2; wait++) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let wait = 0; wait < 100 && chain.length < round + 2; wait++)
+      await new Promise((resolve) => setTimeout(resolve, 5));
     await files.gzip(`${path}.${round}`, `${path}.${round}.gz`);
     await files.remove(`${path}.${round}`);
   }
   stop();
   await looking;
-  const text = (await Promise.all(chain.map(async (file) => Buffer.from(await file.read(0, 1_000_000)).toString()))).join('');
+  const text = (
+    await Promise.all(chain.map(async (file) => Buffer.from(await file.read(0, 1_000_000)).toString()))
+  ).join('');
   await Promise.all(chain.map((file) => file.close()));
   await rm(root, { recursive: true });
   assert.equal(text, expected);

@@ -21,7 +21,8 @@ export async function makeTree(folder: string, name: string, files: ReadonlyMap<
     const parent = await pooledFdOps.open(folder, PATH_DIRECTORY);
     held.set('..', parent);
     held.set('.', await newDirectory(parent, name));
-    for (const [path, file] of files) await newFile(await directoryOf(held, nodePath.dirname(path)), nodePath.basename(path), file);
+    for (const [path, file] of files)
+      await newFile(await directoryOf(held, nodePath.dirname(path)), nodePath.basename(path), file);
   } catch (error) {
     throw fromErrno(error, 'make tree', at);
   } finally {
@@ -32,7 +33,8 @@ export async function makeTree(folder: string, name: string, files: ReadonlyMap<
 async function newDirectory(parent: number, name: string): Promise<number> {
   await pooledFdOps.mkdir(below(parent, name), FOLDER_MODE);
   const fd = await openOrNothing(pooledFdOps, below(parent, name), READ_DIRECTORY);
-  if (fd === undefined) throw new KubeletError('Conflict', `make tree ${name}: it was replaced while it was made`, { op: 'make tree' });
+  if (fd === undefined)
+    throw new KubeletError('Conflict', `make tree ${name}: it was replaced while it was made`, { op: 'make tree' });
   await pooledFdOps.chmod(fdPath(fd), FOLDER_MODE);
   return fd;
 }
@@ -62,7 +64,9 @@ export async function makeDirectoryBeneath(folder: string, path: string, mode: n
   const opened = await openBeneath(pooledFdOps, folder, path, mode).catch((error: unknown) => {
     throw fromErrno(error, 'mkdir', `${folder}/${path}`);
   });
-  if (opened.kind === 'refused') throw new KubeletError('Invalid', `mkdir ${folder}/${path}: ${opened.why}`, { op: 'mkdir' });
+  if (opened.kind === 'refused')
+    throw new KubeletError('Invalid', `mkdir ${folder}/${path}: ${opened.why}`, { op: 'mkdir' });
   await pooledFdOps.close(opened.fd);
-  if (!opened.directory) throw new KubeletError('AlreadyExists', `mkdir ${folder}/${path}: exists and is not a directory`, { op: 'mkdir' });
+  if (!opened.directory)
+    throw new KubeletError('AlreadyExists', `mkdir ${folder}/${path}: exists and is not a directory`, { op: 'mkdir' });
 }

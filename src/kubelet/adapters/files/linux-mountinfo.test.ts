@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MountTable } from './linux-mountinfo.ts';
 
-const line = (id: number, path: string, fsType = 'tmpfs'): string => `${id} 1 0:${id} / ${path} rw - ${fsType} ${fsType} rw\n`;
+const line = (id: number, path: string, fsType = 'tmpfs'): string =>
+  `${id} 1 0:${id} / ${path} rw - ${fsType} ${fsType} rw\n`;
 
 /** A table that is read at one moment, between the beginning and the end of a reading. */
 class Kernel {
@@ -52,7 +53,10 @@ test('what has not changed is the same value, line by line', async () => {
   assert.equal(await read(), before);
   kernel.text = line(1, '/', 'ext4') + line(3, '/b') + line(4, '/a', 'nfs');
   const after = await read();
-  assert.deepEqual(after.map(({ path }) => path), ['/', '/b', '/a']);
+  assert.deepEqual(
+    after.map(({ path }) => path),
+    ['/', '/b', '/a'],
+  );
   assert.deepEqual([after[0] === before[0], after[1] === before[2]], [true, true]);
 });
 

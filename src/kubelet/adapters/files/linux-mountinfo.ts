@@ -15,7 +15,9 @@ export interface MountInfo {
 
 /** mountinfo writes space, tab, newline and backslash as octal. */
 function unescape(text: string): string {
-  return text.includes('\\') ? text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))) : text;
+  return text.includes('\\')
+    ? text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+    : text;
 }
 
 /** Later lines lie over earlier ones with the same path. Lines that make no sense are left out. */
@@ -27,8 +29,16 @@ function parseLine(line: string): MountInfo | undefined {
   const fields = line.split(' ');
   const dash = fields.indexOf('-', 6);
   const [id, path, fsType, source] = [fields[0], fields[4], fields[dash + 1], fields[dash + 2]];
-  if (dash < 0 || id === undefined || path === undefined || fsType === undefined || source === undefined) return undefined;
-  return { id: Number(id), path: unescape(path), fsType, source: unescape(source), shared: fields.slice(6, dash).some((field) => field.startsWith('shared:')), superOptions: (fields[dash + 3] ?? '').split(',') };
+  if (dash < 0 || id === undefined || path === undefined || fsType === undefined || source === undefined)
+    return undefined;
+  return {
+    id: Number(id),
+    path: unescape(path),
+    fsType,
+    source: unescape(source),
+    shared: fields.slice(6, dash).some((field) => field.startsWith('shared:')),
+    superOptions: (fields[dash + 3] ?? '').split(','),
+  };
 }
 
 /**
@@ -88,7 +98,12 @@ export async function readMountInfo(): Promise<readonly MountInfo[]> {
 
 /** The mount that `path`, without symlinks, lies on: the last of the deepest. */
 export function mountOf(mounts: readonly MountInfo[], path: string): MountInfo | undefined {
-  return mounts.filter((mount) => isAtOrBelow(path, mount.path)).reduce<MountInfo | undefined>((best, mount) => (best === undefined || mount.path.length >= best.path.length ? mount : best), undefined);
+  return mounts
+    .filter((mount) => isAtOrBelow(path, mount.path))
+    .reduce<MountInfo | undefined>(
+      (best, mount) => (best === undefined || mount.path.length >= best.path.length ? mount : best),
+      undefined,
+    );
 }
 
 export function isAtOrBelow(path: string, base: string): boolean {

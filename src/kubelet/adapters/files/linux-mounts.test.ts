@@ -19,7 +19,10 @@ test('a mount that hangs is not started a second time until the first try is gon
   await assert.rejects(mount(), (error) => errorKind(error) === 'Timeout');
   await assert.rejects(mount(), (error) => errorKind(error) === 'Unavailable');
   await assert.rejects(mounts.mountTmpfs('/other', {}), (error) => errorKind(error) === 'Timeout');
-  assert.deepEqual(started, ['mount -n -i -t tmpfs -o size=1024,mode=700 tmpfs /x', 'mount -n -i -t tmpfs tmpfs /other']);
+  assert.deepEqual(started, [
+    'mount -n -i -t tmpfs -o size=1024,mode=700 tmpfs /x',
+    'mount -n -i -t tmpfs tmpfs /other',
+  ]);
   exit();
   await assert.rejects(mounts.mountTmpfs('/other', {}), (error) => errorKind(error) === 'Timeout');
 });
@@ -28,18 +31,28 @@ test('a kernel that refuses noswap gets a tmpfs without it, and is not asked aga
   const started: string[] = [];
   const run: Run = async (_program, args) => {
     started.push(args.includes('noswap') ? 'noswap' : 'plain');
-    return args.includes('noswap') ? { exitCode: 32, stdout: '', stderr: 'mount: /x: wrong fs type, bad option, bad superblock on tmpfs' } : { exitCode: 0, stdout: '', stderr: '' };
+    return args.includes('noswap')
+      ? { exitCode: 32, stdout: '', stderr: 'mount: /x: wrong fs type, bad option, bad superblock on tmpfs' }
+      : { exitCode: 0, stdout: '', stderr: '' };
   };
   const mounts = new LinuxMounts({ run });
   const supported = await mounts.supportsTmpfsNoswap();
   await mounts.mountTmpfs('/x', { noswap: true });
   await mounts.mountTmpfs('/y', { noswap: true });
-  assert.deepEqual([started, await mounts.supportsTmpfsNoswap()], [supported ? ['noswap', 'plain', 'plain'] : ['plain', 'plain'], false]);
+  assert.deepEqual(
+    [started, await mounts.supportsTmpfsNoswap()],
+    [supported ? ['noswap', 'plain', 'plain'] : ['plain', 'plain'], false],
+  );
 });
 
 test('what mount says becomes a kind', async () => {
   const kinds: string[] = [];
-  for (const stderr of ['umount: /x: target is busy.', 'mount: /x: mount point does not exist.', 'mount: /x: cannot allocate memory', 'mount: /x: must be superuser to use mount.']) {
+  for (const stderr of [
+    'umount: /x: target is busy.',
+    'mount: /x: mount point does not exist.',
+    'mount: /x: cannot allocate memory',
+    'mount: /x: must be superuser to use mount.',
+  ]) {
     const mounts = new LinuxMounts({ run: async () => ({ exitCode: 32, stdout: '', stderr }) });
     await mounts.mountTmpfs('/x', {}).catch((error: unknown) => kinds.push(errorKind(error)));
   }
@@ -50,10 +63,22 @@ test('a file system whose mount program is not installed says which', async () =
   const started: string[] = [];
   const run: Run = async (program, args) => {
     started.push([program, ...args].join(' '));
-    return { exitCode: 32, stdout: '', stderr: 'mount: /x: bad option; for several filesystems (e.g. nfs, cifs) you might need a /sbin/mount.<type> helper program.' };
+    return {
+      exitCode: 32,
+      stdout: '',
+      stderr:
+        'mount: /x: bad option; for several filesystems (e.g. nfs, cifs) you might need a /sbin/mount.<type> helper program.',
+    };
   };
   const mounts = new LinuxMounts({ run });
-  await assert.rejects(mounts.mount('/x', { fsType: 'nosuchfs', source: 'server:/e', options: ['ro', 'hard'], helper: true }), (error) => errorKind(error) === 'NotFound' && (error as Error).message === 'mount.nosuchfs is not installed on this node');
-  await assert.rejects(mounts.mount('/x', { fsType: 'ext4', source: '/dev/x', options: [] }), (error) => errorKind(error) === 'Invalid');
+  await assert.rejects(
+    mounts.mount('/x', { fsType: 'nosuchfs', source: 'server:/e', options: ['ro', 'hard'], helper: true }),
+    (error) =>
+      errorKind(error) === 'NotFound' && (error as Error).message === 'mount.nosuchfs is not installed on this node',
+  );
+  await assert.rejects(
+    mounts.mount('/x', { fsType: 'ext4', source: '/dev/x', options: [] }),
+    (error) => errorKind(error) === 'Invalid',
+  );
   assert.deepEqual(started, ['mount -n -t nosuchfs -o ro,hard -- server:/e /x', 'mount -n -i -t ext4 -- /dev/x /x']);
 });

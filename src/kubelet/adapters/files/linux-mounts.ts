@@ -55,7 +55,11 @@ export class LinuxMounts implements Mounts {
     ];
     const mount = (extra: readonly string[]): Promise<void> => {
       const all = [...words, ...extra];
-      return this.#run('mount', ['-n', '-i', '-t', 'tmpfs', ...(all.length === 0 ? [] : ['-o', all.join(',')]), 'tmpfs', path], `mount tmpfs ${path}`);
+      return this.#run(
+        'mount',
+        ['-n', '-i', '-t', 'tmpfs', ...(all.length === 0 ? [] : ['-o', all.join(',')]), 'tmpfs', path],
+        `mount tmpfs ${path}`,
+      );
     };
     if (options.noswap !== true || !this.#noswap) return mount([]);
     try {
@@ -81,17 +85,31 @@ export class LinuxMounts implements Mounts {
   async mount(target: string, { fsType, source, options, helper = false }: MountOrder): Promise<void> {
     const flags = [...(helper ? [] : ['-i']), '-t', fsType, ...(options.length === 0 ? [] : ['-o', options.join(',')])];
     try {
-      await this.#run('mount', ['-n', ...flags, '--', source, target], `mount ${fsType} ${source} at ${target}`, this.#runChild);
+      await this.#run(
+        'mount',
+        ['-n', ...flags, '--', source, target],
+        `mount ${fsType} ${source} at ${target}`,
+        this.#runChild,
+      );
     } catch (error) {
-      const missing = helper && error instanceof KubeletError && error.kind !== 'Timeout' && /might need a \/sbin\/mount\.<type> helper program|unknown filesystem type/i.test(error.message);
-      if (missing && !(await hasProgram(`mount.${fsType}`))) throw new KubeletError('NotFound', `mount.${fsType} is not installed on this node`, { op: 'mount', cause: error });
+      const missing =
+        helper &&
+        error instanceof KubeletError &&
+        error.kind !== 'Timeout' &&
+        /might need a \/sbin\/mount\.<type> helper program|unknown filesystem type/i.test(error.message);
+      if (missing && !(await hasProgram(`mount.${fsType}`)))
+        throw new KubeletError('NotFound', `mount.${fsType} is not installed on this node`, {
+          op: 'mount',
+          cause: error,
+        });
       throw error;
     }
   }
 
   async bindBeneath(mount: SubPathMount): Promise<BindBeneathResult> {
     const op = `mount a part of ${mount.root} at ${mount.target}`;
-    if (this.#stuck.has(op)) throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op: 'bindBeneath' });
+    if (this.#stuck.has(op))
+      throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op: 'bindBeneath' });
     const mounts = await readMountInfo();
     const volume = await this.#walk(`${mount.root}/${mount.subPath}`, { followLast: true, mounts });
     const place = await this.#walk(mount.target, { followLast: false, mounts });
@@ -100,7 +118,8 @@ export class LinuxMounts implements Mounts {
     try {
       return await bindBeneath(request, {
         ops: pooledFdOps,
-        bindDescriptor: (source, target) => this.#run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target], op),
+        bindDescriptor: (source, target) =>
+          this.#run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target], op),
         unmount: (target) => this.unmount(target),
       });
     } catch (error) {
@@ -109,7 +128,9 @@ export class LinuxMounts implements Mounts {
   }
 
   async #bindBeneathInChild(mount: SubPathMount, op: string): Promise<BindBeneathResult> {
-    const answer = await this.#stuck.watch(op, (onExit) => this.#work.run({ op: 'bindBeneath', mount }, { silenceMs: this.#timeoutMs, onExit }));
+    const answer = await this.#stuck.watch(op, (onExit) =>
+      this.#work.run({ op: 'bindBeneath', mount }, { silenceMs: this.#timeoutMs, onExit }),
+    );
     return answer.result;
   }
 
@@ -118,7 +139,11 @@ export class LinuxMounts implements Mounts {
     const target = await realPlace(path, mounts);
     if (!mounts.some((mount) => mount.path === target)) return;
     try {
-      await this.#run('umount', ['-n', '-i', '-c', ...(options.force === true ? ['-f'] : []), '--', target], `unmount ${target}${options.force === true ? ' by force' : ''}`);
+      await this.#run(
+        'umount',
+        ['-n', '-i', '-c', ...(options.force === true ? ['-f'] : []), '--', target],
+        `unmount ${target}${options.force === true ? ' by force' : ''}`,
+      );
     } catch (error) {
       // Somebody else may have unmounted it between the look and the call.
       if (error instanceof KubeletError && error.kind === 'Timeout') throw error;
@@ -130,7 +155,13 @@ export class LinuxMounts implements Mounts {
     const given = nodePath.join('/', path, '.');
     const mounts = await readMountInfo();
     const { real } = await walkLocal(given, { followLast: true, mounts });
-    return mounts.filter((mount) => isAtOrBelow(mount.path, real)).map(({ path: at, fsType, source }) => ({ path: nodePath.join(given, nodePath.relative(real, at)), fsType, source }));
+    return mounts
+      .filter((mount) => isAtOrBelow(mount.path, real))
+      .map(({ path: at, fsType, source }) => ({
+        path: nodePath.join(given, nodePath.relative(real, at)),
+        fsType,
+        source,
+      }));
   }
 
   async makeRshared(path: string): Promise<void> {
@@ -147,9 +178,13 @@ export class LinuxMounts implements Mounts {
   }
 
   async #run(program: string, args: readonly string[], op: string, run = this.#runQuick): Promise<void> {
-    if (this.#stuck.has(op)) throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op });
-    const { exitCode, stderr } = await this.#stuck.watch(op, (onExit) => run(program, args, { timeoutMs: this.#timeoutMs, op, onExit }));
-    if (exitCode !== 0) throw new KubeletError(kindOfMessage(stderr), `${op}: ${stderr.trim() || `exit status ${exitCode}`}`, { op });
+    if (this.#stuck.has(op))
+      throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op });
+    const { exitCode, stderr } = await this.#stuck.watch(op, (onExit) =>
+      run(program, args, { timeoutMs: this.#timeoutMs, op, onExit }),
+    );
+    if (exitCode !== 0)
+      throw new KubeletError(kindOfMessage(stderr), `${op}: ${stderr.trim() || `exit status ${exitCode}`}`, { op });
   }
 }
 
@@ -169,7 +204,10 @@ function isAtLeast(kernel: string, [major, minor]: readonly [number, number]): b
 
 async function hasProgram(name: string): Promise<boolean> {
   for (const folder of ['/sbin', '/usr/sbin', '/bin', '/usr/bin']) {
-    const found = await access(`${folder}/${name}`).then(() => true, () => false);
+    const found = await access(`${folder}/${name}`).then(
+      () => true,
+      () => false,
+    );
     if (found) return true;
   }
   return false;

@@ -1,7 +1,15 @@
 import { constants } from 'node:fs';
 import nodePath from 'node:path/posix';
 import { errnoOf } from '../linux-errors.ts';
-import { below, fdPath, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps } from './linux-fd-ops.ts';
+import {
+  below,
+  fdPath,
+  openOrNothing,
+  PATH_DIRECTORY,
+  PATH_NOFOLLOW,
+  READ_DIRECTORY,
+  type FdOps,
+} from './linux-fd-ops.ts';
 
 export type OpenBeneathResult =
   | { kind: 'opened'; fd: number; directory: boolean }
@@ -35,7 +43,12 @@ class Refused extends Error {
  * 3. `..` goes back to a directory that is still held open, never by asking the kernel.
  * 4. What is missing is made as directories with `newMode`, else with the volume's own mode (setgid included), and opened without following.
  */
-export async function openBeneath(ops: FdOps, root: string, subPath: string, newMode?: number): Promise<OpenBeneathResult> {
+export async function openBeneath(
+  ops: FdOps,
+  root: string,
+  subPath: string,
+  newMode?: number,
+): Promise<OpenBeneathResult> {
   const trail: number[] = [];
   try {
     trail.push(await ops.open(root, PATH_DIRECTORY & ~constants.O_NOFOLLOW));
@@ -73,7 +86,10 @@ class Walk {
       if (!this.atDirectory) throw new Refused('open', 'a file where a directory is needed');
       if (part.name === '..') {
         if (this.#trail.length > 1) await this.#ops.close(this.#trail.pop() as number);
-        else pending = await this.#fromRoot(nodePath.join(await this.#realRoot(), '..', ...pending.map(({ name }) => name)));
+        else
+          pending = await this.#fromRoot(
+            nodePath.join(await this.#realRoot(), '..', ...pending.map(({ name }) => name)),
+          );
         continue;
       }
       const target = await this.#enter(part);
@@ -113,7 +129,8 @@ class Walk {
     try {
       return await this.#ops.readlink(path);
     } catch (error) {
-      if (errnoOf(error) === 'EINVAL' || errnoOf(error) === 'ENOENT') throw new Refused('open', 'it was replaced while it was looked at');
+      if (errnoOf(error) === 'EINVAL' || errnoOf(error) === 'ENOENT')
+        throw new Refused('open', 'it was replaced while it was looked at');
       throw error;
     }
   }
@@ -140,7 +157,9 @@ class Walk {
 
   /** Goes back to the root for a path of the host, if that leads into the volume. */
   async #fromRoot(hostPath: string): Promise<Part[]> {
-    const inside = [this.#root, await this.#realRoot()].map((root) => nodePath.relative(root, hostPath)).find((relative) => relative !== '..' && !relative.startsWith('../'));
+    const inside = [this.#root, await this.#realRoot()]
+      .map((root) => nodePath.relative(root, hostPath))
+      .find((relative) => relative !== '..' && !relative.startsWith('../'));
     if (inside === undefined) throw new Refused('open', 'it leads out of the volume');
     while (this.#trail.length > 1) await this.#ops.close(this.#trail.pop() as number);
     return partsOf(inside, true);
@@ -152,5 +171,8 @@ class Walk {
 }
 
 function partsOf(path: string, fromLink: boolean): Part[] {
-  return path.split('/').filter((name) => name !== '' && name !== '.').map((name) => ({ name, fromLink }));
+  return path
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
+    .map((name) => ({ name, fromLink }));
 }

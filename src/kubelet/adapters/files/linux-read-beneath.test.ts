@@ -26,7 +26,10 @@ test('a pipe is not opened, nor what a link names on the host, and nothing stays
   symlinkSync('/dev/zero', join(root, 'zero'));
   symlinkSync('/proc/self/root/etc/hostname', join(root, 'host'));
   const before = openDescriptors();
-  assert.deepEqual([await read(root, 'pipe'), await read(root, 'zero'), await read(root, 'host'), await read(root, 'none/x')], ['Invalid', 'NotFound', 'NotFound', 'NotFound']);
+  assert.deepEqual(
+    [await read(root, 'pipe'), await read(root, 'zero'), await read(root, 'host'), await read(root, 'none/x')],
+    ['Invalid', 'NotFound', 'NotFound', 'NotFound'],
+  );
   assert.equal(openDescriptors(), before);
 });
 
@@ -56,5 +59,8 @@ test('whatever is swapped while it is walked, nothing outside is read', async ()
   running = false;
   await swapping;
   assert.ok(seen.has('inside'));
-  assert.deepEqual([...seen].filter((result) => !['inside', 'NotFound', 'Invalid'].includes(result)), []);
+  assert.deepEqual(
+    [...seen].filter((result) => !['inside', 'NotFound', 'Invalid'].includes(result)),
+    [],
+  );
 });

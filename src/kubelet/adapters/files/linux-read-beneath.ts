@@ -64,13 +64,18 @@ async function demandMount(ops: FdOps, fd: number, { path, mount }: { path: stri
 }
 
 /** What is there is looked at before it is opened to be read: opening a device or a pipe may do something by itself. */
-async function openRegular(ops: FdOps, entry: string, { path, mount }: { path: string; mount: string }): Promise<number> {
+async function openRegular(
+  ops: FdOps,
+  entry: string,
+  { path, mount }: { path: string; mount: string },
+): Promise<number> {
   const found = await openOrNothing(ops, entry, PATH_NOFOLLOW);
   if (found === undefined) throw new KubeletError('NotFound', `${path}: no such file or directory`);
   try {
     await demandMount(ops, found, { path, mount });
     const { mode } = await ops.fstat(found);
-    if ((Number(mode) & constants.S_IFMT) !== constants.S_IFREG) throw new KubeletError('Invalid', `${path}: is no regular file`);
+    if ((Number(mode) & constants.S_IFMT) !== constants.S_IFREG)
+      throw new KubeletError('Invalid', `${path}: is no regular file`);
     // Through the descriptor, so it is the very file that was looked at.
     return await ops.open(fdPath(found), constants.O_RDONLY);
   } finally {

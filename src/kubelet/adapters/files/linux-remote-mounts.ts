@@ -6,7 +6,45 @@ import { errnoOf, fromErrno } from '../linux-errors.ts';
 import { readMountInfo, type MountInfo } from './linux-mountinfo.ts';
 
 /** File systems whose server is this kernel: a stat on them waits for a disk at most, never for another machine or a user's daemon. */
-const LOCAL = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'f2fs', 'bcachefs', 'zfs', 'vfat', 'exfat', 'iso9660', 'squashfs', 'erofs', 'tmpfs', 'ramfs', 'devtmpfs', 'devpts', 'hugetlbfs', 'rootfs', 'overlay', 'proc', 'sysfs', 'cgroup', 'cgroup2', 'securityfs', 'debugfs', 'tracefs', 'mqueue', 'bpf', 'pstore', 'configfs', 'nsfs', 'efivarfs', 'binfmt_misc', 'fusectl', 'selinuxfs', 'resctrl']);
+const LOCAL = new Set([
+  'ext2',
+  'ext3',
+  'ext4',
+  'xfs',
+  'btrfs',
+  'f2fs',
+  'bcachefs',
+  'zfs',
+  'vfat',
+  'exfat',
+  'iso9660',
+  'squashfs',
+  'erofs',
+  'tmpfs',
+  'ramfs',
+  'devtmpfs',
+  'devpts',
+  'hugetlbfs',
+  'rootfs',
+  'overlay',
+  'proc',
+  'sysfs',
+  'cgroup',
+  'cgroup2',
+  'securityfs',
+  'debugfs',
+  'tracefs',
+  'mqueue',
+  'bpf',
+  'pstore',
+  'configfs',
+  'nsfs',
+  'efivarfs',
+  'binfmt_misc',
+  'fusectl',
+  'selinuxfs',
+  'resctrl',
+]);
 const LONGEST_SYMLINK_CHAIN = 40;
 /** Where init mounts on demand what is the kernel's own. */
 const BINFMT_MISC = '/proc/sys/fs/binfmt_misc';
@@ -28,7 +66,11 @@ function remotePlacesOf(mounts: readonly MountInfo[]): ReadonlySet<string> {
   const known = remotePlaces.get(mounts);
   if (known !== undefined) return known;
   const fsTypes = new Map(mounts.map((mount) => [mount.path, mount.fsType]));
-  const found = new Set([...fsTypes].filter(([path, fsType]) => !LOCAL.has(fsType) && !(fsType === 'autofs' && path === BINFMT_MISC)).map(([path]) => path));
+  const found = new Set(
+    [...fsTypes]
+      .filter(([path, fsType]) => !LOCAL.has(fsType) && !(fsType === 'autofs' && path === BINFMT_MISC))
+      .map(([path]) => path),
+  );
   remotePlaces.set(mounts, found);
   return found;
 }
@@ -37,9 +79,15 @@ function remotePlacesOf(mounts: readonly MountInfo[]): ReadonlySet<string> {
  * Walks a path one component at a time; mountinfo says which file system comes next before it is touched. Where nothing is mounted that is not
  * local, no path leads to such a thing, and the walk is one call.
  */
-export async function walkLocal(path: string, options: { followLast: boolean; mounts: readonly MountInfo[] }): Promise<Way> {
+export async function walkLocal(
+  path: string,
+  options: { followLast: boolean; mounts: readonly MountInfo[] },
+): Promise<Way> {
   const remote = remotePlacesOf(options.mounts);
-  return (remote.size === 0 ? await walkAtOnce(path, options.followLast) : undefined) ?? walkByParts(path, options.followLast, remote);
+  return (
+    (remote.size === 0 ? await walkAtOnce(path, options.followLast) : undefined) ??
+    walkByParts(path, options.followLast, remote)
+  );
 }
 
 /** Undefined when it does not lead to the end: the walk by parts tells how far it leads. */
@@ -63,15 +111,21 @@ async function walkByParts(path: string, followLast: boolean, remote: ReadonlySe
     if (remote.has(next)) return { real: nodePath.join(current, ...pending), remote: next };
     const rest = pending.slice(1);
     const target = rest.length === 0 && !followLast ? undefined : await linkTarget(next);
-    if (target === 'missing' || (target !== undefined && ++hops > LONGEST_SYMLINK_CHAIN)) return { real: nodePath.join(current, ...pending), remote: undefined };
+    if (target === 'missing' || (target !== undefined && ++hops > LONGEST_SYMLINK_CHAIN))
+      return { real: nodePath.join(current, ...pending), remote: undefined };
     pending = target === undefined ? rest : [...partsOf(nodePath.resolve(nodePath.dirname(next), target.to)), ...rest];
     current = target === undefined ? next : '/';
   }
   return { real: current, remote: undefined };
 }
 
-export async function firstRemoteMount(path: string, options: { followLast: boolean; readMounts?: () => Promise<readonly MountInfo[]> }): Promise<string | undefined> {
-  return (await walkLocal(path, { followLast: options.followLast, mounts: await (options.readMounts ?? readMountInfo)() })).remote;
+export async function firstRemoteMount(
+  path: string,
+  options: { followLast: boolean; readMounts?: () => Promise<readonly MountInfo[]> },
+): Promise<string | undefined> {
+  return (
+    await walkLocal(path, { followLast: options.followLast, mounts: await (options.readMounts ?? readMountInfo)() })
+  ).remote;
 }
 
 /** Mounts are listed by their real paths: of a path that leads through a symlink (a root directory that is one) none would be found. */
@@ -79,7 +133,11 @@ export async function realPlace(path: string, mounts: readonly MountInfo[]): Pro
   return (await walkLocal(path, { followLast: false, mounts })).real;
 }
 
-const partsOf = (path: string): string[] => nodePath.normalize(path).split('/').filter((part) => part !== '');
+const partsOf = (path: string): string[] =>
+  nodePath
+    .normalize(path)
+    .split('/')
+    .filter((part) => part !== '');
 
 async function linkTarget(path: string): Promise<{ to: string } | 'missing' | undefined> {
   try {

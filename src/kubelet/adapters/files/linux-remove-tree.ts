@@ -1,7 +1,15 @@
 import { constants } from 'node:fs';
 import { KubeletError } from '../../../base/errors.ts';
 import { errnoOf, fromErrno } from '../linux-errors.ts';
-import { below, mountIdOf, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY, type FdOps, type FdPath } from './linux-fd-ops.ts';
+import {
+  below,
+  mountIdOf,
+  openOrNothing,
+  PATH_NOFOLLOW,
+  READ_DIRECTORY,
+  type FdOps,
+  type FdPath,
+} from './linux-fd-ops.ts';
 import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
 import { realPlace } from './linux-remote-mounts.ts';
 import { walkTree } from './linux-tree-walk.ts';
@@ -11,7 +19,11 @@ import { walkTree } from './linux-tree-walk.ts';
  * nothing is touched when something is mounted at or below `path`; the walk neither follows links nor enters a mount that comes meanwhile.
  * 'large' when there is more than the budget: a part is gone, and somebody with more time is to do the rest.
  */
-export async function removeTree(ops: FdOps, path: string, work: { budget?: number; onEntry?: () => void } = {}): Promise<'done' | 'large'> {
+export async function removeTree(
+  ops: FdOps,
+  path: string,
+  work: { budget?: number; onEntry?: () => void } = {},
+): Promise<'done' | 'large'> {
   try {
     if (await removedEmpty(ops, path)) return 'done';
     if (!(await isDirectory(ops, path))) {
@@ -34,7 +46,9 @@ export async function removeTree(ops: FdOps, path: string, work: { budget?: numb
     await removed(() => ops.rmdir(path));
     return 'done';
   } catch (error) {
-    throw errnoOf(error) === 'EBUSY' ? inUse('something is mounted in it', path, error) : fromErrno(error, 'removeTree', path);
+    throw errnoOf(error) === 'EBUSY'
+      ? inUse('something is mounted in it', path, error)
+      : fromErrno(error, 'removeTree', path);
   }
 }
 
@@ -50,7 +64,11 @@ async function removedEmpty(ops: FdOps, path: string): Promise<boolean> {
   }
 }
 
-async function emptyDirectory(ops: FdOps, root: number, { path, budget, onEntry }: { path: string; budget?: number; onEntry?: () => void }): Promise<'done' | 'large'> {
+async function emptyDirectory(
+  ops: FdOps,
+  root: number,
+  { path, budget, onEntry }: { path: string; budget?: number; onEntry?: () => void },
+): Promise<'done' | 'large'> {
   return walkTree(
     ops,
     root,
@@ -62,7 +80,11 @@ async function emptyDirectory(ops: FdOps, root: number, { path, budget, onEntry 
           return 'done';
         } catch (error) {
           // Not every file system says in its listing what is a directory.
-          if (errnoOf(error) === 'EISDIR' || (errnoOf(error) === 'EPERM' && (await isDirectory(ops, below(directory, name))))) return 'directory';
+          if (
+            errnoOf(error) === 'EISDIR' ||
+            (errnoOf(error) === 'EPERM' && (await isDirectory(ops, below(directory, name))))
+          )
+            return 'directory';
           throw error;
         }
       },
@@ -101,5 +123,8 @@ async function removed(remove: () => void | Promise<void>): Promise<void> {
 }
 
 function inUse(why: string, path: string, cause?: unknown): KubeletError {
-  return new KubeletError('Unavailable', `removeTree ${path}: ${why}`, { op: 'removeTree', ...(cause === undefined ? {} : { cause }) });
+  return new KubeletError('Unavailable', `removeTree ${path}: ${why}`, {
+    op: 'removeTree',
+    ...(cause === undefined ? {} : { cause }),
+  });
 }

@@ -27,7 +27,8 @@ describe('logs of the system', () => {
   const read = async (path: string): Promise<string> => {
     try {
       const entry = await logs.open(path);
-      if (entry.kind === 'folder') return entry.entries.map(({ name, isFolder }) => (isFolder ? `${name}/` : name)).join(' ');
+      if (entry.kind === 'folder')
+        return entry.entries.map(({ name, isFolder }) => (isFolder ? `${name}/` : name)).join(' ');
       const bytes = await entry.file.read(0, 100);
       await entry.file.close();
       return Buffer.from(bytes).toString('utf8');
@@ -37,12 +38,28 @@ describe('logs of the system', () => {
   };
 
   it('are regular files and folders', async () => {
-    assert.deepEqual([await read('syslog'), await read('app/app.log'), await read('/syslog'), await read('app'), await read('app/'), await read('')], ['words\n', 'more words\n', 'words\n', 'app.log', 'app.log', '0.log app/ fifo inside syslog way']);
-    assert.deepEqual([await read('gone'), await read('gone/x'), await read('syslog/x')].map((each) => each === 'NotFound' || each === 'Invalid'), [true, true, true]);
+    assert.deepEqual(
+      [
+        await read('syslog'),
+        await read('app/app.log'),
+        await read('/syslog'),
+        await read('app'),
+        await read('app/'),
+        await read(''),
+      ],
+      ['words\n', 'more words\n', 'words\n', 'app.log', 'app.log', '0.log app/ fifo inside syslog way'],
+    );
+    assert.deepEqual(
+      [await read('gone'), await read('gone/x'), await read('syslog/x')].map(
+        (each) => each === 'NotFound' || each === 'Invalid',
+      ),
+      [true, true, true],
+    );
   });
 
   it('are read through no link, from nothing that is no file, and never beyond their folder (TOB-K8S-026)', async () => {
-    for (const path of ['0.log', 'way', 'way/shadow', 'fifo', '../secrets/shadow', '..', 'app/../../secrets/shadow']) assert.match(await read(path), /^(Invalid|NotFound|Internal)$/, path);
+    for (const path of ['0.log', 'way', 'way/shadow', 'fifo', '../secrets/shadow', '..', 'app/../../secrets/shadow'])
+      assert.match(await read(path), /^(Invalid|NotFound|Internal)$/, path);
     assert.match(await read('inside'), /^(Invalid|Internal)$/);
   });
 });

@@ -12,7 +12,8 @@ export function linuxSystemLogs(root: string): SystemLogs {
   return {
     async open(relative) {
       const full = path.join(root, relative);
-      if (full !== path.normalize(root).replace(/\/$/, '') && !full.startsWith(`${root.replace(/\/$/, '')}/`)) throw new KubeletError('Invalid', 'the path leads out of the logs', { op: 'open log' });
+      if (full !== path.normalize(root).replace(/\/$/, '') && !full.startsWith(`${root.replace(/\/$/, '')}/`))
+        throw new KubeletError('Invalid', 'the path leads out of the logs', { op: 'open log' });
       const folder = await openFolder(root, full.replace(/\/$/, ''));
       return folder ?? { kind: 'file', file: await linuxLogFiles.open(full.replace(/\/$/, ''), root) };
     },
@@ -31,9 +32,15 @@ async function openFolder(root: string, full: string): Promise<SystemLogEntry | 
   try {
     const opened = `/proc/self/fd/${folder.fd}`;
     const [real, realRoot] = await Promise.all([readlink(opened), realpath(root)]);
-    if (real !== path.join(realRoot, path.relative(root, full))) throw new KubeletError('Invalid', `${full}: is reached by a link`, { op: 'open log folder' });
+    if (real !== path.join(realRoot, path.relative(root, full)))
+      throw new KubeletError('Invalid', `${full}: is reached by a link`, { op: 'open log folder' });
     const entries = await readdir(opened, { withFileTypes: true });
-    return { kind: 'folder', entries: entries.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })).sort((left, right) => (left.name < right.name ? -1 : 1)) };
+    return {
+      kind: 'folder',
+      entries: entries
+        .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }))
+        .sort((left, right) => (left.name < right.name ? -1 : 1)),
+    };
   } catch (error) {
     throw fromErrno(error, 'read log folder', full);
   } finally {

@@ -1,5 +1,15 @@
 import { KubeletError } from '../../../base/errors.ts';
-import { below, isSameInode, mountIdOf, openOrNothing, READ_DIRECTORY, type DirectoryEntry, type EntryReader, type FdOps, type InodeId } from './linux-fd-ops.ts';
+import {
+  below,
+  isSameInode,
+  mountIdOf,
+  openOrNothing,
+  READ_DIRECTORY,
+  type DirectoryEntry,
+  type EntryReader,
+  type FdOps,
+  type InodeId,
+} from './linux-fd-ops.ts';
 
 export interface TreeVisitor {
   /** An entry that is no directory (any more). `directory` is held open. 'directory' when it turns out to be one. */
@@ -39,7 +49,12 @@ const READ_AHEAD = 512;
  * 3. Directories on another mount are not entered (mnt_id, which tells bind mounts of the same device apart).
  * 4. A directory's names are read in portions: one with millions of files costs no more memory than a small one.
  */
-export async function walkTree(ops: FdOps, root: number, visitor: TreeVisitor, options: WalkOptions): Promise<'done' | 'large'> {
+export async function walkTree(
+  ops: FdOps,
+  root: number,
+  visitor: TreeVisitor,
+  options: WalkOptions,
+): Promise<'done' | 'large'> {
   const mountId = await mountIdOf(ops, root);
   const levels: Level[] = [];
   let here = root;

@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, lchownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -10,7 +22,10 @@ import { giveTreeToGroup } from './linux-group-ownership.ts';
 import { removeTree } from './linux-remove-tree.ts';
 
 const files = new LinuxFiles();
-const bothOps: readonly (readonly [string, FdOps])[] = [['pooled', pooledFdOps], ['blocking', blockingFdOps]];
+const bothOps: readonly (readonly [string, FdOps])[] = [
+  ['pooled', pooledFdOps],
+  ['blocking', blockingFdOps],
+];
 
 async function inTemporaryFolder(body: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'kubelet-trees-'));
@@ -23,7 +38,10 @@ async function inTemporaryFolder(body: (folder: string) => Promise<void>): Promi
 
 /** As a pod can make it: each level from within the one before, so that no path is ever too long. */
 function makeDeep(folder: string, levels: number): void {
-  execFileSync('sh', ['-c', `i=0; while [ $i -lt ${levels} ]; do mkdir d && cd -P d || exit 1; i=$((i+1)); done`], { cwd: folder, stdio: 'ignore' });
+  execFileSync('sh', ['-c', `i=0; while [ $i -lt ${levels} ]; do mkdir d && cd -P d || exit 1; i=$((i+1)); done`], {
+    cwd: folder,
+    stdio: 'ignore',
+  });
 }
 
 /** Runs at full speed beside the test: the directory becomes a link to the host's, and back. */
@@ -47,8 +65,14 @@ for (const [name, ops] of bothOps) {
       makeDeep(folder, 400);
       const before = openDescriptors();
       let most = 0;
-      const counting: FdOps = { ...ops, open: (at, flags) => ((most = Math.max(most, openDescriptors())), ops.open(at, flags)) };
-      assert.deepEqual(await giveTreeToGroup(counting, `${folder}/d`, { gid: 99, readOnly: false }), { entries: 400, refused: 0 });
+      const counting: FdOps = {
+        ...ops,
+        open: (at, flags) => ((most = Math.max(most, openDescriptors())), ops.open(at, flags)),
+      };
+      assert.deepEqual(await giveTreeToGroup(counting, `${folder}/d`, { gid: 99, readOnly: false }), {
+        entries: 400,
+        refused: 0,
+      });
       assert.deepEqual([lstatSync(`${folder}/d`).gid, lstatSync(`${folder}/${'d/'.repeat(300)}`).gid], [99, 99]);
       assert.equal(await removeTree(counting, `${folder}/d`), 'done');
       assert.deepEqual([readdirSync(folder), openDescriptors()], [[], before]);
@@ -75,9 +99,19 @@ test('a large tree is given and removed by a process of its own, which tells how
       mkdirSync(`${folder}/t/${directory}`, { recursive: true });
       for (let index = 0; index < 400; index++) writeFileSync(`${folder}/t/${directory}/${index}`, '', { mode: 0o600 });
     }
-    assert.deepEqual(await files.giveToGroup(`${folder}/t`, { gid: 99, readOnly: false }), { entries: 4011, refused: 0 });
-    const seen = [`${folder}/t`, `${folder}/t/9`, `${folder}/t/9/399`].map((at) => [statSync(at).gid, (statSync(at).mode & 0o7777).toString(8)]);
-    assert.deepEqual(seen, [[99, '2775'], [99, '2775'], [99, '660']]);
+    assert.deepEqual(await files.giveToGroup(`${folder}/t`, { gid: 99, readOnly: false }), {
+      entries: 4011,
+      refused: 0,
+    });
+    const seen = [`${folder}/t`, `${folder}/t/9`, `${folder}/t/9/399`].map((at) => [
+      statSync(at).gid,
+      (statSync(at).mode & 0o7777).toString(8),
+    ]);
+    assert.deepEqual(seen, [
+      [99, '2775'],
+      [99, '2775'],
+      [99, '660'],
+    ]);
     await files.removeTree(`${folder}/t`);
     assert.deepEqual(readdirSync(folder), []);
   });
@@ -90,7 +124,12 @@ test('the host stays as it is while a folder of the tree is swapped for a link t
     writeFileSync(`${folder}/host/sub/g`, 'precious', { mode: 0o600 });
     lchownSync(`${folder}/host/f`, 0, 0);
     chmodSync(`${folder}/host`, 0o700);
-    const host = (): unknown[] => [`${folder}/host`, `${folder}/host/f`, `${folder}/host/sub`, `${folder}/host/sub/g`].map((at) => [lstatSync(at).gid, lstatSync(at).mode, lstatSync(at).ino]);
+    const host = (): unknown[] =>
+      [`${folder}/host`, `${folder}/host/f`, `${folder}/host/sub`, `${folder}/host/sub/g`].map((at) => [
+        lstatSync(at).gid,
+        lstatSync(at).mode,
+        lstatSync(at).ino,
+      ]);
     const before = host();
     mkdirSync(`${folder}/v/a/in`, { recursive: true });
     writeFileSync(`${folder}/v/a/in/f`, '');
@@ -99,7 +138,9 @@ test('the host stays as it is while a folder of the tree is swapped for a link t
       for (let round = 0; round < 150; round++) {
         await giveTreeToGroup(pooledFdOps, `${folder}/v`, { gid: 1000 + round, readOnly: false });
         // What the attacker moves about may be in the way; that is said, and tried again.
-        await removeTree(pooledFdOps, `${folder}/v/a`).catch((error: unknown) => assert.match(String(error), /removeTree/));
+        await removeTree(pooledFdOps, `${folder}/v/a`).catch((error: unknown) =>
+          assert.match(String(error), /removeTree/),
+        );
         try {
           mkdirSync(`${folder}/v/a/in`, { recursive: true });
         } catch (error) {
@@ -150,7 +191,8 @@ test('an empty folder goes at once, nothing is looked at; what is no folder, or 
     writeFileSync(`${folder}/file`, '');
     const opened: unknown[] = [];
     const ops: FdOps = { ...pooledFdOps, open: (path, flags) => (opened.push(path), pooledFdOps.open(path, flags)) };
-    for (const name of ['empty', 'missing', 'missing/under']) assert.equal(await removeTree(ops, `${folder}/${name}`), 'done');
+    for (const name of ['empty', 'missing', 'missing/under'])
+      assert.equal(await removeTree(ops, `${folder}/${name}`), 'done');
     assert.deepEqual(opened, []);
     assert.equal(await removeTree(ops, `${folder}/file`), 'done');
     assert.equal(await removeTree(ops, `${folder}/missing`), 'done');

@@ -62,13 +62,21 @@ export class AnswerReader {
   end(): AnswerState {
     if (this.#head === undefined) return { kind: 'cut', message: 'EOF' };
     // A body without a length ends with its connection.
-    return this.#head.length === undefined && !this.#head.chunked ? this.#answer() : { kind: 'cut', message: 'unexpected EOF' };
+    return this.#head.length === undefined && !this.#head.chunked
+      ? this.#answer()
+      : { kind: 'cut', message: 'unexpected EOF' };
   }
 
   #readHead(): AnswerState {
     for (;;) {
       const end = this.#findHeadEnd();
-      if (end === undefined) return this.#bytes.length > this.#limits.headBytes ? { kind: 'malformed', message: `net/http: server response headers exceeded ${this.#limits.headBytes} bytes; aborted` } : this.#readBeginning();
+      if (end === undefined)
+        return this.#bytes.length > this.#limits.headBytes
+          ? {
+              kind: 'malformed',
+              message: `net/http: server response headers exceeded ${this.#limits.headBytes} bytes; aborted`,
+            }
+          : this.#readBeginning();
       const text = this.#bytes.toString('latin1', 0, end);
       this.#bytes = this.#bytes.subarray(end);
       this.#searched = 0;
@@ -77,12 +85,18 @@ export class AnswerReader {
       if (Number.isNaN(status)) return { kind: 'malformed', message: malformed(firstLine) };
       // An interim answer: the real one follows.
       if (status >= 100 && status < 200 && status !== 101) {
-        if (++this.#interim > MAX_INTERIM) return { kind: 'malformed', message: 'net/http: too many 1xx informational responses' };
+        if (++this.#interim > MAX_INTERIM)
+          return { kind: 'malformed', message: 'net/http: too many 1xx informational responses' };
         continue;
       }
       const chunked = CHUNKED.test(text);
       const length = status === 204 || status === 304 || status === 101 ? 0 : lengthOf(text);
-      this.#head = { status, location: status >= 300 && status < 400 ? headerOf(text, LOCATION) : undefined, chunked: chunked && length !== 0, length: chunked ? undefined : length };
+      this.#head = {
+        status,
+        location: status >= 300 && status < 400 ? headerOf(text, LOCATION) : undefined,
+        chunked: chunked && length !== 0,
+        length: chunked ? undefined : length,
+      };
       return this.#readBody();
     }
   }
@@ -114,7 +128,12 @@ export class AnswerReader {
     if (head?.chunked === true) return this.#readChunks();
     // As nearly all come: whole, and in one piece.
     if (head?.length !== undefined && this.#body === undefined && this.#bytes.length >= head.length) {
-      return { kind: 'answer', status: head.status, location: head.location, body: this.#bytes.toString('utf8', 0, Math.min(head.length, this.#limits.bodyBytes)) };
+      return {
+        kind: 'answer',
+        status: head.status,
+        location: head.location,
+        body: this.#bytes.toString('utf8', 0, Math.min(head.length, this.#limits.bodyBytes)),
+      };
     }
     this.#take(this.#bytes.length);
     if (head?.length !== undefined && this.#bodyBytes >= head.length) return this.#answer(head.length);
@@ -126,7 +145,10 @@ export class AnswerReader {
       if (this.#bodyBytes >= this.#limits.bodyBytes) return this.#answer();
       if (this.#chunkLeft === undefined) {
         const end = this.#bytes.indexOf(LF);
-        if (end < 0) return this.#bytes.length > MAX_CHUNK_LINE_BYTES ? { kind: 'cut', message: 'malformed chunked encoding' } : MORE;
+        if (end < 0)
+          return this.#bytes.length > MAX_CHUNK_LINE_BYTES
+            ? { kind: 'cut', message: 'malformed chunked encoding' }
+            : MORE;
         const line = this.#bytes.toString('latin1', 0, end).trim();
         this.#bytes = this.#bytes.subarray(end + 1);
         // The line break behind a chunk.
@@ -153,11 +175,17 @@ export class AnswerReader {
   #answer(length = Infinity): AnswerState {
     const { status, location } = this.#head ?? { status: 0, location: undefined };
     const whole = this.#body?.length === 1 ? (this.#body[0] as Buffer) : Buffer.concat(this.#body ?? []);
-    return { kind: 'answer', status, location, body: whole.toString('utf8', 0, Math.min(whole.length, length, this.#limits.bodyBytes)) };
+    return {
+      kind: 'answer',
+      status,
+      location,
+      body: whole.toString('utf8', 0, Math.min(whole.length, length, this.#limits.bodyBytes)),
+    };
   }
 }
 
-const malformed = (line: string): string => `net/http: HTTP/1.x transport connection broken: malformed HTTP response ${JSON.stringify(line)}`;
+const malformed = (line: string): string =>
+  `net/http: HTTP/1.x transport connection broken: malformed HTTP response ${JSON.stringify(line)}`;
 
 function lengthOf(head: string): number | undefined {
   const text = headerOf(head, CONTENT_LENGTH);

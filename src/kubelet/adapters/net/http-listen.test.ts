@@ -28,7 +28,10 @@ describe('listening on a unix socket', () => {
     const socket = path.join(folder, 'new', 'agent.sock');
     const umask = process.umask();
     const listening = await listenUnix(app, socket);
-    assert.deepEqual([listening.address, (statSync(socket).mode & 0o777).toString(8), process.umask()], [socket, '600', umask]);
+    assert.deepEqual(
+      [listening.address, (statSync(socket).mode & 0o777).toString(8), process.umask()],
+      [socket, '600', umask],
+    );
     assert.equal(await ask(socket, '/pods'), 'you asked for /pods');
     assert.deepEqual(readdirSync(path.dirname(socket)), ['agent.sock']);
     await listening.close();
@@ -50,7 +53,10 @@ describe('listening on a unix socket', () => {
 
   it('says which path it could not listen on', async () => {
     const long = path.join(folder, 'x'.repeat(100), 'agent.sock');
-    await assert.rejects(listenUnix(app, long), (error) => isKind(error, 'Unavailable') && (error as Error).message.includes(long));
+    await assert.rejects(
+      listenUnix(app, long),
+      (error) => isKind(error, 'Unavailable') && (error as Error).message.includes(long),
+    );
   });
 });
 
@@ -59,12 +65,20 @@ describe('listening on a port', () => {
     const other = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as net.AddressInfo;
-    await assert.rejects(listenTcp(app, '127.0.0.1', port), (error) => isKind(error, 'AlreadyExists') && (error as Error).message.includes(`127.0.0.1:${port}`));
+    await assert.rejects(
+      listenTcp(app, '127.0.0.1', port),
+      (error) => isKind(error, 'AlreadyExists') && (error as Error).message.includes(`127.0.0.1:${port}`),
+    );
     other.close();
   });
 
   it('ends what its readers still follow when it is closed', async () => {
-    const endless = { fetch: () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('first')) })) };
+    const endless = {
+      fetch: () =>
+        new Response(
+          new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('first')) }),
+        ),
+    };
     const listening = await listenUnix(endless, path.join(folder, 'endless.sock'));
     const reading = assert.rejects(ask(path.join(folder, 'endless.sock'), '/'));
     await new Promise((resolve) => setImmediate(resolve));

@@ -26,11 +26,21 @@ function serve(app: FetchApp): http.Server {
   return server;
 }
 
-function listen(server: http.Server, where: { host: string; port: number } | { path: string }, address: string): Promise<Listening> {
+function listen(
+  server: http.Server,
+  where: { host: string; port: number } | { path: string },
+  address: string,
+): Promise<Listening> {
   return new Promise((resolve, reject) => {
     // Stays for good: an error later on, such as no free descriptor for a connection, must not end the agent.
     server.on('error', (error: NodeJS.ErrnoException) => {
-      reject(new KubeletError(error.code === 'EADDRINUSE' ? 'AlreadyExists' : 'Unavailable', `cannot listen on ${address}: ${error.message}`, { op: 'listen', cause: error }));
+      reject(
+        new KubeletError(
+          error.code === 'EADDRINUSE' ? 'AlreadyExists' : 'Unavailable',
+          `cannot listen on ${address}: ${error.message}`,
+          { op: 'listen', cause: error },
+        ),
+      );
     });
     server.listen(where, () => resolve({ address, close: () => close(server) }));
   });

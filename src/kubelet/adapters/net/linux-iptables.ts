@@ -13,7 +13,11 @@ export function linuxIptables(processes: Processes, prefix: readonly string[] = 
     family,
     run: async (given) => {
       const [program = name, ...args] = [...prefix, name, '-w', String(LOCK_WAIT_S), ...given];
-      const { exitCode, stderr } = await processes.run(program, args, { env, timeoutMs: LIMIT_MS, outputLimitBytes: OUTPUT_BYTES });
+      const { exitCode, stderr } = await processes.run(program, args, {
+        env,
+        timeoutMs: LIMIT_MS,
+        outputLimitBytes: OUTPUT_BYTES,
+      });
       return { exitCode, stderr };
     },
   });

@@ -16,7 +16,13 @@ export interface NetworkTexts {
 
 /** The machine's network as the kernel tells it. */
 export const linuxNetwork: NodeNetwork = {
-  read: () => computeNetwork({ routes: textOf('/proc/net/route'), v6Routes: textOf('/proc/net/ipv6_route'), v4Trie: textOf('/proc/net/fib_trie'), interfaces: os.networkInterfaces() }),
+  read: () =>
+    computeNetwork({
+      routes: textOf('/proc/net/route'),
+      v6Routes: textOf('/proc/net/ipv6_route'),
+      v4Trie: textOf('/proc/net/fib_trie'),
+      interfaces: os.networkInterfaces(),
+    }),
   resolve: async (name) => {
     try {
       return (await lookup(name, { all: true })).map(({ address }) => address);
@@ -30,7 +36,12 @@ export const linuxNetwork: NodeNetwork = {
  * The first address that others can reach on the first interface with a default route, in each family; without routes on any interface that leads
  * out (upstream: apimachinery util/net ResolveBindAddress; where there are no routes it finds none).
  */
-export function computeNetwork({ routes, v6Routes, v4Trie, interfaces }: NetworkTexts): ReturnType<NodeNetwork['read']> {
+export function computeNetwork({
+  routes,
+  v6Routes,
+  v4Trie,
+  interfaces,
+}: NetworkTexts): ReturnType<NodeNetwork['read']> {
   const shown = Object.values(interfaces).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
   const own = [...new Set([...shown, ...localV4(v4Trie)])];
   const v4 = firstGlobal(interfaces, defaultV4(routes), 'IPv4');
@@ -45,7 +56,12 @@ function localV4(text: string): string[] {
 
 /** Names of interfaces, in the order of the routes. */
 function defaultV4(text: string): string[] {
-  return text.split('\n').slice(1).map((line) => line.split(/\s+/)).filter(([, destination]) => destination === '00000000').map(([name = '']) => name);
+  return text
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(/\s+/))
+    .filter(([, destination]) => destination === '00000000')
+    .map(([name = '']) => name);
 }
 
 function defaultV6(text: string): string[] {
@@ -59,7 +75,8 @@ const isOfContainers = (name: string): boolean => /^(veth|cni|docker|br-|kts|kub
 
 function firstGlobal(interfaces: Interfaces, routed: readonly string[], family: 'IPv4' | 'IPv6'): string | undefined {
   const names = routed.length > 0 ? routed : Object.keys(interfaces).filter((name) => !isOfContainers(name));
-  return names.flatMap((name) => interfaces[name] ?? []).find((each) => each.family === family && isGlobal(each))?.address;
+  return names.flatMap((name) => interfaces[name] ?? []).find((each) => each.family === family && isGlobal(each))
+    ?.address;
 }
 
 function isGlobal({ address, internal }: os.NetworkInterfaceInfo): boolean {

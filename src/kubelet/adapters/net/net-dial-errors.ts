@@ -25,14 +25,29 @@ const plainAnswer = /wrong version number|packet length too long|http request/i;
  * process ran out of something, `Invalid` when plain HTTP came back to a TLS hello.
  */
 export function dialError(error: unknown, op: string, address: string): KubeletError {
-  const { code = '', message = String(error) } = (typeof error === 'object' && error !== null ? error : {}) as { code?: string; message?: string };
+  const { code = '', message = String(error) } = (typeof error === 'object' && error !== null ? error : {}) as {
+    code?: string;
+    message?: string;
+  };
   const options = { op, cause: error };
   const before = op === '' ? '' : `${op}: `;
   if (ownFailures.has(code)) return new KubeletError('Internal', `${before}dial tcp ${address}: ${code}`, options);
-  if (code in lookUps) return new KubeletError('Unavailable', `${before}dial tcp: lookup ${address.replace(/:\d+$/, '')}: ${lookUps[code]}`, options);
+  if (code in lookUps)
+    return new KubeletError(
+      'Unavailable',
+      `${before}dial tcp: lookup ${address.replace(/:\d+$/, '')}: ${lookUps[code]}`,
+      options,
+    );
   if (code in causes) return new KubeletError('Unavailable', `${before}dial tcp ${address}: ${causes[code]}`, options);
-  if (code === 'ECONNRESET') return new KubeletError('Unavailable', `${before}${message === 'socket hang up' ? 'EOF' : 'read: connection reset by peer'}`, options);
-  if (plainAnswer.test(message) && (code === 'EPROTO' || code.startsWith('ERR_SSL'))) return new KubeletError('Invalid', `${before}http: server gave HTTP response to HTTPS client`, options);
-  if (code.startsWith('HPE_')) return new KubeletError('Unavailable', `${before}malformed HTTP response: ${message}`, options);
+  if (code === 'ECONNRESET')
+    return new KubeletError(
+      'Unavailable',
+      `${before}${message === 'socket hang up' ? 'EOF' : 'read: connection reset by peer'}`,
+      options,
+    );
+  if (plainAnswer.test(message) && (code === 'EPROTO' || code.startsWith('ERR_SSL')))
+    return new KubeletError('Invalid', `${before}http: server gave HTTP response to HTTPS client`, options);
+  if (code.startsWith('HPE_'))
+    return new KubeletError('Unavailable', `${before}malformed HTTP response: ${message}`, options);
   return new KubeletError('Unavailable', `${before}${message}`, options);
 }

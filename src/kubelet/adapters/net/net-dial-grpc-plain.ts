@@ -32,7 +32,10 @@ function frame(type: number, flags: number, streamId: number, payload: Uint8Arra
 
 /** An HPACK literal that is not put into any table; `name` is an index of the static table (RFC 7541, appendix A), or the name itself. */
 function literal(name: number | string, value: string): Buffer {
-  const named = typeof name === 'string' ? [Buffer.from([0, name.length]), Buffer.from(name, 'latin1')] : [Buffer.from(name < 15 ? [name] : [15, name - 15])];
+  const named =
+    typeof name === 'string'
+      ? [Buffer.from([0, name.length]), Buffer.from(name, 'latin1')]
+      : [Buffer.from(name < 15 ? [name] : [15, name - 15])];
   return Buffer.concat([...named, Buffer.from([value.length]), Buffer.from(value, 'latin1')]);
 }
 
@@ -49,7 +52,12 @@ export function healthCheckBytes(authority: string, message: Uint8Array): Buffer
   ]);
   const head = Buffer.alloc(MESSAGE_HEAD_BYTES);
   head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([PREFACE, frame(SETTINGS, 0, 0, Buffer.alloc(0)), frame(HEADERS, END_HEADERS, 1, headers), frame(DATA, END_STREAM, 1, Buffer.concat([head, message]))]);
+  return Buffer.concat([
+    PREFACE,
+    frame(SETTINGS, 0, 0, Buffer.alloc(0)),
+    frame(HEADERS, END_HEADERS, 1, headers),
+    frame(DATA, END_STREAM, 1, Buffer.concat([head, message])),
+  ]);
 }
 
 /** `odd`: something else than one message and an orderly end. */
@@ -84,7 +92,10 @@ export class HealthAnswerReader {
 
   #finish(): Reading {
     const message = this.#message;
-    const whole = message.length >= MESSAGE_HEAD_BYTES && message[0] === 0 && message.readUInt32BE(1) === message.length - MESSAGE_HEAD_BYTES;
+    const whole =
+      message.length >= MESSAGE_HEAD_BYTES &&
+      message[0] === 0 &&
+      message.readUInt32BE(1) === message.length - MESSAGE_HEAD_BYTES;
     return whole ? { kind: 'message', bytes: message.subarray(MESSAGE_HEAD_BYTES) } : { kind: 'odd' };
   }
 }
@@ -98,7 +109,10 @@ function withoutPadding(payload: Buffer, flags: number): Buffer {
  * anything else happens, be it a refusal, an error status or the deadline: what that was is for a full client to find out.
  * A full client costs seven times as much.
  */
-export function checkPlain(to: { host: string; port: number; timeoutMs: number; bytes: Buffer }, signal?: AbortSignal): Promise<Buffer | undefined> {
+export function checkPlain(
+  to: { host: string; port: number; timeoutMs: number; bytes: Buffer },
+  signal?: AbortSignal,
+): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve(undefined);
     const reader = new HealthAnswerReader();

@@ -64,17 +64,29 @@ const aborted = (): KubeletError => new KubeletError('Aborted', 'the probe was a
 
 function checkFully(target: GrpcTarget, leftMs: number, signal?: AbortSignal): Promise<ServingStatus> {
   const { address, service } = target;
-  const client = new Client(address, credentials.createInsecure(), { 'grpc.primary_user_agent': 'kube-probe/1.36', 'grpc.enable_http_proxy': 0, 'grpc.use_local_subchannel_pool': 1 });
+  const client = new Client(address, credentials.createInsecure(), {
+    'grpc.primary_user_agent': 'kube-probe/1.36',
+    'grpc.enable_http_proxy': 0,
+    'grpc.use_local_subchannel_pool': 1,
+  });
   let guard: NodeJS.Timeout | undefined;
   return new Promise<ServingStatus>((resolve, reject) => {
     const deadline = Date.now() + leftMs;
     // The client's own deadline is not hard while a peer floods it.
     guard = setTimeout(() => reject(timeoutOf(target)), leftMs);
-    const call = client.makeUnaryRequest('/grpc.health.v1.Health/Check', encodeRequest, decodeResponse, service, new Metadata(), { deadline }, (error, answer) => {
-      signal?.removeEventListener('abort', abort);
-      if (error === null) resolve(answer ?? 'UNKNOWN');
-      else reject(signal?.aborted === true ? aborted() : failureOf(error, target));
-    });
+    const call = client.makeUnaryRequest(
+      '/grpc.health.v1.Health/Check',
+      encodeRequest,
+      decodeResponse,
+      service,
+      new Metadata(),
+      { deadline },
+      (error, answer) => {
+        signal?.removeEventListener('abort', abort);
+        if (error === null) resolve(answer ?? 'UNKNOWN');
+        else reject(signal?.aborted === true ? aborted() : failureOf(error, target));
+      },
+    );
     const abort = (): void => call.cancel();
     if (signal?.aborted === true) abort();
     else signal?.addEventListener('abort', abort, { once: true });
@@ -91,13 +103,44 @@ function timeoutOf({ timeoutMs }: GrpcTarget): KubeletError {
 /** In upstream's words. It waits for a connection until the deadline, and then says so; a refused one is told at once here, with its reason. */
 function failureOf(error: ServiceError, { address, timeoutMs }: GrpcTarget): KubeletError {
   const options = { op: 'grpc health check', cause: error };
-  if (error.code === status.UNIMPLEMENTED) return new KubeletError('Unimplemented', `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${error.details}`, options);
-  if (error.code === status.DEADLINE_EXCEEDED) return new KubeletError('Timeout', `timeout: health rpc did not complete within ${formatDurationMs(timeoutMs)}`, options);
-  if (error.code === status.UNAVAILABLE) return new KubeletError('Unavailable', `error: failed to connect service at "${address}": ${error.details}`, options);
-  return new KubeletError('Unavailable', `error: health rpc probe failed: rpc error: code = ${codeNames[error.code] ?? error.code} desc = ${error.details}`, options);
+  if (error.code === status.UNIMPLEMENTED)
+    return new KubeletError(
+      'Unimplemented',
+      `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${error.details}`,
+      options,
+    );
+  if (error.code === status.DEADLINE_EXCEEDED)
+    return new KubeletError(
+      'Timeout',
+      `timeout: health rpc did not complete within ${formatDurationMs(timeoutMs)}`,
+      options,
+    );
+  if (error.code === status.UNAVAILABLE)
+    return new KubeletError(
+      'Unavailable',
+      `error: failed to connect service at "${address}": ${error.details}`,
+      options,
+    );
+  return new KubeletError(
+    'Unavailable',
+    `error: health rpc probe failed: rpc error: code = ${codeNames[error.code] ?? error.code} desc = ${error.details}`,
+    options,
+  );
 }
 
 /** Codes as Go's client prints them. */
 const codeNames: Readonly<Record<number, string>> = {
-  1: 'Canceled', 2: 'Unknown', 3: 'InvalidArgument', 5: 'NotFound', 6: 'AlreadyExists', 7: 'PermissionDenied', 8: 'ResourceExhausted', 9: 'FailedPrecondition', 10: 'Aborted', 11: 'OutOfRange', 13: 'Internal', 15: 'DataLoss', 16: 'Unauthenticated',
+  1: 'Canceled',
+  2: 'Unknown',
+  3: 'InvalidArgument',
+  5: 'NotFound',
+  6: 'AlreadyExists',
+  7: 'PermissionDenied',
+  8: 'ResourceExhausted',
+  9: 'FailedPrecondition',
+  10: 'Aborted',
+  11: 'OutOfRange',
+  13: 'Internal',
+  15: 'DataLoss',
+  16: 'Unauthenticated',
 };

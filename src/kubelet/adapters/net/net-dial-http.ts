@@ -64,7 +64,8 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
     let breakOff: ((why: string) => void) | undefined;
     const abort = (): void => {
       // With the head in, a deadline is the body's, and the body's alone.
-      if (breakOff !== undefined && request.body.whenLarger === 'truncate' && isKind(signal.reason, 'Timeout')) breakOff(BODY_TIMEOUT);
+      if (breakOff !== undefined && request.body.whenLarger === 'truncate' && isKind(signal.reason, 'Timeout'))
+        breakOff(BODY_TIMEOUT);
       else fail(signal.reason);
     };
     const finish = (answer: ExchangeAnswer): void => {
@@ -81,17 +82,26 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
 }
 
 /** Returns what ends it early. */
-function collect(incoming: http.IncomingMessage, request: Exchange, then: { finish: (answer: ExchangeAnswer) => void; fail: (error: unknown) => void }): (why: string) => void {
+function collect(
+  incoming: http.IncomingMessage,
+  request: Exchange,
+  then: { finish: (answer: ExchangeAnswer) => void; fail: (error: unknown) => void },
+): (why: string) => void {
   const { limitBytes, whenLarger } = request.body;
   const chunks: Buffer[] = [];
   let size = 0;
-  const answer = (): ExchangeAnswer => ({ status: incoming.statusCode ?? 0, location: incoming.headers.location, body: Buffer.concat(chunks).subarray(0, limitBytes).toString('utf8') });
+  const answer = (): ExchangeAnswer => ({
+    status: incoming.statusCode ?? 0,
+    location: incoming.headers.location,
+    body: Buffer.concat(chunks).subarray(0, limitBytes).toString('utf8'),
+  });
   incoming.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     size += chunk.length;
     if (size <= limitBytes) return;
     if (whenLarger === 'truncate') then.finish(answer());
-    else then.fail(new KubeletError('Invalid', `Get "${request.url.href}": the body is larger than ${limitBytes} bytes`));
+    else
+      then.fail(new KubeletError('Invalid', `Get "${request.url.href}": the body is larger than ${limitBytes} bytes`));
   });
   const breakOff = (why: string): void => {
     if (whenLarger === 'truncate') then.finish({ ...answer(), body: '', broken: why });
@@ -110,7 +120,12 @@ export function isRedirect(status: number): boolean {
 }
 
 /** Follows redirects as Go's client does, from the first answer where that is in already, for as long as `mayFollow` allows; the answer of the last exchange otherwise. */
-export async function exchangeFollowing(first: Exchange, mayFollow: (from: URL, to: URL) => boolean, signal: AbortSignal, firstAnswer?: ExchangeAnswer): Promise<ExchangeAnswer & { refusedRedirect: boolean }> {
+export async function exchangeFollowing(
+  first: Exchange,
+  mayFollow: (from: URL, to: URL) => boolean,
+  signal: AbortSignal,
+  firstAnswer?: ExchangeAnswer,
+): Promise<ExchangeAnswer & { refusedRedirect: boolean }> {
   let request = first;
   let known = firstAnswer;
   for (let redirects = 0; ; redirects++) {
@@ -118,13 +133,25 @@ export async function exchangeFollowing(first: Exchange, mayFollow: (from: URL, 
     known = undefined;
     if (!isRedirect(answer.status)) return { ...answer, refusedRedirect: false };
     const where = `Get "${request.url.href}"`;
-    if (answer.location === undefined) throw new KubeletError('Unavailable', `${where}: ${answer.status} response missing Location header`);
-    if (!URL.canParse(answer.location, request.url)) throw new KubeletError('Unavailable', `${where}: failed to parse Location header "${answer.location}"`);
+    if (answer.location === undefined)
+      throw new KubeletError('Unavailable', `${where}: ${answer.status} response missing Location header`);
+    if (!URL.canParse(answer.location, request.url))
+      throw new KubeletError('Unavailable', `${where}: failed to parse Location header "${answer.location}"`);
     const target = new URL(answer.location, request.url);
     if (!mayFollow(first.url, target)) return { ...answer, refusedRedirect: true };
-    if (redirects + 1 >= MAX_REDIRECTS) throw new KubeletError('Unavailable', `${where}: stopped after ${MAX_REDIRECTS} redirects`);
-    if (target.protocol !== 'http:' && target.protocol !== 'https:') throw new KubeletError('Unavailable', `${where}: unsupported protocol scheme "${target.protocol.replace(':', '')}"`);
-    request = { ...request, url: target, headers: headersAfterRedirect(first, target, answer.location), method: request.method === 'HEAD' ? 'HEAD' : 'GET' };
+    if (redirects + 1 >= MAX_REDIRECTS)
+      throw new KubeletError('Unavailable', `${where}: stopped after ${MAX_REDIRECTS} redirects`);
+    if (target.protocol !== 'http:' && target.protocol !== 'https:')
+      throw new KubeletError(
+        'Unavailable',
+        `${where}: unsupported protocol scheme "${target.protocol.replace(':', '')}"`,
+      );
+    request = {
+      ...request,
+      url: target,
+      headers: headersAfterRedirect(first, target, answer.location),
+      method: request.method === 'HEAD' ? 'HEAD' : 'GET',
+    };
   }
 }
 
@@ -146,7 +173,9 @@ function headersOf(headers: readonly Header[]): Record<string, string | string[]
     known.values.push(value);
     byName.set(name.toLowerCase(), known);
   }
-  return Object.fromEntries([...byName.values()].map(({ name, values }) => [name, values.length === 1 ? (values[0] as string) : values]));
+  return Object.fromEntries(
+    [...byName.values()].map(({ name, values }) => [name, values.length === 1 ? (values[0] as string) : values]),
+  );
 }
 
 function addressOf(url: URL): string {

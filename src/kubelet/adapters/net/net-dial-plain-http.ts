@@ -20,15 +20,20 @@ const LIMITS = { headBytes: 64 * 1024, bodyBytes: 10 * 1024 };
 /** All connections read into the same memory: what is wanted of it is taken before the next one reads. */
 const sharedBuffer = Buffer.allocUnsafeSlow(32 * 1024);
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
- 
+
 const unfitValue = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
 /** The bytes of a request; throws `Unavailable` for headers that HTTP cannot carry, in the words of Go's client. */
 export function plainRequest(url: URL, headers: readonly { name: string; value: string }[]): PlainRequest {
   const where = `Get "${url.href}"`;
   for (const { name, value } of headers) {
-    if (!token.test(name)) throw new KubeletError('Unavailable', `${where}: net/http: invalid header field name ${JSON.stringify(name)}`);
-    if (unfitValue.test(value)) throw new KubeletError('Unavailable', `${where}: net/http: invalid header field value for ${JSON.stringify(name)}`);
+    if (!token.test(name))
+      throw new KubeletError('Unavailable', `${where}: net/http: invalid header field name ${JSON.stringify(name)}`);
+    if (unfitValue.test(value))
+      throw new KubeletError(
+        'Unavailable',
+        `${where}: net/http: invalid header field value for ${JSON.stringify(name)}`,
+      );
   }
   const port = url.port === '' ? 80 : Number(url.port);
   const hosts = headers.filter(({ name }) => name.toLowerCase() === 'host');
@@ -41,14 +46,24 @@ export function plainRequest(url: URL, headers: readonly { name: string; value: 
     ...headers.filter(({ name }) => !own.has(name.toLowerCase())).map(({ name, value }) => `${name}: ${value.trim()}`),
     'Connection: close',
   ];
-  return { where, address: `${url.hostname}:${port}`, host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port, text: `${lines.join('\r\n')}\r\n\r\n` };
+  return {
+    where,
+    address: `${url.hostname}:${port}`,
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port,
+    text: `${lines.join('\r\n')}\r\n\r\n`,
+  };
 }
 
 /**
  * One request on a connection of its own, with as few moving parts as can be: a node has a thousand of them each second. Rejects with
  * KubeletError: `Timeout`, `Aborted`, `Unavailable`, or `Internal` when this process ran out of something.
  */
-export function exchangePlain(request: PlainRequest, limit: { timeoutMs: number; timeoutText: string }, signal?: AbortSignal): Promise<ExchangeAnswer> {
+export function exchangePlain(
+  request: PlainRequest,
+  limit: { timeoutMs: number; timeoutText: string },
+  signal?: AbortSignal,
+): Promise<ExchangeAnswer> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(new KubeletError('Aborted', 'the connection was aborted'));
     const reader = new AnswerReader(LIMITS);
@@ -72,7 +87,8 @@ export function exchangePlain(request: PlainRequest, limit: { timeoutMs: number;
     };
     const take = (state: AnswerState): void => {
       if (state.kind === 'more') return;
-      if (state.kind !== 'answer') return breakOff(state.message, () => new KubeletError('Unavailable', `${request.where}: ${state.message}`));
+      if (state.kind !== 'answer')
+        return breakOff(state.message, () => new KubeletError('Unavailable', `${request.where}: ${state.message}`));
       if (finish()) resolve(state);
     };
     const socket = net.connect({
@@ -86,7 +102,10 @@ export function exchangePlain(request: PlainRequest, limit: { timeoutMs: number;
         },
       },
     });
-    const timer = setTimeout(() => breakOff(BODY_TIMEOUT, () => new KubeletError('Timeout', limit.timeoutText)), Math.min(limit.timeoutMs, 2 ** 31 - 1));
+    const timer = setTimeout(
+      () => breakOff(BODY_TIMEOUT, () => new KubeletError('Timeout', limit.timeoutText)),
+      Math.min(limit.timeoutMs, 2 ** 31 - 1),
+    );
     const abort = (): void => fail(new KubeletError('Aborted', 'the connection was aborted'));
     signal?.addEventListener('abort', abort);
     socket.on('error', (error) => breakOff('unexpected EOF', () => dialError(error, request.where, request.address)));

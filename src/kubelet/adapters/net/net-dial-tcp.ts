@@ -3,7 +3,10 @@ import { KubeletError } from '../../../base/errors.ts';
 import { dialError } from './net-dial-errors.ts';
 
 /** Connects and closes. Rejects with KubeletError: `Timeout`, `Aborted`, `Unavailable`, with Go's words. */
-export function connectOnly(to: { host: string; port: number; address: string; timeoutMs: number }, signal?: AbortSignal): Promise<void> {
+export function connectOnly(
+  to: { host: string; port: number; address: string; timeoutMs: number },
+  signal?: AbortSignal,
+): Promise<void> {
   const { host, port, address, timeoutMs } = to;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(new KubeletError('Aborted', 'the connection was aborted'));
@@ -18,7 +21,10 @@ export function connectOnly(to: { host: string; port: number; address: string; t
       if (error === undefined) resolve();
       else reject(error);
     };
-    const timer = setTimeout(() => finish(new KubeletError('Timeout', `dial tcp ${address}: i/o timeout`)), Math.min(timeoutMs, 2 ** 31 - 1));
+    const timer = setTimeout(
+      () => finish(new KubeletError('Timeout', `dial tcp ${address}: i/o timeout`)),
+      Math.min(timeoutMs, 2 ** 31 - 1),
+    );
     const abort = (): void => finish(new KubeletError('Aborted', 'the connection was aborted'));
     signal?.addEventListener('abort', abort);
     socket.on('connect', () => finish());

@@ -19,12 +19,14 @@ function handle(request: http.IncomingMessage, response: http.ServerResponse): v
   else if (url.pathname === '/big') response.end('x'.repeat(100_000));
   else if (url.pathname === '/never') return;
   else if (url.pathname === '/slow-body') response.write('some');
-  else if (url.pathname === '/cut') response.writeHead(200, { 'content-length': '100' }).write('part', () => request.socket.destroy());
+  else if (url.pathname === '/cut')
+    response.writeHead(200, { 'content-length': '100' }).write('part', () => request.socket.destroy());
   else if (url.pathname === '/once') response.writeHead(302, { location: '/status?200' }).end();
   else if (url.pathname === '/loop') response.writeHead(302, { location: '/loop' }).end();
   else if (url.pathname === '/nowhere') response.writeHead(302).end();
   else if (url.pathname === '/away') response.writeHead(302, { location: 'http://example.test/x' }).end('bye');
-  else if (url.pathname === '/other-name') response.writeHead(302, { location: `http://localhost:${port}/status?200` }).end();
+  else if (url.pathname === '/other-name')
+    response.writeHead(302, { location: `http://localhost:${port}/status?200` }).end();
   else response.end('ok');
 }
 
@@ -55,10 +57,24 @@ before(async () => {
     callback(null, service === 'bad' ? 2 : service === 'zero' ? 0 : 1);
   };
   health.addService(
-    { check: { path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false, requestDeserialize: (bytes: Buffer) => bytes, requestSerialize: (bytes: Buffer) => bytes, responseSerialize: (value: number) => (value === 0 ? Buffer.alloc(0) : Buffer.from([8, value])), responseDeserialize: (bytes: Buffer) => bytes[1] ?? 0 } },
+    {
+      check: {
+        path: '/grpc.health.v1.Health/Check',
+        requestStream: false,
+        responseStream: false,
+        requestDeserialize: (bytes: Buffer) => bytes,
+        requestSerialize: (bytes: Buffer) => bytes,
+        responseSerialize: (value: number) => (value === 0 ? Buffer.alloc(0) : Buffer.from([8, value])),
+        responseDeserialize: (bytes: Buffer) => bytes[1] ?? 0,
+      },
+    },
     { check },
   );
-  ports.grpc = await new Promise<number>((resolve, reject) => health.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => (error === null ? resolve(port) : reject(error))));
+  ports.grpc = await new Promise<number>((resolve, reject) =>
+    health.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    ),
+  );
 });
 
 after(() => {
@@ -71,7 +87,15 @@ after(() => {
   health.forceShutdown();
 });
 
-const request = (path: string, changes: Partial<HttpProbeRequest> = {}): HttpProbeRequest => ({ scheme: 'http', host: '127.0.0.1', port: ports.plain, path, headers: [], timeoutMs: 2_000, ...changes });
+const request = (path: string, changes: Partial<HttpProbeRequest> = {}): HttpProbeRequest => ({
+  scheme: 'http',
+  host: '127.0.0.1',
+  port: ports.plain,
+  path,
+  headers: [],
+  timeoutMs: 2_000,
+  ...changes,
+});
 
 async function failure(work: Promise<unknown>): Promise<[string, string]> {
   try {
@@ -92,14 +116,38 @@ test('a body is cut off at 10 KiB', async () => {
   assert.equal(answer.body.length, 10 * 1024);
 });
 
-test('headers go out as given, a Host of the caller\'s too, on a connection that is not kept', async () => {
-  await netDial.httpProbe(request('/h?q=1', { headers: [{ name: 'Host', value: 'my.site' }, { name: 'X-A', value: '1' }, { name: 'x-a', value: '2' }] }));
+test("headers go out as given, a Host of the caller's too, on a connection that is not kept", async () => {
+  await netDial.httpProbe(
+    request('/h?q=1', {
+      headers: [
+        { name: 'Host', value: 'my.site' },
+        { name: 'X-A', value: '1' },
+        { name: 'x-a', value: '2' },
+      ],
+    }),
+  );
   const got = seen.at(-1);
-  assert.deepEqual([got?.url, got?.headers.host, got?.headers['x-a'], got?.headers.connection, got?.headers['user-agent'], got?.headers['accept-encoding']], ['/h?q=1', 'my.site', '1, 2', 'close', undefined, undefined]);
+  assert.deepEqual(
+    [
+      got?.url,
+      got?.headers.host,
+      got?.headers['x-a'],
+      got?.headers.connection,
+      got?.headers['user-agent'],
+      got?.headers['accept-encoding'],
+    ],
+    ['/h?q=1', 'my.site', '1, 2', 'close', undefined, undefined],
+  );
 });
 
 test('a host or scheme hidden in the path is not connected to', async () => {
-  for (const [path, expected] of [['http://example.test:1/a?b', '/a?b'], ['//example.test/a', '/a'], ['a', '/a'], ['/a b#c', '/a%20b'], ['', '/']] as const) {
+  for (const [path, expected] of [
+    ['http://example.test:1/a?b', '/a?b'],
+    ['//example.test/a', '/a'],
+    ['a', '/a'],
+    ['/a b#c', '/a%20b'],
+    ['', '/'],
+  ] as const) {
     await netDial.httpProbe(request(path));
     assert.equal(seen.at(-1)?.url, expected);
   }
@@ -107,18 +155,34 @@ test('a host or scheme hidden in the path is not connected to', async () => {
 
 test('a redirect on the same host is followed, one to another host is an answer of its own', async () => {
   assert.deepEqual(await netDial.httpProbe(request('/once')), { kind: 'answer', status: 200, body: 'the body' });
-  assert.deepEqual(await netDial.httpProbe(request('/away')), { kind: 'redirect', location: 'http://example.test/x', body: 'bye' });
+  assert.deepEqual(await netDial.httpProbe(request('/away')), {
+    kind: 'redirect',
+    location: 'http://example.test/x',
+    body: 'bye',
+  });
   assert.equal((await netDial.httpProbe(request('/other-name'))).kind, 'redirect');
 });
 
 test('redirects without end or without aim fail', async () => {
-  assert.deepEqual(await failure(netDial.httpProbe(request('/loop'))), ['Unavailable', 'Get "http://127.0.0.1:PORT/loop": stopped after 10 redirects']);
-  assert.deepEqual(await failure(netDial.httpProbe(request('/nowhere'))), ['Unavailable', 'Get "http://127.0.0.1:PORT/nowhere": 302 response missing Location header']);
+  assert.deepEqual(await failure(netDial.httpProbe(request('/loop'))), [
+    'Unavailable',
+    'Get "http://127.0.0.1:PORT/loop": stopped after 10 redirects',
+  ]);
+  assert.deepEqual(await failure(netDial.httpProbe(request('/nowhere'))), [
+    'Unavailable',
+    'Get "http://127.0.0.1:PORT/nowhere": 302 response missing Location header',
+  ]);
 });
 
 test('the deadline covers connecting, waiting and the body', async () => {
-  assert.deepEqual(await failure(netDial.httpProbe(request('/never', { timeoutMs: 60 }))), ['Timeout', 'Get "http://127.0.0.1:PORT/never": context deadline exceeded (Client.Timeout exceeded while awaiting headers)']);
-  assert.equal((await failure(netDial.httpProbe(request('/', { timeoutMs: 60, scheme: 'https', port: ports.silent }))))[0], 'Timeout');
+  assert.deepEqual(await failure(netDial.httpProbe(request('/never', { timeoutMs: 60 }))), [
+    'Timeout',
+    'Get "http://127.0.0.1:PORT/never": context deadline exceeded (Client.Timeout exceeded while awaiting headers)',
+  ]);
+  assert.equal(
+    (await failure(netDial.httpProbe(request('/', { timeoutMs: 60, scheme: 'https', port: ports.silent }))))[0],
+    'Timeout',
+  );
 });
 
 test('a body that does not come to its end leaves an answer that says so, over TLS too', async () => {
@@ -127,31 +191,53 @@ test('a body that does not come to its end leaves an answer that says so, over T
       const answer = await netDial.httpProbe(request(path, { timeoutMs: 400, ...target }));
       return answer.kind === 'answer' ? [answer.status, answer.broken] : answer;
     };
-    assert.deepEqual(await broken('/slow-body'), [200, 'context deadline exceeded (Client.Timeout or context cancellation while reading body)']);
+    assert.deepEqual(await broken('/slow-body'), [
+      200,
+      'context deadline exceeded (Client.Timeout or context cancellation while reading body)',
+    ]);
     assert.deepEqual(await broken('/cut'), [200, 'unexpected EOF']);
   }
 });
 
 test('a request may be sent again', async () => {
   const again = request('/once');
-  for (const round of [1, 2]) assert.deepEqual([round, await netDial.httpProbe(again)], [round, { kind: 'answer', status: 200, body: 'the body' }]);
+  for (const round of [1, 2])
+    assert.deepEqual(
+      [round, await netDial.httpProbe(again)],
+      [round, { kind: 'answer', status: 200, body: 'the body' }],
+    );
 });
 
 test('a refused, cut or garbled connection is Unavailable in words people know', async () => {
-  assert.deepEqual(await failure(netDial.httpProbe(request('/', { port: ports.closed }))), ['Unavailable', 'Get "http://127.0.0.1:PORT/": dial tcp 127.0.0.1:PORT: connect: connection refused']);
+  assert.deepEqual(await failure(netDial.httpProbe(request('/', { port: ports.closed }))), [
+    'Unavailable',
+    'Get "http://127.0.0.1:PORT/": dial tcp 127.0.0.1:PORT: connect: connection refused',
+  ]);
   assert.match((await failure(netDial.httpProbe(request('/', { port: ports.rude }))))[1], /malformed HTTP response/);
-  assert.equal((await failure(netDial.httpProbe(request('/', { headers: [{ name: 'X', value: 'a\nb' }] }))))[0], 'Unavailable');
+  assert.equal(
+    (await failure(netDial.httpProbe(request('/', { headers: [{ name: 'X', value: 'a\nb' }] }))))[0],
+    'Unavailable',
+  );
 });
 
 test('https is spoken without asking who answers; plain HTTP in return is told apart', async () => {
   assert.equal((await netDial.httpProbe(request('/x', { scheme: 'https', port: ports.tls }))).kind, 'answer');
-  assert.deepEqual(await failure(netDial.httpProbe(request('/x', { scheme: 'https' }))), ['Invalid', 'Get "https://127.0.0.1:PORT/x": http: server gave HTTP response to HTTPS client']);
+  assert.deepEqual(await failure(netDial.httpProbe(request('/x', { scheme: 'https' }))), [
+    'Invalid',
+    'Get "https://127.0.0.1:PORT/x": http: server gave HTTP response to HTTPS client',
+  ]);
 });
 
 test('a name that does not exist is told as one, a name and an address of the other family are reached', async () => {
-  assert.match((await failure(netDial.httpProbe(request('/', { host: 'nowhere.invalid' }))))[1], /^Get "http:\/\/nowhere\.invalid:PORT\/": dial tcp: lookup nowhere\.invalid: (no such host|Temporary failure in name resolution)$/);
+  assert.match(
+    (await failure(netDial.httpProbe(request('/', { host: 'nowhere.invalid' }))))[1],
+    /^Get "http:\/\/nowhere\.invalid:PORT\/": dial tcp: lookup nowhere\.invalid: (no such host|Temporary failure in name resolution)$/,
+  );
   assert.equal((await netDial.httpProbe(request('/', { host: 'localhost' }))).kind, 'answer');
-  await assert.rejects(netDial.httpProbe(request('/', { host: '::1' })), /Get "http:\/\/\[::1\]:\d+\/": dial tcp \[::1\]:\d+: connect: /);
+  await assert.rejects(
+    netDial.httpProbe(request('/', { host: '::1' })),
+    /Get "http:\/\/\[::1\]:\d+\/": dial tcp \[::1\]:\d+: connect: /,
+  );
 });
 
 test('an abort ends a probe at once', async () => {
@@ -163,19 +249,32 @@ test('an abort ends a probe at once', async () => {
 
 test('a TCP probe is satisfied by an open port', async () => {
   await netDial.tcpProbe('127.0.0.1', ports.silent, 1_000);
-  assert.deepEqual(await failure(netDial.tcpProbe('127.0.0.1', ports.closed, 1_000)), ['Unavailable', 'dial tcp 127.0.0.1:PORT: connect: connection refused']);
+  assert.deepEqual(await failure(netDial.tcpProbe('127.0.0.1', ports.closed, 1_000)), [
+    'Unavailable',
+    'dial tcp 127.0.0.1:PORT: connect: connection refused',
+  ]);
 });
 
 test('a gRPC health check gives the serving status', async () => {
   assert.deepEqual(
-    [await netDial.grpcProbe('127.0.0.1', ports.grpc, '', 2_000), await netDial.grpcProbe('127.0.0.1', ports.grpc, 'bad', 2_000), await netDial.grpcProbe('127.0.0.1', ports.grpc, 'zero', 2_000)],
+    [
+      await netDial.grpcProbe('127.0.0.1', ports.grpc, '', 2_000),
+      await netDial.grpcProbe('127.0.0.1', ports.grpc, 'bad', 2_000),
+      await netDial.grpcProbe('127.0.0.1', ports.grpc, 'zero', 2_000),
+    ],
     ['SERVING', 'NOT_SERVING', 'UNKNOWN'],
   );
 });
 
 test('a gRPC health check fails by kind', async () => {
-  assert.deepEqual(await failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'gone', 2_000)), ['Unavailable', 'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service']);
-  assert.deepEqual(await failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'hang', 100)), ['Timeout', 'timeout: health rpc did not complete within 100ms']);
+  assert.deepEqual(await failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'gone', 2_000)), [
+    'Unavailable',
+    'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service',
+  ]);
+  assert.deepEqual(await failure(netDial.grpcProbe('127.0.0.1', ports.grpc, 'hang', 100)), [
+    'Timeout',
+    'timeout: health rpc did not complete within 100ms',
+  ]);
   assert.equal((await failure(netDial.grpcProbe('127.0.0.1', ports.closed, '', 2_000)))[0], 'Unavailable');
   assert.equal((await failure(netDial.grpcProbe('127.0.0.1', ports.rude, '', 2_000)))[0], 'Unavailable');
   const controller = new AbortController();
@@ -187,7 +286,10 @@ test('a gRPC health check fails by kind', async () => {
 test('fetch brings text within its limits and verifies TLS', async () => {
   const url = `http://127.0.0.1:${ports.plain}`;
   const limits = { timeoutMs: 2_000, limitBytes: 1_000 };
-  assert.deepEqual(await netDial.fetch(`${url}/once`, [{ name: 'Authorization', value: 'secret' }], limits), { status: 200, body: 'the body' });
+  assert.deepEqual(await netDial.fetch(`${url}/once`, [{ name: 'Authorization', value: 'secret' }], limits), {
+    status: 200,
+    body: 'the body',
+  });
   assert.equal(seen.at(-1)?.headers.authorization, 'secret');
   assert.equal((await failure(netDial.fetch(`${url}/big`, [], limits)))[0], 'Invalid');
   assert.equal((await failure(netDial.fetch(`https://127.0.0.1:${ports.tls}/`, [], limits)))[0], 'Unavailable');
@@ -195,6 +297,9 @@ test('fetch brings text within its limits and verifies TLS', async () => {
 });
 
 test('fetch follows to another host but leaves the secrets behind', async () => {
-  await netDial.fetch(`http://127.0.0.1:${ports.plain}/other-name`, [{ name: 'Authorization', value: 'secret' }], { timeoutMs: 2_000, limitBytes: 1_000 });
+  await netDial.fetch(`http://127.0.0.1:${ports.plain}/other-name`, [{ name: 'Authorization', value: 'secret' }], {
+    timeoutMs: 2_000,
+    limitBytes: 1_000,
+  });
   assert.deepEqual([seen.at(-1)?.url, seen.at(-1)?.headers.authorization], ['/status?200', undefined]);
 });

@@ -16,12 +16,19 @@ async function httpProbe(request: HttpProbeRequest, signal?: AbortSignal): Promi
   const { url, plain, timeoutText } = preparedOf(request);
   const startMs = performance.now();
   // Nearly all probes are of this kind, and nearly none is redirected.
-  const firstAnswer = plain === undefined ? undefined : await exchangePlain(plain, { timeoutMs: request.timeoutMs, timeoutText }, signal);
+  const firstAnswer =
+    plain === undefined ? undefined : await exchangePlain(plain, { timeoutMs: request.timeoutMs, timeoutText }, signal);
   if (firstAnswer !== undefined && !isRedirect(firstAnswer.status)) return answerOf(firstAnswer);
   const leftMs = Math.max(1, request.timeoutMs - (performance.now() - startMs));
   return within({ timeoutMs: leftMs, timeoutText, signal }, async (inner) => {
     const { method = 'GET', headers } = request;
-    const first = { url, method, headers, verifyTls: false, body: { limitBytes: PROBE_BODY_LIMIT_BYTES, whenLarger: 'truncate' as const } };
+    const first = {
+      url,
+      method,
+      headers,
+      verifyTls: false,
+      body: { limitBytes: PROBE_BODY_LIMIT_BYTES, whenLarger: 'truncate' as const },
+    };
     const answer = await exchangeFollowing(first, (from, to) => from.hostname === to.hostname, inner, firstAnswer);
     if (answer.refusedRedirect) return { kind: 'redirect', location: answer.location ?? '', body: answer.body };
     return answerOf(answer);
@@ -46,7 +53,8 @@ function preparedOf(request: HttpProbeRequest): Prepared {
   if (known !== undefined) return known;
   const url = probeUrl(request);
   const timeoutText = `Get "${url.href}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`;
-  const plain = request.scheme === 'http' && (request.method ?? 'GET') === 'GET' ? plainRequest(url, request.headers) : undefined;
+  const plain =
+    request.scheme === 'http' && (request.method ?? 'GET') === 'GET' ? plainRequest(url, request.headers) : undefined;
   const fresh = { url, timeoutText, plain };
   prepared.set(request, fresh);
   return fresh;
@@ -73,16 +81,32 @@ async function tcpProbe(host: string, port: number, timeoutMs: number, signal?: 
   return connectOnly({ host, port, address, timeoutMs }, signal);
 }
 
-async function grpcProbe(host: string, port: number, service: string, timeoutMs: number, signal?: AbortSignal): ReturnType<NetDial['grpcProbe']> {
+async function grpcProbe(
+  host: string,
+  port: number,
+  service: string,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): ReturnType<NetDial['grpcProbe']> {
   const address = net.isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
   return grpcHealthCheck({ host, port, address, service, timeoutMs }, signal);
 }
 
-async function fetchText(url: string, headers: readonly Header[], limits: { timeoutMs: number; limitBytes: number }): Promise<{ status: number; body: string }> {
+async function fetchText(
+  url: string,
+  headers: readonly Header[],
+  limits: { timeoutMs: number; limitBytes: number },
+): Promise<{ status: number; body: string }> {
   if (!URL.canParse(url)) throw new KubeletError('Invalid', `"${url}" is not a URL`);
   const timeoutText = `Get "${url}": context deadline exceeded`;
   return within({ timeoutMs: limits.timeoutMs, timeoutText }, async (inner) => {
-    const first = { url: new URL(url), method: 'GET', headers, verifyTls: true, body: { limitBytes: limits.limitBytes, whenLarger: 'fail' as const } };
+    const first = {
+      url: new URL(url),
+      method: 'GET',
+      headers,
+      verifyTls: true,
+      body: { limitBytes: limits.limitBytes, whenLarger: 'fail' as const },
+    };
     const { status, body } = await exchangeFollowing(first, () => true, inner);
     return { status, body };
   });
@@ -95,12 +119,18 @@ interface Limit {
 }
 
 /** Runs `work` with a signal that aborts, with the error to reject with as its reason, at the deadline or with the caller's signal. */
-async function within<T>({ timeoutMs, timeoutText, signal }: Limit, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function within<T>(
+  { timeoutMs, timeoutText, signal }: Limit,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new KubeletError('Aborted', 'the connection was aborted'));
   if (signal?.aborted === true) abort();
   signal?.addEventListener('abort', abort, { once: true });
-  const timer = setTimeout(() => controller.abort(new KubeletError('Timeout', timeoutText)), Math.min(timeoutMs, 2 ** 31 - 1));
+  const timer = setTimeout(
+    () => controller.abort(new KubeletError('Timeout', timeoutText)),
+    Math.min(timeoutMs, 2 ** 31 - 1),
+  );
   try {
     return await work(controller.signal);
   } finally {

@@ -30,7 +30,10 @@ it('is named by a secret of root, so that nobody else can take the name', async 
 it('writes nothing once it has its name, so that an agent comes back on a full disk', async (context) => {
   const root = folder(context);
   (await takeInstanceLock(root)).release();
-  const state = (): number[] => [statSync(join(root, 'agent-state')).mtimeMs, statSync(join(root, 'agent-state', 'lock-name')).ino];
+  const state = (): number[] => [
+    statSync(join(root, 'agent-state')).mtimeMs,
+    statSync(join(root, 'agent-state', 'lock-name')).ino,
+  ];
   const before = state();
   (await takeInstanceLock(root)).release();
   assert.deepEqual(state(), before);

@@ -15,8 +15,21 @@ export function takeInstanceLock(rootDir: string): Promise<{ release: () => void
   return new Promise((resolve, reject) => {
     const server = net.createServer((connection) => connection.destroy());
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') reject(new KubeletError('AlreadyExists', `another agent is already running on ${rootDir}; stop it first, or give this one a folder of its own with --root-dir`, { op: 'lock' }));
-      else reject(new KubeletError('Internal', `the lock on ${rootDir} cannot be taken: ${error.message}`, { op: 'lock', cause: error }));
+      if (error.code === 'EADDRINUSE')
+        reject(
+          new KubeletError(
+            'AlreadyExists',
+            `another agent is already running on ${rootDir}; stop it first, or give this one a folder of its own with --root-dir`,
+            { op: 'lock' },
+          ),
+        );
+      else
+        reject(
+          new KubeletError('Internal', `the lock on ${rootDir} cannot be taken: ${error.message}`, {
+            op: 'lock',
+            cause: error,
+          }),
+        );
     });
     server.listen(name, () => {
       server.unref();
@@ -51,7 +64,10 @@ function readSecret(rootDir: string): string {
     }
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new KubeletError('Unavailable', `the root directory ${rootDir} cannot be used: ${(error as Error).message}`, { op: 'lock', cause: error });
+    throw new KubeletError('Unavailable', `the root directory ${rootDir} cannot be used: ${(error as Error).message}`, {
+      op: 'lock',
+      cause: error,
+    });
   }
 }
 

@@ -21,7 +21,11 @@ const OUTPUT_LIMIT = 1024 * 1024;
  * Runs a program that may get stuck. At the deadline it is killed and the caller gets `Timeout` at once, without waiting for the child to go: a
  * process in uninterruptible sleep dies only when the server is back. `Unavailable` when it cannot be started. argv only, never a shell.
  */
-export function runKillable(program: string, args: readonly string[], options: { timeoutMs: number; op: string; onExit?: () => void }): Promise<ChildResult> {
+export function runKillable(
+  program: string,
+  args: readonly string[],
+  options: { timeoutMs: number; op: string; onExit?: () => void },
+): Promise<ChildResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: CHILD_ENVIRONMENT });
     const output = { stdout: '', stderr: '' };
@@ -32,12 +36,19 @@ export function runKillable(program: string, args: readonly string[], options: {
     child.stderr.on('data', collect('stderr'));
     const timer = setTimeout(() => {
       abandonChild(child);
-      reject(new KubeletError('Timeout', `${options.op}: no answer within ${options.timeoutMs} ms`, { op: options.op }));
+      reject(
+        new KubeletError('Timeout', `${options.op}: no answer within ${options.timeoutMs} ms`, { op: options.op }),
+      );
     }, options.timeoutMs);
     child.on('error', (error) => {
       clearTimeout(timer);
       options.onExit?.();
-      reject(new KubeletError('Unavailable', `${options.op}: ${program} could not be started: ${error.message}`, { op: options.op, cause: error }));
+      reject(
+        new KubeletError('Unavailable', `${options.op}: ${program} could not be started: ${error.message}`, {
+          op: options.op,
+          cause: error,
+        }),
+      );
     });
     child.on('exit', () => options.onExit?.());
     child.on('close', (exitCode, signal) => {

@@ -16,7 +16,12 @@ export const linuxProcesses: Processes = {
     return new Promise((resolve, reject) => {
       let child: ChildProcessWithoutNullStreams;
       try {
-        child = spawn(program, args, { detached: true, stdio: 'pipe', env: { ...process.env, ...options.env }, ...(options.cwd === undefined ? {} : { cwd: options.cwd }) });
+        child = spawn(program, args, {
+          detached: true,
+          stdio: 'pipe',
+          env: { ...process.env, ...options.env },
+          ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+        });
       } catch (error) {
         reject(notStarted(program, error));
         return;
@@ -26,19 +31,33 @@ export const linuxProcesses: Processes = {
   },
 };
 
-function supervise(program: string, child: ChildProcessWithoutNullStreams, options: RunOptions, resolve: (result: Awaited<ReturnType<Processes['run']>>) => void, reject: (error: KubeletError) => void): void {
+function supervise(
+  program: string,
+  child: ChildProcessWithoutNullStreams,
+  options: RunOptions,
+  resolve: (result: Awaited<ReturnType<Processes['run']>>) => void,
+  reject: (error: KubeletError) => void,
+): void {
   const end = (error: KubeletError): void => {
     clearTimeout(timer);
     abandonChild(child);
     reject(error);
   };
-  const timer = setTimeout(() => end(new KubeletError('Timeout', `${program} did not end within ${options.timeoutMs} ms`, { op: 'run' })), options.timeoutMs);
+  const timer = setTimeout(
+    () => end(new KubeletError('Timeout', `${program} did not end within ${options.timeoutMs} ms`, { op: 'run' })),
+    options.timeoutMs,
+  );
   const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   const sizes = { stdout: 0, stderr: 0 };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (chunk: Buffer) => {
       sizes[name] += chunk.length;
-      if (sizes[name] > options.outputLimitBytes) end(new KubeletError('Invalid', `${program} wrote more than ${options.outputLimitBytes} bytes to its ${name}`, { op: 'run' }));
+      if (sizes[name] > options.outputLimitBytes)
+        end(
+          new KubeletError('Invalid', `${program} wrote more than ${options.outputLimitBytes} bytes to its ${name}`, {
+            op: 'run',
+          }),
+        );
       else output[name].push(chunk);
     });
   }
@@ -50,7 +69,11 @@ function supervise(program: string, child: ChildProcessWithoutNullStreams, optio
   child.on('exit', (code, signal) => {
     clearTimeout(timer);
     const finish = (): void => {
-      resolve({ exitCode: exitCodeOf(code, signal), stdout: Buffer.concat(output.stdout).toString('utf8'), stderr: Buffer.concat(output.stderr).toString('utf8') });
+      resolve({
+        exitCode: exitCodeOf(code, signal),
+        stdout: Buffer.concat(output.stdout).toString('utf8'),
+        stderr: Buffer.concat(output.stderr).toString('utf8'),
+      });
     };
     const lingering = setTimeout(() => {
       killGroup(child);
@@ -70,5 +93,7 @@ const PIPE_GRACE_MS = 1000;
 
 function notStarted(program: string, error: unknown): KubeletError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-  return new KubeletError(code === 'ENOENT' ? 'NotFound' : 'Unavailable', `${program} could not be started: ${code}`, { op: 'run' });
+  return new KubeletError(code === 'ENOENT' ? 'NotFound' : 'Unavailable', `${program} could not be started: ${code}`, {
+    op: 'run',
+  });
 }

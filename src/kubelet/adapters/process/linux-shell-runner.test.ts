@@ -11,10 +11,16 @@ const options = (timeoutMs = 20_000) => ({ timeoutMs, op: 'look' });
 
 test('words reach a program as they are, whatever a shell would make of them', async () => {
   const runner = new ShellRunner();
-  const word = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[ '"$`\\;&|<>\n*?!#~(){}a-]*$/)).filter((text) => !text.includes('\0') && text.isWellFormed());
+  const word = fc
+    .oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[ '"$`\\;&|<>\n*?!#~(){}a-]*$/))
+    .filter((text) => !text.includes('\0') && text.isWellFormed());
   await fc.assert(
     fc.asyncProperty(fc.array(word, { minLength: 1, maxLength: 4 }), async (words) => {
-      assert.deepEqual(await runner.run('/usr/bin/printf', ['<%s>', ...words], options()), { exitCode: 0, stdout: '', stderr: words.map((text) => `<${text}>`).join('') });
+      assert.deepEqual(await runner.run('/usr/bin/printf', ['<%s>', ...words], options()), {
+        exitCode: 0,
+        stdout: '',
+        stderr: words.map((text) => `<${text}>`).join(''),
+      });
     }),
     { numRuns: 40 },
   );
@@ -24,23 +30,38 @@ test('programs that follow each other share a shell, and each has its own end', 
   const runner = new ShellRunner();
   const parent = async (): Promise<string> => (await runner.run('/bin/sh', ['-c', 'echo $PPID'], options())).stderr;
   const first = await parent();
-  assert.deepEqual(await runner.run('/bin/sh', ['-c', 'echo no >&2; exit 32'], options()), { exitCode: 32, stdout: '', stderr: 'no\n' });
+  assert.deepEqual(await runner.run('/bin/sh', ['-c', 'echo no >&2; exit 32'], options()), {
+    exitCode: 32,
+    stdout: '',
+    stderr: 'no\n',
+  });
   assert.deepEqual([await parent(), await parent()], [first, first]);
   assert.equal(new Set(await Promise.all(Array.from({ length: 20 }, parent))).size, 3);
 });
 
 test('what cannot be started says so, and where there is no shell programs are run without one', async () => {
-  await assert.rejects(new ShellRunner().run('no-such-program-here', [], options()), (error) => errorKind(error) === 'Unavailable' && /^look: no-such-program-here could not be started/.test((error as Error).message));
+  await assert.rejects(
+    new ShellRunner().run('no-such-program-here', [], options()),
+    (error) =>
+      errorKind(error) === 'Unavailable' &&
+      /^look: no-such-program-here could not be started/.test((error as Error).message),
+  );
   const runner = new ShellRunner({ shell: '/no/such/shell' });
   assert.deepEqual(await runner.run('false', ['x'], options()), { exitCode: 1, stdout: '', stderr: '' });
-  await assert.rejects(runner.run('no-such-program-here', [], options()), (error) => errorKind(error) === 'Unavailable');
+  await assert.rejects(
+    runner.run('no-such-program-here', [], options()),
+    (error) => errorKind(error) === 'Unavailable',
+  );
 });
 
 test('a program that is late is killed with its shell at its deadline, and is said to be gone when it is', async () => {
   const runner = new ShellRunner();
   let said = (): void => undefined;
   const gone = new Promise<void>((resolve) => (said = resolve));
-  await assert.rejects(runner.run('sleep', ['30'], { ...options(50), onExit: said }), (error) => errorKind(error) === 'Timeout' && (error as Error).message === 'look: no answer within 50 ms');
+  await assert.rejects(
+    runner.run('sleep', ['30'], { ...options(50), onExit: said }),
+    (error) => errorKind(error) === 'Timeout' && (error as Error).message === 'look: no answer within 50 ms',
+  );
   await gone;
   assert.deepEqual(await runner.run('printf', ['again'], options()), { exitCode: 0, stdout: '', stderr: 'again' });
 });

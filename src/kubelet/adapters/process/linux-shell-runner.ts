@@ -145,7 +145,9 @@ class Shell {
       };
       if (this.#isGone !== undefined) return this.#onEnd(1);
       this.#hold(true);
-      this.#child.stdin?.write(`${[job.program, ...job.args].map(quoted).join(' ')} </dev/null 2>&1; printf '\\000%d\\n' $?\n`);
+      this.#child.stdin?.write(
+        `${[job.program, ...job.args].map(quoted).join(' ')} </dev/null 2>&1; printf '\\000%d\\n' $?\n`,
+      );
     });
   }
 
@@ -167,7 +169,8 @@ class Shell {
   #hold(holds: boolean): void {
     const how = holds ? 'ref' : 'unref';
     this.#child[how]();
-    for (const stream of [this.#child.stdin, this.#child.stdout] as ({ ref?: () => void; unref?: () => void } | null)[]) stream?.[how]?.();
+    for (const stream of [this.#child.stdin, this.#child.stdout] as ({ ref?: () => void; unref?: () => void } | null)[])
+      stream?.[how]?.();
   }
 
   #end(how: 'gone' | 'no shell', exitCode: number): void {
@@ -179,7 +182,10 @@ class Shell {
 }
 
 function answer(job: Job, exitCode: number, said: string): void {
-  if (NOT_STARTED.has(exitCode)) job.reject(new KubeletError('Unavailable', `${job.op}: ${job.program} could not be started: ${said.trim()}`, { op: job.op }));
+  if (NOT_STARTED.has(exitCode))
+    job.reject(
+      new KubeletError('Unavailable', `${job.op}: ${job.program} could not be started: ${said.trim()}`, { op: job.op }),
+    );
   else job.resolve({ exitCode, stdout: '', stderr: said });
 }
 

@@ -9,14 +9,27 @@ interface Usage {
 }
 
 function treeUse({ timestamp, usedBytes, inodesUsed }: Usage): TreeUse {
-  return { atMs: Number(timestamp / 1_000_000n), usedBytes: Number(usedBytes?.value ?? 0n), inodesUsed: Number(inodesUsed?.value ?? 0n) };
+  return {
+    atMs: Number(timestamp / 1_000_000n),
+    usedBytes: Number(usedBytes?.value ?? 0n),
+    inodesUsed: Number(inodesUsed?.value ?? 0n),
+  };
 }
 
-export function criDiskStats(runtime: Pick<RuntimeServiceApi, 'listContainerStats'>, images: Pick<ImageServiceApi, 'imageFsInfo'>): RuntimeDiskStats {
+export function criDiskStats(
+  runtime: Pick<RuntimeServiceApi, 'listContainerStats'>,
+  images: Pick<ImageServiceApi, 'imageFsInfo'>,
+): RuntimeDiskStats {
   return {
     writableLayers: async () => {
       const { stats } = await classified('ListContainerStats', runtime.listContainerStats({}));
-      return new Map(stats.flatMap(({ attributes, writableLayer }) => (attributes === undefined || writableLayer === undefined ? [] : [[attributes.id, treeUse(writableLayer)] as const])));
+      return new Map(
+        stats.flatMap(({ attributes, writableLayer }) =>
+          attributes === undefined || writableLayer === undefined
+            ? []
+            : [[attributes.id, treeUse(writableLayer)] as const],
+        ),
+      );
     },
     imageFs: async () => {
       const { imageFilesystems } = await classified('ImageFsInfo', images.imageFsInfo({}));

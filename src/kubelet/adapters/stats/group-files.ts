@@ -1,5 +1,13 @@
 import type { CpuUse, GroupLimits, IoUse, MemoryUse, StatsDepth } from '../../ports/stats.ts';
-import { keyedNumber, limitOf, numberOf, parseBlkio, parseIoStat, parsePressure, type DeviceName } from './kernel-text.ts';
+import {
+  keyedNumber,
+  limitOf,
+  numberOf,
+  parseBlkio,
+  parseIoStat,
+  parsePressure,
+  type DeviceName,
+} from './kernel-text.ts';
 
 /** Text of a control file of one group; undefined when the group or the file is not there. */
 export type ReadControl = (controller: string, file: string) => string | undefined;
@@ -20,8 +28,20 @@ export interface GroupFormat {
 }
 
 const noMemory: MemoryUse = {
-  usageBytes: 0, workingSetBytes: 0, rssBytes: 0, cacheBytes: 0, mappedFileBytes: 0, swapBytes: 0, activeFileBytes: 0, inactiveFileBytes: 0, pageFaults: 0, majorPageFaults: 0,
-  kernelBytes: 0, maxUsageBytes: 0, failures: 0, oomKills: 0,
+  usageBytes: 0,
+  workingSetBytes: 0,
+  rssBytes: 0,
+  cacheBytes: 0,
+  mappedFileBytes: 0,
+  swapBytes: 0,
+  activeFileBytes: 0,
+  inactiveFileBytes: 0,
+  pageFaults: 0,
+  majorPageFaults: 0,
+  kernelBytes: 0,
+  maxUsageBytes: 0,
+  failures: 0,
+  oomKills: 0,
 };
 
 /** Upstream subtracts no further than zero. */
@@ -78,7 +98,8 @@ export const v1Format: GroupFormat = {
   },
   io(read, deviceName, scheduled) {
     // The scheduler's own count where it has one, else what throttling counts (upstream: fs/blkio.go).
-    const pick = (what: string) => parseBlkio(read('blkio', `blkio.${scheduled ? 'bfq' : 'throttle'}.${what}_recursive`), deviceName);
+    const pick = (what: string) =>
+      parseBlkio(read('blkio', `blkio.${scheduled ? 'bfq' : 'throttle'}.${what}_recursive`), deviceName);
     return { bytes: pick('io_service_bytes'), operations: pick('io_serviced') };
   },
   limits(read) {

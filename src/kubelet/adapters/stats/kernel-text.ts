@@ -65,14 +65,22 @@ export function parseBlkio(text: string | undefined, deviceName: DeviceName): De
 }
 
 /** cgroup v2: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`, one line per device. */
-export function parseIoStat(text: string | undefined, deviceName: DeviceName): { bytes: DeviceCounts[]; operations: DeviceCounts[] } {
+export function parseIoStat(
+  text: string | undefined,
+  deviceName: DeviceName,
+): { bytes: DeviceCounts[]; operations: DeviceCounts[] } {
   const bytes: DeviceCounts[] = [];
   const operations: DeviceCounts[] = [];
   for (const line of (text ?? '').split('\n')) {
     const [device = '', ...pairs] = line.split(' ');
     if (!device.includes(':')) continue;
     const values = new Map(pairs.map((pair) => pair.split('=') as [string, string]));
-    const pick = (keys: Readonly<Record<string, IoOperation>>): Map<IoOperation, number> => new Map(Object.entries(keys).flatMap(([key, operation]) => (values.has(key) ? [[operation, Number(values.get(key))] as const] : [])));
+    const pick = (keys: Readonly<Record<string, IoOperation>>): Map<IoOperation, number> =>
+      new Map(
+        Object.entries(keys).flatMap(([key, operation]) =>
+          values.has(key) ? [[operation, Number(values.get(key))] as const] : [],
+        ),
+      );
     bytes.push(named(device, pick({ rbytes: 'Read', wbytes: 'Write', dbytes: 'Discard' }), deviceName));
     operations.push(named(device, pick({ rios: 'Read', wios: 'Write', dios: 'Discard' }), deviceName));
   }
@@ -95,7 +103,24 @@ export function parseInterfaces(text: string): InterfaceUse[] {
     if (colon === -1) continue;
     const name = line.slice(0, colon).trim();
     if (IGNORED_INTERFACES.test(name)) continue;
-    const [rxBytes = 0, rxPackets = 0, rxErrors = 0, rxDropped = 0, , , , , txBytes = 0, txPackets = 0, txErrors = 0, txDropped = 0] = line.slice(colon + 1).trim().split(/\s+/).map(Number);
+    const [
+      rxBytes = 0,
+      rxPackets = 0,
+      rxErrors = 0,
+      rxDropped = 0,
+      ,
+      ,
+      ,
+      ,
+      txBytes = 0,
+      txPackets = 0,
+      txErrors = 0,
+      txDropped = 0,
+    ] = line
+      .slice(colon + 1)
+      .trim()
+      .split(/\s+/)
+      .map(Number);
     found.push({ name, rxBytes, rxPackets, rxErrors, rxDropped, txBytes, txPackets, txErrors, txDropped });
   }
   return found;
@@ -106,8 +131,37 @@ export function parseDisks(text: string): (DiskUse & { major: number; minor: num
   return text.split('\n').flatMap((line) => {
     const [major, minor, name, ...rest] = line.trim().split(/\s+/);
     if (name === undefined || rest.length < 11) return [];
-    const [reads = 0, readsMerged = 0, sectorsRead = 0, readMs = 0, writes = 0, writesMerged = 0, sectorsWritten = 0, writeMs = 0, inProgress = 0, ioMs = 0, weightedIoMs = 0] = rest.map(Number);
-    return [{ major: Number(major), minor: Number(minor), device: `/dev/${name}`, reads, readsMerged, sectorsRead, readMs, writes, writesMerged, sectorsWritten, writeMs, inProgress, ioMs, weightedIoMs }];
+    const [
+      reads = 0,
+      readsMerged = 0,
+      sectorsRead = 0,
+      readMs = 0,
+      writes = 0,
+      writesMerged = 0,
+      sectorsWritten = 0,
+      writeMs = 0,
+      inProgress = 0,
+      ioMs = 0,
+      weightedIoMs = 0,
+    ] = rest.map(Number);
+    return [
+      {
+        major: Number(major),
+        minor: Number(minor),
+        device: `/dev/${name}`,
+        reads,
+        readsMerged,
+        sectorsRead,
+        readMs,
+        writes,
+        writesMerged,
+        sectorsWritten,
+        writeMs,
+        inProgress,
+        ioMs,
+        weightedIoMs,
+      },
+    ];
   });
 }
 

@@ -13,7 +13,14 @@ const BLOCK_BYTES = 512;
 export async function readFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
   try {
     const { blocks, bavail, bfree, bsize, files, ffree } = await statfs(path);
-    return { atMs: nowMs(), capacityBytes: blocks * bsize, availableBytes: bavail * bsize, freeBytes: bfree * bsize, inodes: files, inodesFree: ffree };
+    return {
+      atMs: nowMs(),
+      capacityBytes: blocks * bsize,
+      availableBytes: bavail * bsize,
+      freeBytes: bfree * bsize,
+      inodes: files,
+      inodesFree: ffree,
+    };
   } catch (error) {
     throw fromErrno(error, 'statfs', path);
   }
@@ -21,10 +28,29 @@ export async function readFileSystem(path: string, nowMs: () => number): Promise
 
 /** For paths of others: a few milliseconds for a process that may get stuck in our place. */
 export async function readRemoteFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
-  const { exitCode, stdout, stderr } = await runKillable('stat', ['-f', '-c', '%S %b %a %f %c %d', '--', path], { timeoutMs: REMOTE_LIMIT_MS, op: `statfs ${path}` });
+  const { exitCode, stdout, stderr } = await runKillable('stat', ['-f', '-c', '%S %b %a %f %c %d', '--', path], {
+    timeoutMs: REMOTE_LIMIT_MS,
+    op: `statfs ${path}`,
+  });
   const [blockBytes, blocks, available, free, inodes, inodesFree] = stdout.trim().split(' ').map(Number);
-  if (exitCode !== 0 || blockBytes === undefined || blocks === undefined || available === undefined || free === undefined || inodes === undefined || inodesFree === undefined) throw new KubeletError('Unavailable', `statfs ${path}: ${stderr.trim()}`, { op: 'statfs' });
-  return { atMs: nowMs(), capacityBytes: blocks * blockBytes, availableBytes: available * blockBytes, freeBytes: free * blockBytes, inodes, inodesFree };
+  if (
+    exitCode !== 0 ||
+    blockBytes === undefined ||
+    blocks === undefined ||
+    available === undefined ||
+    free === undefined ||
+    inodes === undefined ||
+    inodesFree === undefined
+  )
+    throw new KubeletError('Unavailable', `statfs ${path}: ${stderr.trim()}`, { op: 'statfs' });
+  return {
+    atMs: nowMs(),
+    capacityBytes: blocks * blockBytes,
+    availableBytes: available * blockBytes,
+    freeBytes: free * blockBytes,
+    inodes,
+    inodesFree,
+  };
 }
 
 /** Blocks and inodes below a folder of the node's own disk, each file once however many names it has. Other file systems mounted below are left out, as `du -x` does. */
@@ -47,7 +73,8 @@ export async function measureTree(path: string, limitMs: number, nowMs: () => nu
   const folders = root.isDirectory() ? [path] : [];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for await (const name of namesIn(folder)) {
-      if (nowMs() > endMs) throw new KubeletError('Timeout', `measure ${path}: not done within ${limitMs} ms`, { op: 'measure' });
+      if (nowMs() > endMs)
+        throw new KubeletError('Timeout', `measure ${path}: not done within ${limitMs} ms`, { op: 'measure' });
       const entry = await lstat(`${folder}/${name}`).catch(ignoreGone);
       if (entry === undefined || entry.dev !== root.dev) continue;
       add(entry);
@@ -74,9 +101,13 @@ async function readDevice(path: string): Promise<string> {
   const { dev } = await stat(path);
   // As makedev packs them for 32 bits, which is what stat gives.
   const [major, minor] = [(dev >>> 8) & 0xfff, (dev & 0xff) | ((dev >>> 12) & 0xfff00)];
-  const disk = parseDisks(await readFile('/proc/diskstats', 'utf8')).find((each) => each.major === major && each.minor === minor);
+  const disk = parseDisks(await readFile('/proc/diskstats', 'utf8')).find(
+    (each) => each.major === major && each.minor === minor,
+  );
   if (disk !== undefined) return disk.device;
-  const line = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').find((each) => each.split(' ')[2] === `${major}:${minor}`);
+  const line = (await readFile('/proc/self/mountinfo', 'utf8'))
+    .split('\n')
+    .find((each) => each.split(' ')[2] === `${major}:${minor}`);
   return line?.split(' - ')[1]?.split(' ')[1] ?? '';
 }
 

@@ -1,5 +1,13 @@
 import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
-import type { DiskUse, GroupLimits, GroupStats, GroupUse, InterfaceUse, ProcessUse, StatsDepth } from '../../ports/stats.ts';
+import type {
+  DiskUse,
+  GroupLimits,
+  GroupStats,
+  GroupUse,
+  InterfaceUse,
+  ProcessUse,
+  StatsDepth,
+} from '../../ports/stats.ts';
 import type { CgroupLayout } from '../cgroups/linux-cgroups-fs.ts';
 import { v1Format, v2Format, type GroupFormat, type ReadControl } from './group-files.ts';
 import { limitOf, numberOf, parseDisks, parseInterfaces, parseOpenFilesLimit } from './kernel-text.ts';
@@ -66,7 +74,12 @@ export class LinuxGroupStats implements GroupStats {
 
   processIds(path: string): number[] {
     const folder = this.#folder('cpu', path);
-    return folder === undefined ? [] : (this.#read(`${folder}/cgroup.procs`) ?? '').split('\n').filter((line) => line !== '').map(Number);
+    return folder === undefined
+      ? []
+      : (this.#read(`${folder}/cgroup.procs`) ?? '')
+          .split('\n')
+          .filter((line) => line !== '')
+          .map(Number);
   }
 
   processUse(path: string): ProcessUse {
@@ -100,7 +113,9 @@ export class LinuxGroupStats implements GroupStats {
   }
 
   disks(): DiskUse[] {
-    return parseDisks(this.#read(`${this.#proc}/diskstats`) ?? '').map(({ major: _major, minor: _minor, ...disk }) => disk);
+    return parseDisks(this.#read(`${this.#proc}/diskstats`) ?? '').map(
+      ({ major: _major, minor: _minor, ...disk }) => disk,
+    );
   }
 
   tasks(): { current: number; limit: number } {
@@ -138,7 +153,12 @@ export class LinuxGroupStats implements GroupStats {
 
   #lookAtDevices(): void {
     if (this.#devices.size > 0 && Math.abs(this.#options.nowMs() - this.#devicesAtMs) < DEVICES_AGE_MS) return;
-    this.#devices = new Map(parseDisks(this.#read(`${this.#proc}/diskstats`) ?? '').map((disk) => [`${disk.major}:${disk.minor}`, disk.device]));
+    this.#devices = new Map(
+      parseDisks(this.#read(`${this.#proc}/diskstats`) ?? '').map((disk) => [
+        `${disk.major}:${disk.minor}`,
+        disk.device,
+      ]),
+    );
     this.#isScheduled = this.#format.isScheduled(this.#controls('/'));
     this.#devicesAtMs = this.#options.nowMs();
   }
@@ -147,7 +167,11 @@ export class LinuxGroupStats implements GroupStats {
 /** Controller → mount. On v2 there is one for all, under the empty name. */
 function rootsOf(layout: CgroupLayout): ReadonlyMap<string, string> {
   if (layout.version === 2) return new Map([['', layout.root]]);
-  return new Map(layout.hierarchies.flatMap(({ mountPath, controllers }) => controllers.map((controller) => [controller, mountPath] as const)));
+  return new Map(
+    layout.hierarchies.flatMap(({ mountPath, controllers }) =>
+      controllers.map((controller) => [controller, mountPath] as const),
+    ),
+  );
 }
 
 function entriesOf(folder: string, only: { directories: boolean } = { directories: false }): string[] {

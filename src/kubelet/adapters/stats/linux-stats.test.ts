@@ -32,12 +32,23 @@ describe('a tree of groups', () => {
     write('proc/loadavg', '1.36 3.49 4.53 2/3518 3715089\n');
   });
   after(() => rmSync(folder, { recursive: true }));
-  const stats = (): LinuxGroupStats => new LinuxGroupStats({ layout: { version: 2, root: join(folder, 'cg') }, nowMs: () => 1000, proc: join(folder, 'proc') });
+  const stats = (): LinuxGroupStats =>
+    new LinuxGroupStats({
+      layout: { version: 2, root: join(folder, 'cg') },
+      nowMs: () => 1000,
+      proc: join(folder, 'proc'),
+    });
 
   it('is read group by group, and what is not there is no error', () => {
     const use = stats().use('/kubepods/pod1/abc', 'all');
-    assert.deepEqual([use?.atMs, use?.cpu.usageNs, use?.memory.workingSetBytes, use?.threads], [1000, 5000, 16, { current: 3, limit: 0 }]);
-    assert.deepEqual([stats().use('/kubepods/pod2', 'all'), stats().children('/kubepods/pod2'), stats().processIds('/kubepods/pod2')], [undefined, [], []]);
+    assert.deepEqual(
+      [use?.atMs, use?.cpu.usageNs, use?.memory.workingSetBytes, use?.threads],
+      [1000, 5000, 16, { current: 3, limit: 0 }],
+    );
+    assert.deepEqual(
+      [stats().use('/kubepods/pod2', 'all'), stats().children('/kubepods/pod2'), stats().processIds('/kubepods/pod2')],
+      [undefined, [], []],
+    );
     assert.deepEqual(stats().children('/kubepods/pod1'), ['abc']);
   });
 
@@ -79,19 +90,34 @@ describe('a folder on a disk', () => {
 
 describe('the machine', () => {
   it('has as many cores as processors say they are in', () => {
-    const cpu = (processor: number, socket: number, core: number): string => `processor\t: ${processor}\nphysical id\t: ${socket}\ncore id\t\t: ${core}\n`;
-    assert.deepEqual(parseCpus([cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 0, 1), cpu(3, 1, 0)].join('\n')), { cores: 4, physicalCores: 3, sockets: 2 });
-    assert.deepEqual(parseCpus('processor\t: 0\nBogoMIPS\t: 50\n\nprocessor\t: 1\nBogoMIPS\t: 50\n'), { cores: 2, physicalCores: 2, sockets: 1 });
+    const cpu = (processor: number, socket: number, core: number): string =>
+      `processor\t: ${processor}\nphysical id\t: ${socket}\ncore id\t\t: ${core}\n`;
+    assert.deepEqual(parseCpus([cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 0, 1), cpu(3, 1, 0)].join('\n')), {
+      cores: 4,
+      physicalCores: 3,
+      sockets: 2,
+    });
+    assert.deepEqual(parseCpus('processor\t: 0\nBogoMIPS\t: 50\n\nprocessor\t: 1\nBogoMIPS\t: 50\n'), {
+      cores: 2,
+      physicalCores: 2,
+      sockets: 1,
+    });
   });
 
   it('tells the group of a process only where it is one', () => {
-    assert.equal(parseProcessGroup('4:memory:/system.slice/kubelet.service\n1:cpu,cpuacct:/system.slice/kubelet.service\n0::/\n'), '/system.slice/kubelet.service');
+    assert.equal(
+      parseProcessGroup('4:memory:/system.slice/kubelet.service\n1:cpu,cpuacct:/system.slice/kubelet.service\n0::/\n'),
+      '/system.slice/kubelet.service',
+    );
     assert.equal(parseProcessGroup('4:memory:/a\n1:cpu:/b\n'), undefined);
     assert.equal(parseProcessGroup('0::/system.slice/kubelet.service\n'), '/system.slice/kubelet.service');
     assert.equal(parseProcessGroup('0::/\n'), undefined);
   });
 
   it('counts bytes on the wire', () => {
-    assert.deepEqual(networkBytes('TcpExt: A B\nTcpExt: 1 2\nIpExt: InNoRoutes InOctets OutOctets\nIpExt: 0 111 222\n'), { receivedBytes: 111, sentBytes: 222 });
+    assert.deepEqual(
+      networkBytes('TcpExt: A B\nTcpExt: 1 2\nIpExt: InNoRoutes InOctets OutOctets\nIpExt: 0 111 222\n'),
+      { receivedBytes: 111, sentBytes: 222 },
+    );
   });
 });

@@ -6,10 +6,14 @@ import type { MachineIdentity } from '../../ports/stats.ts';
 export function readMachineIdentity(proc = '/proc', sys = '/sys', etc = '/etc'): MachineIdentity {
   const cpus = parseCpus(readOrEmpty(`${proc}/cpuinfo`));
   const memory = readOrEmpty(`${proc}/meminfo`);
-  const kilobytes = (key: string): number => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(memory)?.[1] ?? 0) * 1024;
+  const kilobytes = (key: string): number =>
+    Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(memory)?.[1] ?? 0) * 1024;
   return {
     machineId: readOrEmpty(`${etc}/machine-id`) || readOrEmpty('/var/lib/dbus/machine-id'),
-    systemUuid: readOrEmpty(`${sys}/class/dmi/id/product_uuid`) || readOrEmpty(`${proc}/device-tree/system-id`) || readOrEmpty(`${etc}/machine-id`),
+    systemUuid:
+      readOrEmpty(`${sys}/class/dmi/id/product_uuid`) ||
+      readOrEmpty(`${proc}/device-tree/system-id`) ||
+      readOrEmpty(`${etc}/machine-id`),
     bootId: readOrEmpty(`${proc}/sys/kernel/random/boot_id`),
     osVersion: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(readOrEmpty(`${etc}/os-release`))?.[1] ?? 'Unknown',
     kernelVersion: os.release(),
@@ -23,19 +27,28 @@ export function readMachineIdentity(proc = '/proc', sys = '/sys', etc = '/etc'):
 /** Cores are told apart by their socket and their number in it; machines that name neither have one core a processor. */
 export function parseCpus(cpuinfo: string): Pick<MachineIdentity, 'cores' | 'physicalCores' | 'sockets'> {
   const blocks = cpuinfo.split(/\n\n+/).filter((block) => /^processor\s*:/m.test(block));
-  const field = (block: string, name: string): string | undefined => new RegExp(`^${name}\\s*:\\s*(\\S+)`, 'm').exec(block)?.[1];
+  const field = (block: string, name: string): string | undefined =>
+    new RegExp(`^${name}\\s*:\\s*(\\S+)`, 'm').exec(block)?.[1];
   const sockets = new Set(blocks.map((block) => field(block, 'physical id') ?? '0'));
-  const physical = new Set(blocks.map((block, index) => `${field(block, 'physical id') ?? '0'}/${field(block, 'core id') ?? String(index)}`));
+  const physical = new Set(
+    blocks.map((block, index) => `${field(block, 'physical id') ?? '0'}/${field(block, 'core id') ?? String(index)}`),
+  );
   return { cores: blocks.length, physicalCores: physical.size, sockets: blocks.length === 0 ? 0 : sockets.size };
 }
 
 /** The group a process is in: only where its CPU and memory groups are one (upstream: getContainer), and it is not the root. */
 export function parseProcessGroup(text: string): string | undefined {
-  const paths = new Map(text.split('\n').flatMap((line) => {
-    const [, controllers = '', path] = line.split(':');
-    return path === undefined ? [] : controllers.split(',').map((controller) => [controller, path] as const);
-  }));
-  const path = paths.has('memory') ? (paths.get('memory') === paths.get('cpu') ? paths.get('cpu') : undefined) : paths.get('');
+  const paths = new Map(
+    text.split('\n').flatMap((line) => {
+      const [, controllers = '', path] = line.split(':');
+      return path === undefined ? [] : controllers.split(',').map((controller) => [controller, path] as const);
+    }),
+  );
+  const path = paths.has('memory')
+    ? paths.get('memory') === paths.get('cpu')
+      ? paths.get('cpu')
+      : undefined
+    : paths.get('');
   return path === '/' ? undefined : path;
 }
 
@@ -45,7 +58,9 @@ export function groupOfProcess(pid: number | 'self', proc = '/proc'): string | u
 
 /** The first process of this name; undefined when there is none. */
 export function processNamed(name: string, proc = '/proc'): number | undefined {
-  const pids = readdirSync(proc).filter((entry) => /^\d+$/.test(entry)).map(Number);
+  const pids = readdirSync(proc)
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number);
   return pids.find((pid) => readOrEmpty(`${proc}/${pid}/comm`) === name);
 }
 

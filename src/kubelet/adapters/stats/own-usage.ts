@@ -52,7 +52,10 @@ const PAGE_BYTES = 4096;
 
 /** InOctets and OutOctets of IpExt, as Prometheus' client counts them. */
 export function networkBytes(netstat: string): { receivedBytes: number; sentBytes: number } {
-  const [names = [], values = []] = netstat.split('\n').filter((line) => line.startsWith('IpExt:')).map((line) => line.split(' '));
+  const [names = [], values = []] = netstat
+    .split('\n')
+    .filter((line) => line.startsWith('IpExt:'))
+    .map((line) => line.split(' '));
   const value = (name: string): number => Number(values[names.indexOf(name)] ?? 0);
   return { receivedBytes: value('InOctets'), sentBytes: value('OutOctets') };
 }

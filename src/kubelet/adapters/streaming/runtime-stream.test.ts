@@ -17,7 +17,20 @@ describe('a stream of the runtime', () => {
   before(async () => {
     await runtime.listen();
     server = createServer();
-    server.on('upgrade', (request, socket, head) => void serveRuntimeStream({ request, socket, head }, { url, streams: { stdin: false, stdout: true, stderr: false, tty: false }, idleMs: 0, clock: systemClock, log: silentLogger }));
+    server.on(
+      'upgrade',
+      (request, socket, head) =>
+        void serveRuntimeStream(
+          { request, socket, head },
+          {
+            url,
+            streams: { stdin: false, stdout: true, stderr: false, tty: false },
+            idleMs: 0,
+            clock: systemClock,
+            log: silentLogger,
+          },
+        ),
+    );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
@@ -36,7 +49,9 @@ describe('a stream of the runtime', () => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     let heard = '';
     socket.setEncoding('latin1').on('data', (text: string) => (heard += text));
-    socket.write(`POST /exec/ns/p/c?command=x HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: SPDY/3.1\r\nauthorization: Bearer secret\r\ncookie: secret\r\nx-stream-protocol-version: v4.channel.k8s.io\r\n${extra}\r\n`);
+    socket.write(
+      `POST /exec/ns/p/c?command=x HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: SPDY/3.1\r\nauthorization: Bearer secret\r\ncookie: secret\r\nx-stream-protocol-version: v4.channel.k8s.io\r\n${extra}\r\n`,
+    );
     await once(socket, 'close');
     return heard;
   }
@@ -45,12 +60,24 @@ describe('a stream of the runtime', () => {
     runtime.raw = (connection) => connection.end('raw');
     assert.match(await ask(), /^HTTP\/1\.1 101 [^]*\r\n\r\nraw$/);
     const [request] = runtime.requests;
-    assert.deepEqual([request?.url, request?.headers.authorization, request?.headers.cookie, request?.headers['x-stream-protocol-version']], ['/exec/token', undefined, undefined, 'v4.channel.k8s.io']);
+    assert.deepEqual(
+      [
+        request?.url,
+        request?.headers.authorization,
+        request?.headers.cookie,
+        request?.headers['x-stream-protocol-version'],
+      ],
+      ['/exec/token', undefined, undefined, 'v4.channel.k8s.io'],
+    );
   });
 
   it('that the runtime refuses is shown as it says, with the versions it would have taken', async () => {
-    runtime.refusal = 'HTTP/1.1 403 Forbidden\r\nx-accepted-stream-protocol-versions: v4.channel.k8s.io\r\ncontent-length: 2\r\n\r\nno';
-    assert.match(await ask(), /^HTTP\/1\.1 403 Forbidden\r\n[^]*X-Accepted-Stream-Protocol-Versions: v4\.channel\.k8s\.io\r\n\r\nno$/);
+    runtime.refusal =
+      'HTTP/1.1 403 Forbidden\r\nx-accepted-stream-protocol-versions: v4.channel.k8s.io\r\ncontent-length: 2\r\n\r\nno';
+    assert.match(
+      await ask(),
+      /^HTTP\/1\.1 403 Forbidden\r\n[^]*X-Accepted-Stream-Protocol-Versions: v4\.channel\.k8s\.io\r\n\r\nno$/,
+    );
     runtime.refusal = 'HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n';
     const redirected = await ask();
     assert.match(redirected, /^HTTP\/1\.1 302 /);
@@ -59,7 +86,14 @@ describe('a stream of the runtime', () => {
   });
 
   it('leads to this machine only, and nowhere when the runtime names no place', async () => {
-    for (const elsewhere of ['http://169.254.169.254/latest', 'https://10.0.0.1:10250/exec', 'http://example.invalid/', 'file:///etc/shadow', '/exec/token', '']) {
+    for (const elsewhere of [
+      'http://169.254.169.254/latest',
+      'https://10.0.0.1:10250/exec',
+      'http://example.invalid/',
+      'file:///etc/shadow',
+      '/exec/token',
+      '',
+    ]) {
       url = elsewhere;
       assert.match(await ask(), /^HTTP\/1\.1 500 [^]*(is not on a loopback address|gave no URL)/, elsewhere);
     }

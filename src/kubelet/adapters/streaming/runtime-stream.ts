@@ -33,10 +33,17 @@ const DIAL_TIMEOUT_MS = 10_000;
 /** What a refusal of the runtime's is shown of. */
 const MOST_ANSWER_BYTES = 16 * 1024;
 /** Of the client's headers the runtime hears those by which a protocol is agreed on, and nothing of who asked. */
-const passedOn = ['x-stream-protocol-version', 'sec-websocket-key', 'sec-websocket-version', 'sec-websocket-protocol', 'user-agent'];
+const passedOn = [
+  'x-stream-protocol-version',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-protocol',
+  'user-agent',
+];
 
 /** How the client's protocol comes to the runtime. */
-export const runtimeStreamMode = (request: IncomingMessage, streams: CommandStreams | undefined): StreamMode => streamModeOf(request.headers, streams);
+export const runtimeStreamMode = (request: IncomingMessage, streams: CommandStreams | undefined): StreamMode =>
+  streamModeOf(request.headers, streams);
 
 /**
  * Joins the client to the runtime's streaming server. The runtime is asked first; the connection is a raw one only after its 101. Owns the client's
@@ -50,26 +57,54 @@ export async function serveRuntimeStream(client: StreamClient, stream: RuntimeSt
     const target = streamingTarget(url);
     connection = await dial(target, clock);
     const opened = await openStream({
-      connection, method: request.method ?? 'GET', path: target.path, headers: headersFor(request, target.host), protocol: request.headers.upgrade ?? '',
-      mode: runtimeStreamMode(request, streams), clock, idleMs,
+      connection,
+      method: request.method ?? 'GET',
+      path: target.path,
+      headers: headersFor(request, target.host),
+      protocol: request.headers.upgrade ?? '',
+      mode: runtimeStreamMode(request, streams),
+      clock,
+      idleMs,
     });
     if (socket.destroyed) connection.destroy();
     else if (opened.kind === 'switched') opened.take(client);
     else {
-      refuseClient(socket, { status: opened.response.statusCode ?? 502, body: await textOf(opened.response), headers: protocolsOf(opened.response) });
+      refuseClient(socket, {
+        status: opened.response.statusCode ?? 502,
+        body: await textOf(opened.response),
+        headers: protocolsOf(opened.response),
+      });
       connection.destroy();
     }
   } catch (error) {
     connection?.destroy();
-    log.error('Error while proxying request', { path: request.url?.split('?', 1)[0], error: errorMessage(error), kind: errorKind(error) });
+    log.error('Error while proxying request', {
+      path: request.url?.split('?', 1)[0],
+      error: errorMessage(error),
+      kind: errorKind(error),
+    });
     refuseClient(socket, { status: 500, body: `${errorMessage(error)}\n` });
   }
 }
 
 /** A plain answer to a client that hoped for more; the connection ends with it. */
-export function refuseClient(socket: Duplex, { status, body, headers = [] }: { readonly status: number; readonly body: string; readonly headers?: readonly string[] }): void {
+export function refuseClient(
+  socket: Duplex,
+  {
+    status,
+    body,
+    headers = [],
+  }: { readonly status: number; readonly body: string; readonly headers?: readonly string[] },
+): void {
   if (socket.destroyed) return;
-  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}`, 'Content-Type: text/plain; charset=utf-8', 'X-Content-Type-Options: nosniff', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', ...headers];
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}`,
+    'Content-Type: text/plain; charset=utf-8',
+    'X-Content-Type-Options: nosniff',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    ...headers,
+  ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
@@ -83,11 +118,18 @@ interface StreamingTarget {
 /** A streaming server of a runtime is on this machine; whatever else it names is not gone to. */
 function streamingTarget(text: string): StreamingTarget {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw new KubeletError('Internal', `the runtime gave no URL to stream from: ${JSON.stringify(text.slice(0, 200))}`);
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new KubeletError('Internal', `the runtime gave no URL to stream from: ${JSON.stringify(text.slice(0, 200))}`);
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (!isLoopbackHost(host)) throw new KubeletError('Internal', `the runtime's streaming server ${url.host} is not on a loopback address`);
+  if (!isLoopbackHost(host))
+    throw new KubeletError('Internal', `the runtime's streaming server ${url.host} is not on a loopback address`);
   const isSecure = url.protocol === 'https:';
-  return { host, port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port), isSecure, path: `${url.pathname}${url.search}` };
+  return {
+    host,
+    port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+    isSecure,
+    path: `${url.pathname}${url.search}`,
+  };
 }
 
 function dial({ host, port, isSecure }: StreamingTarget, clock: Clock): Promise<Socket> {

@@ -55,11 +55,13 @@ export class FakeSystemd {
     const name = String(body[0]);
     const unit = this.units.get(name);
     const set = (properties: unknown): void => {
-      for (const [key, [, value]] of properties as [string, [string, unknown]][]) this.units.get(name)?.properties.set(key, value);
+      for (const [key, [, value]] of properties as [string, [string, unknown]][])
+        this.units.get(name)?.properties.set(key, value);
     };
     if (member === 'ResetFailedUnit') return undefined;
     if (member === 'StartTransientUnit') {
-      if (unit !== undefined) throw new KubeletError('AlreadyExists', `Unit ${name} was already loaded or has a fragment file.`);
+      if (unit !== undefined)
+        throw new KubeletError('AlreadyExists', `Unit ${name} was already loaded or has a fragment file.`);
       this.units.set(name, { active: true, properties: new Map() });
       set(body[2]);
     } else if (unit === undefined) {

@@ -3,7 +3,12 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { CgroupFs } from '../cgroups/linux-cgroups-fs.ts';
 
 export const ROOT = '/sys/fs/cgroup';
-const FILES: Readonly<Record<string, readonly string[]>> = { cpu: ['cpu.weight', 'cpu.max'], memory: ['memory.max', 'memory.min'], pids: ['pids.max'], hugetlb: ['hugetlb.2MB.max'] };
+const FILES: Readonly<Record<string, readonly string[]>> = {
+  cpu: ['cpu.weight', 'cpu.max'],
+  memory: ['memory.max', 'memory.min'],
+  pids: ['pids.max'],
+  hugetlb: ['hugetlb.2MB.max'],
+};
 
 /** The rules of the kernel's v2 tree that matter here: control files appear when the parent hands a controller down. */
 export class ModelV2 implements CgroupFs {
@@ -45,13 +50,17 @@ export class ModelV2 implements CgroupFs {
     const group = this.#group(folder);
     if (file === 'cgroup.subtree_control') return this.#handDown(folder, value);
     if (file === 'cgroup.kill' && this.killFile) return this.#kill(folder);
-    const available = [...(this.groups.get(nodePath.dirname(folder))?.handedDown ?? [])].flatMap((controller) => FILES[controller] ?? []);
+    const available = [...(this.groups.get(nodePath.dirname(folder))?.handedDown ?? [])].flatMap(
+      (controller) => FILES[controller] ?? [],
+    );
     if (!available.includes(file)) throw new KubeletError('NotFound', path);
     group.files.set(file, value);
   }
 
   async directories(path: string): Promise<string[]> {
-    return [...this.groups.keys()].filter((group) => nodePath.dirname(group) === path).map((group) => nodePath.basename(group));
+    return [...this.groups.keys()]
+      .filter((group) => nodePath.dirname(group) === path)
+      .map((group) => nodePath.basename(group));
   }
 
   async exists(path: string): Promise<boolean> {

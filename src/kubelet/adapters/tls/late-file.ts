@@ -59,7 +59,11 @@ export class LateFile<T> {
       this.#watched = new WatchedFile(this.#options);
     } catch (error) {
       const problem = `${file} cannot be used: ${errorMessage(error)}`;
-      if (problem !== this.#problem) log.error('a file that is needed cannot be used; it is looked for until it can', { file, error: errorMessage(error) });
+      if (problem !== this.#problem)
+        log.error('a file that is needed cannot be used; it is looked for until it can', {
+          file,
+          error: errorMessage(error),
+        });
       this.#problem = problem;
       this.#retry = clock.setTimer(RETRY_MS, () => this.#look());
       return;

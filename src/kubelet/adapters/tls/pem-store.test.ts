@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -11,7 +22,18 @@ import { pendingKeyFile, PemStore } from './pem-store.ts';
 
 function pair(commonName: string): { certificate: string; key: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const certificate = writeCertificate({ subject: { commonName }, publicKey: createPublicKey(privateKey), notBeforeMs: 0, notAfterMs: 1e12, keyUsages: [], extendedKeyUsages: [], altNames: noNames }, { selfSignedBy: privateKey });
+  const certificate = writeCertificate(
+    {
+      subject: { commonName },
+      publicKey: createPublicKey(privateKey),
+      notBeforeMs: 0,
+      notAfterMs: 1e12,
+      keyUsages: [],
+      extendedKeyUsages: [],
+      altNames: noNames,
+    },
+    { selfSignedBy: privateKey },
+  );
   return { certificate, key: privateKey.export({ type: 'sec1', format: 'pem' }).toString() };
 }
 
@@ -23,7 +45,13 @@ describe('the files of a certificate that rotates', () => {
   function setUp(fallback?: { certificateFile: string; keyFile: string }) {
     const folder = path.join(root, String((count += 1)), 'pki');
     const time = { nowMs: new Date(2026, 0, 31, 23, 59, 58).getTime() };
-    const store = new PemStore({ folder, prefix: 'kubelet-client', nowMs: () => time.nowMs, log: silentLogger, ...(fallback !== undefined && { fallback }) });
+    const store = new PemStore({
+      folder,
+      prefix: 'kubelet-client',
+      nowMs: () => time.nowMs,
+      log: silentLogger,
+      ...(fallback !== undefined && { fallback }),
+    });
     return { folder, time, store };
   }
 
@@ -31,11 +59,17 @@ describe('the files of a certificate that rotates', () => {
     const { folder, store } = setUp();
     assert.equal(await store.current(), undefined);
     await store.update(pair('one'));
-    assert.deepEqual(readdirSync(folder).sort(), ['kubelet-client-2026-01-31-23-59-58.pem', 'kubelet-client-current.pem']);
+    assert.deepEqual(readdirSync(folder).sort(), [
+      'kubelet-client-2026-01-31-23-59-58.pem',
+      'kubelet-client-current.pem',
+    ]);
     assert.equal(readlinkSync(store.currentPath), path.join(folder, 'kubelet-client-2026-01-31-23-59-58.pem'));
     assert.equal(statSync(store.currentPath).mode & 0o777, 0o600);
     assert.equal(statSync(folder).mode & 0o777, 0o755);
-    assert.match(readFileSync(store.currentPath, 'utf8'), /^-----BEGIN CERTIFICATE-----[\s\S]*-----BEGIN EC PRIVATE KEY-----/);
+    assert.match(
+      readFileSync(store.currentPath, 'utf8'),
+      /^-----BEGIN CERTIFICATE-----[\s\S]*-----BEGIN EC PRIVATE KEY-----/,
+    );
     assert.equal((await store.current())?.facts.commonName, 'one');
   });
 
@@ -101,7 +135,10 @@ describe('the files of a certificate that rotates', () => {
     const file = pendingKeyFile(folder);
     assert.equal(await file.read(), undefined);
     await file.write('key');
-    assert.deepEqual([await file.read(), statSync(path.join(folder, 'kubelet-client.key.tmp')).mode & 0o777], ['key', 0o600]);
+    assert.deepEqual(
+      [await file.read(), statSync(path.join(folder, 'kubelet-client.key.tmp')).mode & 0o777],
+      ['key', 0o600],
+    );
     await file.remove();
     assert.equal(await file.read(), undefined);
   });

@@ -37,7 +37,11 @@ export class PemStore {
     const { folder, prefix, fallback } = this.#options;
     await this.#recover();
     const own = { certificateFile: path.join(folder, `${prefix}.crt`), keyFile: path.join(folder, `${prefix}.key`) };
-    return (await this.#read(this.currentPath, this.currentPath)) ?? (fallback === undefined ? undefined : await this.#read(fallback.certificateFile, fallback.keyFile)) ?? (await this.#read(own.certificateFile, own.keyFile));
+    return (
+      (await this.#read(this.currentPath, this.currentPath)) ??
+      (fallback === undefined ? undefined : await this.#read(fallback.certificateFile, fallback.keyFile)) ??
+      (await this.#read(own.certificateFile, own.keyFile))
+    );
   }
 
   async update({ certificate, key }: Pick<KeyPair, 'certificate' | 'key'>): Promise<KeyPair> {
@@ -45,7 +49,8 @@ export class PemStore {
     const { folder, prefix, nowMs } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o755 });
     const link = await linkTarget(this.currentPath);
-    if (link === 'file') throw new KubeletError('Invalid', `expected "${this.currentPath}" to be a symlink but it is a file`);
+    if (link === 'file')
+      throw new KubeletError('Invalid', `expected "${this.currentPath}" to be a symlink but it is a file`);
     const file = path.resolve(folder, `${prefix}-${stamp(nowMs())}.pem`);
     await writeSecretFile(file, pair.certificate + pair.key);
     const updated = path.resolve(folder, `.${prefix}-${randomBytes(4).toString('hex')}.link`);
@@ -70,7 +75,11 @@ export class PemStore {
       const key = certificateFile === keyFile ? certificate : await readIfThere(keyFile);
       return certificate === undefined || key === undefined ? undefined : readKeyPair(certificate, key);
     } catch (error) {
-      this.#options.log.error('a certificate and its key cannot be used', { certificateFile, keyFile, error: errorMessage(error) });
+      this.#options.log.error('a certificate and its key cannot be used', {
+        certificateFile,
+        keyFile,
+        error: errorMessage(error),
+      });
       return undefined;
     }
   }
@@ -104,7 +113,16 @@ async function linkTarget(file: string): Promise<string | undefined> {
 /** Upstream's form, in local time: `2026-01-31-23-59-59`. */
 function stamp(ms: number): string {
   const date = new Date(ms);
-  return [date.getFullYear(), date.getMonth() + 1, date.getDate(), date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join('-');
+  return [
+    date.getFullYear(),
+    date.getMonth() + 1,
+    date.getDate(),
+    date.getHours(),
+    date.getMinutes(),
+    date.getSeconds(),
+  ]
+    .map((part) => String(part).padStart(2, '0'))
+    .join('-');
 }
 
 async function syncFolder(folder: string): Promise<void> {
@@ -117,7 +135,15 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** `kubelet-client.key.tmp`: the key of a request that is under way. */
-export function pendingKeyFile(folder: string): { read(): Promise<string | undefined>; write(key: string): Promise<void>; remove(): Promise<void> } {
+export function pendingKeyFile(folder: string): {
+  read(): Promise<string | undefined>;
+  write(key: string): Promise<void>;
+  remove(): Promise<void>;
+} {
   const file = path.join(folder, 'kubelet-client.key.tmp');
-  return { read: () => readIfThere(file), write: (key) => writeSecretFile(file, key), remove: () => rm(file, { force: true }) };
+  return {
+    read: () => readIfThere(file),
+    write: (key) => writeSecretFile(file, key),
+    remove: () => rm(file, { force: true }),
+  };
 }

@@ -19,8 +19,21 @@ const day = 86_400_000;
 function pair(commonName: string): { certificate: string; key: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const nowMs = systemClock.nowMs();
-  const template = { subject: { commonName }, publicKey: createPublicKey(privateKey), notBeforeMs: nowMs - day, notAfterMs: nowMs + day, keyUsages: ['digitalSignature'] as const };
-  const certificate = writeCertificate({ ...template, extendedKeyUsages: [extendedUsages.serverAuth, extendedUsages.clientAuth], altNames: { ...noNames, ipAddresses: ['127.0.0.1'] } }, { selfSignedBy: privateKey });
+  const template = {
+    subject: { commonName },
+    publicKey: createPublicKey(privateKey),
+    notBeforeMs: nowMs - day,
+    notAfterMs: nowMs + day,
+    keyUsages: ['digitalSignature'] as const,
+  };
+  const certificate = writeCertificate(
+    {
+      ...template,
+      extendedKeyUsages: [extendedUsages.serverAuth, extendedUsages.clientAuth],
+      altNames: { ...noNames, ipAddresses: ['127.0.0.1'] },
+    },
+    { selfSignedBy: privateKey },
+  );
   return { certificate, key: privateKey.export({ type: 'sec1', format: 'pem' }).toString() };
 }
 
@@ -31,7 +44,12 @@ describe('the secure server', () => {
   after(() => Promise.all(open.map((each) => each.close())));
 
   async function setUp(changes: Partial<SecureListenOptions> = {}) {
-    const state = { identity: pair('first') as ReturnType<typeof pair> | undefined, checked: [] as Checked[], streams: [] as StreamRequest[], change: (): void => undefined };
+    const state = {
+      identity: pair('first') as ReturnType<typeof pair> | undefined,
+      checked: [] as Checked[],
+      streams: [] as StreamRequest[],
+      change: (): void => undefined,
+    };
     const listening = await listenSecurely({
       host: '127.0.0.1',
       port: 0,
@@ -45,7 +63,11 @@ describe('the secure server', () => {
       guard: {
         check: (request) => {
           state.checked.push(request);
-          return Promise.resolve(request.authorization === 'Bearer yes' ? { outcome: 'allowed', user: { name: 'jane', groups: [] } } : { outcome: 'refused', status: 403, body: 'Forbidden (x)\n' });
+          return Promise.resolve(
+            request.authorization === 'Bearer yes'
+              ? { outcome: 'allowed', user: { name: 'jane', groups: [] } }
+              : { outcome: 'refused', status: 403, body: 'Forbidden (x)\n' },
+          );
         },
       },
       fetch: (request) => new Response(`served ${new URL(request.url).pathname}`),
@@ -58,13 +80,30 @@ describe('the secure server', () => {
       ...changes,
     });
     open.push(listening);
-    const ask = (path: string, options: RequestOptions = {}): Promise<{ status: number | undefined; body: string; subject: string }> =>
+    const ask = (
+      path: string,
+      options: RequestOptions = {},
+    ): Promise<{ status: number | undefined; body: string; subject: string }> =>
       new Promise((resolve, reject) => {
-        const request = https.request({ host: '127.0.0.1', port: listening.port, path, rejectUnauthorized: false, agent: false, headers: { authorization: 'Bearer yes' }, ...options }, (response: IncomingMessage) => {
-          const subject = (response.socket as TLSSocket).getPeerX509Certificate()?.subject ?? '';
-          let body = '';
-          response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk)).on('end', () => resolve({ status: response.statusCode, body, subject }));
-        });
+        const request = https.request(
+          {
+            host: '127.0.0.1',
+            port: listening.port,
+            path,
+            rejectUnauthorized: false,
+            agent: false,
+            headers: { authorization: 'Bearer yes' },
+            ...options,
+          },
+          (response: IncomingMessage) => {
+            const subject = (response.socket as TLSSocket).getPeerX509Certificate()?.subject ?? '';
+            let body = '';
+            response
+              .setEncoding('utf8')
+              .on('data', (chunk: string) => (body += chunk))
+              .on('end', () => resolve({ status: response.statusCode, body, subject }));
+          },
+        );
         request.on('error', reject).end();
       });
     return { state, listening, ask };
@@ -73,9 +112,15 @@ describe('the secure server', () => {
   /** What comes back for bytes as they are, until the other side ends it. */
   const raw = (port: number, text: string, options: ConnectionOptions = {}): Promise<string> =>
     new Promise((resolve, reject) => {
-      const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options }, () => socket.write(text));
+      const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options }, () =>
+        socket.write(text),
+      );
       let answer = '';
-      socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk)).on('close', () => resolve(answer)).on('error', reject);
+      socket
+        .setEncoding('utf8')
+        .on('data', (chunk: string) => (answer += chunk))
+        .on('close', () => resolve(answer))
+        .on('error', reject);
     });
 
   it('serves what the guard allows, and answers the rest in its words', async () => {
@@ -83,7 +128,13 @@ describe('the secure server', () => {
     assert.deepEqual(await ask('/pods?x=1'), { status: 200, body: 'served /pods', subject: 'CN=first' });
     const { status, body } = await ask('/pods', { headers: {}, method: 'POST' });
     assert.deepEqual([status, body], [403, 'Forbidden (x)\n']);
-    assert.deepEqual(state.checked.map(({ method, path, isUpgrade }) => [method, path, isUpgrade]), [['GET', '/pods', false], ['POST', '/pods', false]]);
+    assert.deepEqual(
+      state.checked.map(({ method, path, isUpgrade }) => [method, path, isUpgrade]),
+      [
+        ['GET', '/pods', false],
+        ['POST', '/pods', false],
+      ],
+    );
   });
 
   it('hands the client’s certificate to the guard, whoever issued it', async () => {
@@ -91,37 +142,82 @@ describe('the secure server', () => {
     const client = pair('jane');
     assert.equal((await ask('/pods', { cert: client.certificate, key: client.key } as RequestOptions)).status, 200);
     await ask('/pods');
-    assert.deepEqual(state.checked.map(({ clientCertificate }) => (clientCertificate === undefined ? undefined : new X509Certificate(clientCertificate).subject)), ['CN=jane', undefined]);
+    assert.deepEqual(
+      state.checked.map(({ clientCertificate }) =>
+        clientCertificate === undefined ? undefined : new X509Certificate(clientCertificate).subject,
+      ),
+      ['CN=jane', undefined],
+    );
   });
 
   it('authorizes the path that is served, and refuses one that could be read in two ways', async () => {
     const { listening, state } = await setUp();
-    for (const path of ['/metrics/../exec/ns/p/c', '/metrics/%2e%2e/exec/ns/p/c', '//exec/ns/p/c', '/metrics%2f..%2fexec', '/a\\b', '/./x', 'http://other/exec/ns/p/c', '*', '/%zz', '/a%00']) {
-      assert.match(await raw(listening.port, `GET ${path} HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer yes\r\nConnection: close\r\n\r\n`), /^HTTP\/1.1 400 /, path);
+    for (const path of [
+      '/metrics/../exec/ns/p/c',
+      '/metrics/%2e%2e/exec/ns/p/c',
+      '//exec/ns/p/c',
+      '/metrics%2f..%2fexec',
+      '/a\\b',
+      '/./x',
+      'http://other/exec/ns/p/c',
+      '*',
+      '/%zz',
+      '/a%00',
+    ]) {
+      assert.match(
+        await raw(
+          listening.port,
+          `GET ${path} HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer yes\r\nConnection: close\r\n\r\n`,
+        ),
+        /^HTTP\/1.1 400 /,
+        path,
+      );
     }
     assert.equal(state.checked.length, 0);
-    await raw(listening.port, 'GET /%65xec/ns/p%20x/c HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer yes\r\nConnection: close\r\n\r\n');
-    assert.deepEqual(state.checked.map(({ path }) => path), ['/exec/ns/p x/c']);
+    await raw(
+      listening.port,
+      'GET /%65xec/ns/p%20x/c HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer yes\r\nConnection: close\r\n\r\n',
+    );
+    assert.deepEqual(
+      state.checked.map(({ path }) => path),
+      ['/exec/ns/p x/c'],
+    );
   });
 
-  const upgrade = (path: string, authorization: string): string => `GET ${path} HTTP/1.1\r\nHost: n\r\nAuthorization: ${authorization}\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n`;
+  const upgrade = (path: string, authorization: string): string =>
+    `GET ${path} HTTP/1.1\r\nHost: n\r\nAuthorization: ${authorization}\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n`;
 
   it('gives a raw connection to those who may have one, with who they are', async () => {
     const { listening, state } = await setUp();
-    assert.match(await raw(listening.port, upgrade('/exec/ns/p/c?command=ls', 'Bearer yes')), /^HTTP\/1.1 101 [\s\S]*raw$/);
-    assert.deepEqual([state.checked[0]?.isUpgrade, state.streams[0]?.path, state.streams[0]?.user.name, state.streams[0]?.request.url], [true, '/exec/ns/p/c', 'jane', '/exec/ns/p/c?command=ls']);
+    assert.match(
+      await raw(listening.port, upgrade('/exec/ns/p/c?command=ls', 'Bearer yes')),
+      /^HTTP\/1.1 101 [\s\S]*raw$/,
+    );
+    assert.deepEqual(
+      [state.checked[0]?.isUpgrade, state.streams[0]?.path, state.streams[0]?.user.name, state.streams[0]?.request.url],
+      [true, '/exec/ns/p/c', 'jane', '/exec/ns/p/c?command=ls'],
+    );
   });
 
   it('ends the connection of an upgrade that is refused: nothing that follows is read (CVE-2018-1002105)', async () => {
     const { listening, state } = await setUp();
-    const answer = await raw(listening.port, upgrade('/exec/ns/p/c', 'Bearer no') + 'GET /pods HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer yes\r\n\r\n');
+    const answer = await raw(
+      listening.port,
+      upgrade('/exec/ns/p/c', 'Bearer no') + 'GET /pods HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer yes\r\n\r\n',
+    );
     assert.match(answer, /^HTTP\/1.1 403 Forbidden\r\n[\s\S]*Connection: close\r\n\r\nForbidden \(x\)\n$/);
     assert.deepEqual([state.checked.length, state.streams.length], [1, 0]);
   });
 
   it('takes an upgrade of what is no stream for a plain request', async () => {
     const { listening, state } = await setUp();
-    assert.match(await raw(listening.port, upgrade('/metrics', 'Bearer yes').replace('Connection: Upgrade', 'Connection: Upgrade, close')), /served \/metrics/);
+    assert.match(
+      await raw(
+        listening.port,
+        upgrade('/metrics', 'Bearer yes').replace('Connection: Upgrade', 'Connection: Upgrade, close'),
+      ),
+      /served \/metrics/,
+    );
     assert.deepEqual([state.checked[0]?.isUpgrade, state.streams.length], [false, 0]);
   });
 
@@ -153,12 +249,23 @@ describe('the secure server', () => {
 
   it('speaks TLS 1.2 with strong suites and 1.3 alone, unless told otherwise', async () => {
     const { ask } = await setUp();
-    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) assert.equal((await ask('/pods', { maxVersion } as RequestOptions)).status, 200);
-    await assert.rejects(ask('/pods', { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' } as RequestOptions));
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const)
+      assert.equal((await ask('/pods', { maxVersion } as RequestOptions)).status, 200);
+    await assert.rejects(
+      ask('/pods', { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' } as RequestOptions),
+    );
     await assert.rejects(ask('/pods', { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA' } as RequestOptions));
-    const strict = await setUp({ tls: { cipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'], minVersion: 'VersionTLS12', curvePreferences: [24] } });
+    const strict = await setUp({
+      tls: {
+        cipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'],
+        minVersion: 'VersionTLS12',
+        curvePreferences: [24],
+      },
+    });
     assert.equal((await strict.ask('/pods', { maxVersion: 'TLSv1.2' } as RequestOptions)).status, 200);
-    await assert.rejects(strict.ask('/pods', { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' } as RequestOptions));
+    await assert.rejects(
+      strict.ask('/pods', { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' } as RequestOptions),
+    );
     await assert.rejects(strict.ask('/pods', { ecdhCurve: 'P-256' } as RequestOptions));
     const newest = await setUp({ tls: { cipherSuites: [], minVersion: 'VersionTLS13', curvePreferences: [] } });
     await assert.rejects(newest.ask('/pods', { maxVersion: 'TLSv1.2' } as RequestOptions));

@@ -63,7 +63,10 @@ interface Guard {
     readonly isUpgrade: boolean;
     readonly clientCertificate: Uint8Array | undefined;
     readonly authorization: string | undefined;
-  }): Promise<{ readonly outcome: 'allowed'; readonly user: SecureUser } | { readonly outcome: 'refused'; readonly status: 401 | 403 | 500; readonly body: string }>;
+  }): Promise<
+    | { readonly outcome: 'allowed'; readonly user: SecureUser }
+    | { readonly outcome: 'refused'; readonly status: 401 | 403 | 500; readonly body: string }
+  >;
 }
 
 export interface SecureListening {
@@ -73,7 +76,9 @@ export interface SecureListening {
   close(): Promise<void>;
 }
 
-type Verdict = { readonly outcome: 'allowed'; readonly user: SecureUser; readonly path: string } | { readonly outcome: 'refused'; readonly status: number; readonly body: string };
+type Verdict =
+  | { readonly outcome: 'allowed'; readonly user: SecureUser; readonly path: string }
+  | { readonly outcome: 'refused'; readonly status: number; readonly body: string };
 
 /** The kubelet's own server: HTTP/1.1 over TLS, nothing of it without the guard's word. Rejects with `AlreadyExists` when the port is taken. */
 export async function listenSecurely(options: SecureListenOptions): Promise<SecureListening> {
@@ -93,8 +98,16 @@ export async function listenSecurely(options: SecureListenOptions): Promise<Secu
   });
   server.maxConnections = CONNECTIONS;
   const answer = getRequestListener((request) => options.fetch(request), { overrideGlobalObjects: false });
-  server.on('request', (request, response) => void serve(options, request, response, answer).catch((error: unknown) => fail(log, error, response.socket)));
-  server.on('upgrade', (request, socket: Duplex, head: Buffer) => void upgrade(options, { request, socket, head }).catch((error: unknown) => fail(log, error, socket)));
+  server.on(
+    'request',
+    (request, response) =>
+      void serve(options, request, response, answer).catch((error: unknown) => fail(log, error, response.socket)),
+  );
+  server.on(
+    'upgrade',
+    (request, socket: Duplex, head: Buffer) =>
+      void upgrade(options, { request, socket, head }).catch((error: unknown) => fail(log, error, socket)),
+  );
   server.on('secureConnection', (socket: TLSSocket) => {
     socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS);
     socket.on('error', () => socket.destroy());
@@ -119,7 +132,11 @@ export async function listenSecurely(options: SecureListenOptions): Promise<Secu
 function contextOf({ tls, identity, clientAuthorities }: SecureListenOptions): SecureContextOptions {
   const pair = identity();
   const authorities = clientAuthorities?.();
-  return { ...tlsSettings(tls), ...(pair !== undefined && { cert: pair.certificate, key: pair.key }), ca: authorities === undefined ? [] : [authorities] };
+  return {
+    ...tlsSettings(tls),
+    ...(pair !== undefined && { cert: pair.certificate, key: pair.key }),
+    ca: authorities === undefined ? [] : [authorities],
+  };
 }
 
 /** For new connections; those that are open go on. */
@@ -137,7 +154,14 @@ function bind(server: https.Server, host: string, port: number, address: string,
     // Stays for good: an error later on, such as no free descriptor for a connection, must not end the agent.
     server.on('error', (error: NodeJS.ErrnoException) => {
       if (isBound) log.error('the secure server failed', { error: error.message });
-      else reject(new KubeletError(error.code === 'EADDRINUSE' ? 'AlreadyExists' : 'Unavailable', `cannot listen on ${address}: ${error.message}`, { op: 'listen', cause: error }));
+      else
+        reject(
+          new KubeletError(
+            error.code === 'EADDRINUSE' ? 'AlreadyExists' : 'Unavailable',
+            `cannot listen on ${address}: ${error.message}`,
+            { op: 'listen', cause: error },
+          ),
+        );
     });
     server.listen({ host, port }, () => {
       isBound = true;
@@ -152,7 +176,8 @@ function bind(server: https.Server, host: string, port: number, address: string,
  */
 function pathOf({ url = '' }: IncomingMessage): string | undefined {
   const raw = url.split(/[?#]/, 1)[0] ?? '';
-  if (!raw.startsWith('/') || raw.length > 4096 || /\/\/|%2f|%5c|%2e|%00|\\/i.test(raw) || /\/\.{1,2}(\/|$)/.test(raw)) return undefined;
+  if (!raw.startsWith('/') || raw.length > 4096 || /\/\/|%2f|%5c|%2e|%00|\\/i.test(raw) || /\/\.{1,2}(\/|$)/.test(raw))
+    return undefined;
   try {
     return decodeURI(raw);
   } catch {
@@ -163,7 +188,13 @@ function pathOf({ url = '' }: IncomingMessage): string | undefined {
 async function judge({ guard }: SecureListenOptions, request: IncomingMessage, isUpgrade: boolean): Promise<Verdict> {
   const path = pathOf(request);
   if (path === undefined) return { outcome: 'refused', status: 400, body: 'Bad Request' };
-  const verdict = await guard.check({ method: request.method ?? '', path, isUpgrade, clientCertificate: peerOf(request.socket as TLSSocket), authorization: request.headers.authorization });
+  const verdict = await guard.check({
+    method: request.method ?? '',
+    path,
+    isUpgrade,
+    clientCertificate: peerOf(request.socket as TLSSocket),
+    authorization: request.headers.authorization,
+  });
   return verdict.outcome === 'allowed' ? { ...verdict, path } : verdict;
 }
 
@@ -171,7 +202,12 @@ function peerOf(socket: TLSSocket): Uint8Array | undefined {
   return socket.getPeerX509Certificate()?.raw;
 }
 
-async function serve(options: SecureListenOptions, request: IncomingMessage, response: ServerResponse, answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>): Promise<void> {
+async function serve(
+  options: SecureListenOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
+): Promise<void> {
   const limit = options.clock.setTimer(REQUEST_MS, () => response.destroy());
   response.on('close', () => limit.cancel());
   response.on('error', () => response.destroy());
@@ -182,11 +218,18 @@ async function serve(options: SecureListenOptions, request: IncomingMessage, res
     return;
   }
   // What was sent along is not read, so the connection is of no more use.
-  response.writeHead(verdict.status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(verdict.body), ...(request.method !== 'GET' && { connection: 'close' }) });
+  response.writeHead(verdict.status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(verdict.body),
+    ...(request.method !== 'GET' && { connection: 'close' }),
+  });
   response.end(verdict.body);
 }
 
-async function upgrade(options: SecureListenOptions, stream: Pick<StreamRequest, 'request' | 'socket' | 'head'>): Promise<void> {
+async function upgrade(
+  options: SecureListenOptions,
+  stream: Pick<StreamRequest, 'request' | 'socket' | 'head'>,
+): Promise<void> {
   const { request, socket } = stream;
   socket.on('error', () => socket.destroy());
   const verdict = await judge(options, request, true);
@@ -195,7 +238,12 @@ async function upgrade(options: SecureListenOptions, stream: Pick<StreamRequest,
     options.openStream({ ...stream, path: verdict.path, user: verdict.user });
     return;
   }
-  const head = [`HTTP/1.1 ${verdict.status} ${STATUS_CODES[verdict.status] ?? 'Error'}`, 'Content-Type: text/plain; charset=utf-8', `Content-Length: ${Buffer.byteLength(verdict.body)}`, 'Connection: close'];
+  const head = [
+    `HTTP/1.1 ${verdict.status} ${STATUS_CODES[verdict.status] ?? 'Error'}`,
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(verdict.body)}`,
+    'Connection: close',
+  ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${verdict.body}`, () => socket.destroy());
 }
 

@@ -14,5 +14,10 @@ export interface WatchedPairOptions {
 
 /** Certificate and key in a file each, followed (upstream: ReloadKubeletServerCertificateFile). A pair that does not fit together leaves the one before in force. */
 export function watchPair({ certificateFile, keyFile, clock, log }: WatchedPairOptions): LateFile<KeyPair> {
-  return new LateFile({ file: certificateFile, parse: (certificate) => readKeyPair(certificate, readFileSync(keyFile, 'utf8')), clock, log });
+  return new LateFile({
+    file: certificateFile,
+    parse: (certificate) => readKeyPair(certificate, readFileSync(keyFile, 'utf8')),
+    clock,
+    log,
+  });
 }

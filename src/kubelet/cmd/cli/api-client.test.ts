@@ -25,7 +25,8 @@ after(() => {
   server.close();
   rmSync(folder, { recursive: true });
 });
-const rejects = (work: Promise<unknown>, kind: ErrorKind, needle: RegExp) => assert.rejects(work, (error) => isKind(error, kind) && needle.test((error as Error).message));
+const rejects = (work: Promise<unknown>, kind: ErrorKind, needle: RegExp) =>
+  assert.rejects(work, (error) => isKind(error, kind) && needle.test((error as Error).message));
 
 describe('talking to the agent', () => {
   const client = new ApiClient(socket);
@@ -36,13 +37,23 @@ describe('talking to the agent', () => {
     assert.deepEqual(await client.json('/exec', { a: 1 }), ['POST', '{"a":1}']);
   });
 
-  it('hands the agent\'s refusal through in its own words', async () => {
-    for (const [status, kind] of [[404, 'NotFound'], [400, 'Invalid'], [500, 'Unavailable'], [503, 'Unavailable']] as const) await rejects(client.json(`/${status}`), kind, /^in its own words$/);
+  it("hands the agent's refusal through in its own words", async () => {
+    for (const [status, kind] of [
+      [404, 'NotFound'],
+      [400, 'Invalid'],
+      [500, 'Unavailable'],
+      [503, 'Unavailable'],
+    ] as const)
+      await rejects(client.json(`/${status}`), kind, /^in its own words$/);
   });
 
   it('says in one line that an answer broke off, or that no agent is there', async () => {
     await rejects(client.json('/breaks'), 'Unavailable', /broke off/);
-    await rejects(new ApiClient(`${folder}/none`).json('/pods'), 'Unavailable', /no agent answers at .*none; start one/);
+    await rejects(
+      new ApiClient(`${folder}/none`).json('/pods'),
+      'Unavailable',
+      /no agent answers at .*none; start one/,
+    );
   });
 
   it('finds the socket: as told, else by the environment, else the usual place', () => {

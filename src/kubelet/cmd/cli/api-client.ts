@@ -33,10 +33,13 @@ export class ApiClient {
   /** The answer as a stream. Rejects with `NotFound`, `Invalid` ... carrying the agent's own words. */
   open(path: string, body?: unknown): Promise<http.IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const request = http.request({ socketPath: this.#socketPath, path, method: body === undefined ? 'GET' : 'POST' }, (response) => {
-        if (response.statusCode === 200) resolve(response);
-        else readError(response).then(reject, reject);
-      });
+      const request = http.request(
+        { socketPath: this.#socketPath, path, method: body === undefined ? 'GET' : 'POST' },
+        (response) => {
+          if (response.statusCode === 200) resolve(response);
+          else readError(response).then(reject, reject);
+        },
+      );
       request.on('error', (error: NodeJS.ErrnoException) => reject(this.#explain(error)));
       request.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
     });
@@ -44,9 +47,13 @@ export class ApiClient {
 
   #explain(error: NodeJS.ErrnoException): KubeletError {
     const path = this.#socketPath;
-    if (error.code === 'EACCES') return new KubeletError('Invalid', `${path}: only root may talk to the agent; try again with sudo`);
+    if (error.code === 'EACCES')
+      return new KubeletError('Invalid', `${path}: only root may talk to the agent; try again with sudo`);
     if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') {
-      return new KubeletError('Unavailable', `no agent answers at ${path}; start one (npm run up), or say where it is with --socket PATH or KUBELET_SOCKET`);
+      return new KubeletError(
+        'Unavailable',
+        `no agent answers at ${path}; start one (npm run up), or say where it is with --socket PATH or KUBELET_SOCKET`,
+      );
     }
     return new KubeletError('Unavailable', `${path}: ${error.message}`);
   }
@@ -54,7 +61,10 @@ export class ApiClient {
 
 async function readError(response: http.IncomingMessage): Promise<KubeletError> {
   const text = (await readAll(response)).trim();
-  return new KubeletError(kindOf(response.statusCode ?? 0), text === '' ? `the agent answered ${response.statusCode}` : text);
+  return new KubeletError(
+    kindOf(response.statusCode ?? 0),
+    text === '' ? `the agent answered ${response.statusCode}` : text,
+  );
 }
 
 function kindOf(statusCode: number): ErrorKind {

@@ -15,7 +15,9 @@ export interface CommandLine {
 
 /** Parses the arguments of a command by its row in the table. Throws `Invalid` with what to do about it. */
 export function parseCommandLine(spec: CommandSpec, args: readonly string[]): CommandLine {
-  const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = { help: { type: 'boolean', short: 'h' } };
+  const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {
+    help: { type: 'boolean', short: 'h' },
+  };
   for (const flag of spec.flags) {
     options[flag.name] = { type: flag.value === undefined ? 'boolean' : 'string' };
     if (flag.shorthand !== undefined) options[flag.name] = { ...options[flag.name]!, short: flag.shorthand };
@@ -31,11 +33,25 @@ export function parseCommandLine(spec: CommandSpec, args: readonly string[]): Co
   }
   for (const flag of spec.flags) checkValue(spec, flag, values[flag.name]);
   const surplus = parsed.positionals[spec.most];
-  if (surplus !== undefined && !given.has('help')) throw new KubeletError('Invalid', `unexpected argument "${surplus}"; it is: kubelet ${spec.name} ${spec.usage}\nSee 'kubelet ${spec.name} --help'.`);
-  return { values, given, positionals: parsed.positionals, rest: end === -1 ? [] : args.slice(end + 1), help: given.has('help') };
+  if (surplus !== undefined && !given.has('help'))
+    throw new KubeletError(
+      'Invalid',
+      `unexpected argument "${surplus}"; it is: kubelet ${spec.name} ${spec.usage}\nSee 'kubelet ${spec.name} --help'.`,
+    );
+  return {
+    values,
+    given,
+    positionals: parsed.positionals,
+    rest: end === -1 ? [] : args.slice(end + 1),
+    help: given.has('help'),
+  };
 }
 
-function parse(spec: CommandSpec, args: readonly string[], options: Record<string, { type: 'string' | 'boolean'; short?: string }>) {
+function parse(
+  spec: CommandSpec,
+  args: readonly string[],
+  options: Record<string, { type: 'string' | 'boolean'; short?: string }>,
+) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
@@ -45,5 +61,8 @@ function parse(spec: CommandSpec, args: readonly string[], options: Record<strin
 
 function checkValue(spec: CommandSpec, flag: CommandSpec['flags'][number], value: string | undefined): void {
   if (value === undefined || flag.values === undefined || flag.values.includes(value)) return;
-  throw new KubeletError('Invalid', `--${flag.name}: "${value}" is not accepted; it takes ${flag.values.join(' or ')}.\nSee 'kubelet ${spec.name} --help'.`);
+  throw new KubeletError(
+    'Invalid',
+    `--${flag.name}: "${value}" is not accepted; it takes ${flag.values.join(' or ')}.\nSee 'kubelet ${spec.name} --help'.`,
+  );
 }

@@ -21,11 +21,20 @@ export interface CommandIo {
 /** A command that asks the running agent. Resolves to the exit code. */
 type Command = (line: CommandLine, io: CommandIo) => Promise<number>;
 
-export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 'version'>, Command>> = { pods, explain, events, logs, exec, plan };
+export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 'version'>, Command>> = {
+  pods,
+  explain,
+  events,
+  logs,
+  exec,
+  plan,
+};
 
 async function pods(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
   const list = await client.json<PodList>('/pods');
-  const items = list.items.filter((pod) => line.values['namespace'] === undefined || pod.metadata.namespace === line.values['namespace']);
+  const items = list.items.filter(
+    (pod) => line.values['namespace'] === undefined || pod.metadata.namespace === line.values['namespace'],
+  );
   if (line.values['output'] === 'name') {
     terminal.out(items.map((pod) => `${pod.metadata.name}\n`).join(''));
     return 0;
@@ -39,14 +48,16 @@ async function pods(line: CommandLine, { client, terminal, nowMs }: CommandIo): 
 async function explain(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
   const all = await client.json<PodExplanation[]>('/explain');
   const [name] = line.positionals;
-  const wanted = name === undefined ? all : [pick(all, { name, namespace: line.values['namespace'] }, (explanation) => explanation)];
+  const wanted =
+    name === undefined ? all : [pick(all, { name, namespace: line.values['namespace'] }, (explanation) => explanation)];
   const unsettled = wanted.filter((explanation) => !explanation.settled);
   const problems = await client.json<Problem[]>('/api/problems');
   const isSettled = unsettled.length === 0 && (name !== undefined || !problems.some((problem) => problem.blocking));
   if (line.values['output'] === 'json') terminal.out(json(name === undefined ? wanted : wanted[0]));
   else {
     for (const { message } of problems) terminal.out(`${message}\n`);
-    for (const explanation of name === undefined ? unsettled : wanted) terminal.out(explanationText(explanation, nowMs(), name !== undefined));
+    for (const explanation of name === undefined ? unsettled : wanted)
+      terminal.out(explanationText(explanation, nowMs(), name !== undefined));
     if (name === undefined && isSettled) terminal.out(`all ${all.length} pods are settled\n`);
   }
   return isSettled ? 0 : 1;
@@ -57,9 +68,16 @@ async function events(line: CommandLine, { client, terminal, nowMs }: CommandIo)
   const list = await client.json<EventList>('/api/events');
   const [name] = line.positionals;
   const namespace = line.values['namespace'];
-  const items = list.items.filter(({ involvedObject }) => (namespace === undefined || involvedObject.namespace === namespace) && (name === undefined || isNamed(involvedObject, name)));
+  const items = list.items.filter(
+    ({ involvedObject }) =>
+      (namespace === undefined || involvedObject.namespace === namespace) &&
+      (name === undefined || isNamed(involvedObject, name)),
+  );
   if (line.values['output'] === 'json') terminal.out(json({ ...list, items }));
-  else if (items.length === 0) terminal.error(name === undefined ? 'no events within the last hour\n' : `no events of "${name}" within the last hour\n`);
+  else if (items.length === 0)
+    terminal.error(
+      name === undefined ? 'no events within the last hour\n' : `no events of "${name}" within the last hour\n`,
+    );
   else terminal.out(eventTable(items, nowMs()));
   return 0;
 }
@@ -78,17 +96,26 @@ async function logs(line: CommandLine, { client, terminal }: CommandIo): Promise
   if (tail !== undefined && tail !== '-1') query.set('tailLines', tail);
   if (since !== undefined) query.set('sinceSeconds', String(Math.max(1, Math.ceil(duration(since) / 1000))));
   const container = line.values['container'] ?? line.positionals[1] ?? onlyContainer(pod);
-  const path = ['containerLogs', pod.metadata.namespace, pod.metadata.name, container].map((part) => encodeURIComponent(part ?? '')).join('/');
+  const path = ['containerLogs', pod.metadata.namespace, pod.metadata.name, container]
+    .map((part) => encodeURIComponent(part ?? ''))
+    .join('/');
   const response = await client.open(`/${path}?${query}`);
   for await (const chunk of response) terminal.out(chunk as Buffer);
   return 0;
 }
 
 async function exec(line: CommandLine, { client, terminal }: CommandIo): Promise<number> {
-  if (line.rest.length === 0) throw new KubeletError('Invalid', "exec needs a command after --, as in: kubelet exec web -- ls /\nSee 'kubelet exec --help'.");
+  if (line.rest.length === 0)
+    throw new KubeletError(
+      'Invalid',
+      "exec needs a command after --, as in: kubelet exec web -- ls /\nSee 'kubelet exec --help'.",
+    );
   const pod = await findPod(line, client);
   const container = line.values['container'] ?? onlyContainer(pod);
-  const path = ['api/exec', ...[pod.metadata.namespace, pod.metadata.name, container].map((part) => encodeURIComponent(part ?? ''))].join('/');
+  const path = [
+    'api/exec',
+    ...[pod.metadata.namespace, pod.metadata.name, container].map((part) => encodeURIComponent(part ?? '')),
+  ].join('/');
   const request = { command: line.rest, tty: line.given.has('tty'), stdin: line.given.has('stdin') };
   const { url } = await client.json<{ url: string }>(`/${path}`, request);
   // The WebSocket client, TLS and compression with it, is of use to no other command.
@@ -98,7 +125,11 @@ async function exec(line: CommandLine, { client, terminal }: CommandIo): Promise
 
 async function plan(line: CommandLine, { client, terminal }: CommandIo): Promise<number> {
   const [file] = line.positionals;
-  if (file === undefined) throw new KubeletError('Invalid', "plan needs a manifest file, or - for standard input.\nSee 'kubelet plan --help'.");
+  if (file === undefined)
+    throw new KubeletError(
+      'Invalid',
+      "plan needs a manifest file, or - for standard input.\nSee 'kubelet plan --help'.",
+    );
   const planned = await client.json<PlannedPod[]>('/api/plan', manifestText(file));
   if (line.values['output'] === 'json') terminal.out(json(planned));
   else for (const pod of planned) terminal.out(planText(pod));
@@ -125,27 +156,43 @@ function json(value: unknown): string {
 
 function duration(text: string): number {
   const ms = parseDurationMs(text);
-  if (ms === undefined) throw new KubeletError('Invalid', `--since: "${text}" is no duration such as 30s, 10m or 1h30m`);
+  if (ms === undefined)
+    throw new KubeletError('Invalid', `--since: "${text}" is no duration such as 30s, 10m or 1h30m`);
   return ms;
 }
 
 async function findPod(line: CommandLine, client: ApiClient): Promise<Pod> {
   const [name] = line.positionals;
-  if (name === undefined) throw new KubeletError('Invalid', 'which pod? Name it, as in: kubelet logs web (kubelet pods lists them)');
+  if (name === undefined)
+    throw new KubeletError('Invalid', 'which pod? Name it, as in: kubelet logs web (kubelet pods lists them)');
   const list = await client.json<PodList>('/pods');
   return pick(list.items, { name, namespace: line.values['namespace'] }, (pod) => pod.metadata);
 }
 
 /** The one item of that name; a static pod also answers to its name without the node's, as in its manifest. */
-export function pick<T>(items: readonly T[], wanted: { name: string; namespace: string | undefined }, meta: (item: T) => { name?: string; namespace?: string }): T {
-  const [namespace, name] = wanted.name.includes('/') ? (wanted.name.split('/', 2) as [string, string]) : [wanted.namespace, wanted.name];
+export function pick<T>(
+  items: readonly T[],
+  wanted: { name: string; namespace: string | undefined },
+  meta: (item: T) => { name?: string; namespace?: string },
+): T {
+  const [namespace, name] = wanted.name.includes('/')
+    ? (wanted.name.split('/', 2) as [string, string])
+    : [wanted.namespace, wanted.name];
   const inNamespace = items.filter((item) => namespace === undefined || meta(item).namespace === namespace);
   const exact = inNamespace.filter((item) => meta(item).name === name);
-  const found = exact.length > 0 ? exact : inNamespace.filter((item) => meta(item).name?.startsWith(`${name}-`) === true);
+  const found =
+    exact.length > 0 ? exact : inNamespace.filter((item) => meta(item).name?.startsWith(`${name}-`) === true);
   if (found.length === 1) return found[0] as T;
   const names = (found.length > 0 ? found : items).map((item) => `${meta(item).namespace}/${meta(item).name}`);
-  if (found.length > 1) throw new KubeletError('Invalid', `"${wanted.name}" fits several pods: ${names.join(', ')}; say which, with -n if need be`);
-  throw new KubeletError('NotFound', `no pod "${wanted.name}"; there ${names.length === 0 ? 'are none' : `is: ${names.join(', ')}`}`);
+  if (found.length > 1)
+    throw new KubeletError(
+      'Invalid',
+      `"${wanted.name}" fits several pods: ${names.join(', ')}; say which, with -n if need be`,
+    );
+  throw new KubeletError(
+    'NotFound',
+    `no pod "${wanted.name}"; there ${names.length === 0 ? 'are none' : `is: ${names.join(', ')}`}`,
+  );
 }
 
 function onlyContainer(pod: Pod): string {
@@ -153,5 +200,8 @@ function onlyContainer(pod: Pod): string {
   const names = pod.spec.containers.map((container) => container.name);
   if (byAnnotation !== undefined && names.includes(byAnnotation)) return byAnnotation;
   if (names.length === 1) return names[0] as string;
-  throw new KubeletError('Invalid', `pod ${pod.metadata.name} has several containers: ${names.join(', ')}; choose with -c`);
+  throw new KubeletError(
+    'Invalid',
+    `pod ${pod.metadata.name} has several containers: ${names.join(', ')}; choose with -c`,
+  );
 }

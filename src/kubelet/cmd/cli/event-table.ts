@@ -3,7 +3,13 @@ import { age, table } from './pod-table.ts';
 
 /** As `kubectl events` prints them. */
 export function eventTable(events: readonly Event[], nowMs: number): string {
-  const rows = events.map((event) => [lastSeen(event, nowMs), event.type ?? '', event.reason ?? '', objectName(event), (event.message ?? '').trim().replace(/\s*[\r\n]+\s*/g, ' | ')]);
+  const rows = events.map((event) => [
+    lastSeen(event, nowMs),
+    event.type ?? '',
+    event.reason ?? '',
+    objectName(event),
+    (event.message ?? '').trim().replace(/\s*[\r\n]+\s*/g, ' | '),
+  ]);
   return table([['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'], ...rows]);
 }
 

@@ -28,7 +28,11 @@ let url = '';
 let serve: (socket: WebSocket) => void = () => {};
 let speaks = 'v5.channel.k8s.io';
 before(async () => {
-  server = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: (offered) => (offered.has(speaks) ? speaks : false) });
+  server = new WebSocketServer({
+    port: 0,
+    host: '127.0.0.1',
+    handleProtocols: (offered) => (offered.has(speaks) ? speaks : false),
+  });
   server.on('connection', (socket) => serve(socket));
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/exec`;
@@ -49,14 +53,18 @@ describe('a command in a container', () => {
     serve = (socket) => {
       socket.send(frame(1, 'hello'));
       socket.send(frame(2, 'oops'));
-      end(socket, { status: 'Failure', reason: 'NonZeroExitCode', details: { causes: [{ reason: 'ExitCode', message: '42' }] } });
+      end(socket, {
+        status: 'Failure',
+        reason: 'NonZeroExitCode',
+        details: { causes: [{ reason: 'ExitCode', message: '42' }] },
+      });
     };
     assert.deepEqual([await runExec(url, noInput, made), log], [42, ['out hello', 'err oops']]);
     serve = (socket) => end(socket, success);
     assert.equal(await runExec(url, noInput, made), 0);
   });
 
-  it('fails in the runtime\'s words when it could not be run', async () => {
+  it("fails in the runtime's words when it could not be run", async () => {
     serve = (socket) => end(socket, { status: 'Failure', message: 'no such file' });
     await assert.rejects(runExec(url, noInput, terminal().made), /no such file/);
     serve = (socket) => end(socket, 'plain text');
@@ -65,7 +73,10 @@ describe('a command in a container', () => {
 
   it('is no success when the connection breaks before the end was told, or cannot be made', async () => {
     serve = (socket) => socket.terminate();
-    await assert.rejects(runExec(url, noInput, terminal().made), (error) => isKind(error, 'Unavailable') && /before the runtime said/.test((error as Error).message));
+    await assert.rejects(
+      runExec(url, noInput, terminal().made),
+      (error) => isKind(error, 'Unavailable') && /before the runtime said/.test((error as Error).message),
+    );
     await assert.rejects(runExec('http://127.0.0.1:1/', noInput, terminal().made), /ECONNREFUSED/);
   });
 
@@ -83,7 +94,13 @@ describe('a command in a container', () => {
         if (frames.length === 3) end(socket, success);
       });
     assert.equal(await runExec(url, { tty: true, stdin: true }, made), 0);
-    assert.deepEqual([frames, log], [['0 text', '4 {"Width":80,"Height":24}', '255 0'], ['raw', 'released']]);
+    assert.deepEqual(
+      [frames, log],
+      [
+        ['0 text', '4 {"Width":80,"Height":24}', '255 0'],
+        ['raw', 'released'],
+      ],
+    );
   });
 
   it('says that a runtime of the fourth protocol cannot be told of the end of input', async () => {

@@ -6,7 +6,14 @@ export interface Terminal {
   out(data: string | Uint8Array): void;
   error(data: string | Uint8Array): void;
   /** Raw input while a session is on; returns the function that gives the terminal back. `onEnd` is end of file. */
-  input(handlers: { onData: (data: Uint8Array) => void; onEnd: () => void; onResize: (size: { columns: number; rows: number }) => void }, raw: boolean): () => void;
+  input(
+    handlers: {
+      onData: (data: Uint8Array) => void;
+      onEnd: () => void;
+      onResize: (size: { columns: number; rows: number }) => void;
+    },
+    raw: boolean,
+  ): () => void;
 }
 
 /** Channels of the remote command protocol, the first byte of each message. */
@@ -26,7 +33,10 @@ export function runExec(url: string, request: { tty: boolean; stdin: boolean }, 
   return new Promise((resolve, reject) => {
     let release: () => void = () => {};
     let exitCode = 0;
-    let failure: KubeletError | undefined = new KubeletError('Unavailable', 'the connection ended before the runtime said how the command ended');
+    let failure: KubeletError | undefined = new KubeletError(
+      'Unavailable',
+      'the connection ended before the runtime said how the command ended',
+    );
     const send = (channel: number, data: Uint8Array | string): void => {
       if (socket.readyState === WebSocket.OPEN) socket.send(Buffer.concat([Buffer.of(channel), Buffer.from(data)]));
     };
@@ -50,7 +60,10 @@ export function runExec(url: string, request: { tty: boolean; stdin: boolean }, 
       else if (message[0] === STDERR) terminal.error(body);
       else if (message[0] === ERROR) ({ exitCode, failure } = readStatus(body.toString('utf8')));
     });
-    socket.on('error', (error) => (failure = new KubeletError('Unavailable', `the runtime's streaming server: ${error.message}`)));
+    socket.on(
+      'error',
+      (error) => (failure = new KubeletError('Unavailable', `the runtime's streaming server: ${error.message}`)),
+    );
     socket.on('close', () => {
       release();
       if (failure === undefined) resolve(exitCode);
@@ -60,12 +73,19 @@ export function runExec(url: string, request: { tty: boolean; stdin: boolean }, 
 }
 
 function endOfInputUnsupported(terminal: Terminal): void {
-  terminal.error('kubelet: this runtime cannot be told that standard input has ended; press Ctrl-C when the command has read all\n');
+  terminal.error(
+    'kubelet: this runtime cannot be told that standard input has ended; press Ctrl-C when the command has read all\n',
+  );
 }
 
 /** The last message on the error channel is a metav1.Status; a command's own exit code is one of its causes. */
 export function readStatus(text: string): { exitCode: number; failure: KubeletError | undefined } {
-  let status: { status?: string; message?: string; reason?: string; details?: { causes?: { reason?: string; message?: string }[] } };
+  let status: {
+    status?: string;
+    message?: string;
+    reason?: string;
+    details?: { causes?: { reason?: string; message?: string }[] };
+  };
   try {
     status = JSON.parse(text) as typeof status;
   } catch {

@@ -5,7 +5,12 @@ import type { PodExplanation } from '../../model/explanation.ts';
 /** Rows as left-aligned columns, kubectl's way. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => `${row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('   ')}\n`).join('');
+  return rows
+    .map(
+      (row) =>
+        `${row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('   ')}\n`,
+    )
+    .join('');
 }
 
 /** What kubectl prints in its STATUS column: the most telling reason, not the bare phase (upstream: printers/internalversion printPod). */
@@ -18,7 +23,9 @@ export function statusWord(pod: Pod): string {
 /** The first init container that holds the rest up; undefined when none does. */
 function initWord(pod: Pod): string | undefined {
   const statuses = pod.status?.initContainerStatuses ?? [];
-  const isInitialized = pod.status?.conditions?.some((condition) => condition.type === 'Initialized' && condition.status === 'True') === true;
+  const isInitialized =
+    pod.status?.conditions?.some((condition) => condition.type === 'Initialized' && condition.status === 'True') ===
+    true;
   for (const [index, status] of statuses.entries()) {
     const { terminated, waiting } = status.state ?? {};
     if (terminated?.exitCode === 0 || (isSidecar(pod, status.name) && status.started === true)) continue;
@@ -33,9 +40,13 @@ function initWord(pod: Pod): string | undefined {
 /** The reason of the first container that has one; a pod with some containers completed and others ready counts as running. */
 function containersWord(pod: Pod): string | undefined {
   const statuses = pod.status?.containerStatuses ?? [];
-  const [word] = statuses.flatMap(({ state }) => state?.waiting?.reason ?? (state?.terminated === undefined ? [] : endWord(state.terminated)));
-  if (word !== 'Completed' || !statuses.some((status) => status.ready && status.state?.running !== undefined)) return word;
-  const isReady = pod.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+  const [word] = statuses.flatMap(
+    ({ state }) => state?.waiting?.reason ?? (state?.terminated === undefined ? [] : endWord(state.terminated)),
+  );
+  if (word !== 'Completed' || !statuses.some((status) => status.ready && status.state?.running !== undefined))
+    return word;
+  const isReady =
+    pod.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
   return isReady ? 'Running' : 'NotReady';
 }
 
@@ -45,12 +56,21 @@ function endWord({ reason, signal, exitCode }: ContainerStateTerminated): string
 }
 
 function isSidecar(pod: Pod, name: string): boolean {
-  return (pod.spec.initContainers ?? []).some((container) => container.name === name && container.restartPolicy === 'Always');
+  return (pod.spec.initContainers ?? []).some(
+    (container) => container.name === name && container.restartPolicy === 'Always',
+  );
 }
 
 export function readyCount(pod: Pod): string {
-  const sidecars = new Set((pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always').map((container) => container.name));
-  const counted: ContainerStatus[] = [...(pod.status?.initContainerStatuses ?? []).filter((container) => sidecars.has(container.name)), ...(pod.status?.containerStatuses ?? [])];
+  const sidecars = new Set(
+    (pod.spec.initContainers ?? [])
+      .filter((container) => container.restartPolicy === 'Always')
+      .map((container) => container.name),
+  );
+  const counted: ContainerStatus[] = [
+    ...(pod.status?.initContainerStatuses ?? []).filter((container) => sidecars.has(container.name)),
+    ...(pod.status?.containerStatuses ?? []),
+  ];
   return `${counted.filter((container) => container.ready).length}/${pod.spec.containers.length + sidecars.size}`;
 }
 
@@ -76,18 +96,35 @@ export function age(ms: number): string {
 
 export function podTable(pods: readonly Pod[], nowMs: number): string {
   const rows = pods.map((pod) => {
-    const restarts = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].reduce((sum, container) => sum + container.restartCount, 0);
+    const restarts = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].reduce(
+      (sum, container) => sum + container.restartCount,
+      0,
+    );
     const started = pod.status?.startTime;
-    return [pod.metadata.namespace ?? '', pod.metadata.name ?? '', readyCount(pod), statusWord(pod), String(restarts), started === undefined ? '' : age(nowMs - Date.parse(started)), pod.status?.podIP ?? ''];
+    return [
+      pod.metadata.namespace ?? '',
+      pod.metadata.name ?? '',
+      readyCount(pod),
+      statusWord(pod),
+      String(restarts),
+      started === undefined ? '' : age(nowMs - Date.parse(started)),
+      pod.status?.podIP ?? '',
+    ];
   });
   return table([['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'IP'], ...rows]);
 }
 
 /** The explanation of one pod for people: verdict, what holds it up, and the record below. */
 export function explanationText(explanation: PodExplanation, nowMs: number, withTimeline: boolean): string {
-  const lines = [`${explanation.namespace}/${explanation.name}: ${explanation.phase}, ${explanation.settled ? 'settled' : 'not settled'}`];
+  const lines = [
+    `${explanation.namespace}/${explanation.name}: ${explanation.phase}, ${explanation.settled ? 'settled' : 'not settled'}`,
+  ];
   for (const blocker of explanation.blockers) {
-    lines.push(`  blocked on   ${blocker.step}`, `    because    ${blocker.cause}`, `    since      ${age(nowMs - blocker.sinceMs)} ago`);
+    lines.push(
+      `  blocked on   ${blocker.step}`,
+      `    because    ${blocker.cause}`,
+      `    since      ${age(nowMs - blocker.sinceMs)} ago`,
+    );
     if (blocker.lastError !== undefined) lines.push(`    last error ${oneLine(blocker.lastError)}`);
     if (blocker.nextTryAtMs !== undefined) lines.push(`    next try   ${nextTry(blocker.nextTryAtMs - nowMs)}`);
   }
@@ -96,7 +133,9 @@ export function explanationText(explanation: PodExplanation, nowMs: number, with
     lines.push('  timeline');
     for (const entry of explanation.timeline) {
       const times = entry.count > 1 ? ` (x${entry.count})` : '';
-      lines.push(`    ${age(nowMs - entry.atMs).padStart(6)} ago  ${entry.type === 'Warning' ? '!' : ' '} ${entry.reason}: ${oneLine(entry.message)}${times}`);
+      lines.push(
+        `    ${age(nowMs - entry.atMs).padStart(6)} ago  ${entry.type === 'Warning' ? '!' : ' '} ${entry.reason}: ${oneLine(entry.message)}${times}`,
+      );
     }
   }
   return `${lines.join('\n')}\n`;

@@ -30,11 +30,18 @@ export function composeAdmission(context: LoopContext & { grants?: Grants }, wor
     steps: stepsOf(context),
     stepsOf: supportStep,
     node: () => node.object(actors.monitor.health),
-    livePods: () => store.pods().filter((pod) => isLive(context, workers(), pod)).map(granted),
+    livePods: () =>
+      store
+        .pods()
+        .filter((pod) => isLive(context, workers(), pod))
+        .map(granted),
     pod: (uid) => store.byUid(uid),
     hasRun: ({ metadata }) => {
       const status = cache.get(podUid(metadata.uid));
-      return !cache.isRead(podUid(metadata.uid)) || (status !== undefined && status.containers.length + status.sandboxes.length > 0);
+      return (
+        !cache.isRead(podUid(metadata.uid)) ||
+        (status !== undefined && status.containers.length + status.sandboxes.length > 0)
+      );
     },
     hasEnded: (pod) => hasEnded(context, pod),
     granted,
@@ -77,7 +84,12 @@ function supportStep(pod: Pod): AdmissionStep[] {
 
 function stepsOf({ settings, world }: FeatureContext): AdmissionStep[] {
   const { steps = [], hooks } = settings.admission ?? {};
-  return hooks === undefined ? [...steps] : [...steps, createHookStep({ ...hooks, files: world.guardedFiles, processes: world.processes, clock: world.clock })];
+  return hooks === undefined
+    ? [...steps]
+    : [
+        ...steps,
+        createHookStep({ ...hooks, files: world.guardedFiles, processes: world.processes, clock: world.clock }),
+      ];
 }
 
 function hasStopped(workers: Workers, uid: PodUid): boolean {
@@ -96,7 +108,9 @@ function isLive({ records, knowledge }: FeatureContext, workers: Workers, pod: P
   const phase = workers.stateOf(uid)?.phase;
   if (phase === 'terminated' || phase === 'finished') return false;
   if (!isTerminal(records.statuses.get(uid)?.phase ?? pod.status?.phase)) return true;
-  return phase === 'terminating' && knowledge.cache.get(uid)?.containers.some(({ state }) => state === 'running') === true;
+  return (
+    phase === 'terminating' && knowledge.cache.get(uid)?.containers.some(({ state }) => state === 'running') === true
+  );
 }
 
 /**

@@ -24,11 +24,13 @@ export function composeAllocation({ settings, world, records, knowledge, links }
     misfit: (pod) => links.misfit(pod),
     sourcesReady: () => links.sourcesReady(),
     runtime: (uid) => (knowledge.cache.isRead(uid) ? knowledge.cache.get(uid) : undefined),
-    toldConditions: (uid) => records.statuses.get(uid)?.conditions ?? knowledge.store.byUid(uid)?.status?.conditions ?? [],
+    toldConditions: (uid) =>
+      records.statuses.get(uid)?.conditions ?? knowledge.store.byUid(uid)?.status?.conditions ?? [],
     // In its own turn: a pod that is just being taken in has no probes yet, and a status now would say that it is not ready.
     onChange: (uid) => links.post({ kind: 'sync', uids: [uid] }),
     observe: {
-      deferredAccepted: (trigger) => main.count('kubelet_pod_deferred_accepted_resizes_total', { retry_trigger: trigger }),
+      deferredAccepted: (trigger) =>
+        main.count('kubelet_pod_deferred_accepted_resizes_total', { retry_trigger: trigger }),
       infeasible: (cause) => main.count('kubelet_pod_infeasible_resizes_total', { reason_detail: cause }),
     },
     onGranted: (uid) => links.post({ kind: 'sync', uids: [uid] }),

@@ -8,13 +8,23 @@ import type { World } from './world.ts';
 
 /** What CSI drivers attached to this node. `exhausted` names a driver that found no room. */
 export function composeAttachments({ cluster, log, machine }: World, exhausted: (driver: string) => void): Attachments {
-  return cluster === undefined ? standaloneAttachments(log) : new ApiAttachments({ client: cluster.objects, nodeName: machine.nodeName, onExhausted: exhausted });
+  return cluster === undefined
+    ? standaloneAttachments(log)
+    : new ApiAttachments({ client: cluster.objects, nodeName: machine.nodeName, onExhausted: exhausted });
 }
 
 /** Volumes are named in the node's status before they are used, and used when it names them as attached. `manager` is the one that waits. */
-export function composeAttachGate({ cluster }: World, { volumes }: Pick<KubeletConfig, 'volumes'>, { seats, watch }: NodeParts, manager: () => VolumeManager): { attachGate?: AttachGate; onInUseChanged?: () => void } {
+export function composeAttachGate(
+  { cluster }: World,
+  { volumes }: Pick<KubeletConfig, 'volumes'>,
+  { seats, watch }: NodeParts,
+  manager: () => VolumeManager,
+): { attachGate?: AttachGate; onInUseChanged?: () => void } {
   if (cluster === undefined) return {};
-  const attachGate = new AttachGate({ byController: volumes.controllerAttaches, onChange: () => manager().attachmentsChanged() });
+  const attachGate = new AttachGate({
+    byController: volumes.controllerAttaches,
+    onChange: () => manager().attachmentsChanged(),
+  });
   seats.volumesReported = (names) => attachGate.reported(names);
   seats.volumesInUse = () => manager().volumesInUse();
   watch.onChange((node) => attachGate.attached((node?.status?.volumesAttached ?? []).map(({ name }) => name)));

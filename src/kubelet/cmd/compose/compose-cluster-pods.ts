@@ -26,7 +26,10 @@ export interface ClusterPods {
 }
 
 /** undefined on a node of its own. */
-export function composeClusterPods(context: LoopContext, parts: { podConfig: PodConfig; workers: () => PodWorkers; podOf: (uid: PodUid) => Pod | undefined }): ClusterPods | undefined {
+export function composeClusterPods(
+  context: LoopContext,
+  parts: { podConfig: PodConfig; workers: () => PodWorkers; podOf: (uid: PodUid) => Pod | undefined },
+): ClusterPods | undefined {
   const { world, records, knowledge } = context;
   const { cluster, clock, random, log } = world;
   if (cluster === undefined) return undefined;
@@ -43,17 +46,40 @@ export function composeClusterPods(context: LoopContext, parts: { podConfig: Pod
       uploader.wakeAll(parts.workers().known().keys());
       reconcileMirrors();
     },
-    onInvalid: (pod, problems) => recorder.event(pod, 'Warning', podEvents.failedValidation, `Error validating pod ${podFullName(pod)}(${pod.metadata.uid}) from api, ignoring: ${problems}`),
+    onInvalid: (pod, problems) =>
+      recorder.event(
+        pod,
+        'Warning',
+        podEvents.failedValidation,
+        `Error validating pod ${podFullName(pod)}(${pod.metadata.uid}) from api, ignoring: ${problems}`,
+      ),
     clock,
     random,
     log,
   });
   const apiPod = (uid: PodUid): Pod | undefined => apiPodOf(source, parts.podOf(uid));
   const isReleased = (uid: PodUid): boolean => released.has(uid);
-  const uploader: StatusUploader = new StatusUploader({ client: cluster.status, statuses: records.statuses, apiPod, isReleased, onWritten: timedWrites(context, (pod) => source.noteWritten(pod)), clock, random, log });
-  const mirrors = new MirrorPods({ client: cluster.objects, facts: (fullName) => mirrorFacts(context, { source, ...parts }, fullName), recorder, clock, random, log });
+  const uploader: StatusUploader = new StatusUploader({
+    client: cluster.status,
+    statuses: records.statuses,
+    apiPod,
+    isReleased,
+    onWritten: timedWrites(context, (pod) => source.noteWritten(pod)),
+    clock,
+    random,
+    log,
+  });
+  const mirrors = new MirrorPods({
+    client: cluster.objects,
+    facts: (fullName) => mirrorFacts(context, { source, ...parts }, fullName),
+    recorder,
+    clock,
+    random,
+    log,
+  });
   const reconcileMirrors = (): void => {
-    for (const fullName of new Set([...store.staticPods(), ...store.mirrorPods()].map(podFullName))) mirrors.reconcile(fullName);
+    for (const fullName of new Set([...store.staticPods(), ...store.mirrorPods()].map(podFullName)))
+      mirrors.reconcile(fullName);
   };
   records.statuses.onChange(({ uid }) => uploader.wake(uid));
   node.watch.onChange(reconcileMirrors);
@@ -88,11 +114,17 @@ export function composeClusterPods(context: LoopContext, parts: { podConfig: Pod
 /** What an outage held up does not wait for its next try. */
 function goOn({ knowledge, links }: LoopContext, workers: PodWorkers): void {
   knowledge.eventUploader?.retryNow();
-  links.post({ kind: 'sync', uids: [...workers.known().keys()].filter((uid) => workers.retryOf(uid).lastError !== undefined) });
+  links.post({
+    kind: 'sync',
+    uids: [...workers.known().keys()].filter((uid) => workers.retryOf(uid).lastError !== undefined),
+  });
 }
 
 /** Counts how long statuses took to be told. */
-function timedWrites({ world: { clock }, records, knowledge: { observation, store } }: LoopContext, onWritten: (pod: Pod) => Pod | undefined): (pod: Pod) => Pod | undefined {
+function timedWrites(
+  { world: { clock }, records, knowledge: { observation, store } }: LoopContext,
+  onWritten: (pod: Pod) => Pod | undefined,
+): (pod: Pod) => Pod | undefined {
   const times = new StatusTimes(observation.metrics, () => clock.monotonicMs());
   records.statuses.onChange(({ uid }) => times.changed(uid));
   return (pod) => {
@@ -110,20 +142,28 @@ function apiPodOf(source: ApiPodSource, pod: Pod | undefined): Pod | undefined {
   return isIt ? found : undefined;
 }
 
-function mirrorFacts({ world, knowledge, links }: LoopContext, parts: { source: ApiPodSource; workers: () => PodWorkers }, fullName: string): MirrorFacts | undefined {
+function mirrorFacts(
+  { world, knowledge, links }: LoopContext,
+  parts: { source: ApiPodSource; workers: () => PodWorkers },
+  fullName: string,
+): MirrorFacts | undefined {
   const { source, workers } = parts;
   if (!source.isListed()) return undefined;
   const pod = knowledge.store.byFullName(fullName);
   const node = knowledge.node.watch.current();
   const separator = fullName.lastIndexOf('_');
   const isEnding = [...workers().known().values()].some((state) => {
-    const ending = state.phase !== 'terminating' ? undefined : state.subject.kind === 'pod' ? state.subject.pod : undefined;
+    const ending =
+      state.phase !== 'terminating' ? undefined : state.subject.kind === 'pod' ? state.subject.pod : undefined;
     return ending !== undefined && isStaticPod(ending) && podFullName(ending) === fullName;
   });
   return {
     pod: pod !== undefined && isStaticPod(pod) ? pod : undefined,
     found: source.get(fullName.slice(separator + 1), fullName.slice(0, separator)),
-    node: node === undefined || node.metadata.deletionTimestamp !== undefined || node.metadata.uid === '' ? undefined : { name: world.machine.nodeName, uid: node.metadata.uid },
+    node:
+      node === undefined || node.metadata.deletionTimestamp !== undefined || node.metadata.uid === ''
+        ? undefined
+        : { name: world.machine.nodeName, uid: node.metadata.uid },
     isEnding,
     sourcesReady: links.sourcesReady(),
   };

@@ -9,7 +9,14 @@ import type { RequestTerms } from '../../../client/http-transport.ts';
 import { clusterLanes } from './compose-cluster.ts';
 import type { ClusterTerms } from './compose-cluster.ts';
 
-const usual: ClusterTerms = { apiQps: 50, apiBurst: 100, eventQps: 50, eventBurst: 100, statusUpdatePeriodMs: 10_000, leaseDurationMs: 40_000 };
+const usual: ClusterTerms = {
+  apiQps: 50,
+  apiBurst: 100,
+  eventQps: 50,
+  eventBurst: 100,
+  statusUpdatePeriodMs: 10_000,
+  leaseDurationMs: 40_000,
+};
 
 interface Ground {
   readonly clock: FakeClock;
@@ -26,7 +33,9 @@ function groundOf(terms: Partial<ClusterTerms> = {}): Ground {
   const lanes = clusterLanes({ ...usual, ...terms }, clock, (lane): ApiClient => {
     given.push(lane);
     const { gate = openGate } = lane;
-    return Object.assign(Object.create(api) as ApiClient, { list: async () => (await gate.admit(), { items: [], resourceVersion: '1' }) });
+    return Object.assign(Object.create(api) as ApiClient, {
+      list: async () => (await gate.admit(), { items: [], resourceVersion: '1' }),
+    });
   });
   return {
     clock,
@@ -35,7 +44,11 @@ function groundOf(terms: Partial<ClusterTerms> = {}): Ground {
       const counts: Record<string, number[]> = { heartbeat: [], status: [], objects: [], events: [] };
       const done: Record<string, number> = { heartbeat: 0, status: 0, objects: 0, events: 0 };
       for (const name of ['objects', 'events', 'status', 'heartbeat'] as const) {
-        for (let each = 0; each < count; each += 1) void lanes[name].list(pods, '').then(() => (done[name] = (done[name] ?? 0) + 1), () => undefined);
+        for (let each = 0; each < count; each += 1)
+          void lanes[name].list(pods, '').then(
+            () => (done[name] = (done[name] ?? 0) + 1),
+            () => undefined,
+          );
       }
       for (let second = 0; second < seconds; second += 1) {
         await clock.advance(second === 0 ? 0 : 1_000);
@@ -64,7 +77,14 @@ test('a heartbeat gives a slow API server the time that a second one needs befor
 test('no events a second means no limit; no requests a second means the default of client-go', async () => {
   const { went } = groundOf({ eventQps: 0, apiQps: 0, apiBurst: 0 });
   const { events, objects, status } = await went(100, 3);
-  assert.deepEqual([events, objects, status], [[100, 100, 100], [10, 10, 10], [0, 5, 10]]);
+  assert.deepEqual(
+    [events, objects, status],
+    [
+      [100, 100, 100],
+      [10, 10, 10],
+      [0, 5, 10],
+    ],
+  );
 });
 
 test('events that pile up are refused rather than kept', async () => {

@@ -11,7 +11,10 @@ import type { ClusterApi } from '../../ports/cluster-api.ts';
 import { kubernetesVersion } from '../flags/flags-version.ts';
 
 /** What the configuration says of the API client. */
-export type ClusterTerms = Pick<KubeletConfig['node'], 'apiQps' | 'apiBurst' | 'eventQps' | 'eventBurst' | 'statusUpdatePeriodMs' | 'leaseDurationMs'>;
+export type ClusterTerms = Pick<
+  KubeletConfig['node'],
+  'apiQps' | 'apiBurst' | 'eventQps' | 'eventBurst' | 'statusUpdatePeriodMs' | 'leaseDurationMs'
+>;
 
 export type OpenedCluster = ClusterApi & Required<Pick<ClusterApi, 'close'>>;
 
@@ -23,20 +26,49 @@ const WAITING_LIMIT = 10_000;
 const EVENTS_WAITING_LIMIT = 1_000;
 
 /** The lanes to the API server that `access` leads to, all over the same connections. Asks nothing yet. */
-export function openCluster(access: AccessSource, terms: ClusterTerms, { clock, random }: { readonly clock: Clock; readonly random: Random }): OpenedCluster {
+export function openCluster(
+  access: AccessSource,
+  terms: ClusterTerms,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): OpenedCluster {
   // The first word is who wrote a field (`managedFields`): the same as of upstream's kubelet, so that nodes may change from one to the other.
   const userAgent = `kubelet/${kubernetesVersion} (linux/${process.arch === 'x64' ? 'amd64' : process.arch}) kubelet-ts`;
   const transport = new HttpTransport(access, { userAgent, clock, random });
-  return { ...clusterLanes(terms, clock, (lane) => new HttpApiClient(transport.lane(lane))), outage: () => transport.problem(), observe: (listener) => transport.observe(listener), reconnect: () => transport.reconnect(), close: () => transport.close() };
+  return {
+    ...clusterLanes(terms, clock, (lane) => new HttpApiClient(transport.lane(lane))),
+    outage: () => transport.problem(),
+    observe: (listener) => transport.observe(listener),
+    reconnect: () => transport.reconnect(),
+    close: () => transport.close(),
+  };
 }
 
 /** Who waits for whom. `kubeAPIQPS: 0` is client-go's default, as upstream; `eventRecordQPS: 0` is no limit, as its documentation says. */
-export function clusterLanes(terms: ClusterTerms, clock: Clock, open: (terms: Partial<RequestTerms>) => ApiClient): Pick<ClusterApi, 'heartbeat' | 'status' | 'objects' | 'events'> {
-  const budget = new RequestBudget({ clock, qps: terms.apiQps || DEFAULT_QPS, burst: terms.apiBurst || DEFAULT_BURST, waitingLimit: WAITING_LIMIT });
-  const events = terms.eventQps === 0 ? openGate : new RequestBudget({ clock, qps: terms.eventQps, burst: terms.eventBurst || DEFAULT_BURST, waitingLimit: EVENTS_WAITING_LIMIT }).gate(0);
+export function clusterLanes(
+  terms: ClusterTerms,
+  clock: Clock,
+  open: (terms: Partial<RequestTerms>) => ApiClient,
+): Pick<ClusterApi, 'heartbeat' | 'status' | 'objects' | 'events'> {
+  const budget = new RequestBudget({
+    clock,
+    qps: terms.apiQps || DEFAULT_QPS,
+    burst: terms.apiBurst || DEFAULT_BURST,
+    waitingLimit: WAITING_LIMIT,
+  });
+  const events =
+    terms.eventQps === 0
+      ? openGate
+      : new RequestBudget({
+          clock,
+          qps: terms.eventQps,
+          burst: terms.eventBurst || DEFAULT_BURST,
+          waitingLimit: EVENTS_WAITING_LIMIT,
+        }).gate(0);
   return {
     // An API server that takes 10 s for each call is slow, not away (upstream gives up after the update period); two fit into the life of a lease.
-    heartbeat: open({ limitMs: Math.min(Math.max(terms.statusUpdatePeriodMs, terms.leaseDurationMs / 2), terms.leaseDurationMs) }),
+    heartbeat: open({
+      limitMs: Math.min(Math.max(terms.statusUpdatePeriodMs, terms.leaseDurationMs / 2), terms.leaseDurationMs),
+    }),
     status: open({ gate: budget.gate(0) }),
     objects: open({ gate: budget.gate(1) }),
     events: open({ gate: events }),

@@ -36,20 +36,54 @@ export function composeCsi(world: World, needs: CsiNeeds): CsiParts {
   const rootDir = needs.rootDir.replace(/\/+$/, '');
   const drivers = new DriverRegistry({ drivers: csiDrivers, clock, log });
   const nodeInfo = composeNodeInfo(world, needs, drivers);
-  const context = { registry: drivers, lookup: new CsiLookup({ objects, tokens }), attachments: composeAttachments(world, (driver) => void nodeInfo?.refresh(driver)), paths: new CsiPaths(rootDir), files, mounts, clock, log, recorder, nodeName: machine.nodeName, claims: world.cluster === undefined ? undefined : new ApiClaimTeller({ client: world.cluster.objects, clock, log }) };
+  const context = {
+    registry: drivers,
+    lookup: new CsiLookup({ objects, tokens }),
+    attachments: composeAttachments(world, (driver) => void nodeInfo?.refresh(driver)),
+    paths: new CsiPaths(rootDir),
+    files,
+    mounts,
+    clock,
+    log,
+    recorder,
+    nodeName: machine.nodeName,
+    claims: world.cluster === undefined ? undefined : new ApiClaimTeller({ client: world.cluster.objects, clock, log }),
+  };
   return {
     drivers,
     nodeInfo,
-    plugins: new PluginManager({ folder: `${rootDir}/plugins_registry`, files, dial: pluginDial, handlers: new Map([['CSIPlugin', drivers]]), clock, random, log }),
+    plugins: new PluginManager({
+      folder: `${rootDir}/plugins_registry`,
+      files,
+      dial: pluginDial,
+      handlers: new Map([['CSIPlugin', drivers]]),
+      clock,
+      random,
+      log,
+    }),
     volumes: new CsiPlugin(context),
   };
 }
 
 /** The node is not called ready before the cluster can know its drivers (upstream: initializeCSINode). */
-function composeNodeInfo({ cluster, clock, random, log, machine }: World, { objects, node }: CsiNeeds, registry: DriverRegistry): NodeInfoKeeper | undefined {
+function composeNodeInfo(
+  { cluster, clock, random, log, machine }: World,
+  { objects, node }: CsiNeeds,
+  registry: DriverRegistry,
+): NodeInfoKeeper | undefined {
   if (cluster === undefined) return undefined;
   const { seats, watch } = node;
-  const keeper = new NodeInfoKeeper({ client: cluster.objects, nodeName: machine.nodeName, node: watch, registry, objects, clock, random, log, onChange: () => seats.changed() });
+  const keeper = new NodeInfoKeeper({
+    client: cluster.objects,
+    nodeName: machine.nodeName,
+    node: watch,
+    registry,
+    objects,
+    clock,
+    random,
+    log,
+    onChange: () => seats.changed(),
+  });
   seats.storageProblem = () => keeper.problem();
   return keeper;
 }

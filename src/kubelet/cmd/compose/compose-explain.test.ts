@@ -12,12 +12,21 @@ import { KeptObjects } from '../../features/cluster-objects/kept-objects.ts';
 import { cureObjects, outageFor } from './compose-explain.ts';
 
 const showing = (name: string): Pod => buildPod({ 'spec.volumes': [{ name: 'v', secret: { secretName: name } }] });
-const withToken = buildPod({ 'spec.volumes': [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] });
+const withToken = buildPod({
+  'spec.volumes': [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }],
+});
 
 async function setUp() {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
-  const clusterObjects = new ApiClusterObjects({ client: api, strategy: 'Watch', kept: new KeptObjects({ put: () => undefined, drop: () => undefined }), clock, random: seededRandom(1), log: silentLogger });
+  const clusterObjects = new ApiClusterObjects({
+    client: api,
+    strategy: 'Watch',
+    kept: new KeptObjects({ put: () => undefined, drop: () => undefined }),
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+  });
   api.seed(secrets, { metadata: { name: 'there', namespace: 'default', uid: '' } });
   clusterObjects.registerPod({ ...showing('there'), metadata: { ...showing('there').metadata, uid: 'a' } });
   clusterObjects.registerPod({ ...showing('missing'), metadata: { ...showing('missing').metadata, uid: 'b' } });
@@ -32,12 +41,21 @@ describe('what explain knows of the cluster', () => {
   it('tells missing objects from those of which nothing was heard', async () => {
     const { clusterObjects } = await setUp();
     const { objects, inCluster } = cureObjects({ clusterObjects, localObjects: undefined as never });
-    const of = (name: string): unknown[] => [objects.get('Secret', 'default', name)?.metadata.name, objects.isUnknown?.('Secret', 'default', name)];
-    assert.deepEqual([inCluster, of('there'), of('missing'), of('unheard')], [true, ['there', false], [undefined, false], [undefined, true]]);
+    const of = (name: string): unknown[] => [
+      objects.get('Secret', 'default', name)?.metadata.name,
+      objects.isUnknown?.('Secret', 'default', name),
+    ];
+    assert.deepEqual(
+      [inCluster, of('there'), of('missing'), of('unheard')],
+      [true, ['there', false], [undefined, false], [undefined, true]],
+    );
   });
 
   it('tells of an outage those who wait for what only the API server could say', async () => {
     const { told } = await setUp();
-    assert.deepEqual([told(showing('there')), told(showing('unheard')), told(withToken), told(withToken, false)], [false, true, true, false]);
+    assert.deepEqual(
+      [told(showing('there')), told(showing('unheard')), told(withToken), told(withToken, false)],
+      [false, true, true, false],
+    );
   });
 });

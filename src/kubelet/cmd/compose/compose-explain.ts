@@ -8,7 +8,10 @@ import type { Knowledge } from './compose-context.ts';
 import type { World } from './world.ts';
 
 /** What cures may be worked out from: manifests, or what is known of the cluster without asking it. */
-export function cureObjects({ clusterObjects, localObjects }: Pick<Knowledge, 'clusterObjects' | 'localObjects'>): { objects: CureObjects; inCluster: boolean } {
+export function cureObjects({ clusterObjects, localObjects }: Pick<Knowledge, 'clusterObjects' | 'localObjects'>): {
+  objects: CureObjects;
+  inCluster: boolean;
+} {
   if (clusterObjects === undefined) return { objects: localObjects, inCluster: false };
   return { objects: knownObjects(clusterObjects), inCluster: true };
 }
@@ -25,11 +28,27 @@ function knownObjects(objects: ApiClusterObjects): CureObjects {
 }
 
 /** The outage of the API server, if the pod waits for something that only it could tell. `waitsForVolumes`: one of its volumes is not ready. */
-export function outageFor(pod: Pod, { clusterObjects }: Pick<Knowledge, 'clusterObjects'>, { cluster }: Pick<World, 'cluster'>, waitsForVolumes: boolean): ApiOutage | undefined {
+export function outageFor(
+  pod: Pod,
+  { clusterObjects }: Pick<Knowledge, 'clusterObjects'>,
+  { cluster }: Pick<World, 'cluster'>,
+  waitsForVolumes: boolean,
+): ApiOutage | undefined {
   const outage = cluster?.outage?.();
   if (outage === undefined || clusterObjects === undefined) return undefined;
   const { namespace } = pod.metadata;
-  const isUnknown = (kind: ClusterKind, names: ReadonlySet<string>): boolean => [...names].some((name) => !clusterObjects.peek(kind, namespace, name).known);
-  const wantsToken = waitsForVolumes && (pod.spec.volumes ?? []).some(({ projected }) => projected?.sources.some(({ serviceAccountToken }) => serviceAccountToken !== undefined) === true);
-  return wantsToken || isUnknown('Secret', secretNames(pod)) || isUnknown('ConfigMap', configMapNames(pod)) || isUnknown('PersistentVolumeClaim', claimNames(pod)) ? outage : undefined;
+  const isUnknown = (kind: ClusterKind, names: ReadonlySet<string>): boolean =>
+    [...names].some((name) => !clusterObjects.peek(kind, namespace, name).known);
+  const wantsToken =
+    waitsForVolumes &&
+    (pod.spec.volumes ?? []).some(
+      ({ projected }) =>
+        projected?.sources.some(({ serviceAccountToken }) => serviceAccountToken !== undefined) === true,
+    );
+  return wantsToken ||
+    isUnknown('Secret', secretNames(pod)) ||
+    isUnknown('ConfigMap', configMapNames(pod)) ||
+    isUnknown('PersistentVolumeClaim', claimNames(pod))
+    ? outage
+    : undefined;
 }

@@ -36,7 +36,11 @@ import type { World } from './world.ts';
 const MICROSECONDS_PER_MS = 1000;
 
 /** Throws `Invalid` when the node cannot be what the configuration asks for. */
-export function composeKnowledge(settings: ComposeSettings, world: World, records: Records): Omit<Knowledge, 'observation'> {
+export function composeKnowledge(
+  settings: ComposeSettings,
+  world: World,
+  records: Records,
+): Omit<Knowledge, 'observation'> {
   return {
     store: new PodStore(),
     ...composeClusterObjects(settings, world, records),
@@ -87,7 +91,8 @@ function composePleg({ settings, world, knowledge, links, records }: FeatureCont
     sources,
     cache,
     terminationMessage: (ended) => readTerminationMessage(messages, ended),
-    onPodRead: (durationMs) => knowledge.observation.metrics.main.observe('kubelet_pleg_pod_relist_duration_seconds', {}, durationMs / 1000),
+    onPodRead: (durationMs) =>
+      knowledge.observation.metrics.main.observe('kubelet_pleg_pod_relist_duration_seconds', {}, durationMs / 1000),
     onRelist: (durationMs) => noteRelist(knowledge.observation, durationMs, clock.monotonicMs()),
     // What the agent did itself it knows already.
     onEvent: (event, origin) => {
@@ -146,7 +151,16 @@ function composeVolumes({ settings, world, knowledge }: FeatureContext, csi: Csi
   const { rootDir } = settings;
   const manager: VolumeManager = createVolumeManager({
     ...composeAttachGate(world, settings.config, knowledge.node, () => manager),
-    rootDir, files, guardedFiles, mounts, processes, objects, clock, random, log, recorder,
+    rootDir,
+    files,
+    guardedFiles,
+    mounts,
+    processes,
+    objects,
+    clock,
+    random,
+    log,
+    recorder,
     tokens,
     onOperation: (operation) => noteVolumeOperation(knowledge.observation.metrics, operation),
     standalone: world.cluster === undefined,
@@ -179,8 +193,18 @@ function composeCgroups({ settings, world, knowledge, links }: FeatureContext): 
     },
     rootLimits: () => knowledge.node.podsCgroupLimits,
     onRootLimits: ({ problem }) => {
-      if (problem === undefined) knowledge.recorder.nodeEvent('Normal', nodeEvents.nodeAllocatableEnforced, 'Updated Node Allocatable limit across pods');
-      else knowledge.recorder.nodeEvent('Warning', nodeEvents.failedNodeAllocatableEnforcement, `Failed to update Node Allocatable Limits [${[...config.root.split('/').filter((part) => part !== ''), 'kubepods'].map(goQuote).join(' ')}]: ${problem}`);
+      if (problem === undefined)
+        knowledge.recorder.nodeEvent(
+          'Normal',
+          nodeEvents.nodeAllocatableEnforced,
+          'Updated Node Allocatable limit across pods',
+        );
+      else
+        knowledge.recorder.nodeEvent(
+          'Warning',
+          nodeEvents.failedNodeAllocatableEnforcement,
+          `Failed to update Node Allocatable Limits [${[...config.root.split('/').filter((part) => part !== ''), 'kubepods'].map(goQuote).join(' ')}]: ${problem}`,
+        );
     },
     activePods: () => links.activePods(),
   });
@@ -193,7 +217,8 @@ function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers
       const name = pod.spec.runtimeClassName ?? '';
       if (name === '') return '';
       const found = await objects.get('RuntimeClass', '', name);
-      if (found === undefined) throw new KubeletError('NotFound', `runtimeclass.node.k8s.io ${goQuote(name)} not found`);
+      if (found === undefined)
+        throw new KubeletError('NotFound', `runtimeclass.node.k8s.io ${goQuote(name)} not found`);
       const refusal = links.runtimeClassRefusal(podUid(pod.metadata.uid));
       if (refusal !== undefined) throw new KubeletError('Invalid', refusal);
       return found.handler;
@@ -201,28 +226,50 @@ function composeHandlers(objects: ClusterObjects, links: Links): RuntimeHandlers
   };
 }
 
-const HOOK_ODDITIES = { httpFallback: 'kubelet_lifecycle_handler_http_fallbacks_total', sleepCutShort: 'kubelet_sleep_action_terminated_early_total' } as const;
+const HOOK_ODDITIES = {
+  httpFallback: 'kubelet_lifecycle_handler_http_fallbacks_total',
+  sleepCutShort: 'kubelet_sleep_action_terminated_early_total',
+} as const;
 
 type RuntimeNeeds = Pick<Actors, 'monitor' | 'probes' | 'cgroups' | 'images' | 'logLinks' | 'logRotation'>;
 
-function composeRuntime({ settings, world, records, knowledge, links }: FeatureContext, needs: RuntimeNeeds): PodRuntime {
+function composeRuntime(
+  { settings, world, records, knowledge, links }: FeatureContext,
+  needs: RuntimeNeeds,
+): PodRuntime {
   const { clock, log, runtime, dial } = world;
   const { cache, objects, recorder } = knowledge;
   const { monitor, probes, cgroups, images, logLinks, logRotation } = needs;
   const { main } = knowledge.observation.metrics;
   return composePodRuntime(settings, world, {
     images,
-    hooks: new HookRunner({ runtime, dial, recorder, clock, log, hostIp: hostIpOf(knowledge), onOddity: (oddity) => main.count(HOOK_ODDITIES[oddity]) }),
+    hooks: new HookRunner({
+      runtime,
+      dial,
+      recorder,
+      clock,
+      log,
+      hostIp: hostIpOf(knowledge),
+      onOddity: (oddity) => main.count(HOOK_ODDITIES[oddity]),
+    }),
     probes,
     cache,
-    objects: { configMap: (namespace, name) => objects.get('ConfigMap', namespace, name), secret: (namespace, name) => objects.get('Secret', namespace, name) },
+    objects: {
+      configMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
+      secret: (namespace, name) => objects.get('Secret', namespace, name),
+    },
     services: { services: () => objects.list('Service', '') },
     handlers: composeHandlers(objects, links),
     ownNode: knowledge.node,
     events: recorder,
     timeline: records.timeline,
     onChange: (uid) => links.refreshStatus(uid),
-    resize: { actuated: records.actuated, cgroups, onDone: (durationMs, succeeded) => main.observe('kubelet_pod_resize_duration_milliseconds', { success: String(succeeded) }, durationMs) },
+    resize: {
+      actuated: records.actuated,
+      cgroups,
+      onDone: (durationMs, succeeded) =>
+        main.observe('kubelet_pod_resize_duration_milliseconds', { success: String(succeeded) }, durationMs),
+    },
     onStarted: (pod, status) => {
       logRotation.noteStarted(status.id);
       void logLinks.link(pod.metadata, status);

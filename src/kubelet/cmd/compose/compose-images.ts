@@ -25,17 +25,32 @@ export function composeImages({ settings, world, knowledge }: FeatureContext): P
     onEnsured: (seen) => noteEnsured(metrics, seen),
     onAccessCheck: (result) => metrics.main.count('kubelet_imagemanager_image_mustpull_checks_total', { result }),
   });
-  metrics.main.collect(() => countPullRecords(metrics, access.sizes(), { maxPods: settings.config.node.maxPods, maxParallelPulls: config.maxParallelPulls ?? 0 }));
+  metrics.main.collect(() =>
+    countPullRecords(metrics, access.sizes(), {
+      maxPods: settings.config.node.maxPods,
+      maxParallelPulls: config.maxParallelPulls ?? 0,
+    }),
+  );
   const imageGc = new ImageGc({
     images,
     containers: runtime,
     disk,
-    policy: { highPercent: config.gcHighPercent, lowPercent: config.gcLowPercent, minAgeMs: config.gcMinimumAgeMs, maxAgeMs: config.gcMaximumAgeMs },
+    policy: {
+      highPercent: config.gcHighPercent,
+      lowPercent: config.gcLowPercent,
+      minAgeMs: config.gcMinimumAgeMs,
+      maxAgeMs: config.gcMaximumAgeMs,
+    },
     leases,
     access,
     onRemoved: (reason) => metrics.main.count('kubelet_image_garbage_collected_total', { reason }),
     // Nothing in the runtime tells which images are mounted.
-    mountedImages: () => knowledge.store.pods().flatMap((pod) => (pod.spec.volumes ?? []).flatMap(({ image }) => (image?.reference === undefined ? [] : [image.reference]))),
+    mountedImages: () =>
+      knowledge.store
+        .pods()
+        .flatMap((pod) =>
+          (pod.spec.volumes ?? []).flatMap(({ image }) => (image?.reference === undefined ? [] : [image.reference])),
+        ),
     events: knowledge.recorder,
     world: { clock, random, log },
   });

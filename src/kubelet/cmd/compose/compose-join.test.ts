@@ -26,21 +26,55 @@ function groundOf(t: TestContext) {
   const figures = new CertificateFigures(clock);
   const inFolder = (name: string): string => path.join(folder, name);
   const write = (name: string, user: object, server = 'https://192.0.2.1'): void =>
-    writeFileSync(inFolder(name), JSON.stringify({ 'current-context': 'c', contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }], clusters: [{ name: 'c', cluster: { server } }], users: [{ name: 'u', user }] }));
-  const join = (given: { readonly kubeconfig?: string; readonly bootstrapKubeconfig?: string; readonly rotates?: boolean }): Promise<Join | undefined> => {
+    writeFileSync(
+      inFolder(name),
+      JSON.stringify({
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+        clusters: [{ name: 'c', cluster: { server } }],
+        users: [{ name: 'u', user }],
+      }),
+    );
+  const join = (given: {
+    readonly kubeconfig?: string;
+    readonly bootstrapKubeconfig?: string;
+    readonly rotates?: boolean;
+  }): Promise<Join | undefined> => {
     const { kubeconfig = inFolder('kubelet.conf'), bootstrapKubeconfig = '', rotates = false } = given;
-    return composeJoin({ flags: { kubeconfig, bootstrapKubeconfig, certDir: inFolder('pki') }, rotates, nodeName: 'n1', figures, clock, random: seededRandom(1), log });
+    return composeJoin({
+      flags: { kubeconfig, bootstrapKubeconfig, certDir: inFolder('pki') },
+      rotates,
+      nodeName: 'n1',
+      figures,
+      clock,
+      random: seededRandom(1),
+      log,
+    });
   };
   /** Writes a certificate for the node that ends so many days from now, with its key. */
   const certificate = (endsInDays: number): object => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const subject = { commonName: 'system:node:n1', organizations: ['system:nodes'] };
     const [notBeforeMs, notAfterMs] = [clock.nowMs() - 365 * DAY_MS, clock.nowMs() + endsInDays * DAY_MS];
-    const text = writeCertificate({ subject, publicKey: createPublicKey(privateKey), notBeforeMs, notAfterMs, keyUsages: ['digitalSignature'], extendedKeyUsages: [extendedUsages.clientAuth], altNames: noNames }, { selfSignedBy: privateKey });
+    const text = writeCertificate(
+      {
+        subject,
+        publicKey: createPublicKey(privateKey),
+        notBeforeMs,
+        notAfterMs,
+        keyUsages: ['digitalSignature'],
+        extendedKeyUsages: [extendedUsages.clientAuth],
+        altNames: noNames,
+      },
+      { selfSignedBy: privateKey },
+    );
     writeFileSync(inFolder('node.pem'), text + privateKey.export({ type: 'sec1', format: 'pem' }).toString());
     return { 'client-certificate': inFolder('node.pem'), 'client-key': inFolder('node.pem') };
   };
-  const errors = (): string[] => log.lines.filter(({ level }) => level === 'error').map(({ message, fields }) => `${message}: ${String(fields['error'])}`);
+  const errors = (): string[] =>
+    log.lines
+      .filter(({ level }) => level === 'error')
+      .map(({ message, fields }) => `${message}: ${String(fields['error'])}`);
   return { clock, log, figures, inFolder, write, join, certificate, errors };
 }
 
@@ -57,14 +91,28 @@ describe('how a node joins', () => {
 
   it('is refused at start where there is nothing to join by', async (t) => {
     const { join, inFolder } = groundOf(t);
-    await assert.rejects(join({}), (error) => isKind(error, 'Invalid') && /^unable to load kubeconfig: .*ENOENT/.test(String((error as Error).message)));
-    await assert.rejects(join({ bootstrapKubeconfig: inFolder('bootstrap.conf') }), (error) => isKind(error, 'Invalid') && /^unable to load bootstrap kubeconfig: .*ENOENT/.test(String((error as Error).message)));
+    await assert.rejects(
+      join({}),
+      (error) =>
+        isKind(error, 'Invalid') && /^unable to load kubeconfig: .*ENOENT/.test(String((error as Error).message)),
+    );
+    await assert.rejects(
+      join({ bootstrapKubeconfig: inFolder('bootstrap.conf') }),
+      (error) =>
+        isKind(error, 'Invalid') &&
+        /^unable to load bootstrap kubeconfig: .*ENOENT/.test(String((error as Error).message)),
+    );
   });
 
   it('is refused for a bootstrap kubeconfig that cannot be read, whose content is not quoted', async (t) => {
     const { join, inFolder } = groundOf(t);
     writeFileSync(inFolder('bootstrap.conf'), 'users: [{user: {token: CANARY-1234}}\n  broken');
-    await assert.rejects(join({ bootstrapKubeconfig: inFolder('bootstrap.conf') }), (error) => isKind(error, 'Invalid') && !JSON.stringify([error, (error as Error).message, String((error as Error).cause)]).includes('CANARY'));
+    await assert.rejects(
+      join({ bootstrapKubeconfig: inFolder('bootstrap.conf') }),
+      (error) =>
+        isKind(error, 'Invalid') &&
+        !JSON.stringify([error, (error as Error).message, String((error as Error).cause)]).includes('CANARY'),
+    );
   });
 
   it('goes on with a kubeconfig that is broken, says so without quoting it, and takes it as soon as it is put right', async (t) => {
@@ -72,7 +120,10 @@ describe('how a node joins', () => {
     writeFileSync(inFolder('kubelet.conf'), '{"users": CANARY-1234');
     const { access } = await joined(join({}));
     await assert.rejects(access.current(), /the node has not joined a cluster yet/);
-    assert.match(errors().join('\n'), /^The API server cannot be reached until this is put right; pods run on without it: unable to load kubeconfig: /);
+    assert.match(
+      errors().join('\n'),
+      /^The API server cannot be reached until this is put right; pods run on without it: unable to load kubeconfig: /,
+    );
     assert.ok(!errors().join('\n').includes('CANARY'));
     write('kubelet.conf', { token: 'good' });
     assert.equal((await access.current()).token, 'good');
@@ -98,7 +149,10 @@ describe('how a node joins', () => {
     write('kubelet.conf', certificate(-3));
     write('bootstrap.conf', { token: 'abcdef.0123456789abcdef' });
     const again = await joined(join({ bootstrapKubeconfig: inFolder('bootstrap.conf') }));
-    assert.match(String(log.lines.find(({ message }) => message.startsWith('Using bootstrap kubeconfig'))?.fields['why']), /client certificate is expired/);
+    assert.match(
+      String(log.lines.find(({ message }) => message.startsWith('Using bootstrap kubeconfig'))?.fields['why']),
+      /client certificate is expired/,
+    );
     assert.ok(!JSON.stringify(log.lines).includes('0123456789abcdef'), 'a token is in no line');
     assert.equal(again.problems().length, 1);
     const alone = await joined(join({ rotates: true }));
@@ -107,9 +161,16 @@ describe('how a node joins', () => {
 
   it('has joined when there is something to sign in with: with a kubeconfig at once, with a bootstrap kubeconfig not before it led to a certificate', async (t) => {
     const { join, write, inFolder } = groundOf(t);
-    const hasJoined = (node: Join): Promise<boolean> => Promise.race([node.whenJoined().then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
+    const hasJoined = (node: Join): Promise<boolean> =>
+      Promise.race([
+        node.whenJoined().then(() => true),
+        new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
+      ]);
     write('bootstrap.conf', { token: 'abcdef.0123456789abcdef' });
-    assert.equal(await hasJoined(await joined(join({ rotates: true, bootstrapKubeconfig: inFolder('bootstrap.conf') }))), false);
+    assert.equal(
+      await hasJoined(await joined(join({ rotates: true, bootstrapKubeconfig: inFolder('bootstrap.conf') }))),
+      false,
+    );
     write('kubelet.conf', { token: 'a' });
     for (const rotates of [true, false]) assert.equal(await hasJoined(await joined(join({ rotates }))), true);
   });

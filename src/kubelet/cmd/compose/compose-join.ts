@@ -62,10 +62,23 @@ export async function composeJoin(options: JoinOptions): Promise<Join | undefine
   const needsBootstrap = flags.bootstrapKubeconfig !== '' && fault !== undefined;
   await refuseIfNothing(options, needsBootstrap);
   if (!rotates && !needsBootstrap) {
-    log.debug(2, flags.bootstrapKubeconfig === '' ? 'No bootstrapping requested, will use kubeconfig' : 'Kubeconfig exists and is valid, skipping bootstrap', { path: flags.kubeconfig });
-    return { access: source, whenJoined: () => Promise.resolve(), start: () => undefined, stop: () => Promise.resolve(), problems: () => [] };
+    log.debug(
+      2,
+      flags.bootstrapKubeconfig === ''
+        ? 'No bootstrapping requested, will use kubeconfig'
+        : 'Kubeconfig exists and is valid, skipping bootstrap',
+      { path: flags.kubeconfig },
+    );
+    return {
+      access: source,
+      whenJoined: () => Promise.resolve(),
+      start: () => undefined,
+      stop: () => Promise.resolve(),
+      problems: () => [],
+    };
   }
-  if (needsBootstrap) log.info('Using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file', { why: fault });
+  if (needsBootstrap)
+    log.info('Using bootstrap kubeconfig to generate TLS client cert, key and kubeconfig file', { why: fault });
   return composeManaged(options, source, needsBootstrap);
 }
 
@@ -73,7 +86,10 @@ export async function composeJoin(options: JoinOptions): Promise<Join | undefine
 async function faultOf({ flags, clock }: JoinOptions): Promise<string | undefined> {
   if ((await readIfThere(flags.kubeconfig)) === undefined) return 'there is no kubeconfig';
   try {
-    return kubeconfigFault(readFiles(readKubeconfigEntry(flags.kubeconfig), flags.kubeconfig).certificate, clock.nowMs());
+    return kubeconfigFault(
+      readFiles(readKubeconfigEntry(flags.kubeconfig), flags.kubeconfig).certificate,
+      clock.nowMs(),
+    );
   } catch (error) {
     return errorMessage(error);
   }
@@ -94,7 +110,13 @@ async function refuseIfNothing({ flags, log }: JoinOptions, needsBootstrap: bool
 async function composeManaged(options: JoinOptions, source: LateKubeconfig, needsBootstrap: boolean): Promise<Join> {
   const { flags, rotates, nodeName, figures, clock, random, log } = options;
   const given = needsBootstrap ? undefined : givenIn(flags.kubeconfig, log);
-  const pem = new PemStore({ folder: flags.certDir, prefix: 'kubelet-client', nowMs: () => clock.nowMs(), log, ...(given?.files !== undefined && { fallback: given.files }) });
+  const pem = new PemStore({
+    folder: flags.certDir,
+    prefix: 'kubelet-client',
+    nowMs: () => clock.nowMs(),
+    log,
+    ...(given?.files !== undefined && { fallback: given.files }),
+  });
   const pendingKey = pendingKeyFile(flags.certDir);
   let cluster: ClusterApi | undefined;
   let isBootstrapping = false;
@@ -119,7 +141,14 @@ async function composeManaged(options: JoinOptions, source: LateKubeconfig, need
     wanted: () => (rotates || manager.current() === undefined ? clientNames(nodeName) : undefined),
     issue: (names, current, signal) => {
       if (cluster === undefined) throw new Error('certificates are asked for before there is a client');
-      return issueClientCertificate({ client: cluster.objects, bootstrap: flags.bootstrapKubeconfig === '' ? undefined : bootstrap, pendingKey, clock, random, log })(names, current, signal);
+      return issueClientCertificate({
+        client: cluster.objects,
+        bootstrap: flags.bootstrapKubeconfig === '' ? undefined : bootstrap,
+        pendingKey,
+        clock,
+        random,
+        log,
+      })(names, current, signal);
     },
     renewFailed: () => figures.clientRenewFailed(),
     rotated: () => undefined,
@@ -128,26 +157,46 @@ async function composeManaged(options: JoinOptions, source: LateKubeconfig, need
     log,
   });
   await manager.load(given?.pair);
-  const joined = !needsBootstrap || manager.current() !== undefined ? Promise.resolve() : new Promise<void>((resolve) => manager.onChange(resolve));
+  const joined =
+    !needsBootstrap || manager.current() !== undefined
+      ? Promise.resolve()
+      : new Promise<void>((resolve) => manager.onChange(resolve));
   figures.watchClient(() => manager.current()?.facts.notAfterMs);
   return {
-    access: withClientCertificate(source, { current: () => manager.current(), onChange: (listener) => manager.onChange(listener) }),
+    access: withClientCertificate(source, {
+      current: () => manager.current(),
+      onChange: (listener) => manager.onChange(listener),
+    }),
     whenJoined: () => joined,
     start: (api) => {
       cluster = api;
       manager.start();
     },
     stop: () => manager.stop(),
-    problems: () => certificateProblem({ what: 'client certificate of the node', last: manager.last()?.facts, failure: manager.problem(), nowMs: clock.nowMs() }),
+    problems: () =>
+      certificateProblem({
+        what: 'client certificate of the node',
+        last: manager.last()?.facts,
+        failure: manager.problem(),
+        nowMs: clock.nowMs(),
+      }),
   };
 }
 
 /** A certificate that stands in the kubeconfig itself is only for the beginning (upstream: kubeadm once gave a mighty one); one in files is the node's own. */
-function givenIn(kubeconfig: string, log: Logger): { readonly pair?: KeyPair; readonly files?: { readonly certificateFile: string; readonly keyFile: string } } | undefined {
+function givenIn(
+  kubeconfig: string,
+  log: Logger,
+):
+  | { readonly pair?: KeyPair; readonly files?: { readonly certificateFile: string; readonly keyFile: string } }
+  | undefined {
   try {
     const { access, files } = readKubeconfigEntry(kubeconfig);
-    if (files.certificate !== undefined && files.key !== undefined) return { files: { certificateFile: files.certificate, keyFile: files.key } };
-    return access.certificate === undefined || access.key === undefined ? undefined : { pair: readKeyPair(access.certificate, access.key) };
+    if (files.certificate !== undefined && files.key !== undefined)
+      return { files: { certificateFile: files.certificate, keyFile: files.key } };
+    return access.certificate === undefined || access.key === undefined
+      ? undefined
+      : { pair: readKeyPair(access.certificate, access.key) };
   } catch (error) {
     log.error('the certificate of the kubeconfig cannot be used', { kubeconfig, error: errorMessage(error) });
     return undefined;
@@ -169,10 +218,17 @@ function openBootstrap(file: string, nodeName: string): Promise<BootstrapClient>
   return Promise.resolve({ client: new HttpApiClient(transport), close: () => transport.close() });
 }
 
-async function writeKubeconfig({ kubeconfig, bootstrapKubeconfig }: JoinOptions['flags'], pemPath: string): Promise<void> {
+async function writeKubeconfig(
+  { kubeconfig, bootstrapKubeconfig }: JoinOptions['flags'],
+  pemPath: string,
+): Promise<void> {
   const { access, files }: KubeconfigEntry = readKubeconfigEntry(bootstrapKubeconfig);
-  const authority = files.ca !== undefined ? { file: files.ca } : access.ca !== undefined ? { pem: access.ca } : undefined;
-  await writeSecretFile(path.resolve(kubeconfig), stringify(kubeconfigAfterBootstrap({ ...access, authority }, pemPath), { lineWidth: 0 }));
+  const authority =
+    files.ca !== undefined ? { file: files.ca } : access.ca !== undefined ? { pem: access.ca } : undefined;
+  await writeSecretFile(
+    path.resolve(kubeconfig),
+    stringify(kubeconfigAfterBootstrap({ ...access, authority }, pemPath), { lineWidth: 0 }),
+  );
 }
 
 /** A kubeconfig that may not be there yet, or not be usable now. One that goes bad later is said once; what stood there before counts on. */
@@ -204,15 +260,27 @@ class LateKubeconfig implements AccessSource {
 
   #open(): KubeconfigSource {
     try {
-      return (this.#source ??= new KubeconfigSource(this.#file, { clock: this.#clock, onUnusable: (error) => this.#unusable(error) }));
+      return (this.#source ??= new KubeconfigSource(this.#file, {
+        clock: this.#clock,
+        onUnusable: (error) => this.#unusable(error),
+      }));
     } catch (error) {
-      throw new ApiStatusError('ServiceUnavailable', `the node has not joined a cluster yet: ${errorMessage(error)}`, undefined, { cause: error });
+      throw new ApiStatusError(
+        'ServiceUnavailable',
+        `the node has not joined a cluster yet: ${errorMessage(error)}`,
+        undefined,
+        { cause: error },
+      );
     }
   }
 
   #unusable(error: unknown): void {
     const problem = errorMessage(error);
-    if (problem !== this.#problem) this.#log.error('the kubeconfig has become unusable; what stood in it before counts on', { kubeconfig: this.#file, error: problem });
+    if (problem !== this.#problem)
+      this.#log.error('the kubeconfig has become unusable; what stood in it before counts on', {
+        kubeconfig: this.#file,
+        error: problem,
+      });
     this.#problem = problem;
   }
 }

@@ -12,10 +12,16 @@ export interface Kept {
 }
 
 /** Secrets and tokens lie there: the folders are root's alone. */
-export async function openKept(stateDir: string, { files, clock, log }: Pick<World, 'files' | 'clock' | 'log'>): Promise<Kept> {
+export async function openKept(
+  stateDir: string,
+  { files, clock, log }: Pick<World, 'files' | 'clock' | 'log'>,
+): Promise<Kept> {
   const at = (name: string) => ({ path: `${stateDir}/${name}`, files, clock, log });
   const [objects, tokens] = [at('objects'), at('tokens')];
-  const [leftObjects, leftTokens] = await Promise.all([StateFolder.load(objects, isObject), StateFolder.load(tokens, isKeptToken)]);
+  const [leftObjects, leftTokens] = await Promise.all([
+    StateFolder.load(objects, isObject),
+    StateFolder.load(tokens, isKeptToken),
+  ]);
   const [objectFolder, tokenFolder] = [new StateFolder(objects), new StateFolder(tokens)];
   return {
     objects: new KeptObjects(objectFolder, leftObjects),
@@ -29,5 +35,12 @@ export async function openKept(stateDir: string, { files, clock, log }: Pick<Wor
 function isObject(value: unknown): value is ApiObject {
   if (typeof value !== 'object' || value === null || !('metadata' in value)) return false;
   const { metadata } = value;
-  return typeof metadata === 'object' && metadata !== null && 'name' in metadata && typeof metadata.name === 'string' && 'namespace' in metadata && typeof metadata.namespace === 'string';
+  return (
+    typeof metadata === 'object' &&
+    metadata !== null &&
+    'name' in metadata &&
+    typeof metadata.name === 'string' &&
+    'namespace' in metadata &&
+    typeof metadata.namespace === 'string'
+  );
 }

@@ -20,16 +20,28 @@ export function composeLogs(context: FeatureContext): Pick<Actors, 'logLinks' | 
   const { podLogsDir, maxSizeBytes, maxFiles, maxWorkers, monitorPeriodMs } = settings.config.containerLogs;
   const { cache } = knowledge;
   function* running(): Generator<WritingContainer> {
-    for (const pod of cache.all()) for (const { id, logPath, state } of pod.containers) if (state === 'running') yield { id, logPath };
+    for (const pod of cache.all())
+      for (const { id, logPath, state } of pod.containers) if (state === 'running') yield { id, logPath };
   }
   return {
     logLinks: new LogLinks({ files, log, directory: linksDir(context) }),
-    logRotation: new LogRotation({ runtime, files, running, policy: { maxSizeBytes, maxFiles }, intervalMs: monitorPeriodMs, workers: maxWorkers, world: { clock, random, log } }),
+    logRotation: new LogRotation({
+      runtime,
+      files,
+      running,
+      policy: { maxSizeBytes, maxFiles },
+      intervalMs: monitorPeriodMs,
+      workers: maxWorkers,
+      world: { clock, random, log },
+    }),
     logReader: new ContainerLogReader({ logFiles, files, states: cache, podLogsDir, clock, log }),
   };
 }
 
-export function composeContainerGc(context: FeatureContext, given: { workers: () => PodWorkers; sourcesReady: () => boolean }): ContainerGc {
+export function composeContainerGc(
+  context: FeatureContext,
+  given: { workers: () => PodWorkers; sourcesReady: () => boolean },
+): ContainerGc {
   const { settings, world, knowledge } = context;
   const { clock, random, log, files, runtime } = world;
   const fateOf: (uid: string) => PodFate = createFateOf(given.workers);
@@ -38,7 +50,12 @@ export function composeContainerGc(context: FeatureContext, given: { workers: ()
     policy: settings.containerGc,
     fateOf,
     sourcesReady: given.sourcesReady,
-    logs: new LogCleanup({ files, log, podLogsDir: settings.config.containerLogs.podLogsDir, linksDir: linksDir(context) }),
+    logs: new LogCleanup({
+      files,
+      log,
+      podLogsDir: settings.config.containerLogs.podLogsDir,
+      linksDir: linksDir(context),
+    }),
     cache: knowledge.cache,
     events: knowledge.recorder,
     world: { clock, random, log },

@@ -7,7 +7,11 @@ import { computeCures } from '../../features/explain/compute-cures.ts';
 import { ExplainStore } from '../../features/explain/explain-store.ts';
 import { PodConfig } from '../../features/pod-config/pod-config.ts';
 import { RuntimeClassAdmission } from '../../features/pod-config/runtime-class-admission.ts';
-import { restartsAfterExit, shouldBeStarted, shouldRestartAllContainers } from '../../features/pod-runtime/plan/restart-policy.ts';
+import {
+  restartsAfterExit,
+  shouldBeStarted,
+  shouldRestartAllContainers,
+} from '../../features/pod-runtime/plan/restart-policy.ts';
 import { isGivenUp } from '../../features/pod-runtime/plan/compute-pod-actions.ts';
 import { noteRequestedResizes } from '../../features/metrics/resizes.ts';
 import { needsNewSandbox } from '../../features/pod-runtime/plan/sandbox-changed.ts';
@@ -80,17 +84,49 @@ export function composeLoop(context: LoopContext): LoopParts {
   knowledge.localObjects.onChange(({ kind, name }) => {
     if (kind === 'RuntimeClass') runtimeClasses.classChanged(name);
   });
-  const clusterPods = composeClusterPods(context, { podConfig, workers: () => workers, podOf: (uid) => knowledge.store.byUid(uid) ?? podOf(workers, uid) });
-  const sources = composeSources(settings, world, { setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report), objects: knowledge.localObjects, api: clusterPods?.source });
-  const admission = composeAdmission({ ...context, grants: { granted: (pod) => actors.allocation.apply(pod), onAdmitted: (pod) => actors.allocation.podAdded(pod) } }, () => workers);
+  const clusterPods = composeClusterPods(context, {
+    podConfig,
+    workers: () => workers,
+    podOf: (uid) => knowledge.store.byUid(uid) ?? podOf(workers, uid),
+  });
+  const sources = composeSources(settings, world, {
+    setPods: (source, pods, report) => runtimeClasses.setPods(source, pods, report),
+    objects: knowledge.localObjects,
+    api: clusterPods?.source,
+  });
+  const admission = composeAdmission(
+    {
+      ...context,
+      grants: { granted: (pod) => actors.allocation.apply(pod), onAdmitted: (pod) => actors.allocation.podAdded(pod) },
+    },
+    () => workers,
+  );
   const status = composeStatus(context, { workers: () => workers, admission });
   const explain = composeExplain(context, { workers: () => workers, loop: () => loop });
   const gone = new Set<(pod: Pod) => void>();
   const tellGone = (pod: Pod): void => gone.forEach((listener) => listener(pod));
-  const containerGc = composeContainerGc(context, { workers: () => workers, sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits() });
+  const containerGc = composeContainerGc(context, {
+    workers: () => workers,
+    sourcesReady: () => podConfig.sourcesReady() && !loop.configurationWaits(),
+  });
   const userNamespaces = composeUserNamespaces(context);
-  const syncer = composeSyncer(context, { admission, status, explain, containerGc, userNamespaces, clusterPods, tellGone });
-  const workers: PodWorkers = new PodWorkers({ syncer: observedSyncer(syncer, knowledge.observation, () => clock.monotonicMs()), clock, random, log, resyncMs: settings.config.sources.syncPeriodMs, onDue: (uids) => links.post({ kind: 'sync', uids }) });
+  const syncer = composeSyncer(context, {
+    admission,
+    status,
+    explain,
+    containerGc,
+    userNamespaces,
+    clusterPods,
+    tellGone,
+  });
+  const workers: PodWorkers = new PodWorkers({
+    syncer: observedSyncer(syncer, knowledge.observation, () => clock.monotonicMs()),
+    clock,
+    random,
+    log,
+    resyncMs: settings.config.sources.syncPeriodMs,
+    onDue: (uids) => links.post({ kind: 'sync', uids }),
+  });
   const housekeeping = composeHousekeeping(context, { workers, podConfig, containerGc, userNamespaces });
   const loop: SyncLoop = composeSyncLoop(context, { workers, admission, status, housekeeping, clusterPods });
   Object.assign(links, {
@@ -111,10 +147,25 @@ export function composeLoop(context: LoopContext): LoopParts {
     gone.add(listener);
     return () => void gone.delete(listener);
   };
-  return { podConfig, sources, workers, admission, status, explain, loop, containerGc, userNamespaces, clusterPods, onPodGone };
+  return {
+    podConfig,
+    sources,
+    workers,
+    admission,
+    status,
+    explain,
+    loop,
+    containerGc,
+    userNamespaces,
+    clusterPods,
+    onPodGone,
+  };
 }
 
-function composeStatus({ settings, world, records, knowledge, actors }: LoopContext, { workers, admission }: { workers: () => PodWorkers; admission: AdmissionDesk }): StatusUpdater {
+function composeStatus(
+  { settings, world, records, knowledge, actors }: LoopContext,
+  { workers, admission }: { workers: () => PodWorkers; admission: AdmissionDesk },
+): StatusUpdater {
   const { store, cache } = knowledge;
   return new StatusUpdater({
     statuses: records.statuses,
@@ -130,7 +181,13 @@ function composeStatus({ settings, world, records, knowledge, actors }: LoopCont
       const pod = store.byUid(uid) ?? podOf(workers(), uid);
       return pod === undefined ? undefined : actors.allocation.apply(pod);
     },
-    resize: (uid) => ({ conditions: actors.allocation.conditions(uid), actuated: { container: (name) => records.actuated.container(uid, name), podLevel: records.actuated.podLevel(uid) } }),
+    resize: (uid) => ({
+      conditions: actors.allocation.conditions(uid),
+      actuated: {
+        container: (name) => records.actuated.container(uid, name),
+        podLevel: records.actuated.podLevel(uid),
+      },
+    }),
     runtimeName: () => world.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
     // Read anew for each status: addresses may change.
@@ -143,7 +200,10 @@ function composeStatus({ settings, world, records, knowledge, actors }: LoopCont
 /** A pass over a healthy pod takes milliseconds: one that takes longer is waiting for something. */
 const LONG_PASS_MS = 1000;
 
-function composeExplain({ settings, records, knowledge, world, actors }: LoopContext, { workers, loop }: { workers: () => PodWorkers; loop: () => SyncLoop }): ExplainStore {
+function composeExplain(
+  { settings, records, knowledge, world, actors }: LoopContext,
+  { workers, loop }: { workers: () => PodWorkers; loop: () => SyncLoop },
+): ExplainStore {
   const { clock } = world;
   const cureFacts = {
     ...cureObjects(knowledge),
@@ -166,13 +226,24 @@ function composeExplain({ settings, records, knowledge, world, actors }: LoopCon
         const nextTryAtMs = inMs === undefined ? undefined : clock.nowMs() + inMs;
         const busyForMs = workers().busyForMs(uid) ?? 0;
         const busySinceMs = busyForMs < LONG_PASS_MS ? undefined : clock.nowMs() - busyForMs;
-        return { heldBack: loop().heldBack(), worker: workers().stateOf(uid)?.phase ?? 'none', workerSinceMs: workers().sinceMs(uid) ?? clock.nowMs(), retry: { lastError, nextTryAtMs }, busySinceMs };
+        return {
+          heldBack: loop().heldBack(),
+          worker: workers().stateOf(uid)?.phase ?? 'none',
+          workerSinceMs: workers().sinceMs(uid) ?? clock.nowMs(),
+          retry: { lastError, nextTryAtMs },
+          busySinceMs,
+        };
       },
     },
   });
 }
 
-function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' | 'status' | 'explain' | 'containerGc' | 'userNamespaces' | 'clusterPods'> & { tellGone: (pod: Pod) => void }): KubeletPodSyncer {
+function composeSyncer(
+  context: LoopContext,
+  loop: Pick<LoopParts, 'admission' | 'status' | 'explain' | 'containerGc' | 'userNamespaces' | 'clusterPods'> & {
+    tellGone: (pod: Pod) => void;
+  },
+): KubeletPodSyncer {
   const { settings, world, records, knowledge, actors, links } = context;
   const { admission, status, explain, containerGc, userNamespaces, clusterPods, tellGone } = loop;
   return new KubeletPodSyncer({
@@ -183,7 +254,8 @@ function composeSyncer(context: LoopContext, loop: Pick<LoopParts, 'admission' |
     volumes: actors.volumes,
     cgroups: actors.cgroups,
     userNamespaces: {
-      ensure: async (pod) => userNamespaces.ensure(pod, pod.spec.hostUsers === false ? await actors.podRuntime.runtimeHandlerOf(pod) : ''),
+      ensure: async (pod) =>
+        userNamespaces.ensure(pod, pod.spec.hostUsers === false ? await actors.podRuntime.runtimeHandlerOf(pod) : ''),
       release: (uid) => userNamespaces.release(uid),
     },
     makePodFolder: (uid) => world.files.makeDirectory(`${settings.rootDir}/pods/${uid}`, 0o750),
@@ -226,7 +298,15 @@ async function collectPod({ knowledge, actors }: LoopContext, containerGc: Conta
   actors.podRuntime.forgetPod(uid, status);
 }
 
-function composeHousekeeping(context: LoopContext, { workers, podConfig, containerGc, userNamespaces }: Pick<LoopParts, 'workers' | 'podConfig' | 'containerGc' | 'userNamespaces'>): Housekeeping {
+function composeHousekeeping(
+  context: LoopContext,
+  {
+    workers,
+    podConfig,
+    containerGc,
+    userNamespaces,
+  }: Pick<LoopParts, 'workers' | 'podConfig' | 'containerGc' | 'userNamespaces'>,
+): Housekeeping {
   const { world, records, knowledge, actors } = context;
   return new Housekeeping({
     workers,
@@ -244,14 +324,25 @@ function composeHousekeeping(context: LoopContext, { workers, podConfig, contain
       timelines: (known) => records.timeline.retireUnknown(known),
       objects: (known) => {
         knowledge.clusterObjects?.retain(knowledge.store.pods());
-        knowledge.tokens.retain({ has: (uid) => known.has(podUid(uid)) || knowledge.store.byUid(podUid(uid)) !== undefined });
+        knowledge.tokens.retain({
+          has: (uid) => known.has(podUid(uid)) || knowledge.store.byUid(podUid(uid)) !== undefined,
+        });
       },
     },
     log: world.log,
   });
 }
 
-function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts: { workers: PodWorkers; admission: AdmissionDesk; status: StatusUpdater; housekeeping: Housekeeping; clusterPods: ClusterPods | undefined }): SyncLoop {
+function composeSyncLoop(
+  { world, knowledge, actors, links }: LoopContext,
+  parts: {
+    workers: PodWorkers;
+    admission: AdmissionDesk;
+    status: StatusUpdater;
+    housekeeping: Housekeeping;
+    clusterPods: ClusterPods | undefined;
+  },
+): SyncLoop {
   const { clock, random, log } = world;
   const { store, cache } = knowledge;
   const { workers, admission, status, housekeeping, clusterPods } = parts;
@@ -263,7 +354,11 @@ function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts
     probes: actors.probes,
     runtimePods: () => cache.all(),
     unreadPods: () => cache.unread(),
-    admission: { adopt: (pods) => admission.adopt(pods), consider: (pod) => admission.consider(pod), missingFeatures: (before, after) => missingForUpdate(before, after, node()) },
+    admission: {
+      adopt: (pods) => admission.adopt(pods),
+      consider: (pod) => admission.consider(pod),
+      missingFeatures: (before, after) => missingForUpdate(before, after, node()),
+    },
     allocation: actors.allocation,
     mirrors: { podChanged: (pod) => clusterPods?.podChanged(pod) },
     recorder: knowledge.recorder,
@@ -280,14 +375,27 @@ function composeSyncLoop({ world, knowledge, actors, links }: LoopContext, parts
     requestCleanup: () => links.post({ kind: 'housekeeping' }),
     log,
   });
-  return new SyncLoop({ handlers, clock, random, log, runtimeErrors: () => actors.monitor.runtimeErrors(), housekeepingMs: HOUSEKEEPING_PERIOD_MS });
+  return new SyncLoop({
+    handlers,
+    clock,
+    random,
+    log,
+    runtimeErrors: () => actors.monitor.runtimeErrors(),
+    housekeepingMs: HOUSEKEEPING_PERIOD_MS,
+  });
 }
 
 /** Said to be over, or on its way there: its resources are its own no more, and nothing of it changes. */
 function isOver({ records }: LoopContext, workers: PodWorkers, uid: PodUid): boolean {
   const worker = workers.stateOf(uid)?.phase;
   const phase = records.statuses.get(uid)?.phase;
-  return worker === 'terminating' || worker === 'terminated' || worker === 'finished' || phase === 'Failed' || phase === 'Succeeded';
+  return (
+    worker === 'terminating' ||
+    worker === 'terminated' ||
+    worker === 'finished' ||
+    phase === 'Failed' ||
+    phase === 'Succeeded'
+  );
 }
 
 /** The pod a worker still deals with though no source lists it any more. */

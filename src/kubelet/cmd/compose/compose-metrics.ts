@@ -39,22 +39,39 @@ export function createObservation(nowMs: () => number): Observation {
   return { metrics, starts: new PodStarts(metrics, nowMs), probes: new ProbeCounts(metrics), lastRelistMs: undefined };
 }
 
-const PROBE_RESULTS = { success: 'successful', warning: 'successful', failure: 'failed', timeout: 'failed', error: 'unknown', inconclusive: 'unknown' } as const;
+const PROBE_RESULTS = {
+  success: 'successful',
+  warning: 'successful',
+  failure: 'failed',
+  timeout: 'failed',
+  error: 'unknown',
+  inconclusive: 'unknown',
+} as const;
 
 export function observeProbe({ probes }: Observation): NonNullable<ProbeManagerOptions['onProbe']> {
   return ({ type, pod, container }, outcome, { durationMs }) => {
-    if (outcome !== 'gone') probes.seen({ type, container, pod: pod.metadata, outcome: PROBE_RESULTS[outcome], durationMs });
+    if (outcome !== 'gone')
+      probes.seen({ type, container, pod: pod.metadata, outcome: PROBE_RESULTS[outcome], durationMs });
   };
 }
 
 /** Checks whose results are counted (upstream: component-base/metrics/prometheus/slis). */
-export function observedChecks({ metrics: { slis } }: Observation, checks: Readonly<Record<string, HealthCheck>>): Record<string, HealthCheck> {
-  const observed = (name: string, check: HealthCheck): HealthCheck => () => {
-    const problem = check();
-    slis.set('kubernetes_healthcheck', { name, type: 'healthz' }, problem === undefined ? 1 : 0);
-    slis.count('kubernetes_healthchecks_total', { name, type: 'healthz', status: problem === undefined ? 'success' : 'error' });
-    return problem;
-  };
+export function observedChecks(
+  { metrics: { slis } }: Observation,
+  checks: Readonly<Record<string, HealthCheck>>,
+): Record<string, HealthCheck> {
+  const observed =
+    (name: string, check: HealthCheck): HealthCheck =>
+    () => {
+      const problem = check();
+      slis.set('kubernetes_healthcheck', { name, type: 'healthz' }, problem === undefined ? 1 : 0);
+      slis.count('kubernetes_healthchecks_total', {
+        name,
+        type: 'healthz',
+        status: problem === undefined ? 'success' : 'error',
+      });
+      return problem;
+    };
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, observed(name, check)]));
 }
 
@@ -63,12 +80,17 @@ export function noteRelist(observation: Observation, durationMs: number, nowMs: 
   const { main } = observation.metrics;
   main.observe('kubelet_pleg_relist_duration_seconds', {}, durationMs / 1000);
   const { lastRelistMs } = observation;
-  if (lastRelistMs !== undefined) main.observe('kubelet_pleg_relist_interval_seconds', {}, (nowMs - lastRelistMs) / 1000);
+  if (lastRelistMs !== undefined)
+    main.observe('kubelet_pleg_relist_interval_seconds', {}, (nowMs - lastRelistMs) / 1000);
   observation.lastRelistMs = nowMs;
 }
 
 /** Passes of pods, by what they are for. */
-export function observedSyncer(syncer: PodSyncer, { metrics: { main } }: Observation, monotonicMs: () => number): PodSyncer {
+export function observedSyncer(
+  syncer: PodSyncer,
+  { metrics: { main } }: Observation,
+  monotonicMs: () => number,
+): PodSyncer {
   const started = new Set<string>();
   const orphans = new Set<string>();
   const timed = async <T>(type: string, work: Promise<T>): Promise<T> => {
@@ -84,7 +106,8 @@ export function observedSyncer(syncer: PodSyncer, { metrics: { main } }: Observa
       const { uid } = work.pod.metadata;
       const isFirst = !started.has(uid);
       started.add(uid);
-      if (isFirst) main.observe('kubelet_pod_worker_start_duration_seconds', {}, (monotonicMs() - work.firstSeenMs) / 1000);
+      if (isFirst)
+        main.observe('kubelet_pod_worker_start_duration_seconds', {}, (monotonicMs() - work.firstSeenMs) / 1000);
       return timed(isFirst ? 'create' : 'sync', syncer.syncPod(work));
     },
     syncTerminatingPod: (work) => {
@@ -99,7 +122,8 @@ export function observedSyncer(syncer: PodSyncer, { metrics: { main } }: Observa
     finished: (work) => {
       started.delete(work.uid);
       orphans.delete(work.uid);
-      if (work.revived && work.pod !== undefined) main.count('kubelet_restarted_pods_total', { static: staticLabel(work.pod) });
+      if (work.revived && work.pod !== undefined)
+        main.count('kubelet_restarted_pods_total', { static: staticLabel(work.pod) });
       syncer.finished(work);
     },
   };
@@ -114,18 +138,24 @@ export interface MetricsParts {
   knowledge: Knowledge;
   actors: Actors;
   loop: LoopParts;
-  statuses: { onChange(listener: (change: { pod: Pod; status: PodStatus; previous: PodStatus | undefined }) => void): unknown };
+  statuses: {
+    onChange(listener: (change: { pod: Pod; status: PodStatus; previous: PodStatus | undefined }) => void): unknown;
+  };
   stats: StatsParts | undefined;
 }
 
 /** Everything that is not counted where it happens: what others tell, and what is looked up at a scrape. */
-export function composeMetrics({ metrics, starts, probes }: Observation, parts: MetricsParts): ReturnType<typeof metricsEndpoints> {
+export function composeMetrics(
+  { metrics, starts, probes }: Observation,
+  parts: MetricsParts,
+): ReturnType<typeof metricsEndpoints> {
   const { settings, world, knowledge, loop, statuses } = parts;
   const { main } = metrics;
   statuses.onChange(({ pod, status, previous }) => {
     starts.statusChanged(pod, status);
     if (previous === undefined) main.observe('kubelet_containers_per_pod_count', {}, pod.spec.containers.length);
-    const isRejected = status.phase === 'Failed' && previous?.phase !== 'Failed' && status.message?.startsWith(REJECTED) === true;
+    const isRejected =
+      status.phase === 'Failed' && previous?.phase !== 'Failed' && status.message?.startsWith(REJECTED) === true;
     if (isRejected) main.count('kubelet_admission_rejections_total', { reason: status.reason ?? '' });
   });
   loop.onPodGone(({ metadata }) => {
@@ -133,14 +163,18 @@ export function composeMetrics({ metrics, starts, probes }: Observation, parts: 
     probes.podGone(metadata.uid);
   });
   knowledge.cache.onChange(({ uid, before, after }) => noteEnds(metrics, knowledge.store.byUid(uid), before, after));
-  world.observe?.runtimeCalls(({ op, durationMs, errorKind }) => noteRuntimeCall(metrics, { op, durationMs, failed: errorKind !== undefined }));
+  world.observe?.runtimeCalls(({ op, durationMs, errorKind }) =>
+    noteRuntimeCall(metrics, { op, durationMs, failed: errorKind !== undefined }),
+  );
   world.cluster?.observe?.((seen) => noteClientRequest(metrics, seen));
   main.set('kubelet_node_name', { node: world.machine.nodeName }, 1);
   main.set('kubelet_cgroup_version', {}, world.cgroups.version);
   main.set('kubelet_metrics_provider', { provider: 'cadvisor' }, 1);
   main.set('kubernetes_build_info', buildLabels(), 1);
-  for (const { name, stage, enabled } of gateStates(settings.config.gates)) main.set('kubernetes_feature_enabled', { name, stage }, enabled ? 1 : 0);
-  for (const [stability, count] of main.stabilities()) main.setTotal('registered_metrics_total', { stability_level: stability, deprecated_version: '' }, count);
+  for (const { name, stage, enabled } of gateStates(settings.config.gates))
+    main.set('kubernetes_feature_enabled', { name, stage }, enabled ? 1 : 0);
+  for (const [stability, count] of main.stabilities())
+    main.setTotal('registered_metrics_total', { stability_level: stability, deprecated_version: '' }, count);
   for (const label of ['', 'true']) main.count('kubelet_restarted_pods_total', { static: label }, 0);
   // Upstream: nothing that such plugins gave can expire.
   main.set('rest_client_exec_plugin_ttl_seconds', {}, Infinity);
@@ -159,7 +193,9 @@ export function composeMetrics({ metrics, starts, probes }: Observation, parts: 
 
 /** Upstream: certificate/kubelet.go. What nobody manages never ends. */
 export function observeCertificates({ main }: Pick<AgentMetrics, 'main'>, figures: CertificateFigures): void {
-  figures.onServerRotated((ageSeconds) => main.observe('kubelet_certificate_manager_server_rotation_seconds', {}, ageSeconds));
+  figures.onServerRotated((ageSeconds) =>
+    main.observe('kubelet_certificate_manager_server_rotation_seconds', {}, ageSeconds),
+  );
   main.collect(() => {
     main.set('kubelet_certificate_manager_client_ttl_seconds', {}, figures.clientTtlSeconds());
     main.set('kubelet_certificate_manager_server_ttl_seconds', {}, figures.serverTtlSeconds());
@@ -177,12 +213,23 @@ function collectPods(metrics: AgentMetrics, { knowledge, loop, world, actors }: 
     workers: [...loop.workers.known()].map(([uid, state]) => countedWorker(state, store.byUid(uid))),
   });
   const { lastActiveMs } = actors.pleg.health();
-  if (lastActiveMs !== undefined) metrics.main.set('kubelet_pleg_last_seen_seconds', {}, (world.clock.nowMs() - world.clock.monotonicMs() + lastActiveMs) / 1000);
+  if (lastActiveMs !== undefined)
+    metrics.main.set(
+      'kubelet_pleg_last_seen_seconds',
+      {},
+      (world.clock.nowMs() - world.clock.monotonicMs() + lastActiveMs) / 1000,
+    );
 }
 
 function countedWorker(state: WorkerState, wanted: Pod | undefined): CountedWorker {
-  const lifecycle = state.phase === 'terminating' ? 'terminating' : state.phase === 'terminated' || state.phase === 'finished' ? 'terminated' : 'sync';
-  const pod = state.phase === 'terminating' ? (state.subject.kind === 'pod' ? state.subject.pod : undefined) : state.pod;
+  const lifecycle =
+    state.phase === 'terminating'
+      ? 'terminating'
+      : state.phase === 'terminated' || state.phase === 'finished'
+        ? 'terminated'
+        : 'sync';
+  const pod =
+    state.phase === 'terminating' ? (state.subject.kind === 'pod' ? state.subject.pod : undefined) : state.pod;
   return { lifecycle, pod, desired: wanted !== undefined };
 }
 
@@ -196,13 +243,26 @@ function collectDisks({ main }: AgentMetrics, { stats, knowledge }: MetricsParts
     for (const { volume, usage } of facts) {
       if (volume.claim === undefined) continue;
       const labels = { namespace: volume.claim.namespace, persistentvolumeclaim: volume.claim.name };
-      const values = [usage.capacityBytes, usage.availableBytes, usage.usedBytes, usage.inodes, usage.inodesFree, usage.inodesUsed];
+      const values = [
+        usage.capacityBytes,
+        usage.availableBytes,
+        usage.usedBytes,
+        usage.inodes,
+        usage.inodesFree,
+        usage.inodesUsed,
+      ];
       names.forEach((name, index) => main.set(`kubelet_volume_stats_${name}`, labels, values[index] ?? 0));
-      if (usage.abnormal !== undefined) main.set('kubelet_volume_stats_health_status_abnormal', labels, usage.abnormal.abnormal ? 1 : 0);
+      if (usage.abnormal !== undefined)
+        main.set('kubelet_volume_stats_health_status_abnormal', labels, usage.abnormal.abnormal ? 1 : 0);
     }
   }
   for (const status of knowledge.cache.all()) {
-    for (const [container, { usedBytes }] of stats.disks.pods.get(status.uid)?.logs ?? []) main.set('kubelet_container_log_filesystem_used_bytes', { uid: status.uid, namespace: status.namespace, pod: status.name, container }, usedBytes);
+    for (const [container, { usedBytes }] of stats.disks.pods.get(status.uid)?.logs ?? [])
+      main.set(
+        'kubelet_container_log_filesystem_used_bytes',
+        { uid: status.uid, namespace: status.namespace, pod: status.name, container },
+        usedBytes,
+      );
   }
 }
 

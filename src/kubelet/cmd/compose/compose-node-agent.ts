@@ -34,7 +34,13 @@ function composeLone({ settings, world }: LoopContext): NodeAgent {
   const { podCidr: configured } = settings.config.node;
   const podCidr = new PodCidr((cidr) => world.runtime.updatePodCidr(cidr), world.log);
   const offer = (): void => podCidr.offer(configured === '' ? [] : [configured]);
-  return { start: offer, stop: () => Promise.resolve(), runtimeChanged: offer, imagesChanged: () => undefined, startup: () => [] };
+  return {
+    start: offer,
+    stop: () => Promise.resolve(),
+    runtimeChanged: offer,
+    imagesChanged: () => undefined,
+    startup: () => [],
+  };
 }
 
 function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
@@ -46,8 +52,20 @@ function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
   const startup = new NodeStartup(clock);
   const podCidr = new PodCidr((cidr) => world.runtime.updatePodCidr(cidr), log);
   const wake = (): void => reporter.wake();
-  const inventory = new NodeInventory({ runtime: world.runtime, images: world.images, maxImages: config.statusMaxImages, onChange: wake, clock, random, log });
-  const ownName = new OwnName(async () => (await world.network?.resolve(nodeName)) ?? [], { onChange: wake, clock, log });
+  const inventory = new NodeInventory({
+    runtime: world.runtime,
+    images: world.images,
+    maxImages: config.statusMaxImages,
+    onChange: wake,
+    clock,
+    random,
+    log,
+  });
+  const ownName = new OwnName(async () => (await world.network?.resolve(nodeName)) ?? [], {
+    onChange: wake,
+    clock,
+    log,
+  });
   const reporter: NodeReporter = new NodeReporter({
     client: cluster.heartbeat,
     watch: node.watch,
@@ -78,8 +96,16 @@ function composeMember(context: LoopContext, cluster: ClusterApi): NodeAgent {
       podCidr.offer(config.podCidr === '' ? [] : [config.podCidr]);
       node.watch.onChange((seen) => podCidr.offer(seen?.spec?.podCIDRs ?? []));
       inventory.start();
-      inBackground(log, 'starting to keep the lease of the node', joined.then(() => lease.start()));
-      inBackground(log, 'starting to tell the status of the node', Promise.all([joined, ownName.whenAsked()]).then(() => reporter.start()));
+      inBackground(
+        log,
+        'starting to keep the lease of the node',
+        joined.then(() => lease.start()),
+      );
+      inBackground(
+        log,
+        'starting to tell the status of the node',
+        Promise.all([joined, ownName.whenAsked()]).then(() => reporter.start()),
+      );
     },
     stop: async () => {
       await Promise.all([reporter.stop(), lease.stop(), inventory.stop()]);
@@ -107,12 +133,17 @@ function composeLease({ settings, world }: LoopContext, cluster: ClusterApi, rep
   });
 }
 
-function composeSource({ settings, world, knowledge, actors }: LoopContext, inventory: NodeInventory, ownName: OwnName): NodeSource {
+function composeSource(
+  { settings, world, knowledge, actors }: LoopContext,
+  inventory: NodeInventory,
+  ownName: OwnName,
+): NodeSource {
   const { node } = knowledge;
   const { monitor, pleg } = actors;
   const identity = node.identity;
   // Without a name to look up: the addresses are given.
-  const named = (): readonly string[] => (identity.addresses.nodeIps.some((ip) => !/^[0:.]+$/.test(ip)) ? [] : ownName.addresses());
+  const named = (): readonly string[] =>
+    identity.addresses.nodeIps.some((ip) => !/^[0:.]+$/.test(ip)) ? [] : ownName.addresses();
   const facts = (): NodeFacts => {
     const { seats } = node;
     const storage = seats.storageProblem();
@@ -130,10 +161,14 @@ function composeSource({ settings, world, knowledge, actors }: LoopContext, inve
     };
   };
   let adopted = false;
-  inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => {
-    adopted = true;
-    node.seats.changed();
-  }));
+  inBackground(
+    world.log,
+    'waiting for the runtime',
+    pleg.whenAdopted().then(() => {
+      adopted = true;
+      node.seats.changed();
+    }),
+  );
   return {
     initial: () => {
       const { status: _, ...initial } = node.local(undefined);

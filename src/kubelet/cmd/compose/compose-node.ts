@@ -2,7 +2,14 @@ import type { Node } from '../../../api/core/node.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
-import { computeAllocatable, computeCapacity, computePodsLimits, computeReservation, reservationProblem, withReservedCpus } from '../../features/node/allocatable.ts';
+import {
+  computeAllocatable,
+  computeCapacity,
+  computePodsLimits,
+  computeReservation,
+  reservationProblem,
+  withReservedCpus,
+} from '../../features/node/allocatable.ts';
 import { declaredFeatures } from '../../features/node/declared-features.ts';
 import { buildNode, mergeSeenNode } from '../../features/node/node-object.ts';
 import type { NodeIdentity } from '../../features/node/compute-node.ts';
@@ -39,7 +46,13 @@ export interface NodeParts {
   seats: NodeSeats;
 }
 
-const none: NodeSettings = { labels: {}, externalCloudProvider: false, ignoreEviction: false, nodeIps: [], version: kubernetesVersion };
+const none: NodeSettings = {
+  labels: {},
+  externalCloudProvider: false,
+  ignoreEviction: false,
+  nodeIps: [],
+  version: kubernetesVersion,
+};
 
 type NodeWorld = Pick<World, 'machine' | 'network' | 'cluster' | 'clock' | 'random' | 'log'>;
 
@@ -51,20 +64,56 @@ export function composeNode(config: KubeletConfig, world: NodeWorld, settings: N
   const { maxPods, podsPerCore, taints, providerId } = config.node;
   const { memoryBytes, hugePages } = machine;
   const storageBytes = config.versioned.localStorageCapacityIsolation ? machine.rootStorageBytes : undefined;
-  const capacity = computeCapacity({ cores: machine.onlineCpus.length, memoryBytes, storageBytes, hugePages, maxPods, podsPerCore });
-  const reservation = computeReservation(capacity, { ...reserved, evictionHard: settings.ignoreEviction ? {} : config.eviction.hard });
+  const capacity = computeCapacity({
+    cores: machine.onlineCpus.length,
+    memoryBytes,
+    storageBytes,
+    hugePages,
+    maxPods,
+    podsPerCore,
+  });
+  const reservation = computeReservation(capacity, {
+    ...reserved,
+    evictionHard: settings.ignoreEviction ? {} : config.eviction.hard,
+  });
   const problem = reservationProblem(capacity, reservation);
   if (problem !== undefined) throw new KubeletError('Invalid', problem);
   const allocatable = computeAllocatable(capacity, reservation);
   const { nodeName: name, architecture, addresses } = machine;
   const features = declaredFeatures(config.gates);
-  const watch = world.cluster === undefined ? noNodeWatch : createNodeWatch({ client: world.cluster.objects, clock: world.clock, random: world.random, log: world.log, nodeName: name });
-  const local = (runtime: RuntimeHealth | undefined): Node => buildNode({ name, hostname: name, architecture, labels: settings.labels, taints, externalCloudProvider: settings.externalCloudProvider, providerId, controllerAttaches: config.versioned.enableControllerAttachDetach, addresses, capacity, allocatable, declaredFeatures: features, runtime });
+  const watch =
+    world.cluster === undefined
+      ? noNodeWatch
+      : createNodeWatch({
+          client: world.cluster.objects,
+          clock: world.clock,
+          random: world.random,
+          log: world.log,
+          nodeName: name,
+        });
+  const local = (runtime: RuntimeHealth | undefined): Node =>
+    buildNode({
+      name,
+      hostname: name,
+      architecture,
+      labels: settings.labels,
+      taints,
+      externalCloudProvider: settings.externalCloudProvider,
+      providerId,
+      controllerAttaches: config.versioned.enableControllerAttachDetach,
+      addresses,
+      capacity,
+      allocatable,
+      declaredFeatures: features,
+      runtime,
+    });
   const identity = identityOf(config, world, settings, { capacity, reservation });
   return {
     capacity,
     allocatable,
-    podsCgroupLimits: podsLimits(computePodsLimits(capacity, reserved, config.cgroups.perQos && config.reserved.enforce.includes('pods'))),
+    podsCgroupLimits: podsLimits(
+      computePodsLimits(capacity, reserved, config.cgroups.perQos && config.reserved.enforce.includes('pods')),
+    ),
     object: (runtime) => mergeSeenNode(watch.current(), local(runtime)),
     local,
     watch,
@@ -75,7 +124,11 @@ export function composeNode(config: KubeletConfig, world: NodeWorld, settings: N
 }
 
 /** As the node has them in the API; before that is known as they will be told. A node of its own has all that lead out. */
-function hostIpsFor({ cluster, network, machine }: NodeWorld, watch: NodeWatch, { addresses: rules }: NodeIdentity): () => readonly string[] {
+function hostIpsFor(
+  { cluster, network, machine }: NodeWorld,
+  watch: NodeWatch,
+  { addresses: rules }: NodeIdentity,
+): () => readonly string[] {
   if (cluster === undefined) return () => machine.addresses;
   const own = computeAddresses(rules, { named: [], ...networkOf({ network, machine }) }, []);
   const expected = own.kind === 'set' ? hostIpsOf(own.addresses) : [];
@@ -86,17 +139,34 @@ function hostIpsFor({ cluster, network, machine }: NodeWorld, watch: NodeWatch, 
 }
 
 /** A machine that does not say has the addresses it was given. */
-export function networkOf({ network, machine }: { network: World['network']; machine: World['machine'] }): Pick<NetworkFacts, 'own' | 'defaults'> {
+export function networkOf({
+  network,
+  machine,
+}: {
+  network: World['network'];
+  machine: World['machine'];
+}): Pick<NetworkFacts, 'own' | 'defaults'> {
   if (network !== undefined) return network.read();
   const v4 = machine.addresses.find((address) => !address.includes(':'));
   const v6 = machine.addresses.find((address) => address.includes(':'));
   return { own: machine.addresses, defaults: { ...(v4 !== undefined && { v4 }), ...(v6 !== undefined && { v6 }) } };
 }
 
-function identityOf(config: KubeletConfig, { machine }: NodeWorld, settings: NodeSettings, amounts: Pick<NodeIdentity, 'capacity' | 'reservation'>): NodeIdentity {
+function identityOf(
+  config: KubeletConfig,
+  { machine }: NodeWorld,
+  settings: NodeSettings,
+  amounts: Pick<NodeIdentity, 'capacity' | 'reservation'>,
+): NodeIdentity {
   const { architecture, machineId, systemUuid, bootId, kernelVersion, osImage, swapBytes, nodeName } = machine;
   return {
-    architecture, machineId, systemUuid, bootId, kernelVersion, osImage, swapBytes,
+    architecture,
+    machineId,
+    systemUuid,
+    bootId,
+    kernelVersion,
+    osImage,
+    swapBytes,
     ...amounts,
     kubeletVersion: settings.version,
     tellsProxyVersion: !config.gates.enabled('DisableNodeKubeProxyVersion'),
@@ -111,6 +181,9 @@ const SHARES_PER_CPU = 1024;
 const MINIMUM_SHARES = 2;
 
 function podsLimits(limits: ResourceList): CgroupLimits {
-  const cpuShares = Math.max(MINIMUM_SHARES, Math.floor((quantityMilliValue(limits['cpu'] ?? '0') * SHARES_PER_CPU) / 1000));
+  const cpuShares = Math.max(
+    MINIMUM_SHARES,
+    Math.floor((quantityMilliValue(limits['cpu'] ?? '0') * SHARES_PER_CPU) / 1000),
+  );
   return { cpuShares, memoryBytes: quantityValue(limits['memory'] ?? '0') };
 }

@@ -54,21 +54,47 @@ async function hostDns(config: KubeletConfig, world: World): Promise<DnsConfig |
   try {
     return parseResolvConf(await world.files.readText(resolvConf));
   } catch (error) {
-    if (isKind(error, 'NotFound')) throw new KubeletError('NotFound', `open ${resolvConf}: no such file or directory`, { cause: error });
+    if (isKind(error, 'NotFound'))
+      throw new KubeletError('NotFound', `open ${resolvConf}: no such file or directory`, { cause: error });
     throw error;
   }
 }
 
 /** Says once what is wrong with the node's resolver configuration for all pods. What its limits cut off from one pod is told with that pod. */
-export async function checkNodeResolver(config: KubeletConfig, world: World, recorder: Pick<EventLog, 'nodeEvent'>): Promise<void> {
+export async function checkNodeResolver(
+  config: KubeletConfig,
+  world: World,
+  recorder: Pick<EventLog, 'nodeEvent'>,
+): Promise<void> {
   const { resolvConf: path, clusterDomain } = config.network;
-  const problem = await hostDns(config, world).then((dns) => (dns === undefined ? undefined : nodeResolverProblem(dns, { path, clusterDomain })), errorMessage);
+  const problem = await hostDns(config, world).then(
+    (dns) => (dns === undefined ? undefined : nodeResolverProblem(dns, { path, clusterDomain })),
+    errorMessage,
+  );
   if (problem !== undefined) recorder.nodeEvent('Warning', nodeEvents.checkLimitsForResolvConf, problem);
 }
 
-type Given = Pick<PodRuntimeDeps, 'images' | 'hooks' | 'probes' | 'cache' | 'objects' | 'services' | 'handlers' | 'events' | 'timeline' | 'onChange' | 'resize' | 'onStarted'>;
+type Given = Pick<
+  PodRuntimeDeps,
+  | 'images'
+  | 'hooks'
+  | 'probes'
+  | 'cache'
+  | 'objects'
+  | 'services'
+  | 'handlers'
+  | 'events'
+  | 'timeline'
+  | 'onChange'
+  | 'resize'
+  | 'onStarted'
+>;
 
-export function composePodRuntime(settings: { config: KubeletConfig; rootDir: string }, world: World, given: Given & { ownNode: OwnNode; health: () => RuntimeHealth | undefined }): PodRuntime {
+export function composePodRuntime(
+  settings: { config: KubeletConfig; rootDir: string },
+  world: World,
+  given: Given & { ownNode: OwnNode; health: () => RuntimeHealth | undefined },
+): PodRuntime {
   const { config, rootDir } = settings;
   const { health, ownNode, ...features } = given;
   return new PodRuntime({

@@ -40,22 +40,40 @@ export interface Records {
   flush(): Promise<void>;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-const isStatuses = (value: unknown): value is Record<string, PodStatus> => isObject(value) && Object.values(value).every(isObject);
-const isTimeline = (value: unknown): value is Record<string, TimelineEntry[]> => isObject(value) && Object.values(value).every(Array.isArray);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isStatuses = (value: unknown): value is Record<string, PodStatus> =>
+  isObject(value) && Object.values(value).every(isObject);
+const isTimeline = (value: unknown): value is Record<string, TimelineEntry[]> =>
+  isObject(value) && Object.values(value).every(Array.isArray);
 
-const isUids = (value: unknown): value is string[] => Array.isArray(value) && value.every((uid) => typeof uid === 'string');
-const isAdmitted = (value: unknown): value is AdmittedPods => isObject(value) && isUids(value['admitted']) && isUids(value['preempted']);
+const isUids = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((uid) => typeof uid === 'string');
+const isAdmitted = (value: unknown): value is AdmittedPods =>
+  isObject(value) && isUids(value['admitted']) && isUids(value['preempted']);
 
 /** Reads what an earlier run left; a file that is missing or corrupt is replaced by nothing, loudly. */
 export async function openRecords(rootDir: string, world: World): Promise<Records> {
   const { files, clock, log } = world;
   const folder = `${rootDir}/agent-state`;
   // A disk that refuses must not keep the agent from its pods: it goes on without memory, and says so at each file.
-  await files.makeDirectory(folder, 0o700).catch((error: unknown) => log.error('the folder of the agent\'s state cannot be made; a restart would forget recent state', { folder, error: errorMessage(error) }));
+  await files
+    .makeDirectory(folder, 0o700)
+    .catch((error: unknown) =>
+      log.error("the folder of the agent's state cannot be made; a restart would forget recent state", {
+        folder,
+        error: errorMessage(error),
+      }),
+    );
   const probesPath = `${folder}/probes.jsonl`;
-  const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> => StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
-  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([load('timeline', isTimeline), load('statuses', isStatuses), ChangeFile.load({ path: probesPath, files, log }), load('admitted', isAdmitted)]);
+  const load = <T>(name: string, accept: (value: unknown) => value is T): Promise<T | undefined> =>
+    StateFile.load({ path: `${folder}/${name}.json`, files, log }, accept);
+  const [savedTimeline, savedStatuses, savedProbes, savedAdmitted] = await Promise.all([
+    load('timeline', isTimeline),
+    load('statuses', isStatuses),
+    ChangeFile.load({ path: probesPath, files, log }),
+    load('admitted', isAdmitted),
+  ]);
   const apiPods = await openApiPods(folder, world);
   const kept = world.cluster === undefined ? undefined : await openKept(folder, world);
   const open: { flush(): Promise<void> }[] = kept === undefined ? [] : [kept];
@@ -77,8 +95,12 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   const admitted = new AdmittedRecord(savedAdmitted);
   const admittedFile = openFile('admitted', () => admitted.snapshot());
   admitted.onChange(() => admittedFile.changed());
-  const checkpoint = (name: string): Promise<ResourceCheckpoint> => ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
-  const [allocated, actuated] = await Promise.all([checkpoint('allocated_pods_state'), checkpoint('actuated_pods_state')]);
+  const checkpoint = (name: string): Promise<ResourceCheckpoint> =>
+    ResourceCheckpoint.open({ path: `${rootDir}/${name}`, files, clock, log });
+  const [allocated, actuated] = await Promise.all([
+    checkpoint('allocated_pods_state'),
+    checkpoint('actuated_pods_state'),
+  ]);
   return {
     timeline,
     statuses,
@@ -104,7 +126,10 @@ export async function openRecords(rootDir: string, world: World): Promise<Record
   };
 }
 
-async function openApiPods(folder: string, { files, clock, log }: World): Promise<{ pods: RememberedPods; file: ChangeFile }> {
+async function openApiPods(
+  folder: string,
+  { files, clock, log }: World,
+): Promise<{ pods: RememberedPods; file: ChangeFile }> {
   const path = `${folder}/pods.jsonl`;
   const { entries } = await ChangeFile.load({ path, files, log });
   const pods = new RememberedPods(entries, (line) => file.changed(line));

@@ -23,16 +23,32 @@ export interface SecureServerOptions {
 }
 
 /** The server on port 10250. Undefined where nobody could be let in, which is where upstream's kubelet does not start at all. */
-export async function openSecureServer({ world, config, serving, handlers }: SecureServerOptions): Promise<SecureListening | undefined> {
+export async function openSecureServer({
+  world,
+  config,
+  serving,
+  handlers,
+}: SecureServerOptions): Promise<SecureListening | undefined> {
   const { clock, log } = world;
   const { server, security } = config;
   const guard = composeGuard(world, security, serving);
   if (typeof guard === 'string') {
-    log.info('The secure server is not opened, since it could let nobody in. The local socket serves whoever is root here.', { port: server.port, why: guard });
+    log.info(
+      'The secure server is not opened, since it could let nobody in. The local socket serves whoever is root here.',
+      { port: server.port, why: guard },
+    );
     return undefined;
   }
-  if (security.authorizationMode === 'AlwaysAllow') log.warn('Whoever is authenticated may do everything on this node, which includes running commands in its containers (authorization.mode AlwaysAllow)', { anonymous: security.anonymousAuth });
-  const tls = { cipherSuites: security.tlsCipherSuites, minVersion: security.tlsMinVersion, curvePreferences: security.tlsCurvePreferences };
+  if (security.authorizationMode === 'AlwaysAllow')
+    log.warn(
+      'Whoever is authenticated may do everything on this node, which includes running commands in its containers (authorization.mode AlwaysAllow)',
+      { anonymous: security.anonymousAuth },
+    );
+  const tls = {
+    cipherSuites: security.tlsCipherSuites,
+    minVersion: security.tlsMinVersion,
+    curvePreferences: security.tlsCurvePreferences,
+  };
   await serving.start();
   const { identity, clientAuthorities } = serving;
   return listenSecurely({
@@ -51,13 +67,30 @@ export async function openSecureServer({ world, config, serving, handlers }: Sec
 }
 
 /** Why there can be none, in upstream's words. */
-function composeGuard({ cluster, clock, random, log, machine }: World, security: SecurityConfig, { clientAuthorities }: Serving): RequestGuard | string {
-  const { authorizationMode, authorizedTtlMs, unauthorizedTtlMs, anonymousAuth, webhookAuth, webhookAuthTtlMs } = security;
+function composeGuard(
+  { cluster, clock, random, log, machine }: World,
+  security: SecurityConfig,
+  { clientAuthorities }: Serving,
+): RequestGuard | string {
+  const { authorizationMode, authorizedTtlMs, unauthorizedTtlMs, anonymousAuth, webhookAuth, webhookAuthTtlMs } =
+    security;
   const asking = { clock, random };
-  const byReview = cluster === undefined ? undefined : createReviewAuthorizer({ client: cluster.objects, nodeName: machine.nodeName, allowedHoldsMs: authorizedTtlMs, deniedHoldsMs: unauthorizedTtlMs, asking });
+  const byReview =
+    cluster === undefined
+      ? undefined
+      : createReviewAuthorizer({
+          client: cluster.objects,
+          nodeName: machine.nodeName,
+          allowedHoldsMs: authorizedTtlMs,
+          deniedHoldsMs: unauthorizedTtlMs,
+          asking,
+        });
   const authorizer = authorizationMode === 'AlwaysAllow' ? allowAll : byReview;
   if (authorizer === undefined) return 'no client provided, cannot use webhook authorization';
-  if (clientAuthorities === undefined && !anonymousAuth && !(webhookAuth && cluster !== undefined)) return webhookAuth ? 'no client provided, cannot use webhook authentication' : 'no authentication method configured';
+  if (clientAuthorities === undefined && !anonymousAuth && !(webhookAuth && cluster !== undefined))
+    return webhookAuth
+      ? 'no client provided, cannot use webhook authentication'
+      : 'no authentication method configured';
   const authenticator = createAuthenticator({
     clientAuthorities: clientAuthorities === undefined ? undefined : () => clientAuthorities() ?? '',
     tokens: webhookAuth && cluster !== undefined ? { client: cluster.objects, holdsMs: webhookAuthTtlMs } : undefined,

@@ -47,7 +47,12 @@ export function composeServer(options: ServerOptions): SecureHandlers {
   return {
     fetch: observedFetch(app, observer, { type: 'readwrite', debuggingHandlers }),
     openStream: (client) => {
-      const end = observer.begin(requestLabels({ method: client.request.method ?? '', path: client.path }, { type: 'readwrite', debuggingHandlers }));
+      const end = observer.begin(
+        requestLabels(
+          { method: client.request.method ?? '', path: client.path },
+          { type: 'readwrite', debuggingHandlers },
+        ),
+      );
       client.socket.once('close', end);
       if (debuggingHandlers) void openStream(client, { kubelet, sources, observer });
       else refuseClient(client.socket, { status: 405, body: 'Debug endpoints are disabled.\n' });
@@ -56,7 +61,11 @@ export function composeServer(options: ServerOptions): SecureHandlers {
 }
 
 /** The same app, whose requests are counted. */
-export function observedFetch(app: Pick<Hono, 'fetch'>, observer: RequestObserver, server: { readonly type: RequestLabels['serverType']; readonly debuggingHandlers: boolean }): (request: Request) => Promise<Response> {
+export function observedFetch(
+  app: Pick<Hono, 'fetch'>,
+  observer: RequestObserver,
+  server: { readonly type: RequestLabels['serverType']; readonly debuggingHandlers: boolean },
+): (request: Request) => Promise<Response> {
   return async (request) => {
     const end = observer.begin(requestLabels({ method: request.method, path: new URL(request.url).pathname }, server));
     try {
@@ -92,24 +101,48 @@ export function observeRequests({ observation, world }: Pick<Kubelet, 'observati
   };
 }
 
-async function openStream(client: StreamRequest, { kubelet, sources, observer }: { kubelet: Kubelet; sources: StreamSources; observer: RequestObserver }): Promise<void> {
+async function openStream(
+  client: StreamRequest,
+  { kubelet, sources, observer }: { kubelet: Kubelet; sources: StreamSources; observer: RequestObserver },
+): Promise<void> {
   const { request, socket } = client;
   const { clock, log } = kubelet.world;
   const target = parseStreamPath(client.path);
   if (target === undefined) return refuseClient(socket, { status: 404, body: '404 page not found\n' });
   const isCommand = target.kind !== 'portForward';
-  const { kind: mode } = runtimeStreamMode(request, isCommand ? { stdin: false, stdout: true, stderr: false, tty: false } : undefined);
+  const { kind: mode } = runtimeStreamMode(
+    request,
+    isCommand ? { stdin: false, stdout: true, stderr: false, tty: false } : undefined,
+  );
   const query = new URL(request.url ?? '/', 'https://kubelet').searchParams;
-  const plan = await planStream(target, { method: request.method ?? '', query, isWebSocket: request.headers.upgrade?.toLowerCase() === 'websocket', isTunnel: mode === 'tunnel' }, sources);
+  const plan = await planStream(
+    target,
+    {
+      method: request.method ?? '',
+      query,
+      isWebSocket: request.headers.upgrade?.toLowerCase() === 'websocket',
+      isTunnel: mode === 'tunnel',
+    },
+    sources,
+  );
   if (plan.outcome === 'refused') return refuseClient(socket, plan);
   if (mode !== 'raw') observer.webSocketStream(target.kind === 'portForward' ? 'portforward' : target.kind);
-  await serveRuntimeStream(client, { url: plan.url, streams: plan.streams, idleMs: kubelet.settings.config.server.streamIdleTimeoutMs, clock, log });
+  await serveRuntimeStream(client, {
+    url: plan.url,
+    streams: plan.streams,
+    idleMs: kubelet.settings.config.server.streamIdleTimeoutMs,
+    clock,
+    log,
+  });
 }
 
 function appOptions({ server, gates }: KubeletConfig): KubeletAppOptions {
   const { debuggingHandlers, profilingHandler, debugFlagsHandler, systemLogHandler, systemLogQuery } = server;
   return {
-    debuggingHandlers, profilingHandler, debugFlagsHandler, systemLogHandler,
+    debuggingHandlers,
+    profilingHandler,
+    debugFlagsHandler,
+    systemLogHandler,
     systemLogQuery: systemLogQuery && gates.enabled('NodeLogQuery'),
     flagz: gates.enabled('ComponentFlagz'),
     statusz: gates.enabled('ComponentStatusz'),
@@ -131,15 +164,27 @@ function appSources({ kubelet, views, process }: ServerOptions): KubeletAppSourc
     run: async ({ namespace, pod: name, uid, container }, command) => {
       const pod = findPod(kubelet, namespace, name);
       if (pod === undefined || (uid !== '' && !isUidOf(kubelet, pod, uid))) throw notFound(container);
-      const { exitCode, stdout, stderr } = await world.runtime.execSync(running(kubelet, pod, container, notFound(container)).id, command, 0);
-      if (exitCode !== 0) throw new KubeletError('Internal', `command '${command.join(' ')}' exited with ${exitCode}: ${Buffer.from(stderr).toString('utf8')}`);
+      const { exitCode, stdout, stderr } = await world.runtime.execSync(
+        running(kubelet, pod, container, notFound(container)).id,
+        command,
+        0,
+      );
+      if (exitCode !== 0)
+        throw new KubeletError(
+          'Internal',
+          `command '${command.join(' ')}' exited with ${exitCode}: ${Buffer.from(stderr).toString('utf8')}`,
+        );
       return Buffer.concat([stdout, stderr]);
     },
     checkpointUse: () => checkpointUse(kubelet, folder),
     checkpoint: async ({ pod, container }, file, timeoutSeconds) => {
       await world.files.makeDirectory(folder, 0o700);
       const location = path.join(folder, file);
-      await world.runtime.checkpointContainer(running(kubelet, pod, container, new KubeletError('NotFound', `container ${container} not found`)).id, location, timeoutSeconds);
+      await world.runtime.checkpointContainer(
+        running(kubelet, pod, container, new KubeletError('NotFound', `container ${container} not found`)).id,
+        location,
+        timeoutSeconds,
+      );
       return location;
     },
   };
@@ -147,7 +192,9 @@ function appSources({ kubelet, views, process }: ServerOptions): KubeletAppSourc
 
 async function checkpointUse({ world, settings }: Kubelet, folder: string): Promise<CheckpointUse> {
   const names = await world.files.list(folder).catch(() => []);
-  const sizes = await Promise.all(names.map(async (name) => (await world.files.lstat(path.join(folder, name)))?.sizeBytes ?? 0));
+  const sizes = await Promise.all(
+    names.map(async (name) => (await world.files.lstat(path.join(folder, name)))?.sizeBytes ?? 0),
+  );
   const { availableBytes, capacityBytes } = await world.disk.diskUsage(settings.rootDir);
   return { count: names.length, bytes: sizes.reduce((sum, size) => sum + size, 0), availableBytes, capacityBytes };
 }
@@ -157,21 +204,30 @@ function streamSources(kubelet: Kubelet): StreamSources {
   return {
     pod: (namespace, name) => findPod(kubelet, namespace, name),
     isUidOf: (pod, uid) => isUidOf(kubelet, pod, uid),
-    execUrl: async (pod, name, request) => runtime.execUrl({ id: running(kubelet, pod, name, notFound(name)).id, ...request }),
+    execUrl: async (pod, name, request) =>
+      runtime.execUrl({ id: running(kubelet, pod, name, notFound(name)).id, ...request }),
     attachUrl: async (pod, name, streams) => {
-      const missing = new KubeletError('Internal', `container ${name} not found in pod ${pod.metadata.name}_${pod.metadata.namespace}`);
+      const missing = new KubeletError(
+        'Internal',
+        `container ${name} not found in pod ${pod.metadata.name}_${pod.metadata.namespace}`,
+      );
       return runtime.attachUrl({ id: running(kubelet, pod, name, missing).id, ...streams });
     },
     portForwardUrl: async (pod, ports) => {
       const sandbox = kubelet.cache.get(podUid(pod.metadata.uid))?.sandboxes.find(({ ready }) => ready);
-      if (sandbox === undefined) throw new KubeletError('Internal', `pod not found (${JSON.stringify(`${pod.metadata.name}_${pod.metadata.namespace}`)})`);
+      if (sandbox === undefined)
+        throw new KubeletError(
+          'Internal',
+          `pod not found (${JSON.stringify(`${pod.metadata.name}_${pod.metadata.namespace}`)})`,
+        );
       return runtime.portForwardUrl(sandbox.id, ports);
     },
   };
 }
 
 /** 500 in upstream as well: it is the lookup in the runtime that fails, not the one of the pod. */
-const notFound = (container: string): KubeletError => new KubeletError('Internal', `container not found (${JSON.stringify(container)})`);
+const notFound = (container: string): KubeletError =>
+  new KubeletError('Internal', `container not found (${JSON.stringify(container)})`);
 
 /** Wanted pods, and those that are on their way out. */
 function findPod(kubelet: Kubelet, namespace: string, name: string): Pod | undefined {
@@ -185,7 +241,8 @@ function isUidOf(kubelet: Kubelet, pod: Pod, uid: string): boolean {
 
 function running(kubelet: Kubelet, pod: Pod, name: string, missing: KubeletError): ContainerRuntimeStatus {
   const runtime = kubelet.cache.get(podUid(pod.metadata.uid));
-  const container = runtime === undefined || findContainer(pod, name) === undefined ? undefined : newestContainer(runtime, name);
+  const container =
+    runtime === undefined || findContainer(pod, name) === undefined ? undefined : newestContainer(runtime, name);
   if (container?.state !== 'running') throw missing;
   return container;
 }

@@ -24,8 +24,27 @@ describe('what the secure server shows', () => {
     const clock = new FakeClock();
     const certDir = path.join(root, String((count += 1)));
     const figures = new CertificateFigures(clock);
-    const whole = { tlsCertFile: '', tlsPrivateKeyFile: '', clientCaFile: '', requestServingCertificate: false, ...security } as SecurityConfig;
-    const make = (name = hostname) => composeServing({ security: whole, certDir, nodeName: name, hostname: name, addresses: () => [], onAddresses: () => () => undefined, cluster: undefined, figures, clock, random: seededRandom(1), log: silentLogger });
+    const whole = {
+      tlsCertFile: '',
+      tlsPrivateKeyFile: '',
+      clientCaFile: '',
+      requestServingCertificate: false,
+      ...security,
+    } as SecurityConfig;
+    const make = (name = hostname) =>
+      composeServing({
+        security: whole,
+        certDir,
+        nodeName: name,
+        hostname: name,
+        addresses: () => [],
+        onAddresses: () => () => undefined,
+        cluster: undefined,
+        figures,
+        clock,
+        random: seededRandom(1),
+        log: silentLogger,
+      });
     return { clock, certDir, make };
   }
   const subjectOf = (serving: ReturnType<ReturnType<typeof setUp>['make']>): string | undefined => {
@@ -38,7 +57,10 @@ describe('what the secure server shows', () => {
     const serving = make();
     await serving.start();
     assert.equal(subjectOf(serving), 'DNS:n1');
-    assert.deepEqual(['kubelet.crt', 'kubelet.key'].map((name) => statSync(path.join(certDir, name)).mode & 0o777), [0o644, 0o600]);
+    assert.deepEqual(
+      ['kubelet.crt', 'kubelet.key'].map((name) => statSync(path.join(certDir, name)).mode & 0o777),
+      [0o644, 0o600],
+    );
     await serving.stop();
     const first = readFileSync(path.join(certDir, 'kubelet.crt'), 'utf8');
     const again = make();
@@ -111,7 +133,19 @@ describe('what the secure server shows', () => {
 
 describe('what a configuration file leaves unsaid (CIS 4.2.1, 4.2.2, 4.2.4, 4.2.5)', () => {
   it('lets nobody in who is unknown, and asks the API server about the rest', () => {
-    const { authentication, authorization, readOnlyPort, streamingConnectionIdleTimeout } = applyDefaults({}, () => true);
-    assert.deepEqual([authentication.anonymous?.enabled, authentication.webhook?.enabled, authorization.mode, readOnlyPort ?? 0, streamingConnectionIdleTimeout], [false, true, 'Webhook', 0, '4h0m0s']);
+    const { authentication, authorization, readOnlyPort, streamingConnectionIdleTimeout } = applyDefaults(
+      {},
+      () => true,
+    );
+    assert.deepEqual(
+      [
+        authentication.anonymous?.enabled,
+        authentication.webhook?.enabled,
+        authorization.mode,
+        readOnlyPort ?? 0,
+        streamingConnectionIdleTimeout,
+      ],
+      [false, true, 'Webhook', 0, '4h0m0s'],
+    );
   });
 });

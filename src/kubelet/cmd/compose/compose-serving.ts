@@ -55,7 +55,10 @@ type Identity = Omit<Serving, 'clientAuthorities'>;
 /** By request to the API server, from files, or self-signed (upstream: cmd/kubelet/app InitializeTLS, certificate.NewKubeletServerCertificateManager). Files are followed. */
 export function composeServing(options: ServingOptions): Serving {
   const { security, cluster, clock, log } = options;
-  const identity = security.requestServingCertificate && cluster !== undefined ? requestedIdentity(options, cluster) : fileIdentity(options);
+  const identity =
+    security.requestServingCertificate && cluster !== undefined
+      ? requestedIdentity(options, cluster)
+      : fileIdentity(options);
   if (security.clientCaFile === '') return { ...identity, clientAuthorities: undefined };
   const authorities = new LateFile({ file: security.clientCaFile, parse: checkedBundle, clock, log });
   return {
@@ -82,15 +85,27 @@ function checkedBundle(content: string): string {
   return content;
 }
 
-const problemOf = (message: string | undefined): readonly CertificateProblem[] => (message === undefined ? [] : [{ message, blocking: false }]);
+const problemOf = (message: string | undefined): readonly CertificateProblem[] =>
+  message === undefined ? [] : [{ message, blocking: false }];
 
 function requestedIdentity(options: ServingOptions, cluster: ClusterApi): Identity {
   const { security, certDir, nodeName, addresses, onAddresses, figures, clock, random, log } = options;
   const { tlsCertFile: certificateFile, tlsPrivateKeyFile: keyFile } = security;
-  const store = new PemStore({ folder: certDir, prefix: 'kubelet-server', nowMs: () => clock.nowMs(), log, ...(certificateFile !== '' && { fallback: { certificateFile, keyFile } }) });
+  const store = new PemStore({
+    folder: certDir,
+    prefix: 'kubelet-server',
+    nowMs: () => clock.nowMs(),
+    log,
+    ...(certificateFile !== '' && { fallback: { certificateFile, keyFile } }),
+  });
   const issue = issueServingCertificate({ client: cluster.objects, clock, random, log });
   const manager = new CertificateManager({
-    name: 'serving', store, issue, clock, random, log,
+    name: 'serving',
+    store,
+    issue,
+    clock,
+    random,
+    log,
     wanted: () => servingNames(nodeName, addresses()),
     renewFailed: () => figures.serverRenewFailed(),
     rotated: (ageSeconds) => figures.serverRotated(ageSeconds),
@@ -109,7 +124,13 @@ function requestedIdentity(options: ServingOptions, cluster: ClusterApi): Identi
       end();
       await manager.stop();
     },
-    problems: () => certificateProblem({ what: 'serving certificate of the node', last: manager.last()?.facts, failure: manager.problem(), nowMs: clock.nowMs() }),
+    problems: () =>
+      certificateProblem({
+        what: 'serving certificate of the node',
+        last: manager.last()?.facts,
+        failure: manager.problem(),
+        nowMs: clock.nowMs(),
+      }),
   };
 }
 
@@ -120,13 +141,26 @@ function fileIdentity(options: ServingOptions): Identity {
   const keyFile = isOwn ? path.join(certDir, 'kubelet.key') : security.tlsPrivateKeyFile;
   const watched = watchPair({ certificateFile, keyFile, clock, log });
   const ensure = (): Promise<void> => ensureSelfSigned(options, certificateFile, keyFile);
-  const loop = createLoop({ name: 'self-signed-certificate', clock, random, log, periodMs: LOOK_MS, jitterFactor: 0.1, pass: ensure });
+  const loop = createLoop({
+    name: 'self-signed-certificate',
+    clock,
+    random,
+    log,
+    periodMs: LOOK_MS,
+    jitterFactor: 0.1,
+    pass: ensure,
+  });
   return {
     identity: () => watched.value,
     onChange: (listener) => watched.onChange(listener),
     start: async () => {
       if (isOwn) {
-        await ensure().catch((error: unknown) => log.error('a certificate to serve with could not be made', { file: certificateFile, error: errorMessage(error) }));
+        await ensure().catch((error: unknown) =>
+          log.error('a certificate to serve with could not be made', {
+            file: certificateFile,
+            error: errorMessage(error),
+          }),
+        );
         loop.start();
       }
       watched.start();
@@ -138,12 +172,21 @@ function fileIdentity(options: ServingOptions): Identity {
     problems: () => {
       const facts = watched.value?.facts;
       if (facts === undefined) return problemOf(watched.problem());
-      return certificateProblem({ what: `serving certificate ${certificateFile}`, last: facts, failure: undefined, nowMs: clock.nowMs() });
+      return certificateProblem({
+        what: `serving certificate ${certificateFile}`,
+        last: facts,
+        failure: undefined,
+        nowMs: clock.nowMs(),
+      });
     },
   };
 }
 
-async function ensureSelfSigned({ hostname, clock, log }: ServingOptions, certificateFile: string, keyFile: string): Promise<void> {
+async function ensureSelfSigned(
+  { hostname, clock, log }: ServingOptions,
+  certificateFile: string,
+  keyFile: string,
+): Promise<void> {
   const [certificate, key] = await Promise.all([readIfThere(certificateFile), readIfThere(keyFile)]);
   const verdict = decideSelfSigned({ certificate, key }, hostname, clock.nowMs());
   if (verdict.kind === 'keep') return;

@@ -31,7 +31,10 @@ export interface Sources {
 }
 
 /** Which sources this configuration names: all of them must have reported before anything is cleaned up. */
-export function sourceNames({ config, manifestServer }: ComposeSettings, { cluster }: Pick<World, 'cluster'>): PodSource[] {
+export function sourceNames(
+  { config, manifestServer }: ComposeSettings,
+  { cluster }: Pick<World, 'cluster'>,
+): PodSource[] {
   const names: PodSource[] = [];
   if (config.sources.staticPodPath !== '') names.push('file');
   if (config.sources.staticPodUrl !== '') names.push('http');
@@ -44,7 +47,13 @@ export function sourceNames({ config, manifestServer }: ComposeSettings, { clust
 function judgePod(pod: Pod): { field: string; message: string }[] {
   const refused = unsupportedFields(pod).filter((field) => field.severity === 'reject');
   const invalid = validatePod(pod).map((error) => ({ field: error.field, message: error.message }));
-  return [...invalid, ...refused.map((field) => ({ field: field.path, message: `Forbidden: not supported by this agent yet: ${field.note}` }))];
+  return [
+    ...invalid,
+    ...refused.map((field) => ({
+      field: field.path,
+      message: `Forbidden: not supported by this agent yet: ${field.note}`,
+    })),
+  ];
 }
 
 interface SourceContext {
@@ -58,24 +67,36 @@ interface SourceContext {
 /** All pods of one source, as PodConfig takes them. */
 type SetPods = (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
 
-export function composeSources(settings: ComposeSettings, world: World, parts: { setPods: SetPods; objects: ObjectStore; api?: { start(): void; stop(): Promise<void> } }): Sources {
+export function composeSources(
+  settings: ComposeSettings,
+  world: World,
+  parts: { setPods: SetPods; objects: ObjectStore; api?: { start(): void; stop(): Promise<void> } },
+): Sources {
   const { files, clock, log } = world;
-  const rules: ManifestRules = { nodeName: world.machine.nodeName, standalone: world.cluster === undefined, validate: judgePod };
+  const rules: ManifestRules = {
+    nodeName: world.machine.nodeName,
+    standalone: world.cluster === undefined,
+    validate: judgePod,
+  };
   const context: SourceContext = { settings, world, rules, ...parts };
   const lastGood = new LastGoodManifests({ folder: `${settings.rootDir}/manifests-last-good`, files, clock, log });
   const sources: RunningSource[] = [];
   if (settings.config.sources.staticPodPath !== '') sources.push(composeFileSource(context, lastGood));
   if (settings.config.sources.staticPodUrl !== '') sources.push(composeHttpSource(context));
-  if (parts.api !== undefined) sources.push({ start: () => parts.api?.start(), stop: async () => parts.api?.stop(), problems: () => [] });
+  if (parts.api !== undefined)
+    sources.push({ start: () => parts.api?.start(), stop: async () => parts.api?.stop(), problems: () => [] });
   const accepted = settings.manifestServer ? composeAccepted(context) : undefined;
-  if (accepted !== undefined) sources.push({ start: () => accepted.start(), stop: async () => undefined, problems: () => accepted.problems() });
+  if (accepted !== undefined)
+    sources.push({ start: () => accepted.start(), stop: async () => undefined, problems: () => accepted.problems() });
   const failed = new Map<RunningSource, string>();
   const begin = async (source: RunningSource): Promise<void> => {
     try {
       await source.start();
     } catch (error) {
       failed.set(source, `a source of pods cannot be read, its pods are left as they are: ${errorMessage(error)}`);
-      log.error('a source of pods cannot be read; its pods are left as they are until the agent starts again', { error: errorMessage(error) });
+      log.error('a source of pods cannot be read; its pods are left as they are until the agent starts again', {
+        error: errorMessage(error),
+      });
     }
   };
   let acceptedRead: Promise<void> = Promise.resolve();
@@ -96,25 +117,61 @@ export function composeSources(settings: ComposeSettings, world: World, parts: {
     },
     problems: () => [
       ...[...failed.values()].map((message) => ({ message, blocking: true })),
-      ...sources.flatMap((source) => source.problems()).map((problem) => ({ message: formatProblem(problem), blocking: problem.severity !== 'warning' })),
+      ...sources
+        .flatMap((source) => source.problems())
+        .map((problem) => ({ message: formatProblem(problem), blocking: problem.severity !== 'warning' })),
     ],
   };
 }
 
-function composeFileSource({ settings, world, rules, setPods, objects }: SourceContext, lastGood: LastGoodManifests): FileSource {
+function composeFileSource(
+  { settings, world, rules, setPods, objects }: SourceContext,
+  lastGood: LastGoodManifests,
+): FileSource {
   const { clock, random, log, files } = world;
   const { staticPodPath: path, filePeriodMs: periodMs } = settings.config.sources;
-  return new FileSource({ path, periodMs, rules, files, clock, random, log, objects, lastGood, setPods: (pods, report) => setPods('file', pods, report) });
+  return new FileSource({
+    path,
+    periodMs,
+    rules,
+    files,
+    clock,
+    random,
+    log,
+    objects,
+    lastGood,
+    setPods: (pods, report) => setPods('file', pods, report),
+  });
 }
 
 function composeHttpSource({ settings, world, rules, setPods, objects }: SourceContext): HttpSource {
   const { clock, random, log, dial } = world;
   const { staticPodUrl: url, httpPeriodMs: periodMs, staticPodUrlHeaders } = settings.config.sources;
-  const headers = Object.entries(staticPodUrlHeaders).flatMap(([name, values]) => values.map((value) => ({ name, value })));
-  return new HttpSource({ url, headers, periodMs, rules, dial, clock, random, log, objects, setPods: (pods) => setPods('http', pods) });
+  const headers = Object.entries(staticPodUrlHeaders).flatMap(([name, values]) =>
+    values.map((value) => ({ name, value })),
+  );
+  return new HttpSource({
+    url,
+    headers,
+    periodMs,
+    rules,
+    dial,
+    clock,
+    random,
+    log,
+    objects,
+    setPods: (pods) => setPods('http', pods),
+  });
 }
 
 function composeAccepted({ settings, world, rules, setPods, objects }: SourceContext): AcceptedManifests {
   const { log, files } = world;
-  return new AcceptedManifests({ folder: `${settings.rootDir}/manifests-accepted`, rules, files, log, objects, setPods: (pods) => setPods('server', pods) });
+  return new AcceptedManifests({
+    folder: `${settings.rootDir}/manifests-accepted`,
+    rules,
+    files,
+    log,
+    objects,
+    setPods: (pods) => setPods('server', pods),
+  });
 }

@@ -24,7 +24,13 @@ import type { NodeStatsSources } from '../../ports/stats.ts';
 import type { LoopContext } from './compose-context.ts';
 
 /** Statistics of this machine; undefined where its cgroups cannot be read, without which pods could not run either. */
-export async function openStats(given: { clock: Clock; client: CriClient; imageClient: CriClient; agentGroup: string; log: Logger }): Promise<NodeStatsSources | undefined> {
+export async function openStats(given: {
+  clock: Clock;
+  client: CriClient;
+  imageClient: CriClient;
+  agentGroup: string;
+  log: Logger;
+}): Promise<NodeStatsSources | undefined> {
   const { clock, client, imageClient, agentGroup, log } = given;
   const nowMs = (): number => clock.nowMs();
   try {
@@ -72,7 +78,12 @@ export function composeStats(context: LoopContext): StatsParts | undefined {
     logFolder: (pod) => podLogDirectory(settings.config.containerLogs.podLogsDir, pod),
     list: (path) => files.list(path),
     volumes: (uid) => actors.volumes.measurable(podUid(uid)),
-    onMeasured: (source, durationMs) => knowledge.observation.metrics.main.observe('kubelet_volume_metric_collection_duration_seconds', { metric_source: source }, durationMs / 1000),
+    onMeasured: (source, durationMs) =>
+      knowledge.observation.metrics.main.observe(
+        'kubelet_volume_metric_collection_duration_seconds',
+        { metric_source: source },
+        durationMs / 1000,
+      ),
     volumePeriodMs: settings.config.volumes.statsPeriodMs,
   });
   const { cgroups: config } = settings.config;
@@ -96,6 +107,12 @@ export function composeStats(context: LoopContext): StatsParts | undefined {
     place,
     podsGroups: groups === undefined ? [] : [groups.guaranteed, groups.bestEffort, groups.burstable].map(kernelPath),
   });
-  const parts: StatsEndpointParts = { stats: provider, machine: sources.machine, nowMs: () => clock.nowMs(), gzip: gzipText, log };
+  const parts: StatsEndpointParts = {
+    stats: provider,
+    machine: sources.machine,
+    nowMs: () => clock.nowMs(),
+    gzip: gzipText,
+    log,
+  };
   return { provider, disks, endpoints: statsEndpoints(parts) };
 }

@@ -48,30 +48,65 @@ const RUNTIME_PATIENCE_MS = 5000;
 const RUNTIME_RETRY_MS = 100;
 
 /** The world as it is: this machine, and the runtime behind the configured socket. */
-export async function composeWorld(given: { config: KubeletConfig; flags: AgentFlags; log: Logger }): Promise<RealWorld> {
+export async function composeWorld(given: {
+  config: KubeletConfig;
+  flags: AgentFlags;
+  log: Logger;
+}): Promise<RealWorld> {
   const { config, flags, log } = given;
   const clock = systemClock;
   const mounts = new LinuxMounts();
   const machine = readLinuxNode();
   const oomProblem = setOwnOomScore(config.cgroups.oomScoreAdj);
-  if (oomProblem !== undefined) log.warn('the agent cannot lower its own OOM score (no CAP_SYS_RESOURCE?); under memory pressure the kernel may choose it', { wanted: config.cgroups.oomScoreAdj, error: oomProblem });
-  await orRefuse(`the root directory ${flags.rootDir} cannot be used`, mkdir(flags.rootDir, { recursive: true, mode: 0o750 }));
+  if (oomProblem !== undefined)
+    log.warn(
+      'the agent cannot lower its own OOM score (no CAP_SYS_RESOURCE?); under memory pressure the kernel may choose it',
+      { wanted: config.cgroups.oomScoreAdj, error: oomProblem },
+    );
+  await orRefuse(
+    `the root directory ${flags.rootDir} cannot be used`,
+    mkdir(flags.rootDir, { recursive: true, mode: 0o750 }),
+  );
   await shareRoot(mounts, flags.rootDir, log);
   const calls = new Set<(call: CriCallRecord) => void>();
   const observe = (call: CriCallRecord): void => calls.forEach((listener) => listener(call));
-  const client = createCriClient({ endpoint: config.runtime.endpoint, clock, observe, requestTimeoutMs: config.runtime.requestTimeoutMs });
-  const imageClient = imageEndpointOf(config) === config.runtime.endpoint ? client : createCriClient({ endpoint: imageEndpointOf(config), clock, observe, requestTimeoutMs: config.runtime.requestTimeoutMs });
+  const client = createCriClient({
+    endpoint: config.runtime.endpoint,
+    clock,
+    observe,
+    requestTimeoutMs: config.runtime.requestTimeoutMs,
+  });
+  const imageClient =
+    imageEndpointOf(config) === config.runtime.endpoint
+      ? client
+      : createCriClient({
+          endpoint: imageEndpointOf(config),
+          clock,
+          observe,
+          requestTimeoutMs: config.runtime.requestTimeoutMs,
+        });
   const messages = { logFiles: linuxLogFiles, rootDir: flags.rootDir, podLogsDir: config.containerLogs.podLogsDir };
   const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status), clock);
   const version = await awaitVersion(runtime, clock, log);
-  if (version !== undefined) log.info('container runtime', { name: version.name, version: version.version, apiVersion: version.apiVersion });
+  if (version !== undefined)
+    log.info('container runtime', { name: version.name, version: version.version, apiVersion: version.apiVersion });
   const nodeName = flags.hostnameOverride === '' ? machine.hostname : flags.hostnameOverride;
   const certificates = new CertificateFigures(clock);
-  const join = await composeJoin({ flags, rotates: config.security.rotateClientCertificate, nodeName, figures: certificates, clock, random: systemRandom, log });
-  const cluster = join === undefined ? undefined : openCluster(join.access, config.node, { clock, random: systemRandom });
+  const join = await composeJoin({
+    flags,
+    rotates: config.security.rotateClientCertificate,
+    nodeName,
+    figures: certificates,
+    clock,
+    random: systemRandom,
+    log,
+  });
+  const cluster =
+    join === undefined ? undefined : openCluster(join.access, config.node, { clock, random: systemRandom });
   return {
     clock,
-    ...(join !== undefined && cluster !== undefined && { join, cluster: { ...cluster, whenJoined: () => join.whenJoined() } }),
+    ...(join !== undefined &&
+      cluster !== undefined && { join, cluster: { ...cluster, whenJoined: () => join.whenJoined() } }),
     certificates,
     random: systemRandom,
     log,
@@ -81,7 +116,10 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     files: new LinuxFiles(),
     guardedFiles: new GuardedFiles(),
     mounts,
-    cgroups: await orRefuse('the cgroups of this machine cannot be used', createLinuxCgroups(await cgroupDriver(runtime, config, log))),
+    cgroups: await orRefuse(
+      'the cgroups of this machine cannot be used',
+      createLinuxCgroups(await cgroupDriver(runtime, config, log)),
+    ),
     dial: netDial,
     nodeLoad: () => readNodeLoad(),
     processes: linuxProcesses,
@@ -89,9 +127,21 @@ export async function composeWorld(given: { config: KubeletConfig; flags: AgentF
     pluginDial: createPluginDial(clock),
     logFiles: linuxLogFiles,
     disk: { diskUsage },
-    machine: { ...machine, rootStorageBytes: await storageBytes(flags.rootDir, log), workingDir: process.cwd(), homeDir: homedir(), hugePageSizesBytes: await hugePageSizesBytes(), nodeName, addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses },
+    machine: {
+      ...machine,
+      rootStorageBytes: await storageBytes(flags.rootDir, log),
+      workingDir: process.cwd(),
+      homeDir: homedir(),
+      hugePageSizesBytes: await hugePageSizesBytes(),
+      nodeName,
+      addresses: flags.nodeIps.length > 0 ? flags.nodeIps : machine.addresses,
+    },
     network: linuxNetwork,
-    observe: { runtimeCalls: (listener) => calls.add(listener), ownUsage: createOwnUsage(performance.timeOrigin), certificates },
+    observe: {
+      runtimeCalls: (listener) => calls.add(listener),
+      ownUsage: createOwnUsage(performance.timeOrigin),
+      certificates,
+    },
     stats: await openStats({ clock, client, imageClient, agentGroup: config.cgroups.kubelet, log }),
     runtimeName: version?.name ?? 'containerd',
     close: () => closeAll(client, imageClient, ...(cluster === undefined ? [] : [cluster])),
@@ -103,7 +153,10 @@ async function storageBytes(rootDir: string, log: Logger): Promise<number | unde
   try {
     return (await diskUsage(rootDir)).capacityBytes;
   } catch (error) {
-    log.warn('the size of the file system of the root directory cannot be read; the node offers no ephemeral storage', { rootDir, error: errorMessage(error) });
+    log.warn('the size of the file system of the root directory cannot be read; the node offers no ephemeral storage', {
+      rootDir,
+      error: errorMessage(error),
+    });
     return undefined;
   }
 }
@@ -113,7 +166,10 @@ async function shareRoot(mounts: Mounts, rootDir: string, log: Logger): Promise<
   try {
     await mounts.makeRshared(rootDir);
   } catch (error) {
-    log.warn('the root directory cannot be made a shared mount; volumes with mount propagation will not start', { path: rootDir, error: errorMessage(error) });
+    log.warn('the root directory cannot be made a shared mount; volumes with mount propagation will not start', {
+      path: rootDir,
+      error: errorMessage(error),
+    });
   }
 }
 
@@ -143,13 +199,25 @@ async function awaitVersion(runtime: ContainerRuntime, clock: Clock, log: Logger
 }
 
 /** The runtime knows its driver best (upstream: KubeletCgroupDriverFromCRI); runtimes before RuntimeConfig leave it to the configuration. */
-async function cgroupDriver(runtime: ContainerRuntime, config: KubeletConfig, log: Logger): Promise<'systemd' | 'cgroupfs'> {
+async function cgroupDriver(
+  runtime: ContainerRuntime,
+  config: KubeletConfig,
+  log: Logger,
+): Promise<'systemd' | 'cgroupfs'> {
   try {
     const driver = await runtime.cgroupDriver();
-    if (driver !== config.cgroups.driver) log.info("the runtime's cgroup driver is another than the configured one; taking the runtime's", { runtime: driver, configured: config.cgroups.driver });
+    if (driver !== config.cgroups.driver)
+      log.info("the runtime's cgroup driver is another than the configured one; taking the runtime's", {
+        runtime: driver,
+        configured: config.cgroups.driver,
+      });
     return driver;
   } catch (error) {
-    if (!isKind(error, 'Unimplemented')) log.warn('the runtime does not say which cgroup driver it uses; taking the configured one', { driver: config.cgroups.driver, error: errorMessage(error) });
+    if (!isKind(error, 'Unimplemented'))
+      log.warn('the runtime does not say which cgroup driver it uses; taking the configured one', {
+        driver: config.cgroups.driver,
+        error: errorMessage(error),
+      });
     return config.cgroups.driver;
   }
 }

@@ -37,11 +37,24 @@ export function composeKubelet(settings: ComposeSettings, outside: World, record
   const observation = createObservation(() => outside.clock.nowMs());
   const { metrics, starts } = observation;
   const told: World = { ...outside, images: tellOfImages(outside.images, () => nodeAgent.imagesChanged()) };
-  const world = observedWorld(told, { metrics, pod: (uid) => knowledge.store.byUid(uid), onPulled: (uid, fromMs, untilMs) => starts.pulled(uid, fromMs, untilMs) });
+  const world = observedWorld(told, {
+    metrics,
+    pod: (uid) => knowledge.store.byUid(uid),
+    onPulled: (uid, fromMs, untilMs) => starts.pulled(uid, fromMs, untilMs),
+  });
   const unset = (): never => {
     throw new Error('a feature acted before the agent was composed');
   };
-  const links: Links = { post: unset, refreshStatus: unset, runtimeChanged: unset, runtimeClassRefusal: unset, sourcesReady: unset, isOver: unset, misfit: unset, activePods: unset };
+  const links: Links = {
+    post: unset,
+    refreshStatus: unset,
+    runtimeChanged: unset,
+    runtimeClassRefusal: unset,
+    sourcesReady: unset,
+    isOver: unset,
+    misfit: unset,
+    activePods: unset,
+  };
   const knowledge: Knowledge = { ...composeKnowledge(settings, world, records), observation };
   const actors = composeActors({ settings, world, records, knowledge, links });
   const loop = composeLoop({ settings, world, records, knowledge, actors, links });
@@ -53,7 +66,10 @@ export function composeKubelet(settings: ComposeSettings, outside: World, record
   };
   metrics.main.collect(() => nodeAgent.startup().forEach(({ name, seconds }) => metrics.main.set(name, {}, seconds)));
   const stats = composeStats({ settings, world, records, knowledge, actors, links });
-  const scrape: ScrapeEndpoints = new Map([...composeMetrics(observation, { settings, world, knowledge, actors, loop, statuses: records.statuses, stats }), ...(stats?.endpoints ?? [])]);
+  const scrape: ScrapeEndpoints = new Map([
+    ...composeMetrics(observation, { settings, world, knowledge, actors, loop, statuses: records.statuses, stats }),
+    ...(stats?.endpoints ?? []),
+  ]);
   const parts = { settings, world, records, ...knowledge, ...actors, ...loop, nodeAgent, stats, scrape };
   let stopping: Promise<void> | undefined;
   return { ...parts, start: () => startKubelet(parts), stop: () => (stopping ??= stopKubelet(parts)) };
@@ -66,7 +82,25 @@ type Startable = Omit<Kubelet, 'start' | 'stop'>;
  * Nothing here waits for the runtime for ever: the loop holds its inputs until it is up.
  */
 async function startKubelet(parts: Startable): Promise<void> {
-  const { cache, probes, objects, store, volumes, cgroups, pleg, monitor, loop, sources, status, world, containerGc, imageGc, logRotation, userNamespaces, csi } = parts;
+  const {
+    cache,
+    probes,
+    objects,
+    store,
+    volumes,
+    cgroups,
+    pleg,
+    monitor,
+    loop,
+    sources,
+    status,
+    world,
+    containerGc,
+    imageGc,
+    logRotation,
+    userNamespaces,
+    csi,
+  } = parts;
   sayStarting(parts);
   cache.onChange(({ uid, after }) => {
     if (after !== undefined) probes.noteStatus(after);
@@ -83,7 +117,10 @@ async function startKubelet(parts: Startable): Promise<void> {
     if (!isRegistered) return;
     volumes.objectChanged({ kind: 'CSIDriver', namespace: '', name });
     volumes.undoAgain();
-    loop.post({ kind: 'sync', uids: [...parts.workers.known()].filter(([, { phase }]) => phase === 'terminated').map(([uid]) => uid) });
+    loop.post({
+      kind: 'sync',
+      uids: [...parts.workers.known()].filter(([, { phase }]) => phase === 'terminated').map(([uid]) => uid),
+    });
     loop.post({ kind: 'housekeeping' });
   });
   parts.clusterObjects?.start();
@@ -94,7 +131,11 @@ async function startKubelet(parts: Startable): Promise<void> {
   parts.nodeAgent.start();
   pleg.start();
   monitor.start();
-  inBackground(world.log, 'waiting for the runtime', pleg.whenAdopted().then(() => loop.wake()));
+  inBackground(
+    world.log,
+    'waiting for the runtime',
+    pleg.whenAdopted().then(() => loop.wake()),
+  );
   loop.start();
   containerGc.start();
   imageGc.start();
@@ -106,7 +147,11 @@ async function startKubelet(parts: Startable): Promise<void> {
 function sayStarting({ recorder, settings, world }: Pick<Startable, 'recorder' | 'settings' | 'world'>): void {
   recorder.nodeEvent('Normal', nodeEvents.starting, 'Starting kubelet.');
   if (world.cgroups.version === 1) recorder.nodeEvent('Warning', nodeEvents.cgroupV1, CGROUP_V1);
-  inBackground(world.log, 'looking at the resolver configuration of the node', checkNodeResolver(settings.config, world, recorder));
+  inBackground(
+    world.log,
+    'looking at the resolver configuration of the node',
+    checkNodeResolver(settings.config, world, recorder),
+  );
 }
 
 /** Passes that are given up may wait for the API server, as do those that come after: it may be away, and nobody can stop a machine that waits for it. */

@@ -9,11 +9,20 @@ import { metricGroups, namesIn, type MetricGroup } from '../../model/parity/metr
 
 function listed(endpoint: MetricGroup['endpoint']): string[] {
   const groups = metricGroups.filter((group) => group.endpoint === endpoint);
-  return groups.flatMap(({ stable, beta, alpha }) => [...namesIn(stable).map((name) => `STABLE ${name}`), ...namesIn(beta).map((name) => `BETA ${name}`), ...namesIn(alpha).map((name) => `ALPHA ${name}`)]).sort();
+  return groups
+    .flatMap(({ stable, beta, alpha }) => [
+      ...namesIn(stable).map((name) => `STABLE ${name}`),
+      ...namesIn(beta).map((name) => `BETA ${name}`),
+      ...namesIn(alpha).map((name) => `ALPHA ${name}`),
+    ])
+    .sort();
 }
 
 function registered(families: Readonly<Record<string, MetricFamily>>): string[] {
-  return Object.entries(families).filter(([, { gated }]) => gated !== true).map(([name, { stability = 'ALPHA' }]) => `${stability} ${name}`).sort();
+  return Object.entries(families)
+    .filter(([, { gated }]) => gated !== true)
+    .map(([name, { stability = 'ALPHA' }]) => `${stability} ${name}`)
+    .sort();
 }
 
 describe('the families of each endpoint are those of the list, with their stability', () => {
@@ -24,7 +33,10 @@ describe('the families of each endpoint are those of the list, with their stabil
   });
 
   it('/metrics/resource and /metrics/cadvisor', () => {
-    assert.deepEqual(resourceFamilies.map(({ name, help }) => `${/^\[(\w+)\]/.exec(help)?.[1] ?? ''} ${name}`).sort(), listed('/metrics/resource'));
+    assert.deepEqual(
+      resourceFamilies.map(({ name, help }) => `${/^\[(\w+)\]/.exec(help)?.[1] ?? ''} ${name}`).sort(),
+      listed('/metrics/resource'),
+    );
     assert.deepEqual(cadvisorFamilyNames.map((name) => `ALPHA ${name}`).sort(), listed('/metrics/cadvisor'));
   });
 });

@@ -6,8 +6,14 @@ import type { Processes } from '../../ports/processes.ts';
 import { timed } from './observed-world.ts';
 
 const METHODS = {
-  getInfo: 'NodeGetInfo', getCapabilities: 'NodeGetCapabilities', stage: 'NodeStageVolume', unstage: 'NodeUnstageVolume',
-  publish: 'NodePublishVolume', unpublish: 'NodeUnpublishVolume', expand: 'NodeExpandVolume', stats: 'NodeGetVolumeStats',
+  getInfo: 'NodeGetInfo',
+  getCapabilities: 'NodeGetCapabilities',
+  stage: 'NodeStageVolume',
+  unstage: 'NodeUnstageVolume',
+  publish: 'NodePublishVolume',
+  unpublish: 'NodeUnpublishVolume',
+  expand: 'NodeExpandVolume',
+  stats: 'NodeGetVolumeStats',
 } as const satisfies Record<keyof CsiNode, string>;
 
 /** The same drivers; each call to one is counted. */
@@ -18,7 +24,12 @@ export function observedDrivers(drivers: CsiDrivers, clock: Clock, metrics: Agen
       const told = async <T>(call: keyof CsiNode, work: () => Promise<CsiAnswer<T>>): Promise<CsiAnswer<T>> => {
         const startMs = clock.monotonicMs();
         const answer = await work();
-        noteCsiCall(metrics, { driver, method: METHODS[call], code: answer.ok ? 'OK' : answer.code, durationMs: clock.monotonicMs() - startMs });
+        noteCsiCall(metrics, {
+          driver,
+          method: METHODS[call],
+          code: answer.ok ? 'OK' : answer.code,
+          durationMs: clock.monotonicMs() - startMs,
+        });
         return answer;
       };
       return {

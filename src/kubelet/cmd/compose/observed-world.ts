@@ -20,7 +20,13 @@ export interface ObservedWorldParts {
 
 /** The same world; what the agent does to it is counted. */
 export function observedWorld(world: World, parts: ObservedWorldParts): World {
-  return { ...world, runtime: observedRuntime(world, parts), images: observedImages(world, parts), cgroups: observedCgroups(world, parts.metrics), csiDrivers: observedDrivers(world.csiDrivers, world.clock, parts.metrics) };
+  return {
+    ...world,
+    runtime: observedRuntime(world, parts),
+    images: observedImages(world, parts),
+    cgroups: observedCgroups(world, parts.metrics),
+    csiDrivers: observedDrivers(world.csiDrivers, world.clock, parts.metrics),
+  };
 }
 
 /** An object with some methods replaced; the rest are called on the object itself. */
@@ -38,7 +44,11 @@ function overriding<T extends object>(target: T, replaced: Partial<T>): T {
   });
 }
 
-export async function timed<T>(clock: Clock, work: () => Promise<T>, done: (durationMs: number, failed: boolean) => void): Promise<T> {
+export async function timed<T>(
+  clock: Clock,
+  work: () => Promise<T>,
+  done: (durationMs: number, failed: boolean) => void,
+): Promise<T> {
   const startMs = clock.monotonicMs();
   let failed = true;
   try {
@@ -61,13 +71,17 @@ function observedRuntime({ runtime, clock }: World, { metrics: { main }, pod }: 
       const hasUsers = config.security.namespaces.userns?.mode === 'pod';
       main.count('kubelet_started_pods_total');
       if (hasUsers) main.count('kubelet_started_user_namespaced_pods_total');
-      return timed(clock, () => runtime.runSandbox(config, handler, options), (durationMs, failed) => {
-        main.observe('kubelet_run_podsandbox_duration_seconds', labels, durationMs / 1000);
-        if (!failed) return;
-        main.count('kubelet_run_podsandbox_errors_total', labels);
-        main.count('kubelet_started_pods_errors_total');
-        if (hasUsers) main.count('kubelet_started_user_namespaced_pods_errors_total');
-      });
+      return timed(
+        clock,
+        () => runtime.runSandbox(config, handler, options),
+        (durationMs, failed) => {
+          main.observe('kubelet_run_podsandbox_duration_seconds', labels, durationMs / 1000);
+          if (!failed) return;
+          main.count('kubelet_run_podsandbox_errors_total', labels);
+          main.count('kubelet_started_pods_errors_total');
+          if (hasUsers) main.count('kubelet_started_user_namespaced_pods_errors_total');
+        },
+      );
     },
     createContainer: async (sandbox, config, sandboxConfig, options) => {
       const type = containerType(pod(sandboxConfig.uid), config.name);
@@ -83,16 +97,22 @@ function observedRuntime({ runtime, clock }: World, { metrics: { main }, pod }: 
       } catch (error) {
         main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'CreateContainerError' });
         // What the runtime says that it is (CRI errors.go).
-        if (errorMessage(error).includes('ImageVolumeMountFailed')) main.count('kubelet_image_volume_mounted_errors_total', {}, imageVolumes);
+        if (errorMessage(error).includes('ImageVolumeMountFailed'))
+          main.count('kubelet_image_volume_mounted_errors_total', {}, imageVolumes);
         throw error;
       }
     },
     startContainer: (id, options) => {
       const type = unstarted.get(id) ?? 'container';
       unstarted.delete(id);
-      return timed(clock, () => runtime.startContainer(id, options), (_, failed) => {
-        if (failed) main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'RunContainerError' });
-      });
+      return timed(
+        clock,
+        () => runtime.startContainer(id, options),
+        (_, failed) => {
+          if (failed)
+            main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'RunContainerError' });
+        },
+      );
     },
   });
 }
@@ -106,14 +126,29 @@ function observedImages({ images, clock }: World, { metrics: { main }, onPulled 
       const seconds = (clock.monotonicMs() - startMs) / 1000;
       if (pull.sandbox !== undefined) onPulled(pull.sandbox.uid, fromMs, clock.nowMs());
       // How large it is nobody waits for.
-      void images.imageStatus(reference, pull.runtimeHandler).then((found) => found?.sizeBytes, () => undefined).then((bytes) => main.observe('kubelet_image_pull_duration_seconds', { image_size_in_bytes: imageSizeLabel(bytes ?? 0) }, seconds));
+      void images
+        .imageStatus(reference, pull.runtimeHandler)
+        .then(
+          (found) => found?.sizeBytes,
+          () => undefined,
+        )
+        .then((bytes) =>
+          main.observe(
+            'kubelet_image_pull_duration_seconds',
+            { image_size_in_bytes: imageSizeLabel(bytes ?? 0) },
+            seconds,
+          ),
+        );
       return reference;
     },
   });
 }
 
 function observedCgroups({ cgroups, clock }: World, { main }: AgentMetrics): Cgroups {
-  const note = (operation: string) => (durationMs: number): void => main.observe('kubelet_cgroup_manager_duration_seconds', { operation_type: operation }, durationMs / 1000);
+  const note =
+    (operation: string) =>
+    (durationMs: number): void =>
+      main.observe('kubelet_cgroup_manager_duration_seconds', { operation_type: operation }, durationMs / 1000);
   return overriding(cgroups, {
     ensure: (name, limits) => timed(clock, () => cgroups.ensure(name, limits), note('create')),
     update: (name, limits) => timed(clock, () => cgroups.update(name, limits), note('update')),

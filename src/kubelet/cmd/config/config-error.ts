@@ -16,10 +16,17 @@ export interface ConfigError {
 
 /** `/etc/kubelet.yaml:12:7: maxPods: expected a whole number, found the string "many"`, on one line. */
 export function formatConfigError(error: ConfigError): string {
-  const where = error.file === undefined ? '' : `${error.file}${error.line === undefined ? '' : `:${error.line}:${error.column ?? 1}`}: `;
+  const where =
+    error.file === undefined
+      ? ''
+      : `${error.file}${error.line === undefined ? '' : `:${error.line}:${error.column ?? 1}`}: `;
   const flag = error.flag === undefined || error.message.includes(`--${error.flag}`) ? '' : `--${error.flag}: `;
   const { path } = error;
-  const named = path === undefined || path === '' || error.message.includes(path) || error.message.includes(path.split(/[.[]/)[0] ?? path);
+  const named =
+    path === undefined ||
+    path === '' ||
+    error.message.includes(path) ||
+    error.message.includes(path.split(/[.[]/)[0] ?? path);
   return `${where}${flag}${named ? '' : `${path}: `}${error.message}`.replaceAll('\n', ' ');
 }
 
@@ -33,5 +40,10 @@ export interface SourceText {
 
 export function errorAt(source: SourceText, path: FieldPath | string, message: string): ConfigError {
   const steps = typeof path === 'string' ? parseFieldPath(path) : path;
-  return { file: source.file, ...positionAt(source.text, source.offsetOf(steps)), path: typeof path === 'string' ? path : formatFieldPath(path), message };
+  return {
+    file: source.file,
+    ...positionAt(source.text, source.offsetOf(steps)),
+    path: typeof path === 'string' ? path : formatFieldPath(path),
+    message,
+  };
 }

@@ -38,16 +38,31 @@ export function readConfigFile(file: string, files: ConfigFiles): ConfigFile {
   const documents = splitDocuments(text, 2);
   const [document, second] = documents;
   if (document === undefined) return unusable({ file, message: 'kubelet config file was empty' });
-  if (second !== undefined) return unusable({ file, ...positionAt(text, second.offset), message: 'more than one document in the file; a kubelet config file holds exactly one KubeletConfiguration' });
+  if (second !== undefined)
+    return unusable({
+      file,
+      ...positionAt(text, second.offset),
+      message: 'more than one document in the file; a kubelet config file holds exactly one KubeletConfiguration',
+    });
   const parsed = parseYaml(document.text, defaultManifestLimits.maxLexemes);
   const syntax = parsed.errors[0];
   if (syntax !== undefined || parsed.document === undefined) {
-    return unusable({ file, ...positionAt(text, document.offset + (syntax?.offset ?? 0)), message: `not valid YAML or JSON: ${syntax?.message ?? 'not readable'}` });
+    return unusable({
+      file,
+      ...positionAt(text, document.offset + (syntax?.offset ?? 0)),
+      message: `not valid YAML or JSON: ${syntax?.message ?? 'not readable'}`,
+    });
   }
   const { value, problems, anchors } = toPlainValue(parsed.document, defaultManifestLimits);
   const root = parsed.document.contents;
   const source: SourceText = { file, text, offsetOf: (path) => document.offset + locate(root, path, anchors) };
-  const yamlErrors = problems.map((problem): ConfigError => ({ file, ...positionAt(text, document.offset + problem.offset), message: problem.message }));
+  const yamlErrors = problems.map(
+    (problem): ConfigError => ({
+      file,
+      ...positionAt(text, document.offset + problem.offset),
+      message: problem.message,
+    }),
+  );
   if (problems.some((problem) => !problem.duplicate)) return { source, raw: {}, errors: yamlErrors };
   return checkObject(source, value, yamlErrors);
 }
@@ -59,13 +74,18 @@ function checkObject(source: SourceText, value: unknown, earlier: readonly Confi
   }
   const raw = value as Record<string, unknown>;
   const errors = [...earlier];
-  for (const [field, wanted] of [['apiVersion', kubeletConfigApiVersion], ['kind', kubeletConfigKind]] as const) {
+  for (const [field, wanted] of [
+    ['apiVersion', kubeletConfigApiVersion],
+    ['kind', kubeletConfigKind],
+  ] as const) {
     if (raw[field] === undefined) errors.push(errorAt(source, [], `${field} is missing; ${accepted}`));
-    else if (raw[field] !== wanted) errors.push(errorAt(source, [field], `unknown ${field} ${JSON.stringify(raw[field])}; ${accepted}`));
+    else if (raw[field] !== wanted)
+      errors.push(errorAt(source, [field], `unknown ${field} ${JSON.stringify(raw[field])}; ${accepted}`));
   }
   // A file of another kind would only give a page of unknown fields.
   if (raw.kind !== undefined && raw.kind !== kubeletConfigKind) return { source, raw: {}, errors };
-  for (const error of decode(KubeletConfigurationSchema, raw, { mode: 'strict' }).errors) errors.push(errorAt(source, error.path, error.message));
+  for (const error of decode(KubeletConfigurationSchema, raw, { mode: 'strict' }).errors)
+    errors.push(errorAt(source, error.path, error.message));
   return { source, raw, errors };
 }
 
@@ -88,7 +108,17 @@ export function listDropIns(folder: string, files: ConfigFiles, depth = 0): Drop
   try {
     entries = files.listDir(folder);
   } catch (error) {
-    return { files: [], skipped: [], errors: [{ file: folder, flag: 'config-dir', message: `failed to walk through kubelet dropin directory (--config-dir): ${errorMessage(error)}` }] };
+    return {
+      files: [],
+      skipped: [],
+      errors: [
+        {
+          file: folder,
+          flag: 'config-dir',
+          message: `failed to walk through kubelet dropin directory (--config-dir): ${errorMessage(error)}`,
+        },
+      ],
+    };
   }
   const byName = [...entries].sort((left, right) => (left.name < right.name ? -1 : Number(left.name > right.name)));
   for (const { name, isFolder } of byName) {

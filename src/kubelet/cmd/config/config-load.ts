@@ -64,18 +64,29 @@ export function loadKubeletConfig(argv: readonly string[], files: ConfigFiles): 
 function positionalErrors(positionals: readonly string[]): ConfigError[] {
   const [first] = positionals;
   if (first === undefined) return [];
-  const hint = isCommandName(first) ? `; a command comes first: kubelet ${first} ...` : '; kubelet --help lists the commands';
+  const hint = isCommandName(first)
+    ? `; a command comes first: kubelet ${first} ...`
+    : '; kubelet --help lists the commands';
   return [{ message: `unknown command ${first}${hint}` }];
 }
 
 /** Paths in a file are relative to its folder. Upstream: pkg/kubelet/apis/config/helpers.go. */
-const pathFields = ['staticPodPath', 'authentication.x509.clientCAFile', 'tlsCertFile', 'tlsPrivateKeyFile', 'resolvConf', 'volumePluginDir', 'podLogsDir'];
+const pathFields = [
+  'staticPodPath',
+  'authentication.x509.clientCAFile',
+  'tlsCertFile',
+  'tlsPrivateKeyFile',
+  'resolvConf',
+  'volumePluginDir',
+  'podLogsDir',
+];
 
 function resolvePaths(config: DefaultedKubeletConfiguration, file: string): DefaultedKubeletConfiguration {
   let resolved: Readonly<Record<string, unknown>> = config;
   for (const field of pathFields) {
     const value = fieldAt(resolved, field);
-    if (typeof value === 'string' && value !== '' && !value.startsWith('/')) resolved = withField(resolved, field, path.join(path.dirname(file), value).replace(/(.)\/$/, '$1'));
+    if (typeof value === 'string' && value !== '' && !value.startsWith('/'))
+      resolved = withField(resolved, field, path.join(path.dirname(file), value).replace(/(.)\/$/, '$1'));
   }
   return resolved as DefaultedKubeletConfiguration;
 }
@@ -84,7 +95,8 @@ function resolvePaths(config: DefaultedKubeletConfiguration, file: string): Defa
 const stem = (fieldPath: string): string => fieldPath.split('[')[0] ?? fieldPath;
 
 /** Top-level fields that a sentence mentions. */
-const namedFields = (message: string): string[] => (message.match(/[a-z][A-Za-z]+/g) ?? []).filter((word) => Object.hasOwn(KubeletConfigurationSchema.fields, word));
+const namedFields = (message: string): string[] =>
+  (message.match(/[a-z][A-Za-z]+/g) ?? []).filter((word) => Object.hasOwn(KubeletConfigurationSchema.fields, word));
 
 class Loading {
   readonly #parsed: ParsedFlags;
@@ -111,9 +123,18 @@ class Loading {
     const warnings = [
       ...this.#parsed.warnings,
       ...gateResult.warnings.map(({ message }) => message),
-      ...computeParityWarnings(config, { fromFile: flags.configFile !== '', given: new Set(this.#parsed.values.keys()) }),
+      ...computeParityWarnings(config, {
+        fromFile: flags.configFile !== '',
+        given: new Set(this.#parsed.values.keys()),
+      }),
     ];
-    return { kind: 'run', config: toKubeletConfig(config, gateResult.gates), flags, warnings, skippedFiles: this.#skipped };
+    return {
+      kind: 'run',
+      config: toKubeletConfig(config, gateResult.gates),
+      flags,
+      warnings,
+      skippedFiles: this.#skipped,
+    };
   }
 
   /** The files laid over each other. With --config-dir alone, drop-ins lie over the old command line defaults, as upstream has it. */
@@ -150,7 +171,11 @@ class Loading {
 
   /** Problems of each file were reported when it was read, with its line. */
   #decode(raw: unknown): KubeletConfiguration {
-    return { ...decode(KubeletConfigurationSchema, raw).value, apiVersion: kubeletConfigApiVersion, kind: kubeletConfigKind };
+    return {
+      ...decode(KubeletConfigurationSchema, raw).value,
+      apiVersion: kubeletConfigApiVersion,
+      kind: kubeletConfigKind,
+    };
   }
 
   #defaulted(merged: KubeletConfiguration, { gates }: GateResult, flags: AgentFlags): DefaultedKubeletConfiguration {
@@ -169,7 +194,11 @@ class Loading {
     for (const { name, field } of configFlags) {
       const value = this.#parsed.values.get(name);
       if (field === undefined || value === undefined) continue;
-      result = withField(result, field, field === 'featureGates' ? { ...config.featureGates, ...this.#flagGates() } : value);
+      result = withField(
+        result,
+        field,
+        field === 'featureGates' ? { ...config.featureGates, ...this.#flagGates() } : value,
+      );
     }
     if (flags.seccompDefault) result = withField(result, 'seccompDefault', true);
     return result as DefaultedKubeletConfiguration;
@@ -177,7 +206,9 @@ class Loading {
 
   #judge(config: DefaultedKubeletConfiguration, gateResult: GateResult): void {
     // What could not be read is empty now; a second complaint about the same field would mislead.
-    const known = new Set(this.#errors.flatMap(({ path: field }) => (field === undefined || field === '' ? [] : [stem(field)])));
+    const known = new Set(
+      this.#errors.flatMap(({ path: field }) => (field === undefined || field === '' ? [] : [stem(field)])),
+    );
     for (const { gate, message } of gateResult.errors) this.#blame(`featureGates[${gate}]`, message);
     for (const problem of validateKubeletConfiguration(config, gateResult.gates)) {
       if (!known.has(stem(problem.path))) this.#blame(problem.path, problem.message);

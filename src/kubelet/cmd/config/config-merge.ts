@@ -3,7 +3,8 @@ import { setOwn } from '../../../api/schema/decode.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** RFC 7396: objects merge, null removes, everything else replaces (lists too). */
 export function mergePatch(target: unknown, patch: unknown): unknown {

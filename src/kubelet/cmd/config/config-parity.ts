@@ -14,7 +14,10 @@ export interface ParityBase {
 
 const sameValue = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
 
-export function computeParityWarnings(config: DefaultedKubeletConfiguration, { fromFile, given }: ParityBase): string[] {
+export function computeParityWarnings(
+  config: DefaultedKubeletConfiguration,
+  { fromFile, given }: ParityBase,
+): string[] {
   const upstream = applyDefaults({}, computeFeatureGates({}).gates.enabled);
   const defaults = fromFile ? applyEvictionDefaults(upstream) : applyLegacyDefaults(upstream);
   const warnings: string[] = [];
@@ -22,11 +25,15 @@ export function computeParityWarnings(config: DefaultedKubeletConfiguration, { f
     if (state === 'honoured' || field === 'kind' || field === 'apiVersion') continue;
     const value = fieldAt(config, field);
     if (value === undefined || sameValue(value, fieldAt(defaults, field))) continue;
-    warnings.push(`configuration field ${field} is accepted ${state === 'partly' ? 'and only partly honoured' : 'but not honoured yet'}: ${note}`);
+    warnings.push(
+      `configuration field ${field} is accepted ${state === 'partly' ? 'and only partly honoured' : 'but not honoured yet'}: ${note}`,
+    );
   }
   for (const [flag, { state, note }] of Object.entries(honouredFlags)) {
     if (state === 'honoured' || !given.has(flag)) continue;
-    warnings.push(`flag --${flag} is accepted ${state === 'partly' ? 'and only partly honoured' : 'but not honoured yet'}: ${note}`);
+    warnings.push(
+      `flag --${flag} is accepted ${state === 'partly' ? 'and only partly honoured' : 'but not honoured yet'}: ${note}`,
+    );
   }
   return warnings;
 }

@@ -19,14 +19,26 @@ export interface FileFacts {
 export function looseFile({ what, file, mostMode }: GuardedFile, { mode, uid, gid }: FileFacts): string | undefined {
   const own = mode & 0o7777;
   const wrong = [
-    ...((own & 0o777 & ~mostMode) === 0 ? [] : [`has mode ${own.toString(8).padStart(4, '0')} and should have ${mostMode.toString(8).padStart(4, '0')} or less`]),
+    ...((own & 0o777 & ~mostMode) === 0
+      ? []
+      : [
+          `has mode ${own.toString(8).padStart(4, '0')} and should have ${mostMode.toString(8).padStart(4, '0')} or less`,
+        ]),
     ...(uid === 0 && gid === 0 ? [] : [`belongs to user ${uid} and group ${gid} and should be root's`]),
   ];
-  return wrong.length === 0 ? undefined : `${what} ${file} ${wrong.join(', and ')}: who can read or write it may have what the node has`;
+  return wrong.length === 0
+    ? undefined
+    : `${what} ${file} ${wrong.join(', and ')}: who can read or write it may have what the node has`;
 }
 
 /** Empty paths are left out. */
-export function guardedFiles(given: { readonly kubeconfig: string; readonly bootstrapKubeconfig: string; readonly config: string; readonly clientCa: string; readonly servingKey: string }): readonly GuardedFile[] {
+export function guardedFiles(given: {
+  readonly kubeconfig: string;
+  readonly bootstrapKubeconfig: string;
+  readonly config: string;
+  readonly clientCa: string;
+  readonly servingKey: string;
+}): readonly GuardedFile[] {
   const all: readonly GuardedFile[] = [
     { what: 'the kubeconfig', file: given.kubeconfig, mostMode: 0o600 },
     { what: 'the bootstrap kubeconfig', file: given.bootstrapKubeconfig, mostMode: 0o600 },

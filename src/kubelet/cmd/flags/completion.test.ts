@@ -33,26 +33,35 @@ test('every shell gets every command and every flag that has an effect', () => {
   const flags = [...agentFlags, ...configFlags].filter(({ ignored }) => ignored !== true);
   for (const shell of shells) {
     const script = completionScript(shell);
-    const missing = [...commands.map(({ name }) => name), ...flags.map(({ name }) => name)].filter((name) => !script.includes(name));
+    const missing = [...commands.map(({ name }) => name), ...flags.map(({ name }) => name)].filter(
+      (name) => !script.includes(name),
+    );
     assert.deepEqual(missing, [], shell);
   }
 });
 
 test('quotes in zsh and fish scripts are balanced', () => {
   for (const shell of ['zsh', 'fish'] as const) {
-    const open = completionScript(shell).split('\n').filter((line) => line.replaceAll("'\\''", '').replaceAll("\\'", '').split("'").length % 2 === 0);
+    const open = completionScript(shell)
+      .split('\n')
+      .filter((line) => line.replaceAll("'\\''", '').replaceAll("\\'", '').split("'").length % 2 === 0);
     assert.deepEqual(open, [], shell);
   }
 });
 
 test('help names every flag and command, and the defaults without a file', () => {
   const help = helpText();
-  const missing = [...agentFlags, ...configFlags].filter(({ name }) => !help.includes(`--${name}`)).map(({ name }) => name);
+  const missing = [...agentFlags, ...configFlags]
+    .filter(({ name }) => !help.includes(`--${name}`))
+    .map(({ name }) => name);
   assert.deepEqual(missing, []);
   assert.match(help, /--read-only-port NUMBER\n +[^-]*\(default 10255\)/);
   assert.match(help, /--anonymous-auth\n[^-]*\(default true\)/);
   for (const command of commands) assert.ok(help.includes(`kubelet ${command.name}`), command.name);
-  assert.deepEqual(help.split('\n').filter((line) => line.length > 140), []);
+  assert.deepEqual(
+    help.split('\n').filter((line) => line.length > 140),
+    [],
+  );
 });
 
 test('each command explains its flags', () => {

@@ -47,7 +47,10 @@ function bashValues(flags: readonly Completable[]): string[] {
   return flags.flatMap(({ name, shorthand, takesValue, values, completes }) => {
     if (!takesValue) return [];
     const pattern = shorthand === undefined ? `--${name}` : `--${name}|-${shorthand}`;
-    const reply = completes === undefined ? `COMPREPLY=($(compgen -W '${values.join(' ')}' -- "$cur"))` : `COMPREPLY=($(compgen ${completes === 'file' ? '-f' : '-d'} -- "$cur"))`;
+    const reply =
+      completes === undefined
+        ? `COMPREPLY=($(compgen -W '${values.join(' ')}' -- "$cur"))`
+        : `COMPREPLY=($(compgen ${completes === 'file' ? '-f' : '-d'} -- "$cur"))`;
     return [`        ${pattern}) ${reply}; return ;;`];
   });
 }
@@ -108,7 +111,14 @@ const zshText = (text: string): string => inQuotes(text.replace(/[[\]:\\]/g, (si
 
 function zshArguments(flags: readonly Completable[]): string[] {
   return flags.flatMap(({ name, shorthand, takesValue, values, completes, help }) => {
-    const choice = values.length > 0 ? `(${values.join(' ')})` : completes === undefined ? ' ' : completes === 'file' ? '_files' : '_files -/';
+    const choice =
+      values.length > 0
+        ? `(${values.join(' ')})`
+        : completes === undefined
+          ? ' '
+          : completes === 'file'
+            ? '_files'
+            : '_files -/';
     const value = takesValue ? `: :${choice}` : '';
     const long = `'--${name}${takesValue ? '=' : ''}[${zshText(help)}]${value}'`;
     return shorthand === undefined || shorthand === name ? [long] : [`'-${shorthand}[${zshText(help)}]${value}'`, long];
@@ -116,8 +126,13 @@ function zshArguments(flags: readonly Completable[]): string[] {
 }
 
 function zshScript(): string {
-  const positional = { pod: `'*: :($(${inQuotes(podNames)}))'`, file: `'*: :_files'`, shell: `'*: :(${shells.join(' ')})'` };
-  const branch = (label: string, lines: readonly string[]): string => `    ${label})\n      _arguments -S \\\n        ${lines.join(' \\\n        ')}\n      ;;`;
+  const positional = {
+    pod: `'*: :($(${inQuotes(podNames)}))'`,
+    file: `'*: :_files'`,
+    shell: `'*: :(${shells.join(' ')})'`,
+  };
+  const branch = (label: string, lines: readonly string[]): string =>
+    `    ${label})\n      _arguments -S \\\n        ${lines.join(' \\\n        ')}\n      ;;`;
   return [
     '#compdef kubelet',
     '# zsh completion for kubelet; load it with: source <(kubelet completion zsh)',
@@ -131,7 +146,9 @@ function zshScript(): string {
     '    return',
     '  fi',
     '  case "$words[2]" in',
-    ...commands.map(({ name, flags, completes }) => branch(name, [...zshArguments(commandFlags(flags)), ...(completes === undefined ? [] : [positional[completes]])])),
+    ...commands.map(({ name, flags, completes }) =>
+      branch(name, [...zshArguments(commandFlags(flags)), ...(completes === undefined ? [] : [positional[completes]])]),
+    ),
     branch('*', zshArguments(agent)),
     '  esac',
     '}',
@@ -143,15 +160,30 @@ function zshScript(): string {
 function fishFlag(condition: string, { name, shorthand, takesValue, values, completes, help }: Completable): string {
   const short = shorthand === undefined ? '' : ` -s ${shorthand}`;
   const long = name === shorthand ? '' : ` -l ${name}`;
-  const value = !takesValue ? '' : values.length > 0 ? ` -x -a '${values.join(' ')}'` : completes === undefined ? ' -x' : completes === 'folder' ? " -x -a '(__fish_complete_directories)'" : ' -r -F';
+  const value = !takesValue
+    ? ''
+    : values.length > 0
+      ? ` -x -a '${values.join(' ')}'`
+      : completes === undefined
+        ? ' -x'
+        : completes === 'folder'
+          ? " -x -a '(__fish_complete_directories)'"
+          : ' -r -F';
   return `complete -c kubelet -n '${condition}'${short}${long}${value} -d '${help.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
 function fishScript(): string {
   const names = commands.map(({ name }) => name).join(' ');
   const none = `not __fish_seen_subcommand_from ${names}`;
-  const positional = { pod: `-f -a '(${podNames.replaceAll("'", "\\'")})'`, file: '-F', shell: `-f -a '${shells.join(' ')}'` };
-  const lines = ['# fish completion for kubelet; load it with: kubelet completion fish | source', 'complete -c kubelet -f'];
+  const positional = {
+    pod: `-f -a '(${podNames.replaceAll("'", "\\'")})'`,
+    file: '-F',
+    shell: `-f -a '${shells.join(' ')}'`,
+  };
+  const lines = [
+    '# fish completion for kubelet; load it with: kubelet completion fish | source',
+    'complete -c kubelet -f',
+  ];
   for (const { name, help, flags, completes } of commands) {
     const here = `__fish_seen_subcommand_from ${name}`;
     lines.push(`complete -c kubelet -n '__fish_use_subcommand' -a ${name} -d '${help.replaceAll("'", "\\'")}'`);

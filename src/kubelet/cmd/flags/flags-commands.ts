@@ -26,16 +26,71 @@ export interface CommandSpec {
 const commandNames = ['pods', 'explain', 'events', 'logs', 'exec', 'plan', 'completion', 'version'] as const;
 export type CommandName = (typeof commandNames)[number];
 
-const socket: CommandFlag = { name: 'socket', value: 'PATH', default: defaultCliSocket, help: 'Socket of the running agent; also $KUBELET_SOCKET.' };
-const rootDir: CommandFlag = { name: 'root-dir', value: 'DIR', help: 'Root directory of the running agent, whose kubelet.sock is used.' };
-const output: CommandFlag = { name: 'output', shorthand: 'o', value: 'FORMAT', values: ['text', 'json'], default: 'text', help: 'text for people, json for programs.' };
-const container: CommandFlag = { name: 'container', shorthand: 'c', value: 'NAME', help: 'Container of the pod; needed if it has more than one.' };
-const namespace: CommandFlag = { name: 'namespace', shorthand: 'n', value: 'NAME', help: 'Namespace of the pod; needed if the name alone fits several pods.' };
+const socket: CommandFlag = {
+  name: 'socket',
+  value: 'PATH',
+  default: defaultCliSocket,
+  help: 'Socket of the running agent; also $KUBELET_SOCKET.',
+};
+const rootDir: CommandFlag = {
+  name: 'root-dir',
+  value: 'DIR',
+  help: 'Root directory of the running agent, whose kubelet.sock is used.',
+};
+const output: CommandFlag = {
+  name: 'output',
+  shorthand: 'o',
+  value: 'FORMAT',
+  values: ['text', 'json'],
+  default: 'text',
+  help: 'text for people, json for programs.',
+};
+const container: CommandFlag = {
+  name: 'container',
+  shorthand: 'c',
+  value: 'NAME',
+  help: 'Container of the pod; needed if it has more than one.',
+};
+const namespace: CommandFlag = {
+  name: 'namespace',
+  shorthand: 'n',
+  value: 'NAME',
+  help: 'Namespace of the pod; needed if the name alone fits several pods.',
+};
 
 export const commands: readonly CommandSpec[] = [
-  { name: 'pods', most: 0, usage: '[flags]', help: 'List the pods of the running agent.', flags: [namespace, { ...output, values: ['text', 'json', 'name'], help: 'text for people, json for programs, name for one pod name per line.' }, socket, rootDir] },
-  { name: 'explain', most: 1, usage: '[POD] [flags]', help: 'Say why pods are not settled: blocked step, cause, since when, last error, next try.', flags: [namespace, output, socket, rootDir], completes: 'pod' },
-  { name: 'events', most: 1, usage: '[POD] [flags]', help: 'List the events of the last hour, of one pod or of all and the node.', flags: [namespace, output, socket, rootDir], completes: 'pod' },
+  {
+    name: 'pods',
+    most: 0,
+    usage: '[flags]',
+    help: 'List the pods of the running agent.',
+    flags: [
+      namespace,
+      {
+        ...output,
+        values: ['text', 'json', 'name'],
+        help: 'text for people, json for programs, name for one pod name per line.',
+      },
+      socket,
+      rootDir,
+    ],
+  },
+  {
+    name: 'explain',
+    most: 1,
+    usage: '[POD] [flags]',
+    help: 'Say why pods are not settled: blocked step, cause, since when, last error, next try.',
+    flags: [namespace, output, socket, rootDir],
+    completes: 'pod',
+  },
+  {
+    name: 'events',
+    most: 1,
+    usage: '[POD] [flags]',
+    help: 'List the events of the last hour, of one pod or of all and the node.',
+    flags: [namespace, output, socket, rootDir],
+    completes: 'pod',
+  },
   {
     name: 'logs',
     most: 2,
@@ -60,11 +115,38 @@ export const commands: readonly CommandSpec[] = [
     usage: 'POD [flags] -- COMMAND [ARG...]',
     help: 'Run a command in a container.',
     completes: 'pod',
-    flags: [container, namespace, { name: 'stdin', shorthand: 'i', help: 'Pass standard input on.' }, { name: 'tty', shorthand: 't', help: 'With a terminal.' }, socket, rootDir],
+    flags: [
+      container,
+      namespace,
+      { name: 'stdin', shorthand: 'i', help: 'Pass standard input on.' },
+      { name: 'tty', shorthand: 't', help: 'With a terminal.' },
+      socket,
+      rootDir,
+    ],
   },
-  { name: 'plan', most: 1, usage: 'FILE [flags]', help: 'Print the steps the agent would take for a manifest, and do nothing.', flags: [output, socket, rootDir], completes: 'file' },
-  { name: 'completion', most: 1, usage: 'bash|zsh|fish', help: 'Print the completion script of a shell.', flags: [], completes: 'shell' },
-  { name: 'version', most: 0, usage: '[flags]', help: 'Print the Kubernetes version the agent stands for, and its own.', flags: [output] },
+  {
+    name: 'plan',
+    most: 1,
+    usage: 'FILE [flags]',
+    help: 'Print the steps the agent would take for a manifest, and do nothing.',
+    flags: [output, socket, rootDir],
+    completes: 'file',
+  },
+  {
+    name: 'completion',
+    most: 1,
+    usage: 'bash|zsh|fish',
+    help: 'Print the completion script of a shell.',
+    flags: [],
+    completes: 'shell',
+  },
+  {
+    name: 'version',
+    most: 0,
+    usage: '[flags]',
+    help: 'Print the Kubernetes version the agent stands for, and its own.',
+    flags: [output],
+  },
 ];
 
 export const isCommandName = (text: string): text is CommandName => (commandNames as readonly string[]).includes(text);

@@ -11,9 +11,25 @@ import type { FlagSpec } from './flags-types.ts';
 
 /** Kinds of values as help names them; booleans need none. */
 const valueNames: Readonly<Record<FlagSpec['type'], string>> = {
-  string: 'TEXT', bool: '', int32: 'NUMBER', int64: 'NUMBER', uint31: 'LEVEL', duration: 'DURATION', quantity: 'QUANTITY', ip: 'IP', list: 'A,B,...',
-  map: 'KEY=VALUE,...', pair: 'KEY=VALUE', boolMap: 'NAME=BOOL,...', lessMap: 'SIGNAL<VALUE,...', headers: 'NAME:VALUE,...', labels: 'KEY=VALUE,...',
-  taints: 'KEY=VALUE:EFFECT,...', reservedMemory: 'NODE:TYPE=QUANTITY,...', vmodule: 'PATTERN=N,...', version: '',
+  string: 'TEXT',
+  bool: '',
+  int32: 'NUMBER',
+  int64: 'NUMBER',
+  uint31: 'LEVEL',
+  duration: 'DURATION',
+  quantity: 'QUANTITY',
+  ip: 'IP',
+  list: 'A,B,...',
+  map: 'KEY=VALUE,...',
+  pair: 'KEY=VALUE',
+  boolMap: 'NAME=BOOL,...',
+  lessMap: 'SIGNAL<VALUE,...',
+  headers: 'NAME:VALUE,...',
+  labels: 'KEY=VALUE,...',
+  taints: 'KEY=VALUE:EFFECT,...',
+  reservedMemory: 'NODE:TYPE=QUANTITY,...',
+  vmodule: 'PATTERN=N,...',
+  version: '',
 };
 
 function shownDefault(spec: FlagSpec, defaults: unknown): string {
@@ -42,7 +58,10 @@ function wrapped(text: string): string {
 function flagHelp(spec: FlagSpec, defaults: unknown): string {
   const short = spec.shorthand === undefined ? '    ' : `-${spec.shorthand}, `;
   const value = valueNames[spec.type];
-  const choice = spec.values === undefined || spec.values.length > 6 ? '' : ` One of ${spec.values.map((word) => (word === '' ? '""' : word)).join(', ')}.`;
+  const choice =
+    spec.values === undefined || spec.values.length > 6
+      ? ''
+      : ` One of ${spec.values.map((word) => (word === '' ? '""' : word)).join(', ')}.`;
   const field = spec.field === undefined || spec.deprecated === undefined ? '' : ` Field: ${spec.field}.`;
   return `  ${short}--${spec.name}${value === '' ? '' : ` ${value}`}\n${wrapped(`${spec.help}${choice}${field}${shownDefault(spec, defaults)}`)}`;
 }
@@ -59,7 +78,9 @@ export function helpText(): string {
     'Runs the pods of this node: those of static manifests, of a URL, of the manifest server, and of an API server if --kubeconfig names one.',
     `Usage:\n  ${'kubelet [flags]'.padEnd(53)}Run the agent.\n${usage.join('\n')}\n\nkubelet COMMAND --help explains a command. Defaults are those without --config; a file changes some of them.`,
     ...groups,
-  ].join('\n\n').concat('\n');
+  ]
+    .join('\n\n')
+    .concat('\n');
 }
 
 /** `kubelet COMMAND --help`. */

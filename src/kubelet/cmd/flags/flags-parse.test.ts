@@ -25,12 +25,18 @@ test('a value may look like a flag', () => {
 
 test('a boolean takes a value only after an equals sign', () => {
   const parsed = parse('--fail-swap-on', '--register-node=false', '--anonymous-auth=T', '--seccomp-default', 'false');
-  assert.deepEqual(Object.fromEntries(parsed.values), { 'fail-swap-on': true, 'register-node': false, 'anonymous-auth': true, 'seccomp-default': true });
+  assert.deepEqual(Object.fromEntries(parsed.values), {
+    'fail-swap-on': true,
+    'register-node': false,
+    'anonymous-auth': true,
+    'seccomp-default': true,
+  });
   assert.deepEqual(parsed.positionals, ['false']);
 });
 
 test('the log level is read in every form pflag knows', () => {
-  for (const argv of [['-v', '4'], ['-v4'], ['-v=4'], ['--v=4'], ['--v', '4'], ['-hv4']]) assert.equal(values(...argv).v, 4, argv.join(' '));
+  for (const argv of [['-v', '4'], ['-v4'], ['-v=4'], ['--v=4'], ['--v', '4'], ['-hv4']])
+    assert.equal(values(...argv).v, 4, argv.join(' '));
 });
 
 test('everything after two hyphens is positional', () => {
@@ -39,8 +45,22 @@ test('everything after two hyphens is positional', () => {
 
 test('lists and maps grow when repeated, single values are replaced', () => {
   assert.deepEqual(
-    values('--cluster-dns=1.1.1.1,2.2.2.2', '--cluster-dns', '3.3.3.3', '--max-pods=1', '--max-pods=2', '--system-reserved=cpu=1,memory=1Gi', '--system-reserved=cpu=2', '--feature-gates=A=true,B=false'),
-    { 'cluster-dns': ['1.1.1.1', '2.2.2.2', '3.3.3.3'], 'max-pods': 2, 'system-reserved': { cpu: '2', memory: '1Gi' }, 'feature-gates': { A: true, B: false } },
+    values(
+      '--cluster-dns=1.1.1.1,2.2.2.2',
+      '--cluster-dns',
+      '3.3.3.3',
+      '--max-pods=1',
+      '--max-pods=2',
+      '--system-reserved=cpu=1,memory=1Gi',
+      '--system-reserved=cpu=2',
+      '--feature-gates=A=true,B=false',
+    ),
+    {
+      'cluster-dns': ['1.1.1.1', '2.2.2.2', '3.3.3.3'],
+      'max-pods': 2,
+      'system-reserved': { cpu: '2', memory: '1Gi' },
+      'feature-gates': { A: true, B: false },
+    },
   );
 });
 
@@ -51,16 +71,30 @@ test('list items may be quoted as in CSV', () => {
 test('the particular notations are understood', () => {
   assert.deepEqual(
     values(
-      '--eviction-hard=memory.available<1Gi,nodefs.available<10%', '--manifest-url-header=a:1,b:2,a:3', '--register-with-taints=k=v:NoSchedule,only:NoExecute',
-      '--reserved-memory=0:memory=1Gi,hugepages-2Mi=2Gi;1:memory=1Gi', '--node-labels=a=b,c', '--vmodule=main=3,sync*=5', '--cpu-manager-policy-options=x=1,2',
+      '--eviction-hard=memory.available<1Gi,nodefs.available<10%',
+      '--manifest-url-header=a:1,b:2,a:3',
+      '--register-with-taints=k=v:NoSchedule,only:NoExecute',
+      '--reserved-memory=0:memory=1Gi,hugepages-2Mi=2Gi;1:memory=1Gi',
+      '--node-labels=a=b,c',
+      '--vmodule=main=3,sync*=5',
+      '--cpu-manager-policy-options=x=1,2',
     ),
     {
       'eviction-hard': { 'memory.available': '1Gi', 'nodefs.available': '10%' },
       'manifest-url-header': { a: ['1', '3'], b: ['2'] },
-      'register-with-taints': [{ key: 'k', value: 'v', effect: 'NoSchedule' }, { key: 'only', effect: 'NoExecute' }],
-      'reserved-memory': [{ numaNode: 0, limits: { memory: '1Gi', 'hugepages-2Mi': '2Gi' } }, { numaNode: 1, limits: { memory: '1Gi' } }],
+      'register-with-taints': [
+        { key: 'k', value: 'v', effect: 'NoSchedule' },
+        { key: 'only', effect: 'NoExecute' },
+      ],
+      'reserved-memory': [
+        { numaNode: 0, limits: { memory: '1Gi', 'hugepages-2Mi': '2Gi' } },
+        { numaNode: 1, limits: { memory: '1Gi' } },
+      ],
       'node-labels': { a: 'b', c: '' },
-      vmodule: [{ filePattern: 'main', verbosity: 3 }, { filePattern: 'sync*', verbosity: 5 }],
+      vmodule: [
+        { filePattern: 'main', verbosity: 3 },
+        { filePattern: 'sync*', verbosity: 5 },
+      ],
       'cpu-manager-policy-options': { x: '1,2' },
     },
   );
@@ -69,7 +103,10 @@ test('the particular notations are understood', () => {
 const mistakes: readonly (readonly [argv: string[], error: string])[] = [
   [['--max-podz=5'], 'unknown flag: --max-podz (did you mean --max-pods?)'],
   [['--zzzzzz', 'value'], 'unknown flag: --zzzzzz (kubelet --help lists the accepted ones)'],
-  [['--container-runtime=remote'], 'unknown flag: --container-runtime (removed in Kubernetes 1.27: CRI is the only way to a runtime)'],
+  [
+    ['--container-runtime=remote'],
+    'unknown flag: --container-runtime (removed in Kubernetes 1.27: CRI is the only way to a runtime)',
+  ],
   [['-x'], "unknown shorthand flag: 'x' in -x"],
   [['-config=/a'], "unknown shorthand flag: 'c' in -config=/a (did you mean --config?)"],
   [['--=x'], 'bad flag syntax: --=x'],
@@ -78,15 +115,33 @@ const mistakes: readonly (readonly [argv: string[], error: string])[] = [
   [['-v'], "flag needs an argument: 'v' in -v"],
   [['-v', 'high'], 'invalid argument "high" for "-v, --v" flag: expected a whole number'],
   [['--port=http'], 'invalid argument "http" for "--port" flag: expected a whole number'],
-  [['--port=99999999999'], 'invalid argument "99999999999" for "--port" flag: value out of range; accepted is -2147483648 to 2147483647'],
+  [
+    ['--port=99999999999'],
+    'invalid argument "99999999999" for "--port" flag: value out of range; accepted is -2147483648 to 2147483647',
+  ],
   [['--fail-swap-on=maybe'], 'invalid argument "maybe" for "--fail-swap-on" flag: accepted are true and false'],
-  [['--sync-frequency=60'], 'invalid argument "60" for "--sync-frequency" flag: expected a duration such as 300ms, 10s or 2h45m'],
+  [
+    ['--sync-frequency=60'],
+    'invalid argument "60" for "--sync-frequency" flag: expected a duration such as 300ms, 10s or 2h45m',
+  ],
   [['--address=localhost'], 'invalid argument "localhost" for "--address" flag: "localhost" is not a valid IP address'],
   [['--feature-gates=A'], 'invalid argument "A" for "--feature-gates" flag: malformed pair, expect string=bool'],
-  [['--feature-gates=A=perhaps'], 'invalid argument "A=perhaps" for "--feature-gates" flag: invalid value of A: perhaps; accepted are true and false'],
-  [['--eviction-hard=memory.available=1Gi'], 'invalid argument "memory.available=1Gi" for "--eviction-hard" flag: malformed pair, expect string<string'],
-  [['--register-with-taints=a=b:Sometimes'], 'invalid argument "a=b:Sometimes" for "--register-with-taints" flag: invalid taint effect: Sometimes, unsupported taint effect; accepted are NoSchedule, PreferNoSchedule, NoExecute'],
-  [['--reserved-memory=x:memory=1Gi'], 'invalid argument "x:memory=1Gi" for "--reserved-memory" flag: failed to convert the NUMA node ID, expected integer, got x'],
+  [
+    ['--feature-gates=A=perhaps'],
+    'invalid argument "A=perhaps" for "--feature-gates" flag: invalid value of A: perhaps; accepted are true and false',
+  ],
+  [
+    ['--eviction-hard=memory.available=1Gi'],
+    'invalid argument "memory.available=1Gi" for "--eviction-hard" flag: malformed pair, expect string<string',
+  ],
+  [
+    ['--register-with-taints=a=b:Sometimes'],
+    'invalid argument "a=b:Sometimes" for "--register-with-taints" flag: invalid taint effect: Sometimes, unsupported taint effect; accepted are NoSchedule, PreferNoSchedule, NoExecute',
+  ],
+  [
+    ['--reserved-memory=x:memory=1Gi'],
+    'invalid argument "x:memory=1Gi" for "--reserved-memory" flag: failed to convert the NUMA node ID, expected integer, got x',
+  ],
 ];
 for (const [argv, error] of mistakes) {
   test(`${argv.join(' ')} gives exactly one error`, () => {
@@ -107,6 +162,8 @@ test('a deprecated flag is warned about once, with its field', () => {
 });
 
 test('no two flags share a name or a shorthand', () => {
-  const names = [...agentFlags, ...configFlags].flatMap(({ name, shorthand }) => (shorthand === undefined || shorthand === name ? [name] : [name, shorthand]));
+  const names = [...agentFlags, ...configFlags].flatMap(({ name, shorthand }) =>
+    shorthand === undefined || shorthand === name ? [name] : [name, shorthand],
+  );
   assert.equal(new Set(names).size, names.length);
 });

@@ -40,7 +40,9 @@ class Parser {
   constructor(argv: readonly string[], specs: readonly FlagSpec[]) {
     this.#rest = [...argv];
     this.#byName = new Map(specs.map((spec) => [spec.name, spec]));
-    this.#byShorthand = new Map(specs.flatMap((spec) => (spec.shorthand === undefined ? [] : [[spec.shorthand, spec] as const])));
+    this.#byShorthand = new Map(
+      specs.flatMap((spec) => (spec.shorthand === undefined ? [] : [[spec.shorthand, spec] as const])),
+    );
   }
 
   run(): void {
@@ -75,7 +77,9 @@ class Parser {
     const spec = this.#byShorthand.get(letter);
     if (spec === undefined) {
       const long = closestName(letters.split('=')[0] ?? '', [...this.#byName.keys()]);
-      this.errors.push(`unknown shorthand flag: '${letter}' in ${arg}${long === undefined || letters.length < 3 ? '' : ` (did you mean --${long}?)`}`);
+      this.errors.push(
+        `unknown shorthand flag: '${letter}' in ${arg}${long === undefined || letters.length < 3 ? '' : ` (did you mean --${long}?)`}`,
+      );
     } else if (after.startsWith('=')) this.#set(spec, after.slice(1));
     else if (withoutValue(spec)) {
       this.#set(spec, 'true');

@@ -48,5 +48,16 @@ export interface FlagSpec {
   readonly completes?: 'file' | 'folder';
 }
 
-export const flagGroups = ['Configuration', 'API server', 'Node', 'Runtime and images', 'Logging', 'Housekeeping', 'Beyond upstream', 'Other', 'Deprecated: set the field in a file given by --config instead', 'Deprecated'] as const;
+export const flagGroups = [
+  'Configuration',
+  'API server',
+  'Node',
+  'Runtime and images',
+  'Logging',
+  'Housekeeping',
+  'Beyond upstream',
+  'Other',
+  'Deprecated: set the field in a file given by --config instead',
+  'Deprecated',
+] as const;
 export type FlagGroup = (typeof flagGroups)[number];

@@ -45,16 +45,27 @@ export interface AgentFlags {
 
 const allowedLabelPrefixes = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const allowedLabels = [
-  'beta.kubernetes.io/arch', 'beta.kubernetes.io/instance-type', 'beta.kubernetes.io/os', 'failure-domain.beta.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone', 'kubernetes.io/arch', 'kubernetes.io/hostname', 'kubernetes.io/os', 'node.kubernetes.io/instance-type',
-  'topology.kubernetes.io/region', 'topology.kubernetes.io/zone',
+  'beta.kubernetes.io/arch',
+  'beta.kubernetes.io/instance-type',
+  'beta.kubernetes.io/os',
+  'failure-domain.beta.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'kubernetes.io/arch',
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'node.kubernetes.io/instance-type',
+  'topology.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
 ];
 
 const isKubernetesName = (key: string): boolean => /^([^/]+\.)?(kubernetes|k8s)\.io\//.test(key);
 
 function mayBeSet(key: string): boolean {
   const prefix = key.split('/')[0] ?? '';
-  return allowedLabels.includes(key) || allowedLabelPrefixes.some((allowed) => prefix === allowed || prefix.endsWith(`.${allowed}`));
+  return (
+    allowedLabels.includes(key) ||
+    allowedLabelPrefixes.some((allowed) => prefix === allowed || prefix.endsWith(`.${allowed}`))
+  );
 }
 
 function labelErrors(labels: Readonly<Record<string, string>>): ConfigError[] {
@@ -67,38 +78,85 @@ function labelErrors(labels: Readonly<Record<string, string>>): ConfigError[] {
   }
   for (const key of keys) {
     const value = labels[key] ?? '';
-    if (!isQualifiedName(key)) errors.push({ flag: 'node-labels', message: `invalid node labels (--node-labels): '${key}' - name must be at most 63 letters, digits, '-', '_' or '.', with an optional DNS prefix before a '/'` });
-    if (!isLabelValue(value)) errors.push({ flag: 'node-labels', message: `invalid node labels (--node-labels): '${value}' - a value must be at most 63 letters, digits, '-', '_' or '.'` });
+    if (!isQualifiedName(key))
+      errors.push({
+        flag: 'node-labels',
+        message: `invalid node labels (--node-labels): '${key}' - name must be at most 63 letters, digits, '-', '_' or '.', with an optional DNS prefix before a '/'`,
+      });
+    if (!isLabelValue(value))
+      errors.push({
+        flag: 'node-labels',
+        message: `invalid node labels (--node-labels): '${value}' - a value must be at most 63 letters, digits, '-', '_' or '.'`,
+      });
   }
   return errors;
 }
 
 function nodeIpErrors(nodeIps: readonly string[]): ConfigError[] {
   const families = new Set(nodeIps.map((ip) => ip.includes(':')));
-  const wrong = nodeIps.some((ip) => !isIpAddress(ip)) || nodeIps.length > 2 || (nodeIps.length === 2 && families.size === 1);
-  return wrong ? [{ flag: 'node-ip', message: `bad --node-ip "${nodeIps.join(',')}"; accepted are one address, or one IPv4 and one IPv6 address with a comma between them` }] : [];
+  const wrong =
+    nodeIps.some((ip) => !isIpAddress(ip)) || nodeIps.length > 2 || (nodeIps.length === 2 && families.size === 1);
+  return wrong
+    ? [
+        {
+          flag: 'node-ip',
+          message: `bad --node-ip "${nodeIps.join(',')}"; accepted are one address, or one IPv4 and one IPv6 address with a comma between them`,
+        },
+      ]
+    : [];
 }
 
 function otherErrors(flags: AgentFlags): ConfigError[] {
   const errors: ConfigError[] = [];
-  if (!['', 'external'].includes(flags.cloudProvider)) errors.push({ flag: 'cloud-provider', message: `unknown cloud provider "${flags.cloudProvider}" (--cloud-provider); accepted are "" and "external"` });
-  if (flags.exitOnLockContention && flags.lockFile === '') errors.push({ flag: 'exit-on-lock-contention', message: 'cannot exit on lock file contention: no lock file specified; --exit-on-lock-contention needs --lock-file' });
-  if (flags.admissionHooksDir !== '' && !flags.admissionHooksDir.startsWith('/')) errors.push({ flag: 'admission-hooks-dir', message: `--admission-hooks-dir "${flags.admissionHooksDir}" must be an absolute path` });
-  if (flags.admissionHookTimeoutMs <= 0) errors.push({ flag: 'admission-hook-timeout', message: '--admission-hook-timeout must be more than 0s' });
-  if (flags.rootDir === '') errors.push({ flag: 'root-dir', message: 'invalid root directory ""; --root-dir needs a folder' });
-  if (flags.manifestServerAddress !== '' && !/^(\[[0-9a-fA-F:.]+\]|[^:\s]*):\d{1,5}$/.test(flags.manifestServerAddress)) {
-    errors.push({ flag: 'manifest-server-address', message: `--manifest-server-address "${flags.manifestServerAddress}" must be HOST:PORT` });
+  if (!['', 'external'].includes(flags.cloudProvider))
+    errors.push({
+      flag: 'cloud-provider',
+      message: `unknown cloud provider "${flags.cloudProvider}" (--cloud-provider); accepted are "" and "external"`,
+    });
+  if (flags.exitOnLockContention && flags.lockFile === '')
+    errors.push({
+      flag: 'exit-on-lock-contention',
+      message:
+        'cannot exit on lock file contention: no lock file specified; --exit-on-lock-contention needs --lock-file',
+    });
+  if (flags.admissionHooksDir !== '' && !flags.admissionHooksDir.startsWith('/'))
+    errors.push({
+      flag: 'admission-hooks-dir',
+      message: `--admission-hooks-dir "${flags.admissionHooksDir}" must be an absolute path`,
+    });
+  if (flags.admissionHookTimeoutMs <= 0)
+    errors.push({ flag: 'admission-hook-timeout', message: '--admission-hook-timeout must be more than 0s' });
+  if (flags.rootDir === '')
+    errors.push({ flag: 'root-dir', message: 'invalid root directory ""; --root-dir needs a folder' });
+  if (
+    flags.manifestServerAddress !== '' &&
+    !/^(\[[0-9a-fA-F:.]+\]|[^:\s]*):\d{1,5}$/.test(flags.manifestServerAddress)
+  ) {
+    errors.push({
+      flag: 'manifest-server-address',
+      message: `--manifest-server-address "${flags.manifestServerAddress}" must be HOST:PORT`,
+    });
   }
   if (flags.manifestServerAddress !== '' && flags.manifestServerTokenFile === '') {
-    errors.push({ flag: 'manifest-server-token-file', message: '--manifest-server-address needs --manifest-server-token-file: the manifest server accepts no request without a token' });
+    errors.push({
+      flag: 'manifest-server-token-file',
+      message:
+        '--manifest-server-address needs --manifest-server-token-file: the manifest server accepts no request without a token',
+    });
   }
   if ((flags.imageCredentialProviderConfig === '') !== (flags.imageCredentialProviderBinDir === '')) {
-    errors.push({ flag: 'image-credential-provider-config', message: '--image-credential-provider-config and --image-credential-provider-bin-dir must be set together' });
+    errors.push({
+      flag: 'image-credential-provider-config',
+      message: '--image-credential-provider-config and --image-credential-provider-bin-dir must be set together',
+    });
   }
   return errors;
 }
 
-export function readAgentFlags({ values }: ParsedFlags, version: string): { readonly flags: AgentFlags; readonly errors: readonly ConfigError[] } {
+export function readAgentFlags(
+  { values }: ParsedFlags,
+  version: string,
+): { readonly flags: AgentFlags; readonly errors: readonly ConfigError[] } {
   const text = (name: string, otherwise = ''): string => {
     const value = values.get(name);
     return typeof value === 'string' ? value : otherwise;
@@ -118,7 +176,10 @@ export function readAgentFlags({ values }: ParsedFlags, version: string): { read
     bootstrapKubeconfig: text('bootstrap-kubeconfig'),
     certDir: text('cert-dir', '/var/lib/kubelet/pki'),
     hostnameOverride: text('hostname-override').trim().toLowerCase(),
-    nodeIps: text('node-ip').split(',').map((ip) => ip.trim()).filter((ip) => ip !== ''),
+    nodeIps: text('node-ip')
+      .split(',')
+      .map((ip) => ip.trim())
+      .filter((ip) => ip !== ''),
     nodeLabels: (values.get('node-labels') ?? {}) as Record<string, string>,
     cloudProvider: text('cloud-provider'),
     runtimeCgroups: text('runtime-cgroups'),

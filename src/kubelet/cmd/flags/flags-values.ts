@@ -22,14 +22,17 @@ function integer(text: string, min: bigint, max: bigint): FlagValue {
   const digits = match[2] ?? '';
   const size = BigInt(/^0\d/.test(digits) ? `0o${digits.slice(1)}` : digits.toLowerCase());
   const value = match[1] === '-' ? -size : size;
-  return value < min || value > max ? { wrong: `value out of range; accepted is ${min} to ${max}` } : { value: Number(value) };
+  return value < min || value > max
+    ? { wrong: `value out of range; accepted is ${min} to ${max}` }
+    : { value: Number(value) };
 }
 
 /** One line of CSV, as Go's encoding/csv reads it. */
 function csv(text: string): string[] | undefined {
   if (text === '') return [];
   const fields: string[] = [];
-  for (const match of text.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"(?=,|$)|([^,"]*))/g)) fields.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '');
+  for (const match of text.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"(?=,|$)|([^,"]*))/g))
+    fields.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '');
   const rebuiltLength = text.replace(/"((?:[^"]|"")*)"/g, '').includes('"');
   return rebuiltLength ? undefined : fields;
 }
@@ -91,8 +94,12 @@ function taints(text: string): FlagValue {
     if (spec === '') continue;
     const [pair = '', effect, ...more] = spec.split(':');
     const [key = '', taintValue = '', ...rest] = pair.split('=');
-    if (more.length > 0 || rest.length > 0 || !isQualifiedName(key) || !isLabelValue(taintValue)) return { wrong: `invalid taint spec: ${spec}; accepted is key=value:effect` };
-    if (effect === undefined || !effects.includes(effect)) return { wrong: `invalid taint effect: ${effect ?? ''}, unsupported taint effect; accepted are ${effects.join(', ')}` };
+    if (more.length > 0 || rest.length > 0 || !isQualifiedName(key) || !isLabelValue(taintValue))
+      return { wrong: `invalid taint spec: ${spec}; accepted is key=value:effect` };
+    if (effect === undefined || !effects.includes(effect))
+      return {
+        wrong: `invalid taint effect: ${effect ?? ''}, unsupported taint effect; accepted are ${effects.join(', ')}`,
+      };
     value.push({ key, ...(taintValue === '' ? {} : { value: taintValue }), effect });
   }
   return { value };
@@ -103,13 +110,18 @@ function reservedMemory(text: string): FlagValue {
   for (const reservation of text.split(';')) {
     if (reservation === '') continue;
     const [node = '', list, ...more] = reservation.split(':');
-    if (list === undefined || more.length > 0) return { wrong: `the reserved memory has incorrect format, expected numaNodeID:type=quantity[,type=quantity...], got ${reservation}` };
+    if (list === undefined || more.length > 0)
+      return {
+        wrong: `the reserved memory has incorrect format, expected numaNodeID:type=quantity[,type=quantity...], got ${reservation}`,
+      };
     if (!/^\d+$/.test(node)) return { wrong: `failed to convert the NUMA node ID, expected integer, got ${node}` };
     const limits: Record<string, string> = {};
     for (const part of list.split(',')) {
       const [type = '', amount, ...rest] = part.split('=');
-      if (amount === undefined || rest.length > 0) return { wrong: `the reserved limit has incorrect value, expected type=quantity, got ${part}` };
-      if (type !== 'memory' && !type.startsWith('hugepages-')) return { wrong: `memory type conversion error, unknown type: ${JSON.stringify(type)}` };
+      if (amount === undefined || rest.length > 0)
+        return { wrong: `the reserved limit has incorrect value, expected type=quantity, got ${part}` };
+      if (type !== 'memory' && !type.startsWith('hugepages-'))
+        return { wrong: `memory type conversion error, unknown type: ${JSON.stringify(type)}` };
       if (typeof tryParseQuantity(amount) === 'string') return { wrong: `failed to parse the quantity: ${amount}` };
       limits[type] = amount;
     }
@@ -141,9 +153,16 @@ const readers: Readonly<Record<FlagType, (text: string) => FlagValue>> = {
   int32: (text) => integer(text, -int31 - 1n, int31),
   int64: (text) => integer(text, -int63 - 1n, int63),
   uint31: (text) => integer(text, 0n, int31),
-  duration: (text) => (parseDurationMs(text) === undefined ? { wrong: 'expected a duration such as 300ms, 10s or 2h45m' } : { value: text }),
-  quantity: (text) => (typeof tryParseQuantity(text) === 'string' ? { wrong: 'expected a quantity such as 512, 2Ki or 3M' } : { value: text }),
-  ip: (text) => (text === '' || isIpAddress(text) ? { value: text } : { wrong: `${JSON.stringify(text)} is not a valid IP address` }),
+  duration: (text) =>
+    parseDurationMs(text) === undefined
+      ? { wrong: 'expected a duration such as 300ms, 10s or 2h45m' }
+      : { value: text },
+  quantity: (text) =>
+    typeof tryParseQuantity(text) === 'string'
+      ? { wrong: 'expected a quantity such as 512, 2Ki or 3M' }
+      : { value: text },
+  ip: (text) =>
+    text === '' || isIpAddress(text) ? { value: text } : { wrong: `${JSON.stringify(text)} is not a valid IP address` },
   list: (text) => {
     const value = csv(text);
     return value === undefined ? { wrong: 'a quote is not closed' } : { value };
@@ -151,7 +170,9 @@ const readers: Readonly<Record<FlagType, (text: string) => FlagValue>> = {
   map: (text) => textMap(text, '=', 'string=string'),
   pair: (text) => {
     const at = text.indexOf('=');
-    return at < 0 ? { wrong: 'malformed pair, expect string=string' } : { value: { [text.slice(0, at).trim()]: text.slice(at + 1).trim() } };
+    return at < 0
+      ? { wrong: 'malformed pair, expect string=string' }
+      : { value: { [text.slice(0, at).trim()]: text.slice(at + 1).trim() } };
   },
   boolMap,
   lessMap: (text) => textMap(text, '<', 'string<string'),
@@ -160,7 +181,10 @@ const readers: Readonly<Record<FlagType, (text: string) => FlagValue>> = {
   taints,
   reservedMemory,
   vmodule,
-  version: (text) => (text === 'raw' || /^v\d+\.\d+\.\d+/.test(text) || parseBool(text) !== undefined ? { value: parseBool(text) ?? text } : { wrong: 'accepted are true, false, raw and versions such as v1.36.0' }),
+  version: (text) =>
+    text === 'raw' || /^v\d+\.\d+\.\d+/.test(text) || parseBool(text) !== undefined
+      ? { value: parseBool(text) ?? text }
+      : { wrong: 'accepted are true, false, raw and versions such as v1.36.0' },
 };
 
 export function readFlagValue(type: FlagType, text: string): FlagValue {
@@ -168,7 +192,8 @@ export function readFlagValue(type: FlagType, text: string): FlagValue {
 }
 
 const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const asObject = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+const asObject = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
 /** The value of a flag that was given more than once: lists and maps grow, the rest is replaced. The first use always replaces the default. */
 export function combineFlagValues(type: FlagType, earlier: unknown, later: unknown): unknown {
@@ -176,9 +201,11 @@ export function combineFlagValues(type: FlagType, earlier: unknown, later: unkno
   if (type === 'list' || type === 'reservedMemory') return [...asArray(earlier), ...asArray(later)];
   if (type === 'headers') {
     const merged: Record<string, unknown> = { ...asObject(earlier) };
-    for (const [name, values] of Object.entries(asObject(later))) merged[name] = [...asArray(merged[name]), ...asArray(values)];
+    for (const [name, values] of Object.entries(asObject(later)))
+      merged[name] = [...asArray(merged[name]), ...asArray(values)];
     return merged;
   }
-  if (type === 'map' || type === 'pair' || type === 'boolMap' || type === 'lessMap' || type === 'labels') return { ...asObject(earlier), ...asObject(later) };
+  if (type === 'map' || type === 'pair' || type === 'boolMap' || type === 'lessMap' || type === 'labels')
+    return { ...asObject(earlier), ...asObject(later) };
   return later;
 }

@@ -12,8 +12,19 @@ export const versionLine = (version: string = kubernetesVersion): string => `Kub
 export function rawVersion(version: string = kubernetesVersion): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const parts = [
-    ['Major', major], ['Minor', minor], ['EmulationMajor', ''], ['EmulationMinor', ''], ['MinCompatibilityMajor', ''], ['MinCompatibilityMinor', ''],
-    ['GitVersion', version], ['GitCommit', ''], ['GitTreeState', ''], ['BuildDate', ''], ['GoVersion', ''], ['Compiler', 'node'], ['Platform', 'linux'],
+    ['Major', major],
+    ['Minor', minor],
+    ['EmulationMajor', ''],
+    ['EmulationMinor', ''],
+    ['MinCompatibilityMajor', ''],
+    ['MinCompatibilityMinor', ''],
+    ['GitVersion', version],
+    ['GitCommit', ''],
+    ['GitTreeState', ''],
+    ['BuildDate', ''],
+    ['GoVersion', ''],
+    ['Compiler', 'node'],
+    ['Platform', 'linux'],
   ];
   return `version.Info{${parts.map(([name, value]) => `${name}:${JSON.stringify(value)}`).join(', ')}}`;
 }
@@ -24,5 +35,15 @@ export const versionText = (): string => `${versionLine()}\nKubelet-TS ${ownVers
 /** The labels of `kubernetes_build_info`. */
 export function buildLabels(version: string = kubernetesVersion): Record<string, string> {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
-  return { major, minor, git_version: version, git_commit: '', git_tree_state: '', build_date: '', go_version: '', compiler: 'node', platform: 'linux' };
+  return {
+    major,
+    minor,
+    git_version: version,
+    git_commit: '',
+    git_tree_state: '',
+    build_date: '',
+    go_version: '',
+    compiler: 'node',
+    platform: 'linux',
+  };
 }

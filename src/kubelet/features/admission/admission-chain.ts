@@ -2,7 +2,15 @@ import { isCriticalPod } from '../../../api/pod.ts';
 import { podReasons } from '../../../api/reasons.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { AdmissionCheck, AdmissionQuestion, Rejection } from './admission-check.ts';
-import { checkDeclaredFeatures, checkNoPodLevelResources, checkOsField, checkOsLabel, checkSupplementalGroupsPolicy, computePredicates, rejectionOf } from './predicates.ts';
+import {
+  checkDeclaredFeatures,
+  checkNoPodLevelResources,
+  checkOsField,
+  checkOsLabel,
+  checkSupplementalGroupsPolicy,
+  computePredicates,
+  rejectionOf,
+} from './predicates.ts';
 import { givenPriority, needsText, selectVictims, standalonePriority } from './preemption.ts';
 
 /** Checks of other features, each at its place in upstream's order. One that is absent has nothing against any pod. */
@@ -26,7 +34,10 @@ export interface ChainOptions {
   taintComparisons: boolean;
 }
 
-export type ChainVerdict = { kind: 'admit' } | ({ kind: 'reject' } & Rejection) | { kind: 'preempt'; victims: readonly Pod[]; shortage: Rejection };
+export type ChainVerdict =
+  | { kind: 'admit' }
+  | ({ kind: 'reject' } & Rejection)
+  | { kind: 'preempt'; victims: readonly Pod[]; shortage: Rejection };
 
 /**
  * Whether the node takes a pod, in the order of upstream's handlers (kubelet.go): eviction, sysctls, resource managers, predicates (OS,
@@ -35,7 +46,14 @@ export type ChainVerdict = { kind: 'admit' } | ({ kind: 'reject' } & Rejection) 
  */
 export function judgeAdmission(question: AdmissionQuestion, options: ChainOptions): ChainVerdict {
   const { checks } = options;
-  const before = firstRejection(question, [checks.eviction, checks.sysctls, checks.allocate, checkOsLabel, checkOsField, checkSupplementalGroupsPolicy]);
+  const before = firstRejection(question, [
+    checks.eviction,
+    checks.sysctls,
+    checks.allocate,
+    checkOsLabel,
+    checkOsField,
+    checkSupplementalGroupsPolicy,
+  ]);
   if (before !== undefined) return { kind: 'reject', ...before };
   const room = judgeRoom(question, options);
   if (room.kind === 'reject') return room;
@@ -44,7 +62,10 @@ export function judgeAdmission(question: AdmissionQuestion, options: ChainOption
   return after === undefined ? room : { kind: 'reject', ...after };
 }
 
-function firstRejection(question: AdmissionQuestion, checks: readonly (AdmissionCheck | undefined)[]): Rejection | undefined {
+function firstRejection(
+  question: AdmissionQuestion,
+  checks: readonly (AdmissionCheck | undefined)[],
+): Rejection | undefined {
   for (const check of checks) {
     const rejection = check?.(question);
     if (rejection !== undefined) return rejection;
@@ -62,9 +83,16 @@ function judgeRoom(question: AdmissionQuestion, { standalone, taintComparisons }
   if (misfit !== undefined && (shortage === undefined || isCriticalPod(pod))) return { kind: 'reject', ...misfit };
   if (shortage === undefined) return { kind: 'admit' };
   if (!isCriticalPod(pod)) return { kind: 'reject', ...rejectionOf(shortage) };
-  const selected = selectVictims(pod, others, { shortages, priorityOf: standalone ? standalonePriority : givenPriority });
+  const selected = selectVictims(pod, others, {
+    shortages,
+    priorityOf: standalone ? standalonePriority : givenPriority,
+  });
   if ('victims' in selected) return { kind: 'preempt', victims: selected.victims, shortage: rejectionOf(shortage) };
   if (standalone) return { kind: 'reject', ...rejectionOf(shortage) };
   const why = `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: ${needsText(selected.missing)}`;
-  return { kind: 'reject', reason: podReasons.unexpectedAdmissionError, message: `Unexpected error while attempting to recover from admission failure: ${why}` };
+  return {
+    kind: 'reject',
+    reason: podReasons.unexpectedAdmissionError,
+    message: `Unexpected error while attempting to recover from admission failure: ${why}`,
+  };
 }

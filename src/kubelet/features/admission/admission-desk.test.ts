@@ -12,17 +12,30 @@ import { AdmittedRecord } from './admitted-record.ts';
 import type { AdmissionAnswer, AdmissionStep } from './admission-step.ts';
 import type { Standing } from './standing.ts';
 
-const node: Node = { metadata: { name: 'n1', namespace: '', uid: '', labels: {} }, status: { allocatable: { cpu: '2', pods: '10' } } };
-const ask = (cpu: string, changes: Changes = {}): Changes => ({ 'spec.containers[0].resources.requests': { cpu }, ...changes });
+const node: Node = {
+  metadata: { name: 'n1', namespace: '', uid: '', labels: {} },
+  status: { allocatable: { cpu: '2', pods: '10' } },
+};
+const ask = (cpu: string, changes: Changes = {}): Changes => ({
+  'spec.containers[0].resources.requests': { cpu },
+  ...changes,
+});
 
 function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => readonly AdmissionStep[]) {
   const clock = new FakeClock();
   const pods = new Map<string, Pod>();
   const log: string[] = [];
-  const world = { saved: Promise.resolve(), ran: new Set<string>(), ended: new Set<string>(), running: new Set<string>(), node };
+  const world = {
+    saved: Promise.resolve(),
+    ran: new Set<string>(),
+    ended: new Set<string>(),
+    running: new Set<string>(),
+    node,
+  };
   const record = new AdmittedRecord();
   const desk = new AdmissionDesk({
-    judge: (question) => judgeAdmission(question, { checks: {}, standalone: false, podLevelResources: true, taintComparisons: false }),
+    judge: (question) =>
+      judgeAdmission(question, { checks: {}, standalone: false, podLevelResources: true, taintComparisons: false }),
     steps,
     ...(stepsOf === undefined ? {} : { stepsOf }),
     node: () => world.node,
@@ -37,7 +50,9 @@ function harness(steps: readonly AdmissionStep[] = [], stepsOf?: (pod: Pod) => r
     stop: (uid) => void log.push(`stop ${uid}`),
     hasStopped: (uid) => !world.running.has(uid),
     onChange: (uid) => void log.push(`changed ${uid}`),
-    recorder: { event: ({ metadata }, type, reason, message) => void log.push(`${metadata.uid}: ${type} ${reason} ${message}`) },
+    recorder: {
+      event: ({ metadata }, type, reason, message) => void log.push(`${metadata.uid}: ${type} ${reason} ${message}`),
+    },
     clock,
     log: silentLogger,
   });
@@ -65,7 +80,9 @@ describe('the admission desk', () => {
   });
 
   it('holds the pods that something of their own must be asked about, and no others', async () => {
-    const { clock, add, kind } = harness(undefined, ({ metadata }) => (metadata.name === 'a' ? [{ name: 'this agent', admit: () => ({ kind: 'hold', why: 'not supported yet' }) }] : []));
+    const { clock, add, kind } = harness(undefined, ({ metadata }) =>
+      metadata.name === 'a' ? [{ name: 'this agent', admit: () => ({ kind: 'hold', why: 'not supported yet' }) }] : [],
+    );
     add('a');
     assert.equal(add('b').kind, 'admitted');
     await clock.advance(3_600_000);
@@ -76,14 +93,20 @@ describe('the admission desk', () => {
     const { add, desk } = harness();
     add('a', ask('1500m'));
     add('b', ask('1500m'));
-    assert.deepEqual([desk.verdictOn(podUid('a')), desk.verdictOn(podUid('b'))], [undefined, { kind: 'rejected', reason: 'OutOfcpu', message: `Pod was rejected: ${FULL}` }]);
+    assert.deepEqual(
+      [desk.verdictOn(podUid('a')), desk.verdictOn(podUid('b'))],
+      [undefined, { kind: 'rejected', reason: 'OutOfcpu', message: `Pod was rejected: ${FULL}` }],
+    );
   });
 
   it('lets what was turned away take no room, and judges nobody twice', () => {
     const { add, remove, desk } = harness();
     add('a', ask('1500m'));
     add('b', ask('1500m'));
-    assert.deepEqual(desk.activePods().map(({ metadata }) => metadata.uid), ['a']);
+    assert.deepEqual(
+      desk.activePods().map(({ metadata }) => metadata.uid),
+      ['a'],
+    );
     assert.equal(add('c', ask('500m')).kind, 'admitted');
     remove('a');
     assert.equal(add('b', ask('1500m')).kind, 'rejected');
@@ -97,7 +120,10 @@ describe('the admission desk', () => {
     world.ran.add('ran');
     world.ended.add('ended');
     record.add(podUid('recorded'));
-    assert.deepEqual(['ran', 'ended', 'recorded', 'new'].map((uid) => add(uid, misfit).kind), ['admitted', 'admitted', 'admitted', 'rejected']);
+    assert.deepEqual(
+      ['ran', 'ended', 'recorded', 'new'].map((uid) => add(uid, misfit).kind),
+      ['admitted', 'admitted', 'admitted', 'rejected'],
+    );
     assert.equal(log.length, 1);
   });
 
@@ -138,17 +164,32 @@ describe('making room', () => {
     add('low', ask('1500m'));
     world.running.add('low');
     const held = add('high', ask('1500m', critical));
-    assert.deepEqual(held, { kind: 'held', sinceMs: 1_767_225_600_000, by: 'preemption', why: 'pods that make room for it are being stopped: default/low' });
+    assert.deepEqual(held, {
+      kind: 'held',
+      sinceMs: 1_767_225_600_000,
+      by: 'preemption',
+      why: 'pods that make room for it are being stopped: default/low',
+    });
     assert.deepEqual(log, ['low: Warning Preempting Preempted in order to admit critical pod', 'stop low']);
     const verdict = desk.verdictOn(podUid('low'));
     assert.deepEqual(verdict, {
-      kind: 'preempted', reason: 'Preempting', message: 'Preempted in order to admit critical pod',
-      condition: { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: 'Pod was preempted by Kubelet to accommodate a critical pod.' },
+      kind: 'preempted',
+      reason: 'Preempting',
+      message: 'Preempted in order to admit critical pod',
+      condition: {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'TerminationByKubelet',
+        message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+      },
     });
     await clock.advance(0);
     world.running.delete('low');
     desk.podStopped(podUid('low'));
-    assert.deepEqual([kind('high'), record.snapshot(), log.at(-1)], ['admitted', { admitted: ['high'], preempted: ['low'] }, 'changed high']);
+    assert.deepEqual(
+      [kind('high'), record.snapshot(), log.at(-1)],
+      ['admitted', { admitted: ['high'], preempted: ['low'] }, 'changed high'],
+    );
   });
 
   it('gives the room to nobody before it is on disk whose it was: a later agent would bring the victim back', async () => {
@@ -193,7 +234,13 @@ describe('making room', () => {
     await clock.advance(29_999);
     assert.equal(kind('high'), 'held');
     await clock.advance(1);
-    assert.deepEqual([kind('high'), log.at(-2)], ['admitted', 'low: Warning ExceededGracePeriod Container runtime did not kill the pod within specified grace period.']);
+    assert.deepEqual(
+      [kind('high'), log.at(-2)],
+      [
+        'admitted',
+        'low: Warning ExceededGracePeriod Container runtime did not kill the pod within specified grace period.',
+      ],
+    );
   });
 
   it('is given up when the pod it is for goes away', () => {
@@ -232,8 +279,18 @@ describe("an operator's own step", () => {
     control.answer = { kind: 'hold', why: 'no driver', until: ready.promise };
     assert.equal(add('a', ask('1500m')).kind, 'held');
     await clock.advance(0);
-    assert.deepEqual(desk.standing(podUid('a')), { kind: 'held', by: 'driver', why: 'no driver', sinceMs: clock.nowMs(), nextTryAtMs: clock.nowMs() + 60_000 });
-    assert.deepEqual(desk.verdictOn(podUid('a')), { kind: 'held', reason: 'AdmissionHeld', message: 'held by driver: no driver' });
+    assert.deepEqual(desk.standing(podUid('a')), {
+      kind: 'held',
+      by: 'driver',
+      why: 'no driver',
+      sinceMs: clock.nowMs(),
+      nextTryAtMs: clock.nowMs() + 60_000,
+    });
+    assert.deepEqual(desk.verdictOn(podUid('a')), {
+      kind: 'held',
+      reason: 'AdmissionHeld',
+      message: 'held by driver: no driver',
+    });
     assert.equal(log[0], 'a: Normal AdmissionHeld Held by admission step driver: no driver');
     assert.equal(desk.misfit(buildPod({ 'metadata.uid': 'z', ...ask('2') })), undefined);
     control.answer = { kind: 'admit' };
@@ -264,7 +321,11 @@ describe("an operator's own step", () => {
     control.answer = { kind: 'reject', reason: 'NoGpu', message: 'this node has none' };
     add('a');
     await clock.advance(0);
-    assert.deepEqual(desk.verdictOn(podUid('a')), { kind: 'rejected', reason: 'NoGpu', message: 'Pod was rejected: this node has none' });
+    assert.deepEqual(desk.verdictOn(podUid('a')), {
+      kind: 'rejected',
+      reason: 'NoGpu',
+      message: 'Pod was rejected: this node has none',
+    });
     assert.deepEqual(log, ['a: Warning NoGpu this node has none', 'changed a']);
   });
 
@@ -279,7 +340,10 @@ describe("an operator's own step", () => {
     assert.deepEqual([kind('a'), kind('b')], ['held', 'admitted']);
     await clock.advance(2000);
     const standing = desk.standing(podUid('a'));
-    assert.match(standing?.kind === 'held' ? standing.why : '', /the step failed: admission step driver took longer than 2000 ms/);
+    assert.match(
+      standing?.kind === 'held' ? standing.why : '',
+      /the step failed: admission step driver took longer than 2000 ms/,
+    );
     await clock.advance(1000);
     assert.equal(kind('a'), 'admitted');
   });
@@ -319,7 +383,10 @@ describe("an operator's own step", () => {
 
   it('is asked no more about a pod that is stopped, and told so', async () => {
     const signals: AbortSignal[] = [];
-    const step: AdmissionStep = { name: 's', admit: (_request, signal) => (signals.push(signal), { kind: 'hold', why: 'x' }) };
+    const step: AdmissionStep = {
+      name: 's',
+      admit: (_request, signal) => (signals.push(signal), { kind: 'hold', why: 'x' }),
+    };
     const { add, clock, desk, kind } = harness([step]);
     add('a');
     await clock.advance(0);
@@ -330,7 +397,10 @@ describe("an operator's own step", () => {
 
   it('is asked about the pod as it is wanted by then', async () => {
     const names: (string | undefined)[] = [];
-    const step: AdmissionStep = { name: 's', admit: ({ pod }) => (names.push(pod.metadata.labels?.['version']), { kind: 'hold', why: 'x' }) };
+    const step: AdmissionStep = {
+      name: 's',
+      admit: ({ pod }) => (names.push(pod.metadata.labels?.['version']), { kind: 'hold', why: 'x' }),
+    };
     const { add, clock, pods } = harness([step]);
     add('a', { 'metadata.labels': { version: '1' } });
     pods.set('a', buildPod({ 'metadata.uid': 'a', 'metadata.labels': { version: '2' } }));

@@ -58,7 +58,12 @@ const PREEMPTED: PodVerdict = {
   kind: 'preempted',
   reason: podReasons.preempting,
   message: 'Preempted in order to admit critical pod',
-  condition: { type: 'DisruptionTarget', status: 'True', reason: podConditionReasons.terminationByKubelet, message: 'Pod was preempted by Kubelet to accommodate a critical pod.' },
+  condition: {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: podConditionReasons.terminationByKubelet,
+    message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+  },
 };
 /** How long a victim may take is a matter of its grace (upstream: pod_workers.go killPodNow). */
 const MINIMUM_PATIENCE_MS = 10_000;
@@ -104,15 +109,22 @@ export class AdmissionDesk {
       case 'asking':
         return { kind: 'held', sinceMs: own.sinceMs, ...own.hold };
       case 'making-room':
-        return { kind: 'held', sinceMs: own.sinceMs, by: 'preemption', why: `pods that make room for it are being stopped: ${[...own.victims].map((victim) => this.#nameOf(victim)).join(', ')}` };
+        return {
+          kind: 'held',
+          sinceMs: own.sinceMs,
+          by: 'preemption',
+          why: `pods that make room for it are being stopped: ${[...own.victims].map((victim) => this.#nameOf(victim)).join(', ')}`,
+        };
     }
   }
 
   /** What the desk makes of a pod's status; undefined leaves it to its containers. */
   verdictOn(uid: PodUid): PodVerdict | undefined {
     const standing = this.standing(uid);
-    if (standing?.kind === 'rejected') return { kind: 'rejected', reason: standing.reason, message: rejectionMessage(standing.message) };
-    if (standing?.kind === 'held') return { kind: 'held', reason: podReasons.admissionHeld, message: `held by ${standing.by}: ${standing.why}` };
+    if (standing?.kind === 'rejected')
+      return { kind: 'rejected', reason: standing.reason, message: rejectionMessage(standing.message) };
+    if (standing?.kind === 'held')
+      return { kind: 'held', reason: podReasons.admissionHeld, message: `held by ${standing.by}: ${standing.why}` };
     return this.#parts.record.isPreempted(uid) ? PREEMPTED : undefined;
   }
 
@@ -180,7 +192,8 @@ export class AdmissionDesk {
   #begin(pod: Pod): void {
     const uid = podUid(pod.metadata.uid);
     const verdict = this.#judge(pod);
-    if (verdict.kind === 'reject') return this.#settle(uid, { kind: 'rejected', reason: verdict.reason, message: verdict.message });
+    if (verdict.kind === 'reject')
+      return this.#settle(uid, { kind: 'rejected', reason: verdict.reason, message: verdict.message });
     if (this.#stepsOf(pod).length === 0) return this.#take(pod, verdict);
     this.#ask(pod);
   }
@@ -194,13 +207,27 @@ export class AdmissionDesk {
     const steps = this.#stepsOf(pod);
     const uid = podUid(pod.metadata.uid);
     const sinceMs = clock.nowMs();
-    const own: Case & { kind: 'asking' } = { kind: 'asking', sinceMs, hold: { by: steps[0]?.name ?? '', why: 'it has been asked and has not answered yet' }, abort: new AbortController(), wakes: new Set() };
+    const own: Case & { kind: 'asking' } = {
+      kind: 'asking',
+      sinceMs,
+      hold: { by: steps[0]?.name ?? '', why: 'it has been asked and has not answered yet' },
+      abort: new AbortController(),
+      wakes: new Set(),
+    };
     this.#cases.set(uid, own);
     const onWake = (wake: () => void): (() => void) => {
       own.wakes.add(wake);
       return () => void own.wakes.delete(wake);
     };
-    const asked = askSteps({ steps, request: () => ({ pod: this.#parts.pod(uid) ?? pod, node: node(), sinceMs }), clock, log, signal: own.abort.signal, onHold: (hold) => this.#held(uid, own, hold), onWake });
+    const asked = askSteps({
+      steps,
+      request: () => ({ pod: this.#parts.pod(uid) ?? pod, node: node(), sinceMs }),
+      clock,
+      log,
+      signal: own.abort.signal,
+      onHold: (hold) => this.#held(uid, own, hold),
+      onWake,
+    });
     asked.then(
       (rejection) => this.#answered(uid, own, rejection),
       (error: unknown) => log.error('admission steps could not be asked', { podUid: uid, error: errorMessage(error) }),
@@ -212,7 +239,13 @@ export class AdmissionDesk {
     const isNews = own.hold.by !== hold.by || own.hold.why !== hold.why;
     own.hold = hold;
     const pod = this.#parts.pod(uid);
-    if (isNews && pod !== undefined) this.#parts.recorder.event(pod, 'Normal', podEvents.admissionHeld, `Held by admission step ${hold.by}: ${hold.why}`);
+    if (isNews && pod !== undefined)
+      this.#parts.recorder.event(
+        pod,
+        'Normal',
+        podEvents.admissionHeld,
+        `Held by admission step ${hold.by}: ${hold.why}`,
+      );
     this.#parts.onChange(uid);
   }
 
@@ -253,13 +286,25 @@ export class AdmissionDesk {
 
   #makeRoom(uid: PodUid, victims: readonly Pod[]): void {
     const { clock, recorder, record, saved, stop, log } = this.#parts;
-    const patienceMs = Math.max(...victims.map((victim) => Math.max(MINIMUM_PATIENCE_MS, GRACE_STRETCH * terminationGraceSeconds(victim) * 1000)));
+    const patienceMs = Math.max(
+      ...victims.map((victim) => Math.max(MINIMUM_PATIENCE_MS, GRACE_STRETCH * terminationGraceSeconds(victim) * 1000)),
+    );
     const uids = new Set(victims.map((victim) => podUid(victim.metadata.uid)));
-    const own: Case & { kind: 'making-room' } = { kind: 'making-room', sinceMs: clock.nowMs(), victims: uids, isSaved: false, patience: clock.setTimer(patienceMs, () => this.#lostPatience(uid, own)) };
+    const own: Case & { kind: 'making-room' } = {
+      kind: 'making-room',
+      sinceMs: clock.nowMs(),
+      victims: uids,
+      isSaved: false,
+      patience: clock.setTimer(patienceMs, () => this.#lostPatience(uid, own)),
+    };
     this.#cases.set(uid, own);
     for (const victim of victims) {
       const victimUid = podUid(victim.metadata.uid);
-      log.info('Preempting pod to free up resources', { pod: podKey(victim), podUid: victimUid, requestingPod: this.#nameOf(uid) });
+      log.info('Preempting pod to free up resources', {
+        pod: podKey(victim),
+        podUid: victimUid,
+        requestingPod: this.#nameOf(uid),
+      });
       recorder.event(victim, 'Warning', containerEvents.preempting, PREEMPTED.message);
       record.preempt(victimUid);
       stop(victimUid);
@@ -285,7 +330,13 @@ export class AdmissionDesk {
     if (this.#cases.get(uid) !== own) return;
     for (const victim of own.victims) {
       const pod = this.#parts.hasStopped(victim) ? undefined : this.#parts.pod(victim);
-      if (pod !== undefined) this.#parts.recorder.event(pod, 'Warning', containerEvents.exceededGracePeriod, 'Container runtime did not kill the pod within specified grace period.');
+      if (pod !== undefined)
+        this.#parts.recorder.event(
+          pod,
+          'Warning',
+          containerEvents.exceededGracePeriod,
+          'Container runtime did not kill the pod within specified grace period.',
+        );
     }
     this.#settle(uid, { kind: 'admitted' });
     this.#parts.onChange(uid);

@@ -52,7 +52,8 @@ async function askStep(asking: Asking, step: AdmissionStep): Promise<Rejection |
       const answer = await askOnce(asking, { step, attempt, interest: interest.signal });
       if (signal.aborted || answer.kind === 'admit') return undefined;
       if (answer.kind === 'reject') return { reason: answer.reason, message: answer.message };
-      const retryMs = answer.retryAfterMs ?? (answer.until === undefined ? backoffDelayMs(RETRY, attempt) : UNTIL_RETRY_MS);
+      const retryMs =
+        answer.retryAfterMs ?? (answer.until === undefined ? backoffDelayMs(RETRY, attempt) : UNTIL_RETRY_MS);
       onHold({ by: step.name, why: answer.why, nextTryAtMs: clock.nowMs() + retryMs });
       await pause(asking, retryMs, answer.until);
     } finally {
@@ -63,16 +64,26 @@ async function askStep(asking: Asking, step: AdmissionStep): Promise<Rejection |
   return undefined;
 }
 
-async function askOnce({ request, clock, log, signal }: Asking, { step, attempt, interest }: { step: AdmissionStep; attempt: number; interest: AbortSignal }): Promise<AdmissionAnswer> {
+async function askOnce(
+  { request, clock, log, signal }: Asking,
+  { step, attempt, interest }: { step: AdmissionStep; attempt: number; interest: AbortSignal },
+): Promise<AdmissionAnswer> {
   const limitMs = step.timeoutMs ?? TIMEOUT_MS;
   const asked = { ...request(), attempt };
   try {
-    return await withDeadline({ clock, limitMs, op: `admission step ${step.name}`, signal }, async () => step.admit(asked, interest));
+    return await withDeadline({ clock, limitMs, op: `admission step ${step.name}`, signal }, async () =>
+      step.admit(asked, interest),
+    );
   } catch (error) {
     if (signal.aborted) return { kind: 'admit' };
     const isIgnored = step.onFailure === 'ignore';
     const { namespace, name } = asked.pod.metadata;
-    log.error(isIgnored ? 'an admission step failed and is left out' : 'an admission step failed; its pod waits and it is asked again', { step: step.name, pod: `${namespace}/${name}`, error: errorMessage(error) });
+    log.error(
+      isIgnored
+        ? 'an admission step failed and is left out'
+        : 'an admission step failed; its pod waits and it is asked again',
+      { step: step.name, pod: `${namespace}/${name}`, error: errorMessage(error) },
+    );
     return isIgnored ? { kind: 'admit' } : { kind: 'hold', why: `the step failed: ${errorMessage(error)}` };
   }
 }

@@ -36,7 +36,10 @@ export function holdUntilFile({ path, files, appliesTo = () => true }: HoldUntil
 
 function watchFor(path: string, files: HoldUntilFileOptions['files']): { changed: Promise<void>; stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = files.watch(dirname(path), { onChange: (name) => void (name === undefined || name === basename(path) ? resolve() : undefined), onLost: () => undefined });
+  const stop = files.watch(dirname(path), {
+    onChange: (name) => void (name === undefined || name === basename(path) ? resolve() : undefined),
+    onLost: () => undefined,
+  });
   void promise.then(stop);
   return { changed: promise, stop };
 }

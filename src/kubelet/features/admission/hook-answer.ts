@@ -1,7 +1,10 @@
 import { KubeletError } from '../../../base/errors.ts';
 
 /** What a hook says of a pod; `watch` are paths whose change is worth asking again for. */
-export type HookAnswer = { kind: 'admit' } | { kind: 'reject'; reason: string; message: string } | { kind: 'hold'; why: string; watch: readonly string[]; retryAfterMs?: number };
+export type HookAnswer =
+  | { kind: 'admit' }
+  | { kind: 'reject'; reason: string; message: string }
+  | { kind: 'hold'; why: string; watch: readonly string[]; retryAfterMs?: number };
 
 /** EX_TEMPFAIL of sysexits: a script may hold a pod by this exit code alone, with a line that says why. */
 const TEMPORARY_FAILURE = 75;
@@ -11,8 +14,21 @@ const MAX_RETRY_SECONDS = 3600;
  * Exit code 0 without output admits, 75 holds, and on 0 a JSON object on the standard output answers in full. Everything else is a
  * failure of the hook: throws `Invalid` with what was wrong.
  */
-export function readHookAnswer({ exitCode, stdout, stderr }: { exitCode: number; stdout: string; stderr: string }): HookAnswer {
-  if (exitCode === TEMPORARY_FAILURE) return { kind: 'hold', why: firstLine(stdout) ?? firstLine(stderr) ?? 'the hook holds the pod and does not say why', watch: [] };
+export function readHookAnswer({
+  exitCode,
+  stdout,
+  stderr,
+}: {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}): HookAnswer {
+  if (exitCode === TEMPORARY_FAILURE)
+    return {
+      kind: 'hold',
+      why: firstLine(stdout) ?? firstLine(stderr) ?? 'the hook holds the pod and does not say why',
+      watch: [],
+    };
   if (exitCode !== 0) throw invalid(`exit code ${exitCode}${said(stderr)}`);
   if (stdout.trim() === '') return { kind: 'admit' };
   const answer = parse(stdout);
@@ -20,7 +36,11 @@ export function readHookAnswer({ exitCode, stdout, stderr }: { exitCode: number;
     case 'admit':
       return { kind: 'admit' };
     case 'reject':
-      return { kind: 'reject', reason: oneWord(answer['reason']), message: textOf(answer['message']) ?? 'rejected by an admission hook of this node' };
+      return {
+        kind: 'reject',
+        reason: oneWord(answer['reason']),
+        message: textOf(answer['message']) ?? 'rejected by an admission hook of this node',
+      };
     case 'hold':
       return holdOf(answer);
     default:
@@ -30,9 +50,15 @@ export function readHookAnswer({ exitCode, stdout, stderr }: { exitCode: number;
 
 function holdOf(answer: Readonly<Record<string, unknown>>): HookAnswer {
   const { watch = [], retryAfterSeconds: seconds } = answer;
-  if (!Array.isArray(watch) || !watch.every((path) => typeof path === 'string' && path.startsWith('/'))) throw invalid('"watch" must be a list of absolute paths');
-  if (seconds !== undefined && (typeof seconds !== 'number' || !(seconds > 0) || seconds > MAX_RETRY_SECONDS)) throw invalid(`"retryAfterSeconds" must be a number above 0 and at most ${MAX_RETRY_SECONDS}`);
-  const hold: HookAnswer = { kind: 'hold', why: textOf(answer['message']) ?? 'the hook holds the pod and does not say why', watch: watch as string[] };
+  if (!Array.isArray(watch) || !watch.every((path) => typeof path === 'string' && path.startsWith('/')))
+    throw invalid('"watch" must be a list of absolute paths');
+  if (seconds !== undefined && (typeof seconds !== 'number' || !(seconds > 0) || seconds > MAX_RETRY_SECONDS))
+    throw invalid(`"retryAfterSeconds" must be a number above 0 and at most ${MAX_RETRY_SECONDS}`);
+  const hold: HookAnswer = {
+    kind: 'hold',
+    why: textOf(answer['message']) ?? 'the hook holds the pod and does not say why',
+    watch: watch as string[],
+  };
   return typeof seconds === 'number' ? { ...hold, retryAfterMs: seconds * 1000 } : hold;
 }
 
@@ -43,7 +69,8 @@ function parse(stdout: string): Readonly<Record<string, unknown>> {
   } catch {
     throw invalid(`its output is not JSON: ${stdout.slice(0, 100).trim()}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('its output is not a JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid('its output is not a JSON object');
   return value as Readonly<Record<string, unknown>>;
 }
 
@@ -52,7 +79,8 @@ function oneWord(reason: unknown): string {
   return typeof reason === 'string' && /^[A-Za-z][A-Za-z0-9_,:]*$/.test(reason) ? reason : 'AdmissionHookRejected';
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined);
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 
 function firstLine(text: string): string | undefined {
   return textOf(text.trim().split('\n')[0]);

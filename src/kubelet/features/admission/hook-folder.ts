@@ -46,13 +46,15 @@ export function createHookStep(options: HookFolderOptions): AdmissionStep {
 async function hooksOf({ folder, files, clock, timeoutMs }: HookFolderOptions): Promise<string[]> {
   const read = async (): Promise<string[]> => {
     // A folder that is missing, or not mounted yet, must not let everything pass.
-    if ((await files.stat(folder))?.type !== 'directory') throw new KubeletError('NotFound', `${folder} is not there or is no folder`);
+    if ((await files.stat(folder))?.type !== 'directory')
+      throw new KubeletError('NotFound', `${folder} is not there or is no folder`);
     const hooks: string[] = [];
     for (const name of await files.list(folder)) {
       if (name.startsWith('.') || name.endsWith('~')) continue;
       const info = await files.stat(`${folder}/${name}`);
       if (info?.type !== 'file' || (info.mode & OWNER_MAY_RUN) === 0) continue;
-      if ((info.mode & OTHERS_MAY_WRITE) !== 0) throw new KubeletError('Invalid', `${folder}/${name} is not run: group or others may write it`);
+      if ((info.mode & OTHERS_MAY_WRITE) !== 0)
+        throw new KubeletError('Invalid', `${folder}/${name} is not run: group or others may write it`);
       hooks.push(name);
     }
     return hooks;
@@ -65,24 +67,45 @@ async function ask(options: HookFolderOptions, hook: string, request: AdmissionR
   try {
     const { namespace, name, uid } = request.pod.metadata;
     const env = { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid, NODE_NAME: request.node.metadata.name };
-    const result = await processes.run(`${folder}/${hook}`, [], { stdin: questionText(request), env, timeoutMs, outputLimitBytes: OUTPUT_LIMIT_BYTES, cwd: folder });
+    const result = await processes.run(`${folder}/${hook}`, [], {
+      stdin: questionText(request),
+      env,
+      timeoutMs,
+      outputLimitBytes: OUTPUT_LIMIT_BYTES,
+      cwd: folder,
+    });
     return readHookAnswer(result);
   } catch (error) {
-    return onFailure === 'ignore' ? { kind: 'admit' } : { kind: 'hold', why: `failed: ${errorMessage(error)}`, watch: [] };
+    return onFailure === 'ignore'
+      ? { kind: 'admit' }
+      : { kind: 'hold', why: `failed: ${errorMessage(error)}`, watch: [] };
   }
 }
 
 function questionText({ pod, node, attempt, sinceMs }: AdmissionRequest): string {
-  const body = { apiVersion: 'admission.kubelet-ts/v1', kind: 'PodAdmission', request: { pod, node, attempt, waitingSince: new Date(sinceMs).toISOString() } };
+  const body = {
+    apiVersion: 'admission.kubelet-ts/v1',
+    kind: 'PodAdmission',
+    request: { pod, node, attempt, waitingSince: new Date(sinceMs).toISOString() },
+  };
   return `${JSON.stringify(body)}\n`;
 }
 
 /** A hold that ends early when one of the paths the hook named changes. */
-function held({ files }: HookFolderOptions, { hook, answer }: { hook: string; answer: HookAnswer & { kind: 'hold' } }, signal: AbortSignal): AdmissionAnswer {
+function held(
+  { files }: HookFolderOptions,
+  { hook, answer }: { hook: string; answer: HookAnswer & { kind: 'hold' } },
+  signal: AbortSignal,
+): AdmissionAnswer {
   const why = `${hook}: ${answer.why}`;
   const retry = answer.retryAfterMs === undefined ? {} : { retryAfterMs: answer.retryAfterMs };
   if (answer.watch.length === 0) return { kind: 'hold', why, ...retry };
-  return { kind: 'hold', why, retryAfterMs: answer.retryAfterMs ?? WATCHED_RETRY_MS, until: firstChange(files, answer.watch, signal) };
+  return {
+    kind: 'hold',
+    why,
+    retryAfterMs: answer.retryAfterMs ?? WATCHED_RETRY_MS,
+    until: firstChange(files, answer.watch, signal),
+  };
 }
 
 /** A file that came between the hook's look and the watch is found by the next asking. */
@@ -99,7 +122,12 @@ function firstChange(files: HookFolderOptions['files'], paths: readonly string[]
       const slash = path.lastIndexOf('/');
       const wanted = path.slice(slash + 1);
       // A folder that is not there yet cannot be watched; the next asking looks again.
-      stops.push(files.watch(path.slice(0, slash) || '/', { onChange: (name) => void (name === undefined || name === wanted ? end() : undefined), onLost: () => undefined }));
+      stops.push(
+        files.watch(path.slice(0, slash) || '/', {
+          onChange: (name) => void (name === undefined || name === wanted ? end() : undefined),
+          onLost: () => undefined,
+        }),
+      );
     }
     signal.addEventListener('abort', end, { once: true });
   });

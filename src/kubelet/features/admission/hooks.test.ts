@@ -18,7 +18,11 @@ async function harness(onFailure: 'hold' | 'ignore' = 'hold') {
   const files = new FakeHostFiles(clock);
   const processes = new FakeProcesses();
   await files.makeDirectory('/hooks', 0o755);
-  const install = async (name: string, answer: Parameters<FakeProcesses['install']>[1], mode = 0o755): Promise<void> => {
+  const install = async (
+    name: string,
+    answer: Parameters<FakeProcesses['install']>[1],
+    mode = 0o755,
+  ): Promise<void> => {
     await files.writeFile(`/hooks/${name}`, '', mode);
     processes.install(`/hooks/${name}`, answer);
   };
@@ -34,7 +38,10 @@ describe('admission hooks', () => {
     assert.deepEqual(await ask(), { kind: 'admit' });
     await install('20-b', () => ({}));
     await install('10-a', () => ({ stdout: '{"decision":"admit"}' }));
-    assert.deepEqual([await ask(), processes.runs.map(({ program }) => program)], [{ kind: 'admit' }, ['/hooks/10-a', '/hooks/20-b']]);
+    assert.deepEqual(
+      [await ask(), processes.runs.map(({ program }) => program)],
+      [{ kind: 'admit' }, ['/hooks/10-a', '/hooks/20-b']],
+    );
   });
 
   it('are handed the pod and the node', async () => {
@@ -42,8 +49,19 @@ describe('admission hooks', () => {
     await install('a', () => ({}));
     await ask();
     const [run] = processes.runs;
-    const { kind, request: asked } = JSON.parse(run?.stdin ?? '') as { kind: string; request: { pod: { metadata: { name: string } }; node: { metadata: { name: string } }; attempt: number; waitingSince: string } };
-    assert.deepEqual([kind, asked.pod.metadata.name, asked.node.metadata.name, asked.attempt, asked.waitingSince], ['PodAdmission', 'web', 'n1', 2, '1970-01-01T00:00:00.000Z']);
+    const { kind, request: asked } = JSON.parse(run?.stdin ?? '') as {
+      kind: string;
+      request: {
+        pod: { metadata: { name: string } };
+        node: { metadata: { name: string } };
+        attempt: number;
+        waitingSince: string;
+      };
+    };
+    assert.deepEqual(
+      [kind, asked.pod.metadata.name, asked.node.metadata.name, asked.attempt, asked.waitingSince],
+      ['PodAdmission', 'web', 'n1', 2, '1970-01-01T00:00:00.000Z'],
+    );
     assert.deepEqual(run?.env, { POD_NAME: 'web', POD_NAMESPACE: 'default', POD_UID: 'uid-1', NODE_NAME: 'n1' });
   });
 
@@ -53,7 +71,10 @@ describe('admission hooks', () => {
     await install('b', () => ({}));
     assert.deepEqual(await ask(), { kind: 'hold', why: 'a: no driver yet' });
     await install('a', () => ({ stdout: '{"decision":"reject","reason":"NoGpu","message":"none here"}' }));
-    assert.deepEqual([await ask(), processes.runs.length], [{ kind: 'reject', reason: 'NoGpu', message: 'none here' }, 2]);
+    assert.deepEqual(
+      [await ask(), processes.runs.length],
+      [{ kind: 'reject', reason: 'NoGpu', message: 'none here' }, 2],
+    );
   });
 
   it('hold by failing, unless they are to be left out then', async () => {
@@ -64,7 +85,10 @@ describe('admission hooks', () => {
       const expected = onFailure === 'hold' ? { kind: 'hold', why: 'a: failed: exit code 3: boom' } : { kind: 'admit' };
       assert.deepEqual(await ask(), expected);
       processes.fail('/hooks/a', 'Timeout', 'took too long');
-      assert.deepEqual(await ask(), onFailure === 'hold' ? { kind: 'hold', why: 'a: failed: took too long' } : { kind: 'admit' });
+      assert.deepEqual(
+        await ask(),
+        onFailure === 'hold' ? { kind: 'hold', why: 'a: failed: took too long' } : { kind: 'admit' },
+      );
     }
   });
 
@@ -87,7 +111,9 @@ describe('admission hooks', () => {
   it('may name files whose change ends the hold at once', async () => {
     const { ask, install, files, clock } = await harness();
     await files.makeDirectory('/run/node', 0o755);
-    await install('a', () => ({ stdout: '{"decision":"hold","message":"w","watch":["/run/node/ready","/nowhere/x"],"retryAfterSeconds":20}' }));
+    await install('a', () => ({
+      stdout: '{"decision":"hold","message":"w","watch":["/run/node/ready","/nowhere/x"],"retryAfterSeconds":20}',
+    }));
     const answer = await ask();
     assert.ok(answer.kind === 'hold' && answer.until !== undefined && answer.retryAfterMs === 20_000);
     let isOver = false;
@@ -126,8 +152,15 @@ describe('admission hooks', () => {
     assert.match(String(wrong('[]')), /not a JSON object/);
     assert.match(String(wrong('{"decision":"maybe"}')), /"decision" must be admit, reject or hold, not "maybe"/);
     assert.match(String(wrong('{"decision":"hold","watch":"x"}')), /"watch" must be a list of absolute paths/);
-    assert.match(String(wrong('{"decision":"hold","retryAfterSeconds":0}')), /"retryAfterSeconds" must be a number above 0/);
-    assert.deepEqual(wrong('{"decision":"reject","reason":"two words"}'), { kind: 'reject', reason: 'AdmissionHookRejected', message: 'rejected by an admission hook of this node' });
+    assert.match(
+      String(wrong('{"decision":"hold","retryAfterSeconds":0}')),
+      /"retryAfterSeconds" must be a number above 0/,
+    );
+    assert.deepEqual(wrong('{"decision":"reject","reason":"two words"}'), {
+      kind: 'reject',
+      reason: 'AdmissionHookRejected',
+      message: 'rejected by an admission hook of this node',
+    });
   });
 });
 
@@ -136,9 +169,14 @@ describe('the example of a step', () => {
     const clock = new FakeClock();
     const files = new FakeHostFiles(clock);
     await files.makeDirectory('/run', 0o755);
-    const step = holdUntilFile({ path: '/run/node-ready', files, appliesTo: (pod) => pod.metadata.labels?.['free'] === undefined });
+    const step = holdUntilFile({
+      path: '/run/node-ready',
+      files,
+      appliesTo: (pod) => pod.metadata.labels?.['free'] === undefined,
+    });
     const stop = new AbortController();
-    const ask = async (changes = {}): Promise<AdmissionAnswer> => step.admit({ ...request, pod: buildPod(changes) }, stop.signal);
+    const ask = async (changes = {}): Promise<AdmissionAnswer> =>
+      step.admit({ ...request, pod: buildPod(changes) }, stop.signal);
     assert.deepEqual(await ask({ 'metadata.labels': { free: 'yes' } }), { kind: 'admit' });
     const held = await ask();
     assert.ok(held.kind === 'hold' && held.why === 'waits until /run/node-ready is there');

@@ -13,7 +13,11 @@ const ANY = '0.0.0.0';
 function hostPortsOf(pod: Pod): HostPort[] {
   const containers = [...(pod.spec.initContainers ?? []).filter(isRestartableInit), ...pod.spec.containers];
   return containers.flatMap(({ ports = [] }) =>
-    ports.flatMap(({ hostPort = 0, hostIP, protocol }) => (hostPort > 0 ? [{ ip: hostIP === undefined || hostIP === '' ? ANY : hostIP, protocol: protocol ?? 'TCP', port: hostPort }] : [])),
+    ports.flatMap(({ hostPort = 0, hostIP, protocol }) =>
+      hostPort > 0
+        ? [{ ip: hostIP === undefined || hostIP === '' ? ANY : hostIP, protocol: protocol ?? 'TCP', port: hostPort }]
+        : [],
+    ),
   );
 }
 
@@ -22,5 +26,12 @@ export function hasPortConflict(pod: Pod, others: readonly Pod[]): boolean {
   const wanted = hostPortsOf(pod);
   if (wanted.length === 0) return false;
   const taken = others.flatMap(hostPortsOf);
-  return wanted.some((want) => taken.some((have) => want.port === have.port && want.protocol === have.protocol && (want.ip === have.ip || want.ip === ANY || have.ip === ANY)));
+  return wanted.some((want) =>
+    taken.some(
+      (have) =>
+        want.port === have.port &&
+        want.protocol === have.protocol &&
+        (want.ip === have.ip || want.ip === ANY || have.ip === ANY),
+    ),
+  );
 }

@@ -16,15 +16,24 @@ export interface PredicateResult {
 }
 
 /** Texts of the scheduler's plugins, which upstream's kubelet borrows (lifecycle/predicate.go, scheduler AdmissionCheck). */
-const misfit = (name: string, description: string): Rejection => ({ reason: name, message: `Predicate ${name} failed: ${description}` });
+const misfit = (name: string, description: string): Rejection => ({
+  reason: name,
+  message: `Predicate ${name} failed: ${description}`,
+});
 
 /** All that keeps the pod from this node. Upstream tells the first: shortages come before misfits. */
-export function computePredicates({ pod, node, others }: AdmissionQuestion, options: { taintComparisons: boolean }): PredicateResult {
+export function computePredicates(
+  { pod, node, others }: AdmissionQuestion,
+  options: { taintComparisons: boolean },
+): PredicateResult {
   const misfits: Rejection[] = [];
-  if (!matchesNodeAffinity(pod, node)) misfits.push(misfit(podReasons.nodeAffinity, "node(s) didn't match Pod's node affinity/selector"));
+  if (!matchesNodeAffinity(pod, node))
+    misfits.push(misfit(podReasons.nodeAffinity, "node(s) didn't match Pod's node affinity/selector"));
   const { nodeName = '' } = pod.spec;
-  if (nodeName !== '' && nodeName !== node.metadata.name) misfits.push(misfit(podReasons.nodeName, "node(s) didn't match the requested node name"));
-  if (hasPortConflict(pod, others)) misfits.push(misfit(podReasons.nodePorts, "node(s) didn't have free ports for the requested pod ports"));
+  if (nodeName !== '' && nodeName !== node.metadata.name)
+    misfits.push(misfit(podReasons.nodeName, "node(s) didn't match the requested node name"));
+  if (hasPortConflict(pod, others))
+    misfits.push(misfit(podReasons.nodePorts, "node(s) didn't have free ports for the requested pod ports"));
   if (!isStaticPod(pod) && untoleratedTaint(pod, node.spec?.taints ?? [], options.taintComparisons) !== undefined) {
     misfits.push(misfit(podReasons.taintToleration, "node(s) had taints that the pod didn't tolerate"));
   }
@@ -39,7 +48,10 @@ export function rejectionOf(shortage: Shortage): Rejection {
 export const checkOsLabel: AdmissionCheck = ({ pod }) => {
   const asked = pod.metadata.labels?.[nodeLabels.os];
   if (asked === undefined || asked === 'linux') return undefined;
-  return { reason: podReasons.podOSSelectorNodeLabelDoesNotMatch, message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label" };
+  return {
+    reason: podReasons.podOSSelectorNodeLabelDoesNotMatch,
+    message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+  };
 };
 
 export const checkOsField: AdmissionCheck = ({ pod }) => {
@@ -48,8 +60,15 @@ export const checkOsField: AdmissionCheck = ({ pod }) => {
 };
 
 export const checkSupplementalGroupsPolicy: AdmissionCheck = ({ pod, node }) => {
-  if (pod.spec.securityContext?.supplementalGroupsPolicy !== 'Strict' || node.status?.features?.supplementalGroupsPolicy === true) return undefined;
-  return { reason: podReasons.supplementalGroupsPolicyNotSupported, message: 'SupplementalGroupsPolicy=Strict is not supported in this node' };
+  if (
+    pod.spec.securityContext?.supplementalGroupsPolicy !== 'Strict' ||
+    node.status?.features?.supplementalGroupsPolicy === true
+  )
+    return undefined;
+  return {
+    reason: podReasons.supplementalGroupsPolicyNotSupported,
+    message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
+  };
 };
 
 /** Where that gate is off (upstream: lifecycle/features_linux.go). */
@@ -64,13 +83,19 @@ export const checkDeclaredFeatures: AdmissionCheck = ({ pod, node }) => {
   const declared = node.status?.declaredFeatures ?? [];
   const missing = requiredFeatures(pod).filter((name) => !declared.includes(name));
   if (missing.length === 0) return undefined;
-  return { reason: podReasons.podFeatureUnsupported, message: `Pod requires node features that are not available: ${missing.join(', ')}` };
+  return {
+    reason: podReasons.podFeatureUnsupported,
+    message: `Pod requires node features that are not available: ${missing.join(', ')}`,
+  };
 };
 
 /** What an update of a pod needs that the node does not declare (upstream: InferForPodUpdate). */
 export function missingForUpdate(before: Pod, after: Pod, node: Node): string[] {
   const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
-  const initContainers = (pod: Pod) => (pod.spec.initContainers ?? []).filter((container) => !isRestartableInit(container)).map(({ name, resources }) => ({ name, resources }));
+  const initContainers = (pod: Pod) =>
+    (pod.spec.initContainers ?? [])
+      .filter((container) => !isRestartableInit(container))
+      .map(({ name, resources }) => ({ name, resources }));
   const needed = [
     ...(same(before.spec.resources, after.spec.resources) ? [] : ['InPlacePodLevelResourcesVerticalScaling']),
     ...(same(initContainers(before), initContainers(after)) ? [] : ['InPlacePodVerticalScalingInitContainers']),
@@ -80,7 +105,12 @@ export function missingForUpdate(before: Pod, after: Pod, node: Node): string[] 
 
 /** By name. What only updates of a pod need is not asked at its admission. */
 function requiredFeatures({ spec }: Pod): string[] {
-  const restartsAll = [...spec.containers, ...(spec.initContainers ?? [])].some(({ restartPolicyRules = [] }) => restartPolicyRules.some((rule) => rule.action === 'RestartAllContainers'));
+  const restartsAll = [...spec.containers, ...(spec.initContainers ?? [])].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some((rule) => rule.action === 'RestartAllContainers'),
+  );
   const ownUsersOnHostNetwork = spec.hostNetwork === true && spec.hostUsers === false;
-  return [...(restartsAll ? ['RestartAllContainersOnContainerExits'] : []), ...(ownUsersOnHostNetwork ? ['UserNamespacesHostNetworkSupport'] : [])];
+  return [
+    ...(restartsAll ? ['RestartAllContainersOnContainerExits'] : []),
+    ...(ownUsersOnHostNetwork ? ['UserNamespacesHostNetworkSupport'] : []),
+  ];
 }

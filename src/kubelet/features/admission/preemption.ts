@@ -16,7 +16,8 @@ export type PriorityOf = (pod: Pod) => number | undefined;
 export const givenPriority: PriorityOf = (pod) => pod.spec.priority;
 
 /** On a node without an API server the agent gives them in its place, as far as the built-in classes go; without a class it is 0. */
-export const standalonePriority: PriorityOf = (pod) => pod.spec.priority ?? builtInClasses.get(pod.spec.priorityClassName ?? '') ?? 0;
+export const standalonePriority: PriorityOf = (pod) =>
+  pod.spec.priority ?? builtInClasses.get(pod.spec.priorityClassName ?? '') ?? 0;
 
 const builtInClasses = new Map<string, number>([
   [priorities.nodeCriticalClass, priorities.systemCritical + 1000],
@@ -28,9 +29,16 @@ const builtInClasses = new Map<string, number>([
  * burstable ones rather than guaranteed ones, and of two that free equally much the one that asks for less.
  * Without such a set: what would still be missing.
  */
-export function selectVictims(critical: Pod, others: readonly Pod[], facts: { shortages: readonly Shortage[]; priorityOf: PriorityOf }): { victims: Pod[] } | { missing: readonly Need[] } {
+export function selectVictims(
+  critical: Pod,
+  others: readonly Pod[],
+  facts: { shortages: readonly Shortage[]; priorityOf: PriorityOf },
+): { victims: Pod[] } | { missing: readonly Need[] } {
   const { shortages, priorityOf } = facts;
-  const needs = shortages.map(({ resource, requested, used, capacity }) => ({ resource, amount: requested - (capacity - used) }));
+  const needs = shortages.map(({ resource, requested, used, capacity }) => ({
+    resource,
+    amount: requested - (capacity - used),
+  }));
   const candidates = others.filter((other) => mayPreempt(critical, other, priorityOf));
   const missing = remaining(needs, candidates);
   if (missing.length > 0) return { missing };
@@ -52,7 +60,10 @@ function mayPreempt(critical: Pod, other: Pod, priorityOf: PriorityOf): boolean 
 /** What is still needed once these pods are gone. */
 function remaining(needs: readonly Need[], gone: readonly Pod[]): Need[] {
   return needs
-    .map(({ resource, amount }) => ({ resource, amount: gone.reduce((left, pod) => left - requestedOf(pod, resource), amount) }))
+    .map(({ resource, amount }) => ({
+      resource,
+      amount: gone.reduce((left, pod) => left - requestedOf(pod, resource), amount),
+    }))
     .filter(({ amount }) => amount > 0);
 }
 
@@ -77,7 +88,10 @@ function isBetter(pod: Pod, than: Pod, needs: readonly Need[]): boolean {
 
 /** How far from enough: the square of the share of each need that would stay open, so that each need weighs the same. */
 function distance(pod: Pod, needs: readonly Need[]): number {
-  return needs.reduce((sum, { resource, amount }) => sum + (Math.max(0, amount - requestedOf(pod, resource)) / amount) ** 2, 0);
+  return needs.reduce(
+    (sum, { resource, amount }) => sum + (Math.max(0, amount - requestedOf(pod, resource)) / amount) ** 2,
+    0,
+  );
 }
 
 function asksForLess(pod: Pod, than: Pod): boolean {

@@ -17,10 +17,13 @@ const BASIC = ['cpu', 'memory', 'ephemeral-storage'] as const;
 export function computeShortages(pod: Pod, others: readonly Pod[], allocatable: ResourceList): Shortage[] {
   const shortages: Shortage[] = [];
   const maxPods = amountIn(allocatable, 'pods');
-  if (others.length + 1 > maxPods) shortages.push({ resource: 'pods', requested: 1, used: others.length, capacity: maxPods });
+  if (others.length + 1 > maxPods)
+    shortages.push({ resource: 'pods', requested: 1, used: others.length, capacity: maxPods });
   const requests = podRequests(pod);
   let ofOthers: readonly ResourceList[] | undefined;
-  const counted = Object.keys(requests).filter((resource) => isCounted(resource, allocatable)).sort();
+  const counted = Object.keys(requests)
+    .filter((resource) => isCounted(resource, allocatable))
+    .sort();
   for (const resource of [...BASIC, ...counted.filter((name) => !isBasic(name))]) {
     const requested = amountIn(requests, resource);
     if (requested <= 0) continue;

@@ -27,7 +27,14 @@ class Node {
   told: PodCondition[] = [];
   ready = true;
   runtime: PodRuntimeStatus | undefined;
-  facts: ResizeNode = { allocatable: { cpu: '1', memory: '1Gi' }, cpuManagerPolicy: 'none', memoryManagerPolicy: 'None', swapBehavior: '', cgroupVersion: 2, swapControl: false };
+  facts: ResizeNode = {
+    allocatable: { cpu: '1', memory: '1Gi' },
+    cpuManagerPolicy: 'none',
+    memoryManagerPolicy: 'None',
+    swapBehavior: '',
+    cgroupVersion: 2,
+    swapControl: false,
+  };
   readonly allocated: ResourceCheckpoint;
   readonly actuated: ResourceCheckpoint;
   manager: AllocationManager;
@@ -35,7 +42,8 @@ class Node {
   constructor() {
     const { files } = this;
     void files.makeDirectory('/state', 0o700);
-    const at = (path: string): ResourceCheckpoint => new ResourceCheckpoint({ path, files, clock: this.clock, log: silentLogger });
+    const at = (path: string): ResourceCheckpoint =>
+      new ResourceCheckpoint({ path, files, clock: this.clock, log: silentLogger });
     this.allocated = at('/state/a');
     this.actuated = at('/state/b');
     this.manager = this.#make();
@@ -49,17 +57,28 @@ class Node {
 
   #make(): AllocationManager {
     return new AllocationManager({
-      observe: { deferredAccepted: (trigger) => void this.counted.push(trigger), infeasible: (cause) => void this.counted.push(cause) },
+      observe: {
+        deferredAccepted: (trigger) => void this.counted.push(trigger),
+        infeasible: (cause) => void this.counted.push(cause),
+      },
       allocated: this.allocated,
       actuated: this.actuated,
       clock: this.clock,
-      recorder: { event: (pod, type, reason, message) => void this.events.push(`${pod.metadata.name} ${type} ${reason} ${message}`) },
+      recorder: {
+        event: (pod, type, reason, message) =>
+          void this.events.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
+      },
       node: () => this.facts,
       pods: () => [...this.pods.values()],
       isOver: (uid) => this.over.has(uid),
       misfit: (pod, others) => {
         const [requested, used] = [cpuOf(pod), others.reduce((sum, other) => sum + cpuOf(other), 0)];
-        return requested + used > 1000 ? { reason: 'OutOfcpu', message: `Node didn't have enough resource: cpu, requested: ${requested}, used: ${used}, capacity: 1000` } : undefined;
+        return requested + used > 1000
+          ? {
+              reason: 'OutOfcpu',
+              message: `Node didn't have enough resource: cpu, requested: ${requested}, used: ${used}, capacity: 1000`,
+            }
+          : undefined;
       },
       sourcesReady: () => this.ready,
       runtime: () => this.runtime,
@@ -69,7 +88,11 @@ class Node {
     });
   }
 
-  want(name: string, cpu: string, more: { priority?: number; generation?: number; source?: string; resources?: ResourceRequirements } = {}): void {
+  want(
+    name: string,
+    cpu: string,
+    more: { priority?: number; generation?: number; source?: string; resources?: ResourceRequirements } = {},
+  ): void {
     const pod = buildPod({
       'metadata.name': name,
       'metadata.uid': name,
@@ -95,7 +118,9 @@ class Node {
   }
 
   conditions(name: string): string[] {
-    return this.manager.conditions(podUid(name)).map(({ type, reason = '', observedGeneration }) => `${type} ${reason}@${observedGeneration}`);
+    return this.manager
+      .conditions(podUid(name))
+      .map(({ type, reason = '', observedGeneration }) => `${type} ${reason}@${observedGeneration}`);
   }
 }
 
@@ -107,25 +132,37 @@ describe('a resize', () => {
     const node = new Node();
     node.want('a', '100m');
     node.want('a', '300m', { generation: 2 });
-    assert.deepEqual([node.granted('a'), node.woken, node.conditions('a')], ['300m', ['a'], ['PodResizeInProgress @2']]);
+    assert.deepEqual(
+      [node.granted('a'), node.woken, node.conditions('a')],
+      ['300m', ['a'], ['PodResizeInProgress @2']],
+    );
     const pod = node.pods.get('a') as Pod;
     node.manager.noteProgress(pod, true);
     node.manager.noteProgress(pod, false);
     node.manager.noteProgress(pod, false);
     assert.deepEqual(node.conditions('a'), []);
-    assert.deepEqual(node.events, [`a Normal ResizeStarted Pod resize started: ${resources('300m')},"generation":2}`, `a Normal ResizeCompleted Pod resize completed: ${resources('300m')},"generation":2}`]);
+    assert.deepEqual(node.events, [
+      `a Normal ResizeStarted Pod resize started: ${resources('300m')},"generation":2}`,
+      `a Normal ResizeCompleted Pod resize completed: ${resources('300m')},"generation":2}`,
+    ]);
   });
 
   test('that does not fit is deferred, said once, and granted as soon as another pod goes, ends or shrinks', () => {
     const counted: string[] = [];
-    for (const free of [(node: Node) => node.remove('b'), (node: Node) => (node.over.add('b'), node.manager.podEnded(podUid('b'))), (node: Node) => node.want('b', '100m', { generation: 2 })]) {
+    for (const free of [
+      (node: Node) => node.remove('b'),
+      (node: Node) => (node.over.add('b'), node.manager.podEnded(podUid('b'))),
+      (node: Node) => node.want('b', '100m', { generation: 2 }),
+    ]) {
       const node = new Node();
       node.want('a', '300m');
       node.want('b', '600m');
       node.want('a', '800m', { generation: 2 });
       node.manager.retry();
       assert.deepEqual([node.granted('a'), node.conditions('a')], ['300m', ['PodResizePending Deferred@2']]);
-      assert.deepEqual(node.events, [`a Warning ResizeDeferred Pod resize OutOfcpu: ${resources('800m')},"generation":2,"error":"Node didn't have enough resource: cpu, requested: 800, used: 600, capacity: 1000"}`]);
+      assert.deepEqual(node.events, [
+        `a Warning ResizeDeferred Pod resize OutOfcpu: ${resources('800m')},"generation":2,"error":"Node didn't have enough resource: cpu, requested: 800, used: 600, capacity: 1000"}`,
+      ]);
       free(node);
       assert.deepEqual([node.granted('a'), node.conditions('a')], ['800m', ['PodResizeInProgress @2']]);
       assert.deepEqual(node.manager.counts().pending, new Map());
@@ -174,8 +211,16 @@ describe('a resize', () => {
     assert.equal(node.manager.saved(podUid('a')), undefined);
     node.want('a', '300m', { generation: 2 });
     await node.manager.saved(podUid('a'));
-    const again = await ResourceCheckpoint.open({ path: '/state/a', files: node.files, clock: node.clock, log: silentLogger });
-    assert.deepEqual([again.container(podUid('a'), 'main'), node.manager.saved(podUid('a'))], [{ requests: { cpu: '300m' } }, undefined]);
+    const again = await ResourceCheckpoint.open({
+      path: '/state/a',
+      files: node.files,
+      clock: node.clock,
+      log: silentLogger,
+    });
+    assert.deepEqual(
+      [again.container(podUid('a'), 'main'), node.manager.saved(podUid('a'))],
+      [{ requests: { cpu: '300m' } }, undefined],
+    );
   });
 
   test('of the pod of higher priority goes first, and what asks for less before all', () => {
@@ -199,20 +244,45 @@ describe('a resize', () => {
     node.manager.noteError(pod, 'no');
     node.manager.noteProgress(pod, true);
     assert.deepEqual(node.conditions('a'), ['PodResizeInProgress Error@2']);
-    assert.deepEqual(node.events.slice(1), [`a Warning ResizeError Pod resize error: ${resources('200m')},"generation":2,"error":"no"}`]);
+    assert.deepEqual(node.events.slice(1), [
+      `a Warning ResizeError Pod resize error: ${resources('200m')},"generation":2,"error":"no"}`,
+    ]);
   });
 });
 
 describe('what can never be', () => {
-  const infeasible = (node: Node, name = 'a'): string | undefined => node.manager.conditions(podUid(name)).find(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible')?.message;
+  const infeasible = (node: Node, name = 'a'): string | undefined =>
+    node.manager
+      .conditions(podUid(name))
+      .find(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible')?.message;
 
   test('of a pod from a file is what the API server would have refused', () => {
     const rows: [ResourceRequirements, ResourceRequirements, string][] = [
-      [{ requests: { cpu: '100m' } }, { requests: { cpu: '200m', memory: '1Mi' }, limits: { cpu: '200m', memory: '1Mi' } }, 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'],
-      [{ requests: { cpu: '100m', memory: '1Mi' } }, { requests: { cpu: '100m' } }, 'spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed'],
-      [{ requests: { cpu: '100m' }, limits: { cpu: '200m' } }, { requests: { cpu: '100m' } }, 'spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed'],
-      [{ requests: { cpu: '100m', 'ephemeral-storage': '1Mi' } }, { requests: { cpu: '100m', 'ephemeral-storage': '2Mi' } }, 'spec: Forbidden: only cpu and memory resources are mutable'],
-      [{ requests: { cpu: '100m' } }, { requests: { cpu: '2' } }, "node didn't have enough allocatable resources: cpu, requested: 2000, allocatable: 1000"],
+      [
+        { requests: { cpu: '100m' } },
+        { requests: { cpu: '200m', memory: '1Mi' }, limits: { cpu: '200m', memory: '1Mi' } },
+        'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing',
+      ],
+      [
+        { requests: { cpu: '100m', memory: '1Mi' } },
+        { requests: { cpu: '100m' } },
+        'spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed',
+      ],
+      [
+        { requests: { cpu: '100m' }, limits: { cpu: '200m' } },
+        { requests: { cpu: '100m' } },
+        'spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed',
+      ],
+      [
+        { requests: { cpu: '100m', 'ephemeral-storage': '1Mi' } },
+        { requests: { cpu: '100m', 'ephemeral-storage': '2Mi' } },
+        'spec: Forbidden: only cpu and memory resources are mutable',
+      ],
+      [
+        { requests: { cpu: '100m' } },
+        { requests: { cpu: '2' } },
+        "node didn't have enough allocatable resources: cpu, requested: 2000, allocatable: 1000",
+      ],
     ];
     for (const [before, after, message] of rows) {
       const node = new Node();
@@ -224,7 +294,10 @@ describe('what can never be', () => {
   });
 
   test('with static managers is a change of what a guaranteed pod has for itself', () => {
-    const of = (cpu: string, memory: string): ResourceRequirements => ({ requests: { cpu, memory }, limits: { cpu, memory } });
+    const of = (cpu: string, memory: string): ResourceRequirements => ({
+      requests: { cpu, memory },
+      limits: { cpu, memory },
+    });
     const node = new Node();
     node.facts = { ...node.facts, cpuManagerPolicy: 'static', memoryManagerPolicy: 'Static' };
     node.want('a', '', { resources: of('100m', '64Mi') });
@@ -232,7 +305,10 @@ describe('what can never be', () => {
     assert.equal(infeasible(node), 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"');
     node.want('a', '', { resources: of('100m', '128Mi'), generation: 3 });
     assert.equal(infeasible(node), 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"');
-    assert.deepEqual(node.counted, ['guaranteed_pod_cpu_manager_static_policy', 'guaranteed_pod_memory_manager_static_policy']);
+    assert.deepEqual(node.counted, [
+      'guaranteed_pod_cpu_manager_static_policy',
+      'guaranteed_pod_memory_manager_static_policy',
+    ]);
   });
 
   test('with swap is another memory request, unless the container restarts for it', () => {
@@ -256,7 +332,10 @@ describe('after a restart of the agent', () => {
     node.told = node.manager.conditions(podUid('a'));
     node.restart();
     for (const pod of node.pods.values()) node.manager.podAdded(pod);
-    assert.deepEqual([node.granted('a'), node.conditions('a'), node.events.length], ['300m', ['PodResizePending Deferred@2'], 1]);
+    assert.deepEqual(
+      [node.granted('a'), node.conditions('a'), node.events.length],
+      ['300m', ['PodResizePending Deferred@2'], 1],
+    );
   });
 
   test('a resize that was under way is completed by whoever sees it done', () => {
@@ -284,10 +363,32 @@ describe('after a restart of the agent', () => {
 
 function running(made: ContainerRuntimeResources): PodRuntimeStatus {
   return {
-    uid: 'a' as PodUid, name: 'a', namespace: 'default', sandboxes: [], observedAtMs: 0,
-    containers: [{
-      id: containerId('c'), sandboxId: sandboxId('s'), name: 'main', attempt: 0, state: 'running', createdAtMs: 1, startedAtMs: 1, finishedAtMs: 0, exitCode: 0, reason: '', message: '',
-      image: '', imageRef: '', imageId: '', logPath: '', labels: {}, annotations: {}, resources: made,
-    }],
+    uid: 'a' as PodUid,
+    name: 'a',
+    namespace: 'default',
+    sandboxes: [],
+    observedAtMs: 0,
+    containers: [
+      {
+        id: containerId('c'),
+        sandboxId: sandboxId('s'),
+        name: 'main',
+        attempt: 0,
+        state: 'running',
+        createdAtMs: 1,
+        startedAtMs: 1,
+        finishedAtMs: 0,
+        exitCode: 0,
+        reason: '',
+        message: '',
+        image: '',
+        imageRef: '',
+        imageId: '',
+        logPath: '',
+        labels: {},
+        annotations: {},
+        resources: made,
+      },
+    ],
   };
 }

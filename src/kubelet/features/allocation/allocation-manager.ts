@@ -12,7 +12,14 @@ import { decideResize, rankPending } from './decide-resize.ts';
 import type { InfeasibleCause, ResizeNode } from './decide-resize.ts';
 import { rebuildAllocation } from './rebuild-allocation.ts';
 import type { ResourceCheckpoint } from './resource-checkpoint.ts';
-import { resizeConditions, stateOfConditions, withoutPending, withoutProgress, withPending, withProgress } from './resize-conditions.ts';
+import {
+  resizeConditions,
+  stateOfConditions,
+  withoutPending,
+  withoutProgress,
+  withPending,
+  withProgress,
+} from './resize-conditions.ts';
 import type { ResizeState } from './resize-conditions.ts';
 import { resizeMessage } from './resize-messages.ts';
 
@@ -43,7 +50,13 @@ export interface AllocationManagerOptions {
 }
 
 /** Why wishes were looked at again (upstream: allocation_manager.go TriggerReason*). */
-export type RetryTrigger = 'pods_added' | 'pod_updated' | 'pods_removed' | 'pod_terminated' | 'pod_resized' | 'periodic_retry';
+export type RetryTrigger =
+  | 'pods_added'
+  | 'pod_updated'
+  | 'pods_removed'
+  | 'pod_terminated'
+  | 'pod_resized'
+  | 'periodic_retry';
 
 export interface ResizeObserver {
   /** A wish that had to wait was granted. */
@@ -157,7 +170,11 @@ export class AllocationManager {
     const { recorder, clock } = this.#options;
     const uid = podUid(pod.metadata.uid);
     const state = this.#state(uid);
-    if (isUnderWay) return this.#change(uid, withProgress(state, { reason: '', message: '', generation: generationOf(pod) }, clock.nowMs()).state);
+    if (isUnderWay)
+      return this.#change(
+        uid,
+        withProgress(state, { reason: '', message: '', generation: generationOf(pod) }, clock.nowMs()).state,
+      );
     if (state.inProgress === undefined) return;
     this.#change(uid, withoutProgress(state));
     recorder.event(pod, 'Normal', podEvents.resizeCompleted, resizeMessage('completed', pod, state.inProgress));
@@ -167,9 +184,19 @@ export class AllocationManager {
   noteError(pod: Pod, message: string): void {
     const { recorder, clock } = this.#options;
     const uid = podUid(pod.metadata.uid);
-    const { state, news } = withProgress(this.#state(uid), { reason: 'Error', message, generation: generationOf(pod) }, clock.nowMs());
+    const { state, news } = withProgress(
+      this.#state(uid),
+      { reason: 'Error', message, generation: generationOf(pod) },
+      clock.nowMs(),
+    );
     this.#change(uid, state);
-    if (news) recorder.event(pod, 'Warning', podEvents.resizeError, resizeMessage('error', pod, { generation: state.inProgress?.generation ?? 0, error: message }));
+    if (news)
+      recorder.event(
+        pod,
+        'Warning',
+        podEvents.resizeError,
+        resizeMessage('error', pod, { generation: state.inProgress?.generation ?? 0, error: message }),
+      );
   }
 
   /** For the pod's status; none once the pod is over. */
@@ -203,7 +230,8 @@ export class AllocationManager {
   #adoptNewContainers(uid: PodUid, pod: Pod, granted: PodAllocation): void {
     const asked = allocationOf(pod);
     const unknown = Object.keys(asked.containers).filter((name) => granted.containers[name] === undefined);
-    if (unknown.length > 0) this.#options.allocated.set(uid, { ...granted, containers: { ...asked.containers, ...granted.containers } });
+    if (unknown.length > 0)
+      this.#options.allocated.set(uid, { ...granted, containers: { ...asked.containers, ...granted.containers } });
   }
 
   #ranked(): PodUid[] {
@@ -230,7 +258,11 @@ export class AllocationManager {
       this.#settle(uid, withoutPending(this.#state(uid)));
       return false;
     }
-    const others = pods.filter((pod) => pod.metadata.uid !== uid && !isTerminalPhase(pod) && !this.#options.isOver(podUid(pod.metadata.uid))).map((pod) => this.apply(pod));
+    const others = pods
+      .filter(
+        (pod) => pod.metadata.uid !== uid && !isTerminalPhase(pod) && !this.#options.isOver(podUid(pod.metadata.uid)),
+      )
+      .map((pod) => this.apply(pod));
     const decision = decideResize({ desired, allocated: granted, node: node(), misfit: (pod) => misfit(pod, others) });
     const generation = generationOf(desired);
     if (decision.kind === 'granted') {
@@ -245,12 +277,21 @@ export class AllocationManager {
     }
     if (decision.kind === 'infeasible' && decision.cause !== undefined) observe?.infeasible(decision.cause);
     const reason = decision.kind === 'infeasible' ? 'Infeasible' : 'Deferred';
-    const { state, news } = withPending(this.#state(uid), { reason, message: decision.message, generation }, clock.nowMs());
+    const { state, news } = withPending(
+      this.#state(uid),
+      { reason, message: decision.message, generation },
+      clock.nowMs(),
+    );
     if (reason === 'Infeasible') this.#pending.delete(uid);
     this.#change(uid, state);
     if (!news) return false;
     const event = reason === 'Infeasible' ? podEvents.resizeInfeasible : podEvents.resizeDeferred;
-    recorder.event(desired, 'Warning', event, resizeMessage(decision.reason, desired, { generation, error: decision.message }));
+    recorder.event(
+      desired,
+      'Warning',
+      event,
+      resizeMessage(decision.reason, desired, { generation, error: decision.message }),
+    );
     return false;
   }
 

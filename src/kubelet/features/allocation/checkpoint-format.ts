@@ -10,7 +10,10 @@ export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): stri
   const entries: Record<string, unknown> = {};
   for (const uid of [...pods.keys()].sort()) {
     const { containers = {}, pod = undefined } = pods.get(uid) ?? {};
-    entries[uid] = { ContainerResources: Object.fromEntries(sortedEntries(containers).map(([name, own]) => [name, ordered(own)])), PodLevelResources: pod === undefined ? null : ordered(pod) };
+    entries[uid] = {
+      ContainerResources: Object.fromEntries(sortedEntries(containers).map(([name, own]) => [name, ordered(own)])),
+      PodLevelResources: pod === undefined ? null : ordered(pod),
+    };
   }
   // Go leaves out an empty map that may be left out.
   const data = escapeForGo(JSON.stringify(pods.size === 0 ? {} : { entries }));
@@ -20,7 +23,8 @@ export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): stri
 /** undefined for what no agent could have written: cut off, of another checksum, of another shape. */
 export function decodeCheckpoint(text: string): Map<string, PodAllocation> | undefined {
   const outer = parse(text);
-  if (!isRecord(outer) || typeof outer['data'] !== 'string' || outer['checksum'] !== checksumOf(outer['data'])) return undefined;
+  if (!isRecord(outer) || typeof outer['data'] !== 'string' || outer['checksum'] !== checksumOf(outer['data']))
+    return undefined;
   const inner = parse(outer['data']);
   if (!isRecord(inner)) return undefined;
   const entries = inner['entries'] ?? {};
@@ -84,7 +88,10 @@ function isQuantity(text: string): boolean {
 
 /** Keys in the order in which Go writes them. Claims do not change in place and are kept in the spec only. */
 function ordered({ limits, requests }: ResourceRequirements): ResourceRequirements {
-  return { ...(limits === undefined ? {} : { limits: sortedList(limits) }), ...(requests === undefined ? {} : { requests: sortedList(requests) }) };
+  return {
+    ...(limits === undefined ? {} : { limits: sortedList(limits) }),
+    ...(requests === undefined ? {} : { requests: sortedList(requests) }),
+  };
 }
 
 function sortedList(list: ResourceList): ResourceList {

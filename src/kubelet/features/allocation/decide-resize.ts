@@ -28,10 +28,15 @@ export interface ResizeFacts {
 }
 
 /** `reason` is what refused it: a predicate's word for what is only deferred. */
-export type ResizeDecision = { kind: 'granted' } | { kind: 'deferred' | 'infeasible'; reason: string; message: string; cause?: InfeasibleCause };
+export type ResizeDecision =
+  | { kind: 'granted' }
+  | { kind: 'deferred' | 'infeasible'; reason: string; message: string; cause?: InfeasibleCause };
 
 /** As upstream counts it (allocation/handlers.go). What the API server would have refused has no word there. */
-export type InfeasibleCause = 'swap_limitation' | 'guaranteed_pod_cpu_manager_static_policy' | 'guaranteed_pod_memory_manager_static_policy';
+export type InfeasibleCause =
+  | 'swap_limitation'
+  | 'guaranteed_pod_cpu_manager_static_policy'
+  | 'guaranteed_pod_memory_manager_static_policy';
 
 interface Problem {
   message: string;
@@ -43,7 +48,10 @@ interface Problem {
  * What can never be is infeasible, what does not fit now is deferred. A pod from a file is held to what the API server would have refused.
  */
 export function decideResize({ desired, allocated, node, misfit }: ResizeFacts): ResizeDecision {
-  const problem = (isStaticPod(desired) ? refusedByApi(desired, allocated, node) : undefined) ?? refusedBySwap(desired, allocated, node) ?? refusedByPinning(desired, allocated, node);
+  const problem =
+    (isStaticPod(desired) ? refusedByApi(desired, allocated, node) : undefined) ??
+    refusedBySwap(desired, allocated, node) ??
+    refusedByPinning(desired, allocated, node);
   if (problem !== undefined) return { kind: 'infeasible', reason: 'Infeasible', ...problem };
   const other = misfit(desired);
   if (other === undefined) return { kind: 'granted' };
@@ -56,16 +64,25 @@ function refusedByApi(desired: Pod, allocated: Pod, node: ResizeNode): Problem |
   // Upstream: admission plugin podresize.
   const requests = podRequests(desired);
   const over: string[] = [];
-  if (exceeds(requests, node.allocatable, 'cpu')) over.push(`cpu, requested: ${quantityMilliValue(requests['cpu'] ?? '0')}, allocatable: ${quantityMilliValue(node.allocatable['cpu'] ?? '0')}`);
-  if (exceeds(requests, node.allocatable, 'memory')) over.push(`memory, requested: ${quantityValue(requests['memory'] ?? '0')}, allocatable: ${quantityValue(node.allocatable['memory'] ?? '0')}`);
-  return over.length === 0 ? undefined : { message: `node didn't have enough allocatable resources: ${over.join('; ')}` };
+  if (exceeds(requests, node.allocatable, 'cpu'))
+    over.push(
+      `cpu, requested: ${quantityMilliValue(requests['cpu'] ?? '0')}, allocatable: ${quantityMilliValue(node.allocatable['cpu'] ?? '0')}`,
+    );
+  if (exceeds(requests, node.allocatable, 'memory'))
+    over.push(
+      `memory, requested: ${quantityValue(requests['memory'] ?? '0')}, allocatable: ${quantityValue(node.allocatable['memory'] ?? '0')}`,
+    );
+  return over.length === 0
+    ? undefined
+    : { message: `node didn't have enough allocatable resources: ${over.join('; ')}` };
 }
 
 function refusedBySwap(desired: Pod, allocated: Pod, node: ResizeNode): Problem | undefined {
   for (const container of resizable(desired)) {
     const before = resizable(allocated).find(({ name }) => name === container.name);
     if (before === undefined || sameAmount(before, container, 'memory') || restartsFor(before, 'memory')) continue;
-    if (mayUseSwap(desired, container, node) || mayUseSwap(allocated, before, node)) return { message: 'In-place resize of containers with swap is not supported.', cause: 'swap_limitation' };
+    if (mayUseSwap(desired, container, node) || mayUseSwap(allocated, before, node))
+      return { message: 'In-place resize of containers with swap is not supported.', cause: 'swap_limitation' };
   }
   return undefined;
 }
@@ -77,13 +94,26 @@ function refusedByPinning(desired: Pod, allocated: Pod, node: ResizeNode): Probl
       const before = resizable(allocated).find((one) => one.name === container.name);
       return before !== undefined && !sameAmount(before, container, name);
     });
-  if (node.cpuManagerPolicy === 'static' && changes('cpu')) return { message: 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"', cause: 'guaranteed_pod_cpu_manager_static_policy' };
-  if (node.memoryManagerPolicy === 'Static' && changes('memory')) return { message: 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"', cause: 'guaranteed_pod_memory_manager_static_policy' };
+  if (node.cpuManagerPolicy === 'static' && changes('cpu'))
+    return {
+      message: 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"',
+      cause: 'guaranteed_pod_cpu_manager_static_policy',
+    };
+  if (node.memoryManagerPolicy === 'Static' && changes('memory'))
+    return {
+      message: 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"',
+      cause: 'guaranteed_pod_memory_manager_static_policy',
+    };
   return undefined;
 }
 
-function restartsFor(container: { resizePolicy?: readonly { resourceName: string; restartPolicy: string }[] }, resource: string): boolean {
-  return container.resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer';
+function restartsFor(
+  container: { resizePolicy?: readonly { resourceName: string; restartPolicy: string }[] },
+  resource: string,
+): boolean {
+  return (
+    container.resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer'
+  );
 }
 
 function sameAmount(left: AnyContainer, right: AnyContainer, name: string): boolean {
@@ -109,7 +139,12 @@ export interface PendingResize {
 
 /** Who is tried first: what asks for no more, then by priority, then guaranteed pods, then who has waited longest. */
 export function rankPending(pending: readonly PendingResize[]): PendingResize[] {
-  const key = ({ desired, allocated, sinceMs }: PendingResize): number[] => [asksForMore(desired, allocated) ? 1 : 0, -podPriority(desired), podQos(desired) === 'Guaranteed' ? 0 : 1, sinceMs ?? Number.MAX_SAFE_INTEGER];
+  const key = ({ desired, allocated, sinceMs }: PendingResize): number[] => [
+    asksForMore(desired, allocated) ? 1 : 0,
+    -podPriority(desired),
+    podQos(desired) === 'Guaranteed' ? 0 : 1,
+    sinceMs ?? Number.MAX_SAFE_INTEGER,
+  ];
   return pending.toSorted((left, right) => {
     const [one, other] = [key(left), key(right)];
     const at = one.findIndex((value, index) => value !== other[index]);

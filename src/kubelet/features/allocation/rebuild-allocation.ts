@@ -13,7 +13,11 @@ import { newestContainer } from '../../model/runtime-status.ts';
  * What a pod must have been granted, when the record of it is lost: what its spec says, except where a running container was made with
  * something else; then the spec asks for a resize that nobody has granted yet. The runtime does not know memory requests: those count as asked.
  */
-export function rebuildAllocation(pod: Pod, runtime: PodRuntimeStatus | undefined, actuated: PodAllocation | undefined): PodAllocation {
+export function rebuildAllocation(
+  pod: Pod,
+  runtime: PodRuntimeStatus | undefined,
+  actuated: PodAllocation | undefined,
+): PodAllocation {
   const asked = allocationOf(pod);
   if (runtime === undefined) return asked;
   const containers: Record<string, ResourceRequirements> = { ...asked.containers };
@@ -25,16 +29,26 @@ export function rebuildAllocation(pod: Pod, runtime: PodRuntimeStatus | undefine
   return { ...asked, containers };
 }
 
-function asMade(container: Container, made: ContainerRuntimeResources, recorded: ResourceRequirements | undefined): ResourceRequirements {
+function asMade(
+  container: Container,
+  made: ContainerRuntimeResources,
+  recorded: ResourceRequirements | undefined,
+): ResourceRequirements {
   const { limits, requests } = container.resources ?? {};
   const memoryRequest = recorded?.requests?.['memory'] ?? requests?.['memory'];
   const cpuLimit = milliCpuOfQuota(made.cpuQuota, made.cpuPeriod);
   const own: ResourceRequirements = {};
-  if (requests !== undefined) own.requests = { ...requests, ...(requests['cpu'] === undefined ? {} : { cpu: quantityOfMillis(milliCpuOfShares(made.cpuShares)) }), ...(memoryRequest === undefined ? {} : { memory: memoryRequest }) };
+  if (requests !== undefined)
+    own.requests = {
+      ...requests,
+      ...(requests['cpu'] === undefined ? {} : { cpu: quantityOfMillis(milliCpuOfShares(made.cpuShares)) }),
+      ...(memoryRequest === undefined ? {} : { memory: memoryRequest }),
+    };
   if (limits !== undefined) {
     own.limits = { ...limits };
     if (limits['cpu'] !== undefined && cpuLimit > 0) own.limits['cpu'] = quantityOfMillis(cpuLimit);
-    if (limits['memory'] !== undefined && made.memoryLimitBytes > 0) own.limits['memory'] = quantityOf(made.memoryLimitBytes, 'BinarySI');
+    if (limits['memory'] !== undefined && made.memoryLimitBytes > 0)
+      own.limits['memory'] = quantityOf(made.memoryLimitBytes, 'BinarySI');
   }
   return own;
 }

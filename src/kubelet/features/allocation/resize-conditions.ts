@@ -16,19 +16,38 @@ export interface ResizeNote {
 }
 
 /** Upstream: status manager SetPodResizePendingCondition. `news` is worth an event: another reason, or another spec. */
-export function withPending(state: ResizeState, note: Omit<ResizeNote, 'sinceMs'> & { reason: 'Deferred' | 'Infeasible' }, nowMs: number): { state: ResizeState; news: boolean } {
+export function withPending(
+  state: ResizeState,
+  note: Omit<ResizeNote, 'sinceMs'> & { reason: 'Deferred' | 'Infeasible' },
+  nowMs: number,
+): { state: ResizeState; news: boolean } {
   const before = state.pending;
   const sinceMs = before?.reason === note.reason ? before.sinceMs : nowMs;
-  return { state: { ...state, pending: { ...note, sinceMs } }, news: before === undefined || before.reason !== note.reason || before.generation !== note.generation };
+  return {
+    state: { ...state, pending: { ...note, sinceMs } },
+    news: before === undefined || before.reason !== note.reason || before.generation !== note.generation,
+  };
 }
 
 /** Upstream: SetPodResizeInProgressCondition: the generation stays that of the beginning, and a known error is not forgotten by "still going on". */
-export function withProgress(state: ResizeState, note: Omit<ResizeNote, 'sinceMs'>, nowMs: number): { state: ResizeState; news: boolean } {
+export function withProgress(
+  state: ResizeState,
+  note: Omit<ResizeNote, 'sinceMs'>,
+  nowMs: number,
+): { state: ResizeState; news: boolean } {
   const before = state.inProgress;
   const said = note.reason === '' && note.message === '' && before !== undefined ? before : note;
   const sinceMs = before?.reason === said.reason ? before.sinceMs : nowMs;
-  const inProgress: ResizeNote = { reason: said.reason, message: said.message, generation: before?.generation ?? note.generation, sinceMs };
-  return { state: { ...state, inProgress }, news: before === undefined || before.reason !== inProgress.reason || before.message !== inProgress.message };
+  const inProgress: ResizeNote = {
+    reason: said.reason,
+    message: said.message,
+    generation: before?.generation ?? note.generation,
+    sinceMs,
+  };
+  return {
+    state: { ...state, inProgress },
+    news: before === undefined || before.reason !== inProgress.reason || before.message !== inProgress.message,
+  };
 }
 
 export function withoutPending({ inProgress }: ResizeState): ResizeState {
@@ -50,17 +69,29 @@ export function resizeConditions(state: ResizeState): PodCondition[] {
 /** What an earlier run of the agent had told (upstream: BackfillPodResizeConditions). */
 export function stateOfConditions(conditions: readonly PodCondition[]): ResizeState {
   const state: ResizeState = {};
-  for (const { type, status, reason = '', message = '', observedGeneration: generation = 0, lastTransitionTime } of conditions) {
+  for (const {
+    type,
+    status,
+    reason = '',
+    message = '',
+    observedGeneration: generation = 0,
+    lastTransitionTime,
+  } of conditions) {
     if (status !== 'True') continue;
     const note = { reason, message, generation, sinceMs: Date.parse(lastTransitionTime ?? '') || 0 };
-    if (type === 'PodResizePending') state.pending = { ...note, reason: reason === 'Infeasible' ? 'Infeasible' : 'Deferred' };
+    if (type === 'PodResizePending')
+      state.pending = { ...note, reason: reason === 'Infeasible' ? 'Infeasible' : 'Deferred' };
     if (type === 'PodResizeInProgress') state.inProgress = note;
   }
   return state;
 }
 
 function condition(type: string, { reason, message, generation, sinceMs }: ResizeNote): PodCondition {
-  const said: PodCondition = { type, status: 'True', lastTransitionTime: new Date(sinceMs).toISOString().replace(/\.\d{3}Z$/, 'Z') };
+  const said: PodCondition = {
+    type,
+    status: 'True',
+    lastTransitionTime: new Date(sinceMs).toISOString().replace(/\.\d{3}Z$/, 'Z'),
+  };
   if (reason !== '') said.reason = reason;
   if (message !== '') said.message = message;
   if (generation !== 0) said.observedGeneration = generation;

@@ -14,7 +14,10 @@ export function resizeMessage(word: ResizeWord, pod: Pod, more: { generation: nu
     generation: more.generation,
     ...(more.error === undefined || more.error === '' ? {} : { error: more.error }),
   };
-  const json = JSON.stringify(summary).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const json = JSON.stringify(summary).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
   return `Pod resize ${word}: ${json}`;
 }
 

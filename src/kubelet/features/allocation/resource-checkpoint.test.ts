@@ -20,13 +20,23 @@ async function world() {
 }
 
 test("upstream's file is read, checksum and all", () => {
-  const text = '{"data":"{\\"entries\\":{\\"pod1\\":{\\"ContainerResources\\":{\\"container1\\":{\\"requests\\":{\\"cpu\\":\\"1Ki\\",\\"memory\\":\\"1Ki\\"}}}}}}","checksum":1178570812}';
-  assert.deepEqual([...(decodeCheckpoint(text) ?? [])], [['pod1', { containers: { container1: { requests: { cpu: '1Ki', memory: '1Ki' } } } }]]);
+  const text =
+    '{"data":"{\\"entries\\":{\\"pod1\\":{\\"ContainerResources\\":{\\"container1\\":{\\"requests\\":{\\"cpu\\":\\"1Ki\\",\\"memory\\":\\"1Ki\\"}}}}}}","checksum":1178570812}';
+  assert.deepEqual(
+    [...(decodeCheckpoint(text) ?? [])],
+    [['pod1', { containers: { container1: { requests: { cpu: '1Ki', memory: '1Ki' } } } }]],
+  );
 });
 
 test('what is written is what Go writes: sorted keys, a null for no pod-level resources, FNV-32a over the inner text', () => {
   const pods = new Map<string, PodAllocation>([
-    ['b', { containers: { web: { requests: { memory: '1Gi', cpu: '1' }, limits: { cpu: '2' } } }, pod: { requests: { cpu: '3' } } }],
+    [
+      'b',
+      {
+        containers: { web: { requests: { memory: '1Gi', cpu: '1' }, limits: { cpu: '2' } } },
+        pod: { requests: { cpu: '3' } },
+      },
+    ],
     ['a', { containers: {} }],
   ]);
   const text = encodeCheckpoint(pods);
@@ -41,16 +51,28 @@ test('what is written is what Go writes: sorted keys, a null for no pod-level re
 
 test('what no agent could have written is not taken', () => {
   const good = encodeCheckpoint(new Map([['u', { containers: { c: { limits: { cpu: '1' } } } }]]));
-  for (const bad of ['', '{}', good.slice(0, -3), good.replace('\\"1\\"', '\\"2\\"'), '{"data":"[]","checksum":0}', 'null']) assert.equal(decodeCheckpoint(bad), undefined, bad);
+  for (const bad of [
+    '',
+    '{}',
+    good.slice(0, -3),
+    good.replace('\\"1\\"', '\\"2\\"'),
+    '{"data":"[]","checksum":0}',
+    'null',
+  ])
+    assert.equal(decodeCheckpoint(bad), undefined, bad);
 });
 
 test('starts of many pods are one write, and another agent finds them', async () => {
   const { clock, open } = await world();
   const records = await open();
-  for (let index = 0; index < 50; index++) records.set(podUid(`u${index}`), { containers: { c: { requests: { cpu: `${index + 1}m` } } } });
+  for (let index = 0; index < 50; index++)
+    records.set(podUid(`u${index}`), { containers: { c: { requests: { cpu: `${index + 1}m` } } } });
   await clock.advance(100);
   const again = await open();
-  assert.deepEqual([again.container(podUid('u7'), 'c'), again.container(podUid('u7'), 'other'), again.get(podUid('nobody'))], [{ requests: { cpu: '8m' } }, undefined, undefined]);
+  assert.deepEqual(
+    [again.container(podUid('u7'), 'c'), again.container(podUid('u7'), 'other'), again.get(podUid('nobody'))],
+    [{ requests: { cpu: '8m' } }, undefined, undefined],
+  );
 });
 
 test('a record that already says so is not written again, however the amount is spelt', async () => {
@@ -60,7 +82,10 @@ test('a record that already says so is not written again, however the amount is 
   assert.equal(records.setContainer(uid, 'c', { requests: { cpu: '1000m' } }), false);
   records.setPodLevel(uid, { limits: { memory: '1Gi' } });
   await records.flush();
-  assert.deepEqual((await open()).get(uid), { containers: { c: { requests: { cpu: '1' } } }, pod: { limits: { memory: '1Gi' } } });
+  assert.deepEqual((await open()).get(uid), {
+    containers: { c: { requests: { cpu: '1' } } },
+    pod: { limits: { memory: '1Gi' } },
+  });
 });
 
 test('a corrupt file is set aside, said, and replaced', async () => {
@@ -68,7 +93,10 @@ test('a corrupt file is set aside, said, and replaced', async () => {
   await files.writeFile(path, '{"data":"{}","checksum":1}', 0o600);
   const records = await open();
   assert.equal(records.get(uid), undefined);
-  assert.deepEqual([await files.readText(`${path}.corrupt`), log.lines.filter(({ level }) => level === 'error').length], ['{"data":"{}","checksum":1}', 1]);
+  assert.deepEqual(
+    [await files.readText(`${path}.corrupt`), log.lines.filter(({ level }) => level === 'error').length],
+    ['{"data":"{}","checksum":1}', 1],
+  );
   records.set(uid, { containers: {} });
   await records.flush();
   assert.deepEqual((await open()).get(uid), { containers: {} });

@@ -111,7 +111,11 @@ export class ResourceCheckpoint {
       this.#failed = false;
     } catch (error) {
       if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o750).catch(() => undefined);
-      if (!this.#failed) log.error('resources of pods cannot be saved; a restart of the agent would have to find them again', { path, error: errorMessage(error) });
+      if (!this.#failed)
+        log.error('resources of pods cannot be saved; a restart of the agent would have to find them again', {
+          path,
+          error: errorMessage(error),
+        });
       this.#failed = true;
       this.#saveWithin(RETRY_MS);
     }
@@ -123,13 +127,21 @@ async function load({ path, files, log }: ResourceCheckpointOptions): Promise<Re
   try {
     text = await files.readText(path, LIMIT_BYTES);
   } catch (error) {
-    if (!isKind(error, 'NotFound')) log.error('resources of pods cannot be read, going on without', { path, error: errorMessage(error) });
+    if (!isKind(error, 'NotFound'))
+      log.error('resources of pods cannot be read, going on without', { path, error: errorMessage(error) });
     return new Map();
   }
   const pods = decodeCheckpoint(text);
   if (pods !== undefined) return pods;
   const aside = `${path}.corrupt`;
-  log.error('a checkpoint of resources is corrupt; it was set aside and its content is found again from specs and runtime', { path, movedTo: aside });
-  await files.rename(path, aside).catch((error: unknown) => log.error('a corrupt checkpoint could not be set aside', { path, error: errorMessage(error) }));
+  log.error(
+    'a checkpoint of resources is corrupt; it was set aside and its content is found again from specs and runtime',
+    { path, movedTo: aside },
+  );
+  await files
+    .rename(path, aside)
+    .catch((error: unknown) =>
+      log.error('a corrupt checkpoint could not be set aside', { path, error: errorMessage(error) }),
+    );
   return new Map();
 }

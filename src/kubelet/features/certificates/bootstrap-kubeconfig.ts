@@ -13,9 +13,15 @@ export interface JoinedCluster {
 }
 
 /** The kubeconfig a node has after it has joined: the cluster of the bootstrap kubeconfig, and the certificate by its path. With upstream's names; server name and proxy, which upstream drops, are kept. */
-export function kubeconfigAfterBootstrap({ server, authority, insecureSkipTlsVerify, tlsServerName, proxyUrl }: JoinedCluster, pemPath: string): object {
+export function kubeconfigAfterBootstrap(
+  { server, authority, insecureSkipTlsVerify, tlsServerName, proxyUrl }: JoinedCluster,
+  pemPath: string,
+): object {
   const cluster = {
-    ...(authority !== undefined && ('file' in authority ? { 'certificate-authority': authority.file } : { 'certificate-authority-data': Buffer.from(authority.pem).toString('base64') })),
+    ...(authority !== undefined &&
+      ('file' in authority
+        ? { 'certificate-authority': authority.file }
+        : { 'certificate-authority-data': Buffer.from(authority.pem).toString('base64') })),
     ...(insecureSkipTlsVerify && { 'insecure-skip-tls-verify': true }),
     ...(proxyUrl !== undefined && { 'proxy-url': proxyUrl }),
     server,
@@ -24,7 +30,9 @@ export function kubeconfigAfterBootstrap({ server, authority, insecureSkipTlsVer
   return {
     apiVersion: 'v1',
     clusters: [{ cluster, name: 'default-cluster' }],
-    contexts: [{ context: { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' }, name: 'default-context' }],
+    contexts: [
+      { context: { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' }, name: 'default-context' },
+    ],
     'current-context': 'default-context',
     kind: 'Config',
     preferences: {},
@@ -39,7 +47,9 @@ export function kubeconfigFault(clientCertificates: string | undefined, nowMs: n
     const all = certificatesOf(clientCertificates);
     if (all.length === 0) return 'it has no client certificate';
     const expired = all.find(({ validToDate }) => isExpired({ notAfterMs: validToDate.getTime() }, nowMs));
-    return expired === undefined ? undefined : `part of the existing bootstrap client certificate is expired: ${expired.validToDate.toISOString()}`;
+    return expired === undefined
+      ? undefined
+      : `part of the existing bootstrap client certificate is expired: ${expired.validToDate.toISOString()}`;
   } catch (error) {
     return `its client certificate cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -15,14 +15,24 @@ import { FakeSigner } from './testing/fake-signer.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-function setUp({ bootstrap = true, stored }: { readonly bootstrap?: boolean; readonly stored?: (signer: FakeSigner) => KeyPair } = {}) {
+function setUp({
+  bootstrap = true,
+  stored,
+}: {
+  readonly bootstrap?: boolean;
+  readonly stored?: (signer: FakeSigner) => KeyPair;
+} = {}) {
   const clock = new FakeClock();
   const [api, bootstrapApi] = [new FakeApiClient({ clock }), new FakeApiClient({ clock })];
   const [signer, bootstrapSigner] = [new FakeSigner(api, clock), new FakeSigner(bootstrapApi, clock)];
   const disk: { pair: KeyPair | undefined; key: string | undefined } = { pair: stored?.(signer), key: undefined };
   const seen = { failures: 0, ages: [] as number[], changes: 0, closed: 0 };
   const wanted: { names: CertificateNamesWanted | undefined } = { names: clientNames('n1') };
-  const pendingKey = { read: () => Promise.resolve(disk.key), write: (key: string) => Promise.resolve(void (disk.key = key)), remove: () => Promise.resolve(void (disk.key = undefined)) };
+  const pendingKey = {
+    read: () => Promise.resolve(disk.key),
+    write: (key: string) => Promise.resolve(void (disk.key = key)),
+    remove: () => Promise.resolve(void (disk.key = undefined)),
+  };
   const open = () => Promise.resolve({ client: bootstrapApi, close: () => (seen.closed += 1) });
   const make = (): CertificateManager => {
     const random = seededRandom(7);
@@ -34,8 +44,25 @@ function setUp({ bootstrap = true, stored }: { readonly bootstrap?: boolean; rea
         return Promise.resolve(disk.pair);
       },
     };
-    const issue = issueClientCertificate({ client: api, bootstrap: bootstrap ? open : undefined, pendingKey, clock, random, log: silentLogger });
-    const manager = new CertificateManager({ name: 'client', store, wanted: () => wanted.names, issue, renewFailed: () => (seen.failures += 1), rotated: (age) => seen.ages.push(age), clock, random, log: silentLogger });
+    const issue = issueClientCertificate({
+      client: api,
+      bootstrap: bootstrap ? open : undefined,
+      pendingKey,
+      clock,
+      random,
+      log: silentLogger,
+    });
+    const manager = new CertificateManager({
+      name: 'client',
+      store,
+      wanted: () => wanted.names,
+      issue,
+      renewFailed: () => (seen.failures += 1),
+      rotated: (age) => seen.ages.push(age),
+      clock,
+      random,
+      log: silentLogger,
+    });
     manager.onChange(() => (seen.changes += 1));
     return manager;
   };
@@ -60,11 +87,17 @@ describe('a node without a certificate', () => {
     await until(clock, async () => (await bootstrapSigner.requests()).length === 1);
     const [request] = await bootstrapSigner.requests();
     assert.match(request?.metadata.name ?? '', /^node-csr-[\w-]{43}$/);
-    assert.deepEqual([request?.spec.signerName, request?.spec.usages], ['kubernetes.io/kube-apiserver-client-kubelet', ['digital signature', 'client auth']]);
+    assert.deepEqual(
+      [request?.spec.signerName, request?.spec.usages],
+      ['kubernetes.io/kube-apiserver-client-kubelet', ['digital signature', 'client auth']],
+    );
     assert.equal(manager.current(), undefined);
     await bootstrapSigner.signAll();
     await until(clock, () => manager.current() !== undefined);
-    assert.deepEqual([manager.current()?.facts.commonName, manager.current()?.facts.organizations], ['system:node:n1', ['system:nodes']]);
+    assert.deepEqual(
+      [manager.current()?.facts.commonName, manager.current()?.facts.organizations],
+      ['system:node:n1', ['system:nodes']],
+    );
     assert.deepEqual([disk.pair, seen.changes, seen.closed, api.calls.length], [manager.current(), 1, 1, 0]);
     assert.ok(bootstrapApi.calls.length > 0);
     await manager.stop();
@@ -99,7 +132,10 @@ describe('a node without a certificate', () => {
     await until(clock, () => manager.problem() !== undefined);
     assert.equal(manager.problem(), 'certificate signing request is denied, reason: Because, message: no');
     await until(clock, () => seen.failures >= 3, 60_000);
-    assert.deepEqual((await bootstrapSigner.requests()).map(({ metadata }) => metadata.name), [name]);
+    assert.deepEqual(
+      (await bootstrapSigner.requests()).map(({ metadata }) => metadata.name),
+      [name],
+    );
     const { certificateSigningRequests } = await import('../../../api/client/resource-types.ts');
     await bootstrapApi.delete(certificateSigningRequests, { namespace: '', name });
     await until(clock, async () => (await bootstrapSigner.signAll()) === 1, 60_000);
@@ -133,7 +169,10 @@ describe('a node without a certificate', () => {
     manager.wake();
     await until(clock, async () => (await bootstrapSigner.signAll()) > 0, 60_000);
     await until(clock, () => manager.current() !== undefined);
-    assert.deepEqual([(await bootstrapSigner.requests()).length, manager.current()?.facts.commonName], [1, 'system:node:n2']);
+    assert.deepEqual(
+      [(await bootstrapSigner.requests()).length, manager.current()?.facts.commonName],
+      [1, 'system:node:n2'],
+    );
     await manager.stop();
   });
 
@@ -169,7 +208,9 @@ describe('a node without a certificate', () => {
 
 describe('rotation', () => {
   it('comes at 70 to 90 % of the life, as the node itself, and keeps the old certificate until the new one is on disk', async () => {
-    const { clock, api, signer, bootstrapApi, seen, disk, make } = setUp({ stored: (fake) => fake.pair('system:node:n1', 100 * hour) });
+    const { clock, api, signer, bootstrapApi, seen, disk, make } = setUp({
+      stored: (fake) => fake.pair('system:node:n1', 100 * hour),
+    });
     const manager = make();
     await manager.load();
     const before = manager.current();
@@ -263,7 +304,10 @@ describe('rotation', () => {
       await clock.advance(1000);
       signed += await signer.signAll();
     }
-    assert.ok(signed > 5 && signed < 40, `the signer leaves addresses out, and was asked ${signed} times in ten minutes`);
+    assert.ok(
+      signed > 5 && signed < 40,
+      `the signer leaves addresses out, and was asked ${signed} times in ten minutes`,
+    );
     await manager.stop();
   });
 });

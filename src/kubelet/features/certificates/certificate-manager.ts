@@ -26,7 +26,14 @@ export interface CertificateStore {
 }
 
 /** How a new certificate is come by. Rejects when it cannot be asked for now. `issued` comes with the key it is for. */
-export type Issue = (names: CertificateNamesWanted, current: KeyPair | undefined, signal: AbortSignal) => Promise<Exclude<RequestOutcome, { kind: 'issued' }> | { readonly kind: 'issued'; readonly certificate: string; readonly key: string }>;
+export type Issue = (
+  names: CertificateNamesWanted,
+  current: KeyPair | undefined,
+  signal: AbortSignal,
+) => Promise<
+  | Exclude<RequestOutcome, { kind: 'issued' }>
+  | { readonly kind: 'issued'; readonly certificate: string; readonly key: string }
+>;
 
 export interface CertificateManagerOptions {
   /** For logs: `client`, `serving`. */
@@ -44,7 +51,9 @@ export interface CertificateManagerOptions {
   readonly log: Logger;
 }
 
-type Exchange = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly why: string }
+type Exchange =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly why: string }
   /** Something else is wanted by now, or nothing any more. */
   | { readonly kind: 'abandoned' };
 
@@ -76,7 +85,9 @@ export class CertificateManager {
 
   /** The certificate in force; undefined when there is none or it has expired. */
   current(): KeyPair | undefined {
-    return this.#current === undefined || isExpired(this.#current.facts, this.#options.clock.nowMs()) ? undefined : this.#current;
+    return this.#current === undefined || isExpired(this.#current.facts, this.#options.clock.nowMs())
+      ? undefined
+      : this.#current;
   }
 
   /** Also an expired one. */
@@ -101,14 +112,21 @@ export class CertificateManager {
     const stored = await store.current();
     this.#current = stored;
     if (stored !== undefined && !isExpired(stored.facts, nowMs)) return;
-    if (stored !== undefined) log.error('the certificate has expired', { certificate: name, notAfter: new Date(stored.facts.notAfterMs).toISOString() });
+    if (stored !== undefined)
+      log.error('the certificate has expired', {
+        certificate: name,
+        notAfter: new Date(stored.facts.notAfterMs).toISOString(),
+      });
     if (initial === undefined) return;
     this.#forced = true;
     this.#current = initial;
     try {
       this.#current = await store.update(initial);
     } catch (error) {
-      log.error('Unable to set the cert/key pair to the bootstrap certificate', { certificate: name, error: errorMessage(error) });
+      log.error('Unable to set the cert/key pair to the bootstrap certificate', {
+        certificate: name,
+        error: errorMessage(error),
+      });
     }
   }
 
@@ -162,7 +180,9 @@ export class CertificateManager {
     }
   }
 
-  #judge(wanted: CertificateNamesWanted | undefined): { readonly kind: 'rotate'; readonly why: string } | { readonly kind: 'wait'; readonly leftMs: number } {
+  #judge(
+    wanted: CertificateNamesWanted | undefined,
+  ): { readonly kind: 'rotate'; readonly why: string } | { readonly kind: 'wait'; readonly leftMs: number } {
     if (this.#forced && wanted !== undefined) return { kind: 'rotate', why: 'it was given for the beginning only' };
     const nowMs = this.#options.clock.nowMs();
     const verdict = decideRotation({ current: this.#current?.facts, wanted, chance: this.#chance, nowMs });
@@ -174,7 +194,12 @@ export class CertificateManager {
     const { store, clock, log, name } = this.#options;
     try {
       const stored = await store.current();
-      if (stored === undefined || stored.certificate === this.#current?.certificate || isExpired(stored.facts, clock.nowMs())) return;
+      if (
+        stored === undefined ||
+        stored.certificate === this.#current?.certificate ||
+        isExpired(stored.facts, clock.nowMs())
+      )
+        return;
       this.#take(stored);
     } catch (error) {
       log.error('the certificate on disk cannot be used', { certificate: name, error: errorMessage(error) });
@@ -185,7 +210,10 @@ export class CertificateManager {
     const { random, log, name } = this.#options;
     this.#current = pair;
     this.#chance = random.next();
-    log.info('another certificate is in force', { certificate: name, notAfter: new Date(pair.facts.notAfterMs).toISOString() });
+    log.info('another certificate is in force', {
+      certificate: name,
+      notAfter: new Date(pair.facts.notAfterMs).toISOString(),
+    });
     for (const listener of this.#listeners) listener();
   }
 
@@ -198,7 +226,8 @@ export class CertificateManager {
     try {
       const outcome = await issue(names, this.current(), abort.signal);
       if (abort.signal.aborted) return { kind: 'abandoned' };
-      if (outcome.kind === 'undecided') return { kind: 'failed', why: 'Certificate request was not signed: timed out waiting for the condition' };
+      if (outcome.kind === 'undecided')
+        return { kind: 'failed', why: 'Certificate request was not signed: timed out waiting for the condition' };
       if (outcome.kind !== 'issued') return { kind: 'failed', why: outcome.message };
       const before = this.#current;
       const pair = await store.update(outcome);

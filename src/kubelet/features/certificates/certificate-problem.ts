@@ -27,7 +27,9 @@ export function certificateProblem({ what, last, failure, nowMs }: CertificateSt
   if (last === undefined) return say(`the ${what} is not there yet${why}`);
   if (isExpired(last, nowMs)) return say(`the ${what} has expired ${daysText(nowMs - last.notAfterMs)} ago${why}`);
   const isLate = last.notAfterMs - nowMs < (last.notAfterMs - last.notBeforeMs) * LATE_AT_SHARE;
-  return isLate || failure !== undefined ? say(`the ${what} expires in ${daysText(last.notAfterMs - nowMs)} and was not exchanged${why}`) : [];
+  return isLate || failure !== undefined
+    ? say(`the ${what} expires in ${daysText(last.notAfterMs - nowMs)} and was not exchanged${why}`)
+    : [];
 }
 
 function daysText(ms: number): string {

@@ -15,7 +15,12 @@ const BOOTSTRAP_PATIENCE_MS = 60 * 60_000;
 export const newKey = (): string => privateKeyPem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
 
 /** Whom a node's client certificate names (upstream: authorization of nodes, system:nodes). */
-export const clientNames = (nodeName: string): CertificateNamesWanted => ({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], dnsNames: [], ipAddresses: [] });
+export const clientNames = (nodeName: string): CertificateNamesWanted => ({
+  commonName: `system:node:${nodeName}`,
+  organizations: ['system:nodes'],
+  dnsNames: [],
+  ipAddresses: [],
+});
 
 /** `kubelet-client.key.tmp`: the key of a request that has not been answered yet, so that an agent that starts anew goes on with the same request. */
 export interface PendingKey {
@@ -48,12 +53,20 @@ export function issueClientCertificate(options: ClientCertificateOptions): Issue
   return async (names, current, signal) => {
     if (current !== undefined || bootstrap === undefined) {
       const key = newKey();
-      const outcome = await requestCertificate({ signerName, names, key, isNamed: false }, { ...context, client, patienceMs: ROTATION_PATIENCE_MS, signal });
+      const outcome = await requestCertificate(
+        { signerName, names, key, isNamed: false },
+        { ...context, client, patienceMs: ROTATION_PATIENCE_MS, signal },
+      );
       return outcome.kind === 'issued' ? { ...outcome, key } : outcome;
     }
     const { client: first, close } = await bootstrap();
     try {
-      return await issueByPendingKey(options, names, { ...context, client: first, patienceMs: BOOTSTRAP_PATIENCE_MS, signal });
+      return await issueByPendingKey(options, names, {
+        ...context,
+        client: first,
+        patienceMs: BOOTSTRAP_PATIENCE_MS,
+        signal,
+      });
     } finally {
       close();
     }
@@ -62,7 +75,11 @@ export function issueClientCertificate(options: ClientCertificateOptions): Issue
 
 const signerName = 'kubernetes.io/kube-apiserver-client-kubelet';
 
-async function issueByPendingKey({ pendingKey, log }: ClientCertificateOptions, names: CertificateNamesWanted, context: Parameters<typeof requestCertificate>[1]): ReturnType<Issue> {
+async function issueByPendingKey(
+  { pendingKey, log }: ClientCertificateOptions,
+  names: CertificateNamesWanted,
+  context: Parameters<typeof requestCertificate>[1],
+): ReturnType<Issue> {
   const kept = await pendingKey.read();
   const key = kept !== undefined && tryPrivateKey(kept) !== undefined ? kept : newKey();
   if (key !== kept) {

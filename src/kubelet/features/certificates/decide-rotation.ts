@@ -18,7 +18,9 @@ export interface RotationQuestion {
   readonly nowMs: number;
 }
 
-export type RotationVerdict = { readonly kind: 'rotate'; readonly why: string } | { readonly kind: 'wait'; /** Undefined: until something changes. */ readonly untilMs: number | undefined };
+export type RotationVerdict =
+  | { readonly kind: 'rotate'; readonly why: string }
+  | { readonly kind: 'wait' /** Undefined: until something changes. */; readonly untilMs: number | undefined };
 
 /** When a certificate is exchanged: at 70 to 90 % of its life, or at once when it lacks a name. Names beyond those wanted do no harm (upstream: certificate_manager.go). */
 export function decideRotation({ current, wanted, chance, nowMs }: RotationQuestion): RotationVerdict {
@@ -27,7 +29,9 @@ export function decideRotation({ current, wanted, chance, nowMs }: RotationQuest
   const missing = missingNames(current, wanted);
   if (missing !== undefined) return { kind: 'rotate', why: missing };
   const dueMs = rotationDueMs(current, chance);
-  return nowMs < dueMs ? { kind: 'wait', untilMs: dueMs } : { kind: 'rotate', why: nowMs > current.notAfterMs ? 'it has expired' : 'most of its life is over' };
+  return nowMs < dueMs
+    ? { kind: 'wait', untilMs: dueMs }
+    : { kind: 'rotate', why: nowMs > current.notAfterMs ? 'it has expired' : 'most of its life is over' };
 }
 
 export function rotationDueMs({ notBeforeMs, notAfterMs }: CertificateFacts, chance: number): number {
@@ -35,12 +39,16 @@ export function rotationDueMs({ notBeforeMs, notAfterMs }: CertificateFacts, cha
 }
 
 /** A clock before the certificate's own beginning is wrong, and no reason to throw the certificate away: it may be all there is to get the right time with. */
-export const isExpired = ({ notAfterMs }: Pick<CertificateFacts, 'notAfterMs'>, nowMs: number): boolean => nowMs > notAfterMs;
+export const isExpired = ({ notAfterMs }: Pick<CertificateFacts, 'notAfterMs'>, nowMs: number): boolean =>
+  nowMs > notAfterMs;
 
 function missingNames(current: CertificateFacts, wanted: CertificateNamesWanted): string | undefined {
   if (current.commonName !== wanted.commonName) return `it is for ${current.commonName}, not ${wanted.commonName}`;
   const organizations = wanted.organizations.filter((each) => !current.organizations.includes(each));
   if (organizations.length > 0) return `it lacks the organization ${organizations.join(', ')}`;
-  const names = [...wanted.dnsNames.filter((each) => !current.dnsNames.includes(each)), ...wanted.ipAddresses.filter((each) => !current.ipAddresses.includes(canonicalAddress(each)))];
+  const names = [
+    ...wanted.dnsNames.filter((each) => !current.dnsNames.includes(each)),
+    ...wanted.ipAddresses.filter((each) => !current.ipAddresses.includes(canonicalAddress(each))),
+  ];
   return names.length > 0 ? `it is not good for ${names.join(', ')}` : undefined;
 }

@@ -17,26 +17,59 @@ const nowMs = Date.UTC(2026, 0, 1);
 
 function issued(commonName: string, notAfterMs: number): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return writeCertificate({ subject: { commonName }, publicKey: createPublicKey(privateKey), notBeforeMs: nowMs - day, notAfterMs, keyUsages: [], extendedKeyUsages: [], altNames: noNames }, { selfSignedBy: privateKey });
+  return writeCertificate(
+    {
+      subject: { commonName },
+      publicKey: createPublicKey(privateKey),
+      notBeforeMs: nowMs - day,
+      notAfterMs,
+      keyUsages: [],
+      extendedKeyUsages: [],
+      altNames: noNames,
+    },
+    { selfSignedBy: privateKey },
+  );
 }
 
 describe('when a certificate is exchanged', () => {
-  const wanted = { commonName: 'system:node:n1', organizations: ['system:nodes'], dnsNames: [], ipAddresses: ['fd00::1'] };
-  const facts = (lifeMs: number): CertificateFacts => ({ ...wanted, ipAddresses: ['FD00:0:0:0:0:0:0:1', '192.0.2.9'], notBeforeMs: nowMs, notAfterMs: nowMs + lifeMs });
+  const wanted = {
+    commonName: 'system:node:n1',
+    organizations: ['system:nodes'],
+    dnsNames: [],
+    ipAddresses: ['fd00::1'],
+  };
+  const facts = (lifeMs: number): CertificateFacts => ({
+    ...wanted,
+    ipAddresses: ['FD00:0:0:0:0:0:0:1', '192.0.2.9'],
+    notBeforeMs: nowMs,
+    notAfterMs: nowMs + lifeMs,
+  });
 
   it('is never before 70 % of its life nor after 90 %, whatever its life and chance', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1000, max: 400 * day }), fc.double({ min: 0, max: 0.999999, noNaN: true }), (lifeMs, chance) => {
-        const at = (share: number) => decideRotation({ current: facts(lifeMs), wanted, chance, nowMs: nowMs + lifeMs * share }).kind;
-        assert.deepEqual([at(0), at(0.699), at(0.901)], ['wait', 'wait', 'rotate']);
-      }),
+      fc.property(
+        fc.integer({ min: 1000, max: 400 * day }),
+        fc.double({ min: 0, max: 0.999999, noNaN: true }),
+        (lifeMs, chance) => {
+          const at = (share: number) =>
+            decideRotation({ current: facts(lifeMs), wanted, chance, nowMs: nowMs + lifeMs * share }).kind;
+          assert.deepEqual([at(0), at(0.699), at(0.901)], ['wait', 'wait', 'rotate']);
+        },
+      ),
     );
   });
 
   it('is at once for a name it lacks, not for one too many, and never while nobody knows what for', () => {
     assert.equal(decideRotation({ current: facts(day), wanted, chance: 0, nowMs }).kind, 'wait');
-    assert.deepEqual(decideRotation({ current: facts(day), wanted: { ...wanted, ipAddresses: ['fd00::2'] }, chance: 0, nowMs }), { kind: 'rotate', why: 'it is not good for fd00::2' });
-    assert.equal(decideRotation({ current: facts(day), wanted: { ...wanted, commonName: 'system:node:n2' }, chance: 0, nowMs }).kind, 'rotate');
+    assert.deepEqual(
+      decideRotation({ current: facts(day), wanted: { ...wanted, ipAddresses: ['fd00::2'] }, chance: 0, nowMs }),
+      { kind: 'rotate', why: 'it is not good for fd00::2' },
+    );
+    assert.equal(
+      decideRotation({ current: facts(day), wanted: { ...wanted, commonName: 'system:node:n2' }, chance: 0, nowMs })
+        .kind,
+      'rotate',
+    );
     assert.equal(decideRotation({ current: undefined, wanted: undefined, chance: 0, nowMs }).kind, 'wait');
   });
 });
@@ -52,15 +85,45 @@ describe('the kubeconfig of a node that joins', () => {
   });
 
   it('has the cluster of the bootstrap kubeconfig, and the certificate by its path', () => {
-    const written = kubeconfigAfterBootstrap({ server: 'https://192.0.2.1:6443', authority: { pem: 'CA' }, insecureSkipTlsVerify: false, tlsServerName: 'kubernetes' }, '/pki/kubelet-client-current.pem');
+    const written = kubeconfigAfterBootstrap(
+      {
+        server: 'https://192.0.2.1:6443',
+        authority: { pem: 'CA' },
+        insecureSkipTlsVerify: false,
+        tlsServerName: 'kubernetes',
+      },
+      '/pki/kubelet-client-current.pem',
+    );
     assert.deepEqual(written, {
       apiVersion: 'v1',
-      clusters: [{ cluster: { 'certificate-authority-data': 'Q0E=', server: 'https://192.0.2.1:6443', 'tls-server-name': 'kubernetes' }, name: 'default-cluster' }],
-      contexts: [{ context: { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' }, name: 'default-context' }],
+      clusters: [
+        {
+          cluster: {
+            'certificate-authority-data': 'Q0E=',
+            server: 'https://192.0.2.1:6443',
+            'tls-server-name': 'kubernetes',
+          },
+          name: 'default-cluster',
+        },
+      ],
+      contexts: [
+        {
+          context: { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' },
+          name: 'default-context',
+        },
+      ],
       'current-context': 'default-context',
       kind: 'Config',
       preferences: {},
-      users: [{ name: 'default-auth', user: { 'client-certificate': '/pki/kubelet-client-current.pem', 'client-key': '/pki/kubelet-client-current.pem' } }],
+      users: [
+        {
+          name: 'default-auth',
+          user: {
+            'client-certificate': '/pki/kubelet-client-current.pem',
+            'client-key': '/pki/kubelet-client-current.pem',
+          },
+        },
+      ],
     });
   });
 });
@@ -73,27 +136,53 @@ describe('a certificate nobody vouches for', () => {
     assert.equal(decideSelfSigned(own, 'n2', nowMs).kind, 'make');
     assert.equal(decideSelfSigned({ certificate: undefined, key: undefined }, 'n1', nowMs).kind, 'make');
     assert.equal(decideSelfSigned({ certificate: own.certificate, key: newKey() }, 'n1', nowMs).kind, 'make');
-    assert.equal(decideSelfSigned({ certificate: issued('bought', nowMs - 1000), key: newKey() }, 'n1', nowMs).kind, 'warn');
+    assert.equal(
+      decideSelfSigned({ certificate: issued('bought', nowMs - 1000), key: newKey() }, 'n1', nowMs).kind,
+      'warn',
+    );
   });
 });
 
 describe('what a node asks to serve for', () => {
   it('is every name and address it has, in one order, and nothing before it has an address', () => {
-    const addresses = [{ type: 'InternalIP', address: '192.0.2.2' }, { type: 'Hostname', address: 'n1' }, { type: 'ExternalDNS', address: 'a.example' }, { type: 'InternalIP', address: 'fd00::1' }, { type: 'Hostname', address: '192.0.2.1' }];
+    const addresses = [
+      { type: 'InternalIP', address: '192.0.2.2' },
+      { type: 'Hostname', address: 'n1' },
+      { type: 'ExternalDNS', address: 'a.example' },
+      { type: 'InternalIP', address: 'fd00::1' },
+      { type: 'Hostname', address: '192.0.2.1' },
+    ];
     const names = servingNames('n1', addresses);
-    assert.deepEqual([names?.dnsNames, names?.ipAddresses], [['a.example', 'n1'], ['192.0.2.1', '192.0.2.2', 'fd00::1']]);
+    assert.deepEqual(
+      [names?.dnsNames, names?.ipAddresses],
+      [
+        ['a.example', 'n1'],
+        ['192.0.2.1', '192.0.2.2', 'fd00::1'],
+      ],
+    );
     assert.deepEqual(servingNames('n1', [...addresses].reverse()), names);
     assert.equal(servingNames('n1', [{ type: 'Hostname', address: 'n1' }]), undefined);
   });
 });
 
 describe('what is said of a certificate', () => {
-  const facts = { commonName: '', organizations: [], dnsNames: [], ipAddresses: [], notBeforeMs: nowMs, notAfterMs: nowMs + 100 * day };
-  const said = (last: CertificateFacts | undefined, atMs: number, failure?: string): string | undefined => certificateProblem({ what: 'certificate', last, failure, nowMs: atMs })[0]?.message;
+  const facts = {
+    commonName: '',
+    organizations: [],
+    dnsNames: [],
+    ipAddresses: [],
+    notBeforeMs: nowMs,
+    notAfterMs: nowMs + 100 * day,
+  };
+  const said = (last: CertificateFacts | undefined, atMs: number, failure?: string): string | undefined =>
+    certificateProblem({ what: 'certificate', last, failure, nowMs: atMs })[0]?.message;
 
   it('is nothing while all is well, and else how much time is left and why', () => {
     assert.equal(said(facts, nowMs + 50 * day), undefined);
-    assert.equal(said(facts, nowMs + 95 * day, 'denied'), 'the certificate expires in 5 days and was not exchanged: denied');
+    assert.equal(
+      said(facts, nowMs + 95 * day, 'denied'),
+      'the certificate expires in 5 days and was not exchanged: denied',
+    );
     assert.equal(said(facts, nowMs + 103 * day, 'denied'), 'the certificate has expired 3 days ago: denied');
     assert.equal(said(undefined, nowMs, 'no server'), 'the certificate is not there yet: no server');
   });

@@ -57,13 +57,20 @@ interface Submitted {
   readonly uid: string;
 }
 
-async function submit(wish: CertificateWish, { client, clock, log }: RequestContext): Promise<Submitted | RequestOutcome> {
+async function submit(
+  wish: CertificateWish,
+  { client, clock, log }: RequestContext,
+): Promise<Submitted | RequestOutcome> {
   const { writeCertificateRequest } = await import('../../../pki/request-writer.ts');
   const { signerName, names, isNamed } = wish;
   const key = createPrivateKey(wish.key);
   const usages = usagesOf(signerName, key);
   const { commonName, organizations, dnsNames, ipAddresses } = names;
-  const request = writeCertificateRequest({ subject: { commonName, organizations }, key, altNames: { ...noNames, dnsNames, ipAddresses } });
+  const request = writeCertificateRequest({
+    subject: { commonName, organizations },
+    key,
+    altNames: { ...noNames, dnsNames, ipAddresses },
+  });
   const name = isNamed ? requestName(key, names, usages) : '';
   const object: CertificateSigningRequest = {
     apiVersion: 'certificates.k8s.io/v1',
@@ -81,17 +88,25 @@ async function submit(wish: CertificateWish, { client, clock, log }: RequestCont
   log.info('csr for this node already exists, reusing', { csr: name });
   const found = await client.get(certificateSigningRequests, { namespace: '', name });
   const problem = await incompatible(found, wish, key, clock.nowMs());
-  return problem === undefined ? { name, uid: found.metadata.uid } : { kind: 'spent', message: `retrieved csr is not compatible: ${problem}` };
+  return problem === undefined
+    ? { name, uid: found.metadata.uid }
+    : { kind: 'spent', message: `retrieved csr is not compatible: ${problem}` };
 }
 
 /** `key encipherment` is for RSA keys alone. */
 function usagesOf(signerName: SignerName, key: KeyObject): readonly string[] {
   const purpose = signerName === 'kubernetes.io/kubelet-serving' ? 'server auth' : 'client auth';
-  return key.asymmetricKeyType === 'rsa' ? ['digital signature', purpose, 'key encipherment'] : ['digital signature', purpose];
+  return key.asymmetricKeyType === 'rsa'
+    ? ['digital signature', purpose, 'key encipherment']
+    : ['digital signature', purpose];
 }
 
 /** Upstream's digest, so that a node that changes from one agent to the other goes on with the same request. */
-function requestName(key: KeyObject, { commonName, organizations }: CertificateNamesWanted, usages: readonly string[]): string {
+function requestName(
+  key: KeyObject,
+  { commonName, organizations }: CertificateNamesWanted,
+  usages: readonly string[],
+): string {
   const hash = createHash('sha512-256');
   const write = (data: Uint8Array | string): void => void hash.update(`${Buffer.from(data).toString('base64url')}|`);
   write(createPublicKey(key).export({ type: 'spki', format: 'der' }));
@@ -99,15 +114,25 @@ function requestName(key: KeyObject, { commonName, organizations }: CertificateN
   return `node-csr-${hash.digest('base64url')}`;
 }
 
-async function incompatible(found: CertificateSigningRequest, wish: CertificateWish, key: KeyObject, nowMs: number): Promise<string | undefined> {
+async function incompatible(
+  found: CertificateSigningRequest,
+  wish: CertificateWish,
+  key: KeyObject,
+  nowMs: number,
+): Promise<string | undefined> {
   const { readCertificateRequest } = await import('../../../pki/request-reader.ts');
   const request = readCertificateRequest(decode(found.spec.request));
   const { commonName, organizations } = wish.names;
-  if (request.commonName !== commonName || request.organizations.join('\n') !== organizations.join('\n')) return `csr subjects differ: new: ${request.commonName}, orig: ${commonName}`;
-  if (found.spec.signerName !== wish.signerName) return `csr signerNames differ: new "${found.spec.signerName}", orig: "${wish.signerName}"`;
-  if (!request.isSignedByItself || !request.publicKey.equals(createPublicKey(key))) return 'error validating signature new CSR against old key';
+  if (request.commonName !== commonName || request.organizations.join('\n') !== organizations.join('\n'))
+    return `csr subjects differ: new: ${request.commonName}, orig: ${commonName}`;
+  if (found.spec.signerName !== wish.signerName)
+    return `csr signerNames differ: new "${found.spec.signerName}", orig: "${wish.signerName}"`;
+  if (!request.isSignedByItself || !request.publicKey.equals(createPublicKey(key)))
+    return 'error validating signature new CSR against old key';
   const issued = issuedIn(found);
-  return issued !== undefined && keyPair(issued, '').facts.notAfterMs < nowMs ? 'one of the certificates for the CSR has expired' : undefined;
+  return issued !== undefined && keyPair(issued, '').facts.notAfterMs < nowMs
+    ? 'one of the certificates for the CSR has expired'
+    : undefined;
 }
 
 async function awaitDecision({ name, uid }: Submitted, context: RequestContext): Promise<RequestOutcome> {
@@ -119,17 +144,37 @@ async function awaitDecision({ name, uid }: Submitted, context: RequestContext):
   try {
     const decided = new Promise<RequestOutcome>((resolve) => {
       const look = (request: CertificateSigningRequest): void => {
-        const outcome = request.metadata.uid === uid ? decisionIn(request) : { kind: 'spent' as const, message: `csr "${name}" changed UIDs` };
+        const outcome =
+          request.metadata.uid === uid
+            ? decisionIn(request)
+            : { kind: 'spent' as const, message: `csr "${name}" changed UIDs` };
         if (outcome !== undefined) resolve(outcome);
       };
       const gone = (): void => resolve({ kind: 'spent', message: `csr "${name}" was deleted` });
       // A list may be older than the request: whether it is gone is asked.
-      const lookFor = (): void => void client.get(certificateSigningRequests, { namespace: '', name }).then(look, (error: unknown) => (isApiError(error, 'NotFound') ? gone() : undefined));
+      const lookFor = (): void =>
+        void client
+          .get(certificateSigningRequests, { namespace: '', name })
+          .then(look, (error: unknown) => (isApiError(error, 'NotFound') ? gone() : undefined));
       const sink = {
-        replace: (requests: readonly CertificateSigningRequest[]) => (requests.length === 0 ? lookFor() : requests.forEach(look)),
-        event: (type: 'ADDED' | 'MODIFIED' | 'DELETED', request: CertificateSigningRequest) => (type === 'DELETED' ? gone() : look(request)),
+        replace: (requests: readonly CertificateSigningRequest[]) =>
+          requests.length === 0 ? lookFor() : requests.forEach(look),
+        event: (type: 'ADDED' | 'MODIFIED' | 'DELETED', request: CertificateSigningRequest) =>
+          type === 'DELETED' ? gone() : look(request),
       };
-      void reflect({ client, type: certificateSigningRequests, namespace: '', fieldSelector: `metadata.name=${name}`, clock, random, log, sink }, stop.signal).catch(() => undefined);
+      void reflect(
+        {
+          client,
+          type: certificateSigningRequests,
+          namespace: '',
+          fieldSelector: `metadata.name=${name}`,
+          clock,
+          random,
+          log,
+          sink,
+        },
+        stop.signal,
+      ).catch(() => undefined);
     });
     const patience = sleep(clock, patienceMs, stop.signal).then(
       (): RequestOutcome => ({ kind: 'undecided' }),
@@ -151,9 +196,17 @@ function issuedIn({ status }: CertificateSigningRequest): string | undefined {
 function decisionIn(request: CertificateSigningRequest): RequestOutcome | undefined {
   const conditions = request.status?.conditions ?? [];
   const denied = conditions.find(({ type }) => type === 'Denied');
-  if (denied !== undefined) return { kind: 'denied', message: `certificate signing request is denied, reason: ${denied.reason ?? ''}, message: ${denied.message ?? ''}` };
+  if (denied !== undefined)
+    return {
+      kind: 'denied',
+      message: `certificate signing request is denied, reason: ${denied.reason ?? ''}, message: ${denied.message ?? ''}`,
+    };
   const failed = conditions.find(({ type }) => type === 'Failed');
-  if (failed !== undefined) return { kind: 'spent', message: `certificate signing request failed, reason: ${failed.reason ?? ''}, message: ${failed.message ?? ''}` };
+  if (failed !== undefined)
+    return {
+      kind: 'spent',
+      message: `certificate signing request failed, reason: ${failed.reason ?? ''}, message: ${failed.message ?? ''}`,
+    };
   const certificate = conditions.some(({ type }) => type === 'Approved') ? issuedIn(request) : undefined;
   return certificate === undefined ? undefined : { kind: 'issued', certificate };
 }

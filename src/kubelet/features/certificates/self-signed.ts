@@ -12,7 +12,9 @@ const LIFE_MS = 365 * 24 * HOUR_MS;
 /** Renewed when so much of its life is left, which upstream's never is. */
 const RENEW_AT_SHARE = 0.1;
 
-export type SelfSignedVerdict = { readonly kind: 'keep' } | { readonly kind: 'make'; readonly why: string }
+export type SelfSignedVerdict =
+  | { readonly kind: 'keep' }
+  | { readonly kind: 'make'; readonly why: string }
   /** Somebody else put it there: it is theirs to renew. */
   | { readonly kind: 'warn'; readonly why: string };
 
@@ -48,7 +50,9 @@ function faultOf(pair: KeyPair | string, hostname: string, nowMs: number): strin
   const { facts } = pair;
   if (isExpired(facts, nowMs)) return 'it has expired';
   if (facts.notAfterMs - nowMs < (facts.notAfterMs - facts.notBeforeMs) * RENEW_AT_SHARE) return 'it expires soon';
-  return facts.dnsNames.includes(hostname) || facts.ipAddresses.includes(canonicalAddress(hostname)) ? undefined : `it is not good for ${hostname}`;
+  return facts.dnsNames.includes(hostname) || facts.ipAddresses.includes(canonicalAddress(hostname))
+    ? undefined
+    : `it is not good for ${hostname}`;
 }
 
 /** Upstream's is issued by an authority of the moment, `HOST-ca@SECONDS`; ours by itself. What no certificate can be read from is nobody's. */
@@ -62,7 +66,10 @@ function isOwnWork(certificate: string): boolean {
 }
 
 /** A certificate nobody vouches for, a year long, from an hour ago on for clocks that are behind. PEM. */
-export async function makeSelfSigned(hostname: string, nowMs: number): Promise<{ readonly certificate: string; readonly key: string }> {
+export async function makeSelfSigned(
+  hostname: string,
+  nowMs: number,
+): Promise<{ readonly certificate: string; readonly key: string }> {
   const { writeCertificate } = await import('../../../pki/x509-writer.ts');
   const key = newKey();
   const privateKey = createPrivateKey(key);

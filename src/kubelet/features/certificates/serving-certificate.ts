@@ -25,14 +25,32 @@ export function servingNames(nodeName: string, addresses: readonly NodeAddress[]
     } else if (type === 'Hostname' || type === 'InternalDNS' || type === 'ExternalDNS') dnsNames.add(address);
   }
   if (ipAddresses.size === 0) return undefined;
-  return { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], dnsNames: [...dnsNames].sort(), ipAddresses: [...ipAddresses].sort() };
+  return {
+    commonName: `system:node:${nodeName}`,
+    organizations: ['system:nodes'],
+    dnsNames: [...dnsNames].sort(),
+    ipAddresses: [...ipAddresses].sort(),
+  };
 }
 
 /** By a request of the node to the signer of serving certificates, which somebody has to approve. */
-export function issueServingCertificate({ client, clock, random, log }: { readonly client: ApiClient; readonly clock: Clock; readonly random: Random; readonly log: Logger }): Issue {
+export function issueServingCertificate({
+  client,
+  clock,
+  random,
+  log,
+}: {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}): Issue {
   return async (names, _current, signal) => {
     const key = newKey();
-    const outcome = await requestCertificate({ signerName: 'kubernetes.io/kubelet-serving', names, key, isNamed: false }, { client, clock, random, log, patienceMs: PATIENCE_MS, signal });
+    const outcome = await requestCertificate(
+      { signerName: 'kubernetes.io/kubelet-serving', names, key, isNamed: false },
+      { client, clock, random, log, patienceMs: PATIENCE_MS, signal },
+    );
     return outcome.kind === 'issued' ? { ...outcome, key } : outcome;
   };
 }

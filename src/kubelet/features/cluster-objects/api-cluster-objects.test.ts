@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
-import { configMaps, persistentVolumeClaims, persistentVolumes, runtimeClasses, secrets, services } from '../../../api/client/resource-types.ts';
+import {
+  configMaps,
+  persistentVolumeClaims,
+  persistentVolumes,
+  runtimeClasses,
+  secrets,
+  services,
+} from '../../../api/client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -21,13 +28,24 @@ const away = new ApiStatusError('ServiceUnavailable', 'connect ECONNREFUSED');
 function setUp({ strategy = 'Watch' as 'Watch' | 'Cache' | 'Get', disk = new Map<string, ApiObject>() } = {}) {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
-  const folder = { put: (key: string, value: unknown) => void disk.set(key, value as ApiObject), drop: (key: string) => void disk.delete(key) };
+  const folder = {
+    put: (key: string, value: unknown) => void disk.set(key, value as ApiObject),
+    drop: (key: string) => void disk.delete(key),
+  };
   const kept = new KeptObjects(folder, new Map(disk));
-  const objects = new ApiClusterObjects({ client: api, strategy, kept, clock, random: seededRandom(1), log: recordingLog() });
+  const objects = new ApiClusterObjects({
+    client: api,
+    strategy,
+    kept,
+    clock,
+    random: seededRandom(1),
+    log: recordingLog(),
+  });
   const changes: string[] = [];
   objects.onChange(({ kind, namespace, name }) => changes.push(`${kind} ${namespace}/${name}`));
   objects.start();
-  const asked = (verb: string, plural: string): number => api.calls.filter((call) => call.verb === verb && call.plural === plural).length;
+  const asked = (verb: string, plural: string): number =>
+    api.calls.filter((call) => call.verb === verb && call.plural === plural).length;
   return { clock, api, disk, objects, changes, asked };
 }
 
@@ -37,7 +55,8 @@ function podWith(uid: string, volumes: readonly object[], spec: object = {}): Po
 }
 
 const showing = (uid: string, secret: string): Pod => podWith(uid, [{ name: 'v', secret: { secretName: secret } }]);
-const naming = (uid: string, configMap: string): Pod => podWith(uid, [], { containers: [{ name: 'main', image: 'x', envFrom: [{ configMapRef: { name: configMap } }] }] });
+const naming = (uid: string, configMap: string): Pod =>
+  podWith(uid, [], { containers: [{ name: 'main', image: 'x', envFrom: [{ configMapRef: { name: configMap } }] }] });
 const valueOf = (object: unknown): unknown => (object as { data?: Record<string, string> } | undefined)?.data?.['key'];
 
 describe('secrets and config maps that pods use', () => {
@@ -71,7 +90,10 @@ describe('secrets and config maps that pods use', () => {
     assert.equal(valueOf(await objects.get('Secret', 'default', 'late')), 'Mg==');
     await api.delete(secrets, at('late'));
     await clock.settle();
-    assert.deepEqual([changes, await objects.get('Secret', 'default', 'late')], [['Secret default/late', 'Secret default/late', 'Secret default/late'], undefined]);
+    assert.deepEqual(
+      [changes, await objects.get('Secret', 'default', 'late')],
+      [['Secret default/late', 'Secret default/late', 'Secret default/late'], undefined],
+    );
   });
 
   it('lose their watch when they are immutable, and stay known', async () => {
@@ -79,10 +101,16 @@ describe('secrets and config maps that pods use', () => {
     api.seed(secrets, { metadata: meta('fixed'), data: { key: 'MQ==' }, immutable: true });
     objects.registerPod(showing('one', 'fixed'));
     await clock.settle();
-    assert.deepEqual([valueOf(await objects.get('Secret', 'default', 'fixed')), api.openWatches.includes('secrets')], ['MQ==', false]);
+    assert.deepEqual(
+      [valueOf(await objects.get('Secret', 'default', 'fixed')), api.openWatches.includes('secrets')],
+      ['MQ==', false],
+    );
     objects.registerPod(showing('two', 'fixed'));
     await clock.settle();
-    assert.deepEqual([valueOf(await objects.get('Secret', 'default', 'fixed')), api.openWatches.includes('secrets')], ['MQ==', false]);
+    assert.deepEqual(
+      [valueOf(await objects.get('Secret', 'default', 'fixed')), api.openWatches.includes('secrets')],
+      ['MQ==', false],
+    );
   });
 
   it('that only environments name lose their watch when nobody has asked for five minutes, and are read anew when somebody does; files keep theirs', async () => {
@@ -98,24 +126,33 @@ describe('secrets and config maps that pods use', () => {
     assert.equal(valueOf(await objects.get('ConfigMap', 'default', 'env')), 'new');
   });
 
-  it('cannot be known within a second: upstream\'s message then, and word when they can', async () => {
+  it("cannot be known within a second: upstream's message then, and word when they can", async () => {
     const { api, objects, changes, clock } = setUp();
     const outage = api.script(() => away);
     objects.registerPod(showing('one', 'a'));
-    const asking = assert.rejects(objects.get('Secret', 'default', 'a'), { kind: 'Unavailable', message: 'failed to sync secret cache: timed out waiting for the condition' });
+    const asking = assert.rejects(objects.get('Secret', 'default', 'a'), {
+      kind: 'Unavailable',
+      message: 'failed to sync secret cache: timed out waiting for the condition',
+    });
     await clock.advance(1_000);
     await asking;
     outage();
     api.seed(secrets, { metadata: meta('a') });
     changes.length = 0;
     await clock.advance(5_000);
-    assert.deepEqual(changes.filter((change) => change.startsWith('Secret')), ['Secret default/a']);
+    assert.deepEqual(
+      changes.filter((change) => change.startsWith('Secret')),
+      ['Secret default/a'],
+    );
   });
 
   it('that no pod names are asked for and not followed', async () => {
     const { api, objects, asked } = setUp();
     api.seed(secrets, { metadata: meta('driver'), data: { key: 'MQ==' } });
-    assert.deepEqual([valueOf(await objects.get('Secret', 'default', 'driver')), await objects.get('Secret', 'default', 'none')], ['MQ==', undefined]);
+    assert.deepEqual(
+      [valueOf(await objects.get('Secret', 'default', 'driver')), await objects.get('Secret', 'default', 'none')],
+      ['MQ==', undefined],
+    );
     assert.deepEqual([asked('get', 'secrets'), asked('watch', 'secrets')], [2, 0]);
   });
 
@@ -169,7 +206,12 @@ describe('the other strategies', () => {
 
 describe('claims and volumes', () => {
   const claimed = podWith('one', [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }]);
-  const claim = (volumeName: string): PersistentVolumeClaim => ({ metadata: meta('data'), spec: { volumeName }, status: { phase: volumeName === '' ? 'Pending' : 'Bound' } }) as PersistentVolumeClaim;
+  const claim = (volumeName: string): PersistentVolumeClaim =>
+    ({
+      metadata: meta('data'),
+      spec: { volumeName },
+      status: { phase: volumeName === '' ? 'Pending' : 'Bound' },
+    }) as PersistentVolumeClaim;
   const volume = { metadata: meta('pv', ''), spec: { capacity: { storage: '1Gi' } } } as unknown as PersistentVolume;
 
   it('are only asked for, never watched or listed: more a node may not', async () => {
@@ -180,7 +222,10 @@ describe('claims and volumes', () => {
     assert.equal((await objects.get('PersistentVolumeClaim', 'default', 'data'))?.spec.volumeName, 'pv');
     assert.equal((await objects.get('PersistentVolume', '', 'pv'))?.metadata.name, 'pv');
     await clock.advance(300_000);
-    assert.deepEqual(api.calls.filter(({ plural, verb }) => plural.startsWith('persistentvolume') && verb !== 'get'), []);
+    assert.deepEqual(
+      api.calls.filter(({ plural, verb }) => plural.startsWith('persistentvolume') && verb !== 'get'),
+      [],
+    );
   });
 
   it('that are bound are not asked about more often because another is not', async () => {
@@ -220,10 +265,16 @@ describe('claims and volumes', () => {
 describe('kinds that are followed as a whole', () => {
   it('are listed when they have been read once, and told of when they change', async () => {
     const { api, objects, changes, clock } = setUp();
-    api.seed(services, { metadata: meta('web'), spec: { clusterIP: '10.0.0.1', ports: [{ port: 80 }], selector: { app: 'web' } } } as never);
+    api.seed(services, {
+      metadata: meta('web'),
+      spec: { clusterIP: '10.0.0.1', ports: [{ port: 80 }], selector: { app: 'web' } },
+    } as never);
     api.seed(runtimeClasses, { metadata: meta('gvisor', ''), handler: 'runsc' } as never);
     assert.equal((await objects.get('RuntimeClass', '', 'gvisor'))?.handler, 'runsc');
-    assert.deepEqual((await objects.list('Service', 'default')).map(({ spec }) => spec), [{ clusterIP: '10.0.0.1', ports: [{ name: undefined, protocol: undefined, port: 80 }] }]);
+    assert.deepEqual(
+      (await objects.list('Service', 'default')).map(({ spec }) => spec),
+      [{ clusterIP: '10.0.0.1', ports: [{ name: undefined, protocol: undefined, port: 80 }] }],
+    );
     changes.length = 0;
     await api.delete(services, at('web'));
     await clock.settle();
@@ -240,7 +291,14 @@ describe('kinds that are followed as a whole', () => {
 });
 
 describe('a node that starts while the API server is away', () => {
-  const pod = podWith('one', [{ name: 'v', secret: { secretName: 'a' } }, { name: 'd', persistentVolumeClaim: { claimName: 'data' } }], { runtimeClassName: 'gvisor' });
+  const pod = podWith(
+    'one',
+    [
+      { name: 'v', secret: { secretName: 'a' } },
+      { name: 'd', persistentVolumeClaim: { claimName: 'data' } },
+    ],
+    { runtimeClassName: 'gvisor' },
+  );
 
   async function earlierRun(): Promise<Map<string, ApiObject>> {
     const { api, objects, disk, clock } = setUp();
@@ -249,7 +307,11 @@ describe('a node that starts while the API server is away', () => {
     api.seed(services, { metadata: meta('web'), spec: { clusterIP: '10.0.0.1' } } as never);
     api.seed(services, { metadata: meta('web', 'elsewhere'), spec: { clusterIP: '10.0.0.2' } } as never);
     api.seed(runtimeClasses, { metadata: meta('gvisor', ''), handler: 'runsc' } as never);
-    api.seed(persistentVolumeClaims, { metadata: meta('data'), spec: { volumeName: 'pv' }, status: { phase: 'Bound' } } as never);
+    api.seed(persistentVolumeClaims, {
+      metadata: meta('data'),
+      spec: { volumeName: 'pv' },
+      status: { phase: 'Bound' },
+    } as never);
     api.seed(persistentVolumes, { metadata: meta('pv', ''), spec: {} } as never);
     objects.registerPod(pod);
     await clock.settle();
@@ -260,20 +322,35 @@ describe('a node that starts while the API server is away', () => {
 
   it('goes by what its pods used, and by nothing else', async () => {
     const disk = await earlierRun();
-    assert.deepEqual([...disk.keys()].sort(), ['PersistentVolume//pv', 'PersistentVolumeClaim/default/data', 'RuntimeClass//gvisor', 'Secret/default/a', 'Service/default/web']);
+    assert.deepEqual([...disk.keys()].sort(), [
+      'PersistentVolume//pv',
+      'PersistentVolumeClaim/default/data',
+      'RuntimeClass//gvisor',
+      'Secret/default/a',
+      'Service/default/web',
+    ]);
     const { api, objects, clock } = setUp({ disk });
     api.script(() => away);
     objects.registerPod(pod);
-    const asking = Promise.all([objects.get('Secret', 'default', 'a'), objects.get('RuntimeClass', '', 'gvisor'), objects.list('Service', ''), objects.get('PersistentVolumeClaim', 'default', 'data'), objects.get('PersistentVolume', '', 'pv')]);
+    const asking = Promise.all([
+      objects.get('Secret', 'default', 'a'),
+      objects.get('RuntimeClass', '', 'gvisor'),
+      objects.list('Service', ''),
+      objects.get('PersistentVolumeClaim', 'default', 'data'),
+      objects.get('PersistentVolume', '', 'pv'),
+    ]);
     await clock.advance(1_000);
     const [secret, runtimeClass, all, claim, volume] = await asking;
-    assert.deepEqual([valueOf(secret), runtimeClass?.handler, all.length, claim?.spec.volumeName, volume?.metadata.name], ['MQ==', 'runsc', 1, 'pv', 'pv']);
+    assert.deepEqual(
+      [valueOf(secret), runtimeClass?.handler, all.length, claim?.spec.volumeName, volume?.metadata.name],
+      ['MQ==', 'runsc', 1, 'pv', 'pv'],
+    );
     await assert.rejects(objects.get('RuntimeClass', '', 'other'), { kind: 'Unavailable' });
     // And again, without waiting.
     assert.equal(valueOf(await objects.get('Secret', 'default', 'a')), 'MQ==');
   });
 
-  it('takes the API server\'s word as soon as it is back, also for what is gone', async () => {
+  it("takes the API server's word as soon as it is back, also for what is gone", async () => {
     const disk = await earlierRun();
     const { api, objects, changes, clock } = setUp({ disk });
     const end = api.script(() => away);
@@ -294,7 +371,10 @@ describe('a node that starts while the API server is away', () => {
     objects.retain([pod]);
     assert.equal(disk.has('Secret/default/a'), true);
     objects.retain([]);
-    assert.deepEqual([...disk.keys()].filter((key) => key.startsWith('Secret')), []);
+    assert.deepEqual(
+      [...disk.keys()].filter((key) => key.startsWith('Secret')),
+      [],
+    );
     const again = await earlierRun();
     const first = setUp({ disk: again });
     first.objects.registerPod(pod);

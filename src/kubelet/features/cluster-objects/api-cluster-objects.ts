@@ -1,5 +1,11 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
-import { formatKey, parseKey, type ApiObject, type ObjectKey, type ResourceType } from '../../../api/client/resource-type.ts';
+import {
+  formatKey,
+  parseKey,
+  type ApiObject,
+  type ObjectKey,
+  type ResourceType,
+} from '../../../api/client/resource-type.ts';
 import { configMaps, csiDrivers, runtimeClasses, secrets, services } from '../../../api/client/resource-types.ts';
 import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
@@ -11,7 +17,13 @@ import type { CSIDriver } from '../../../api/storage/csi-driver.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
-import type { ClusterKind, ClusterKinds, ClusterObjectChange, ClusterObjects, PodObjects } from '../../ports/cluster-objects.ts';
+import type {
+  ClusterKind,
+  ClusterKinds,
+  ClusterObjectChange,
+  ClusterObjects,
+  PodObjects,
+} from '../../ports/cluster-objects.ts';
 import { Claims, volumeId } from './claims.ts';
 import type { KeptObjects } from './kept-objects.ts';
 import { KindCache } from './kind-cache.ts';
@@ -83,12 +95,17 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     // It is said with each pass over the pod.
     if (before?.spec === pod.spec) return;
     const needs = computeNeeds(pod);
-    if (before !== undefined && before.generation === pod.metadata.generation && JSON.stringify(before.needs) === JSON.stringify(needs)) {
+    if (
+      before !== undefined &&
+      before.generation === pod.metadata.generation &&
+      JSON.stringify(before.needs) === JSON.stringify(needs)
+    ) {
       before.spec = pod.spec;
       return;
     }
     this.#pods.set(uid, { spec: pod.spec, generation: pod.metadata.generation, needs });
-    for (const { kind, namespace, name, follows } of needs.objects) this.#strategyOf(kind).use({ namespace, name }, uid, follows);
+    for (const { kind, namespace, name, follows } of needs.objects)
+      this.#strategyOf(kind).use({ namespace, name }, uid, follows);
     for (const name of needs.claims) this.#claims.use({ namespace: needs.namespace, name }, uid);
     if (before !== undefined) this.#release(uid, before.needs, needs);
     else this.#keepFor(needs);
@@ -106,12 +123,28 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   /** What an earlier run kept for pods that are here no more goes. Called when all pods that are wanted are known. */
   retain(pods: readonly Pod[]): void {
     const needs = [...[...this.#pods.values()].map((pod) => pod.needs), ...pods.map(computeNeeds)];
-    const used = new Set(needs.flatMap(({ objects, claims, namespace }) => [...objects.map((use) => idOf(use.kind, use)), ...claims.map((name) => idOf('PersistentVolumeClaim', { namespace, name }))]));
+    const used = new Set(
+      needs.flatMap(({ objects, claims, namespace }) => [
+        ...objects.map((use) => idOf(use.kind, use)),
+        ...claims.map((name) => idOf('PersistentVolumeClaim', { namespace, name })),
+      ]),
+    );
     const { kept } = this.#options;
-    for (const key of kept.keys()) if (/^(Secret|ConfigMap|PersistentVolumeClaim)\//.test(key) && !used.has(key)) kept.drop(key);
+    for (const key of kept.keys())
+      if (/^(Secret|ConfigMap|PersistentVolumeClaim)\//.test(key) && !used.has(key)) kept.drop(key);
     // A volume is named by its claim alone.
-    const volumes = new Set(kept.leftBelow<PersistentVolumeClaim>('PersistentVolumeClaim/').map(({ spec }) => volumeId(spec.volumeName ?? '')));
-    for (const key of kept.keys()) if (key.startsWith('PersistentVolume/') && !volumes.has(key) && this.#claims.peekVolume(key.slice(volumeId('').length)) === undefined) kept.drop(key);
+    const volumes = new Set(
+      kept
+        .leftBelow<PersistentVolumeClaim>('PersistentVolumeClaim/')
+        .map(({ spec }) => volumeId(spec.volumeName ?? '')),
+    );
+    for (const key of kept.keys())
+      if (
+        key.startsWith('PersistentVolume/') &&
+        !volumes.has(key) &&
+        this.#claims.peekVolume(key.slice(volumeId('').length)) === undefined
+      )
+        kept.drop(key);
   }
 
   get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): Promise<ClusterKinds[Kind] | undefined> {
@@ -121,7 +154,9 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
 
   async list<Kind extends ClusterKind>(kind: Kind, namespace: string): Promise<readonly ClusterKinds[Kind][]> {
     const all = await this.#list(kind);
-    return all.filter(({ metadata }) => namespace === '' || metadata.namespace === namespace) as unknown as readonly ClusterKinds[Kind][];
+    return all.filter(
+      ({ metadata }) => namespace === '' || metadata.namespace === namespace,
+    ) as unknown as readonly ClusterKinds[Kind][];
   }
 
   onChange(listener: (change: ClusterObjectChange) => void): () => void {
@@ -171,8 +206,10 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   }
 
   #peek(kind: ClusterKind, key: ObjectKey): Known<ApiObject> {
-    const of = (known: { readonly object: ApiObject | undefined } | undefined): Known<ApiObject> => (known === undefined ? { known: false } : { known: true, object: known.object });
-    const within = (all: ReadonlyMap<string, ApiObject> | undefined): Known<ApiObject> => of(all === undefined ? undefined : { object: all.get(formatKey(key)) });
+    const of = (known: { readonly object: ApiObject | undefined } | undefined): Known<ApiObject> =>
+      known === undefined ? { known: false } : { known: true, object: known.object };
+    const within = (all: ReadonlyMap<string, ApiObject> | undefined): Known<ApiObject> =>
+      of(all === undefined ? undefined : { object: all.get(formatKey(key)) });
     switch (kind) {
       case 'Secret':
         return this.#secrets.peek(key);
@@ -223,13 +260,19 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
       kept: (key) => kept.left<T>(idOf(kind, key)),
     };
     const common = { client, type, clock, random, log, sink };
-    return strategy === 'Watch' ? new WatchStrategy(common) : new TtlStrategy({ ...common, ttlMs: strategy === 'Cache' ? CACHE_TTL_MS : 0 });
+    return strategy === 'Watch'
+      ? new WatchStrategy(common)
+      : new TtlStrategy({ ...common, ttlMs: strategy === 'Cache' ? CACHE_TTL_MS : 0 });
   }
 
   #follow<T extends ApiObject>(kind: ClusterKind, type: ResourceType<T>, slim?: (object: T) => T): KindCache<T> {
     const { client, clock, random, log, kept } = this.#options;
     return new KindCache<T>({
-      client, type, clock, random, log,
+      client,
+      type,
+      clock,
+      random,
+      log,
       ...(slim !== undefined && { slim }),
       left: () => kept.leftBelow<T>(`${kind}/`),
       changed: (key, object) => {
@@ -248,12 +291,17 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
 
   /** Who found less than there is, or what was kept, hears of it now. */
   #toldAfterSync(kind: ClusterKind): void {
-    if (kind === 'RuntimeClass') for (const name of this.#used().runtimeClasses) this.#tell(kind, { namespace: '', name });
+    if (kind === 'RuntimeClass')
+      for (const name of this.#used().runtimeClasses) this.#tell(kind, { namespace: '', name });
     if (kind === 'CSIDriver') for (const name of this.#driversAsked) this.#tell(kind, { namespace: '', name });
     if (kind === 'Service') this.#tell(kind, parseKey(MASTER));
   }
 
-  #isUsed(kind: ClusterKind, { namespace, name }: ObjectKey, used: { readonly namespaces: ReadonlySet<string>; readonly runtimeClasses: ReadonlySet<string> }): boolean {
+  #isUsed(
+    kind: ClusterKind,
+    { namespace, name }: ObjectKey,
+    used: { readonly namespaces: ReadonlySet<string>; readonly runtimeClasses: ReadonlySet<string> },
+  ): boolean {
     if (kind === 'CSIDriver') return this.#driversAsked.has(name);
     if (kind === 'RuntimeClass') return used.runtimeClasses.has(name);
     return used.namespaces.has(namespace) || `${namespace}/${name}` === MASTER;
@@ -261,7 +309,10 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
 
   #used(): { readonly namespaces: ReadonlySet<string>; readonly runtimeClasses: ReadonlySet<string> } {
     const all = [...this.#pods.values()].map(({ needs }) => needs);
-    return { namespaces: new Set(all.map(({ namespace }) => namespace)), runtimeClasses: new Set(all.map(({ runtimeClass }) => runtimeClass).filter((name) => name !== '')) };
+    return {
+      namespaces: new Set(all.map(({ namespace }) => namespace)),
+      runtimeClasses: new Set(all.map(({ runtimeClass }) => runtimeClass).filter((name) => name !== '')),
+    };
   }
 
   /** What a new pod makes worth keeping. */
@@ -270,14 +321,19 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     const found = this.#runtimeClasses.peek()?.get(runtimeClass);
     if (found !== undefined) kept.keep(idOf('RuntimeClass', { namespace: '', name: runtimeClass }), found);
     if ([...this.#pods.values()].filter(({ needs }) => needs.namespace === namespace).length > 1) return;
-    for (const service of this.#services.peek()?.values() ?? []) if (service.metadata.namespace === namespace) kept.keep(idOf('Service', service.metadata), service);
+    for (const service of this.#services.peek()?.values() ?? [])
+      if (service.metadata.namespace === namespace) kept.keep(idOf('Service', service.metadata), service);
   }
 
   /** Brings what is kept of the kinds that are followed as a whole to what pods use now. */
   #keepKinds(): void {
     const { kept } = this.#options;
     const used = this.#used();
-    const caches: readonly (readonly [ClusterKind, ReadonlyMap<string, ApiObject> | undefined])[] = [['Service', this.#services.peek()], ['RuntimeClass', this.#runtimeClasses.peek()], ['CSIDriver', this.#csiDrivers.peek()]];
+    const caches: readonly (readonly [ClusterKind, ReadonlyMap<string, ApiObject> | undefined])[] = [
+      ['Service', this.#services.peek()],
+      ['RuntimeClass', this.#runtimeClasses.peek()],
+      ['CSIDriver', this.#csiDrivers.peek()],
+    ];
     for (const [kind, objects] of caches) {
       if (objects === undefined) continue;
       const wanted = new Set<string>();
@@ -294,9 +350,11 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   #release(uid: string, before: PodNeeds, now: PodNeeds | undefined): void {
     for (const { kind, namespace, name } of before.objects) {
       if (now?.objects.some((use) => use.kind === kind && use.name === name) === true) continue;
-      if (this.#strategyOf(kind).release({ namespace, name }, uid)) this.#options.kept.drop(idOf(kind, { namespace, name }));
+      if (this.#strategyOf(kind).release({ namespace, name }, uid))
+        this.#options.kept.drop(idOf(kind, { namespace, name }));
     }
-    for (const name of before.claims) if (now?.claims.includes(name) !== true) this.#claims.release({ namespace: before.namespace, name }, uid);
+    for (const name of before.claims)
+      if (now?.claims.includes(name) !== true) this.#claims.release({ namespace: before.namespace, name }, uid);
   }
 
   #tell(kind: ClusterKind, { namespace, name }: ObjectKey): void {

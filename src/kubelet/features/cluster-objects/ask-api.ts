@@ -5,7 +5,11 @@ import { fromApi, isAnswer } from './api-failure.ts';
 import { withoutManagedFields } from '../../../api/client/reflector.ts';
 
 /** What the API server says now; undefined when there is no such object. Rejects with a KubeletError, Unavailable when it said nothing. */
-export async function askApi<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, key: ObjectKey): Promise<T | undefined> {
+export async function askApi<T extends ApiObject>(
+  client: ApiClient,
+  type: ResourceType<T>,
+  key: ObjectKey,
+): Promise<T | undefined> {
   try {
     return withoutManagedFields(await client.get(type, key));
   } catch (error) {
@@ -15,7 +19,10 @@ export async function askApi<T extends ApiObject>(client: ApiClient, type: Resou
 }
 
 /** The same, with what was kept in place of silence. */
-export async function askOrKept<T extends ApiObject>(asked: { client: ApiClient; type: ResourceType<T>; key: ObjectKey }, kept: () => T | undefined): Promise<T | undefined> {
+export async function askOrKept<T extends ApiObject>(
+  asked: { client: ApiClient; type: ResourceType<T>; key: ObjectKey },
+  kept: () => T | undefined,
+): Promise<T | undefined> {
   try {
     return await askApi(asked.client, asked.type, asked.key);
   } catch (error) {

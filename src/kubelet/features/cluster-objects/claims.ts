@@ -30,7 +30,9 @@ interface Claim {
   readonly key: ObjectKey;
   readonly users: Set<string>;
   /** As last seen; undefined before the first look. */
-  seen: { readonly claim: PersistentVolumeClaim | undefined; readonly volume: PersistentVolume | undefined } | undefined;
+  seen:
+    | { readonly claim: PersistentVolumeClaim | undefined; readonly volume: PersistentVolume | undefined }
+    | undefined;
 }
 
 export const claimId = ({ namespace, name }: ObjectKey): string => `PersistentVolumeClaim/${namespace}/${name}`;
@@ -47,7 +49,15 @@ export class Claims {
   constructor(options: ClaimsOptions) {
     this.#options = options;
     const { clock, random, log } = options;
-    this.#look = createLoop({ name: 'look at claims', clock, random, log, periodMs: () => (this.#someUnbound() ? LOOK_UNBOUND_MS : LOOK_MS), jitterFactor: LOOK_JITTER, pass: () => this.#lookAll() });
+    this.#look = createLoop({
+      name: 'look at claims',
+      clock,
+      random,
+      log,
+      periodMs: () => (this.#someUnbound() ? LOOK_UNBOUND_MS : LOOK_MS),
+      jitterFactor: LOOK_JITTER,
+      pass: () => this.#lookAll(),
+    });
   }
 
   start(): void {
@@ -75,7 +85,8 @@ export class Claims {
 
   async claim(key: ObjectKey): Promise<PersistentVolumeClaim | undefined> {
     const { client, kept } = this.#options;
-    const last = (): PersistentVolumeClaim | undefined => this.peek(key)?.claim ?? kept.left<PersistentVolumeClaim>(claimId(key));
+    const last = (): PersistentVolumeClaim | undefined =>
+      this.peek(key)?.claim ?? kept.left<PersistentVolumeClaim>(claimId(key));
     const found = await askOrKept({ client, type: persistentVolumeClaims, key }, last);
     const known = this.#claims.get(formatKey(key));
     if (known === undefined) return found;
@@ -89,7 +100,10 @@ export class Claims {
 
   async volume(name: string): Promise<PersistentVolume | undefined> {
     const { client, kept } = this.#options;
-    const found = await askOrKept({ client, type: persistentVolumes, key: { namespace: '', name } }, () => this.peekVolume(name) ?? kept.left<PersistentVolume>(volumeId(name)));
+    const found = await askOrKept(
+      { client, type: persistentVolumes, key: { namespace: '', name } },
+      () => this.peekVolume(name) ?? kept.left<PersistentVolume>(volumeId(name)),
+    );
     for (const known of this.#claims.values()) {
       if (known.seen?.claim?.spec.volumeName !== name) continue;
       known.seen = { ...known.seen, volume: found };
@@ -115,7 +129,9 @@ export class Claims {
     const nowMs = this.#options.clock.monotonicMs();
     const isTimeForAll = nowMs - this.#lookedAtAllMs >= LOOK_MS;
     if (isTimeForAll) this.#lookedAtAllMs = nowMs;
-    for (const claim of [...this.#claims.values()]) if (claim.seen !== undefined && (isTimeForAll || holdsUp(claim))) await this.#lookAt(claim).catch(() => undefined);
+    for (const claim of [...this.#claims.values()])
+      if (claim.seen !== undefined && (isTimeForAll || holdsUp(claim)))
+        await this.#lookAt(claim).catch(() => undefined);
   }
 
   /** Rejects when nobody answers: then nothing has changed. */
@@ -123,14 +139,16 @@ export class Claims {
     const { client, changed } = this.#options;
     const claim = await askApi(client, persistentVolumeClaims, key);
     const volumeName = claim?.spec.volumeName ?? '';
-    const volume = volumeName === '' ? undefined : await askApi(client, persistentVolumes, { namespace: '', name: volumeName });
+    const volume =
+      volumeName === '' ? undefined : await askApi(client, persistentVolumes, { namespace: '', name: volumeName });
     const known = this.#claims.get(formatKey(key));
     if (known === undefined) return;
     known.seen = { claim, volume };
     if (claim !== undefined) this.#options.kept.keep(claimId(key), claim);
     if (volume !== undefined) this.#options.kept.keep(volumeId(volumeName), volume);
     if (versionOf(before?.claim) !== versionOf(claim)) changed('PersistentVolumeClaim', key);
-    if (volume !== undefined && versionOf(before?.volume) !== versionOf(volume)) changed('PersistentVolume', { namespace: '', name: volumeName });
+    if (volume !== undefined && versionOf(before?.volume) !== versionOf(volume))
+      changed('PersistentVolume', { namespace: '', name: volumeName });
   }
 }
 

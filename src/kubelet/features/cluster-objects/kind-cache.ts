@@ -42,7 +42,10 @@ export class KindCache<T extends ApiObject> {
   start(): void {
     if (this.#running !== undefined) return;
     const { client, type, clock, random, log } = this.#options;
-    const sink = { replace: (items: readonly T[]): void => this.#replace(items), event: (kind: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void => this.#event(kind, object) };
+    const sink = {
+      replace: (items: readonly T[]): void => this.#replace(items),
+      event: (kind: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void => this.#event(kind, object),
+    };
     this.#running = reflect({ client, type, namespace: '', clock, random, log, sink }, this.#stop.signal);
     inBackground(log, `follow ${type.plural}`, this.#running);
   }
@@ -89,7 +92,9 @@ export class KindCache<T extends ApiObject> {
 
   #unknown(): KubeletError {
     const { plural } = this.#options.type;
-    return new KubeletError('Unavailable', `failed to sync ${plural} cache: timed out waiting for the condition`, { op: `list ${plural}` });
+    return new KubeletError('Unavailable', `failed to sync ${plural} cache: timed out waiting for the condition`, {
+      op: `list ${plural}`,
+    });
   }
 
   #replace(items: readonly T[]): void {
@@ -101,7 +106,8 @@ export class KindCache<T extends ApiObject> {
       for (const wake of [...this.#waiters]) wake();
       return;
     }
-    for (const key of new Set([...before.keys(), ...next.keys()])) if (versionOf(before.get(key)) !== versionOf(next.get(key))) this.#options.changed(key, next.get(key));
+    for (const key of new Set([...before.keys(), ...next.keys()]))
+      if (versionOf(before.get(key)) !== versionOf(next.get(key))) this.#options.changed(key, next.get(key));
   }
 
   #event(kind: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {

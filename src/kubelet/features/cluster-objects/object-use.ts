@@ -23,15 +23,25 @@ export interface PodNeeds {
 export function computeNeeds(pod: Pod): PodNeeds {
   const { namespace } = pod.metadata;
   const asFiles = filesOf(pod);
-  const uses = (kind: WatchedKind, names: Iterable<string>): ObjectUse[] => [...names].map((name) => ({ kind, namespace, name, follows: asFiles.has(`${kind}/${name}`) }));
-  return { objects: [...uses('Secret', secretNames(pod)), ...uses('ConfigMap', configMapNames(pod))], claims: [...claimNames(pod)], namespace, runtimeClass: pod.spec.runtimeClassName ?? '' };
+  const uses = (kind: WatchedKind, names: Iterable<string>): ObjectUse[] =>
+    [...names].map((name) => ({ kind, namespace, name, follows: asFiles.has(`${kind}/${name}`) }));
+  return {
+    objects: [...uses('Secret', secretNames(pod)), ...uses('ConfigMap', configMapNames(pod))],
+    claims: [...claimNames(pod)],
+    namespace,
+    runtimeClass: pod.spec.runtimeClassName ?? '',
+  };
 }
 
 function filesOf(pod: Pod): ReadonlySet<string> {
   const found = new Set<string>();
   for (const { secret, configMap, projected, csi } of pod.spec.volumes ?? []) {
-    found.add(`Secret/${secret?.secretName ?? ''}`).add(`Secret/${csi?.nodePublishSecretRef?.name ?? ''}`).add(`ConfigMap/${configMap?.name ?? ''}`);
-    for (const source of projected?.sources ?? []) found.add(`Secret/${source.secret?.name ?? ''}`).add(`ConfigMap/${source.configMap?.name ?? ''}`);
+    found
+      .add(`Secret/${secret?.secretName ?? ''}`)
+      .add(`Secret/${csi?.nodePublishSecretRef?.name ?? ''}`)
+      .add(`ConfigMap/${configMap?.name ?? ''}`);
+    for (const source of projected?.sources ?? [])
+      found.add(`Secret/${source.secret?.name ?? ''}`).add(`ConfigMap/${source.configMap?.name ?? ''}`);
   }
   return found;
 }

@@ -2,8 +2,17 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { Service } from '../../../api/core/service.ts';
 
 /** What the environment of containers tells of a service: a cluster may have thousands of them, and a node follows all. */
-export function slimService({ metadata: { name, namespace, uid, resourceVersion }, spec: { clusterIP, ports } }: Service): Service {
-  return { metadata: { name, namespace, uid, resourceVersion }, spec: { clusterIP, ports: ports?.map(({ name: port, protocol, port: number }) => ({ name: port, protocol, port: number })) } } as Service;
+export function slimService({
+  metadata: { name, namespace, uid, resourceVersion },
+  spec: { clusterIP, ports },
+}: Service): Service {
+  return {
+    metadata: { name, namespace, uid, resourceVersion },
+    spec: {
+      clusterIP,
+      ports: ports?.map(({ name: port, protocol, port: number }) => ({ name: port, protocol, port: number })),
+    },
+  } as Service;
 }
 
 /** What tells an object, as it is now, from all others; '' stands for none. */

@@ -52,7 +52,15 @@ export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   constructor(options: TtlStrategyOptions<T>) {
     this.#options = options;
     const { clock, random, log, type } = options;
-    this.#look = createLoop({ name: `look at ${type.plural}`, clock, random, log, periodMs: LOOK_MS, jitterFactor: LOOK_JITTER, pass: () => this.#lookAtFiles() });
+    this.#look = createLoop({
+      name: `look at ${type.plural}`,
+      clock,
+      random,
+      log,
+      periodMs: LOOK_MS,
+      jitterFactor: LOOK_JITTER,
+      pass: () => this.#lookAtFiles(),
+    });
   }
 
   start(): void {
@@ -65,7 +73,15 @@ export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
 
   use(key: ObjectKey, user: string, follows: boolean): void {
     const id = formatKey(key);
-    const cached = this.#cached.get(id) ?? { key, users: new Map<string, boolean>(), known: { known: false }, freshUntilMs: 0, asking: undefined, round: 0, misled: false };
+    const cached = this.#cached.get(id) ?? {
+      key,
+      users: new Map<string, boolean>(),
+      known: { known: false },
+      freshUntilMs: 0,
+      asking: undefined,
+      round: 0,
+      misled: false,
+    };
     this.#cached.set(id, cached);
     cached.users.set(user, follows);
     cached.freshUntilMs = -Infinity;

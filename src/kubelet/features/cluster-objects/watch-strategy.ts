@@ -64,7 +64,14 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   constructor(options: WatchStrategyOptions<T>) {
     this.#options = options;
     const { clock, random, log, type } = options;
-    this.#idle = createLoop({ name: `idle watches of ${type.plural}`, clock, random, log, periodMs: IDLE_LOOK_MS, pass: () => this.#endIdle() });
+    this.#idle = createLoop({
+      name: `idle watches of ${type.plural}`,
+      clock,
+      random,
+      log,
+      periodMs: IDLE_LOOK_MS,
+      pass: () => this.#endIdle(),
+    });
   }
 
   start(): void {
@@ -86,7 +93,15 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
       if (follows && known.phase.name === 'asleep' && !known.phase.settled) this.#watch(known);
       return;
     }
-    const watched: Watched<T> = { key, users: new Map([[user, follows]]), phase: { name: 'syncing', last: { known: false } }, usedMs: this.#options.clock.monotonicMs(), overdue: false, stop: new AbortController(), waiters: new Set() };
+    const watched: Watched<T> = {
+      key,
+      users: new Map([[user, follows]]),
+      phase: { name: 'syncing', last: { known: false } },
+      usedMs: this.#options.clock.monotonicMs(),
+      overdue: false,
+      stop: new AbortController(),
+      waiters: new Set(),
+    };
     this.#watched.set(id, watched);
     this.#watch(watched);
   }
@@ -117,14 +132,19 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
     if (watched === undefined) return askOrKept({ client, type, key }, () => sink.kept(key));
     watched.usedMs = this.#options.clock.monotonicMs();
     if (watched.phase.name === 'asleep' && !watched.phase.settled) this.#watch(watched);
-    if (watched.phase.name === 'syncing' && !(watched.overdue && sink.kept(key) !== undefined)) await this.#whenSynced(watched);
+    if (watched.phase.name === 'syncing' && !(watched.overdue && sink.kept(key) !== undefined))
+      await this.#whenSynced(watched);
     const { phase } = watched;
     if (phase.name !== 'syncing') return phase.name === 'following' ? phase.object : phase.last;
     watched.overdue = true;
     if (phase.last.known) return phase.last.object;
     const left = sink.kept(key);
     if (left !== undefined) return left;
-    throw new KubeletError('Unavailable', `failed to sync ${type.kind.toLowerCase()} cache: timed out waiting for the condition`, { op: `get ${type.plural}` });
+    throw new KubeletError(
+      'Unavailable',
+      `failed to sync ${type.kind.toLowerCase()} cache: timed out waiting for the condition`,
+      { op: `get ${type.plural}` },
+    );
   }
 
   async #whenSynced(watched: Watched<T>): Promise<void> {
@@ -145,12 +165,30 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
     watched.stop = stop;
     const { client, type, clock, random, log } = this.#options;
     const sink = {
-      replace: (items: readonly T[]): void => this.#learned(watched, stop, items.find(({ metadata }) => metadata.name === watched.key.name)),
+      replace: (items: readonly T[]): void =>
+        this.#learned(
+          watched,
+          stop,
+          items.find(({ metadata }) => metadata.name === watched.key.name),
+        ),
       event: (kind: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void => {
-        if (object.metadata.name === watched.key.name) this.#learned(watched, stop, kind === 'DELETED' ? undefined : object);
+        if (object.metadata.name === watched.key.name)
+          this.#learned(watched, stop, kind === 'DELETED' ? undefined : object);
       },
     };
-    const running = reflect({ client, type, namespace: watched.key.namespace, fieldSelector: `metadata.name=${watched.key.name}`, clock, random, log, sink }, stop.signal).finally(() => this.#running.delete(running));
+    const running = reflect(
+      {
+        client,
+        type,
+        namespace: watched.key.namespace,
+        fieldSelector: `metadata.name=${watched.key.name}`,
+        clock,
+        random,
+        log,
+        sink,
+      },
+      stop.signal,
+    ).finally(() => this.#running.delete(running));
     this.#running.add(running);
     inBackground(log, `follow ${type.plural}`, running);
   }

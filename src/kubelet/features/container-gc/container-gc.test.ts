@@ -14,18 +14,38 @@ const policy = { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 };
 
 function world(fate: PodFate = 'kept') {
   const clock = new FakeClock();
-  const runtime = new FakeRuntime({ clock, images: ['i:1'], latencies: { runSandbox: 0, createContainer: 0, startContainer: 0, stopSandbox: 0, removeSandbox: 20, removeContainer: 20 } });
+  const runtime = new FakeRuntime({
+    clock,
+    images: ['i:1'],
+    latencies: {
+      runSandbox: 0,
+      createContainer: 0,
+      startContainer: 0,
+      stopSandbox: 0,
+      removeSandbox: 20,
+      removeContainer: 20,
+    },
+  });
   const said: string[] = [];
   const state = { fate, ready: true };
   const gc = new ContainerGc({
-    ...{ runtime, policy, fateOf: () => state.fate, sourcesReady: () => state.ready, world: { clock, random: seededRandom(1), log: recordingLog() } },
+    ...{
+      runtime,
+      policy,
+      fateOf: () => state.fate,
+      sourcesReady: () => state.ready,
+      world: { clock, random: seededRandom(1), log: recordingLog() },
+    },
     logs: {
       removeContainer: async (_pod, { name, attempt }) => void said.push(`log ${name}#${attempt}`),
       removePod: async (uid) => void said.push(`logs of ${uid}`),
       sweep: async () => void said.push('sweep'),
       sweepAttempts: async () => undefined,
     },
-    cache: { noteContainerRemoved: () => void said.push('container gone'), noteSandboxRemoved: () => void said.push('sandbox gone') },
+    cache: {
+      noteContainerRemoved: () => void said.push('container gone'),
+      noteSandboxRemoved: () => void said.push('sandbox gone'),
+    },
     events: { nodeEvent: (_type, reason, message) => void said.push(`${reason}: ${message}`) },
   });
   const pod = async (attempts: number): Promise<void> => {
@@ -33,7 +53,11 @@ function world(fate: PodFate = 'kept') {
     const { sandbox } = await runPod(runtime, { uid: 'p' }, []);
     assert.ok(sandbox);
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const id = await runtime.createContainer(sandbox, buildContainerConfig({ uid: 'p' }, { name: 'c', image: 'i:1', attempt }), buildSandboxConfig({ uid: 'p' }));
+      const id = await runtime.createContainer(
+        sandbox,
+        buildContainerConfig({ uid: 'p' }, { name: 'c', image: 'i:1', attempt }),
+        buildSandboxConfig({ uid: 'p' }),
+      );
       await runtime.startContainer(id);
       await clock.advance(10);
     }
@@ -50,8 +74,14 @@ describe('container collection', () => {
     const { gc, pod, run, runtime, said } = world();
     await pod(4);
     await run(gc.collect());
-    assert.deepEqual(runtime.containers('p').map(({ config, state }) => `${config.attempt} ${state}`), ['2 exited', '3 running']);
-    assert.deepEqual(said.filter((line) => line.startsWith('log ')), ['log c#0', 'log c#1']);
+    assert.deepEqual(
+      runtime.containers('p').map(({ config, state }) => `${config.attempt} ${state}`),
+      ['2 exited', '3 running'],
+    );
+    assert.deepEqual(
+      said.filter((line) => line.startsWith('log ')),
+      ['log c#0', 'log c#1'],
+    );
   });
 
   it('takes nothing for removed before every source has spoken', async () => {
@@ -82,7 +112,10 @@ describe('container collection', () => {
     });
     await clock.advance(1000);
     await work;
-    assert.deepEqual([runtime.containers('p').length, runtime.sandboxes('p').length, tookMs, said.at(-1)], [0, 0, 40, 'logs of p']);
+    assert.deepEqual(
+      [runtime.containers('p').length, runtime.sandboxes('p').length, tookMs, said.at(-1)],
+      [0, 0, 40, 'logs of p'],
+    );
   });
 
   it('goes on after a failure, says it once, and tries again', async () => {
@@ -97,38 +130,93 @@ describe('container collection', () => {
   });
 
   it('never removes what runs, what is busy, or the newest dead one of a pod that stays', () => {
-    const container = fc.record({ podUid: fc.constantFrom('kept', 'removed', 'busy'), name: fc.constantFrom('a', 'b'), state: fc.constantFrom('created' as const, 'running' as const, 'exited' as const, 'unknown' as const), createdAtMs: fc.nat(50) });
-    fc.assert(fc.property(fc.array(container, { maxLength: 20 }), (facts) => {
-      const containers = facts.map((fact, index): GcContainer => ({ ...fact, id: `c${index}`, attempt: index, sandboxId: `s-${fact.podUid}` }));
-      const state = { containers, sandboxes: [], fateOf: (uid: string) => uid as PodFate };
-      const victims = new Set(selectContainers(state, policy, 100));
-      for (const one of containers) {
-        const dead = containers.filter((other) => other.podUid === one.podUid && other.name === one.name && other.state !== 'running');
-        if (one.state === 'running' || one.podUid === 'busy') assert.ok(!victims.has(one));
-        else if (one.podUid === 'removed') assert.ok(victims.has(one));
-        else assert.equal(dead.filter((other) => other.state !== 'created' && !victims.has(other)).length, dead.some((other) => other.state !== 'created') ? 1 : 0);
-      }
-    }));
+    const container = fc.record({
+      podUid: fc.constantFrom('kept', 'removed', 'busy'),
+      name: fc.constantFrom('a', 'b'),
+      state: fc.constantFrom('created' as const, 'running' as const, 'exited' as const, 'unknown' as const),
+      createdAtMs: fc.nat(50),
+    });
+    fc.assert(
+      fc.property(fc.array(container, { maxLength: 20 }), (facts) => {
+        const containers = facts.map(
+          (fact, index): GcContainer => ({ ...fact, id: `c${index}`, attempt: index, sandboxId: `s-${fact.podUid}` }),
+        );
+        const state = { containers, sandboxes: [], fateOf: (uid: string) => uid as PodFate };
+        const victims = new Set(selectContainers(state, policy, 100));
+        for (const one of containers) {
+          const dead = containers.filter(
+            (other) => other.podUid === one.podUid && other.name === one.name && other.state !== 'running',
+          );
+          if (one.state === 'running' || one.podUid === 'busy') assert.ok(!victims.has(one));
+          else if (one.podUid === 'removed') assert.ok(victims.has(one));
+          else
+            assert.equal(
+              dead.filter((other) => other.state !== 'created' && !victims.has(other)).length,
+              dead.some((other) => other.state !== 'created') ? 1 : 0,
+            );
+        }
+      }),
+    );
   });
 
   it('throws away what was made late and never ran before the record of a run, however new it is', () => {
-    const made = (id: string, attempt: number, state: GcContainer['state'], createdAtMs: number): GcContainer => ({ id, podUid: 'p', name: 'a', attempt, sandboxId: 's', state, createdAtMs });
-    const victims = (...containers: GcContainer[]): string[] => selectContainers({ containers, sandboxes: [], fateOf: () => 'kept' }, policy, 100).map(({ id }) => id);
+    const made = (id: string, attempt: number, state: GcContainer['state'], createdAtMs: number): GcContainer => ({
+      id,
+      podUid: 'p',
+      name: 'a',
+      attempt,
+      sandboxId: 's',
+      state,
+      createdAtMs,
+    });
+    const victims = (...containers: GcContainer[]): string[] =>
+      selectContainers({ containers, sandboxes: [], fateOf: () => 'kept' }, policy, 100).map(({ id }) => id);
     assert.deepEqual(victims(made('ran', 1, 'exited', 10), made('late', 0, 'created', 20)), ['late']);
     assert.deepEqual(victims(made('ran', 1, 'exited', 10), made('next', 2, 'created', 20)), []);
   });
 
   it('keeps the newest sandbox of a pod, ready ones and those with containers', () => {
-    const sandbox = (id: string, pod: string, createdAtMs: number, ready = false) => ({ id, podUid: pod, createdAtMs, ready });
-    const sandboxes = [sandbox('old', 'kept', 1), sandbox('used', 'kept', 2), sandbox('new', 'kept', 3), sandbox('x', 'removed', 1), sandbox('y', 'removed', 2, true), sandbox('z', 'busy', 1), sandbox('w', 'busy', 2)];
-    const containers: GcContainer[] = [{ id: 'c', podUid: 'kept', name: 'a', attempt: 0, sandboxId: 'used', state: 'exited', createdAtMs: 1 }];
-    assert.deepEqual(selectSandboxes({ containers, sandboxes, fateOf: (uid) => uid as PodFate }, new Set()).map(({ id }) => id), ['old', 'x']);
+    const sandbox = (id: string, pod: string, createdAtMs: number, ready = false) => ({
+      id,
+      podUid: pod,
+      createdAtMs,
+      ready,
+    });
+    const sandboxes = [
+      sandbox('old', 'kept', 1),
+      sandbox('used', 'kept', 2),
+      sandbox('new', 'kept', 3),
+      sandbox('x', 'removed', 1),
+      sandbox('y', 'removed', 2, true),
+      sandbox('z', 'busy', 1),
+      sandbox('w', 'busy', 2),
+    ];
+    const containers: GcContainer[] = [
+      { id: 'c', podUid: 'kept', name: 'a', attempt: 0, sandboxId: 'used', state: 'exited', createdAtMs: 1 },
+    ];
+    assert.deepEqual(
+      selectSandboxes({ containers, sandboxes, fateOf: (uid) => uid as PodFate }, new Set()).map(({ id }) => id),
+      ['old', 'x'],
+    );
   });
 
   it('shares a node-wide limit fairly before it goes by age', () => {
-    const unit = (name: string, count: number, from: number): GcContainer[] => Array.from({ length: count }, (_, index) => ({ id: `${name}${index}`, podUid: name, name, attempt: index, sandboxId: 's', state: 'exited', createdAtMs: from + index }));
+    const unit = (name: string, count: number, from: number): GcContainer[] =>
+      Array.from({ length: count }, (_, index) => ({
+        id: `${name}${index}`,
+        podUid: name,
+        name,
+        attempt: index,
+        sandboxId: 's',
+        state: 'exited',
+        createdAtMs: from + index,
+      }));
     const containers = [...unit('a', 4, 10), ...unit('b', 1, 0)];
-    const removed = selectContainers({ containers, sandboxes: [], fateOf: () => 'kept' }, { ...policy, maxPerContainer: -1, maxTotal: 3 }, 100).map(({ id }) => id);
+    const removed = selectContainers(
+      { containers, sandboxes: [], fateOf: () => 'kept' },
+      { ...policy, maxPerContainer: -1, maxTotal: 3 },
+      100,
+    ).map(({ id }) => id);
     assert.deepEqual(removed, ['a0', 'a1', 'a2']);
   });
 });

@@ -26,9 +26,17 @@ export interface PodNames {
 /** The logs of what is removed (features/container-logs). None of these rejects. */
 export interface PodLogs {
   removeContainer(pod: PodNames, container: { id: string; name: string; attempt: number }): Promise<void>;
-  removePod(uid: string, names: PodNames | undefined, containers: readonly { id: string; name: string; attempt: number }[]): Promise<void>;
+  removePod(
+    uid: string,
+    names: PodNames | undefined,
+    containers: readonly { id: string; name: string; attempt: number }[],
+  ): Promise<void>;
   sweep(isGone: (uid: string) => boolean, isRunning: (containerId: string) => boolean): Promise<void>;
-  sweepAttempts(pod: PodNames, containerNames: readonly string[], attemptsOf: (container: string) => ReadonlySet<number>): Promise<void>;
+  sweepAttempts(
+    pod: PodNames,
+    containerNames: readonly string[],
+    attemptsOf: (container: string) => ReadonlySet<number>,
+  ): Promise<void>;
 }
 
 /** Is told at once what is gone, so that nothing waits for a relist. */
@@ -38,7 +46,10 @@ export interface RemovalListener {
 }
 
 export interface ContainerGcParts {
-  runtime: Pick<ContainerRuntime, 'listContainers' | 'listSandboxes' | 'removeContainer' | 'stopContainer' | 'stopSandbox' | 'removeSandbox'>;
+  runtime: Pick<
+    ContainerRuntime,
+    'listContainers' | 'listSandboxes' | 'removeContainer' | 'stopContainer' | 'stopSandbox' | 'removeSandbox'
+  >;
   policy: GcPolicy;
   fateOf: (podUid: string) => PodFate;
   /** Before every source has spoken, no pod counts as removed. */
@@ -64,7 +75,12 @@ export class ContainerGc {
 
   constructor(parts: ContainerGcParts) {
     this.#parts = parts;
-    this.#loop = createLoop({ name: 'container-gc', ...parts.world, periodMs: CONTAINER_GC_PERIOD_MS, pass: () => this.#pass() });
+    this.#loop = createLoop({
+      name: 'container-gc',
+      ...parts.world,
+      periodMs: CONTAINER_GC_PERIOD_MS,
+      pass: () => this.#pass(),
+    });
   }
 
   start(): void {
@@ -89,10 +105,20 @@ export class ContainerGc {
     const state: GcState = { containers: containers.map(asGcContainer), sandboxes, fateOf };
     const victims = new Set(selectContainers(state, policy, world.clock.nowMs()).map(({ id }) => id));
     const errors: string[] = [];
-    const removed = await this.#removeContainers(containers.filter(({ id }) => victims.has(id)), errors);
+    const removed = await this.#removeContainers(
+      containers.filter(({ id }) => victims.has(id)),
+      errors,
+    );
     const dead = new Set(selectSandboxes(state, removed).map(({ id }) => id));
-    await this.#removeSandboxes(sandboxes.filter(({ id }) => dead.has(id)), errors);
-    if (ready) await logs.sweep((uid) => fateOf(uid) === 'removed', (id) => containers.some((container) => container.id === id && container.state !== 'exited'));
+    await this.#removeSandboxes(
+      sandboxes.filter(({ id }) => dead.has(id)),
+      errors,
+    );
+    if (ready)
+      await logs.sweep(
+        (uid) => fateOf(uid) === 'removed',
+        (id) => containers.some((container) => container.id === id && container.state !== 'exited'),
+      );
     if (ready && this.#passes++ % LOG_SWEEP_EVERY === 0) await this.#sweepAttempts(containers, fateOf);
     if (errors.length > 0) throw new KubeletError('Unavailable', errors.join('; '), { op: 'container gc' });
   }
@@ -103,11 +129,21 @@ export class ContainerGc {
    */
   async collectPod(uid: PodUid, pod?: PodNames): Promise<void> {
     const { runtime, logs } = this.#parts;
-    const [containers, sandboxes] = await Promise.all([runtime.listContainers({ podUid: uid }), runtime.listSandboxes({ podUid: uid })]);
+    const [containers, sandboxes] = await Promise.all([
+      runtime.listContainers({ podUid: uid }),
+      runtime.listSandboxes({ podUid: uid }),
+    ]);
     const errors: string[] = [];
-    const removed = await this.#removeContainers(containers.filter(({ state }) => state !== 'running'), errors, { keepLogs: true });
+    const removed = await this.#removeContainers(
+      containers.filter(({ state }) => state !== 'running'),
+      errors,
+      { keepLogs: true },
+    );
     const inUse = new Set(containers.filter(({ id }) => !removed.has(id)).map(({ sandboxId }) => sandboxId));
-    await this.#removeSandboxes(sandboxes.filter(({ id, ready }) => !ready && !inUse.has(id)), errors);
+    await this.#removeSandboxes(
+      sandboxes.filter(({ id, ready }) => !ready && !inUse.has(id)),
+      errors,
+    );
     if (inUse.size === 0) await logs.removePod(uid, pod ?? namesOf(uid, containers, sandboxes), containers);
     if (errors.length > 0) throw new KubeletError('Unavailable', errors.join('; '), { op: 'container gc' });
   }
@@ -128,7 +164,11 @@ export class ContainerGc {
   }
 
   /** Returns the ids of those that are gone now. */
-  async #removeContainers(victims: readonly Listed[], errors: string[], options: { keepLogs?: boolean } = {}): Promise<Set<string>> {
+  async #removeContainers(
+    victims: readonly Listed[],
+    errors: string[],
+    options: { keepLogs?: boolean } = {},
+  ): Promise<Set<string>> {
     const { runtime, cache, logs } = this.#parts;
     const removed = new Set<string>();
     await inParallel(victims, async (container) => {
@@ -138,9 +178,15 @@ export class ContainerGc {
         await ignoreNotFound(runtime.removeContainer(id));
         removed.add(id);
         cache.noteContainerRemoved(podUid, id);
-        if (options.keepLogs !== true) await logs.removeContainer({ uid: podUid, name: container.podName, namespace: container.podNamespace }, { id, name, attempt });
+        if (options.keepLogs !== true)
+          await logs.removeContainer(
+            { uid: podUid, name: container.podName, namespace: container.podNamespace },
+            { id, name, attempt },
+          );
       } catch (error) {
-        errors.push(`failed to remove container ${name} of pod ${container.podNamespace}/${container.podName}: ${errorMessage(error)}`);
+        errors.push(
+          `failed to remove container ${name} of pod ${container.podNamespace}/${container.podName}: ${errorMessage(error)}`,
+        );
       }
     });
     return removed;
@@ -163,24 +209,45 @@ export class ContainerGc {
   async #sweepAttempts(containers: readonly Listed[], fateOf: (uid: string) => PodFate): Promise<void> {
     const pods = new Map<string, { names: PodNames; attempts: Map<string, Set<number>> }>();
     for (const { podUid, podName, podNamespace, name, attempt } of containers) {
-      const pod = pods.get(podUid) ?? { names: { uid: podUid, name: podName, namespace: podNamespace }, attempts: new Map<string, Set<number>>() };
+      const pod = pods.get(podUid) ?? {
+        names: { uid: podUid, name: podName, namespace: podNamespace },
+        attempts: new Map<string, Set<number>>(),
+      };
       pods.set(podUid, pod);
       pod.attempts.set(name, (pod.attempts.get(name) ?? new Set()).add(attempt));
     }
     for (const { names, attempts } of pods.values()) {
       if (fateOf(names.uid) !== 'kept') continue;
-      await this.#parts.logs.sweepAttempts(names, [...attempts.keys()], (container) => attempts.get(container) ?? new Set());
+      await this.#parts.logs.sweepAttempts(
+        names,
+        [...attempts.keys()],
+        (container) => attempts.get(container) ?? new Set(),
+      );
     }
   }
 }
 
-function asGcContainer({ id, podUid, name, attempt, sandboxId, state, createdAtMs }: Listed): GcState['containers'][number] {
+function asGcContainer({
+  id,
+  podUid,
+  name,
+  attempt,
+  sandboxId,
+  state,
+  createdAtMs,
+}: Listed): GcState['containers'][number] {
   return { id, podUid, name, attempt, sandboxId, state, createdAtMs };
 }
 
-function namesOf(uid: PodUid, containers: readonly Listed[], sandboxes: readonly ListedSandbox[]): PodNames | undefined {
+function namesOf(
+  uid: PodUid,
+  containers: readonly Listed[],
+  sandboxes: readonly ListedSandbox[],
+): PodNames | undefined {
   const some = sandboxes[0] ?? containers[0];
-  return some === undefined || some.podName === '' ? undefined : { uid, name: some.podName, namespace: some.podNamespace };
+  return some === undefined || some.podName === ''
+    ? undefined
+    : { uid, name: some.podName, namespace: some.podNamespace };
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

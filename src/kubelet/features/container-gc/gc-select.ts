@@ -103,6 +103,11 @@ export function selectSandboxes({ containers, sandboxes, fateOf }: GcState, gone
   });
 }
 
-function newestFirst(left: { createdAtMs: number; id: string; attempt?: number }, right: { createdAtMs: number; id: string; attempt?: number }): number {
-  return right.createdAtMs - left.createdAtMs || (right.attempt ?? 0) - (left.attempt ?? 0) || (left.id < right.id ? 1 : -1);
+function newestFirst(
+  left: { createdAtMs: number; id: string; attempt?: number },
+  right: { createdAtMs: number; id: string; attempt?: number },
+): number {
+  return (
+    right.createdAtMs - left.createdAtMs || (right.attempt ?? 0) - (left.attempt ?? 0) || (left.id < right.id ? 1 : -1)
+  );
 }

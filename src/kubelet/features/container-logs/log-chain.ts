@@ -132,7 +132,8 @@ export class LogChain {
       }
       this.#notify();
     } catch (error) {
-      if (!isKind(error, 'NotFound')) log.warn('could not open the next file of a log', { path: this.#path, error: errorMessage(error) });
+      if (!isKind(error, 'NotFound'))
+        log.warn('could not open the next file of a log', { path: this.#path, error: errorMessage(error) });
     }
   }
 

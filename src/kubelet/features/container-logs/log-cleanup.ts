@@ -2,7 +2,15 @@ import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import { isLogFolder } from './log-folder.ts';
-import { CONTAINER_LINKS_DIR, containerIdOfLink, logLinkName, parseLogFileName, podLogDirectory, podUidOfLogDirectory, type PodNames } from './log-layout.ts';
+import {
+  CONTAINER_LINKS_DIR,
+  containerIdOfLink,
+  logLinkName,
+  parseLogFileName,
+  podLogDirectory,
+  podUidOfLogDirectory,
+  type PodNames,
+} from './log-layout.ts';
 import { selectOrphanedAttempts } from './rotation-select.ts';
 
 export interface LoggedContainer {
@@ -39,7 +47,12 @@ export class LogCleanup {
 
   /** Everything of a pod that is gone. `names` where they are known; else the directory is looked for. */
   async removePod(uid: string, names: PodNames | undefined, containers: readonly LoggedContainer[]): Promise<void> {
-    const directories = names === undefined ? (await this.#list(this.#podLogsDir)).filter((name) => podUidOfLogDirectory(name) === uid).map((name) => `${this.#podLogsDir}/${name}`) : [podLogDirectory(this.#podLogsDir, names)];
+    const directories =
+      names === undefined
+        ? (await this.#list(this.#podLogsDir))
+            .filter((name) => podUidOfLogDirectory(name) === uid)
+            .map((name) => `${this.#podLogsDir}/${name}`)
+        : [podLogDirectory(this.#podLogsDir, names)];
     await Promise.all([
       ...directories.map((directory) => this.#try(directory, () => this.#files.removeTree(directory))),
       ...(names === undefined ? [] : containers.map((container) => this.#removeLink(names, container))),
@@ -68,12 +81,17 @@ export class LogCleanup {
    * Logs of attempts that the runtime has no container of any more, but for the newest two, so that a container that crashes for days does not
    * fill the disk with them (kubernetes/kubernetes#91765). `attemptsOf` says which attempts there are.
    */
-  async sweepAttempts(pod: PodNames, containerNames: readonly string[], attemptsOf: (container: string) => ReadonlySet<number>): Promise<void> {
+  async sweepAttempts(
+    pod: PodNames,
+    containerNames: readonly string[],
+    attemptsOf: (container: string) => ReadonlySet<number>,
+  ): Promise<void> {
     for (const container of containerNames) {
       const directory = `${podLogDirectory(this.#podLogsDir, pod)}/${container}`;
       await this.#try(directory, async () => {
         if (!(await isLogFolder(this.#files, directory))) return;
-        for (const name of selectOrphanedAttempts(await this.#files.list(directory), attemptsOf(container))) await this.#files.remove(`${directory}/${name}`);
+        for (const name of selectOrphanedAttempts(await this.#files.list(directory), attemptsOf(container)))
+          await this.#files.remove(`${directory}/${name}`);
       });
     }
   }

@@ -6,6 +6,8 @@ import type { HostFiles } from '../../ports/host-files.ts';
  * a link files of the host would be renamed, compressed and removed (TOB-K8S-026).
  */
 export async function isLogFolder(files: Pick<HostFiles, 'lstat'>, directory: string): Promise<boolean> {
-  const types = await Promise.all([directory, path.dirname(directory)].map(async (at) => (await files.lstat(at))?.type));
+  const types = await Promise.all(
+    [directory, path.dirname(directory)].map(async (at) => (await files.lstat(at))?.type),
+  );
   return types.every((type) => type === 'directory');
 }

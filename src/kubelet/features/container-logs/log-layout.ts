@@ -21,8 +21,14 @@ export function podUidOfLogDirectory(directoryName: string): string | undefined 
 }
 
 /** `POD_NAMESPACE_CONTAINER-ID.log`, cut to what a file name may have; cutting takes from the id, as upstream does. */
-export function logLinkName(pod: Pick<PodNames, 'name' | 'namespace'>, containerName: string, containerId: string): string {
-  return `${pod.name}_${pod.namespace}_${containerName}-${containerId}`.slice(0, LONGEST_NAME_BYTES - SUFFIX.length) + SUFFIX;
+export function logLinkName(
+  pod: Pick<PodNames, 'name' | 'namespace'>,
+  containerName: string,
+  containerId: string,
+): string {
+  return (
+    `${pod.name}_${pod.namespace}_${containerName}-${containerId}`.slice(0, LONGEST_NAME_BYTES - SUFFIX.length) + SUFFIX
+  );
 }
 
 /** The container's id in a link's name; undefined when cutting left too little of it to be one. */

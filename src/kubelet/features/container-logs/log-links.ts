@@ -17,14 +17,21 @@ export class LogLinks {
   }
 
   /** Of a container that has just started. Never rejects: a container runs without its link. */
-  async link(pod: Pick<PodNames, 'name' | 'namespace'>, status: Pick<ContainerRuntimeStatus, 'id' | 'name' | 'logPath'>): Promise<void> {
+  async link(
+    pod: Pick<PodNames, 'name' | 'namespace'>,
+    status: Pick<ContainerRuntimeStatus, 'id' | 'name' | 'logPath'>,
+  ): Promise<void> {
     const path = `${this.#directory}/${logLinkName(pod, status.name, status.id)}`;
     try {
       // A runtime that logs elsewhere (journald) leaves no file to point to.
       if (status.logPath === '' || (await this.#files.lstat(status.logPath)) === undefined) return;
       await this.#symlink(status.logPath, path);
     } catch (error) {
-      this.#log.warn('could not link the log of a container', { path, logPath: status.logPath, error: errorMessage(error) });
+      this.#log.warn('could not link the log of a container', {
+        path,
+        logPath: status.logPath,
+        error: errorMessage(error),
+      });
     }
   }
 

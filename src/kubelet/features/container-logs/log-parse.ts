@@ -52,7 +52,8 @@ export function parseDockerLine(line: Uint8Array): LogEntry | undefined {
   }
   if (typeof parsed !== 'object' || parsed === null) return undefined;
   const { log = '', stream, time } = parsed as { log?: unknown; stream?: unknown; time?: unknown };
-  if (typeof log !== 'string' || typeof time !== 'string' || (stream !== 'stdout' && stream !== 'stderr')) return undefined;
+  if (typeof log !== 'string' || typeof time !== 'string' || (stream !== 'stdout' && stream !== 'stderr'))
+    return undefined;
   return { timestamp: time, stream, content: Buffer.from(log), partial: !log.endsWith('\n') };
 }
 

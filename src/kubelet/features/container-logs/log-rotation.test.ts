@@ -24,7 +24,15 @@ function world(options: { reopen?: (files: FakeHostFiles) => Promise<void>; work
     reopened.push(id);
     await (options.reopen ?? ((host) => host.writeFile(`${dir}/0.log`, '', 0o640)))(files);
   };
-  const rotation = new LogRotation({ runtime: { reopenContainerLog }, files, running: () => containers, policy, intervalMs: 10_000, workers: options.workers ?? 1, world: { clock, random: seededRandom(1), log } });
+  const rotation = new LogRotation({
+    runtime: { reopenContainerLog },
+    files,
+    running: () => containers,
+    policy,
+    intervalMs: 10_000,
+    workers: options.workers ?? 1,
+    world: { clock, random: seededRandom(1), log },
+  });
   files.seed({ [`${dir}/0.log`]: 'x'.repeat(50) });
   return { clock, files, log, rotation, reopened, containers };
 }
@@ -32,7 +40,10 @@ function world(options: { reopen?: (files: FakeHostFiles) => Promise<void>; work
 describe('log rotation', () => {
   it('rotates as many logs at once as there are workers', async () => {
     for (const workers of [1, 2]) {
-      const { rotation, files, clock, reopened, containers } = world({ workers, reopen: () => new Promise(() => undefined) });
+      const { rotation, files, clock, reopened, containers } = world({
+        workers,
+        reopen: () => new Promise(() => undefined),
+      });
       for (const name of ['c2', 'c3']) containers.push({ id: containerId(name), logPath: `${dir}${name}/0.log` });
       files.seed(Object.fromEntries(containers.map(({ logPath }) => [logPath, 'x'.repeat(200)])));
       rotation.start();
@@ -53,7 +64,10 @@ describe('log rotation', () => {
     await rotation.stop();
     const names = await files.list(dir);
     assert.equal(reopened.length, 4);
-    assert.deepEqual(names.map((name) => name.replace(/\d{8}-\d{6}/, 'STAMP')), ['0.log', '0.log.STAMP.gz', '0.log.STAMP']);
+    assert.deepEqual(
+      names.map((name) => name.replace(/\d{8}-\d{6}/, 'STAMP')),
+      ['0.log', '0.log.STAMP.gz', '0.log.STAMP'],
+    );
   });
 
   it('costs one stat per container and interval while nothing happens', async () => {
@@ -79,7 +93,9 @@ describe('log rotation', () => {
   });
 
   it('takes the rename back when the runtime does not open a new file', async () => {
-    const { rotation, files, clock, log } = world({ reopen: async () => Promise.reject(new KubeletError('Unavailable', 'down')) });
+    const { rotation, files, clock, log } = world({
+      reopen: async () => Promise.reject(new KubeletError('Unavailable', 'down')),
+    });
     await files.appendFile(`${dir}/0.log`, 'x'.repeat(100));
     rotation.start();
     await clock.advance(25_000);
@@ -89,10 +105,12 @@ describe('log rotation', () => {
   });
 
   it('does not take it back over a new file that is there after all', async () => {
-    const { rotation, files, clock } = world({ reopen: async (host) => {
-      await host.writeFile(`${dir}/0.log`, 'new', 0o640);
-      throw new KubeletError('Timeout', 'late');
-    } });
+    const { rotation, files, clock } = world({
+      reopen: async (host) => {
+        await host.writeFile(`${dir}/0.log`, 'new', 0o640);
+        throw new KubeletError('Timeout', 'late');
+      },
+    });
     await files.appendFile(`${dir}/0.log`, 'x'.repeat(100));
     rotation.start();
     await clock.advance(1);
@@ -117,24 +135,53 @@ describe('rotation plan', () => {
   });
 
   it('clears half-written and doubled files, removes the oldest, and leaves other attempts alone', () => {
-    const names = ['0.log', '0.log.20250101-000001.gz', '0.log.20250101-000002', '0.log.20250101-000002.gz', '0.log.20250101-000003.tmp', '1.log.20250101-000001', 'notes'];
-    assert.deepEqual(planRotation(names, 0, policy, nowMs), { remove: ['0.log.20250101-000002', '0.log.20250101-000003.tmp', '0.log.20250101-000001.gz'], rotateTo: '0.log.20260101-000010', compress: [] });
+    const names = [
+      '0.log',
+      '0.log.20250101-000001.gz',
+      '0.log.20250101-000002',
+      '0.log.20250101-000002.gz',
+      '0.log.20250101-000003.tmp',
+      '1.log.20250101-000001',
+      'notes',
+    ];
+    assert.deepEqual(planRotation(names, 0, policy, nowMs), {
+      remove: ['0.log.20250101-000002', '0.log.20250101-000003.tmp', '0.log.20250101-000001.gz'],
+      rotateTo: '0.log.20260101-000010',
+      compress: [],
+    });
   });
 
   it('holds all attempts together within what one may have', () => {
-    const files = [['0.log', 100], ['0.log.20250101-000001', 100], ['1.log', 100], ['2.log', 150]].map(([name, sizeBytes]) => ({ name: String(name), sizeBytes: Number(sizeBytes) }));
+    const files = [
+      ['0.log', 100],
+      ['0.log.20250101-000001', 100],
+      ['1.log', 100],
+      ['2.log', 150],
+    ].map(([name, sizeBytes]) => ({ name: String(name), sizeBytes: Number(sizeBytes) }));
     assert.deepEqual(selectOverBudget(files, 2, policy), ['0.log.20250101-000001', '0.log']);
   });
 
   it('spares the two newest attempts without container', () => {
-    assert.deepEqual(selectOrphanedAttempts(['0.log', '1.log', '1.log.20250101-000001.gz', '2.log', '3.log', '4.log', 'x'], new Set([0])), ['1.log', '1.log.20250101-000001.gz', '2.log']);
+    assert.deepEqual(
+      selectOrphanedAttempts(
+        ['0.log', '1.log', '1.log.20250101-000001.gz', '2.log', '3.log', '4.log', 'x'],
+        new Set([0]),
+      ),
+      ['1.log', '1.log.20250101-000001.gz', '2.log'],
+    );
   });
 
   it('names files and links as upstream does', () => {
     const id = 'a'.repeat(64);
     const link = logLinkName({ name: 'pod-1', namespace: 'ns' }, 'c', id);
-    assert.deepEqual([link, containerIdOfLink(link), logLinkName({ name: 'p'.repeat(250), namespace: 'ns' }, 'c', id).length], [`pod-1_ns_c-${id}.log`, id, 255]);
+    assert.deepEqual(
+      [link, containerIdOfLink(link), logLinkName({ name: 'p'.repeat(250), namespace: 'ns' }, 'c', id).length],
+      [`pod-1_ns_c-${id}.log`, id, 255],
+    );
     assert.deepEqual(['ns_pod_uid', 'lost+found'].map(podUidOfLogDirectory), ['uid', undefined]);
-    assert.deepEqual(['3.log', '3.log.20260101-000000.gz', '3.log.gz', 'x.log'].map((name) => parseLogFileName(name)?.attempt), [3, 3, undefined, undefined]);
+    assert.deepEqual(
+      ['3.log', '3.log.20260101-000000.gz', '3.log.gz', 'x.log'].map((name) => parseLogFileName(name)?.attempt),
+      [3, 3, undefined, undefined],
+    );
   });
 });

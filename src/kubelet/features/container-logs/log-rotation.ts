@@ -55,7 +55,12 @@ export class LogRotation {
 
   constructor(parts: LogRotationParts) {
     this.#parts = parts;
-    this.#loop = createLoop({ name: 'log-rotation', ...parts.world, periodMs: () => this.#untilNextMs(), pass: () => this.#pass() });
+    this.#loop = createLoop({
+      name: 'log-rotation',
+      ...parts.world,
+      periodMs: () => this.#untilNextMs(),
+      pass: () => this.#pass(),
+    });
   }
 
   start(): void {
@@ -119,7 +124,9 @@ export class LogRotation {
       }
       const elapsedMs = nowMs - (before?.atMs ?? nowMs - intervalMs);
       const grownBytes = Math.max(0, info.sizeBytes - (before?.sizeBytes ?? 0));
-      watched.dueAtMs = nowMs + computeNextCheckMs({ sizeBytes: watched.sizeBytes, grownBytes, elapsedMs }, policy, intervalMs, LEAST_MS);
+      watched.dueAtMs =
+        nowMs +
+        computeNextCheckMs({ sizeBytes: watched.sizeBytes, grownBytes, elapsedMs }, policy, intervalMs, LEAST_MS);
       this.#complained.delete(id);
     } catch (error) {
       this.#complain(id, logPath, errorMessage(error));
@@ -137,7 +144,8 @@ export class LogRotation {
     const directory = path.dirname(logPath);
     const attempt = parseLogFileName(path.basename(logPath))?.attempt;
     if (attempt === undefined) return this.#complain(id, logPath, 'is not named as a log is; left alone');
-    if (!(await isLogFolder(files, directory))) return this.#complain(id, logPath, 'does not lie in a folder of the pod; left alone');
+    if (!(await isLogFolder(files, directory)))
+      return this.#complain(id, logPath, 'does not lie in a folder of the pod; left alone');
     const plan = planRotation(await files.list(directory), attempt, policy, world.clock.nowMs());
     for (const name of plan.remove) await files.remove(`${directory}/${name}`);
     const rotated = `${directory}/${plan.rotateTo}`;
@@ -159,7 +167,11 @@ export class LogRotation {
       // The call may have failed after its work was done: then lines are in the new log, which a rename would destroy.
       if ((await files.lstat(logPath)) === undefined) await files.rename(rotated, logPath);
     } catch (error) {
-      world.log.error('could not take back the renaming of a log', { containerId: id, path: rotated, error: errorMessage(error) });
+      world.log.error('could not take back the renaming of a log', {
+        containerId: id,
+        path: rotated,
+        error: errorMessage(error),
+      });
     }
   }
 
@@ -173,7 +185,8 @@ export class LogRotation {
     } catch (error) {
       await files.remove(`${file}.tmp`);
       // Gone meanwhile, with its pod; everything else is worth knowing, and worth nothing more: the log itself is in order.
-      if (!isKind(error, 'NotFound')) this.#parts.world.log.warn('could not compress a rotated log', { path: file, error: errorMessage(error) });
+      if (!isKind(error, 'NotFound'))
+        this.#parts.world.log.warn('could not compress a rotated log', { path: file, error: errorMessage(error) });
     }
   }
 
@@ -181,7 +194,9 @@ export class LogRotation {
     const { files, policy } = this.#parts;
     const names = await files.list(directory);
     if (names.every((name) => (parseLogFileName(name)?.attempt ?? attempt) === attempt)) return;
-    const sizes = await Promise.all(names.map(async (name) => ({ name, sizeBytes: (await files.lstat(`${directory}/${name}`))?.sizeBytes ?? 0 })));
+    const sizes = await Promise.all(
+      names.map(async (name) => ({ name, sizeBytes: (await files.lstat(`${directory}/${name}`))?.sizeBytes ?? 0 })),
+    );
     for (const name of selectOverBudget(sizes, attempt, policy)) await files.remove(`${directory}/${name}`);
   }
 
@@ -189,6 +204,10 @@ export class LogRotation {
   #complain(id: ContainerId, logPath: string, problem: string): void {
     if (this.#complained.get(id) === problem) return;
     this.#complained.set(id, problem);
-    this.#parts.world.log.error('could not rotate the log of a container', { containerId: id, path: logPath, error: problem });
+    this.#parts.world.log.error('could not rotate the log of a container', {
+      containerId: id,
+      path: logPath,
+      error: problem,
+    });
   }
 }

@@ -73,7 +73,8 @@ export class LogDecoder {
     if (sinceMs !== undefined && Date.parse(entry.timestamp) < sinceMs) return;
     if (timestamps && this.#atLineStart) this.#emit(Buffer.from(`${fixedTimestamp(entry.timestamp)} `), out);
     this.#emit(entry.content, out);
-    this.#atLineStart = entry.content.length === 0 ? !entry.partial : entry.content[entry.content.length - 1] === NEWLINE;
+    this.#atLineStart =
+      entry.content.length === 0 ? !entry.partial : entry.content[entry.content.length - 1] === NEWLINE;
   }
 
   #emit(bytes: Uint8Array, out: Uint8Array[]): void {

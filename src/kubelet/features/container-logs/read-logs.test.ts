@@ -15,18 +15,43 @@ const plain: LogQuery = { follow: false, previous: false, timestamps: false };
 const cri = (text: string): string => `2026-01-01T00:00:00.5Z stdout F ${text}\n`;
 
 const container = (attempt: number, state: ContainerRuntimeStatus['state']): ContainerRuntimeStatus => ({
-  id: containerId(`c${attempt}`), sandboxId: sandboxId('s'), name: 'c', attempt, state, createdAtMs: attempt + 1, startedAtMs: state === 'created' ? 0 : 1, finishedAtMs: 0, exitCode: 0,
-  reason: '', message: '', image: '', imageRef: '', imageId: '', logPath: `${dir}/${attempt}.log`, labels: {}, annotations: {},
+  id: containerId(`c${attempt}`),
+  sandboxId: sandboxId('s'),
+  name: 'c',
+  attempt,
+  state,
+  createdAtMs: attempt + 1,
+  startedAtMs: state === 'created' ? 0 : 1,
+  finishedAtMs: 0,
+  exitCode: 0,
+  reason: '',
+  message: '',
+  image: '',
+  imageRef: '',
+  imageId: '',
+  logPath: `${dir}/${attempt}.log`,
+  labels: {},
+  annotations: {},
 });
 
 function world(...containers: ContainerRuntimeStatus[]) {
   const clock = new FakeClock();
   const files = new FakeHostFiles(clock);
   const logFiles = new FakeLogFiles(files);
-  const state: { runtime: PodRuntimeStatus } = { runtime: { uid: podUid('uid'), name: 'web', namespace: 'ns', sandboxes: [], containers, observedAtMs: 0 } };
-  const reader = new ContainerLogReader({ logFiles, files, podLogsDir: '/var/log/pods', clock, log: recordingLog(), states: { get: () => state.runtime, whenChanged: () => new Promise(() => undefined) } });
+  const state: { runtime: PodRuntimeStatus } = {
+    runtime: { uid: podUid('uid'), name: 'web', namespace: 'ns', sandboxes: [], containers, observedAtMs: 0 },
+  };
+  const reader = new ContainerLogReader({
+    logFiles,
+    files,
+    podLogsDir: '/var/log/pods',
+    clock,
+    log: recordingLog(),
+    states: { get: () => state.runtime, whenChanged: () => new Promise(() => undefined) },
+  });
   files.seed({ [`${dir}/0.log`]: cri('zero') });
-  const open = (query: Partial<LogQuery> = {}, signal = new AbortController().signal) => reader.read({ pod, container: 'c', runtime: state.runtime }, { ...plain, ...query }, signal);
+  const open = (query: Partial<LogQuery> = {}, signal = new AbortController().signal) =>
+    reader.read({ pod, container: 'c', runtime: state.runtime }, { ...plain, ...query }, signal);
   const all = async (query: Partial<LogQuery> = {}): Promise<string> => {
     let text = '';
     for await (const chunk of await open(query)) text += Buffer.from(chunk).toString();
@@ -39,14 +64,29 @@ describe('reading logs', () => {
   it('reads the newest attempt, the one before it, and the ends asked for', async () => {
     const { files, all, logFiles } = world(container(1, 'running'), container(0, 'exited'));
     files.seed({ [`${dir}/1.log`]: cri('a') + cri('b') + cri('c') });
-    assert.deepEqual([await all(), await all({ previous: true }), await all({ tailLines: 2 }), await all({ tailLines: 0 }), await all({ limitBytes: 3 })], ['a\nb\nc\n', 'zero\n', 'b\nc\n', '', 'a\nb']);
+    assert.deepEqual(
+      [
+        await all(),
+        await all({ previous: true }),
+        await all({ tailLines: 2 }),
+        await all({ tailLines: 0 }),
+        await all({ limitBytes: 3 }),
+      ],
+      ['a\nb\nc\n', 'zero\n', 'b\nc\n', '', 'a\nb'],
+    );
     assert.equal(logFiles.openCount, 0);
   });
 
   it("falls back to the last one that ran, and says what is missing in upstream's words", async () => {
     assert.equal(await world(container(1, 'created'), container(0, 'exited')).all(), 'zero\n');
-    const messages = [await world(container(0, 'running')).all({ previous: true }).catch(errorMessage), await world(container(0, 'created')).all().catch(errorMessage)];
-    assert.deepEqual(messages, ['previous terminated container "c" in pod "web" not found', 'container "c" in pod "web" is waiting to start - no logs yet']);
+    const messages = [
+      await world(container(0, 'running')).all({ previous: true }).catch(errorMessage),
+      await world(container(0, 'created')).all().catch(errorMessage),
+    ];
+    assert.deepEqual(messages, [
+      'previous terminated container "c" in pod "web" not found',
+      'container "c" in pod "web" is waiting to start - no logs yet',
+    ]);
   });
 
   it('does not read through a symlink, nor outside of the pod', async () => {
@@ -55,7 +95,12 @@ describe('reading logs', () => {
     files.seed({ '/etc/shadow': cri('secret') });
     await files.symlink('/etc/shadow', `${dir}/0.log`);
     assert.match(await all().catch(errorMessage), /symbolic link/);
-    assert.match(await world({ ...container(0, 'running'), logPath: '/etc/shadow' }).all().catch(errorMessage), /not kept in a file below/);
+    assert.match(
+      await world({ ...container(0, 'running'), logPath: '/etc/shadow' })
+        .all()
+        .catch(errorMessage),
+      /not kept in a file below/,
+    );
   });
 
   it('follows across rotations without losing or doubling a line, and ends when the container has', async () => {

@@ -55,17 +55,26 @@ const SETTLE_MS = 250;
 /** The container whose log is meant. Throws NotFound for one that does not exist, Invalid for one that has written nothing yet. */
 function selectLogContainer(target: LogTarget, previous: boolean): ContainerRuntimeStatus {
   const { container, pod, runtime } = target;
-  const all = (runtime?.containers ?? []).filter(({ name }) => name === container).sort((left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs);
+  const all = (runtime?.containers ?? [])
+    .filter(({ name }) => name === container)
+    .sort((left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs);
   const started = all.filter(({ state, startedAtMs }) => state !== 'created' || startedAtMs > 0);
   if (previous) {
     const before = started.filter((candidate) => candidate !== all[0] || candidate.state === 'created')[0];
-    if (before === undefined) throw new KubeletError('Invalid', `previous terminated container ${JSON.stringify(container)} in pod ${JSON.stringify(pod.name)} not found`);
+    if (before === undefined)
+      throw new KubeletError(
+        'Invalid',
+        `previous terminated container ${JSON.stringify(container)} in pod ${JSON.stringify(pod.name)} not found`,
+      );
     return before;
   }
   const newest = started[0];
   if (newest !== undefined) return newest;
   const why = target.waitingReason === undefined ? ' - no logs yet' : `: ${waitingText(target.waitingReason)}`;
-  throw new KubeletError('Invalid', `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod.name)} is waiting to start${why}`);
+  throw new KubeletError(
+    'Invalid',
+    `container ${JSON.stringify(container)} in pod ${JSON.stringify(pod.name)} is waiting to start${why}`,
+  );
 }
 
 function waitingText(reason: string): string {
@@ -88,16 +97,34 @@ export class ContainerLogReader {
   async read(target: LogTarget, query: LogQuery, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const status = selectLogContainer(target, query.previous);
     const beneath = podLogDirectory(this.#parts.podLogsDir, target.pod);
-    if (!status.logPath.startsWith(`${beneath}/`) || status.logPath.includes('/../')) throw new KubeletError('Invalid', `the log of container ${JSON.stringify(target.container)} is not kept in a file below ${beneath}`);
+    if (!status.logPath.startsWith(`${beneath}/`) || status.logPath.includes('/../'))
+      throw new KubeletError(
+        'Invalid',
+        `the log of container ${JSON.stringify(target.container)} is not kept in a file below ${beneath}`,
+      );
     const chain = new LogChain(this.#parts, status.logPath, beneath);
     const file = await chain.open();
     try {
       const sizeBytes = await file.sizeBytes();
-      const startBytes = query.tailLines === undefined ? 0 : (await findTailStart(file, sizeBytes, query.tailLines)).offsetBytes;
-      const sinceMs = query.sinceTimeMs ?? (query.sinceSeconds === undefined ? undefined : this.#parts.clock.nowMs() - query.sinceSeconds * 1000);
-      const decoder = new LogDecoder({ timestamps: query.timestamps, sinceMs, limitBytes: query.limitBytes, stream: query.stream });
+      const startBytes =
+        query.tailLines === undefined ? 0 : (await findTailStart(file, sizeBytes, query.tailLines)).offsetBytes;
+      const sinceMs =
+        query.sinceTimeMs ??
+        (query.sinceSeconds === undefined ? undefined : this.#parts.clock.nowMs() - query.sinceSeconds * 1000);
+      const decoder = new LogDecoder({
+        timestamps: query.timestamps,
+        sinceMs,
+        limitBytes: query.limitBytes,
+        stream: query.stream,
+      });
       const reading = new LogReading({ chain, decoder, clock: this.#parts.clock, signal });
-      return closing(query.follow ? reading.follow(startBytes, new Liveness(this.#parts.states, target.pod.uid as PodUid, status)) : reading.once(startBytes, sizeBytes), () => chain.close(), signal);
+      return closing(
+        query.follow
+          ? reading.follow(startBytes, new Liveness(this.#parts.states, target.pod.uid as PodUid, status))
+          : reading.once(startBytes, sizeBytes),
+        () => chain.close(),
+        signal,
+      );
     } catch (error) {
       await chain.close();
       throw error;
@@ -106,7 +133,11 @@ export class ContainerLogReader {
 }
 
 /** Frees what a stream holds when it ends, is left or is aborted, also when nobody ever began to read it. */
-function closing(stream: AsyncGenerator<Uint8Array>, close: () => Promise<void>, signal: AbortSignal): AsyncIterable<Uint8Array> {
+function closing(
+  stream: AsyncGenerator<Uint8Array>,
+  close: () => Promise<void>,
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
   const end = async (): Promise<IteratorResult<Uint8Array>> => {
     signal.removeEventListener('abort', endNow);
     await stream.return(undefined);
@@ -176,7 +207,10 @@ class LogReading {
       const chunk = await file.read(position, beyond ? CHUNK_BYTES : Math.min(CHUNK_BYTES, endBytes - position));
       position += chunk.length;
       const newline = beyond ? chunk.indexOf(0x0a) : -1;
-      const out = chunk.length === 0 ? this.#decoder.flush() : this.#decoder.push(newline < 0 ? chunk : chunk.subarray(0, newline + 1));
+      const out =
+        chunk.length === 0
+          ? this.#decoder.flush()
+          : this.#decoder.push(newline < 0 ? chunk : chunk.subarray(0, newline + 1));
       if (out.length > 0) yield out;
       if (chunk.length === 0) return;
     }

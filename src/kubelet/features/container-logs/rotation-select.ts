@@ -26,7 +26,12 @@ function rotationStamp(nowMs: number): string {
  * How to rotate `<attempt>.log` in a directory with these names (upstream: logs/container_log_manager.go). Afterwards there are at most
  * `maxFiles` files of the attempt. A second rotation within one second gets the next free second, so that nothing is overwritten.
  */
-export function planRotation(names: readonly string[], attempt: number, policy: RotationPolicy, nowMs: number): RotationPlan {
+export function planRotation(
+  names: readonly string[],
+  attempt: number,
+  policy: RotationPolicy,
+  nowMs: number,
+): RotationPlan {
   const remove: string[] = [];
   const rotated: { name: string; at: string; compressed: boolean }[] = [];
   const all = new Set(names);
@@ -43,14 +48,23 @@ export function planRotation(names: readonly string[], attempt: number, policy: 
   const newest = rotated.at(-1)?.at ?? '';
   let atMs = nowMs;
   while (rotationStamp(atMs) <= newest && atMs - nowMs < 3_600_000) atMs += 1000;
-  return { remove, rotateTo: `${attempt}.log.${rotationStamp(atMs)}`, compress: kept.filter(({ compressed }) => !compressed).map(({ name }) => name) };
+  return {
+    remove,
+    rotateTo: `${attempt}.log.${rotationStamp(atMs)}`,
+    compress: kept.filter(({ compressed }) => !compressed).map(({ name }) => name),
+  };
 }
 
 /**
  * When to look at a log again: by the usual interval, sooner when at its present speed it gets over the limit before that.
  * `leastMs` bounds how often.
  */
-export function computeNextCheckMs(growth: { sizeBytes: number; grownBytes: number; elapsedMs: number }, policy: RotationPolicy, intervalMs: number, leastMs: number): number {
+export function computeNextCheckMs(
+  growth: { sizeBytes: number; grownBytes: number; elapsedMs: number },
+  policy: RotationPolicy,
+  intervalMs: number,
+  leastMs: number,
+): number {
   if (growth.grownBytes <= 0 || growth.elapsedMs <= 0) return intervalMs;
   const bytesPerMs = growth.grownBytes / growth.elapsedMs;
   const leftMs = Math.max(0, policy.maxSizeBytes - growth.sizeBytes) / bytesPerMs;
@@ -61,14 +75,23 @@ export function computeNextCheckMs(growth: { sizeBytes: number; grownBytes: numb
  * What to remove so that all attempts together stay within what one attempt may have: rotated files of older attempts first, oldest first; then
  * the older attempts' last files. Never a file of the attempt being written, which planRotation bounds.
  */
-export function selectOverBudget(files: readonly { name: string; sizeBytes: number }[], current: number, policy: RotationPolicy): string[] {
+export function selectOverBudget(
+  files: readonly { name: string; sizeBytes: number }[],
+  current: number,
+  policy: RotationPolicy,
+): string[] {
   const budgetBytes = policy.maxSizeBytes * policy.maxFiles;
   let totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const older = files.flatMap((file) => {
     const parsed = parseLogFileName(file.name);
     return parsed === undefined || parsed.attempt >= current ? [] : [{ ...file, ...parsed }];
   });
-  older.sort((left, right) => Number(left.rotatedAt === undefined) - Number(right.rotatedAt === undefined) || left.attempt - right.attempt || (left.name < right.name ? -1 : 1));
+  older.sort(
+    (left, right) =>
+      Number(left.rotatedAt === undefined) - Number(right.rotatedAt === undefined) ||
+      left.attempt - right.attempt ||
+      (left.name < right.name ? -1 : 1),
+  );
   const victims: string[] = [];
   for (const { name, sizeBytes } of older) {
     if (totalBytes <= budgetBytes) break;
@@ -85,5 +108,7 @@ export function selectOrphanedAttempts(names: readonly string[], withContainer: 
     return attempt === undefined ? [] : [{ name, attempt }];
   });
   const newest = [...new Set(parsed.map(({ attempt }) => attempt))].sort((left, right) => right - left).slice(0, 2);
-  return parsed.filter(({ attempt }) => !withContainer.has(attempt) && !newest.includes(attempt)).map(({ name }) => name);
+  return parsed
+    .filter(({ attempt }) => !withContainer.has(attempt) && !newest.includes(attempt))
+    .map(({ name }) => name);
 }

@@ -16,7 +16,11 @@ export interface TailStart {
  * Where the last `wanted` lines of the program begin, read backwards in blocks. Pieces of one long line count as one, so that a tail never begins
  * in the middle of it (upstream counts pieces). A last line without newline is not counted.
  */
-export async function findTailStart(file: Pick<LogFile, 'read'>, sizeBytes: number, wanted: number): Promise<TailStart> {
+export async function findTailStart(
+  file: Pick<LogFile, 'read'>,
+  sizeBytes: number,
+  wanted: number,
+): Promise<TailStart> {
   let carry: Uint8Array = new Uint8Array();
   let blockStart = sizeBytes;
   let lines = 0;

@@ -9,7 +9,10 @@ import { readTerminationMessage } from './termination-message.ts';
 const MESSAGE = '/root/pods/u/containers/main/1';
 const LOG = '/logs/main/0.log';
 
-async function read(host: { message?: string; log?: string }, changes: Partial<ContainerRuntimeStatus> & { policy?: string } = {}): Promise<string> {
+async function read(
+  host: { message?: string; log?: string },
+  changes: Partial<ContainerRuntimeStatus> & { policy?: string } = {},
+): Promise<string> {
   const files = new FakeHostFiles(new FakeClock());
   await files.makeDirectory('/root/pods/u/containers/main', 0o755);
   await files.makeDirectory('/logs/main', 0o755);
@@ -21,7 +24,10 @@ async function read(host: { message?: string; log?: string }, changes: Partial<C
     exitCode: 1,
     message: '',
     logPath: LOG,
-    annotations: { 'io.kubernetes.container.terminationMessagePath': '/dev/termination-log', 'io.kubernetes.container.terminationMessagePolicy': changes.policy ?? 'File' },
+    annotations: {
+      'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
+      'io.kubernetes.container.terminationMessagePolicy': changes.policy ?? 'File',
+    },
     mounts: [{ containerPath: '/dev/termination-log', hostPath: MESSAGE, readOnly: false }],
     ...changes,
   } as ContainerRuntimeStatus;
@@ -29,7 +35,8 @@ async function read(host: { message?: string; log?: string }, changes: Partial<C
   assert.equal(logFiles.openCount, 0);
   return message;
 }
-const line = (text: string, tag = 'F', stream = 'stdout'): string => `2026-01-02T03:04:05.123456789Z ${stream} ${tag} ${text}\n`;
+const line = (text: string, tag = 'F', stream = 'stdout'): string =>
+  `2026-01-02T03:04:05.123456789Z ${stream} ${tag} ${text}\n`;
 
 test('the message is what the container wrote into its file, and at most the last 4096 bytes of it', async () => {
   assert.equal(await read({ message: 'the end' }), 'the end');
@@ -53,7 +60,10 @@ test('the log speaks for a container that asks for it, failed and wrote no messa
 test('of a long log it is the last 80 lines and the last 2048 bytes', async () => {
   const policy = 'FallbackToLogsOnError';
   const many = Array.from({ length: 500 }, (_, index) => line(`n${index}`)).join('');
-  assert.equal(await read({ log: many }, { policy }), Array.from({ length: 80 }, (_, index) => `n${index + 420}\n`).join(''));
+  assert.equal(
+    await read({ log: many }, { policy }),
+    Array.from({ length: 80 }, (_, index) => `n${index + 420}\n`).join(''),
+  );
   const wide = Array.from({ length: 100 }, () => line('w'.repeat(100))).join('');
   assert.equal((await read({ log: wide }, { policy })).length, 2048);
 });

@@ -23,23 +23,40 @@ export interface TerminationMessageParts {
  * What a container that ended left to say: the end of its message file, or of its log when it asks for that, failed, and wrote no message.
  * Behind the runtime's own words, if it has any (upstream: kuberuntime_container.go convertToKubeContainerStatus).
  */
-export async function readTerminationMessage(parts: TerminationMessageParts, status: ContainerRuntimeStatus): Promise<string> {
+export async function readTerminationMessage(
+  parts: TerminationMessageParts,
+  status: ContainerRuntimeStatus,
+): Promise<string> {
   if (status.state !== 'exited') return status.message;
   const said = await ownWords(parts, status);
   if (said === '') return status.message;
   return status.message === '' ? said : `${status.message}: ${said}`;
 }
 
-async function ownWords({ logFiles, rootDir, podLogsDir }: TerminationMessageParts, { annotations, exitCode, logPath, mounts }: ContainerRuntimeStatus): Promise<string> {
+async function ownWords(
+  { logFiles, rootDir, podLogsDir }: TerminationMessageParts,
+  { annotations, exitCode, logPath, mounts }: ContainerRuntimeStatus,
+): Promise<string> {
   const path = annotations[runtimeAnnotations.terminationMessagePath] ?? '';
   const file = path === '' ? undefined : mounts?.find((mount) => mount.containerPath === path)?.hostPath;
-  const fromFile = file === undefined ? '' : await orSay(`termination log ${file}`, async () => (await readEnd(logFiles, { path: file, beneath: rootDir, bytes: MESSAGE_BYTES })).toString('utf8'));
-  const wantsLog = annotations[runtimeAnnotations.terminationMessagePolicy] === 'FallbackToLogsOnError' && exitCode !== 0;
+  const fromFile =
+    file === undefined
+      ? ''
+      : await orSay(`termination log ${file}`, async () =>
+          (await readEnd(logFiles, { path: file, beneath: rootDir, bytes: MESSAGE_BYTES })).toString('utf8'),
+        );
+  const wantsLog =
+    annotations[runtimeAnnotations.terminationMessagePolicy] === 'FallbackToLogsOnError' && exitCode !== 0;
   if (fromFile !== '' || !wantsLog || logPath === '') return fromFile;
-  return orSay('termination message from logs', async () => lastLines(await readEnd(logFiles, { path: logPath, beneath: podLogsDir, bytes: LOG_READ_BYTES })));
+  return orSay('termination message from logs', async () =>
+    lastLines(await readEnd(logFiles, { path: logPath, beneath: podLogsDir, bytes: LOG_READ_BYTES })),
+  );
 }
 
-async function readEnd(logFiles: LogFiles, { path, beneath, bytes }: { path: string; beneath: string; bytes: number }): Promise<Buffer> {
+async function readEnd(
+  logFiles: LogFiles,
+  { path, beneath, bytes }: { path: string; beneath: string; bytes: number },
+): Promise<Buffer> {
   const file = await logFiles.open(path, beneath);
   try {
     const size = await file.sizeBytes();

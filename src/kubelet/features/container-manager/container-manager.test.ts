@@ -9,7 +9,10 @@ import { podUid } from '../../model/ids.ts';
 import { FakeCgroups } from '../../ports/testing/fake-cgroups.ts';
 import { ContainerManager } from './container-manager.ts';
 
-const burstable = (uid: string, cpu = '500m'): Pod => ({ metadata: { name: uid, namespace: 'n', uid }, spec: { containers: [{ name: 'c', image: 'x', resources: { requests: { cpu } } }] } });
+const burstable = (uid: string, cpu = '500m'): Pod => ({
+  metadata: { name: uid, namespace: 'n', uid },
+  spec: { containers: [{ name: 'c', image: 'x', resources: { requests: { cpu } } }] },
+});
 const NAME = '/kubepods/burstable/podu1';
 const uid = podUid('u1');
 
@@ -20,8 +23,24 @@ function world(options: { cgroupsPerQOS?: boolean } = {}) {
   const pods: Pod[] = [];
   const root = { memoryBytes: 2 ** 30 };
   const told: string[] = [];
-  const config = { cgroupsPerQOS: options.cgroupsPerQOS ?? true, cgroupRoot: '/', cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000, podPidsLimit: -1, hugePageSizesBytes: [] };
-  const manager = new ContainerManager({ cgroups, clock, random: seededRandom(1), log, config, rootLimits: () => ({ memoryBytes: root.memoryBytes }), onRootLimits: ({ problem }) => void told.push(problem ?? 'in force'), activePods: () => pods });
+  const config = {
+    cgroupsPerQOS: options.cgroupsPerQOS ?? true,
+    cgroupRoot: '/',
+    cpuCFSQuota: true,
+    cpuCFSQuotaPeriodUs: 100_000,
+    podPidsLimit: -1,
+    hugePageSizesBytes: [],
+  };
+  const manager = new ContainerManager({
+    cgroups,
+    clock,
+    random: seededRandom(1),
+    log,
+    config,
+    rootLimits: () => ({ memoryBytes: root.memoryBytes }),
+    onRootLimits: ({ problem }) => void told.push(problem ?? 'in force'),
+    activePods: () => pods,
+  });
   return { root, told, clock, cgroups, log, pods, manager };
 }
 
@@ -29,10 +48,17 @@ test('start makes the class groups with the limits of the node', async () => {
   const { manager, cgroups, clock } = world();
   await manager.start();
   await clock.settle();
-  assert.deepEqual([...cgroups.groups].map(([name, { limits }]) => [name, limits]), [['/kubepods', { memoryBytes: 2 ** 30 }], ['/kubepods/burstable', { cpuShares: 2 }], ['/kubepods/besteffort', { cpuShares: 2 }]]);
+  assert.deepEqual(
+    [...cgroups.groups].map(([name, { limits }]) => [name, limits]),
+    [
+      ['/kubepods', { memoryBytes: 2 ** 30 }],
+      ['/kubepods/burstable', { cpuShares: 2 }],
+      ['/kubepods/besteffort', { cpuShares: 2 }],
+    ],
+  );
 });
 
-test('a pod\'s group is made once; one that was removed behind our back is made again and says so', async () => {
+test("a pod's group is made once; one that was removed behind our back is made again and says so", async () => {
   const { manager, cgroups } = world();
   await manager.start();
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
@@ -49,7 +75,10 @@ test('overhead that a pod learns of after its group was made is counted; nothing
   await manager.ensurePodCgroup(pod);
   await manager.ensurePodCgroup({ ...pod, spec: { ...pod.spec, overhead: { cpu: '250m' } } });
   assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 768 });
-  await manager.ensurePodCgroup({ ...burstable('u1', '2'), spec: { ...burstable('u1', '2').spec, overhead: { cpu: '250m' } } });
+  await manager.ensurePodCgroup({
+    ...burstable('u1', '2'),
+    spec: { ...burstable('u1', '2').spec, overhead: { cpu: '250m' } },
+  });
   assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 768 });
 });
 
@@ -77,9 +106,16 @@ test('a group that nobody lives in gets its limits again, as whoever made it may
   const making = cgroups.ensure(NAME, { cpuShares: 512 }, () => alive);
   alive = false;
   await making;
-  assert.deepEqual([await manager.ensurePodCgroup(burstable('u1')), cgroups.limitsOf(NAME)], [{ cgroupParent: NAME, existed: true }, { cpuShares: 512 }]);
+  assert.deepEqual(
+    [await manager.ensurePodCgroup(burstable('u1')), cgroups.limitsOf(NAME)],
+    [{ cgroupParent: NAME, existed: true }, { cpuShares: 512 }],
+  );
   await manager.ensurePodCgroup(burstable('u1', '2'));
-  assert.deepEqual(cgroups.limitsOf(NAME), { cpuShares: 512 }, 'it has its limits, and may be changed by a resize only');
+  assert.deepEqual(
+    cgroups.limitsOf(NAME),
+    { cpuShares: 512 },
+    'it has its limits, and may be changed by a resize only',
+  );
 });
 
 test('a group whose limits were refused gets them with the next try', async () => {
@@ -104,7 +140,10 @@ test('class shares follow the set of pods at once, and are put right each minute
   assert.deepEqual(cgroups.limitsOf('/kubepods/burstable'), { cpuShares: 1024 });
   cgroups.vanish('/kubepods');
   await clock.advance(60_000);
-  assert.deepEqual([cgroups.limitsOf('/kubepods/burstable'), cgroups.limitsOf('/kubepods')], [{ cpuShares: 1024 }, { memoryBytes: 2 ** 30 }]);
+  assert.deepEqual(
+    [cgroups.limitsOf('/kubepods/burstable'), cgroups.limitsOf('/kubepods')],
+    [{ cpuShares: 1024 }, { memoryBytes: 2 ** 30 }],
+  );
   await manager.stop();
   assert.equal(clock.armedTimers, 0);
 });
@@ -172,7 +211,14 @@ test('groups of vanished pods are removed, those of known pods and of others are
     await clock.advance(1000);
     assert.equal(await left, 1);
   }
-  assert.deepEqual([...cgroups.groups.keys()].sort(), ['/kubepods', '/kubepods/besteffort', '/kubepods/besteffort/podstuck', '/kubepods/burstable', NAME, '/kubepods/foreign']);
+  assert.deepEqual([...cgroups.groups.keys()].sort(), [
+    '/kubepods',
+    '/kubepods/besteffort',
+    '/kubepods/besteffort/podstuck',
+    '/kubepods/burstable',
+    NAME,
+    '/kubepods/foreign',
+  ]);
   assert.equal(log.lines.filter((line) => line.level === 'warn').length, 1);
   await manager.stop();
 });
@@ -184,7 +230,10 @@ test('an agent that may not make cgroups says so once and still names them', asy
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: true });
   manager.podsChanged();
   await clock.advance(120_000);
-  assert.deepEqual(log.lines.map((line) => line.level), ['warn']);
+  assert.deepEqual(
+    log.lines.map((line) => line.level),
+    ['warn'],
+  );
 });
 
 test('class groups whose maker is away at the start are made when it is back, with their limits', async () => {
@@ -194,7 +243,10 @@ test('class groups whose maker is away at the start are made when it is back, wi
   await manager.start();
   await assert.rejects(manager.ensurePodCgroup(burstable('u1')), (error) => errorKind(error) === 'Unavailable');
   await clock.advance(5000);
-  assert.deepEqual([cgroups.limitsOf('/kubepods'), cgroups.limitsOf('/kubepods/burstable'), told], [{ memoryBytes: 2 ** 30 }, { cpuShares: 512 }, ['in force']]);
+  assert.deepEqual(
+    [cgroups.limitsOf('/kubepods'), cgroups.limitsOf('/kubepods/burstable'), told],
+    [{ memoryBytes: 2 ** 30 }, { cpuShares: 512 }, ['in force']],
+  );
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
   await manager.stop();
 });
@@ -202,7 +254,10 @@ test('class groups whose maker is away at the start are made when it is back, wi
 test('with cgroupsPerQOS off there is no parent and nothing is made', async () => {
   const { manager, cgroups } = world({ cgroupsPerQOS: false });
   await manager.start();
-  assert.deepEqual([await manager.ensurePodCgroup(burstable('u1')), cgroups.calls], [{ cgroupParent: '', existed: true }, []]);
+  assert.deepEqual(
+    [await manager.ensurePodCgroup(burstable('u1')), cgroups.calls],
+    [{ cgroupParent: '', existed: true }, []],
+  );
 });
 
 test('a pod that comes back while its old group is being removed gets a new one', async () => {
@@ -224,7 +279,10 @@ test('limits of all pods together that the kernel refuses keep no pod from its g
   await manager.start();
   assert.deepEqual(await manager.ensurePodCgroup(burstable('u1')), { cgroupParent: NAME, existed: false });
   await clock.advance(120_000);
-  assert.deepEqual([told, cgroups.limitsOf('/kubepods')], [['update /kubepods: scripted Conflict', 'in force'], { memoryBytes: 2 ** 30 }]);
+  assert.deepEqual(
+    [told, cgroups.limitsOf('/kubepods')],
+    [['update /kubepods: scripted Conflict', 'in force'], { memoryBytes: 2 ** 30 }],
+  );
 });
 
 test('limits of all pods together follow the node', async () => {
@@ -244,5 +302,8 @@ test("a running pod's group can be read and changed; a change of requests reache
   pods.push(grown);
   await manager.update(grown, { cpuShares: manager.wanted(grown).cpuShares ?? 0 });
   await clock.settle();
-  assert.deepEqual([(await manager.read(grown))?.cpuShares, cgroups.limitsOf('/kubepods/burstable')], [1024, { cpuShares: 1024 }]);
+  assert.deepEqual(
+    [(await manager.read(grown))?.cpuShares, cgroups.limitsOf('/kubepods/burstable')],
+    [1024, { cpuShares: 1024 }],
+  );
 });

@@ -7,7 +7,15 @@ import { createLoop, type Loop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../../ports/cgroups.ts';
-import { computePodLimits, computeQosShares, podCgroupName, podUidOfCgroup, qosGroups, type QosGroups, type QosTreeConfig } from './qos-tree.ts';
+import {
+  computePodLimits,
+  computeQosShares,
+  podCgroupName,
+  podUidOfCgroup,
+  qosGroups,
+  type QosGroups,
+  type QosTreeConfig,
+} from './qos-tree.ts';
 
 export interface ContainerManagerOptions {
   cgroups: Cgroups;
@@ -87,12 +95,18 @@ export class ContainerManager {
     } catch (error) {
       if (isKind(error, 'Unavailable') || isKind(error, 'Timeout')) {
         this.#isAway = true;
-        log.warn('the cgroups of the pod classes cannot be made yet; tried again', { cgroup: groups.guaranteed, error: errorMessage(error) });
+        log.warn('the cgroups of the pod classes cannot be made yet; tried again', {
+          cgroup: groups.guaranteed,
+          error: errorMessage(error),
+        });
         this.#loop.start();
         return;
       }
       this.#mayWrite = false;
-      log.warn('pod cgroups cannot be managed, the runtime makes its own without pod limits', { cgroup: groups.guaranteed, error: errorMessage(error) });
+      log.warn('pod cgroups cannot be managed, the runtime makes its own without pod limits', {
+        cgroup: groups.guaranteed,
+        error: errorMessage(error),
+      });
     }
   }
 
@@ -101,7 +115,10 @@ export class ContainerManager {
     await cgroups.ensure(groups.guaranteed, {});
     await this.#limitRoot(groups);
     const shares = computeQosShares(activePods());
-    await Promise.all([cgroups.ensure(groups.burstable, { cpuShares: shares.burstable }), cgroups.ensure(groups.bestEffort, { cpuShares: shares.bestEffort })]);
+    await Promise.all([
+      cgroups.ensure(groups.burstable, { cpuShares: shares.burstable }),
+      cgroups.ensure(groups.bestEffort, { cpuShares: shares.bestEffort }),
+    ]);
   }
 
   async stop(): Promise<void> {
@@ -116,7 +133,12 @@ export class ContainerManager {
   /** The set of pods or their requests changed. */
   podsChanged(): void {
     // Most changes touch no share, and a pass looks into every hierarchy.
-    if (this.#mayWrite && this.#groups !== undefined && computeQosShares(this.#options.activePods()).burstable !== this.#writtenShares) this.#loop.wake();
+    if (
+      this.#mayWrite &&
+      this.#groups !== undefined &&
+      computeQosShares(this.#options.activePods()).burstable !== this.#writtenShares
+    )
+      this.#loop.wake();
   }
 
   /**
@@ -133,8 +155,10 @@ export class ContainerManager {
     if (!this.#mayWrite) return { cgroupParent, existed: true };
     const overhead = canonicalOverhead(pod);
     const existed = await this.#options.cgroups.exists(name);
-    if (!existed || (await this.#mayLackLimits(uid, name))) await this.#options.cgroups.ensure(name, computePodLimits(pod, this.#options.config));
-    else if (await this.#lacksOverhead(pod, { uid, name, overhead })) await this.#options.cgroups.update(name, computePodLimits(pod, this.#options.config));
+    if (!existed || (await this.#mayLackLimits(uid, name)))
+      await this.#options.cgroups.ensure(name, computePodLimits(pod, this.#options.config));
+    else if (await this.#lacksOverhead(pod, { uid, name, overhead }))
+      await this.#options.cgroups.update(name, computePodLimits(pod, this.#options.config));
     this.#limited.add(uid);
     this.#overheads.set(uid, overhead);
     if (existed) return { cgroupParent, existed };
@@ -151,7 +175,10 @@ export class ContainerManager {
    * A pod may learn its overhead after its group was made: when its runtime class comes later than the pod itself. Of a group that an earlier
    * agent made nobody knows what it counts; one that is too small is raised, and one that is larger may be shrinking with a resize.
    */
-  async #lacksOverhead(pod: Pod, { uid, name, overhead }: { uid: PodUid; name: string; overhead: string }): Promise<boolean> {
+  async #lacksOverhead(
+    pod: Pod,
+    { uid, name, overhead }: { uid: PodUid; name: string; overhead: string },
+  ): Promise<boolean> {
     const counted = this.#overheads.get(uid);
     if (counted !== undefined || pod.spec.overhead === undefined) return counted !== undefined && counted !== overhead;
     const { cpuShares, memoryBytes } = await this.#options.cgroups.read(name);
@@ -194,7 +221,11 @@ export class ContainerManager {
     const failed = results.filter((result) => result.status === 'rejected');
     if (failed.length !== this.#orphansLeft) {
       this.#orphansLeft = failed.length;
-      if (failed[0] !== undefined) this.#options.log.warn('cgroups of vanished pods cannot be removed', { count: failed.length, error: errorMessage(failed[0].reason) });
+      if (failed[0] !== undefined)
+        this.#options.log.warn('cgroups of vanished pods cannot be removed', {
+          count: failed.length,
+          error: errorMessage(failed[0].reason),
+        });
       else this.#options.log.info('all cgroups of vanished pods are removed');
     }
     return failed.length;
@@ -215,7 +246,10 @@ export class ContainerManager {
       const problem = errorMessage(error);
       if (this.#rootProblem !== problem) {
         this.#rootProblem = problem;
-        log.warn('the limits of all pods together cannot be set; tried again', { cgroup: groups.guaranteed, error: problem });
+        log.warn('the limits of all pods together cannot be set; tried again', {
+          cgroup: groups.guaranteed,
+          error: problem,
+        });
         onRootLimits?.({ limits, problem });
       }
     }
@@ -300,4 +334,5 @@ export class ContainerManager {
   }
 }
 
-const canonicalOverhead = (pod: Pod): string => JSON.stringify(Object.entries(pod.spec.overhead ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)));
+const canonicalOverhead = (pod: Pod): string =>
+  JSON.stringify(Object.entries(pod.spec.overhead ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)));

@@ -43,14 +43,17 @@ export function qosGroups(config: Pick<QosTreeConfig, 'cgroupsPerQOS' | 'cgroupR
 
 /** Throws Invalid for a uid that would lead out of its group (a manifest may name any uid). */
 export function podCgroupName(groups: QosGroups, qos: PodQOSClass, uid: PodUid): string {
-  if (uid === '' || uid.includes('/') || uid.includes('_') || uid.includes('..')) throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot name a cgroup`, { op: 'name cgroup' });
+  if (uid === '' || uid.includes('/') || uid.includes('_') || uid.includes('..'))
+    throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot name a cgroup`, { op: 'name cgroup' });
   const parent = qos === 'Guaranteed' ? groups.guaranteed : qos === 'Burstable' ? groups.burstable : groups.bestEffort;
   return `${parent}/${POD_PREFIX}${uid}`;
 }
 
 /** undefined for what is not a pod's group, such as `burstable`. */
 export function podUidOfCgroup(child: string): PodUid | undefined {
-  return child.startsWith(POD_PREFIX) && child.length > POD_PREFIX.length ? podUid(child.slice(POD_PREFIX.length)) : undefined;
+  return child.startsWith(POD_PREFIX) && child.length > POD_PREFIX.length
+    ? podUid(child.slice(POD_PREFIX.length))
+    : undefined;
 }
 
 /** What the pod's own cgroup allows (upstream: ResourceConfigForPod). A burstable pod is limited only if every container is, or the pod as a whole. */
@@ -58,12 +61,15 @@ export function computePodLimits(pod: Pod, config: QosTreeConfig): CgroupLimits 
   const requests = podRequests(pod);
   const limits = podLimits(pod);
   const qos = podQos(pod);
-  const result: CgroupLimits = { cpuShares: qos === 'BestEffort' ? MIN_SHARES : sharesOfMilliCpu(milliOf(requests, 'cpu')) };
+  const result: CgroupLimits = {
+    cpuShares: qos === 'BestEffort' ? MIN_SHARES : sharesOfMilliCpu(milliOf(requests, 'cpu')),
+  };
   if (qos === 'Guaranteed' || (qos === 'Burstable' && isLimited(pod, 'cpu'))) {
     result.cpuQuotaUs = config.cpuCFSQuota ? quotaOfMilliCpu(milliOf(limits, 'cpu'), config.cpuCFSQuotaPeriodUs) : -1;
     result.cpuPeriodUs = config.cpuCFSQuotaPeriodUs;
   }
-  if (qos === 'Guaranteed' || (qos === 'Burstable' && isLimited(pod, 'memory'))) result.memoryBytes = quantityValue(limits['memory'] ?? '0');
+  if (qos === 'Guaranteed' || (qos === 'Burstable' && isLimited(pod, 'memory')))
+    result.memoryBytes = quantityValue(limits['memory'] ?? '0');
   if (config.podPidsLimit > 0) result.pidsMax = config.podPidsLimit;
   if (config.hugePageSizesBytes.length > 0) result.hugetlbBytes = hugetlbLimits(requests, config.hugePageSizesBytes);
   return result;
@@ -108,6 +114,7 @@ function hugetlbLimits(requests: ResourceList, sizesBytes: readonly number[]): R
 
 /** The kernel's own spelling in file names: `2MB`, `1GB`. */
 export function hugePageFileName(sizeBytes: number): string {
-  const [unit, name] = sizeBytes >= 2 ** 30 ? [2 ** 30, 'GB'] : sizeBytes >= 2 ** 20 ? [2 ** 20, 'MB'] : [2 ** 10, 'KB'];
+  const [unit, name] =
+    sizeBytes >= 2 ** 30 ? [2 ** 30, 'GB'] : sizeBytes >= 2 ** 20 ? [2 ** 20, 'MB'] : [2 ** 10, 'KB'];
   return `${sizeBytes / unit}${name}`;
 }

@@ -12,19 +12,43 @@ const name = attachmentName('h', 'd', 'node1');
 function setUp(status?: VolumeAttachmentStatus, metadata: object = {}) {
   const api = new FakeApiClient({ clock: new FakeClock() });
   const exhausted: string[] = [];
-  if (status !== undefined) api.seed(volumeAttachments, { metadata: { name, namespace: '', uid: '', ...metadata }, spec: { attacher: 'd', nodeName: 'node1', source: {} }, status });
-  return { attachments: new ApiAttachments({ client: api, nodeName: 'node1', onExhausted: (driver) => exhausted.push(driver) }), exhausted };
+  if (status !== undefined)
+    api.seed(volumeAttachments, {
+      metadata: { name, namespace: '', uid: '', ...metadata },
+      spec: { attacher: 'd', nodeName: 'node1', source: {} },
+      status,
+    });
+  return {
+    attachments: new ApiAttachments({
+      client: api,
+      nodeName: 'node1',
+      onExhausted: (driver) => exhausted.push(driver),
+    }),
+    exhausted,
+  };
 }
 
-const failure = async (status?: VolumeAttachmentStatus, metadata?: object): Promise<string> => setUp(status, metadata).attachments.check('d', 'h').then(() => 'attached', (error: unknown) => (error as Error).message);
+const failure = async (status?: VolumeAttachmentStatus, metadata?: object): Promise<string> =>
+  setUp(status, metadata)
+    .attachments.check('d', 'h')
+    .then(
+      () => 'attached',
+      (error: unknown) => (error as Error).message,
+    );
 
 describe('what is attached to the node', () => {
-  it('is what its VolumeAttachment says, in upstream\'s words', async () => {
+  it("is what its VolumeAttachment says, in upstream's words", async () => {
     assert.equal(await failure({ attached: true }), 'attached');
     assert.equal(await failure({ attached: false }), `volume h is not attached for volume attachment ${name}`);
     assert.equal(await failure({ attached: false, attachError: { message: 'no such disk' } }), 'no such disk');
-    assert.equal(await failure({ attached: true }, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x'] }), 'volume attachment is being deleted');
-    assert.equal(await failure(), `volume h has GET error for volume attachment ${name}: volumeattachments.storage.k8s.io "${name}" not found`);
+    assert.equal(
+      await failure({ attached: true }, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x'] }),
+      'volume attachment is being deleted',
+    );
+    assert.equal(
+      await failure(),
+      `volume h has GET error for volume attachment ${name}: volumeattachments.storage.k8s.io "${name}" not found`,
+    );
   });
 
   it('comes with what the driver needs to publish it', async () => {

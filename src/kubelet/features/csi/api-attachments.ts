@@ -34,7 +34,12 @@ export class ApiAttachments implements Attachments {
     if (deletionTimestamp !== undefined) throw new KubeletError('Unavailable', 'volume attachment is being deleted');
     if (attached) return;
     if (attachError?.errorCode === EXHAUSTED) this.#options.onExhausted(driver);
-    throw new KubeletError('Unavailable', attachError === undefined ? `volume ${handle} is not attached for volume attachment ${name}` : (attachError.message ?? ''));
+    throw new KubeletError(
+      'Unavailable',
+      attachError === undefined
+        ? `volume ${handle} is not attached for volume attachment ${name}`
+        : (attachError.message ?? ''),
+    );
   }
 
   async publishContext(driver: string, handle: string): Promise<Readonly<Record<string, string>>> {
@@ -47,7 +52,11 @@ export class ApiAttachments implements Attachments {
     try {
       return await client.get(volumeAttachments, { namespace: '', name });
     } catch (error) {
-      throw new KubeletError('Unavailable', `volume ${handle} has GET error for volume attachment ${name}: ${errorMessage(error)}`, { op: 'get volumeattachments', cause: error });
+      throw new KubeletError(
+        'Unavailable',
+        `volume ${handle} has GET error for volume attachment ${name}: ${errorMessage(error)}`,
+        { op: 'get volumeattachments', cause: error },
+      );
     }
   }
 }

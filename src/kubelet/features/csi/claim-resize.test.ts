@@ -13,14 +13,22 @@ const status = {
   capacity: { storage: '1Gi' },
   allocatedResources: { storage: '2Gi' },
   allocatedResourceStatuses: { storage: 'NodeResizePending' },
-  conditions: [{ type: 'FileSystemResizePending', status: 'True' as const }, { type: 'Mine', status: 'True' as const }],
+  conditions: [
+    { type: 'FileSystemResizePending', status: 'True' as const },
+    { type: 'Mine', status: 'True' as const },
+  ],
 };
 
 function setUp() {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
-  const claim = api.seed(persistentVolumeClaims, { metadata: { name: 'c', namespace: 'default', uid: '' }, spec: {}, status } as unknown as PersistentVolumeClaim);
-  const read = (): PersistentVolumeClaim['status'] => api.peek(persistentVolumeClaims, { namespace: 'default', name: 'c' })?.status;
+  const claim = api.seed(persistentVolumeClaims, {
+    metadata: { name: 'c', namespace: 'default', uid: '' },
+    spec: {},
+    status,
+  } as unknown as PersistentVolumeClaim);
+  const read = (): PersistentVolumeClaim['status'] =>
+    api.peek(persistentVolumeClaims, { namespace: 'default', name: 'c' })?.status;
   return { api, claim, read, teller: new ApiClaimTeller({ client: api, clock, log: recordingLog() }) };
 }
 
@@ -31,13 +39,24 @@ describe('what a claim is told of its growth', () => {
     assert.equal(read()?.allocatedResourceStatuses?.['storage'], 'NodeResizeInProgress');
     const now = api.peek(persistentVolumeClaims, { namespace: 'default', name: 'c' }) as PersistentVolumeClaim;
     assert.equal(await teller.tell(now, { kind: 'finished', size: '2Gi' }), true);
-    assert.deepEqual(read(), { ...status, capacity: { storage: '2Gi' }, allocatedResourceStatuses: {}, conditions: [{ type: 'Mine', status: 'True' }] });
+    assert.deepEqual(read(), {
+      ...status,
+      capacity: { storage: '2Gi' },
+      allocatedResourceStatuses: {},
+      conditions: [{ type: 'Mine', status: 'True' }],
+    });
   });
 
   it('is why it cannot grow, said once', () => {
     const failed = computeClaimStatus(status, { kind: 'infeasible', error: 'no room' }, 0);
-    assert.deepEqual([failed?.allocatedResourceStatuses?.['storage'], failed?.conditions?.at(-1)?.message], ['NodeResizeInfeasible', 'failed to expand pvc with no room']);
-    assert.equal(failed === undefined ? undefined : computeClaimStatus(failed, { kind: 'infeasible', error: 'no room' }, 1), undefined);
+    assert.deepEqual(
+      [failed?.allocatedResourceStatuses?.['storage'], failed?.conditions?.at(-1)?.message],
+      ['NodeResizeInfeasible', 'failed to expand pvc with no room'],
+    );
+    assert.equal(
+      failed === undefined ? undefined : computeClaimStatus(failed, { kind: 'infeasible', error: 'no room' }, 1),
+      undefined,
+    );
   });
 
   it('is nothing of another claim, or an older state of it: then it is told again later', async () => {

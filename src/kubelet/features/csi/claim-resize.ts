@@ -11,7 +11,10 @@ const RESIZE_CONDITIONS = new Set(['FileSystemResizePending', 'Resizing', 'Contr
 const STORAGE = 'storage';
 
 /** What the node did about a claim that wants more room (upstream: volume/util resize_util.go). `size` is a quantity. */
-export type ResizeNews = { readonly kind: 'inProgress' } | { readonly kind: 'finished'; readonly size: string } | { readonly kind: 'failed' | 'infeasible'; readonly error: string };
+export type ResizeNews =
+  | { readonly kind: 'inProgress' }
+  | { readonly kind: 'finished'; readonly size: string }
+  | { readonly kind: 'failed' | 'infeasible'; readonly error: string };
 
 type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 
@@ -22,15 +25,27 @@ export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs:
   switch (news.kind) {
     case 'inProgress':
       // Only where a controller goes by it.
-      return standing === undefined || standing === 'NodeResizeInProgress' ? undefined : { ...status, allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: 'NodeResizeInProgress' } };
+      return standing === undefined || standing === 'NodeResizeInProgress'
+        ? undefined
+        : { ...status, allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: 'NodeResizeInProgress' } };
     case 'finished': {
       const { [STORAGE]: _, ...others } = allocatedResourceStatuses;
-      return { ...status, capacity: { ...capacity, [STORAGE]: news.size }, conditions: conditions.filter(({ type }) => !RESIZE_CONDITIONS.has(type)), allocatedResourceStatuses: others };
+      return {
+        ...status,
+        capacity: { ...capacity, [STORAGE]: news.size },
+        conditions: conditions.filter(({ type }) => !RESIZE_CONDITIONS.has(type)),
+        allocatedResourceStatuses: others,
+      };
     }
     case 'failed':
     case 'infeasible': {
       const isSaid = conditions.some(({ type, status: is }) => type === 'NodeResizeError' && is === 'True');
-      const failure = { type: 'NodeResizeError', status: 'True' as const, lastTransitionTime: formatTime(nowMs), message: `failed to expand pvc with ${news.error}` };
+      const failure = {
+        type: 'NodeResizeError',
+        status: 'True' as const,
+        lastTransitionTime: formatTime(nowMs),
+        message: `failed to expand pvc with ${news.error}`,
+      };
       const next = news.kind === 'infeasible' ? 'NodeResizeInfeasible' : standing;
       if (isSaid && next === standing) return undefined;
       return {
@@ -62,14 +77,30 @@ export class ApiClaimTeller implements ClaimTeller {
     if (next === undefined) return true;
     const { capacity, conditions, allocatedResourceStatuses } = next;
     // A merge leaves alone what is not named, and null takes away.
-    const gone = Object.fromEntries(Object.keys(status.allocatedResourceStatuses ?? {}).filter((name) => allocatedResourceStatuses?.[name] === undefined).map((name) => [name, null]));
-    const body = { metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion }, status: { capacity, conditions, ...(allocatedResourceStatuses !== undefined && { allocatedResourceStatuses: { ...allocatedResourceStatuses, ...gone } }) } };
+    const gone = Object.fromEntries(
+      Object.keys(status.allocatedResourceStatuses ?? {})
+        .filter((name) => allocatedResourceStatuses?.[name] === undefined)
+        .map((name) => [name, null]),
+    );
+    const body = {
+      metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion },
+      status: {
+        capacity,
+        conditions,
+        ...(allocatedResourceStatuses !== undefined && {
+          allocatedResourceStatuses: { ...allocatedResourceStatuses, ...gone },
+        }),
+      },
+    };
     const patch: Patch = { type: 'merge', body };
     try {
       await client.patch(persistentVolumeClaims, keyOf(claim), patch, { subresource: 'status' });
       return true;
     } catch (error) {
-      log.debug(2, 'the status of a claim could not be written', { claim: `${metadata.namespace}/${metadata.name}`, error: errorMessage(error) });
+      log.debug(2, 'the status of a claim could not be written', {
+        claim: `${metadata.namespace}/${metadata.name}`,
+        error: errorMessage(error),
+      });
       return false;
     }
   }

@@ -1,6 +1,15 @@
 import { errorMessage } from '../../../base/errors.ts';
 import type { StagedVolume, VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
-import { cleanUpAfter, FOLDER_MODE, openSession, openSessionToUndo, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
+import {
+  cleanUpAfter,
+  FOLDER_MODE,
+  openSession,
+  openSessionToUndo,
+  publishContextOf,
+  saidOnFailure,
+  volumeDataOf,
+  type CsiContext,
+} from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import { blockCapability, podInfo, sourceOf, type CsiSource } from './csi-request.ts';
 import { isFinal } from './driver-session.ts';
@@ -32,14 +41,26 @@ export class CsiBlock {
     await files.makeDirectory(dataFolder, FOLDER_MODE);
     const capacityBytes = before?.capacityBytes === undefined ? given.capacityBytes : Number(before.capacityBytes);
     await writeVolumeData(files, dataFolder, volumeDataOf(this.#context, source, specName, capacityBytes));
-    if (!(await saidOnFailure('blockMapper.stageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability', () => session.can('STAGE_UNSTAGE_VOLUME')))) return '';
+    if (
+      !(await saidOnFailure('blockMapper.stageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability', () =>
+        session.can('STAGE_UNSTAGE_VOLUME'),
+      ))
+    )
+      return '';
     const secrets = await lookup.secret('NodeStageSecretRef', source.stageSecret);
     const publishContext = await publishContextOf(this.#context, source);
     const capability = blockCapability(source, await session.can('SINGLE_NODE_MULTI_WRITER'));
     const stagingPath = paths.deviceStaging(specName);
     await files.makeDirectory(stagingPath, FOLDER_MODE);
     try {
-      await session.stage({ volumeId: source.handle, publishContext, stagingPath, capability, secrets, volumeContext: source.attributes });
+      await session.stage({
+        volumeId: source.handle,
+        publishContext,
+        stagingPath,
+        capability,
+        secrets,
+        volumeContext: source.attributes,
+      });
     } catch (error) {
       if (isFinal(error)) await cleanUpAfter(this.#context, stagingPath, () => this.#cleanUp(specName));
       throw error;
@@ -57,8 +78,19 @@ export class CsiBlock {
       await this.#publish(request, source, device);
       await this.#map(device, this.#context.paths.deviceMap(spec.name, pod.metadata.uid));
     }
-    const againInMs = await this.#expansion.expandIfGrown({ request, source, volumePath: device, dataFolder: this.#context.paths.deviceData(spec.name) });
-    return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false, device: true, ...(againInMs === undefined ? {} : { againInMs }) };
+    const againInMs = await this.#expansion.expandIfGrown({
+      request,
+      source,
+      volumePath: device,
+      dataFolder: this.#context.paths.deviceData(spec.name),
+    });
+    return {
+      hostPath: path,
+      readOnly: spec.readOnly,
+      selinuxRelabel: false,
+      device: true,
+      ...(againInMs === undefined ? {} : { againInMs }),
+    };
   }
 
   async #publish({ spec, pod }: VolumeRequest, source: CsiSource, device: string): Promise<void> {
@@ -120,9 +152,18 @@ export class CsiBlock {
 
   async #unpublish(volume: VolumeOnDisk, data: VolumeData): Promise<void> {
     const { paths } = this.#context;
-    const session = await openSessionToUndo(this.#context, data.driverName, 'blockMapper.UnmapPodDevice failed to get CSI client');
+    const session = await openSessionToUndo(
+      this.#context,
+      data.driverName,
+      'blockMapper.UnmapPodDevice failed to get CSI client',
+    );
     // Even if there is nothing at the path: a publish that timed out may still be coming.
-    await saidOnFailure('blockMapper.unpublishVolumeForBlock failed', () => session.unpublish({ volumeId: data.volumeHandle, targetPath: paths.devicePublish(volume.specName, volume.podUid) }));
+    await saidOnFailure('blockMapper.unpublishVolumeForBlock failed', () =>
+      session.unpublish({
+        volumeId: data.volumeHandle,
+        targetPath: paths.devicePublish(volume.specName, volume.podUid),
+      }),
+    );
     await this.#removePublished(paths.devicePublish(volume.specName, volume.podUid));
   }
 
@@ -130,7 +171,11 @@ export class CsiBlock {
   async #removePublished(device: string): Promise<void> {
     const { files, mounts, log } = this.#context;
     if ((await mounts.listBelow(device)).length > 0) await mounts.unmount(device);
-    await files.remove(device).catch((error: unknown) => log.warn('a published device cannot be removed', { path: device, error: errorMessage(error) }));
+    await files
+      .remove(device)
+      .catch((error: unknown) =>
+        log.warn('a published device cannot be removed', { path: device, error: errorMessage(error) }),
+      );
   }
 
   async unstage(specName: string): Promise<void> {
@@ -138,9 +183,19 @@ export class CsiBlock {
     const data = await readVolumeData(files, paths.deviceData(specName));
     const stagingPath = paths.deviceStaging(specName);
     if (data !== undefined && (await files.lstat(stagingPath)) !== undefined) {
-      const session = await openSessionToUndo(this.#context, data.driverName, 'blockMapper.TearDownDevice failed to get CSI client');
-      const stages = await saidOnFailure('blockMapper.unstageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability', () => session.can('STAGE_UNSTAGE_VOLUME'));
-      if (stages) await saidOnFailure('blockMapper.unstageVolumeForBlock failed', () => session.unstage({ volumeId: data.volumeHandle, stagingPath }));
+      const session = await openSessionToUndo(
+        this.#context,
+        data.driverName,
+        'blockMapper.TearDownDevice failed to get CSI client',
+      );
+      const stages = await saidOnFailure(
+        'blockMapper.unstageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability',
+        () => session.can('STAGE_UNSTAGE_VOLUME'),
+      );
+      if (stages)
+        await saidOnFailure('blockMapper.unstageVolumeForBlock failed', () =>
+          session.unstage({ volumeId: data.volumeHandle, stagingPath }),
+        );
       await files.removeTree(stagingPath);
     }
     await this.#cleanUp(specName);
@@ -159,7 +214,8 @@ export class CsiBlock {
     for (const specName of await files.list(paths.devices)) {
       if (specName === 'staging' || specName === 'publish') continue;
       const data = await readVolumeData(files, paths.deviceData(specName));
-      if (data !== undefined) found.push({ key: keyOf(data), path: paths.deviceStaging(specName), context: { mode: 'Block', specName } });
+      if (data !== undefined)
+        found.push({ key: keyOf(data), path: paths.deviceStaging(specName), context: { mode: 'Block', specName } });
     }
     return found;
   }

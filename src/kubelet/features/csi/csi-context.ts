@@ -48,7 +48,12 @@ export async function openSessionToUndo(context: CsiContext, driver: string, ste
   return openSession(context, driver, step);
 }
 
-export function volumeDataOf(context: CsiContext, source: CsiSource, specName: string, capacityBytes: number | undefined): VolumeData {
+export function volumeDataOf(
+  context: CsiContext,
+  source: CsiSource,
+  specName: string,
+  capacityBytes: number | undefined,
+): VolumeData {
   return {
     specVolID: specName,
     volumeHandle: source.handle,
@@ -73,7 +78,10 @@ export async function cleanUpAfter({ log }: CsiContext, path: string, work: () =
 }
 
 /** What ControllerPublishVolume gave; {} for a driver that needs no attaching. */
-export async function publishContextOf({ lookup, attachments }: CsiContext, source: CsiSource): Promise<Readonly<Record<string, string>>> {
+export async function publishContextOf(
+  { lookup, attachments }: CsiContext,
+  source: CsiSource,
+): Promise<Readonly<Record<string, string>>> {
   const { attachRequired } = await lookup.driver(source.driver);
   return attachRequired ? attachments.publishContext(source.driver, source.handle) : {};
 }
@@ -83,6 +91,10 @@ export async function saidOnFailure<Value>(step: string, work: () => Promise<Val
   try {
     return await work();
   } catch (error) {
-    throw new KubeletError(error instanceof KubeletError ? error.kind : 'Internal', said(`${step}: ${errorMessage(error)}`), { cause: error });
+    throw new KubeletError(
+      error instanceof KubeletError ? error.kind : 'Internal',
+      said(`${step}: ${errorMessage(error)}`),
+      { cause: error },
+    );
   }
 }

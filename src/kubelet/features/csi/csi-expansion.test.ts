@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csiWorld, persistentSpec, setUp, testPod, type CsiWorld, type PersistentOptions } from './testing/csi-world.ts';
+import {
+  csiWorld,
+  persistentSpec,
+  setUp,
+  testPod,
+  type CsiWorld,
+  type PersistentOptions,
+} from './testing/csi-world.ts';
 
 const GIB = 2 ** 30;
 
@@ -12,13 +19,18 @@ async function inUse(options: PersistentOptions = {}): Promise<CsiWorld> {
   return world;
 }
 
-const again = (world: Pick<CsiWorld, 'plugin' | 'files'>, options: PersistentOptions) => setUp(world, persistentSpec(options), { again: true });
+const again = (world: Pick<CsiWorld, 'plugin' | 'files'>, options: PersistentOptions) =>
+  setUp(world, persistentSpec(options), { again: true });
 
 test('a volume whose PersistentVolume grew is grown while it is in use, once, with the event', async () => {
   const world = await inUse({ csi: { fsType: 'xfs' } });
   assert.deepEqual(world.driver.expansions, []);
   world.setSecret('x', { key: 'v' });
-  const grown = { capacity: '2Gi', csi: { fsType: 'xfs', nodeExpandSecretRef: { name: 'x', namespace: 'ns' } }, pv: { mountOptions: ['noatime'] } };
+  const grown = {
+    capacity: '2Gi',
+    csi: { fsType: 'xfs', nodeExpandSecretRef: { name: 'x', namespace: 'ns' } },
+    pv: { mountOptions: ['noatime'] },
+  };
   assert.equal((await again(world, grown)).againInMs, undefined);
   const [expansion] = world.driver.expansions;
   assert.deepEqual(expansion, {
@@ -26,10 +38,15 @@ test('a volume whose PersistentVolume grew is grown while it is in use, once, wi
     volumePath: '/root/pods/u1/volumes/kubernetes.io~csi/pv1/mount',
     stagingPath: world.driver.stages[0]?.stagingPath,
     requiredBytes: 2 * GIB,
-    capability: { accessMode: 'SINGLE_NODE_WRITER', access: { kind: 'mount', fsType: 'xfs', mountFlags: ['noatime'], mountGroup: '' } },
+    capability: {
+      accessMode: 'SINGLE_NODE_WRITER',
+      access: { kind: 'mount', fsType: 'xfs', mountFlags: ['noatime'], mountGroup: '' },
+    },
     secrets: { key: 'v' },
   });
-  assert.deepEqual(world.events, ['pod-u1 Normal FileSystemResizeSuccessful MountVolume.NodeExpandVolume succeeded for volume "pv1" node1']);
+  assert.deepEqual(world.events, [
+    'pod-u1 Normal FileSystemResizeSuccessful MountVolume.NodeExpandVolume succeeded for volume "pv1" node1',
+  ]);
   await again(world, grown);
   assert.equal(world.driver.expansions.length, 1);
 });
@@ -54,11 +71,21 @@ test('a volume that grew while no agent ran is grown by the next one; one that w
   assert.equal(world.driver.expansions.length, 1);
 });
 
-test('what the claim\'s status says counts where somebody writes it', async () => {
+test("what the claim's status says counts where somebody writes it", async () => {
   const world = await inUse({ capacity: '2Gi', claimed: '1Gi' });
   assert.equal(world.driver.expansions.length, 1);
-  const step = await inUse({ capacity: '4Gi', status: { capacity: { storage: '1Gi' }, allocatedResources: { storage: '3Gi' }, allocatedResourceStatuses: { storage: 'NodeResizePending' } } });
-  assert.deepEqual(step.driver.expansions.map(({ requiredBytes }) => requiredBytes), [3 * GIB]);
+  const step = await inUse({
+    capacity: '4Gi',
+    status: {
+      capacity: { storage: '1Gi' },
+      allocatedResources: { storage: '3Gi' },
+      allocatedResourceStatuses: { storage: 'NodeResizePending' },
+    },
+  });
+  assert.deepEqual(
+    step.driver.expansions.map(({ requiredBytes }) => requiredBytes),
+    [3 * GIB],
+  );
   assert.deepEqual((await inUse({ capacity: '1Gi', claimed: '2Gi' })).driver.expansions, []);
 });
 
@@ -69,7 +96,10 @@ test('a driver that cannot grow volumes is asked once; the volume stays in use',
   await again(world, { capacity: '2Gi' });
   assert.deepEqual(world.driver.expansions, []);
   assert.equal(world.events.length, 1);
-  assert.match(world.events[0] ?? '', /Warning VolumeResizeFailed NodeExpandVolume\.NodeExpandVolume failed for volume "pv1" : .*NodeExpand is not supported by the CSI driver d\.example$/);
+  assert.match(
+    world.events[0] ?? '',
+    /Warning VolumeResizeFailed NodeExpandVolume\.NodeExpandVolume failed for volume "pv1" : .*NodeExpand is not supported by the CSI driver d\.example$/,
+  );
 });
 
 test('a failure is tried again later and later, one because the volume is in use not at all', async () => {
@@ -93,20 +123,31 @@ test('a read-only volume is not grown, which is said once', async () => {
   const world = await inUse({ readOnly: true });
   await again(world, { readOnly: true, capacity: '2Gi' });
   await again(world, { readOnly: true, capacity: '2Gi' });
-  assert.deepEqual(world.events, ['pod-u1 Warning FileSystemResizeFailed MountVolume.NodeExpandVolume failed for volume "pv1" requested read-only file system']);
+  assert.deepEqual(world.events, [
+    'pod-u1 Warning FileSystemResizeFailed MountVolume.NodeExpandVolume failed for volume "pv1" requested read-only file system',
+  ]);
 });
 
 test('a raw device grows too', async () => {
   const world = await inUse({ mode: 'Block' });
   await again(world, { mode: 'Block', capacity: '2Gi' });
   const [expansion] = world.driver.expansions;
-  assert.deepEqual([expansion?.volumePath, expansion?.capability.access], ['/root/plugins/kubernetes.io/csi/volumeDevices/publish/pv1/u1', { kind: 'block' }]);
+  assert.deepEqual(
+    [expansion?.volumePath, expansion?.capability.access],
+    ['/root/plugins/kubernetes.io/csi/volumeDevices/publish/pv1/u1', { kind: 'block' }],
+  );
 });
 
 test('on a node of a cluster the claim is told: that it grows, and its size, again until it stands there', async () => {
   const told: string[] = [];
   const answers = [true, false, true];
-  const world = csiWorld({ claims: { tell: async (_, news) => (told.push(news.kind === 'finished' ? `finished ${news.size}` : news.kind), answers.shift() ?? true) } });
+  const world = csiWorld({
+    claims: {
+      tell: async (_, news) => (
+        told.push(news.kind === 'finished' ? `finished ${news.size}` : news.kind), answers.shift() ?? true
+      ),
+    },
+  });
   await world.register();
   world.driver.capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'];
   await setUp(world, persistentSpec({ claimed: '1Gi' }));

@@ -49,9 +49,11 @@ export class CsiExpansion {
     const key = csiVolumeKey(source.driver, source.handle);
     // One after the other, so that of several pods' calls the first does it.
     const work = (this.#tails.get(key) ?? Promise.resolve()).then(() => this.#expandIfGrown(key, grown));
-    const tail = work.catch(() => undefined).finally(() => {
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
-    });
+    const tail = work
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#tails.get(key) === tail) this.#tails.delete(key);
+      });
     this.#tails.set(key, tail);
     return work;
   }
@@ -73,7 +75,12 @@ export class CsiExpansion {
     if (failure?.wantedBytes === wanted && failure.over) return undefined;
     if (request.spec.readOnly) {
       this.#failures.set(key, { wantedBytes: wanted, count: 1, over: true });
-      this.#say(request.pod, 'Warning', volumeEvents.fileSystemResizeFailed, `MountVolume.NodeExpandVolume failed for volume ${JSON.stringify(request.spec.name)} requested read-only file system`);
+      this.#say(
+        request.pod,
+        'Warning',
+        volumeEvents.fileSystemResizeFailed,
+        `MountVolume.NodeExpandVolume failed for volume ${JSON.stringify(request.spec.name)} requested read-only file system`,
+      );
       return undefined;
     }
     await this.#context.claims?.tell(request.spec.claim, { kind: 'inProgress' });
@@ -86,8 +93,14 @@ export class CsiExpansion {
     }
     this.#sizes.set(key, wanted);
     this.#failures.delete(key);
-    if (data !== undefined) await writeVolumeData(this.#context.files, dataFolder, { ...data, capacityBytes: String(wanted) });
-    this.#say(request.pod, 'Normal', volumeEvents.fileSystemResizeSuccessful, `MountVolume.NodeExpandVolume succeeded for volume ${JSON.stringify(request.spec.name)} ${this.#context.nodeName}`);
+    if (data !== undefined)
+      await writeVolumeData(this.#context.files, dataFolder, { ...data, capacityBytes: String(wanted) });
+    this.#say(
+      request.pod,
+      'Normal',
+      volumeEvents.fileSystemResizeSuccessful,
+      `MountVolume.NodeExpandVolume succeeded for volume ${JSON.stringify(request.spec.name)} ${this.#context.nodeName}`,
+    );
     this.#context.log.info('a volume has grown', { driver: source.driver, volume: request.spec.name, bytes: wanted });
     return this.#tellFinished(request, wanted);
   }
@@ -95,24 +108,45 @@ export class CsiExpansion {
   /** It has the size that is wanted; the claim may not say so yet (upstream: MarkFSResizeFinished). Resolves to when to try again. */
   async #tellFinished({ spec }: VolumeRequest, wanted: number): Promise<number | undefined> {
     const { claims } = this.#context;
-    if (claims === undefined || spec.kind !== 'persistent' || spec.readOnly || (claimedBytes(spec) ?? wanted) >= wanted) return undefined;
-    const size = (isStep(spec.claim) ? spec.claim.status?.allocatedResources : spec.persistentVolume.spec.capacity)?.['storage'] ?? String(wanted);
+    if (claims === undefined || spec.kind !== 'persistent' || spec.readOnly || (claimedBytes(spec) ?? wanted) >= wanted)
+      return undefined;
+    const size =
+      (isStep(spec.claim) ? spec.claim.status?.allocatedResources : spec.persistentVolume.spec.capacity)?.['storage'] ??
+      String(wanted);
     return (await claims.tell(spec.claim, { kind: 'finished', size })) ? undefined : RETRY.maxMs;
   }
 
   async #tellFailed(claim: PersistentVolumeClaim, error: unknown): Promise<void> {
     const kind = expansionFailure(error);
     if (kind === 'inUse') return;
-    await this.#context.claims?.tell(claim, { kind: kind === 'infeasible' ? 'infeasible' : 'failed', error: errorMessage(error) });
+    await this.#context.claims?.tell(claim, {
+      kind: kind === 'infeasible' ? 'infeasible' : 'failed',
+      error: errorMessage(error),
+    });
   }
 
   async #expand({ request, source, volumePath }: Grown, requiredBytes: number): Promise<void> {
     const session = openSession(this.#context, source.driver, 'Expander.NodeExpand');
-    if (!(await session.can('EXPAND_VOLUME'))) throw new KubeletError('Unimplemented', `NodeExpand is not supported by the CSI driver ${source.driver}`);
+    if (!(await session.can('EXPAND_VOLUME')))
+      throw new KubeletError('Unimplemented', `NodeExpand is not supported by the CSI driver ${source.driver}`);
     const secrets = await this.#context.lookup.secret('NodeExpandSecretRef', source.expandSecret);
     const singleNodeMultiWriter = await session.can('SINGLE_NODE_MULTI_WRITER');
-    const capability = request.spec.mode === 'Block' ? blockCapability(source, singleNodeMultiWriter) : mountCapability(source, { singleNodeMultiWriter, mountOptions: request.spec.mountOptions, mountGroup: undefined });
-    await session.expand({ volumeId: source.handle, volumePath, stagingPath: request.staged?.path ?? '', requiredBytes, capability, secrets });
+    const capability =
+      request.spec.mode === 'Block'
+        ? blockCapability(source, singleNodeMultiWriter)
+        : mountCapability(source, {
+            singleNodeMultiWriter,
+            mountOptions: request.spec.mountOptions,
+            mountGroup: undefined,
+          });
+    await session.expand({
+      volumeId: source.handle,
+      volumePath,
+      stagingPath: request.staged?.path ?? '',
+      requiredBytes,
+      capability,
+      secrets,
+    });
   }
 
   #failed(key: string, { request }: Grown, wanted: number, error: unknown): number | undefined {

@@ -33,7 +33,11 @@ export function standaloneAttachments(log: Logger): Attachments {
   return {
     check: () => Promise.resolve(),
     publishContext: (driver) => {
-      if (!told.has(driver)) log.info('a CSI driver may need its volumes attached, which nobody does on a node without an API server; it is called as one that does not (CSIDriver attachRequired: false says so)', { driver });
+      if (!told.has(driver))
+        log.info(
+          'a CSI driver may need its volumes attached, which nobody does on a node without an API server; it is called as one that does not (CSIDriver attachRequired: false says so)',
+          { driver },
+        );
       told.add(driver);
       return Promise.resolve({});
     },
@@ -75,9 +79,17 @@ export class CsiLookup {
     const secret = await this.#objects.get('Secret', at.namespace, at.name);
     const about = `fetching ${field} ${at.namespace}/${at.name} failed:`;
     if (secret === undefined) {
-      throw new KubeletError('NotFound', `${about} ${said(`failed to find the secret ${at.name} in the namespace ${at.namespace} with error: secrets ${JSON.stringify(at.name)} not found`)}`);
+      throw new KubeletError(
+        'NotFound',
+        `${about} ${said(`failed to find the secret ${at.name} in the namespace ${at.namespace} with error: secrets ${JSON.stringify(at.name)} not found`)}`,
+      );
     }
-    return Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, textOf(value, `${about} key ${JSON.stringify(key)}`)]));
+    return Object.fromEntries(
+      Object.entries(secret.data ?? {}).map(([key, value]) => [
+        key,
+        textOf(value, `${about} key ${JSON.stringify(key)}`),
+      ]),
+    );
   }
 
   /** A token that holds for each audience the driver asks for, as it expects them; {} when it asks for none. */
@@ -85,8 +97,16 @@ export class CsiLookup {
     if (driver.tokenRequests.length === 0) return {};
     const issued: Record<string, { token: string; expirationTimestamp: string }> = {};
     for (const { audience, expirationSeconds } of driver.tokenRequests) {
-      const order = { namespace: pod.metadata.namespace, serviceAccount: pod.spec.serviceAccountName ?? '', audiences: audience === '' ? [] : [audience], expirationSeconds: expirationSeconds ?? TOKEN_SECONDS };
-      const { token, expiresAtMs } = await this.#tokens.get({ ...order, pod: { name: pod.metadata.name, uid: pod.metadata.uid } });
+      const order = {
+        namespace: pod.metadata.namespace,
+        serviceAccount: pod.spec.serviceAccountName ?? '',
+        audiences: audience === '' ? [] : [audience],
+        expirationSeconds: expirationSeconds ?? TOKEN_SECONDS,
+      };
+      const { token, expiresAtMs } = await this.#tokens.get({
+        ...order,
+        pod: { name: pod.metadata.name, uid: pod.metadata.uid },
+      });
       issued[audience] = { token, expirationTimestamp: new Date(expiresAtMs).toISOString().replace(/\.\d{3}Z$/, 'Z') };
     }
     return { [TOKENS_KEY]: JSON.stringify(issued) };

@@ -1,6 +1,16 @@
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { VolumeOnDisk, VolumeReady, VolumeRequest } from '../../ports/volume-plugin.ts';
-import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, openSessionToUndo, publishContextOf, saidOnFailure, volumeDataOf, type CsiContext } from './csi-context.ts';
+import {
+  cleanUpAfter,
+  FOLDER_MODE,
+  isMounted,
+  openSession,
+  openSessionToUndo,
+  publishContextOf,
+  saidOnFailure,
+  volumeDataOf,
+  type CsiContext,
+} from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import type { DriverFacts } from './csi-lookup.ts';
 import { said } from './csi-names.ts';
@@ -29,8 +39,16 @@ export class CsiMount {
     const facts = await this.#context.lookup.driver(source.driver);
     const publishes = !request.again || facts.requiresRepublish;
     const ownership = publishes && (await this.#publish(request, source, facts));
-    const retryMs = await this.#expansion.expandIfGrown({ request, source, volumePath: targetPath(request.path), dataFolder: request.path });
-    const againInMs = Math.min(retryMs ?? Number.POSITIVE_INFINITY, facts.requiresRepublish ? REPUBLISH_MS : Number.POSITIVE_INFINITY);
+    const retryMs = await this.#expansion.expandIfGrown({
+      request,
+      source,
+      volumePath: targetPath(request.path),
+      dataFolder: request.path,
+    });
+    const againInMs = Math.min(
+      retryMs ?? Number.POSITIVE_INFINITY,
+      facts.requiresRepublish ? REPUBLISH_MS : Number.POSITIVE_INFINITY,
+    );
     return {
       hostPath: targetPath(request.path),
       readOnly: request.spec.readOnly,
@@ -49,22 +67,39 @@ export class CsiMount {
     const before = await readVolumeData(this.#context.files, request.path);
     await this.#context.files.makeDirectory(request.path, FOLDER_MODE);
     const capacityBytes = this.#expansion.sizeToRecord(request.spec, before);
-    await writeVolumeData(this.#context.files, request.path, { ...volumeDataOf(this.#context, source, request.spec.name, capacityBytes), volumeLifecycleMode: source.lifecycle });
+    await writeVolumeData(this.#context.files, request.path, {
+      ...volumeDataOf(this.#context, source, request.spec.name, capacityBytes),
+      volumeLifecycleMode: source.lifecycle,
+    });
     try {
       await session.publish(order);
     } catch (error) {
       // One that may still be going on, or is in use, keeps what tells how to undo it.
-      if (isFinal(error) && !request.again) await cleanUpAfter(this.#context, request.path, () => this.#removeFolder(request.path));
+      if (isFinal(error) && !request.again)
+        await cleanUpAfter(this.#context, request.path, () => this.#removeFolder(request.path));
       throw error;
     }
-    return ownsByGroup(source, { fsGroup: request.fsGroup, policy: facts.fsGroupPolicy, readOnly: request.spec.readOnly, delegated });
+    return ownsByGroup(source, {
+      fsGroup: request.fsGroup,
+      policy: facts.fsGroupPolicy,
+      readOnly: request.spec.readOnly,
+      delegated,
+    });
   }
 
-  async #order(given: { request: VolumeRequest; source: CsiSource; facts: DriverFacts; session: DriverSession; delegated: boolean }) {
+  async #order(given: {
+    request: VolumeRequest;
+    source: CsiSource;
+    facts: DriverFacts;
+    session: DriverSession;
+    delegated: boolean;
+  }) {
     const { request, source, facts, session, delegated } = given;
     const { lookup } = this.#context;
     const secrets = await lookup.secret('NodePublishSecretRef', source.publishSecret);
-    const tokens = await saidOnFailure('mounter.SetUpAt failed to get service accoount token attributes', () => lookup.tokens(facts, request.pod));
+    const tokens = await saidOnFailure('mounter.SetUpAt failed to get service accoount token attributes', () =>
+      lookup.tokens(facts, request.pod),
+    );
     const capability = mountCapability(source, {
       singleNodeMultiWriter: await session.can('SINGLE_NODE_MULTI_WRITER'),
       mountOptions: request.spec.mountOptions,
@@ -78,7 +113,11 @@ export class CsiMount {
       capability,
       readOnly: request.spec.readOnly,
       secrets: facts.tokensInSecrets ? { ...secrets, ...tokens } : secrets,
-      volumeContext: { ...source.attributes, ...(facts.podInfoOnMount ? podInfo(request.pod, source.lifecycle) : {}), ...(facts.tokensInSecrets ? {} : tokens) },
+      volumeContext: {
+        ...source.attributes,
+        ...(facts.podInfoOnMount ? podInfo(request.pod, source.lifecycle) : {}),
+        ...(facts.tokensInSecrets ? {} : tokens),
+      },
     };
   }
 
@@ -86,11 +125,20 @@ export class CsiMount {
     const data = await readVolumeData(this.#context.files, volume.path);
     if (data === undefined) {
       const target = targetPath(volume.path);
-      if (await isMounted(this.#context, target)) this.#context.log.warn('a CSI volume has lost its data file; it is unmounted without the driver knowing', { path: target });
+      if (await isMounted(this.#context, target))
+        this.#context.log.warn('a CSI volume has lost its data file; it is unmounted without the driver knowing', {
+          path: target,
+        });
       return;
     }
-    const session = await openSessionToUndo(this.#context, data.driverName, 'Unmounter.TearDownAt failed to get CSI client');
-    await saidOnFailure('Unmounter.TearDownAt failed', () => session.unpublish({ volumeId: data.volumeHandle, targetPath: targetPath(volume.path) }));
+    const session = await openSessionToUndo(
+      this.#context,
+      data.driverName,
+      'Unmounter.TearDownAt failed to get CSI client',
+    );
+    await saidOnFailure('Unmounter.TearDownAt failed', () =>
+      session.unpublish({ volumeId: data.volumeHandle, targetPath: targetPath(volume.path) }),
+    );
     await this.#removeFolder(volume.path);
   }
 
@@ -103,7 +151,11 @@ export class CsiMount {
       await files.remove(target);
     } catch (error) {
       if (!isKind(error, 'Conflict')) throw error;
-      throw new KubeletError('Conflict', said(`failed to remove dir [${target}]: remove ${target}: directory not empty`), { cause: error });
+      throw new KubeletError(
+        'Conflict',
+        said(`failed to remove dir [${target}]: remove ${target}: directory not empty`),
+        { cause: error },
+      );
     }
     // Nothing but the data file, and what a write of it that was cut off left.
     await files.removeTree(path);
@@ -112,6 +164,13 @@ export class CsiMount {
 
 function checkLifecycle(source: CsiSource, facts: DriverFacts): void {
   if (facts.lifecycleModes.includes(source.lifecycle) && (facts.known || source.lifecycle === 'Persistent')) return;
-  const supported = facts.known ? `only supports [${facts.lifecycleModes.map((mode) => JSON.stringify(mode)).join(' ')}]` : 'no CSIDriver object';
-  throw new KubeletError('Invalid', said(`mounter.SetupAt failed to check volume lifecycle mode: volume mode ${JSON.stringify(source.lifecycle)} not supported by driver ${source.driver} (${supported})`));
+  const supported = facts.known
+    ? `only supports [${facts.lifecycleModes.map((mode) => JSON.stringify(mode)).join(' ')}]`
+    : 'no CSIDriver object';
+  throw new KubeletError(
+    'Invalid',
+    said(
+      `mounter.SetupAt failed to check volume lifecycle mode: volume mode ${JSON.stringify(source.lifecycle)} not supported by driver ${source.driver} (${supported})`,
+    ),
+  );
 }

@@ -10,7 +10,8 @@ export const said = (message: string): string => `${CSI_PLUGIN}: ${message}`;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function pathPart(value: string, what: string): string {
-  if (value === '' || value === '.' || value === '..' || value.includes('/') || value.includes('\0')) throw new KubeletError('Invalid', said(`${what} ${JSON.stringify(value)} cannot be used as a file name`));
+  if (value === '' || value === '.' || value === '..' || value.includes('/') || value.includes('\0'))
+    throw new KubeletError('Invalid', said(`${what} ${JSON.stringify(value)} cannot be used as a file name`));
   return value;
 }
 

@@ -1,7 +1,15 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
 import type { CsiUsage } from '../../ports/csi-drivers.ts';
-import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec, VolumeStaging, VolumeUsage } from '../../ports/volume-plugin.ts';
+import type {
+  VolumeOnDisk,
+  VolumePlugin,
+  VolumeReady,
+  VolumeRequest,
+  VolumeSpec,
+  VolumeStaging,
+  VolumeUsage,
+} from '../../ports/volume-plugin.ts';
 import { CsiBlock } from './csi-block.ts';
 import { openSession, type CsiContext } from './csi-context.ts';
 import { CsiExpansion } from './csi-expansion.ts';
@@ -36,7 +44,10 @@ export class CsiPlugin implements VolumePlugin {
   objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[] {
     const { publishSecret, stageSecret, expandSecret } = sourceOf(spec, pod);
     const secrets = [publishSecret, stageSecret, expandSecret].filter((at) => at !== undefined);
-    return [{ kind: 'CSIDriver', namespace: '', name: driverOf(spec) }, ...secrets.map(({ namespace, name }) => ({ kind: 'Secret' as const, namespace, name }))];
+    return [
+      { kind: 'CSIDriver', namespace: '', name: driverOf(spec) },
+      ...secrets.map(({ namespace, name }) => ({ kind: 'Secret' as const, namespace, name })),
+    ];
   }
 
   setUp(request: VolumeRequest): Promise<VolumeReady> {
@@ -67,7 +78,9 @@ function usageOf(usage: readonly CsiUsage[]): VolumeUsage | undefined {
   const inodes = usage.findLast(({ unit }) => unit === 'INODES');
   if (bytes === undefined && inodes === undefined) return undefined;
   return {
-    ...(bytes === undefined ? {} : { capacityBytes: bytes.total, availableBytes: bytes.available, usedBytes: bytes.used }),
+    ...(bytes === undefined
+      ? {}
+      : { capacityBytes: bytes.total, availableBytes: bytes.available, usedBytes: bytes.used }),
     ...(inodes === undefined ? {} : { inodes: inodes.total, inodesFree: inodes.available, inodesUsed: inodes.used }),
   };
 }

@@ -97,11 +97,17 @@ export interface CapabilityFacts {
 /** The first access mode of the volume counts; inline volumes are ReadWriteOnce. */
 export function mountCapability(source: CsiSource, facts: CapabilityFacts): CsiVolumeCapability {
   const mountGroup = facts.mountGroup === undefined ? '' : String(facts.mountGroup);
-  return { accessMode: toAccessMode(source.accessModes?.[0] ?? 'ReadWriteOnce', facts.singleNodeMultiWriter), access: { kind: 'mount', fsType: source.fsType, mountFlags: facts.mountOptions, mountGroup } };
+  return {
+    accessMode: toAccessMode(source.accessModes?.[0] ?? 'ReadWriteOnce', facts.singleNodeMultiWriter),
+    access: { kind: 'mount', fsType: source.fsType, mountFlags: facts.mountOptions, mountGroup },
+  };
 }
 
 export function blockCapability(source: CsiSource, singleNodeMultiWriter: boolean): CsiVolumeCapability {
-  return { accessMode: toAccessMode(source.accessModes?.[0] ?? 'ReadWriteOnce', singleNodeMultiWriter), access: { kind: 'block' } };
+  return {
+    accessMode: toAccessMode(source.accessModes?.[0] ?? 'ReadWriteOnce', singleNodeMultiWriter),
+    access: { kind: 'block' },
+  };
 }
 
 /** What a driver with podInfoOnMount gets beside the volume's attributes. */

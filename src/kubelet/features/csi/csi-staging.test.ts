@@ -13,20 +13,33 @@ async function staged(world: ReturnType<typeof csiWorld>): Promise<StagedVolume>
 
 test('a volume is known by driver and handle, whoever uses it', async () => {
   const { plugin } = csiWorld();
-  const [one, other] = [await plugin.staging.plan(persistentSpec(), testPod('u1')), await plugin.staging.plan(persistentSpec(), testPod('u2'))];
+  const [one, other] = [
+    await plugin.staging.plan(persistentSpec(), testPod('u1')),
+    await plugin.staging.plan(persistentSpec(), testPod('u2')),
+  ];
   assert.deepEqual(one, other);
   assert.equal(one?.key, KEY);
-  assert.throws(() => plugin.staging.plan(persistentSpec({ csi: { volumeHandle: '' } }), testPod('u1')), { kind: 'Invalid' });
-  assert.throws(() => plugin.staging.plan(persistentSpec({ csi: { driver: '../../etc' } }), testPod('u1')), { kind: 'Invalid' });
+  assert.throws(() => plugin.staging.plan(persistentSpec({ csi: { volumeHandle: '' } }), testPod('u1')), {
+    kind: 'Invalid',
+  });
+  assert.throws(() => plugin.staging.plan(persistentSpec({ csi: { driver: '../../etc' } }), testPod('u1')), {
+    kind: 'Invalid',
+  });
 });
 
 test('what is staged is unstaged, and nothing of it stays; a second time is success', async () => {
   const world = csiWorld();
   await world.register();
   const made = await staged(world);
-  assert.deepEqual(world.mounts.mounted.map(({ path }) => path), [made.path]);
+  assert.deepEqual(
+    world.mounts.mounted.map(({ path }) => path),
+    [made.path],
+  );
   await world.plugin.staging.unstage(made);
-  assert.deepEqual([world.mounts.mounted, await world.files.list('/root/plugins/kubernetes.io/csi/d.example')], [[], []]);
+  assert.deepEqual(
+    [world.mounts.mounted, await world.files.list('/root/plugins/kubernetes.io/csi/d.example')],
+    [[], []],
+  );
   await world.plugin.staging.unstage(made);
   assert.equal(world.driver.calls.filter((call) => call.startsWith('unstage')).length, 1);
 });
@@ -54,7 +67,10 @@ test('a driver that does not stage is published to without a staging path', asyn
   const planned = await world.plugin.staging.plan(persistentSpec(), testPod('u1'));
   assert.ok(planned !== undefined);
   await world.plugin.staging.unstage(planned);
-  assert.deepEqual(world.driver.calls.filter((call) => call.startsWith('unstage')), []);
+  assert.deepEqual(
+    world.driver.calls.filter((call) => call.startsWith('unstage')),
+    [],
+  );
 });
 
 test('a stage that failed for good leaves nothing; one of which nothing is known is undone when the pod goes', async () => {
@@ -72,17 +88,19 @@ test('a stage that failed for good leaves nothing; one of which nothing is known
   assert.deepEqual(world.mounts.mounted, []);
 });
 
-test('a driver that fails to unstage is asked again; its failure is said in upstream\'s words', async () => {
+test("a driver that fails to unstage is asked again; its failure is said in upstream's words", async () => {
   const world = csiWorld();
   await world.register();
   const made = await staged(world);
   world.driver.fail('unstage', { code: 'Internal', message: 'busy', times: 1 });
-  await assert.rejects(world.plugin.staging.unstage(made), { message: 'kubernetes.io/csi: attacher.UnmountDevice failed: rpc error: code = Internal desc = busy' });
+  await assert.rejects(world.plugin.staging.unstage(made), {
+    message: 'kubernetes.io/csi: attacher.UnmountDevice failed: rpc error: code = Internal desc = busy',
+  });
   await world.plugin.staging.unstage(made);
   assert.deepEqual(world.mounts.mounted, []);
 });
 
-test('a restarted agent finds what is staged, and which of it a pod\'s folder uses', async () => {
+test("a restarted agent finds what is staged, and which of it a pod's folder uses", async () => {
   const world = csiWorld();
   await world.register();
   const made = await staged(world);
@@ -91,7 +109,10 @@ test('a restarted agent finds what is staged, and which of it a pod\'s folder us
   await setUp(world, inlineSpec());
   const { plugin, register } = world.restart();
   const found = await plugin.staging.findStaged();
-  assert.deepEqual(found.map(({ key, path }) => ({ key, path })), [{ key: KEY, path: made.path }]);
+  assert.deepEqual(
+    found.map(({ key, path }) => ({ key, path })),
+    [{ key: KEY, path: made.path }],
+  );
   const used = await plugin.staging.identify(onDisk(persistentSpec()));
   assert.deepEqual([used?.key, used?.path], [KEY, made.path]);
   assert.equal(await plugin.staging.identify(onDisk(inlineSpec())), undefined);
@@ -99,7 +120,10 @@ test('a restarted agent finds what is staged, and which of it a pod\'s folder us
   await register();
   await plugin.tearDown(onDisk(persistentSpec()));
   for (const one of found) await plugin.staging.unstage(one);
-  assert.deepEqual(world.mounts.mounted.map(({ path }) => path), ['/root/pods/u1/volumes/kubernetes.io~csi/vol/mount']);
+  assert.deepEqual(
+    world.mounts.mounted.map(({ path }) => path),
+    ['/root/pods/u1/volumes/kubernetes.io~csi/vol/mount'],
+  );
 });
 
 test('what a driver needs attached is called without attaching on a node without an API server, which is said once', async () => {

@@ -3,7 +3,16 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { AttachedBy, StagedVolume, VolumeOnDisk, VolumeSpec, VolumeStaging } from '../../ports/volume-plugin.ts';
 import type { CsiBlock } from './csi-block.ts';
-import { cleanUpAfter, FOLDER_MODE, isMounted, openSession, openSessionToUndo, publishContextOf, saidOnFailure, type CsiContext } from './csi-context.ts';
+import {
+  cleanUpAfter,
+  FOLDER_MODE,
+  isMounted,
+  openSession,
+  openSessionToUndo,
+  publishContextOf,
+  saidOnFailure,
+  type CsiContext,
+} from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import { said } from './csi-names.ts';
 import { mountCapability, sourceOf, type CsiSource } from './csi-request.ts';
@@ -25,8 +34,17 @@ export class CsiStaging implements VolumeStaging {
   plan(spec: VolumeSpec, pod: Pod): StagedVolume | undefined {
     if (spec.kind === 'inline') return undefined;
     const { driver, handle } = sourceOf(spec, pod);
-    if (handle === '') throw new KubeletError('Invalid', said('attacher.GetDeviceMountPath failed to make device mount path: makeDeviceMountPath failed, CSIPersistentVolumeSource volume handle is empty'));
-    const path = spec.mode === 'Block' ? this.#context.paths.deviceStaging(spec.name) : this.#context.paths.globalMount(driver, handle);
+    if (handle === '')
+      throw new KubeletError(
+        'Invalid',
+        said(
+          'attacher.GetDeviceMountPath failed to make device mount path: makeDeviceMountPath failed, CSIPersistentVolumeSource volume handle is empty',
+        ),
+      );
+    const path =
+      spec.mode === 'Block'
+        ? this.#context.paths.deviceStaging(spec.name)
+        : this.#context.paths.globalMount(driver, handle);
     return { key: csiVolumeKey(driver, handle), path, context: { mode: spec.mode, specName: spec.name } };
   }
 
@@ -40,19 +58,49 @@ export class CsiStaging implements VolumeStaging {
     await this.#context.attachments.check(driver, handle);
   }
 
-  async stage({ pod, spec, planned, fsGroup }: { pod: Pod; spec: VolumeSpec; planned: StagedVolume; fsGroup: number | undefined }): Promise<StagedVolume> {
+  async stage({
+    pod,
+    spec,
+    planned,
+    fsGroup,
+  }: {
+    pod: Pod;
+    spec: VolumeSpec;
+    planned: StagedVolume;
+    fsGroup: number | undefined;
+  }): Promise<StagedVolume> {
     const source = sourceOf(spec, pod);
     if (spec.mode === 'Block') {
-      const path = await this.#block.stage({ specName: spec.name, source, capacityBytes: this.#expansion.sizeToRecord(spec, undefined) });
+      const path = await this.#block.stage({
+        specName: spec.name,
+        source,
+        capacityBytes: this.#expansion.sizeToRecord(spec, undefined),
+      });
       return { ...planned, path };
     }
-    const session = openSession(this.#context, source.driver, 'attacher.MountDevice failed to create newCsiDriverClient');
+    const session = openSession(
+      this.#context,
+      source.driver,
+      'attacher.MountDevice failed to create newCsiDriverClient',
+    );
     if (!(await session.can('STAGE_UNSTAGE_VOLUME'))) return { ...planned, path: '' };
     await this.#stageMount({ session, source, spec, stagingPath: planned.path, fsGroup });
     return planned;
   }
 
-  async #stageMount({ session, source, spec, stagingPath, fsGroup }: { session: DriverSession; source: CsiSource; spec: VolumeSpec; stagingPath: string; fsGroup: number | undefined }): Promise<void> {
+  async #stageMount({
+    session,
+    source,
+    spec,
+    stagingPath,
+    fsGroup,
+  }: {
+    session: DriverSession;
+    source: CsiSource;
+    spec: VolumeSpec;
+    stagingPath: string;
+    fsGroup: number | undefined;
+  }): Promise<void> {
     const { files, lookup } = this.#context;
     const secrets = await lookup.secret('NodeStageSecretRef', source.stageSecret);
     const publishContext = await publishContextOf(this.#context, source);
@@ -65,7 +113,14 @@ export class CsiStaging implements VolumeStaging {
     // Before the call: one that times out has to be undone, and this says how.
     await writeVolumeData(files, folderOf(stagingPath), { volumeHandle: source.handle, driverName: source.driver });
     try {
-      await session.stage({ volumeId: source.handle, publishContext, stagingPath, capability, secrets, volumeContext: source.attributes });
+      await session.stage({
+        volumeId: source.handle,
+        publishContext,
+        stagingPath,
+        capability,
+        secrets,
+        volumeContext: source.attributes,
+      });
     } catch (error) {
       if (isFinal(error)) await cleanUpAfter(this.#context, stagingPath, () => this.#removeStaged(stagingPath));
       throw error;
@@ -79,21 +134,42 @@ export class CsiStaging implements VolumeStaging {
     if (staged.path === '') return;
     const data = await readVolumeData(this.#context.files, folderOf(staged.path));
     if (data === undefined) return;
-    const session = await openSessionToUndo(this.#context, data.driverName, 'attacher.UnmountDevice failed to create newCsiDriverClient');
-    const stages = await saidOnFailure('attacher.UnmountDevice failed to check whether STAGE_UNSTAGE_VOLUME set', () => session.can('STAGE_UNSTAGE_VOLUME'));
-    if (stages) await saidOnFailure('attacher.UnmountDevice failed', () => session.unstage({ volumeId: data.volumeHandle, stagingPath: staged.path }));
-    await saidOnFailure(`failed to clean up global mount ${folderOf(staged.path)}`, () => this.#removeStaged(staged.path));
+    const session = await openSessionToUndo(
+      this.#context,
+      data.driverName,
+      'attacher.UnmountDevice failed to create newCsiDriverClient',
+    );
+    const stages = await saidOnFailure('attacher.UnmountDevice failed to check whether STAGE_UNSTAGE_VOLUME set', () =>
+      session.can('STAGE_UNSTAGE_VOLUME'),
+    );
+    if (stages)
+      await saidOnFailure('attacher.UnmountDevice failed', () =>
+        session.unstage({ volumeId: data.volumeHandle, stagingPath: staged.path }),
+      );
+    await saidOnFailure(`failed to clean up global mount ${folderOf(staged.path)}`, () =>
+      this.#removeStaged(staged.path),
+    );
   }
 
   async identify(volume: VolumeOnDisk): Promise<StagedVolume | undefined> {
     const { paths, files } = this.#context;
     if (volume.mode === 'Block') {
       const data = await readVolumeData(files, paths.deviceData(volume.specName));
-      return data === undefined ? undefined : { key: csiVolumeKey(data.driverName, data.volumeHandle), path: paths.deviceStaging(volume.specName), context: { mode: 'Block', specName: volume.specName } };
+      return data === undefined
+        ? undefined
+        : {
+            key: csiVolumeKey(data.driverName, data.volumeHandle),
+            path: paths.deviceStaging(volume.specName),
+            context: { mode: 'Block', specName: volume.specName },
+          };
     }
     const data = await readVolumeData(files, volume.path);
     if (data === undefined || data.volumeLifecycleMode === 'Ephemeral') return undefined;
-    return { key: csiVolumeKey(data.driverName, data.volumeHandle), path: paths.globalMount(data.driverName, data.volumeHandle), context: { mode: 'Filesystem', specName: volume.specName } };
+    return {
+      key: csiVolumeKey(data.driverName, data.volumeHandle),
+      path: paths.globalMount(data.driverName, data.volumeHandle),
+      context: { mode: 'Filesystem', specName: volume.specName },
+    };
   }
 
   async findStaged(): Promise<readonly StagedVolume[]> {
@@ -104,7 +180,12 @@ export class CsiStaging implements VolumeStaging {
       for (const digest of await files.list(`${paths.base}/${driver}`)) {
         const folder = `${paths.base}/${driver}/${digest}`;
         const data = await readVolumeData(files, folder);
-        if (data !== undefined) found.push({ key: csiVolumeKey(data.driverName, data.volumeHandle), path: `${folder}/globalmount`, context: { mode: 'Filesystem', specName: '' } });
+        if (data !== undefined)
+          found.push({
+            key: csiVolumeKey(data.driverName, data.volumeHandle),
+            path: `${folder}/globalmount`,
+            context: { mode: 'Filesystem', specName: '' },
+          });
       }
     }
     return [...found, ...(await this.#block.findStaged((data) => csiVolumeKey(data.driverName, data.volumeHandle)))];

@@ -26,12 +26,22 @@ export function isLower(left: CsiVersion, right: CsiVersion): boolean {
 /** Versions from 2.0 on are passed over; of the others the highest, which must be 1.x (upstream: version.HighestSupportedVersion). Throws Invalid. */
 export function selectHighestVersion(versions: readonly string[]): CsiVersion {
   const usable = versions.map(parseVersion).filter((version) => version !== undefined && (version.parts[0] ?? 0) <= 1);
-  const highest = usable.reduce<CsiVersion | undefined>((best, version) => (version !== undefined && (best === undefined || isLower(best, version)) ? version : best), undefined);
+  const highest = usable.reduce<CsiVersion | undefined>(
+    (best, version) => (version !== undefined && (best === undefined || isLower(best, version)) ? version : best),
+    undefined,
+  );
   if (highest === undefined) {
     const unreadable = versions.find((version) => parseVersion(version) === undefined);
-    const why = unreadable === undefined ? '<nil>' : `${SHAPE.test(unreadable) ? 'illegal version string' : 'could not parse'} ${JSON.stringify(unreadable)}${SHAPE.test(unreadable) ? '' : ' as version'}`;
-    throw new KubeletError('Invalid', `could not find a highest supported version from versions ([${versions.join(' ')}]) reported: ${why}`);
+    const why =
+      unreadable === undefined
+        ? '<nil>'
+        : `${SHAPE.test(unreadable) ? 'illegal version string' : 'could not parse'} ${JSON.stringify(unreadable)}${SHAPE.test(unreadable) ? '' : ' as version'}`;
+    throw new KubeletError(
+      'Invalid',
+      `could not find a highest supported version from versions ([${versions.join(' ')}]) reported: ${why}`,
+    );
   }
-  if (highest.parts[0] !== 1) throw new KubeletError('Invalid', `highest supported version reported is ${highest.text}, must be v1.x`);
+  if (highest.parts[0] !== 1)
+    throw new KubeletError('Invalid', `highest supported version reported is ${highest.text}, must be v1.x`);
   return highest;
 }

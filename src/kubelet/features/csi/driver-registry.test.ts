@@ -29,7 +29,9 @@ test('a driver says what this node is to it, for CSINode; who listens hears of e
   const heard: string[] = [];
   registry.onChange((name, isRegistered) => heard.push(`${name} ${isRegistered ? 'came' : 'went'}`));
   driver.info = { nodeId: 'n-7', maxVolumesPerNode: 5, topology: { zone: 'a' } };
-  assert.throws(() => registry.node(DRIVER), { message: 'driver name d.example not found in the list of registered CSI drivers' });
+  assert.throws(() => registry.node(DRIVER), {
+    message: 'driver name d.example not found in the list of registered CSI drivers',
+  });
   await registry.register(registering);
   assert.deepEqual(registry.nodeDrivers(), [{ name: DRIVER, nodeId: 'n-7', topology: { zone: 'a' }, maxVolumes: 5 }]);
   registry.node(DRIVER);
@@ -40,13 +42,21 @@ test('a driver says what this node is to it, for CSINode; who listens hears of e
 test('a driver that cannot say what the node is, or has no version we speak, is not registered', async () => {
   const { registry, driver } = csiWorld();
   driver.fail('getInfo', { code: 'Internal', message: 'no metadata service', times: 1 });
-  await assert.rejects(registry.register(registering), { message: 'rpc error: code = Internal desc = no metadata service' });
-  driver.info = { nodeId: '', maxVolumesPerNode: 0, topology: {} };
-  await assert.rejects(registry.register(registering), { message: 'error adding CSI driver node info: driverNodeID must not be empty' });
-  assert.throws(() => registry.validate({ ...registering, versions: [] }), {
-    message: 'validation failed for CSI Driver d.example at endpoint /csi.sock: kubernetes.io/csi: ValidatePlugin for CSI driver "d.example" failed. Plugin returned an empty list for supported versions',
+  await assert.rejects(registry.register(registering), {
+    message: 'rpc error: code = Internal desc = no metadata service',
   });
-  assert.throws(() => registry.validate({ ...registering, versions: ['0.3.0'] }), /None of the versions specified \["0\.3\.0"\] are supported\. err=highest supported version reported is 0\.3\.0, must be v1\.x/);
+  driver.info = { nodeId: '', maxVolumesPerNode: 0, topology: {} };
+  await assert.rejects(registry.register(registering), {
+    message: 'error adding CSI driver node info: driverNodeID must not be empty',
+  });
+  assert.throws(() => registry.validate({ ...registering, versions: [] }), {
+    message:
+      'validation failed for CSI Driver d.example at endpoint /csi.sock: kubernetes.io/csi: ValidatePlugin for CSI driver "d.example" failed. Plugin returned an empty list for supported versions',
+  });
+  assert.throws(
+    () => registry.validate({ ...registering, versions: ['0.3.0'] }),
+    /None of the versions specified \["0\.3\.0"\] are supported\. err=highest supported version reported is 0\.3\.0, must be v1\.x/,
+  );
   assert.deepEqual(registry.nodeDrivers(), []);
 });
 
@@ -54,7 +64,10 @@ test('a second instance takes over only with a higher version, and outlives the 
   const { registry } = csiWorld();
   await registry.register(registering);
   const second = { ...registering, socketPath: '/reg2.sock' };
-  assert.throws(() => registry.validate(second), /Another driver with the same name is already registered with a higher supported version: "1\.0\.0"/);
+  assert.throws(
+    () => registry.validate(second),
+    /Another driver with the same name is already registered with a higher supported version: "1\.0\.0"/,
+  );
   await registry.register({ ...second, versions: ['1.1.0'] });
   registry.deregister(registering);
   assert.equal(registry.nodeDrivers().length, 1);

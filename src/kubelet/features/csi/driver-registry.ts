@@ -24,7 +24,8 @@ export interface NodeDriver {
 }
 
 /** undefined: as many as there are. */
-const limitOf = (maxVolumesPerNode: number): number | undefined => (maxVolumesPerNode > 0 ? Math.min(maxVolumesPerNode, 2 ** 31 - 1) : undefined);
+const limitOf = (maxVolumesPerNode: number): number | undefined =>
+  maxVolumesPerNode > 0 ? Math.min(maxVolumesPerNode, 2 ** 31 - 1) : undefined;
 
 interface RegisteredDriver extends NodeDriver {
   readonly endpoint: string;
@@ -62,13 +63,16 @@ export class DriverRegistry {
 
   /** What CSINode will say, by name. */
   nodeDrivers(): NodeDriver[] {
-    return [...this.#registered.values()].map(({ name, nodeId, topology, maxVolumes }) => ({ name, nodeId, topology, maxVolumes })).sort((left, right) => (left.name < right.name ? -1 : 1));
+    return [...this.#registered.values()]
+      .map(({ name, nodeId, topology, maxVolumes }) => ({ name, nodeId, topology, maxVolumes }))
+      .sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
   /** Throws Unavailable, in upstream's words, while no such driver is registered. */
   node(name: string): CsiNode {
     const driver = this.#registered.get(name);
-    if (driver === undefined) throw new KubeletError('Unavailable', `driver name ${name} not found in the list of registered CSI drivers`);
+    if (driver === undefined)
+      throw new KubeletError('Unavailable', `driver name ${name} not found in the list of registered CSI drivers`);
     return this.#drivers.node(driver.endpoint, name);
   }
 
@@ -89,7 +93,10 @@ export class DriverRegistry {
     try {
       this.#version(driver, 'ValidatePlugin');
     } catch (error) {
-      throw new KubeletError('Invalid', `validation failed for CSI Driver ${driver.name} at endpoint ${driver.endpoint}: ${errorMessage(error)}`);
+      throw new KubeletError(
+        'Invalid',
+        `validation failed for CSI Driver ${driver.name} at endpoint ${driver.endpoint}: ${errorMessage(error)}`,
+      );
     }
   }
 
@@ -99,14 +106,24 @@ export class DriverRegistry {
     const attempt = {};
     this.#attempts.set(driver.socketPath, attempt);
     const info = await this.#drivers.node(driver.endpoint, driver.name).getInfo(NODE_INFO_LIMIT_MS);
-    if (this.#attempts.get(driver.socketPath) !== attempt) throw new KubeletError('Aborted', 'the registration was called off');
+    if (this.#attempts.get(driver.socketPath) !== attempt)
+      throw new KubeletError('Aborted', 'the registration was called off');
     this.#attempts.delete(driver.socketPath);
     if (!info.ok) throw new KubeletError('Unavailable', info.message);
     const { nodeId, topology, maxVolumesPerNode } = info.value;
     // Upstream: nodeinfomanager.go.
-    if (nodeId === '') throw new KubeletError('Invalid', 'error adding CSI driver node info: driverNodeID must not be empty');
+    if (nodeId === '')
+      throw new KubeletError('Invalid', 'error adding CSI driver node info: driverNodeID must not be empty');
     const maxVolumes = limitOf(maxVolumesPerNode);
-    this.#registered.set(driver.name, { name: driver.name, nodeId, topology, maxVolumes, endpoint: driver.endpoint, version, socketPath: driver.socketPath });
+    this.#registered.set(driver.name, {
+      name: driver.name,
+      nodeId,
+      topology,
+      maxVolumes,
+      endpoint: driver.endpoint,
+      version,
+      socketPath: driver.socketPath,
+    });
     this.#log.info('CSI driver registered', { driver: driver.name, version: version.text, nodeId });
     this.#tell(driver.name);
   }
@@ -120,7 +137,11 @@ export class DriverRegistry {
     const maxVolumes = limitOf(info.value.maxVolumesPerNode);
     if (this.#registered.get(name) !== driver || driver.maxVolumes === maxVolumes) return;
     this.#registered.set(name, { ...driver, maxVolumes });
-    this.#log.info('a CSI driver takes another number of volumes on this node now', { driver: name, before: driver.maxVolumes, now: maxVolumes });
+    this.#log.info('a CSI driver takes another number of volumes on this node now', {
+      driver: name,
+      before: driver.maxVolumes,
+      now: maxVolumes,
+    });
     this.#tell(name);
   }
 
@@ -139,11 +160,15 @@ export class DriverRegistry {
 
   #version(driver: RegisteringDriver, caller: string): CsiVersion {
     const about = `${PREFIX}${caller} for CSI driver ${JSON.stringify(driver.name)} failed.`;
-    if (driver.versions.length === 0) throw new KubeletError('Invalid', `${about} Plugin returned an empty list for supported versions`);
+    if (driver.versions.length === 0)
+      throw new KubeletError('Invalid', `${about} Plugin returned an empty list for supported versions`);
     const version = this.#highest(driver, about);
     const before = this.#registered.get(driver.name);
     if (before !== undefined && !isLower(before.version, version)) {
-      throw new KubeletError('Conflict', `${about} Another driver with the same name is already registered with a higher supported version: ${JSON.stringify(before.version.text)}`);
+      throw new KubeletError(
+        'Conflict',
+        `${about} Another driver with the same name is already registered with a higher supported version: ${JSON.stringify(before.version.text)}`,
+      );
     }
     return version;
   }
@@ -152,7 +177,10 @@ export class DriverRegistry {
     try {
       return selectHighestVersion(driver.versions);
     } catch (error) {
-      throw new KubeletError('Invalid', `${about} None of the versions specified [${driver.versions.map((one) => JSON.stringify(one)).join(' ')}] are supported. err=${errorMessage(error)}`);
+      throw new KubeletError(
+        'Invalid',
+        `${about} None of the versions specified [${driver.versions.map((one) => JSON.stringify(one)).join(' ')}] are supported. err=${errorMessage(error)}`,
+      );
     }
   }
 }

@@ -1,6 +1,15 @@
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
-import type { CsiAnswer, CsiExpandRequest, CsiFailureCode, CsiNode, CsiNodeCapability, CsiPublishRequest, CsiStageRequest, CsiStats } from '../../ports/csi-drivers.ts';
+import type {
+  CsiAnswer,
+  CsiExpandRequest,
+  CsiFailureCode,
+  CsiNode,
+  CsiNodeCapability,
+  CsiPublishRequest,
+  CsiStageRequest,
+  CsiStats,
+} from '../../ports/csi-drivers.ts';
 
 /** Upstream: csi_plugin.go, csiTimeout. For all calls of one operation together. */
 const OPERATION_LIMIT_MS = 2 * 60_000;
@@ -16,7 +25,14 @@ class CsiCallError extends KubeletError {
 }
 
 /** The driver may still be at it, or may have done it: to be asked again in the same words, never to be cleaned up after (upstream: isFinalError). */
-const UNCERTAIN: ReadonlySet<CsiFailureCode> = new Set(['Local', 'Canceled', 'DeadlineExceeded', 'Unavailable', 'ResourceExhausted', 'Aborted']);
+const UNCERTAIN: ReadonlySet<CsiFailureCode> = new Set([
+  'Local',
+  'Canceled',
+  'DeadlineExceeded',
+  'Unavailable',
+  'ResourceExhausted',
+  'Aborted',
+]);
 const INFEASIBLE: ReadonlySet<CsiFailureCode> = new Set(['InvalidArgument', 'OutOfRange', 'NotFound']);
 
 export function isFinal(error: unknown): boolean {
@@ -66,7 +82,9 @@ export class DriverSession {
   }
 
   async can(capability: CsiNodeCapability): Promise<boolean> {
-    this.#capabilities ??= this.#call('NodeGetCapabilities', (limitMs) => this.#node.getCapabilities(limitMs)).then((known) => new Set(known));
+    this.#capabilities ??= this.#call('NodeGetCapabilities', (limitMs) => this.#node.getCapabilities(limitMs)).then(
+      (known) => new Set(known),
+    );
     return (await this.#capabilities).has(capability);
   }
 

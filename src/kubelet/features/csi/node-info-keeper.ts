@@ -59,7 +59,15 @@ export class NodeInfoKeeper {
     this.#options = options;
     const { clock, random, log } = options;
     const periodMs = (): number => (this.#failures > 0 ? backoffDelayMs(RETRY, this.#failures) : LOOK_AGAIN_MS);
-    this.#loop = createLoop({ name: 'CSINode', clock, random, log, periodMs, jitterFactor: JITTER, pass: () => this.#pass() });
+    this.#loop = createLoop({
+      name: 'CSINode',
+      clock,
+      random,
+      log,
+      periodMs,
+      jitterFactor: JITTER,
+      pass: () => this.#pass(),
+    });
   }
 
   start(): void {
@@ -93,7 +101,9 @@ export class NodeInfoKeeper {
   /** Why the node may not be called ready; undefined once the CSINode is there, for good (upstream: initializeCSINode). */
   problem(): string | undefined {
     if (this.#isDone) return undefined;
-    return this.#error === undefined ? 'CSINode is not yet initialized' : `failed to initialize CSINode: ${this.#error}`;
+    return this.#error === undefined
+      ? 'CSINode is not yet initialized'
+      : `failed to initialize CSINode: ${this.#error}`;
   }
 
   async #pass(): Promise<void> {
@@ -102,7 +112,12 @@ export class NodeInfoKeeper {
     // It is told of when it is registered.
     if (now === undefined) return;
     const before = this.problem();
-    const facts: NodeInfoFacts = { nodeName, nodeUid: now.metadata.uid, drivers: registry.nodeDrivers(), left: this.#left };
+    const facts: NodeInfoFacts = {
+      nodeName,
+      nodeUid: now.metadata.uid,
+      drivers: registry.nodeDrivers(),
+      left: this.#left,
+    };
     try {
       await this.#keepNode(now, facts);
       await this.#keepCsiNode(facts);
@@ -113,7 +128,9 @@ export class NodeInfoKeeper {
     } catch (error) {
       this.#failures += 1;
       if (!this.#isDone) this.#error = errorMessage(error);
-      log.debug(this.#failures === 1 ? 2 : 4, 'Failed to publish CSINode, trying again', { error: errorMessage(error) });
+      log.debug(this.#failures === 1 ? 2 : 4, 'Failed to publish CSINode, trying again', {
+        error: errorMessage(error),
+      });
     }
     if (this.problem() !== before) onChange();
   }
@@ -122,10 +139,17 @@ export class NodeInfoKeeper {
     const { client, nodeName, log } = this.#options;
     const { metadata, collisions } = planNodeInfo(now, facts);
     const said = collisions.join('; ');
-    if (said !== '' && said !== this.#saidCollisions) log.error('a CSI driver says that this node is elsewhere than its labels do; the labels stay', { error: said });
+    if (said !== '' && said !== this.#saidCollisions)
+      log.error('a CSI driver says that this node is elsewhere than its labels do; the labels stay', { error: said });
     this.#saidCollisions = said;
     // Labels and annotations go with a status (upstream: PatchNodeStatus).
-    if (metadata !== undefined) await client.patch(nodes, { namespace: '', name: nodeName }, { type: 'strategic', body: { metadata: { uid: now.metadata.uid, ...metadata } } }, { subresource: 'status' });
+    if (metadata !== undefined)
+      await client.patch(
+        nodes,
+        { namespace: '', name: nodeName },
+        { type: 'strategic', body: { metadata: { uid: now.metadata.uid, ...metadata } } },
+        { subresource: 'status' },
+      );
   }
 
   async #keepCsiNode(facts: NodeInfoFacts): Promise<void> {
@@ -166,7 +190,9 @@ export class NodeInfoKeeper {
   async #planRefresh(name: string): Promise<void> {
     const { objects, registry, clock } = this.#options;
     const there = (): boolean => registry.nodeDrivers().some((driver) => driver.name === name);
-    const driver = there() ? await Promise.resolve(objects.get('CSIDriver', '', name)).catch(() => undefined) : undefined;
+    const driver = there()
+      ? await Promise.resolve(objects.get('CSIDriver', '', name)).catch(() => undefined)
+      : undefined;
     const periodMs = there() ? (driver?.spec.nodeAllocatableUpdatePeriodSeconds ?? 0) * 1000 : 0;
     const known = this.#refreshes.get(name);
     if (known?.periodMs === periodMs) return;

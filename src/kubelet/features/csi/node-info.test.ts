@@ -33,7 +33,11 @@ function setUp() {
     },
     registry,
     objects: {
-      get: () => ({ metadata: { name: DRIVER, namespace: '', uid: '' }, spec: { nodeAllocatableUpdatePeriodSeconds: spec.periodSeconds } }) as never,
+      get: () =>
+        ({
+          metadata: { name: DRIVER, namespace: '', uid: '' },
+          spec: { nodeAllocatableUpdatePeriodSeconds: spec.periodSeconds },
+        }) as never,
       onChange: (listener) => {
         objectListeners.add(listener);
         return () => objectListeners.delete(listener);
@@ -56,7 +60,21 @@ function setUp() {
     registry.deregister({ name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath: '/reg.sock' });
     await clock.settle();
   };
-  return { clock, api, keeper, driver, registerNode, register, deregister, told, spec, csiNode: (): CSINode | undefined => api.peek(csiNodes, NAME), node: (): Node | undefined => api.peek(nodes, NAME), driverChanged: () => objectListeners.forEach((listener) => listener({ kind: 'CSIDriver', namespace: '', name: DRIVER })) };
+  return {
+    clock,
+    api,
+    keeper,
+    driver,
+    registerNode,
+    register,
+    deregister,
+    told,
+    spec,
+    csiNode: (): CSINode | undefined => api.peek(csiNodes, NAME),
+    node: (): Node | undefined => api.peek(nodes, NAME),
+    driverChanged: () =>
+      objectListeners.forEach((listener) => listener({ kind: 'CSIDriver', namespace: '', name: DRIVER })),
+  };
 }
 
 describe('what the cluster is told of the CSI drivers of a node', () => {
@@ -67,7 +85,10 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     assert.equal(keeper.problem(), 'CSINode is not yet initialized');
     registerNode();
     await clock.settle();
-    assert.deepEqual([csiNode()?.spec, csiNode()?.metadata.ownerReferences], [{ drivers: [] }, [{ apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' }]]);
+    assert.deepEqual(
+      [csiNode()?.spec, csiNode()?.metadata.ownerReferences],
+      [{ drivers: [] }, [{ apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' }]],
+    );
     assert.deepEqual([keeper.problem(), told], [undefined, [undefined]]);
     await keeper.stop();
   });
@@ -75,14 +96,24 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
   it('names each driver, where it says the node is, and how many volumes it takes', async () => {
     const { keeper, driver, registerNode, register, deregister, csiNode, node } = setUp();
     driver.info = { nodeId: 'n-7', maxVolumesPerNode: 5, topology: { 'topology.d.example/zone': 'a' } };
-    registerNode('uid-1', { labels: { team: 'x' }, annotations: { 'csi.volume.kubernetes.io/nodeid': '{"other":"o"}' } });
+    registerNode('uid-1', {
+      labels: { team: 'x' },
+      annotations: { 'csi.volume.kubernetes.io/nodeid': '{"other":"o"}' },
+    });
     keeper.start();
     await register();
-    assert.deepEqual(csiNode()?.spec.drivers, [{ name: DRIVER, nodeID: 'n-7', topologyKeys: ['topology.d.example/zone'], allocatable: { count: 5 } }]);
+    assert.deepEqual(csiNode()?.spec.drivers, [
+      { name: DRIVER, nodeID: 'n-7', topologyKeys: ['topology.d.example/zone'], allocatable: { count: 5 } },
+    ]);
     assert.deepEqual(node()?.metadata.labels, { team: 'x', 'topology.d.example/zone': 'a' });
-    assert.deepEqual(node()?.metadata.annotations, { 'csi.volume.kubernetes.io/nodeid': `{"${DRIVER}":"n-7","other":"o"}` });
+    assert.deepEqual(node()?.metadata.annotations, {
+      'csi.volume.kubernetes.io/nodeid': `{"${DRIVER}":"n-7","other":"o"}`,
+    });
     await deregister();
-    assert.deepEqual([csiNode()?.spec.drivers, node()?.metadata.annotations], [[], { 'csi.volume.kubernetes.io/nodeid': '{"other":"o"}' }]);
+    assert.deepEqual(
+      [csiNode()?.spec.drivers, node()?.metadata.annotations],
+      [[], { 'csi.volume.kubernetes.io/nodeid': '{"other":"o"}' }],
+    );
     await keeper.stop();
   });
 
@@ -115,16 +146,29 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('goes on from an empty CSINode as upstream\'s API server writes it', async () => {
+  it("goes on from an empty CSINode as upstream's API server writes it", async () => {
     const { clock, api, keeper, registerNode, register, csiNode } = setUp();
     registerNode();
-    api.seed(csiNodes, { metadata: { ...NAME, uid: 'c', ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' }] }, spec: { drivers: null } } as unknown as CSINode);
+    api.seed(csiNodes, {
+      metadata: {
+        ...NAME,
+        uid: 'c',
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' }],
+      },
+      spec: { drivers: null },
+    } as unknown as CSINode);
     keeper.start();
     await clock.settle();
     assert.equal(keeper.problem(), undefined);
-    assert.deepEqual(api.writes.filter((write) => write.includes('csinodes')), []);
+    assert.deepEqual(
+      api.writes.filter((write) => write.includes('csinodes')),
+      [],
+    );
     await register();
-    assert.deepEqual(csiNode()?.spec.drivers.map(({ name }) => name), [DRIVER]);
+    assert.deepEqual(
+      csiNode()?.spec.drivers.map(({ name }) => name),
+      [DRIVER],
+    );
     await keeper.stop();
   });
 
@@ -132,7 +176,10 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
     const { clock, api, keeper, registerNode, csiNode } = setUp();
     registerNode();
     const owner = { apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' };
-    api.seed(csiNodes, { metadata: { ...NAME, uid: '', ownerReferences: [owner] }, spec: { drivers: [{ name: 'late', nodeID: 'x', topologyKeys: [] }] } });
+    api.seed(csiNodes, {
+      metadata: { ...NAME, uid: '', ownerReferences: [owner] },
+      spec: { drivers: [{ name: 'late', nodeID: 'x', topologyKeys: [] }] },
+    });
     keeper.start();
     await clock.settle();
     assert.equal(csiNode()?.spec.drivers.length, 1);
@@ -157,7 +204,15 @@ describe('what the cluster is told of the CSI drivers of a node', () => {
 
   it('never overwrites a label that says something else', () => {
     const node = { metadata: { ...NAME, uid: 'u', labels: { zone: 'b' } } } as unknown as Node;
-    const plan = planNodeInfo(node, { nodeName: 'node1', nodeUid: 'u', left: new Set(), drivers: [{ name: DRIVER, nodeId: 'n', topology: { zone: 'a' }, maxVolumes: undefined }] });
-    assert.deepEqual([plan.metadata?.labels, plan.collisions], [undefined, ['detected topology value collision: driver reported "zone":"a" but existing label is "zone":"b"']]);
+    const plan = planNodeInfo(node, {
+      nodeName: 'node1',
+      nodeUid: 'u',
+      left: new Set(),
+      drivers: [{ name: DRIVER, nodeId: 'n', topology: { zone: 'a' }, maxVolumes: undefined }],
+    });
+    assert.deepEqual(
+      [plan.metadata?.labels, plan.collisions],
+      [undefined, ['detected topology value collision: driver reported "zone":"a" but existing label is "zone":"b"']],
+    );
   });
 });

@@ -15,23 +15,38 @@ export interface NodeInfoFacts {
 }
 
 /** What is to be done with the CSINode: nothing, or this. One of another node of the same name goes first. */
-export type CsiNodePlan = { readonly kind: 'none' } | { readonly kind: 'create' | 'update'; readonly object: CSINode } | { readonly kind: 'delete' };
+export type CsiNodePlan =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'create' | 'update'; readonly object: CSINode }
+  | { readonly kind: 'delete' };
 
 export function planCsiNode(existing: CSINode | undefined, facts: NodeInfoFacts): CsiNodePlan {
   const { nodeName, nodeUid } = facts;
   if (existing === undefined) {
     const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUid };
-    return { kind: 'create', object: { metadata: { name: nodeName, namespace: '', uid: '', ownerReferences: [owner] }, spec: { drivers: mergeDrivers([], facts) } } };
+    return {
+      kind: 'create',
+      object: {
+        metadata: { name: nodeName, namespace: '', uid: '', ownerReferences: [owner] },
+        spec: { drivers: mergeDrivers([], facts) },
+      },
+    };
   }
-  const owned = existing.metadata.ownerReferences?.some(({ kind, name, uid }) => kind === 'Node' && name === nodeName && uid === nodeUid) === true;
+  const owned =
+    existing.metadata.ownerReferences?.some(
+      ({ kind, name, uid }) => kind === 'Node' && name === nodeName && uid === nodeUid,
+    ) === true;
   if (!owned) return { kind: 'delete' };
   const before = driversOf(existing);
   const drivers = mergeDrivers(before, facts);
-  return JSON.stringify(drivers) === JSON.stringify(before) ? { kind: 'none' } : { kind: 'update', object: { ...existing, spec: { ...existing.spec, drivers } } };
+  return JSON.stringify(drivers) === JSON.stringify(before)
+    ? { kind: 'none' }
+    : { kind: 'update', object: { ...existing, spec: { ...existing.spec, drivers } } };
 }
 
 /** Upstream's API server writes an empty list as null. */
-const driversOf = ({ spec }: { spec: { drivers?: readonly CSINodeDriver[] | null } }): readonly CSINodeDriver[] => spec.drivers ?? [];
+const driversOf = ({ spec }: { spec: { drivers?: readonly CSINodeDriver[] | null } }): readonly CSINodeDriver[] =>
+  spec.drivers ?? [];
 
 /** Those that are as they were keep their place and their words. */
 function mergeDrivers(before: readonly CSINodeDriver[], { drivers, left }: NodeInfoFacts): CSINodeDriver[] {
@@ -47,18 +62,29 @@ function mergeDrivers(before: readonly CSINodeDriver[], { drivers, left }: NodeI
 }
 
 function entryOf({ name, nodeId, topology, maxVolumes }: NodeDriver): CSINodeDriver {
-  return { name, nodeID: nodeId, topologyKeys: Object.keys(topology).sort(), ...(maxVolumes !== undefined && { allocatable: { count: maxVolumes } }) };
+  return {
+    name,
+    nodeID: nodeId,
+    topologyKeys: Object.keys(topology).sort(),
+    ...(maxVolumes !== undefined && { allocatable: { count: maxVolumes } }),
+  };
 }
 
 function sameEntry(left: CSINodeDriver, right: CSINodeDriver): boolean {
-  const text = ({ nodeID, topologyKeys, allocatable }: CSINodeDriver): string => JSON.stringify([nodeID, [...topologyKeys].sort(), allocatable?.count]);
+  const text = ({ nodeID, topologyKeys, allocatable }: CSINodeDriver): string =>
+    JSON.stringify([nodeID, [...topologyKeys].sort(), allocatable?.count]);
   return text(left) === text(right);
 }
 
 /** What the node's own object lacks: ids as an annotation, and where each driver says the node is, as labels. */
 export interface NodeInfoPatch {
   /** For a merge: null takes away. undefined: all is as it should be. */
-  readonly metadata: { readonly annotations?: Readonly<Record<string, string | null>>; readonly labels?: Readonly<Record<string, string>> } | undefined;
+  readonly metadata:
+    | {
+        readonly annotations?: Readonly<Record<string, string | null>>;
+        readonly labels?: Readonly<Record<string, string>>;
+      }
+    | undefined;
   /** Labels that others set to something else: they stay. */
   readonly collisions: readonly string[];
 }
@@ -69,7 +95,8 @@ export function planNodeInfo(node: Node, { drivers, left }: NodeInfoFacts): Node
   const ids = idsOf(before);
   for (const name of left) ids.delete(name);
   for (const { name, nodeId } of drivers) ids.set(name, nodeId);
-  const after = ids.size === 0 ? undefined : JSON.stringify(Object.fromEntries([...ids].sort(([a], [b]) => (a < b ? -1 : 1))));
+  const after =
+    ids.size === 0 ? undefined : JSON.stringify(Object.fromEntries([...ids].sort(([a], [b]) => (a < b ? -1 : 1))));
   const changedIds = sameIds(before, after) ? {} : { annotations: { [NODE_IDS]: after ?? null } };
   const wanted: Record<string, string> = {};
   const collisions: string[] = [];
@@ -77,7 +104,10 @@ export function planNodeInfo(node: Node, { drivers, left }: NodeInfoFacts): Node
     for (const [key, value] of Object.entries(topology)) {
       const there = labels[key];
       if (there === undefined) wanted[key] = value;
-      else if (there !== value) collisions.push(`detected topology value collision: driver reported ${goQuote(key)}:${goQuote(value)} but existing label is ${goQuote(key)}:${goQuote(there)}`);
+      else if (there !== value)
+        collisions.push(
+          `detected topology value collision: driver reported ${goQuote(key)}:${goQuote(value)} but existing label is ${goQuote(key)}:${goQuote(there)}`,
+        );
     }
   }
   const changedLabels = Object.keys(wanted).length === 0 ? {} : { labels: wanted };
@@ -89,7 +119,9 @@ export function planNodeInfo(node: Node, { drivers, left }: NodeInfoFacts): Node
 function idsOf(text: string | undefined): Map<string, string> {
   try {
     const read: unknown = JSON.parse(text ?? '{}');
-    return typeof read === 'object' && read !== null ? new Map(Object.entries(read).filter((entry): entry is [string, string] => typeof entry[1] === 'string')) : new Map();
+    return typeof read === 'object' && read !== null
+      ? new Map(Object.entries(read).filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+      : new Map();
   } catch {
     return new Map();
   }

@@ -23,7 +23,11 @@ export async function writeVolumeData(files: HostFiles, folder: string, data: Vo
   try {
     await files.writeFileAtomic(`${folder}/${VOLUME_DATA_FILE}`, `${JSON.stringify(data)}\n`, FILE_MODE);
   } catch (error) {
-    throw new KubeletError('Unavailable', said(`failed to save volume data file ${folder}/${VOLUME_DATA_FILE}: ${errorMessage(error)}`), { cause: error });
+    throw new KubeletError(
+      'Unavailable',
+      said(`failed to save volume data file ${folder}/${VOLUME_DATA_FILE}: ${errorMessage(error)}`),
+      { cause: error },
+    );
   }
 }
 
@@ -41,5 +45,8 @@ export async function readVolumeData(files: HostFiles, folder: string): Promise<
 function isVolumeData(value: unknown): value is VolumeData {
   if (typeof value !== 'object' || value === null) return false;
   const fields = Object.entries(value);
-  return fields.every(([, field]) => typeof field === 'string') && ['volumeHandle', 'driverName'].every((name) => fields.some(([key, field]) => key === name && field !== ''));
+  return (
+    fields.every(([, field]) => typeof field === 'string') &&
+    ['volumeHandle', 'driverName'].every((name) => fields.some(([key, field]) => key === name && field !== ''))
+  );
 }

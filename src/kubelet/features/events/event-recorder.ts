@@ -65,7 +65,10 @@ export class EventLog implements EventRecorder {
 
   #record(object: ObjectReference, said: Said): Event | undefined {
     const nowMs = this.#options.clock.nowMs();
-    const result = this.#correlator.correlate(makeEvent(object, said, { nowMs, serial: this.#serial++, component: 'kubelet', host: this.#options.nodeName }), nowMs);
+    const result = this.#correlator.correlate(
+      makeEvent(object, said, { nowMs, serial: this.#serial++, component: 'kubelet', host: this.#options.nodeName }),
+      nowMs,
+    );
     if (result.kind === 'skip') return undefined;
     this.#store.put(result.key, result.event, nowMs);
     this.#options.upload?.(result.key, result.event);

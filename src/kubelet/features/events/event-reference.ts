@@ -11,7 +11,8 @@ export function podReference(pod: Pod, container: string | undefined): ObjectRef
 }
 
 function fieldPath({ spec }: Pod, name: string): string {
-  const has = (containers: readonly { name: string }[] | undefined): boolean => containers?.some((each) => each.name === name) === true;
+  const has = (containers: readonly { name: string }[] | undefined): boolean =>
+    containers?.some((each) => each.name === name) === true;
   if (has(spec.containers)) return `spec.containers{${name}}`;
   if (has(spec.initContainers)) return `spec.initContainers{${name}}`;
   if (has(spec.ephemeralContainers)) return `spec.ephemeralContainers{${name}}`;

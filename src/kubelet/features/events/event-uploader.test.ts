@@ -18,7 +18,11 @@ function setUp() {
   const uploader = new EventUploader({ client: api, clock, random: seededRandom(1), log: recordingLog() });
   let serial = 0;
   const said = (name: string, type: 'Normal' | 'Warning' = 'Normal', count = 1): Event => ({
-    ...makeEvent({ kind: 'Pod', namespace: 'default', name, uid: name, apiVersion: 'v1' }, { type, reason: 'BackOff', message: 'restarting' }, { nowMs: 0, serial: serial++, component: 'kubelet', host: 'node-1' }),
+    ...makeEvent(
+      { kind: 'Pod', namespace: 'default', name, uid: name, apiVersion: 'v1' },
+      { type, reason: 'BackOff', message: 'restarting' },
+      { nowMs: 0, serial: serial++, component: 'kubelet', host: 'node-1' },
+    ),
     metadata: { name: `${name}.1`, namespace: 'default', uid: '' },
     count,
   });
@@ -34,7 +38,11 @@ describe('events on their way to the API server', () => {
     uploader.put('a', said('a', 'Normal', 2));
     await clock.settle();
     assert.deepEqual(api.writes, ['create events default/a.1', 'patch events default/a.1']);
-    assert.deepEqual(api.calls.at(-1)?.body, { count: 2, lastTimestamp: '1970-01-01T00:00:00Z', message: 'restarting' });
+    assert.deepEqual(api.calls.at(-1)?.body, {
+      count: 2,
+      lastTimestamp: '1970-01-01T00:00:00Z',
+      message: 'restarting',
+    });
   });
 
   it('are created anew when the API server has forgotten them', async () => {
@@ -105,12 +113,22 @@ describe('events on their way to the API server', () => {
     outage();
     await clock.advance(120_000);
     const all = stored();
-    assert.deepEqual([all.includes('warning.1 1'), all.includes('p5.1 1'), all.includes('p1004.1 1')], [true, false, true]);
+    assert.deepEqual(
+      [all.includes('warning.1 1'), all.includes('p5.1 1'), all.includes('p1004.1 1')],
+      [true, false, true],
+    );
   });
 
   it('that are refused are not said again and hold up no others', async () => {
     const { api, clock, uploader, said, stored } = setUp();
-    api.fail('create', 'events', new ApiStatusError('Forbidden', 'unable to create new content in namespace default because it is being terminated'));
+    api.fail(
+      'create',
+      'events',
+      new ApiStatusError(
+        'Forbidden',
+        'unable to create new content in namespace default because it is being terminated',
+      ),
+    );
     uploader.put('a', said('a'));
     uploader.put('b', said('b'));
     await clock.settle();

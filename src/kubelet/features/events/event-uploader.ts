@@ -126,7 +126,9 @@ export class EventUploader {
       }
       if (signal.aborted) return;
       this.#retry = new AbortController();
-      await sleep(clock, jitter(random, backoffDelayMs(RETRY, failures), 0.5), this.#retry.signal).catch(() => undefined);
+      await sleep(clock, jitter(random, backoffDelayMs(RETRY, failures), 0.5), this.#retry.signal).catch(
+        () => undefined,
+      );
     }
   }
 
@@ -141,7 +143,12 @@ export class EventUploader {
       // A creation whose answer was lost.
       if (isApiError(error, 'AlreadyExists')) this.#written.set(key, true);
       const outcome = judge(error);
-      if (outcome === 'done') log.debug(isApiError(error, 'AlreadyExists') ? 5 : 2, 'Server rejected event (will not retry!)', { reason: event.reason, object: `${event.involvedObject.namespace ?? ''}/${event.involvedObject.name ?? ''}`, error: errorMessage(error) });
+      if (outcome === 'done')
+        log.debug(isApiError(error, 'AlreadyExists') ? 5 : 2, 'Server rejected event (will not retry!)', {
+          reason: event.reason,
+          object: `${event.involvedObject.namespace ?? ''}/${event.involvedObject.name ?? ''}`,
+          error: errorMessage(error),
+        });
       else log.debug(4, 'Unable to write event (may retry after sleeping)', { error: errorMessage(error) });
       return outcome;
     }
@@ -150,7 +157,10 @@ export class EventUploader {
   /** False when there is none any more: events end by themselves. */
   async #patch(event: Event): Promise<boolean> {
     try {
-      await this.#options.client.patch(events, keyOf(event), { type: 'strategic', body: { count: event.count, lastTimestamp: event.lastTimestamp, message: event.message } });
+      await this.#options.client.patch(events, keyOf(event), {
+        type: 'strategic',
+        body: { count: event.count, lastTimestamp: event.lastTimestamp, message: event.message },
+      });
       return true;
     } catch (error) {
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;

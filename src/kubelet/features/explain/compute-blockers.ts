@@ -19,7 +19,13 @@ export interface BlockerFacts {
   /** Volumes that are not ready. */
   volumes: readonly Blocker[];
   /** How each probe of the pod stands. */
-  probes: readonly { container: string; type: ProbeType; verdict: ProbeVerdict; lastOutput?: string; nextTryAtMs?: number }[];
+  probes: readonly {
+    container: string;
+    type: ProbeType;
+    verdict: ProbeVerdict;
+    lastOutput?: string;
+    nextTryAtMs?: number;
+  }[];
   /** The last pass threw: its error and the planned next try. */
   retry: { lastError: string | undefined; nextTryAtMs: number | undefined };
   /** When the pass under way began, if it takes so long that something must be holding it up. */
@@ -47,27 +53,52 @@ export function computeBlockers(facts: BlockerFacts): Blocker[] {
   if (facts.worker === 'finished') return [];
   if (facts.worker === 'none' && facts.heldBack !== undefined) {
     const { errors, sinceMs } = facts.heldBack;
-    return [{ step: 'take up the pod', cause: 'no pod is taken up before the container runtime has answered', sinceMs, lastError: errors.join('; ') }];
+    return [
+      {
+        step: 'take up the pod',
+        cause: 'no pod is taken up before the container runtime has answered',
+        sinceMs,
+        lastError: errors.join('; '),
+      },
+    ];
   }
   if (facts.worker === 'queued') {
     const cause = 'an earlier pod of the same name is still being stopped';
     return [{ step: 'wait for the name', cause, sinceMs: facts.workerSinceMs }];
   }
-  const blockers: Blocker[] = [...facts.volumes, ...facts.failures.map((failure) => fromFailure(facts, failure)), ...facts.waits.map((wait) => fromWait(facts, wait)), ...facts.activities];
+  const blockers: Blocker[] = [
+    ...facts.volumes,
+    ...facts.failures.map((failure) => fromFailure(facts, failure)),
+    ...facts.waits.map((wait) => fromWait(facts, wait)),
+    ...facts.activities,
+  ];
   if (facts.worker === 'terminating' || facts.worker === 'terminated') return ending(facts, blockers);
   if (facts.retry.lastError !== undefined) blockers.unshift(fromRetry(facts, 'sync the pod'));
   if (blockers.length > 0) return [...blockers, ...pendingResize(facts)];
   const notReady = [...containersOf(facts).flatMap((status) => unready(facts, status)), ...pendingResize(facts)];
   if (notReady.length > 0 || facts.busySinceMs === undefined) return notReady;
-  return [{ step: 'sync the pod', cause: 'a call to the container runtime or the disk has not come back yet', sinceMs: facts.busySinceMs }];
+  return [
+    {
+      step: 'sync the pod',
+      cause: 'a call to the container runtime or the disk has not come back yet',
+      sinceMs: facts.busySinceMs,
+    },
+  ];
 }
 
 /** The pod runs with other resources than its source wants by now. */
 function pendingResize(facts: BlockerFacts): Blocker[] {
-  const pending = facts.status?.conditions?.find(({ type, status }) => type === 'PodResizePending' && status === 'True');
+  const pending = facts.status?.conditions?.find(
+    ({ type, status }) => type === 'PodResizePending' && status === 'True',
+  );
   if (pending === undefined) return [];
-  const cause = pending.reason === 'Infeasible' ? 'it can never have them on this node' : 'the node has no room for them now';
-  const blocker: Blocker = { step: 'give the pod its new resources', cause, sinceMs: Date.parse(pending.lastTransitionTime ?? '') || facts.workerSinceMs };
+  const cause =
+    pending.reason === 'Infeasible' ? 'it can never have them on this node' : 'the node has no room for them now';
+  const blocker: Blocker = {
+    step: 'give the pod its new resources',
+    cause,
+    sinceMs: Date.parse(pending.lastTransitionTime ?? '') || facts.workerSinceMs,
+  };
   if (pending.message !== undefined) blocker.lastError = pending.message;
   return [blocker];
 }
@@ -85,8 +116,14 @@ function fromWait(facts: BlockerFacts, wait: { container: string; untilMs: numbe
   const status = containersOf(facts).find((candidate) => candidate.name === wait.container);
   const ended = status?.state?.terminated ?? status?.lastState?.terminated;
   const sinceMs = ended?.finishedAt === undefined ? facts.workerSinceMs : Date.parse(ended.finishedAt);
-  const blocker: Blocker = { step: `restart container ${wait.container}`, cause: wait.why, sinceMs, nextTryAtMs: wait.untilMs };
-  if (ended !== undefined) blocker.lastError = `exit code ${ended.exitCode}${ended.reason === undefined ? '' : ` (${ended.reason})`}`;
+  const blocker: Blocker = {
+    step: `restart container ${wait.container}`,
+    cause: wait.why,
+    sinceMs,
+    nextTryAtMs: wait.untilMs,
+  };
+  if (ended !== undefined)
+    blocker.lastError = `exit code ${ended.exitCode}${ended.reason === undefined ? '' : ` (${ended.reason})`}`;
   return blocker;
 }
 
@@ -100,7 +137,10 @@ function fromRetry(facts: BlockerFacts, step: string): Blocker {
 function ending(facts: BlockerFacts, blockers: readonly Blocker[]): Blocker[] {
   const step = facts.worker === 'terminating' ? 'stop the containers' : 'clean up volumes and cgroups';
   if (facts.retry.lastError !== undefined) return [fromRetry(facts, step), ...blockers];
-  const cause = facts.worker === 'terminating' ? 'the containers have been asked to stop and have their grace period to do so' : 'what the pod used is being taken apart';
+  const cause =
+    facts.worker === 'terminating'
+      ? 'the containers have been asked to stop and have their grace period to do so'
+      : 'what the pod used is being taken apart';
   return blockers.length > 0 ? [...blockers] : [{ step, cause, sinceMs: facts.workerSinceMs }];
 }
 
@@ -111,21 +151,47 @@ function containersOf(facts: BlockerFacts): ContainerStatus[] {
 /** A container that runs but is not ready, or has not been made yet. */
 function unready(facts: BlockerFacts, status: ContainerStatus): Blocker[] {
   const running = status.state?.running;
-  const spec = [...(facts.pod.spec.initContainers ?? []), ...facts.pod.spec.containers].find((container) => container.name === status.name);
-  const isPlainInit = (facts.pod.spec.initContainers ?? []).some((container) => container.name === status.name && container.restartPolicy !== 'Always');
+  const spec = [...(facts.pod.spec.initContainers ?? []), ...facts.pod.spec.containers].find(
+    (container) => container.name === status.name,
+  );
+  const isPlainInit = (facts.pod.spec.initContainers ?? []).some(
+    (container) => container.name === status.name && container.restartPolicy !== 'Always',
+  );
   if (status.ready || status.state?.terminated !== undefined) return [];
   const sinceMs = running?.startedAt === undefined ? facts.workerSinceMs : Date.parse(running.startedAt);
   if (running === undefined) {
     const waiting = status.state?.waiting;
-    return [{ step: `start container ${status.name}`, cause: waiting?.message ?? waiting?.reason ?? 'its turn has not come yet', sinceMs }];
+    return [
+      {
+        step: `start container ${status.name}`,
+        cause: waiting?.message ?? waiting?.reason ?? 'its turn has not come yet',
+        sinceMs,
+      },
+    ];
   }
-  if (isPlainInit) return [{ step: `init container ${status.name}`, cause: 'it is still running; the next container starts when it has succeeded', sinceMs }];
+  if (isPlainInit)
+    return [
+      {
+        step: `init container ${status.name}`,
+        cause: 'it is still running; the next container starts when it has succeeded',
+        sinceMs,
+      },
+    ];
   const type: ProbeType = status.started === true ? 'readiness' : 'startup';
   const standing = facts.probes.find((candidate) => candidate.container === status.name && candidate.type === type);
   const period = (type === 'readiness' ? spec?.readinessProbe : spec?.startupProbe)?.periodSeconds ?? 10;
-  const lost = type === 'readiness' ? facts.status?.conditions?.find((condition) => condition.type === 'ContainersReady' && condition.status === 'False')?.lastTransitionTime : undefined;
+  const lost =
+    type === 'readiness'
+      ? facts.status?.conditions?.find(
+          (condition) => condition.type === 'ContainersReady' && condition.status === 'False',
+        )?.lastTransitionTime
+      : undefined;
   const notReadySinceMs = Math.max(sinceMs, lost === undefined ? 0 : Date.parse(lost));
-  const blocker: Blocker = { step: `${type} of container ${status.name}`, cause: `its ${type} probe has not succeeded yet (every ${period} s)`, sinceMs: notReadySinceMs };
+  const blocker: Blocker = {
+    step: `${type} of container ${status.name}`,
+    cause: `its ${type} probe has not succeeded yet (every ${period} s)`,
+    sinceMs: notReadySinceMs,
+  };
   if (standing?.lastOutput !== undefined) blocker.lastError = standing.lastOutput;
   if (standing?.nextTryAtMs !== undefined) blocker.nextTryAtMs = standing.nextTryAtMs;
   return [blocker];

@@ -11,78 +11,177 @@ function objectsOf(text: string): CureObjects {
   const { objects, errors } = loadManifest(text, { fileName: 'f' });
   assert.deepEqual(errors, []);
   const entries = objects.map(inDefaultNamespace);
-  const list: CureObjects['list'] = (kind, namespace) => entries.filter((entry) => entry.kind === kind && (namespace === '' || entry.object.metadata.namespace === namespace)).map(({ object }) => object) as never;
+  const list: CureObjects['list'] = (kind, namespace) =>
+    entries
+      .filter((entry) => entry.kind === kind && (namespace === '' || entry.object.metadata.namespace === namespace))
+      .map(({ object }) => object) as never;
   return { list, get: (kind, namespace, name) => list(kind, namespace).find(({ metadata }) => metadata.name === name) };
 }
 
-const cures = (changes: Changes, text = '{apiVersion: v1, kind: ConfigMap, metadata: {name: unused}}', manifests = '/m'): string[] =>
-  computeCures(buildPod(changes), { objects: objectsOf(text), manifests, registry: '/r', isDriverThere: (name) => name === 'there.example' });
+const cures = (
+  changes: Changes,
+  text = '{apiVersion: v1, kind: ConfigMap, metadata: {name: unused}}',
+  manifests = '/m',
+): string[] =>
+  computeCures(buildPod(changes), {
+    objects: objectsOf(text),
+    manifests,
+    registry: '/r',
+    isDriverThere: (name) => name === 'there.example',
+  });
 
 const c0 = 'spec.containers[0]';
-const volume = (source: object): Changes => ({ 'spec.volumes': [{ name: 'v', ...source }], [`${c0}.volumeMounts`]: [{ name: 'v', mountPath: '/v' }] });
+const volume = (source: object): Changes => ({
+  'spec.volumes': [{ name: 'v', ...source }],
+  [`${c0}.volumeMounts`]: [{ name: 'v', mountPath: '/v' }],
+});
 const claimed = volume({ persistentVolumeClaim: { claimName: 'c' } });
-const claim = (spec: string): string => `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {accessModes: [ReadWriteOnce], storageClassName: '', resources: {requests: {storage: 5Gi}}, ${spec}}}`;
-const disk = (name: string, size: string, more = ''): string => `{apiVersion: v1, kind: PersistentVolume, metadata: {name: ${name}}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: ${size}}, hostPath: {path: /d}, ${more}}}`;
+const claim = (spec: string): string =>
+  `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {accessModes: [ReadWriteOnce], storageClassName: '', resources: {requests: {storage: 5Gi}}, ${spec}}}`;
+const disk = (name: string, size: string, more = ''): string =>
+  `{apiVersion: v1, kind: PersistentVolume, metadata: {name: ${name}}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: ${size}}, hostPath: {path: /d}, ${more}}}`;
 const file = (...objects: string[]): string => objects.join('\n---\n');
 
 test('a pod that misses nothing is told nothing', () => {
   assert.deepEqual(cures({}), []);
-  assert.deepEqual(cures(volume({ configMap: { name: 'c', items: [{ key: 'a', path: 'a' }] } }), '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}'), []);
+  assert.deepEqual(
+    cures(
+      volume({ configMap: { name: 'c', items: [{ key: 'a', path: 'a' }] } }),
+      '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}',
+    ),
+    [],
+  );
   assert.deepEqual(cures(volume({ configMap: { name: 'gone', optional: true } })), []);
   assert.deepEqual(cures({ 'spec.volumes': [{ name: 'v', configMap: { name: 'gone' } }] }), [], 'no container uses it');
 });
 
 test('an object that is not there is named once, with the place to put it', () => {
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
-  assert.deepEqual(cures({ ...volume({ projected: { sources: [{ configMap: { name: 'c' } }, { secret: { name: 's' } }] } }), [`${c0}.env`]: env, 'spec.runtimeClassName': 'gvisor' }), [
-    'Secret default/s is not there: put it into /m', 'ConfigMap default/c is not there: put it into /m', 'RuntimeClass gvisor is not there: put it into /m',
+  assert.deepEqual(
+    cures({
+      ...volume({ projected: { sources: [{ configMap: { name: 'c' } }, { secret: { name: 's' } }] } }),
+      [`${c0}.env`]: env,
+      'spec.runtimeClassName': 'gvisor',
+    }),
+    [
+      'Secret default/s is not there: put it into /m',
+      'ConfigMap default/c is not there: put it into /m',
+      'RuntimeClass gvisor is not there: put it into /m',
+    ],
+  );
+  assert.deepEqual(cures({ 'spec.imagePullSecrets': [{ name: 'pull' }] }), [
+    'Secret default/pull is not there: put it into /m',
   ]);
-  assert.deepEqual(cures({ 'spec.imagePullSecrets': [{ name: 'pull' }] }), ['Secret default/pull is not there: put it into /m']);
-  assert.deepEqual(cures({ [`${c0}.envFrom`]: [{ configMapRef: { name: 'c' } }] }, undefined, ''), ['ConfigMap default/c is not there: put it beside the pod']);
+  assert.deepEqual(cures({ [`${c0}.envFrom`]: [{ configMapRef: { name: 'c' } }] }, undefined, ''), [
+    'ConfigMap default/c is not there: put it beside the pod',
+  ]);
 });
 
 test('an object in another namespace is pointed at', () => {
-  assert.deepEqual(cures(volume({ configMap: { name: 'c' } }), '{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: web}}'), ['ConfigMap default/c is not there, but one of that name is in namespace web: a pod uses only those of its own namespace']);
+  assert.deepEqual(
+    cures(
+      volume({ configMap: { name: 'c' } }),
+      '{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: web}}',
+    ),
+    [
+      'ConfigMap default/c is not there, but one of that name is in namespace web: a pod uses only those of its own namespace',
+    ],
+  );
 });
 
 test('a key that is missing is told with those that are there, and never a value', () => {
-  const text = file('{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: secret-a}, binaryData: {b: eA==}}', '{apiVersion: v1, kind: Secret, metadata: {name: s}}');
-  assert.deepEqual(cures(volume({ configMap: { name: 'c', items: [{ key: 'x', path: 'x' }] } }), text), ['ConfigMap default/c has no key x; it has a, b']);
-  assert.deepEqual(cures({ [`${c0}.env`]: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, text), ['Secret default/s has no key k; it has none']);
+  const text = file(
+    '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: secret-a}, binaryData: {b: eA==}}',
+    '{apiVersion: v1, kind: Secret, metadata: {name: s}}',
+  );
+  assert.deepEqual(cures(volume({ configMap: { name: 'c', items: [{ key: 'x', path: 'x' }] } }), text), [
+    'ConfigMap default/c has no key x; it has a, b',
+  ]);
+  assert.deepEqual(
+    cures({ [`${c0}.env`]: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, text),
+    ['Secret default/s has no key k; it has none'],
+  );
 });
 
 test('a claim that names no volume is told which would fit: free, large enough, of its modes and class', () => {
   assert.deepEqual(cures(claimed), ['PersistentVolumeClaim default/c is not there: put it into /m']);
   const start = 'PersistentVolumeClaim default/c names no volume in its spec.volumeName, and nobody binds it here';
-  const others = [disk('small', '1Gi'), disk('taken', '9Gi', 'claimRef: {namespace: default, name: other}'), disk('fast', '9Gi', 'storageClassName: fast'), disk('raw', '9Gi', 'volumeMode: Block')];
-  assert.deepEqual(cures(claimed, file(claim(''), ...others, disk('two', '6Gi'), disk('one', '5Gi'))), [`${start}: name one that fits, one (5Gi), two (6Gi)`]);
-  assert.deepEqual(cures(claimed, file(claim(''), ...others)), [`${start}; no PersistentVolume that is free fits it: put one into /m`]);
+  const others = [
+    disk('small', '1Gi'),
+    disk('taken', '9Gi', 'claimRef: {namespace: default, name: other}'),
+    disk('fast', '9Gi', 'storageClassName: fast'),
+    disk('raw', '9Gi', 'volumeMode: Block'),
+  ];
+  assert.deepEqual(cures(claimed, file(claim(''), ...others, disk('two', '6Gi'), disk('one', '5Gi'))), [
+    `${start}: name one that fits, one (5Gi), two (6Gi)`,
+  ]);
+  assert.deepEqual(cures(claimed, file(claim(''), ...others)), [
+    `${start}; no PersistentVolume that is free fits it: put one into /m`,
+  ]);
 });
 
 test('a claim whose volume is not there, or is of another, says so', () => {
-  assert.deepEqual(cures(claimed, claim('volumeName: d')), ['PersistentVolume d, which PersistentVolumeClaim default/c names in its spec.volumeName, is not there: put it into /m']);
-  assert.deepEqual(cures(claimed, file(claim('volumeName: d'), disk('d', '9Gi', 'claimRef: {namespace: web, name: x}'))), ['PersistentVolumeClaim default/c names PersistentVolume d, whose claimRef says that it belongs to web/x: change one of them']);
+  assert.deepEqual(cures(claimed, claim('volumeName: d')), [
+    'PersistentVolume d, which PersistentVolumeClaim default/c names in its spec.volumeName, is not there: put it into /m',
+  ]);
+  assert.deepEqual(
+    cures(claimed, file(claim('volumeName: d'), disk('d', '9Gi', 'claimRef: {namespace: web, name: x}'))),
+    [
+      'PersistentVolumeClaim default/c names PersistentVolume d, whose claimRef says that it belongs to web/x: change one of them',
+    ],
+  );
   assert.deepEqual(cures(claimed, file(claim('volumeName: d'), disk('d', '9Gi'))), []);
 });
 
 test('a driver that is not there is told with where it would register', () => {
   const missing = 'CSI driver gone.example is not running on this node, or has not registered by a socket in /r';
-  assert.deepEqual(cures(volume({ csi: { driver: 'gone.example' } })), [missing, 'CSIDriver gone.example is not there: put it into /m, with volumeLifecycleModes: [Ephemeral]']);
-  const csi = (driver: string): string => `{apiVersion: v1, kind: PersistentVolume, metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: 9Gi}, csi: {driver: ${driver}, volumeHandle: h}}}`;
-  assert.deepEqual([cures(claimed, file(claim('volumeName: d'), csi('gone.example'))), cures(claimed, file(claim('volumeName: d'), csi('there.example')))], [[missing], []]);
+  assert.deepEqual(cures(volume({ csi: { driver: 'gone.example' } })), [
+    missing,
+    'CSIDriver gone.example is not there: put it into /m, with volumeLifecycleModes: [Ephemeral]',
+  ]);
+  const csi = (driver: string): string =>
+    `{apiVersion: v1, kind: PersistentVolume, metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: 9Gi}, csi: {driver: ${driver}, volumeHandle: h}}}`;
+  assert.deepEqual(
+    [
+      cures(claimed, file(claim('volumeName: d'), csi('gone.example'))),
+      cures(claimed, file(claim('volumeName: d'), csi('there.example'))),
+    ],
+    [[missing], []],
+  );
 });
 
 test('in a cluster a cure is a command, and what nobody has heard of yet is not called missing', () => {
   const inCluster = (changes: Changes, text?: string, unknown: readonly string[] = []): string[] =>
-    computeCures(buildPod(changes), { objects: { ...objectsOf(text ?? '{apiVersion: v1, kind: ConfigMap, metadata: {name: unused}}'), isUnknown: (_, __, name) => unknown.includes(name) }, inCluster: true, manifests: '/m', registry: '/r', isDriverThere: () => true });
+    computeCures(buildPod(changes), {
+      objects: {
+        ...objectsOf(text ?? '{apiVersion: v1, kind: ConfigMap, metadata: {name: unused}}'),
+        isUnknown: (_, __, name) => unknown.includes(name),
+      },
+      inCluster: true,
+      manifests: '/m',
+      registry: '/r',
+      isDriverThere: () => true,
+    });
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
-  assert.deepEqual(inCluster({ ...volume({ configMap: { name: 'c' } }), [`${c0}.env`]: env, 'spec.runtimeClassName': 'gvisor' }), [
-    'Secret default/s is not there: kubectl create secret generic s -n default --from-literal=k=VALUE',
-    'ConfigMap default/c is not there: kubectl create configmap c -n default --from-literal=KEY=VALUE',
-    'RuntimeClass gvisor is not there: kubectl apply -f with a RuntimeClass of that name',
+  assert.deepEqual(
+    inCluster({ ...volume({ configMap: { name: 'c' } }), [`${c0}.env`]: env, 'spec.runtimeClassName': 'gvisor' }),
+    [
+      'Secret default/s is not there: kubectl create secret generic s -n default --from-literal=k=VALUE',
+      'ConfigMap default/c is not there: kubectl create configmap c -n default --from-literal=KEY=VALUE',
+      'RuntimeClass gvisor is not there: kubectl apply -f with a RuntimeClass of that name',
+    ],
+  );
+  assert.deepEqual(
+    inCluster({ ...volume({ configMap: { name: 'c' } }), [`${c0}.env`]: env }, undefined, ['c', 's']),
+    [],
+  );
+  assert.deepEqual(inCluster(volume({ configMap: { name: 'kube-root-ca.crt' } })), [
+    'ConfigMap default/kube-root-ca.crt is not there: the control plane makes it in each namespace; see whether its controllers run',
   ]);
-  assert.deepEqual(inCluster({ ...volume({ configMap: { name: 'c' } }), [`${c0}.env`]: env }, undefined, ['c', 's']), []);
-  assert.deepEqual(inCluster(volume({ configMap: { name: 'kube-root-ca.crt' } })), ['ConfigMap default/kube-root-ca.crt is not there: the control plane makes it in each namespace; see whether its controllers run']);
-  assert.deepEqual(inCluster(claimed), ['PersistentVolumeClaim default/c is not there: kubectl apply -n default -f with a PersistentVolumeClaim of that name']);
-  assert.deepEqual(inCluster(claimed, claim('')), ['PersistentVolumeClaim default/c is not bound: kubectl describe pvc c -n default says why']);
+  assert.deepEqual(inCluster(claimed), [
+    'PersistentVolumeClaim default/c is not there: kubectl apply -n default -f with a PersistentVolumeClaim of that name',
+  ]);
+  assert.deepEqual(inCluster(claimed, claim('')), [
+    'PersistentVolumeClaim default/c is not bound: kubectl describe pvc c -n default says why',
+  ]);
 });

@@ -43,21 +43,36 @@ const MOST_NAMES = 8;
 export function computeCures(pod: Pod, facts: CureFacts): string[] {
   const { namespace } = pod.metadata;
   const used = usedVolumes(pod);
-  const cures = [...needsOf(pod, used).flatMap((need) => cureOfNeed(need, namespace, facts)), ...used.flatMap((volume) => cureOfVolume(pod, volume, facts))];
+  const cures = [
+    ...needsOf(pod, used).flatMap((need) => cureOfNeed(need, namespace, facts)),
+    ...used.flatMap((volume) => cureOfVolume(pod, volume, facts)),
+  ];
   const { runtimeClassName } = pod.spec;
-  if (runtimeClassName !== undefined && isMissing(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName })) cures.push(addTo(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName }));
+  if (
+    runtimeClassName !== undefined &&
+    isMissing(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName })
+  )
+    cures.push(addTo(facts, { kind: 'RuntimeClass', namespace: '', name: runtimeClassName }));
   return [...new Set(cures)];
 }
 
 /** A volume that no container uses is not made: what it misses holds up nothing. */
 function usedVolumes(pod: Pod): Volume[] {
-  const names = new Set([...allContainers(pod)].flatMap(({ container }) => [...(container.volumeMounts ?? []), ...(container.volumeDevices ?? [])].map(({ name }) => name)));
+  const names = new Set(
+    [...allContainers(pod)].flatMap(({ container }) =>
+      [...(container.volumeMounts ?? []), ...(container.volumeDevices ?? [])].map(({ name }) => name),
+    ),
+  );
   return (pod.spec.volumes ?? []).filter(({ name }) => names.has(name));
 }
 
 function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
   const needs: Need[] = [];
-  const add = (kind: Need['kind'], reference: { name?: string | undefined; optional?: boolean | undefined } | undefined, keys: readonly string[] = []): void => {
+  const add = (
+    kind: Need['kind'],
+    reference: { name?: string | undefined; optional?: boolean | undefined } | undefined,
+    keys: readonly string[] = [],
+  ): void => {
     if (reference?.name && reference.optional !== true) needs.push({ kind, name: reference.name, keys });
   };
   const keysOf = (items: readonly { key: string }[] | undefined): string[] => (items ?? []).map(({ key }) => key);
@@ -75,7 +90,11 @@ function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
   }
   for (const { configMap, secret, projected } of volumes) {
     add('ConfigMap', configMap, keysOf(configMap?.items));
-    add('Secret', secret === undefined ? undefined : { name: secret.secretName, optional: secret.optional }, keysOf(secret?.items));
+    add(
+      'Secret',
+      secret === undefined ? undefined : { name: secret.secretName, optional: secret.optional },
+      keysOf(secret?.items),
+    );
     for (const source of projected?.sources ?? []) {
       add('ConfigMap', source.configMap, keysOf(source.configMap?.items));
       add('Secret', source.secret, keysOf(source.secret?.items));
@@ -88,11 +107,26 @@ function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: CureFa
   const found = facts.objects.get(kind, namespace, name);
   if (found === undefined) {
     if (facts.objects.isUnknown?.(kind, namespace, name) === true) return [];
-    const elsewhere = facts.objects.list(kind, '').filter(({ metadata }) => metadata.name === name).map(({ metadata }) => metadata.namespace);
-    return [elsewhere.length === 0 ? addTo(facts, { kind, namespace, name, keys }) : `${kind} ${namespace}/${name} is not there, but one of that name is in namespace ${listed(elsewhere)}: a pod uses only those of its own namespace`];
+    const elsewhere = facts.objects
+      .list(kind, '')
+      .filter(({ metadata }) => metadata.name === name)
+      .map(({ metadata }) => metadata.namespace);
+    return [
+      elsewhere.length === 0
+        ? addTo(facts, { kind, namespace, name, keys })
+        : `${kind} ${namespace}/${name} is not there, but one of that name is in namespace ${listed(elsewhere)}: a pod uses only those of its own namespace`,
+    ];
   }
-  const there = Object.keys({ ...found.data, ...('binaryData' in found ? found.binaryData : 'stringData' in found ? found.stringData : {}) });
-  return keys.filter((key) => !there.includes(key)).map((key) => `${kind} ${namespace}/${name} has no key ${key}; ${there.length === 0 ? 'it has none' : `it has ${listed(there)}`}`);
+  const there = Object.keys({
+    ...found.data,
+    ...('binaryData' in found ? found.binaryData : 'stringData' in found ? found.stringData : {}),
+  });
+  return keys
+    .filter((key) => !there.includes(key))
+    .map(
+      (key) =>
+        `${kind} ${namespace}/${name} has no key ${key}; ${there.length === 0 ? 'it has none' : `it has ${listed(there)}`}`,
+    );
 }
 
 function cureOfVolume(pod: Pod, volume: Volume, facts: CureFacts): string[] {
@@ -111,9 +145,15 @@ function cureOfVolume(pod: Pod, volume: Volume, facts: CureFacts): string[] {
 }
 
 /** Controllers bind it; what keeps them from it they say in its events. */
-function cureOfBound({ metadata: { namespace, name }, spec, status }: PersistentVolumeClaim, facts: CureFacts): string[] {
+function cureOfBound(
+  { metadata: { namespace, name }, spec, status }: PersistentVolumeClaim,
+  facts: CureFacts,
+): string[] {
   const volume = spec.volumeName ?? '';
-  if (volume === '' || status?.phase !== 'Bound') return [`PersistentVolumeClaim ${namespace}/${name} is not bound: kubectl describe pvc ${name} -n ${namespace} says why`];
+  if (volume === '' || status?.phase !== 'Bound')
+    return [
+      `PersistentVolumeClaim ${namespace}/${name} is not bound: kubectl describe pvc ${name} -n ${namespace} says why`,
+    ];
   const driver = facts.objects.get('PersistentVolume', '', volume)?.spec.csi?.driver;
   return driver === undefined ? [] : cureOfDriver(driver, facts);
 }
@@ -125,7 +165,9 @@ function cureOfInline(driver: string, facts: CureFacts): string[] {
 }
 
 function cureOfDriver(driver: string, { registry, isDriverThere }: CureFacts): string[] {
-  return isDriverThere(driver) ? [] : [`CSI driver ${driver} is not running on this node, or has not registered by a socket in ${registry}`];
+  return isDriverThere(driver)
+    ? []
+    : [`CSI driver ${driver} is not running on this node, or has not registered by a socket in ${registry}`];
 }
 
 /** Nobody binds but who writes the manifests: which volume he might name. */
@@ -135,14 +177,19 @@ function cureOfClaim(claim: PersistentVolumeClaim, volumes: readonly PersistentV
   const wanted = claim.spec.volumeName ?? '';
   if (wanted !== '') {
     const owner = volumes.find(({ metadata }) => metadata.name === wanted)?.spec.claimRef;
-    if (owner === undefined) return `PersistentVolume ${wanted}, which ${said} names in its spec.volumeName, is not there: put it ${whereOf(facts)}`;
+    if (owner === undefined)
+      return `PersistentVolume ${wanted}, which ${said} names in its spec.volumeName, is not there: put it ${whereOf(facts)}`;
     return `${said} names PersistentVolume ${wanted}, whose claimRef says that it belongs to ${owner.namespace ?? ''}/${owner.name ?? ''}: change one of them`;
   }
   const sizeOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
-  const smallestFirst = volumes.filter((volume) => fits(claim, volume)).sort((left, right) => compareQuantities(sizeOf(left), sizeOf(right)));
+  const smallestFirst = volumes
+    .filter((volume) => fits(claim, volume))
+    .sort((left, right) => compareQuantities(sizeOf(left), sizeOf(right)));
   const fitting = smallestFirst.map(({ metadata, spec }) => `${metadata.name} (${spec.capacity?.['storage'] ?? '?'})`);
   const start = `${said} names no volume in its spec.volumeName, and nobody binds it here`;
-  return fitting.length === 0 ? `${start}; no PersistentVolume that is free fits it: put one ${whereOf(facts)}` : `${start}: name one that fits, ${listed(fitting)}`;
+  return fitting.length === 0
+    ? `${start}; no PersistentVolume that is free fits it: put one ${whereOf(facts)}`
+    : `${start}: name one that fits, ${listed(fitting)}`;
 }
 
 /** What a binder would look at: size, access modes, class, mode, and that it is nobody's. */
@@ -179,9 +226,14 @@ function addTo(facts: CureFacts, asked: Asked): string {
 const ROOT_CA = 'kube-root-ca.crt';
 
 function commandFor({ kind, namespace, name, keys = [] }: Asked): string {
-  if (kind === 'ConfigMap' && name === ROOT_CA) return 'the control plane makes it in each namespace; see whether its controllers run';
-  if (kind !== 'ConfigMap' && kind !== 'Secret') return `kubectl apply${namespace === '' ? '' : ` -n ${namespace}`} -f with a ${kind} of that name`;
-  const content = keys.filter((key) => key !== '').map((key) => ` --from-literal=${key}=VALUE`).join('');
+  if (kind === 'ConfigMap' && name === ROOT_CA)
+    return 'the control plane makes it in each namespace; see whether its controllers run';
+  if (kind !== 'ConfigMap' && kind !== 'Secret')
+    return `kubectl apply${namespace === '' ? '' : ` -n ${namespace}`} -f with a ${kind} of that name`;
+  const content = keys
+    .filter((key) => key !== '')
+    .map((key) => ` --from-literal=${key}=VALUE`)
+    .join('');
   return `kubectl create ${kind === 'Secret' ? 'secret generic' : 'configmap'} ${name} -n ${namespace}${content === '' ? ' --from-literal=KEY=VALUE' : content}`;
 }
 

@@ -49,9 +49,28 @@ export class ExplainStore {
     const status = this.#sources.status(uid);
     const outcome = this.#outcomes.get(uid) ?? { failures: [], waits: [] };
     const { worker, probes, volumes } = this.#sources;
-    const found = computeBlockers({ pod, status, activities: this.#board.of(uid), probes: probes(uid), volumes: volumes(uid), ...worker(uid), ...outcome });
+    const found = computeBlockers({
+      pod,
+      status,
+      activities: this.#board.of(uid),
+      probes: probes(uid),
+      volumes: volumes(uid),
+      ...worker(uid),
+      ...outcome,
+    });
     const outage = found.length === 0 ? undefined : this.#sources.outage?.(pod);
-    const blockers = outage === undefined ? found : [{ step: 'ask the API server', cause: 'it cannot be reached', sinceMs: outage.sinceMs, lastError: outage.message }, ...found];
+    const blockers =
+      outage === undefined
+        ? found
+        : [
+            {
+              step: 'ask the API server',
+              cause: 'it cannot be reached',
+              sinceMs: outage.sinceMs,
+              lastError: outage.message,
+            },
+            ...found,
+          ];
     return {
       uid,
       namespace: pod.metadata.namespace ?? '',

@@ -9,8 +9,19 @@ import { ExplainStore } from './explain-store.ts';
 import { Timeline } from './timeline.ts';
 
 const uid = podUid('u1');
-const pod = buildPod({ 'metadata.uid': 'u1', 'spec.containers[0].name': 'web', 'spec.containers[0].readinessProbe': { periodSeconds: 3 } });
-const running = { name: 'web', image: '', imageID: '', restartCount: 0, started: true, state: { running: { startedAt: '2026-01-01T00:00:00Z' } } };
+const pod = buildPod({
+  'metadata.uid': 'u1',
+  'spec.containers[0].name': 'web',
+  'spec.containers[0].readinessProbe': { periodSeconds: 3 },
+});
+const running = {
+  name: 'web',
+  image: '',
+  imageID: '',
+  restartCount: 0,
+  started: true,
+  state: { running: { startedAt: '2026-01-01T00:00:00Z' } },
+};
 const facts = (extra: Partial<BlockerFacts> = {}): BlockerFacts => ({
   pod,
   status: { phase: 'Running', containerStatuses: [{ ...running, ready: true }] },
@@ -29,72 +40,165 @@ const steps = (extra: Partial<BlockerFacts>): string[] => computeBlockers(facts(
 describe('blockers', () => {
   it('are none for a pod that runs and is ready, or that is over', () => {
     assert.deepEqual(steps({}), []);
-    assert.deepEqual(steps({ worker: 'finished', status: { phase: 'Failed', containerStatuses: [{ ...running, ready: false }] } }), []);
+    assert.deepEqual(
+      steps({ worker: 'finished', status: { phase: 'Failed', containerStatuses: [{ ...running, ready: false }] } }),
+      [],
+    );
   });
 
   it('name what keeps the agent from taking a pod up, whatever it was before', () => {
     const heldBack = { sinceMs: 500, errors: ['PLEG is not healthy', 'the runtime is down'] };
     assert.deepEqual(computeBlockers(facts({ worker: 'none', heldBack })), [
-      { step: 'take up the pod', cause: 'no pod is taken up before the container runtime has answered', sinceMs: 500, lastError: 'PLEG is not healthy; the runtime is down' },
+      {
+        step: 'take up the pod',
+        cause: 'no pod is taken up before the container runtime has answered',
+        sinceMs: 500,
+        lastError: 'PLEG is not healthy; the runtime is down',
+      },
     ]);
     assert.deepEqual(steps({ worker: 'syncing', heldBack }), []);
   });
 
   it('name an unready container with the last answer of its probe and the next try', () => {
-    const probes = [{ container: 'web', type: 'readiness', verdict: 'failure', lastOutput: 'HTTP probe failed with statuscode: 503', nextTryAtMs: 9000 }] as const;
-    assert.deepEqual(computeBlockers(facts({ probes, status: { phase: 'Running', containerStatuses: [{ ...running, ready: false }] } })), [
+    const probes = [
       {
-        step: 'readiness of container web',
-        cause: 'its readiness probe has not succeeded yet (every 3 s)',
-        sinceMs: Date.UTC(2026, 0, 1),
-        lastError: 'HTTP probe failed with statuscode: 503',
+        container: 'web',
+        type: 'readiness',
+        verdict: 'failure',
+        lastOutput: 'HTTP probe failed with statuscode: 503',
         nextTryAtMs: 9000,
       },
-    ]);
+    ] as const;
+    assert.deepEqual(
+      computeBlockers(
+        facts({ probes, status: { phase: 'Running', containerStatuses: [{ ...running, ready: false }] } }),
+      ),
+      [
+        {
+          step: 'readiness of container web',
+          cause: 'its readiness probe has not succeeded yet (every 3 s)',
+          sinceMs: Date.UTC(2026, 0, 1),
+          lastError: 'HTTP probe failed with statuscode: 503',
+          nextTryAtMs: 9000,
+        },
+      ],
+    );
   });
 
   it('count the time of a container that lost its readiness from when it did, not from when it started', () => {
-    const conditions = [{ type: 'ContainersReady', status: 'False' as const, lastTransitionTime: '2026-01-01T01:00:00Z' }];
-    const [blocker] = computeBlockers(facts({ status: { phase: 'Running', conditions, containerStatuses: [{ ...running, ready: false }] } }));
+    const conditions = [
+      { type: 'ContainersReady', status: 'False' as const, lastTransitionTime: '2026-01-01T01:00:00Z' },
+    ];
+    const [blocker] = computeBlockers(
+      facts({ status: { phase: 'Running', conditions, containerStatuses: [{ ...running, ready: false }] } }),
+    );
     assert.equal(blocker?.sinceMs, Date.UTC(2026, 0, 1, 1));
   });
 
   it('name the new resources that a running pod still waits for, or will never have', () => {
-    const status = (reason: string): BlockerFacts['status'] => ({ phase: 'Running', containerStatuses: [{ ...running, ready: true }], conditions: [{ type: 'PodResizePending', status: 'True', reason, message: 'too much', lastTransitionTime: '2026-01-01T00:00:00Z' }] });
+    const status = (reason: string): BlockerFacts['status'] => ({
+      phase: 'Running',
+      containerStatuses: [{ ...running, ready: true }],
+      conditions: [
+        {
+          type: 'PodResizePending',
+          status: 'True',
+          reason,
+          message: 'too much',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+        },
+      ],
+    });
     const sinceMs = Date.parse('2026-01-01T00:00:00Z');
-    assert.deepEqual(computeBlockers(facts({ status: status('Deferred') })), [{ step: 'give the pod its new resources', cause: 'the node has no room for them now', sinceMs, lastError: 'too much' }]);
-    assert.deepEqual(computeBlockers(facts({ status: status('Infeasible') })).map(({ cause }) => cause), ['it can never have them on this node']);
+    assert.deepEqual(computeBlockers(facts({ status: status('Deferred') })), [
+      {
+        step: 'give the pod its new resources',
+        cause: 'the node has no room for them now',
+        sinceMs,
+        lastError: 'too much',
+      },
+    ]);
+    assert.deepEqual(
+      computeBlockers(facts({ status: status('Infeasible') })).map(({ cause }) => cause),
+      ['it can never have them on this node'],
+    );
   });
 
   it('name a pass that does not come back, for a pod of which nothing else is known to be wrong', () => {
     const terminated = { ...running, ready: false, state: { terminated: { exitCode: 1 } } };
     const stuck = { busySinceMs: 7, status: { phase: 'Running' as const, containerStatuses: [terminated] } };
-    assert.deepEqual(computeBlockers(facts(stuck)), [{ step: 'sync the pod', cause: 'a call to the container runtime or the disk has not come back yet', sinceMs: 7 }]);
+    assert.deepEqual(computeBlockers(facts(stuck)), [
+      { step: 'sync the pod', cause: 'a call to the container runtime or the disk has not come back yet', sinceMs: 7 },
+    ]);
   });
 
   it('put volumes and failed starts before what merely goes on', () => {
     const volume = { step: 'volume data', cause: 'configmap "c" not found', sinceMs: 1 };
-    const failure = { step: 'start container web', reason: 'ErrImagePull', message: 'no such host', sinceMs: 2, retryAtMs: 3 };
+    const failure = {
+      step: 'start container web',
+      reason: 'ErrImagePull',
+      message: 'no such host',
+      sinceMs: 2,
+      retryAtMs: 3,
+    };
     const activity = { step: 'pull image b', cause: 'waiting for the registry', sinceMs: 4 };
-    assert.deepEqual(steps({ volumes: [volume], failures: [failure], activities: [activity] }), ['volume data', 'start container web', 'pull image b']);
+    assert.deepEqual(steps({ volumes: [volume], failures: [failure], activities: [activity] }), [
+      'volume data',
+      'start container web',
+      'pull image b',
+    ]);
   });
 
   it('tell the next pass as the next try of a failure that names no time of its own', () => {
-    const failure = { step: 'start container web', reason: 'CreateContainerConfigError', message: 'configmap "c" not found', sinceMs: 2 };
-    const tries = (retryAtMs?: number) => computeBlockers(facts({ failures: [retryAtMs === undefined ? failure : { ...failure, retryAtMs }], retry: { lastError: undefined, nextTryAtMs: 50 } })).map((blocker) => blocker.nextTryAtMs);
+    const failure = {
+      step: 'start container web',
+      reason: 'CreateContainerConfigError',
+      message: 'configmap "c" not found',
+      sinceMs: 2,
+    };
+    const tries = (retryAtMs?: number) =>
+      computeBlockers(
+        facts({
+          failures: [retryAtMs === undefined ? failure : { ...failure, retryAtMs }],
+          retry: { lastError: undefined, nextTryAtMs: 50 },
+        }),
+      ).map((blocker) => blocker.nextTryAtMs);
     assert.deepEqual([tries(), tries(70)], [[50], [70]]);
   });
 
   it('tell when a crashed container starts again, and how it ended', () => {
-    const status = { phase: 'Running', containerStatuses: [{ ...running, ready: false, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: { exitCode: 2, reason: 'Error', finishedAt: '2026-01-01T00:00:05Z' } } }] } as const;
-    const [blocker] = computeBlockers(facts({ status: status as never, waits: [{ container: 'web', untilMs: 77, why: 'back-off 10s' }] }));
-    assert.deepEqual(blocker, { step: 'restart container web', cause: 'back-off 10s', sinceMs: Date.UTC(2026, 0, 1, 0, 0, 5), nextTryAtMs: 77, lastError: 'exit code 2 (Error)' });
+    const status = {
+      phase: 'Running',
+      containerStatuses: [
+        {
+          ...running,
+          ready: false,
+          state: { waiting: { reason: 'CrashLoopBackOff' } },
+          lastState: { terminated: { exitCode: 2, reason: 'Error', finishedAt: '2026-01-01T00:00:05Z' } },
+        },
+      ],
+    } as const;
+    const [blocker] = computeBlockers(
+      facts({ status: status as never, waits: [{ container: 'web', untilMs: 77, why: 'back-off 10s' }] }),
+    );
+    assert.deepEqual(blocker, {
+      step: 'restart container web',
+      cause: 'back-off 10s',
+      sinceMs: Date.UTC(2026, 0, 1, 0, 0, 5),
+      nextTryAtMs: 77,
+      lastError: 'exit code 2 (Error)',
+    });
   });
 
   it('say what a pod that ends is waiting for, and the error that holds it up', () => {
     assert.deepEqual(steps({ worker: 'terminating' }), ['stop the containers']);
-    const [blocker] = computeBlockers(facts({ worker: 'terminated', retry: { lastError: 'device busy', nextTryAtMs: 5 } }));
-    assert.deepEqual([blocker?.step, blocker?.lastError, blocker?.nextTryAtMs], ['clean up volumes and cgroups', 'device busy', 5]);
+    const [blocker] = computeBlockers(
+      facts({ worker: 'terminated', retry: { lastError: 'device busy', nextTryAtMs: 5 } }),
+    );
+    assert.deepEqual(
+      [blocker?.step, blocker?.lastError, blocker?.nextTryAtMs],
+      ['clean up volumes and cgroups', 'device busy', 5],
+    );
     assert.deepEqual(steps({ worker: 'queued' }), ['wait for the name']);
   });
 });
@@ -103,9 +207,14 @@ describe('timeline', () => {
   it('counts a line that comes again instead of filling up with it, and stays bounded', async () => {
     const clock = new FakeClock();
     const timeline = new Timeline(clock);
-    for (let i = 0; i < 500; i++) timeline.record(uid, { kind: 'event', type: 'Warning', reason: 'BackOff', message: 'again' });
-    assert.deepEqual(timeline.of(uid).map((line) => line.count), [500]);
-    for (let i = 0; i < 500; i++) timeline.record(uid, { kind: 'event', type: 'Normal', reason: 'Started', message: `${i}` });
+    for (let i = 0; i < 500; i++)
+      timeline.record(uid, { kind: 'event', type: 'Warning', reason: 'BackOff', message: 'again' });
+    assert.deepEqual(
+      timeline.of(uid).map((line) => line.count),
+      [500],
+    );
+    for (let i = 0; i < 500; i++)
+      timeline.record(uid, { kind: 'event', type: 'Normal', reason: 'Started', message: `${i}` });
     assert.equal(timeline.of(uid).length, 64);
   });
 
@@ -150,14 +259,30 @@ describe('explain store', () => {
   it('keeps since when a failure stands while it stays the same', () => {
     const clock = new FakeClock();
     const board = new ActivityBoard(clock);
-    const sources = { pods: () => [pod], status: () => undefined, worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }), probes: () => [], volumes: () => [], cures: () => ['a cure'] };
+    const sources = {
+      pods: () => [pod],
+      status: () => undefined,
+      worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }),
+      probes: () => [],
+      volumes: () => [],
+      cures: () => ['a cure'],
+    };
     const store = new ExplainStore({ sources, board, timeline: new Timeline(clock) });
-    store.setOutcome(uid, { failures: [{ step: 'start container web', reason: 'ErrImagePull', message: 'a', sinceMs: 10 }], waits: [] });
-    store.setOutcome(uid, { failures: [{ step: 'start container web', reason: 'ErrImagePull', message: 'b', sinceMs: 99 }], waits: [] });
+    store.setOutcome(uid, {
+      failures: [{ step: 'start container web', reason: 'ErrImagePull', message: 'a', sinceMs: 10 }],
+      waits: [],
+    });
+    store.setOutcome(uid, {
+      failures: [{ step: 'start container web', reason: 'ErrImagePull', message: 'b', sinceMs: 99 }],
+      waits: [],
+    });
     const [blocker] = store.explain(pod).blockers;
     assert.deepEqual([blocker?.sinceMs, blocker?.lastError], [10, 'b']);
     assert.deepEqual(store.explain(pod).cures, ['a cure']);
-    assert.deepEqual(store.explain({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).cures, []);
+    assert.deepEqual(
+      store.explain({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).cures,
+      [],
+    );
     const end = board.begin(uid, 'pull image', 'registry is slow');
     assert.equal(store.explain(pod).blockers.length, 2);
     end();
@@ -169,11 +294,22 @@ describe('explain store', () => {
     const clock = new FakeClock();
     const state = { outage: undefined as { sinceMs: number; message: string } | undefined };
     const volumes = [{ step: 'volume v', cause: 'no secret', sinceMs: 20 }];
-    const sources = { pods: () => [pod], status: () => undefined, worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }), probes: () => [], volumes: () => volumes, cures: () => [], outage: () => state.outage };
+    const sources = {
+      pods: () => [pod],
+      status: () => undefined,
+      worker: () => ({ worker: 'syncing' as const, workerSinceMs: 0, retry: facts().retry }),
+      probes: () => [],
+      volumes: () => volumes,
+      cures: () => [],
+      outage: () => state.outage,
+    };
     const store = new ExplainStore({ sources, board: new ActivityBoard(clock), timeline: new Timeline(clock) });
     assert.deepEqual(store.explain(pod).blockers, volumes);
     state.outage = { sinceMs: 5, message: 'connect ECONNREFUSED' };
-    assert.deepEqual(store.explain(pod).blockers, [{ step: 'ask the API server', cause: 'it cannot be reached', sinceMs: 5, lastError: 'connect ECONNREFUSED' }, ...volumes]);
+    assert.deepEqual(store.explain(pod).blockers, [
+      { step: 'ask the API server', cause: 'it cannot be reached', sinceMs: 5, lastError: 'connect ECONNREFUSED' },
+      ...volumes,
+    ]);
     volumes.length = 0;
     assert.equal(store.explain(pod).settled, true);
   });

@@ -34,7 +34,9 @@ export class Timeline {
     this.#lines.set(uid, lines);
     this.#gone.delete(uid);
     const atMs = this.#clock.nowMs();
-    const recent = lines.slice(-8).find((line) => line.reason === entry.reason && line.message === entry.message && line.kind === entry.kind);
+    const recent = lines
+      .slice(-8)
+      .find((line) => line.reason === entry.reason && line.message === entry.message && line.kind === entry.kind);
     if (recent !== undefined) {
       recent.count++;
       recent.atMs = atMs;

@@ -48,15 +48,46 @@ export interface CreateImagesOptions {
 }
 
 /** The parts of this feature joined: the manager, and what image collection shares with it. */
-export function createImages(options: CreateImagesOptions): { manager: ImageManager; leases: ImageLeases; access: PullAccess } {
+export function createImages(options: CreateImagesOptions): {
+  manager: ImageManager;
+  leases: ImageLeases;
+  access: PullAccess;
+} {
   const { settings, places, images, files, processes, secrets, events, activity, clock, log } = options;
-  const providers = options.providers.map((provider) => new ExecCredentialProvider(provider, { binDir: options.providerBinDir, processes, clock }));
+  const providers = options.providers.map(
+    (provider) => new ExecCredentialProvider(provider, { binDir: options.providerBinDir, processes, clock }),
+  );
   const credentials = new CredentialSources({ secrets, files, places, providers, events, log });
   const records = new PullRecordFiles({ files, log, rootDir: places.rootDir });
-  const access = new PullAccess({ records, runtime: images, policy: settings.verificationPolicy, allowlist: settings.preloadedAllowlist, clock, log, onCheck: options.onAccessCheck });
+  const access = new PullAccess({
+    records,
+    runtime: images,
+    policy: settings.verificationPolicy,
+    allowlist: settings.preloadedAllowlist,
+    clock,
+    log,
+    onCheck: options.onAccessCheck,
+  });
   const leases = new ImageLeases(clock);
-  const queue = new PullQueue({ clock, qps: settings.pullQps, burst: settings.pullBurst, maxParallel: settings.serialPulls ? 1 : settings.maxParallelPulls });
+  const queue = new PullQueue({
+    clock,
+    qps: settings.pullQps,
+    burst: settings.pullBurst,
+    maxParallel: settings.serialPulls ? 1 : settings.maxParallelPulls,
+  });
   const puller = new ImagePuller({ runtime: images, queue, access, clock });
-  const manager = new ImageManager({ presence: new ImagePresence(images), puller, credentials, access, backoff: new PullBackoff(clock), leases, events, activity, clock, log, onEnsured: options.onEnsured });
+  const manager = new ImageManager({
+    presence: new ImagePresence(images),
+    puller,
+    credentials,
+    access,
+    backoff: new PullBackoff(clock),
+    leases,
+    events,
+    activity,
+    clock,
+    log,
+    onEnsured: options.onEnsured,
+  });
   return { manager, leases, access };
 }

@@ -23,7 +23,15 @@ export interface DiskFacts {
 export function describeDiskUse(facts: DiskFacts): string {
   const largest = [...facts.imagesInUse].sort((left, right) => right.bytes - left.bytes).slice(0, 3);
   const named = largest.map(({ name, bytes }) => `${name} ${formatSize(bytes)}`).join(', ');
-  const known = [{ what: `images and container layers${named === '' ? '' : ` (largest images in use: ${named})`}`, bytes: facts.runtimeBytes }, ...facts.consumers].filter(({ bytes }) => bytes > 0).sort((left, right) => right.bytes - left.bytes);
+  const known = [
+    {
+      what: `images and container layers${named === '' ? '' : ` (largest images in use: ${named})`}`,
+      bytes: facts.runtimeBytes,
+    },
+    ...facts.consumers,
+  ]
+    .filter(({ bytes }) => bytes > 0)
+    .sort((left, right) => right.bytes - left.bytes);
   const rest = facts.usedBytes - known.reduce((sum, { bytes }) => sum + bytes, 0);
   const parts = known.map(({ what, bytes }) => `${formatSize(bytes)} ${what}`);
   if (rest > 0) parts.push(`${formatSize(rest)} other data that the agent does not manage`);

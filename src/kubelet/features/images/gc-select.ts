@@ -25,12 +25,21 @@ export interface KeptImages {
 }
 
 /** The records after another look at the node: new images are new, what is used was used now, what is gone is forgotten. */
-export function updateRecords(records: ReadonlyMap<string, ImageRecord>, images: readonly Image[], inUse: ReadonlySet<string>, nowMs: number): Map<string, ImageRecord> {
+export function updateRecords(
+  records: ReadonlyMap<string, ImageRecord>,
+  images: readonly Image[],
+  inUse: ReadonlySet<string>,
+  nowMs: number,
+): Map<string, ImageRecord> {
   const spelled = spellings(inUse);
   const next = new Map<string, ImageRecord>();
   for (const image of images) {
     const known = records.get(image.id);
-    next.set(image.id, { image, firstSeenMs: known?.firstSeenMs ?? nowMs, lastUsedMs: isAmong(image, spelled) ? nowMs : known?.lastUsedMs });
+    next.set(image.id, {
+      image,
+      firstSeenMs: known?.firstSeenMs ?? nowMs,
+      lastUsedMs: isAmong(image, spelled) ? nowMs : known?.lastUsedMs,
+    });
   }
   return next;
 }
@@ -48,7 +57,12 @@ export function selectCandidates(records: ReadonlyMap<string, ImageRecord>, kept
 }
 
 /** Those unused for longer than `maxAgeMs`; none before the agent itself has run for so long, because it does not know what was used before. */
-export function selectOld(candidates: readonly ImageRecord[], policy: ImageGcPolicy, nowMs: number, startedMs: number): ImageRecord[] {
+export function selectOld(
+  candidates: readonly ImageRecord[],
+  policy: ImageGcPolicy,
+  nowMs: number,
+  startedMs: number,
+): ImageRecord[] {
   if (policy.maxAgeMs === 0 || nowMs - startedMs <= policy.maxAgeMs) return [];
   return candidates.filter(({ lastUsedMs }) => nowMs - (lastUsedMs ?? Number.NEGATIVE_INFINITY) > policy.maxAgeMs);
 }
@@ -59,11 +73,17 @@ export function selectRipe(candidates: readonly ImageRecord[], policy: ImageGcPo
 }
 
 /** How full a file system is in whole percent, and how much to free to come down to the low mark; 0 while below the high mark. */
-export function computeNeed(usage: { capacityBytes: number; availableBytes: number }, policy: ImageGcPolicy): { usedPercent: number; bytesToFree: number } {
+export function computeNeed(
+  usage: { capacityBytes: number; availableBytes: number },
+  policy: ImageGcPolicy,
+): { usedPercent: number; bytesToFree: number } {
   const availableBytes = Math.min(usage.availableBytes, usage.capacityBytes);
   const usedPercent = 100 - Math.floor((availableBytes * 100) / usage.capacityBytes);
   if (usedPercent < policy.highPercent) return { usedPercent, bytesToFree: 0 };
-  return { usedPercent, bytesToFree: Math.max(0, Math.floor((usage.capacityBytes * (100 - policy.lowPercent)) / 100) - availableBytes) };
+  return {
+    usedPercent,
+    bytesToFree: Math.max(0, Math.floor((usage.capacityBytes * (100 - policy.lowPercent)) / 100) - availableBytes),
+  };
 }
 
 /** Runtimes before pinning do not say which image their sandboxes are made of, so an image called `pause` is never touched. */

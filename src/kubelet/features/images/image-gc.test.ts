@@ -8,7 +8,14 @@ import type { Image } from '../../ports/images.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
 import { runPod } from '../../ports/testing/runtime-builders.ts';
-import { computeNeed, selectCandidates, selectOld, updateRecords, type ImageGcPolicy, type ImageRecord } from './gc-select.ts';
+import {
+  computeNeed,
+  selectCandidates,
+  selectOld,
+  updateRecords,
+  type ImageGcPolicy,
+  type ImageRecord,
+} from './gc-select.ts';
 import { ImageGc } from './image-gc.ts';
 import { ImageLeases } from './image-leases.ts';
 import { PullAccess } from './pull-access.ts';
@@ -23,17 +30,40 @@ function world(options: { policy?: Partial<ImageGcPolicy>; images?: readonly str
   const log = recordingLog();
   const events: string[] = [];
   const leases = new ImageLeases(clock);
-  const access = new PullAccess({ records: new PullRecordFiles({ files: new FakeHostFiles(clock), log, rootDir: '/k' }), runtime, policy: 'NeverVerify', allowlist: [], clock, log });
+  const access = new PullAccess({
+    records: new PullRecordFiles({ files: new FakeHostFiles(clock), log, rootDir: '/k' }),
+    runtime,
+    policy: 'NeverVerify',
+    allowlist: [],
+    clock,
+    log,
+  });
   const disk = { capacityBytes: options.capacityBytes ?? 100_000_000, otherBytes: 0 };
   const removed: string[] = [];
   const gc = new ImageGc({
     onRemoved: (reason) => void removed.push(reason),
-    ...{ images: runtime, containers: runtime, leases, access, policy: { ...policy, ...options.policy }, world: { clock, random: seededRandom(1), log } },
-    disk: { diskUsage: async () => ({ capacityBytes: disk.capacityBytes, availableBytes: disk.capacityBytes - disk.otherBytes - (await runtime.listImages()).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) }) },
+    ...{
+      images: runtime,
+      containers: runtime,
+      leases,
+      access,
+      policy: { ...policy, ...options.policy },
+      world: { clock, random: seededRandom(1), log },
+    },
+    disk: {
+      diskUsage: async () => ({
+        capacityBytes: disk.capacityBytes,
+        availableBytes:
+          disk.capacityBytes -
+          disk.otherBytes -
+          (await runtime.listImages()).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+      }),
+    },
     events: { nodeEvent: (type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     consumers: async () => [{ what: 'container logs', bytes: 40_000_000 }],
   });
-  const names = async (): Promise<string[]> => (await runtime.listImages()).map(({ repoTags }) => repoTags[0] ?? '').sort();
+  const names = async (): Promise<string[]> =>
+    (await runtime.listImages()).map(({ repoTags }) => repoTags[0] ?? '').sort();
   return { clock, runtime, log, events, leases, gc, disk, names, removed };
 }
 
@@ -50,7 +80,10 @@ describe('image collection', () => {
     disk.otherBytes = 60_000_000;
     await gc.collect();
     // Of three that are equally idle two are enough; which, their ids decide.
-    assert.deepEqual((await names()).map((name) => name.replace(/^idle:.*/, 'idle')), ['idle', 'pinned:1', 'registry.k8s.io/pause:3.9', 'used:1', 'young:1']);
+    assert.deepEqual(
+      (await names()).map((name) => name.replace(/^idle:.*/, 'idle')),
+      ['idle', 'pinned:1', 'registry.k8s.io/pause:3.9', 'used:1', 'young:1'],
+    );
     assert.deepEqual(removed, ['space', 'space']);
   });
 
@@ -101,7 +134,10 @@ describe('image collection', () => {
     const { gc, runtime, clock, disk, names } = world({ policy: { minAgeMs: 0 }, images: ['a:1', 'b:1'] });
     runtime.fail('removeImage', { kind: 'Internal', message: 'busy', times: 1 });
     disk.otherBytes = 95_000_000;
-    const rejected = assert.rejects(gc.collect(), /^KubeletError: wanted to free \d+ bytes, but freed \d+ bytes space with errors in image deletion: .:1: busy$/);
+    const rejected = assert.rejects(
+      gc.collect(),
+      /^KubeletError: wanted to free \d+ bytes, but freed \d+ bytes space with errors in image deletion: .:1: busy$/,
+    );
     await clock.advance(10);
     await rejected;
     assert.equal((await names()).length, 1);
@@ -112,7 +148,10 @@ describe('image collection', () => {
     await gc.collect();
     await clock.advance(61 * MINUTE);
     runtime.fail('removeImage', { kind: 'Internal', message: 'busy', times: 2 });
-    const rejected = assert.rejects(gc.collect(), /^KubeletError: wanted to free images older than 1h0m0s, encountered errors in image deletion: \[(a|b):1: busy, (a|b):1: busy\]$/);
+    const rejected = assert.rejects(
+      gc.collect(),
+      /^KubeletError: wanted to free images older than 1h0m0s, encountered errors in image deletion: \[(a|b):1: busy, (a|b):1: busy\]$/,
+    );
     await clock.advance(10);
     await rejected;
   });
@@ -125,28 +164,76 @@ describe('image collection', () => {
   });
 
   it('never selects what is kept, and always the least recently used first', () => {
-    const image = (id: number, pinned: boolean): Image => ({ id: `sha256:${id}`, repoTags: [`r.local/i:${id}`], repoDigests: [], sizeBytes: id, username: '', pinned });
-    const records = fc.array(fc.record({ pinned: fc.boolean(), used: fc.option(fc.nat(100), { nil: undefined }), seen: fc.nat(100), kept: fc.constantFrom('', 'id', 'name') }));
-    fc.assert(fc.property(records, (facts) => {
-      const all = new Map(facts.map(({ pinned, used, seen }, index) => [`sha256:${index}`, { image: image(index, pinned), firstSeenMs: seen, lastUsedMs: used } satisfies ImageRecord] as const));
-      const inUse = new Set(facts.flatMap(({ kept }, index) => (kept === '' ? [] : [kept === 'id' ? `sha256:${index}` : `r.local/i:${index}`])));
-      const selected = selectCandidates(all, { inUse, leased: new Set(), sandboxImages: [] });
-      assert.deepEqual(new Set(selected.map((record) => record.image.id)), new Set(facts.flatMap(({ pinned, kept }, index) => (pinned || kept !== '' ? [] : [`sha256:${index}`]))));
-      const keys = selected.map(({ lastUsedMs = -1, firstSeenMs }) => [lastUsedMs, firstSeenMs] as const);
-      for (const [index, [used, seen]] of keys.entries()) {
-        const next = keys[index + 1];
-        assert.ok(next === undefined || used < next[0] || (used === next[0] && seen <= next[1]));
-      }
-    }));
+    const image = (id: number, pinned: boolean): Image => ({
+      id: `sha256:${id}`,
+      repoTags: [`r.local/i:${id}`],
+      repoDigests: [],
+      sizeBytes: id,
+      username: '',
+      pinned,
+    });
+    const records = fc.array(
+      fc.record({
+        pinned: fc.boolean(),
+        used: fc.option(fc.nat(100), { nil: undefined }),
+        seen: fc.nat(100),
+        kept: fc.constantFrom('', 'id', 'name'),
+      }),
+    );
+    fc.assert(
+      fc.property(records, (facts) => {
+        const all = new Map(
+          facts.map(
+            ({ pinned, used, seen }, index) =>
+              [
+                `sha256:${index}`,
+                { image: image(index, pinned), firstSeenMs: seen, lastUsedMs: used } satisfies ImageRecord,
+              ] as const,
+          ),
+        );
+        const inUse = new Set(
+          facts.flatMap(({ kept }, index) =>
+            kept === '' ? [] : [kept === 'id' ? `sha256:${index}` : `r.local/i:${index}`],
+          ),
+        );
+        const selected = selectCandidates(all, { inUse, leased: new Set(), sandboxImages: [] });
+        assert.deepEqual(
+          new Set(selected.map((record) => record.image.id)),
+          new Set(facts.flatMap(({ pinned, kept }, index) => (pinned || kept !== '' ? [] : [`sha256:${index}`]))),
+        );
+        const keys = selected.map(({ lastUsedMs = -1, firstSeenMs }) => [lastUsedMs, firstSeenMs] as const);
+        for (const [index, [used, seen]] of keys.entries()) {
+          const next = keys[index + 1];
+          assert.ok(next === undefined || used < next[0] || (used === next[0] && seen <= next[1]));
+        }
+      }),
+    );
   });
 
   it('computes need and age at their edges', () => {
-    assert.deepEqual(computeNeed({ capacityBytes: 100, availableBytes: 16 }, policy), { usedPercent: 84, bytesToFree: 0 });
-    assert.deepEqual(computeNeed({ capacityBytes: 100, availableBytes: 15 }, policy), { usedPercent: 85, bytesToFree: 5 });
-    assert.deepEqual(computeNeed({ capacityBytes: 100, availableBytes: 200 }, policy), { usedPercent: 0, bytesToFree: 0 });
-    const records = updateRecords(new Map(), [{ id: 'a', repoTags: [], repoDigests: [], sizeBytes: 1, username: '', pinned: false }], new Set(['a']), 10);
+    assert.deepEqual(computeNeed({ capacityBytes: 100, availableBytes: 16 }, policy), {
+      usedPercent: 84,
+      bytesToFree: 0,
+    });
+    assert.deepEqual(computeNeed({ capacityBytes: 100, availableBytes: 15 }, policy), {
+      usedPercent: 85,
+      bytesToFree: 5,
+    });
+    assert.deepEqual(computeNeed({ capacityBytes: 100, availableBytes: 200 }, policy), {
+      usedPercent: 0,
+      bytesToFree: 0,
+    });
+    const records = updateRecords(
+      new Map(),
+      [{ id: 'a', repoTags: [], repoDigests: [], sizeBytes: 1, username: '', pinned: false }],
+      new Set(['a']),
+      10,
+    );
     const old = selectOld([...records.values()], { ...policy, maxAgeMs: 5 }, 16, 0);
-    assert.deepEqual([records.get('a')?.lastUsedMs, old.length, selectOld(old, { ...policy, maxAgeMs: 5 }, 15, 0).length], [10, 1, 0]);
+    assert.deepEqual(
+      [records.get('a')?.lastUsedMs, old.length, selectOld(old, { ...policy, maxAgeMs: 5 }, 15, 0).length],
+      [10, 1, 0],
+    );
   });
 });
 

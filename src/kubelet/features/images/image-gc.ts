@@ -9,7 +9,15 @@ import type { Random } from '../../../base/random.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { describeDiskUse, type DiskConsumer } from './disk-report.ts';
-import { computeNeed, selectCandidates, selectOld, selectRipe, updateRecords, type ImageGcPolicy, type ImageRecord } from './gc-select.ts';
+import {
+  computeNeed,
+  selectCandidates,
+  selectOld,
+  selectRipe,
+  updateRecords,
+  type ImageGcPolicy,
+  type ImageRecord,
+} from './gc-select.ts';
 import type { ImageLeases } from './image-leases.ts';
 import type { DiskUsage, NodeEvents } from './interfaces.ts';
 import type { PullAccess } from './pull-access.ts';
@@ -59,7 +67,12 @@ export class ImageGc {
   constructor(parts: ImageGcParts) {
     this.#parts = parts;
     this.#startedMs = parts.world.clock.monotonicMs();
-    this.#loop = createLoop({ name: 'image-gc', ...parts.world, periodMs: IMAGE_GC_PERIOD_MS, pass: () => this.#pass() });
+    this.#loop = createLoop({
+      name: 'image-gc',
+      ...parts.world,
+      periodMs: IMAGE_GC_PERIOD_MS,
+      pass: () => this.#pass(),
+    });
   }
 
   start(): void {
@@ -87,7 +100,8 @@ export class ImageGc {
       const { candidates } = await this.#survey();
       const { freedBytes, errors } = await this.#remove(candidates, Number.POSITIVE_INFINITY, 'eviction');
       await this.#prune(beganMs);
-      if (errors.length > 0) throw new KubeletError('Unavailable', `images could not be removed: ${errors.join('; ')}`, { op: 'image gc' });
+      if (errors.length > 0)
+        throw new KubeletError('Unavailable', `images could not be removed: ${errors.join('; ')}`, { op: 'image gc' });
       return freedBytes;
     });
   }
@@ -131,19 +145,38 @@ export class ImageGc {
       throw new KubeletError('Unavailable', 'invalid capacity 0 on image filesystem', { op: 'image gc' });
     }
     const { bytesToFree, usedPercent } = computeNeed(usage, policy);
-    const ripe = selectRipe(candidates.filter((candidate) => !old.includes(candidate)), policy, nowMs);
+    const ripe = selectRipe(
+      candidates.filter((candidate) => !old.includes(candidate)),
+      policy,
+      nowMs,
+    );
     const freed = bytesToFree > 0 ? await this.#remove(ripe, bytesToFree, 'space') : { freedBytes: 0, errors: [] };
     if (old.length > 0 || bytesToFree > 0) await this.#prune(beganMs);
     const problems = [
-      ...(aged.errors.length === 0 ? [] : [`wanted to free images older than ${formatDurationMs(policy.maxAgeMs)}, encountered errors in image deletion: ${goAggregate(aged.errors)}`]),
-      ...(freed.errors.length === 0 ? [] : [`wanted to free ${bytesToFree} bytes, but freed ${freed.freedBytes} bytes space with errors in image deletion: ${goAggregate(freed.errors)}`]),
+      ...(aged.errors.length === 0
+        ? []
+        : [
+            `wanted to free images older than ${formatDurationMs(policy.maxAgeMs)}, encountered errors in image deletion: ${goAggregate(aged.errors)}`,
+          ]),
+      ...(freed.errors.length === 0
+        ? []
+        : [
+            `wanted to free ${bytesToFree} bytes, but freed ${freed.freedBytes} bytes space with errors in image deletion: ${goAggregate(freed.errors)}`,
+          ]),
     ];
     if (problems.length > 0) throw new KubeletError('Unavailable', problems.join('; '), { op: 'image gc' });
-    if (freed.freedBytes < bytesToFree) await this.#complain({ mountpoint, usedPercent, usage, freedBytes: freed.freedBytes, inUse });
+    if (freed.freedBytes < bytesToFree)
+      await this.#complain({ mountpoint, usedPercent, usage, freedBytes: freed.freedBytes, inUse });
   }
 
   /** Throws the message, after saying it to the node's watchers. */
-  async #complain(facts: { mountpoint: string; usedPercent: number; usage: { capacityBytes: number; availableBytes: number }; freedBytes: number; inUse: readonly Image[] }): Promise<never> {
+  async #complain(facts: {
+    mountpoint: string;
+    usedPercent: number;
+    usage: { capacityBytes: number; availableBytes: number };
+    freedBytes: number;
+    inUse: readonly Image[];
+  }): Promise<never> {
     const { images, consumers, events, world } = this.#parts;
     const known = await (consumers?.() ?? Promise.resolve([])).catch((error: unknown) => {
       world.log.warn('could not find out what uses the disk', { error: errorMessage(error) });
@@ -152,7 +185,14 @@ export class ImageGc {
     const runtimeBytes = (await images.imageFsInfo()).reduce((sum, { usedBytes }) => sum + usedBytes, 0);
     const { capacityBytes, availableBytes } = facts.usage;
     const imagesInUse = facts.inUse.map((image) => ({ name: nameOf(image), bytes: image.sizeBytes }));
-    const message = describeDiskUse({ ...facts, capacityBytes, usedBytes: capacityBytes - availableBytes, runtimeBytes, imagesInUse, consumers: known });
+    const message = describeDiskUse({
+      ...facts,
+      capacityBytes,
+      usedBytes: capacityBytes - availableBytes,
+      runtimeBytes,
+      imagesInUse,
+      consumers: known,
+    });
     if (message !== this.#lastComplaint) events.nodeEvent('Warning', nodeEvents.freeDiskSpaceFailed, message);
     throw new KubeletError('Unavailable', message, { op: 'image gc' });
   }
@@ -170,7 +210,11 @@ export class ImageGc {
     return { candidates, inUse: present.filter(({ id }) => !free.has(id)) };
   }
 
-  async #remove(victims: readonly ImageRecord[], enoughBytes: number, reason: 'age' | 'space' | 'eviction'): Promise<{ freedBytes: number; errors: string[] }> {
+  async #remove(
+    victims: readonly ImageRecord[],
+    enoughBytes: number,
+    reason: 'age' | 'space' | 'eviction',
+  ): Promise<{ freedBytes: number; errors: string[] }> {
     const { images, leases, world, onRemoved } = this.#parts;
     const errors: string[] = [];
     let freedBytes = 0;
@@ -181,7 +225,12 @@ export class ImageGc {
       if ([image.id, ...image.repoTags, ...image.repoDigests].some((name) => leased.has(name))) continue;
       try {
         await images.removeImage(image.id);
-        world.log.info('removed image', { image: nameOf(image), imageId: image.id, sizeBytes: image.sizeBytes, reason });
+        world.log.info('removed image', {
+          image: nameOf(image),
+          imageId: image.id,
+          sizeBytes: image.sizeBytes,
+          reason,
+        });
         onRemoved?.(reason === 'age' ? 'age' : 'space');
         freedBytes += image.sizeBytes;
         this.#records.delete(image.id);
@@ -200,7 +249,8 @@ export class ImageGc {
   async #imageFs(): Promise<string> {
     if (this.#mountpoint === undefined) {
       const [first] = await this.#parts.images.imageFsInfo();
-      if (first === undefined || first.mountpoint === '') throw new KubeletError('Unavailable', 'the runtime does not say where it keeps images', { op: 'ImageFsInfo' });
+      if (first === undefined || first.mountpoint === '')
+        throw new KubeletError('Unavailable', 'the runtime does not say where it keeps images', { op: 'ImageFsInfo' });
       this.#mountpoint = first.mountpoint;
     }
     return this.#mountpoint;

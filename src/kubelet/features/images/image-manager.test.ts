@@ -14,10 +14,24 @@ import { FakeRuntime } from '../../ports/testing/fake-runtime.ts';
 import { createImages, type ImageSettings } from './create-images.ts';
 import type { ImageOutcome } from './interfaces.ts';
 
-const settings: ImageSettings = { pullQps: 5, pullBurst: 10, serialPulls: false, maxParallelPulls: undefined, verificationPolicy: 'NeverVerifyPreloadedImages', preloadedAllowlist: [] };
+const settings: ImageSettings = {
+  pullQps: 5,
+  pullBurst: 10,
+  serialPulls: false,
+  maxParallelPulls: undefined,
+  verificationPolicy: 'NeverVerifyPreloadedImages',
+  preloadedAllowlist: [],
+};
 const CANARY = 'canary-9f3c-password';
 
-function world(options: { images?: readonly string[]; settings?: Partial<ImageSettings>; secrets?: Readonly<Record<string, Secret>>; refuse?: (image: string, auth: RegistryAuth | undefined) => string | undefined } = {}) {
+function world(
+  options: {
+    images?: readonly string[];
+    settings?: Partial<ImageSettings>;
+    secrets?: Readonly<Record<string, Secret>>;
+    refuse?: (image: string, auth: RegistryAuth | undefined) => string | undefined;
+  } = {},
+) {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock, images: options.images ?? [], latencies: { pullImage: 500 } });
   const files = new FakeHostFiles(clock);
@@ -34,7 +48,17 @@ function world(options: { images?: readonly string[]; settings?: Partial<ImageSe
     return pull(image, how, call);
   };
   const { manager, leases, access } = createImages({
-    ...{ settings: { ...settings, ...options.settings }, places: { rootDir: '/var/lib/kubelet', workingDir: '/work', homeDir: '/root' }, providers: [], providerBinDir: '/bin', images: runtime, files, processes, clock, log },
+    ...{
+      settings: { ...settings, ...options.settings },
+      places: { rootDir: '/var/lib/kubelet', workingDir: '/work', homeDir: '/root' },
+      providers: [],
+      providerBinDir: '/bin',
+      images: runtime,
+      files,
+      processes,
+      clock,
+      log,
+    },
     secrets: { secret: (namespace, name) => options.secrets?.[`${namespace}/${name}`] },
     events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     activity: {
@@ -44,7 +68,8 @@ function world(options: { images?: readonly string[]; settings?: Partial<ImageSe
       },
     },
   });
-  const ensure = (pod: Pod, signal = new AbortController().signal): Promise<ImageOutcome> => manager.ensure({ pod, container: mainOf(pod), runtimeHandler: '', signal });
+  const ensure = (pod: Pod, signal = new AbortController().signal): Promise<ImageOutcome> =>
+    manager.ensure({ pod, container: mainOf(pod), runtimeHandler: '', signal });
   const run = async (pod: Pod): Promise<ImageOutcome> => {
     const ensuring = ensure(pod);
     await clock.advance(10_000);
@@ -54,20 +79,41 @@ function world(options: { images?: readonly string[]; settings?: Partial<ImageSe
 }
 
 const mainOf = (pod: Pod): AnyContainer => pod.spec.containers[0] as AnyContainer;
-const podOf = (image: string, changes: Changes = {}): Pod => buildPod({ 'spec.containers[0].image': image, ...changes });
+const podOf = (image: string, changes: Changes = {}): Pod =>
+  buildPod({ 'spec.containers[0].image': image, ...changes });
 const pullSecret = (username: string, password = CANARY, uid = `uid-${username}`): Secret => ({
   metadata: { name: username, namespace: 'default', uid },
   type: 'kubernetes.io/dockerconfigjson',
-  data: { '.dockerconfigjson': Buffer.from(JSON.stringify({ auths: { 'https://registry.local/v2/': { auth: Buffer.from(`${username}:${password}`).toString('base64') } } })).toString('base64') },
+  data: {
+    '.dockerconfigjson': Buffer.from(
+      JSON.stringify({
+        auths: { 'https://registry.local/v2/': { auth: Buffer.from(`${username}:${password}`).toString('base64') } },
+      }),
+    ).toString('base64'),
+  },
 });
-const withSecret = (image: string, name: string, uid = 'uid-1'): Pod => podOf(image, { 'spec.imagePullSecrets': [{ name }], 'metadata.uid': uid });
+const withSecret = (image: string, name: string, uid = 'uid-1'): Pod =>
+  podOf(image, { 'spec.imagePullSecrets': [{ name }], 'metadata.uid': uid });
 
 describe('image manager', () => {
   it('uses a present image with one question to the runtime, whatever else is being pulled', async () => {
     const { run, events, runtime, files } = world({ images: ['busybox:1.36'], settings: { serialPulls: true } });
     runtime.hang('pullImage');
     const outcome = await run(podOf('busybox:1.36'));
-    assert.deepEqual([outcome.kind, events, runtime.journal.callCounts.get('imageStatus'), runtime.journal.callCounts.get('pullImage') ?? 0], ['present', ['Normal Pulled Container image "busybox:1.36" already present on machine and can be accessed by the pod'], 1, 0]);
+    assert.deepEqual(
+      [
+        outcome.kind,
+        events,
+        runtime.journal.callCounts.get('imageStatus'),
+        runtime.journal.callCounts.get('pullImage') ?? 0,
+      ],
+      [
+        'present',
+        ['Normal Pulled Container image "busybox:1.36" already present on machine and can be accessed by the pod'],
+        1,
+        0,
+      ],
+    );
     assert.equal(files.calls.filter((call) => call.startsWith('read') || call.startsWith('write')).length, 0);
   });
 
@@ -75,19 +121,40 @@ describe('image manager', () => {
     const { run, events, doing } = world();
     const outcome = await run(podOf('busybox:1.36'));
     assert.equal(outcome.kind, 'present');
-    assert.deepEqual(events, ['Normal Pulling Pulling image "busybox:1.36"', 'Normal Pulled Successfully pulled image "busybox:1.36" in 500ms (500ms including waiting). Image size: 1000000 bytes.']);
+    assert.deepEqual(events, [
+      'Normal Pulling Pulling image "busybox:1.36"',
+      'Normal Pulled Successfully pulled image "busybox:1.36" in 500ms (500ms including waiting). Image size: 1000000 bytes.',
+    ]);
     assert.deepEqual(doing, []);
   });
 
-  it('pulls the image of a volume by the volume\'s own policy and the pod\'s secrets, in events of the pod', async () => {
-    const { manager, clock, events, auths, leases } = world({ images: ['local/files:1'], secrets: { 'default/one': pullSecret('one') } });
+  it("pulls the image of a volume by the volume's own policy and the pod's secrets, in events of the pod", async () => {
+    const { manager, clock, events, auths, leases } = world({
+      images: ['local/files:1'],
+      secrets: { 'default/one': pullSecret('one') },
+    });
     const pod = withSecret('busybox:1.36', 'one');
-    const volume = (reference: string, pullPolicy: string): Promise<ImageOutcome> => manager.ensureVolume({ pod, volume: reference.replace(/\W/g, '-'), reference, pullPolicy, runtimeHandler: '', signal: new AbortController().signal });
+    const volume = (reference: string, pullPolicy: string): Promise<ImageOutcome> =>
+      manager.ensureVolume({
+        pod,
+        volume: reference.replace(/\W/g, '-'),
+        reference,
+        pullPolicy,
+        runtimeHandler: '',
+        signal: new AbortController().signal,
+      });
     const outcomes = Promise.all([volume('registry.local/files:1', 'IfNotPresent'), volume('local/none:1', 'Never')]);
     await clock.advance(10_000);
-    assert.deepEqual((await outcomes).map((outcome) => (outcome.kind === 'failed' ? outcome.reason : outcome.kind)), ['present', 'ErrImageNeverPull']);
+    assert.deepEqual(
+      (await outcomes).map((outcome) => (outcome.kind === 'failed' ? outcome.reason : outcome.kind)),
+      ['present', 'ErrImageNeverPull'],
+    );
     assert.deepEqual([auths, leases.leased().has('registry.local/files:1')], [['one'], true]);
-    assert.ok(events.includes('Warning ErrImageNeverPull Container image "local/none:1" is not present with pull policy of Never'));
+    assert.ok(
+      events.includes(
+        'Warning ErrImageNeverPull Container image "local/none:1" is not present with pull policy of Never',
+      ),
+    );
   });
 
   it('shows what it is doing while a pull takes its time', async () => {
@@ -95,15 +162,24 @@ describe('image manager', () => {
     void ensure(podOf('registry.local/a:1'));
     void ensure(podOf('registry.local/b:1', { 'metadata.uid': 'uid-2' }));
     await clock.advance(100);
-    assert.deepEqual([...doing].sort(), ['pull image registry.local/a:1: the runtime is fetching it from registry.local', 'pull image registry.local/b:1: waiting for its turn: other images are being pulled']);
+    assert.deepEqual([...doing].sort(), [
+      'pull image registry.local/a:1: the runtime is fetching it from registry.local',
+      'pull image registry.local/b:1: waiting for its turn: other images are being pulled',
+    ]);
   });
 
   it('pulls once for many pods that ask for the same image at the same time, and tells each', async () => {
     const { ensure, clock, runtime, events } = world();
     const all = Promise.all(['1', '2', '3'].map((uid) => ensure(podOf('busybox:1.36', { 'metadata.uid': uid }))));
     await clock.advance(1000);
-    assert.deepEqual((await all).map(({ kind }) => kind), ['present', 'present', 'present']);
-    assert.deepEqual([runtime.journal.callCounts.get('pullImage'), events.filter((event) => event.includes('Successfully')).length], [1, 3]);
+    assert.deepEqual(
+      (await all).map(({ kind }) => kind),
+      ['present', 'present', 'present'],
+    );
+    assert.deepEqual(
+      [runtime.journal.callCounts.get('pullImage'), events.filter((event) => event.includes('Successfully')).length],
+      [1, 3],
+    );
   });
 
   it('goes on with a shared pull when one of those who wait gives up, and stops it when all have', async () => {
@@ -128,11 +204,17 @@ describe('image manager', () => {
     const { run, clock, events } = world({ refuse: () => 'no such tag' });
     const pod = podOf('busybox:1.36');
     const startMs = clock.nowMs();
-    assert.deepEqual(await run(pod), { kind: 'failed', reason: 'ErrImagePull', message: 'no such tag', retryAtMs: startMs + 10_000 });
+    assert.deepEqual(await run(pod), {
+      kind: 'failed',
+      reason: 'ErrImagePull',
+      message: 'no such tag',
+      retryAtMs: startMs + 10_000,
+    });
     const waits: number[] = [];
     for (let round = 0; round < 6; round++) {
       const outcome = await run(pod);
-      if (outcome.kind === 'failed' && outcome.reason === 'ErrImagePull') waits.push((outcome.retryAtMs ?? 0) - (clock.nowMs() - 10_000));
+      if (outcome.kind === 'failed' && outcome.reason === 'ErrImagePull')
+        waits.push((outcome.retryAtMs ?? 0) - (clock.nowMs() - 10_000));
       await clock.advance(320_000);
     }
     assert.deepEqual(waits, [20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
@@ -146,16 +228,27 @@ describe('image manager', () => {
     await clock.advance(1);
     await failed;
     const outcome = await ensure(podOf('busybox:1.36', { 'metadata.uid': 'uid-2' }));
-    assert.deepEqual(outcome, { kind: 'failed', reason: 'ImagePullBackOff', message: 'Back-off pulling image "busybox:1.36": ErrImagePull: no such tag', retryAtMs: clock.nowMs() + 10_000 - 1 });
+    assert.deepEqual(outcome, {
+      kind: 'failed',
+      reason: 'ImagePullBackOff',
+      message: 'Back-off pulling image "busybox:1.36": ErrImagePull: no such tag',
+      retryAtMs: clock.nowMs() + 10_000 - 1,
+    });
     assert.equal(events.at(-1), 'Normal BackOff Back-off pulling image "busybox:1.36"');
   });
 
   it('never pulls with Never, names a bad name, and reports a runtime that cannot say', async () => {
     const { run, events, runtime } = world();
-    const outcomes = [await run(podOf('busybox:1.36', { 'spec.containers[0].imagePullPolicy': 'Never' })), await run(podOf('No Image'))];
+    const outcomes = [
+      await run(podOf('busybox:1.36', { 'spec.containers[0].imagePullPolicy': 'Never' })),
+      await run(podOf('No Image')),
+    ];
     runtime.fail('imageStatus', { kind: 'Unavailable', message: 'connection refused' });
     outcomes.push(await run(podOf('busybox:1.36')));
-    assert.deepEqual(outcomes.map((outcome) => (outcome.kind === 'failed' ? outcome.reason : outcome.kind)), ['ErrImageNeverPull', 'InvalidImageName', 'ImageInspectError']);
+    assert.deepEqual(
+      outcomes.map((outcome) => (outcome.kind === 'failed' ? outcome.reason : outcome.kind)),
+      ['ErrImageNeverPull', 'InvalidImageName', 'ImageInspectError'],
+    );
     assert.deepEqual(events, [
       'Warning ErrImageNeverPull Container image "busybox:1.36" is not present with pull policy of Never',
       `Warning InspectFailed Failed to apply default image tag "No Image": couldn't parse image name "No Image": invalid reference format`,
@@ -192,32 +285,55 @@ describe('image manager', () => {
 
   it('tries credentials in order until one works, and keeps them out of events, logs and errors', async () => {
     const secrets = { 'default/bad': pullSecret('bad'), 'default/good': pullSecret('good') };
-    const { run, auths, events, log } = world({ secrets, refuse: (_image, auth) => (auth?.username === 'good' ? undefined : `denied for ${auth?.username}:${auth?.password}`) });
+    const { run, auths, events, log } = world({
+      secrets,
+      refuse: (_image, auth) =>
+        auth?.username === 'good' ? undefined : `denied for ${auth?.username}:${auth?.password}`,
+    });
     const pod = podOf('registry.local/app:1', { 'spec.imagePullSecrets': [{ name: 'bad' }, { name: 'good' }] });
     assert.equal((await run(pod)).kind, 'present');
     assert.deepEqual(auths, ['bad', 'good']);
-    const failing = world({ secrets, refuse: (_image, auth) => `denied for ${auth?.password} and ${Buffer.from(`bad:${CANARY}`).toString('base64')}` });
+    const failing = world({
+      secrets,
+      refuse: (_image, auth) => `denied for ${auth?.password} and ${Buffer.from(`bad:${CANARY}`).toString('base64')}`,
+    });
     const outcome = await failing.run(pod);
     assert.equal(outcome.kind, 'failed');
-    assert.doesNotMatch(JSON.stringify([events, log.lines, outcome, failing.events, failing.log.lines]), new RegExp(`canary|${Buffer.from(`bad:${CANARY}`).toString('base64')}`));
+    assert.doesNotMatch(
+      JSON.stringify([events, log.lines, outcome, failing.events, failing.log.lines]),
+      new RegExp(`canary|${Buffer.from(`bad:${CANARY}`).toString('base64')}`),
+    );
   });
 
   it('warns once of pull secrets that are missing, also when the image is there', async () => {
     const { run, events } = world({ images: ['registry.local/app:1'] });
     await run(withSecret('registry.local/app:1', 'nope'));
     await run(withSecret('registry.local/app:1', 'nope'));
-    assert.deepEqual(events.filter((event) => event.startsWith('Warning')), ['Warning FailedToRetrieveImagePullSecret Unable to retrieve some image pull secrets (nope); attempting to pull the image may not succeed.']);
+    assert.deepEqual(
+      events.filter((event) => event.startsWith('Warning')),
+      [
+        'Warning FailedToRetrieveImagePullSecret Unable to retrieve some image pull secrets (nope); attempting to pull the image may not succeed.',
+      ],
+    );
   });
 
   it('gives an image pulled with a secret only to pods that have the secret', async () => {
     const secrets = { 'default/good': pullSecret('good') };
-    const { run, runtime, auths } = world({ secrets, refuse: (_image, auth) => (auth?.username === 'good' ? undefined : 'unauthorized') });
+    const { run, runtime, auths } = world({
+      secrets,
+      refuse: (_image, auth) => (auth?.username === 'good' ? undefined : 'unauthorized'),
+    });
     await run(withSecret('registry.local/app:1', 'good'));
     assert.equal((await run(withSecret('registry.local/app:1', 'good', 'uid-2'))).kind, 'present');
     assert.equal(runtime.journal.callCounts.get('pullImage'), 1, 'the second pod proves its right without pulling');
     const stranger = await run(podOf('registry.local/app:1', { 'metadata.uid': 'uid-3' }));
-    const never = await run(podOf('registry.local/app:1', { 'metadata.uid': 'uid-4', 'spec.containers[0].imagePullPolicy': 'Never' }));
-    assert.deepEqual([stranger, never].map((outcome) => (outcome.kind === 'failed' ? outcome.reason : outcome.kind)), ['ErrImagePull', 'ErrImageNeverPull']);
+    const never = await run(
+      podOf('registry.local/app:1', { 'metadata.uid': 'uid-4', 'spec.containers[0].imagePullPolicy': 'Never' }),
+    );
+    assert.deepEqual(
+      [stranger, never].map((outcome) => (outcome.kind === 'failed' ? outcome.reason : outcome.kind)),
+      ['ErrImagePull', 'ErrImageNeverPull'],
+    );
     assert.deepEqual(auths, ['good', undefined]);
   });
 

@@ -16,7 +16,14 @@ import type { ImagePuller, PullResult } from './image-puller.ts';
 import type { Activity, EnsureRequest, ImageOutcome, VolumeRequest } from './interfaces.ts';
 import type { PullAccess } from './pull-access.ts';
 import type { PullBackoff } from './pull-backoff.ts';
-import { classifyPullFailure, decidePull, pullPolicyOf, quoted, resolveImage, type ResolvedImage } from './pull-policy.ts';
+import {
+  classifyPullFailure,
+  decidePull,
+  pullPolicyOf,
+  quoted,
+  resolveImage,
+  type ResolvedImage,
+} from './pull-policy.ts';
 
 export interface ImageManagerParts {
   presence: ImagePresence;
@@ -88,8 +95,24 @@ export class ImageManager {
    * The same for an image that is mounted as a volume: its lease, events and back-off are the pod's, not a container's (upstream: getImageVolumes
    * gives the puller the pod as the object of its events).
    */
-  async ensureVolume({ pod, volume, reference, pullPolicy, runtimeHandler, signal }: VolumeRequest): Promise<ImageOutcome> {
-    return this.#ensure({ pod, container: { name: `${VOLUME}${volume}`, image: reference, imagePullPolicy: pullPolicy as AnyContainer['imagePullPolicy'] }, runtimeHandler, signal });
+  async ensureVolume({
+    pod,
+    volume,
+    reference,
+    pullPolicy,
+    runtimeHandler,
+    signal,
+  }: VolumeRequest): Promise<ImageOutcome> {
+    return this.#ensure({
+      pod,
+      container: {
+        name: `${VOLUME}${volume}`,
+        image: reference,
+        imagePullPolicy: pullPolicy as AnyContainer['imagePullPolicy'],
+      },
+      runtimeHandler,
+      signal,
+    });
   }
 
   /** Begins to fetch images of containers that start later, all at once. Waits for nothing, and leaves pulls in back-off alone. */
@@ -100,9 +123,14 @@ export class ImageManager {
     for (const container of containers) {
       const image = container.image ?? '';
       const known = ofPod.get(container.name);
-      if (known !== undefined && known.image === image && (known.doneAtMs === undefined || this.#isFresh(known))) continue;
+      if (known !== undefined && known.image === image && (known.doneAtMs === undefined || this.#isFresh(known)))
+        continue;
       if (backoff.waiting(uid, image) !== undefined) continue;
-      const entry: Prefetched = { image, outcome: this.#ensure({ pod, container, runtimeHandler, signal }), doneAtMs: undefined };
+      const entry: Prefetched = {
+        image,
+        outcome: this.#ensure({ pod, container, runtimeHandler, signal }),
+        doneAtMs: undefined,
+      };
       const done = (): void => {
         entry.doneAtMs = clock.monotonicMs();
       };
@@ -126,7 +154,9 @@ export class ImageManager {
     if (ofPod === undefined || entry === undefined) return undefined;
     ofPod.delete(container.name);
     if (ofPod.size === 0) this.#prefetched.delete(pod.metadata.uid);
-    return entry.image === (container.image ?? '') && (entry.doneAtMs === undefined || this.#isFresh(entry)) ? entry.outcome : undefined;
+    return entry.image === (container.image ?? '') && (entry.doneAtMs === undefined || this.#isFresh(entry))
+      ? entry.outcome
+      : undefined;
   }
 
   #isFresh(entry: Prefetched): boolean {
@@ -139,7 +169,11 @@ export class ImageManager {
     const requested = container.image ?? '';
     credentials.announceMissing(pod);
     const resolved = resolveImage(requested);
-    const seen: EnsureSeen = { policy: container.imagePullPolicy ?? '', wasPresent: undefined, pullWasNeeded: undefined };
+    const seen: EnsureSeen = {
+      policy: container.imagePullPolicy ?? '',
+      wasPresent: undefined,
+      pullWasNeeded: undefined,
+    };
     if (!resolved.ok) {
       onEnsured?.(seen);
       this.#event(request, 'Warning', imageEvents.inspectFailed, resolved.message);
@@ -168,9 +202,18 @@ export class ImageManager {
     const decision = decidePull(policy, present?.image !== undefined);
     if (decision === 'verify' && present?.image !== undefined) {
       const { image } = present;
-      if (await this.#parts.access.mayUse(requested, image.id, () => this.#parts.credentials.lookupOwn(request.pod, resolved.name))) {
+      if (
+        await this.#parts.access.mayUse(requested, image.id, () =>
+          this.#parts.credentials.lookupOwn(request.pod, resolved.name),
+        )
+      ) {
         seen.pullWasNeeded = false;
-        this.#event(request, 'Normal', imageEvents.pulled, `Container image ${quoted(requested)} already present on machine and can be accessed by the pod`);
+        this.#event(
+          request,
+          'Normal',
+          imageEvents.pulled,
+          `Container image ${quoted(requested)} already present on machine and can be accessed by the pod`,
+        );
         return { kind: 'present', imageRef: image.id, user: userOf(image) };
       }
     }
@@ -202,31 +245,62 @@ export class ImageManager {
     if (waiting !== undefined) {
       const text = `Back-off pulling image ${quoted(requested)}`;
       this.#event(request, 'Normal', imageEvents.backOff, text);
-      return { kind: 'failed', reason: waitingReasons.imagePullBackOff, message: `${text}: ${waiting.lastError}`, retryAtMs: clock.nowMs() + waiting.leftMs };
+      return {
+        kind: 'failed',
+        reason: waitingReasons.imagePullBackOff,
+        message: `${text}: ${waiting.lastError}`,
+        retryAtMs: clock.nowMs() + waiting.leftMs,
+      };
     }
     this.#event(request, 'Normal', imageEvents.pulling, `Pulling image ${quoted(requested)}`);
     const startMs = clock.monotonicMs();
     const progress = this.#progress(request, requested, resolved.name.domain);
     let result: PullResult;
     try {
-      const credentials = await untilAborted(this.#parts.credentials.lookup(request.pod, resolved.name), request.signal);
+      const credentials = await untilAborted(
+        this.#parts.credentials.lookup(request.pod, resolved.name),
+        request.signal,
+      );
       const { image, name } = resolved;
-      result = await puller.pull({ image, requested, registry: name.domain, runtimeHandler: request.runtimeHandler, credentials, onPhase: progress.phase }, request.signal);
+      result = await puller.pull(
+        {
+          image,
+          requested,
+          registry: name.domain,
+          runtimeHandler: request.runtimeHandler,
+          credentials,
+          onPhase: progress.phase,
+        },
+        request.signal,
+      );
     } finally {
       progress.end();
     }
-    return result.ok ? this.#pulled(request, requested, result, clock.monotonicMs() - startMs) : this.#failed(request, requested, result.error);
+    return result.ok
+      ? this.#pulled(request, requested, result, clock.monotonicMs() - startMs)
+      : this.#failed(request, requested, result.error);
   }
 
-  async #pulled(request: EnsureRequest, requested: string, result: Extract<PullResult, { ok: true }>, totalMs: number): Promise<ImageOutcome> {
+  async #pulled(
+    request: EnsureRequest,
+    requested: string,
+    result: Extract<PullResult, { ok: true }>,
+    totalMs: number,
+  ): Promise<ImageOutcome> {
     const { imageRef, pullMs } = result;
     const inspected = result.image === undefined ? await this.#inspect(request, imageRef) : { image: result.image };
     if ('kind' in inspected) return inspected;
     const { image } = inspected;
-    if (image === undefined) return this.#failed(request, requested, `the runtime pulled ${quoted(requested)} and then did not have it`);
+    if (image === undefined)
+      return this.#failed(request, requested, `the runtime pulled ${quoted(requested)} and then did not have it`);
     this.#parts.backoff.succeeded(request.pod.metadata.uid, requested);
     const times = `${formatDurationMs(Math.floor(pullMs))} (${formatDurationMs(Math.floor(totalMs))} including waiting)`;
-    this.#event(request, 'Normal', imageEvents.pulled, `Successfully pulled image ${quoted(requested)} in ${times}. Image size: ${image.sizeBytes} bytes.`);
+    this.#event(
+      request,
+      'Normal',
+      imageEvents.pulled,
+      `Successfully pulled image ${quoted(requested)} in ${times}. Image size: ${image.sizeBytes} bytes.`,
+    );
     return { kind: 'present', imageRef, user: userOf(image) };
   }
 
@@ -239,7 +313,11 @@ export class ImageManager {
   }
 
   /** What `explain` shows meanwhile. How many bytes are in is not to be had: CRI does not say before a pull is over. */
-  #progress(request: EnsureRequest, requested: string, registry: string): { phase: (phase: 'waiting' | 'pulling') => void; end: () => void } {
+  #progress(
+    request: EnsureRequest,
+    requested: string,
+    registry: string,
+  ): { phase: (phase: 'waiting' | 'pulling') => void; end: () => void } {
     const { activity, log } = this.#parts;
     const { pod, container } = request;
     const step = `pull image ${requested}`;
@@ -247,8 +325,16 @@ export class ImageManager {
     return {
       phase: (phase) => {
         end();
-        const cause = phase === 'waiting' ? 'waiting for its turn: other images are being pulled' : `the runtime is fetching it from ${registry}`;
-        log.debug(4, 'image pull', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, container: container.name, image: requested, phase });
+        const cause =
+          phase === 'waiting'
+            ? 'waiting for its turn: other images are being pulled'
+            : `the runtime is fetching it from ${registry}`;
+        log.debug(4, 'image pull', {
+          pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+          container: container.name,
+          image: requested,
+          phase,
+        });
         end = activity.begin(podUid(pod.metadata.uid), step, cause);
       },
       end: () => end(),

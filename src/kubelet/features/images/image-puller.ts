@@ -42,7 +42,12 @@ export class ImagePuller {
   readonly #clock: Clock;
   readonly #shared = new Map<string, SharedPull>();
 
-  constructor(parts: { runtime: Pick<ImageRuntime, 'pullImage' | 'imageStatus'>; queue: PullQueue; access: PullAccess; clock: Clock }) {
+  constructor(parts: {
+    runtime: Pick<ImageRuntime, 'pullImage' | 'imageStatus'>;
+    queue: PullQueue;
+    access: PullAccess;
+    clock: Clock;
+  }) {
     this.#runtime = parts.runtime;
     this.#queue = parts.queue;
     this.#access = parts.access;
@@ -52,7 +57,12 @@ export class ImagePuller {
   /** Failure is a value; rejects only with `Aborted`. */
   async pull(request: PullRequest, signal: AbortSignal): Promise<PullResult> {
     if (signal.aborted) throw aborted();
-    const key = [request.image, request.requested, request.runtimeHandler, ...request.credentials.map((auth) => `${auth.hash}@${auth.source?.uid ?? ''}`)].join('\n');
+    const key = [
+      request.image,
+      request.requested,
+      request.runtimeHandler,
+      ...request.credentials.map((auth) => `${auth.hash}@${auth.source?.uid ?? ''}`),
+    ].join('\n');
     let shared = this.#shared.get(key);
     if (shared === undefined) {
       shared = this.#begin(request);
@@ -100,7 +110,13 @@ export class ImagePuller {
 
   #begin(request: PullRequest): SharedPull {
     const stop = new AbortController();
-    const shared: SharedPull = { result: Promise.resolve({ ok: false, error: '' }), phase: 'waiting', listeners: new Set(), waiters: 0, stop };
+    const shared: SharedPull = {
+      result: Promise.resolve({ ok: false, error: '' }),
+      phase: 'waiting',
+      listeners: new Set(),
+      waiters: 0,
+      stop,
+    };
     shared.result = this.#run(request, stop.signal, () => {
       shared.phase = 'pulling';
       for (const tell of shared.listeners) tell('pulling');
@@ -115,7 +131,10 @@ export class ImagePuller {
       try {
         await this.#access.begin(request.requested);
       } catch (error) {
-        return { ok: false, error: `Failed to record image pull intent for container image "${request.requested}": ${errorMessage(error)}` };
+        return {
+          ok: false,
+          error: `Failed to record image pull intent for container image "${request.requested}": ${errorMessage(error)}`,
+        };
       }
       return await this.#onRecord(request, signal);
     } finally {
@@ -131,18 +150,31 @@ export class ImagePuller {
       if (!('imageRef' in pulled)) return { ok: false, error: pulled.error };
       ended = true;
       const { imageRef, used } = pulled;
-      const [image] = await Promise.all([this.#look(request, signal), this.#access.succeeded(request.requested, imageRef, used)]);
+      const [image] = await Promise.all([
+        this.#look(request, signal),
+        this.#access.succeeded(request.requested, imageRef, used),
+      ]);
       return { ok: true, imageRef, image, pullMs: this.#clock.monotonicMs() - startMs };
     } finally {
       if (!ended) await this.#access.failed(request.requested);
     }
   }
 
-  async #tryEach({ image, runtimeHandler, credentials }: PullRequest, signal: AbortSignal): Promise<{ imageRef: string; used: TrackedAuth | undefined } | { error: string }> {
+  async #tryEach(
+    { image, runtimeHandler, credentials }: PullRequest,
+    signal: AbortSignal,
+  ): Promise<{ imageRef: string; used: TrackedAuth | undefined } | { error: string }> {
     const errors: string[] = [];
     for (const used of credentials.length === 0 ? [undefined] : credentials) {
       try {
-        return { imageRef: await this.#runtime.pullImage(image, { ...(used === undefined ? {} : { auth: registryAuth(used) }), runtimeHandler }, { signal }), used };
+        return {
+          imageRef: await this.#runtime.pullImage(
+            image,
+            { ...(used === undefined ? {} : { auth: registryAuth(used) }), runtimeHandler },
+            { signal },
+          ),
+          used,
+        };
       } catch (error) {
         if (signal.aborted || isKind(error, 'Aborted')) throw aborted();
         errors.push(withoutSecrets(errorMessage(error), credentials));
@@ -172,7 +204,12 @@ function withoutSecrets(text: string, credentials: readonly TrackedAuth[]): stri
   let clean = text;
   for (const { username, password } of credentials) {
     if (password.length < 4) continue;
-    for (const secret of [password, encodeURIComponent(password.toWellFormed()), btoa(unescapeUtf8(`${username}:${password}`))]) clean = clean.replaceAll(secret, '[redacted]');
+    for (const secret of [
+      password,
+      encodeURIComponent(password.toWellFormed()),
+      btoa(unescapeUtf8(`${username}:${password}`)),
+    ])
+      clean = clean.replaceAll(secret, '[redacted]');
   }
   return clean;
 }

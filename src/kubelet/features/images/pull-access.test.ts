@@ -10,19 +10,38 @@ import { PullRecordFiles } from './pull-records.ts';
 import { mergeRecord, needsVerification, trimTagAndDigest, type VerificationPolicy } from './pull-verification.ts';
 
 const rootDir = '/var/lib/kubelet';
-const auth = (name: string, hash: string): TrackedAuth => ({ username: 'u', password: 'p', hash, source: { uid: `uid-${name}`, namespace: 'default', name } });
+const auth = (name: string, hash: string): TrackedAuth => ({
+  username: 'u',
+  password: 'p',
+  hash,
+  source: { uid: `uid-${name}`, namespace: 'default', name },
+});
 
-function world(policy: VerificationPolicy = 'NeverVerifyPreloadedImages', images: readonly string[] = [], allowlist: readonly string[] = []) {
+function world(
+  policy: VerificationPolicy = 'NeverVerifyPreloadedImages',
+  images: readonly string[] = [],
+  allowlist: readonly string[] = [],
+) {
   const clock = new FakeClock();
   const files = new FakeHostFiles(clock);
   const log = recordingLog();
   const runtime = new FakeRuntime({ clock, images });
   const checks: string[] = [];
-  const make = (): PullAccess => new PullAccess({ onCheck: (result) => void checks.push(result), records: new PullRecordFiles({ files, log, rootDir }), runtime, policy, allowlist, clock, log });
+  const make = (): PullAccess =>
+    new PullAccess({
+      onCheck: (result) => void checks.push(result),
+      records: new PullRecordFiles({ files, log, rootDir }),
+      runtime,
+      policy,
+      allowlist,
+      clock,
+      log,
+    });
   return { clock, files, log, runtime, make, access: make(), checks };
 }
 
-const may = (access: PullAccess, image: string, ref: string, ...secrets: TrackedAuth[]): Promise<boolean> => access.mayUse(image, ref, async () => secrets);
+const may = (access: PullAccess, image: string, ref: string, ...secrets: TrackedAuth[]): Promise<boolean> =>
+  access.mayUse(image, ref, async () => secrets);
 
 async function pulled(access: PullAccess, image: string, ref: string, used?: TrackedAuth): Promise<void> {
   await access.begin(image);
@@ -31,22 +50,55 @@ async function pulled(access: PullAccess, image: string, ref: string, used?: Tra
 
 describe('access to pulled images', () => {
   it('asks for proof as the policy says', () => {
-    const images = [['x:1', true], ['x:1', false], ['r.local/team/y', false]] as const;
-    const table = (policy: VerificationPolicy): boolean[] => images.map(([image, byAgent]) => needsVerification(policy, ['r.local/team/*', 'x'], image, byAgent));
-    assert.deepEqual([table('NeverVerify'), table('NeverVerifyPreloadedImages'), table('NeverVerifyAllowlistedImages'), table('AlwaysVerify')], [
-      [false, false, false], [true, false, false], [false, false, false], [true, true, true],
-    ]);
+    const images = [
+      ['x:1', true],
+      ['x:1', false],
+      ['r.local/team/y', false],
+    ] as const;
+    const table = (policy: VerificationPolicy): boolean[] =>
+      images.map(([image, byAgent]) => needsVerification(policy, ['r.local/team/*', 'x'], image, byAgent));
+    assert.deepEqual(
+      [
+        table('NeverVerify'),
+        table('NeverVerifyPreloadedImages'),
+        table('NeverVerifyAllowlistedImages'),
+        table('AlwaysVerify'),
+      ],
+      [
+        [false, false, false],
+        [true, false, false],
+        [false, false, false],
+        [true, true, true],
+      ],
+    );
     assert.equal(needsVerification('NeverVerifyAllowlistedImages', ['r.local/team/*'], 'r.local/teams/y', false), true);
-    assert.deepEqual(['r.local:5000/x', 'r.local:5000/x:1', 'x@sha256:ab', 'x:1@sha256:ab'].map(trimTagAndDigest), ['r.local:5000/x', 'r.local:5000/x', 'x', 'x']);
+    assert.deepEqual(['r.local:5000/x', 'r.local:5000/x:1', 'x@sha256:ab', 'x:1@sha256:ab'].map(trimTagAndDigest), [
+      'r.local:5000/x',
+      'r.local:5000/x',
+      'x',
+      'x',
+    ]);
   });
 
   it('lets everybody use what was pulled without credentials, and only owners of the secret what was pulled with one', async () => {
     const { access, checks } = world();
     await pulled(access, 'open:1', 'ref-open');
     await pulled(access, 'r.local/x:1', 'ref-x', auth('a', 'h1'));
-    const answers = [await may(access, 'open:1', 'ref-open'), await may(access, 'r.local/x:1', 'ref-x'), await may(access, 'r.local/x:2', 'ref-x', auth('a', 'h1')), await may(access, 'r.local/x:1', 'ref-x', auth('b', 'other')), await may(access, 'preloaded:1', 'ref-p')];
+    const answers = [
+      await may(access, 'open:1', 'ref-open'),
+      await may(access, 'r.local/x:1', 'ref-x'),
+      await may(access, 'r.local/x:2', 'ref-x', auth('a', 'h1')),
+      await may(access, 'r.local/x:1', 'ref-x', auth('b', 'other')),
+      await may(access, 'preloaded:1', 'ref-p'),
+    ];
     assert.deepEqual(answers, [true, false, true, false, true]);
-    assert.deepEqual(checks, ['credentialRecordFound', 'mustAuthenticate', 'credentialRecordFound', 'mustAuthenticate', 'credentialPolicyAllowed']);
+    assert.deepEqual(checks, [
+      'credentialRecordFound',
+      'mustAuthenticate',
+      'credentialRecordFound',
+      'mustAuthenticate',
+      'credentialPolicyAllowed',
+    ]);
     assert.deepEqual(access.sizes(), { intents: 0, records: 2 });
   });
 
@@ -68,17 +120,29 @@ describe('access to pulled images', () => {
     const { access, files, make } = world();
     await access.begin('x:1');
     const [intent = ''] = await files.list(`${rootDir}/image_manager/pulling`);
-    assert.deepEqual(JSON.parse(files.peek(`${rootDir}/image_manager/pulling/${intent}`) ?? ''), { kind: 'ImagePullIntent', apiVersion: 'kubelet.config.k8s.io/v1beta1', image: 'x:1' });
+    assert.deepEqual(JSON.parse(files.peek(`${rootDir}/image_manager/pulling/${intent}`) ?? ''), {
+      kind: 'ImagePullIntent',
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      image: 'x:1',
+    });
     await access.succeeded('x:1', 'sha256:1', auth('a', 'h1'));
     assert.deepEqual(await files.list(`${rootDir}/image_manager/pulling`), []);
     const [record = ''] = await files.list(`${rootDir}/image_manager/pulled`);
     assert.match(record, /^sha256-[0-9a-f]{64}$/);
     assert.deepEqual(JSON.parse(files.peek(`${rootDir}/image_manager/pulled/${record}`) ?? ''), {
-      kind: 'ImagePulledRecord', apiVersion: 'kubelet.config.k8s.io/v1beta1', lastUpdatedTime: '2026-01-01T00:00:00Z', imageRef: 'sha256:1',
-      credentialMapping: { x: { kubernetesSecrets: [{ uid: 'uid-a', namespace: 'default', name: 'a', credentialHash: 'h1' }] } },
+      kind: 'ImagePulledRecord',
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      lastUpdatedTime: '2026-01-01T00:00:00Z',
+      imageRef: 'sha256:1',
+      credentialMapping: {
+        x: { kubernetesSecrets: [{ uid: 'uid-a', namespace: 'default', name: 'a', credentialHash: 'h1' }] },
+      },
     });
     const after = make();
-    assert.deepEqual([await may(after, 'x:1', 'sha256:1'), await may(after, 'x:1', 'sha256:1', auth('a', 'h1'))], [false, true]);
+    assert.deepEqual(
+      [await may(after, 'x:1', 'sha256:1'), await may(after, 'x:1', 'sha256:1', auth('a', 'h1'))],
+      [false, true],
+    );
   });
 
   it('wants proof for an image whose pull was cut off by a crash', async () => {
@@ -88,12 +152,22 @@ describe('access to pulled images', () => {
     const [image] = await runtime.listImages();
     const after = make();
     assert.equal(await may(after, 'x:1', image?.id ?? ''), false);
-    assert.deepEqual([(await files.list(`${rootDir}/image_manager/pulling`)).length, (await files.list(`${rootDir}/image_manager/pulled`)).length], [0, 1]);
+    assert.deepEqual(
+      [
+        (await files.list(`${rootDir}/image_manager/pulling`)).length,
+        (await files.list(`${rootDir}/image_manager/pulled`)).length,
+      ],
+      [0, 1],
+    );
   });
 
   it('counts broken records as absent and goes on', async () => {
     const { files, access, log } = world();
-    files.seed({ [`${rootDir}/image_manager/pulled/sha256-${'0'.repeat(64)}`]: '{"kind": "Image', [`${rootDir}/image_manager/pulled/sha256-${'1'.repeat(64)}`]: '[]', [`${rootDir}/image_manager/pulled/README`]: 'x' });
+    files.seed({
+      [`${rootDir}/image_manager/pulled/sha256-${'0'.repeat(64)}`]: '{"kind": "Image',
+      [`${rootDir}/image_manager/pulled/sha256-${'1'.repeat(64)}`]: '[]',
+      [`${rootDir}/image_manager/pulled/README`]: 'x',
+    });
     assert.equal(await may(access, 'x:1', 'ref'), true);
     assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 2);
   });
@@ -117,7 +191,25 @@ describe('access to pulled images', () => {
   });
 
   it('once open to all stays open to all', () => {
-    const open = mergeRecord(undefined, { imageRef: 'r', image: 'x:1', pulledWith: { nodePodsAccessible: true, secrets: [] } }, 1);
-    assert.equal(mergeRecord(open, { imageRef: 'r', image: 'x:2', pulledWith: { nodePodsAccessible: false, secrets: [{ uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' }] } }, 2), open);
+    const open = mergeRecord(
+      undefined,
+      { imageRef: 'r', image: 'x:1', pulledWith: { nodePodsAccessible: true, secrets: [] } },
+      1,
+    );
+    assert.equal(
+      mergeRecord(
+        open,
+        {
+          imageRef: 'r',
+          image: 'x:2',
+          pulledWith: {
+            nodePodsAccessible: false,
+            secrets: [{ uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' }],
+          },
+        },
+        2,
+      ),
+      open,
+    );
   });
 });

@@ -4,7 +4,16 @@ import type { Logger } from '../../../base/log.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 import type { TrackedAuth } from './credentials/keyring.ts';
 import type { PullRecordFiles } from './pull-records.ts';
-import { mergeRecord, needsVerification, proveAccess, trimTagAndDigest, type PulledRecord, type PulledWith, type PulledWithSecret, type VerificationPolicy } from './pull-verification.ts';
+import {
+  mergeRecord,
+  needsVerification,
+  proveAccess,
+  trimTagAndDigest,
+  type PulledRecord,
+  type PulledWith,
+  type PulledWithSecret,
+  type VerificationPolicy,
+} from './pull-verification.ts';
 
 /** Why a pod may use an image that is there, or must prove first that it may (upstream: mustAttemptImagePullResult). */
 export type AccessCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
@@ -55,17 +64,27 @@ export class PullAccess {
     return { intents: this.#intents.size, records: this.#records.size };
   }
 
-  async #check(image: string, imageRef: string, secretsOfPod: () => Promise<readonly TrackedAuth[]>): Promise<AccessCheck> {
+  async #check(
+    image: string,
+    imageRef: string,
+    secretsOfPod: () => Promise<readonly TrackedAuth[]>,
+  ): Promise<AccessCheck> {
     const { policy, allowlist, log } = this.#options;
     if (policy === 'NeverVerify') return 'credentialPolicyAllowed';
     await this.load();
     const record = this.#records.get(imageRef);
-    if (!needsVerification(policy, allowlist, image, record !== undefined || this.#intents.has(image))) return 'credentialPolicyAllowed';
+    if (!needsVerification(policy, allowlist, image, record !== undefined || this.#intents.has(image)))
+      return 'credentialPolicyAllowed';
     const pulledWith = record?.credentials[trimTagAndDigest(image)];
     if (pulledWith === undefined) return 'mustAuthenticate';
-    const proof = proveAccess(pulledWith, pulledWith.nodePodsAccessible ? [] : (await secretsOfPod()).flatMap(asPulledWith));
+    const proof = proveAccess(
+      pulledWith,
+      pulledWith.nodePodsAccessible ? [] : (await secretsOfPod()).flatMap(asPulledWith),
+    );
     if (proof.kind === 'granted' && proof.learned !== undefined) {
-      await this.#merge(image, imageRef, { nodePodsAccessible: false, secrets: [proof.learned] }).catch((error: unknown) => log.warn('image pull record could not be written', { image, error: errorMessage(error) }));
+      await this.#merge(image, imageRef, { nodePodsAccessible: false, secrets: [proof.learned] }).catch(
+        (error: unknown) => log.warn('image pull record could not be written', { image, error: errorMessage(error) }),
+      );
     }
     return proof.kind === 'granted' ? 'credentialRecordFound' : 'mustAuthenticate';
   }
@@ -129,7 +148,9 @@ export class PullAccess {
 
   async #settleIntents(left: readonly string[], images: readonly Image[]): Promise<void> {
     for (const image of left) {
-      const present = images.find(({ repoTags, repoDigests }) => repoTags.includes(image) || repoDigests.includes(image));
+      const present = images.find(
+        ({ repoTags, repoDigests }) => repoTags.includes(image) || repoDigests.includes(image),
+      );
       if (present === undefined) continue;
       await this.#merge(image, present.id, undefined);
       await this.#end(image);

@@ -25,7 +25,8 @@ export class PullBackoff {
   /** Returns how long to wait now, in ms. */
   failed(podUid: string, image: string, error: string): number {
     const nowMs = this.#clock.monotonicMs();
-    for (const [key, entry] of this.#entries) if (nowMs - entry.lastUpdateMs > RESET_AFTER_MS) this.#entries.delete(key);
+    for (const [key, entry] of this.#entries)
+      if (nowMs - entry.lastUpdateMs > RESET_AFTER_MS) this.#entries.delete(key);
     const key = keyOf(podUid, image);
     const next = nextBackoff(PULL_BACKOFF, this.#entries.get(key), nowMs, RESET_AFTER_MS);
     this.#entries.set(key, { ...next, lastError: error });

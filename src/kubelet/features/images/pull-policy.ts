@@ -12,7 +12,11 @@ export type ResolvedImage = { ok: true; image: string; name: ImageName } | { ok:
  */
 export function resolveImage(requested: string): ResolvedImage {
   const name = parseImageName(requested);
-  if (name === undefined) return { ok: false, message: `Failed to apply default image tag ${quoted(requested)}: couldn't parse image name ${quoted(requested)}: ${whyInvalid(requested)}` };
+  if (name === undefined)
+    return {
+      ok: false,
+      message: `Failed to apply default image tag ${quoted(requested)}: couldn't parse image name ${quoted(requested)}: ${whyInvalid(requested)}`,
+    };
   const bare = name.digest === undefined && name.tag !== undefined && !requested.endsWith(`:${name.tag}`);
   return { ok: true, image: bare ? `${requested}:${name.tag}` : requested, name };
 }
@@ -20,8 +24,10 @@ export function resolveImage(requested: string): ResolvedImage {
 function whyInvalid(image: string): string {
   const named = image.split('@')[0] ?? '';
   const lower = named.toLowerCase();
-  if (named !== lower && parseImageName(lower) !== undefined) return 'invalid reference format: repository name must be lowercase';
-  if (/^[a-f0-9]{64}$/.test(image)) return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
+  if (named !== lower && parseImageName(lower) !== undefined)
+    return 'invalid reference format: repository name must be lowercase';
+  if (/^[a-f0-9]{64}$/.test(image))
+    return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
   return 'invalid reference format';
 }
 
@@ -57,8 +63,12 @@ export interface PullFailure {
  */
 export function classifyPullFailure(image: string, error: string): PullFailure {
   const text = rpcMessage(error);
-  for (const [reason, why] of [['RegistryUnavailable', 'the registry is unavailable'], ['SignatureValidationFailed', 'the signature validation failed']] as const) {
-    if (text.startsWith(reason)) return { reason, message: `image pull failed for ${image} because ${why}${text.slice(reason.length)}` };
+  for (const [reason, why] of [
+    ['RegistryUnavailable', 'the registry is unavailable'],
+    ['SignatureValidationFailed', 'the signature validation failed'],
+  ] as const) {
+    if (text.startsWith(reason))
+      return { reason, message: `image pull failed for ${image} because ${why}${text.slice(reason.length)}` };
   }
   return { reason: 'ErrImagePull', message: error };
 }

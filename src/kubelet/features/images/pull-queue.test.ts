@@ -6,7 +6,11 @@ import { PullQueue, selectNextPull } from './pull-queue.ts';
 
 const never = new AbortController().signal;
 
-function started(queue: PullQueue, registries: readonly string[], signal = never): { order: string[]; leave: (() => void)[] } {
+function started(
+  queue: PullQueue,
+  registries: readonly string[],
+  signal = never,
+): { order: string[]; leave: (() => void)[] } {
   const order: string[] = [];
   const leave: (() => void)[] = [];
   for (const registry of registries) {
@@ -44,7 +48,10 @@ describe('pull queue', () => {
 
   it('lets a burst through and then one per 1/qps', async () => {
     const clock = new FakeClock();
-    const { order } = started(new PullQueue({ clock, qps: 5, burst: 10, maxParallel: undefined }), Array.from({ length: 15 }, (_, index) => `r${index}`));
+    const { order } = started(
+      new PullQueue({ clock, qps: 5, burst: 10, maxParallel: undefined }),
+      Array.from({ length: 15 }, (_, index) => `r${index}`),
+    );
     await clock.settle();
     assert.equal(order.length, 10);
     await clock.advance(200);
@@ -77,7 +84,13 @@ describe('pull queue', () => {
         const picked = selectNextPull(waiting, counts);
         assert.ok(picked !== undefined);
         const load = (name: string): number => counts.get(name) ?? 0;
-        assert.ok(waiting.every((other) => load(other.registry) > load(picked.registry) || (load(other.registry) === load(picked.registry) && other.order >= picked.order)));
+        assert.ok(
+          waiting.every(
+            (other) =>
+              load(other.registry) > load(picked.registry) ||
+              (load(other.registry) === load(picked.registry) && other.order >= picked.order),
+          ),
+        );
       }),
     );
   });

@@ -21,7 +21,10 @@ interface Waiting {
  * The next pull to start: of the registries with pulls waiting, one that has the fewest running; then first come, first served. So a registry
  * that hangs or has much asked of it does not keep others waiting longer than one place takes to become free.
  */
-export function selectNextPull<T extends { registry: string; order: number }>(waiting: Iterable<T>, running: ReadonlyMap<string, number>): T | undefined {
+export function selectNextPull<T extends { registry: string; order: number }>(
+  waiting: Iterable<T>,
+  running: ReadonlyMap<string, number>,
+): T | undefined {
   let best: T | undefined;
   for (const candidate of waiting) {
     if (best === undefined) {

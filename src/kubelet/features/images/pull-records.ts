@@ -73,10 +73,14 @@ export class PullRecordFiles {
       if (!FILE_NAME.test(name)) continue;
       try {
         const value = parse(JSON.parse(await this.#files.readText(`${folder}/${name}`, LIMIT_BYTES)));
-        if (value === undefined) this.#log.warn('an image pull record is not understood and counts as absent', { path: `${folder}/${name}` });
+        if (value === undefined)
+          this.#log.warn('an image pull record is not understood and counts as absent', { path: `${folder}/${name}` });
         else found.push(value);
       } catch (error) {
-        this.#log.warn('an image pull record cannot be read and counts as absent', { path: `${folder}/${name}`, error: isKind(error, 'Internal') ? 'not valid JSON' : errorMessage(error) });
+        this.#log.warn('an image pull record cannot be read and counts as absent', {
+          path: `${folder}/${name}`,
+          error: isKind(error, 'Internal') ? 'not valid JSON' : errorMessage(error),
+        });
       }
     }
     return found;
@@ -88,7 +92,12 @@ function fileName(key: string): string {
 }
 
 function isOurs(value: unknown, kind: string): value is Record<string, unknown> {
-  return isRecord(value) && value.kind === kind && typeof value.apiVersion === 'string' && value.apiVersion.startsWith('kubelet.config.k8s.io/');
+  return (
+    isRecord(value) &&
+    value.kind === kind &&
+    typeof value.apiVersion === 'string' &&
+    value.apiVersion.startsWith('kubelet.config.k8s.io/')
+  );
 }
 
 function intentOf(value: unknown): string | undefined {
@@ -98,7 +107,8 @@ function intentOf(value: unknown): string | undefined {
 function recordOf(value: unknown): PulledRecord | undefined {
   if (!isOurs(value, 'ImagePulledRecord') || typeof value.imageRef !== 'string') return undefined;
   const credentials: Record<string, PulledWith> = {};
-  for (const [image, access] of Object.entries(isRecord(value.credentialMapping) ? value.credentialMapping : {})) if (isRecord(access)) credentials[image] = accessOf(access);
+  for (const [image, access] of Object.entries(isRecord(value.credentialMapping) ? value.credentialMapping : {}))
+    if (isRecord(access)) credentials[image] = accessOf(access);
   const lastUpdatedMs = Date.parse(typeof value.lastUpdatedTime === 'string' ? value.lastUpdatedTime : '');
   return { imageRef: value.imageRef, lastUpdatedMs: Number.isNaN(lastUpdatedMs) ? 0 : lastUpdatedMs, credentials };
 }
@@ -108,16 +118,36 @@ function accessOf(access: Record<string, unknown>): PulledWith {
   for (const secret of Array.isArray(access.kubernetesSecrets) ? (access.kubernetesSecrets as unknown[]) : []) {
     if (!isRecord(secret)) continue;
     const { uid, namespace, name, credentialHash = '' } = secret;
-    if (typeof uid === 'string' && typeof namespace === 'string' && typeof name === 'string' && typeof credentialHash === 'string') secrets.push({ uid, namespace, name, credentialHash });
+    if (
+      typeof uid === 'string' &&
+      typeof namespace === 'string' &&
+      typeof name === 'string' &&
+      typeof credentialHash === 'string'
+    )
+      secrets.push({ uid, namespace, name, credentialHash });
   }
   return { nodePodsAccessible: access.nodePodsAccessible === true, secrets };
 }
 
 function formatRecord(record: PulledRecord): unknown {
   const mapping = Object.entries(record.credentials).map(([image, { nodePodsAccessible, secrets }]) => {
-    const kubernetesSecrets = secrets.map(({ uid, namespace, name, credentialHash }) => ({ uid, namespace, name, credentialHash }));
-    return [image, { ...(secrets.length > 0 ? { kubernetesSecrets } : {}), ...(nodePodsAccessible ? { nodePodsAccessible } : {}) }] as const;
+    const kubernetesSecrets = secrets.map(({ uid, namespace, name, credentialHash }) => ({
+      uid,
+      namespace,
+      name,
+      credentialHash,
+    }));
+    return [
+      image,
+      { ...(secrets.length > 0 ? { kubernetesSecrets } : {}), ...(nodePodsAccessible ? { nodePodsAccessible } : {}) },
+    ] as const;
   });
   const lastUpdatedTime = new Date(record.lastUpdatedMs).toISOString().replace(/\.\d+Z$/, 'Z');
-  return { kind: 'ImagePulledRecord', apiVersion: API_VERSION, lastUpdatedTime, imageRef: record.imageRef, credentialMapping: Object.fromEntries(mapping) };
+  return {
+    kind: 'ImagePulledRecord',
+    apiVersion: API_VERSION,
+    lastUpdatedTime,
+    imageRef: record.imageRef,
+    credentialMapping: Object.fromEntries(mapping),
+  };
 }

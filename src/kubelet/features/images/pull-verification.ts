@@ -1,6 +1,10 @@
 import type { SecretSource } from './credentials/keyring.ts';
 
-export type VerificationPolicy = 'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
+export type VerificationPolicy =
+  | 'NeverVerify'
+  | 'NeverVerifyPreloadedImages'
+  | 'NeverVerifyAllowlistedImages'
+  | 'AlwaysVerify';
 
 /** A Secret that an image was pulled with, and the digest of the credentials in it. */
 export interface PulledWithSecret extends SecretSource {
@@ -29,7 +33,12 @@ export function trimTagAndDigest(image: string): string {
 }
 
 /** Whether a present image needs proof at all (upstream: pullmanager/image_pull_policies.go). */
-export function needsVerification(policy: VerificationPolicy, allowlist: readonly string[], image: string, pulledByAgent: boolean): boolean {
+export function needsVerification(
+  policy: VerificationPolicy,
+  allowlist: readonly string[],
+  image: string,
+  pulledByAgent: boolean,
+): boolean {
   switch (policy) {
     case 'NeverVerify':
       return false;
@@ -43,7 +52,9 @@ export function needsVerification(policy: VerificationPolicy, allowlist: readonl
 }
 
 function isAllowlisted(allowlist: readonly string[], name: string): boolean {
-  return allowlist.some((pattern) => (pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
+  return allowlist.some((pattern) =>
+    pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+  );
 }
 
 /** How many Secrets a record may grow to while being only matched against. */
@@ -71,15 +82,26 @@ export function proveAccess(pulledWith: PulledWith | undefined, podSecrets: read
 }
 
 /** The record with one more way in; the same object when it says nothing new. Node-wide access, once given, stays. */
-export function mergeRecord(record: PulledRecord | undefined, add: { imageRef: string; image: string; pulledWith: PulledWith | undefined }, nowMs: number): PulledRecord {
+export function mergeRecord(
+  record: PulledRecord | undefined,
+  add: { imageRef: string; image: string; pulledWith: PulledWith | undefined },
+  nowMs: number,
+): PulledRecord {
   const name = trimTagAndDigest(add.image);
   const { pulledWith } = add;
-  if (record === undefined) return { imageRef: add.imageRef, lastUpdatedMs: nowMs, credentials: pulledWith === undefined ? {} : { [name]: pulledWith } };
+  if (record === undefined)
+    return {
+      imageRef: add.imageRef,
+      lastUpdatedMs: nowMs,
+      credentials: pulledWith === undefined ? {} : { [name]: pulledWith },
+    };
   if (pulledWith === undefined || (!pulledWith.nodePodsAccessible && pulledWith.secrets.length === 0)) return record;
   const known = record.credentials[name];
   if (known?.nodePodsAccessible === true) return record;
   const merged = known === undefined ? pulledWith : mergeAccess(known, pulledWith);
-  return merged === known ? record : { ...record, lastUpdatedMs: nowMs, credentials: { ...record.credentials, [name]: merged } };
+  return merged === known
+    ? record
+    : { ...record, lastUpdatedMs: nowMs, credentials: { ...record.credentials, [name]: merged } };
 }
 
 function mergeAccess(known: PulledWith, add: PulledWith): PulledWith {
@@ -92,7 +114,9 @@ function mergeAccess(known: PulledWith, add: PulledWith): PulledWith {
     byPlace.set(placeOf(secret), secret);
   }
   if (!changed) return known;
-  const secrets = [...byPlace.entries()].sort(([left], [right]) => (left < right ? -1 : Number(left > right))).map(([, secret]) => secret);
+  const secrets = [...byPlace.entries()]
+    .sort(([left], [right]) => (left < right ? -1 : Number(left > right)))
+    .map(([, secret]) => secret);
   return { nodePodsAccessible: false, secrets };
 }
 

@@ -28,12 +28,26 @@ class FakeTables implements Iptables {
     this.calls += 1;
     if (this.refuse === 'absent') return Promise.reject(new KubeletError('Unavailable', 'no such program'));
     const [, table = '', verb = '', chain = '', ...rule] = args;
-    if (this.refuse !== undefined && verb !== '-S') return Promise.resolve({ exitCode: this.refuse, stderr: 'refused' });
+    if (this.refuse !== undefined && verb !== '-S')
+      return Promise.resolve({ exitCode: this.refuse, stderr: 'refused' });
     const rules = this.chains.get(`${table} ${chain}`);
-    return Promise.resolve({ exitCode: this.#answer({ verb, key: `${table} ${chain}`, rules, rule: rule.join(' ') }), stderr: '' });
+    return Promise.resolve({
+      exitCode: this.#answer({ verb, key: `${table} ${chain}`, rules, rule: rule.join(' ') }),
+      stderr: '',
+    });
   }
 
-  #answer({ verb, key, rules, rule }: { verb: string; key: string; rules: string[] | undefined; rule: string }): number {
+  #answer({
+    verb,
+    key,
+    rules,
+    rule,
+  }: {
+    verb: string;
+    key: string;
+    rules: string[] | undefined;
+    rule: string;
+  }): number {
     if (verb === '-N') {
       if (rules !== undefined) return 1;
       this.chains.set(key, []);
@@ -57,7 +71,9 @@ function setUp() {
 
 const expected4 = {
   'filter INPUT': ['-j KUBE-FIREWALL'],
-  'filter KUBE-FIREWALL': ['-m comment --comment block incoming localnet connections --dst 127.0.0.0/8 ! --src 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP'],
+  'filter KUBE-FIREWALL': [
+    '-m comment --comment block incoming localnet connections --dst 127.0.0.0/8 ! --src 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP',
+  ],
   'filter KUBE-KUBELET-CANARY': [],
   'filter OUTPUT': ['-j KUBE-FIREWALL'],
   'mangle KUBE-IPTABLES-HINT': [],
@@ -65,7 +81,8 @@ const expected4 = {
   'nat KUBE-KUBELET-CANARY': [],
   'nat POSTROUTING': [],
 };
-const tablesOf = ({ chains }: FakeTables): object => Object.fromEntries([...chains].sort(([a], [b]) => (a < b ? -1 : 1)));
+const tablesOf = ({ chains }: FakeTables): object =>
+  Object.fromEntries([...chains].sort(([a], [b]) => (a < b ? -1 : 1)));
 
 describe('chains that others look for', () => {
   it('are made as upstream makes them, and martian packets to the loopback address are dropped (CVE-2020-8558)', async () => {
@@ -74,7 +91,15 @@ describe('chains that others look for', () => {
     hints.start();
     await clock.advance(1);
     assert.deepEqual(tablesOf(v4), expected4);
-    assert.deepEqual([...v6.chains.keys()].filter((name) => name.includes('KUBE')), ['mangle KUBE-IPTABLES-HINT', 'mangle KUBE-KUBELET-CANARY', 'nat KUBE-KUBELET-CANARY', 'filter KUBE-KUBELET-CANARY']);
+    assert.deepEqual(
+      [...v6.chains.keys()].filter((name) => name.includes('KUBE')),
+      [
+        'mangle KUBE-IPTABLES-HINT',
+        'mangle KUBE-KUBELET-CANARY',
+        'nat KUBE-KUBELET-CANARY',
+        'filter KUBE-KUBELET-CANARY',
+      ],
+    );
     await hints.stop();
     assert.deepEqual(tablesOf(v4), expected4, 'they outlive the agent');
   });
@@ -88,7 +113,10 @@ describe('chains that others look for', () => {
       await clock.advance(1);
       await hints.stop();
     }
-    assert.deepEqual(tablesOf(v4), { ...expected4, 'filter KUBE-FIREWALL': [...expected4['filter KUBE-FIREWALL'], '-j somebody-else'] });
+    assert.deepEqual(tablesOf(v4), {
+      ...expected4,
+      'filter KUBE-FIREWALL': [...expected4['filter KUBE-FIREWALL'], '-j somebody-else'],
+    });
   });
 
   it('come back within a minute after somebody emptied the tables; until then a look costs one command', async () => {
@@ -111,7 +139,10 @@ describe('chains that others look for', () => {
     const hints = make();
     hints.start();
     await clock.advance(600_000);
-    assert.deepEqual(log.lines.map(({ level, message }) => [level, message]), [['info', 'No iptables support on this system; not creating the KUBE-IPTABLES-HINT chain']]);
+    assert.deepEqual(
+      log.lines.map(({ level, message }) => [level, message]),
+      [['info', 'No iptables support on this system; not creating the KUBE-IPTABLES-HINT chain']],
+    );
     assert.equal(v4.calls, 1);
     await hints.stop();
   });

@@ -18,7 +18,24 @@ const CHECK_MS = 60_000;
  * kube-proxy sets route_localnet, which would let neighbours reach what listens on the loopback address (CVE-2020-8558). kube-proxy has the same rule to the
  * letter, so that only one of the two comes to be.
  */
-const MARTIANS = ['-m', 'comment', '--comment', 'block incoming localnet connections', '--dst', '127.0.0.0/8', '!', '--src', '127.0.0.0/8', '-m', 'conntrack', '!', '--ctstate', 'RELATED,ESTABLISHED,DNAT', '-j', 'DROP'];
+const MARTIANS = [
+  '-m',
+  'comment',
+  '--comment',
+  'block incoming localnet connections',
+  '--dst',
+  '127.0.0.0/8',
+  '!',
+  '--src',
+  '127.0.0.0/8',
+  '-m',
+  'conntrack',
+  '!',
+  '--ctstate',
+  'RELATED,ESTABLISHED,DNAT',
+  '-j',
+  'DROP',
+];
 
 export interface IptablesHintsOptions {
   readonly families: readonly Iptables[];
@@ -57,7 +74,8 @@ export class IptablesHints {
   async #present(families: readonly Iptables[]): Promise<readonly Iptables[]> {
     const found: Iptables[] = [];
     for (const each of families) if (await answers(each)) found.push(each);
-    if (found.length === 0) this.#log.info('No iptables support on this system; not creating the KUBE-IPTABLES-HINT chain');
+    if (found.length === 0)
+      this.#log.info('No iptables support on this system; not creating the KUBE-IPTABLES-HINT chain');
     return found;
   }
 
@@ -66,12 +84,19 @@ export class IptablesHints {
       if (this.#made.has(family) && (await hasChain(family, 'mangle', CANARY))) return;
       await ensureRules(family);
       for (const table of CANARY_TABLES) await ensureChain(family, table, CANARY);
-      this.#log.info(this.#made.has(family) ? 'iptables rules were gone and are there again' : 'Initialized iptables rules.', { protocol: family.family });
+      this.#log.info(
+        this.#made.has(family) ? 'iptables rules were gone and are there again' : 'Initialized iptables rules.',
+        { protocol: family.family },
+      );
       this.#made.add(family);
       this.#failures.delete(family);
     } catch (error) {
       const why = errorMessage(error);
-      if (this.#failures.get(family) !== why) this.#log.info('Failed to initialize iptables rules; some functionality may be missing.', { protocol: family.family, error: why });
+      if (this.#failures.get(family) !== why)
+        this.#log.info('Failed to initialize iptables rules; some functionality may be missing.', {
+          protocol: family.family,
+          error: why,
+        });
       this.#failures.set(family, why);
     }
   }
@@ -111,4 +136,5 @@ async function ensureRule(filter: Iptables, how: '-I' | '-A', chain: string, rul
   if (exitCode !== 0) throw failed('error appending rule', exitCode, stderr);
 }
 
-const failed = (what: string, exitCode: number, stderr: string): KubeletError => new KubeletError('Internal', `${what}: exit status ${exitCode}: ${stderr.trim().slice(0, 300)}`, { op: 'iptables' });
+const failed = (what: string, exitCode: number, stderr: string): KubeletError =>
+  new KubeletError('Internal', `${what}: exit status ${exitCode}: ${stderr.trim().slice(0, 300)}`, { op: 'iptables' });

@@ -34,7 +34,10 @@ function bench(run: () => Promise<ExecResult> = async () => ({ stdout: bytes('')
     dial,
     log: recordingLog(),
     hostIp: () => '192.0.2.1',
-    recorder: { event: (_pod, type, reason, message, container) => events.push(`${type} ${reason} ${container ?? '-'}: ${message}`) },
+    recorder: {
+      event: (_pod, type, reason, message, container) =>
+        events.push(`${type} ${reason} ${container ?? '-'}: ${message}`),
+    },
     runtime: {
       execSync: (_id, command, timeoutMs, options) => {
         execs.push([command, timeoutMs]);
@@ -46,15 +49,24 @@ function bench(run: () => Promise<ExecResult> = async () => ({ stdout: bytes('')
   return { clock, dial, hooks, events, execs, signals, oddities };
 }
 
-function target(lifecycle: HookTarget['container']['lifecycle'] = {}, podIp: string | undefined = '10.0.0.7'): HookTarget {
-  const pod: Pod = { metadata: { name: 'p', namespace: 'default', uid: 'u' }, spec: { containers: [{ name: 'web', lifecycle }] } };
+function target(
+  lifecycle: HookTarget['container']['lifecycle'] = {},
+  podIp: string | undefined = '10.0.0.7',
+): HookTarget {
+  const pod: Pod = {
+    metadata: { name: 'p', namespace: 'default', uid: 'u' },
+    spec: { containers: [{ name: 'web', lifecycle }] },
+  };
   return { pod, container: { name: 'web', lifecycle }, id: containerId('c1'), podIp };
 }
 const never = new AbortController().signal;
 
 test('a pod without hooks costs nothing', async () => {
   const made = bench();
-  assert.deepEqual([await made.hooks.postStart(target(), never), await made.hooks.preStop(target(), { limitMs: 1000 })], [{ ok: true }, { outcome: { ok: true }, tookMs: 0 }]);
+  assert.deepEqual(
+    [await made.hooks.postStart(target(), never), await made.hooks.preStop(target(), { limitMs: 1000 })],
+    [{ ok: true }, { outcome: { ok: true }, tookMs: 0 }],
+  );
   assert.equal(made.execs.length, 0);
 });
 
@@ -83,7 +95,10 @@ test('a preStop hook that does not end is left at the end of the grace, without 
   const made = bench(() => hang());
   const work = made.hooks.preStop(target({ preStop: exec }), { limitMs: 5_000 });
   await made.clock.advance(5_000);
-  assert.deepEqual([await work, made.events, made.clock.armedTimers], [{ outcome: 'unfinished', tookMs: 5_000 }, [], 0]);
+  assert.deepEqual(
+    [await work, made.events, made.clock.armedTimers],
+    [{ outcome: 'unfinished', tookMs: 5_000 }, [], 0],
+  );
 });
 
 test('a preStop hook that fails is told and does not keep the container from being stopped', async () => {
@@ -96,7 +111,10 @@ test('a preStop hook that fails is told and does not keep the container from bei
 test('a shortened grace ends the hook at once', async () => {
   const made = bench(() => hang());
   const controller = new AbortController();
-  const work = made.hooks.preStop(target({ preStop: { sleep: { seconds: 60 } } }), { limitMs: 60_000, signal: controller.signal });
+  const work = made.hooks.preStop(target({ preStop: { sleep: { seconds: 60 } } }), {
+    limitMs: 60_000,
+    signal: controller.signal,
+  });
   await made.clock.advance(2_000);
   controller.abort();
   assert.deepEqual(await work, { outcome: 'unfinished', tookMs: 2_000 });
@@ -137,7 +155,7 @@ test('a sleep hook takes its seconds, none too', async () => {
   assert.deepEqual(await none, { ok: true });
 });
 
-test('an http hook succeeds with any answer, at the pod\'s address or the node\'s', async () => {
+test("an http hook succeeds with any answer, at the pod's address or the node's", async () => {
   const made = bench();
   made.dial.listen('10.0.0.7:80', { http: () => answer(500) });
   made.dial.listen('192.0.2.1:80', { http: () => answer(200) });
@@ -145,7 +163,10 @@ test('an http hook succeeds with any answer, at the pod\'s address or the node\'
   const onHost = target({}, undefined);
   onHost.pod.spec.hostNetwork = true;
   assert.deepEqual(await made.hooks.run(onHost, { httpGet: { port: 80 } }, never), { ok: true });
-  assert.equal(made.dial.requests[0]?.headers.find((header) => header.name === 'User-Agent')?.value, 'kube-lifecycle/1.36');
+  assert.equal(
+    made.dial.requests[0]?.headers.find((header) => header.name === 'User-Agent')?.value,
+    'kube-lifecycle/1.36',
+  );
 });
 
 test('an http hook of a pod without an address fails rather than go to this machine', async () => {
@@ -157,7 +178,10 @@ test('an http hook of a pod without an address fails rather than go to this mach
 test('an http hook nobody answers fails', async () => {
   const outcome = await bench().hooks.run(target(), { httpGet: { port: 80, path: '/bye' } }, never);
   assert.ok(!outcome.ok);
-  assert.match(outcome.message, /^HTTP lifecycle hook \(\/bye\) for Container "web" in Pod "p_default\(u\)" failed - error: .*connection refused$/);
+  assert.match(
+    outcome.message,
+    /^HTTP lifecycle hook \(\/bye\) for Container "web" in Pod "p_default\(u\)" failed - error: .*connection refused$/,
+  );
 });
 
 test('an https hook answered in plain HTTP is repeated over http, without its authorization', async () => {
@@ -171,12 +195,26 @@ test('an https hook answered in plain HTTP is repeated over http, without its au
   const httpGet = { port: 443, scheme: 'HTTPS' as const, httpHeaders: [{ name: 'Authorization', value: 'secret' }] };
   assert.deepEqual(await made.hooks.run(target(), { httpGet }, never), { ok: true });
   assert.deepEqual(made.oddities, ['httpFallback']);
-  assert.deepEqual(made.dial.requests.map((each) => [each.scheme, each.headers.some((header) => header.name === 'Authorization')]), [['https', true], ['http', false]]);
-  assert.deepEqual(made.events, ['Warning LifecycleHTTPFallback -: request to HTTPS lifecycle hook 10.0.0.7:443 got HTTP response, retry with HTTP succeeded']);
+  assert.deepEqual(
+    made.dial.requests.map((each) => [each.scheme, each.headers.some((header) => header.name === 'Authorization')]),
+    [
+      ['https', true],
+      ['http', false],
+    ],
+  );
+  assert.deepEqual(made.events, [
+    'Warning LifecycleHTTPFallback -: request to HTTPS lifecycle hook 10.0.0.7:443 got HTTP response, retry with HTTP succeeded',
+  ]);
 });
 
 test('a tcpSocket hook fails as upstream has it, and so does a handler without an action', async () => {
   const made = bench();
-  assert.deepEqual([await made.hooks.run(target(), { tcpSocket: { port: 80 } }, never), await made.hooks.run(target(), {}, never)], [{ ok: false, message: 'Cannot run handler: invalid handler: tcpSocket' }, { ok: false, message: 'Cannot run handler: invalid handler' }]);
+  assert.deepEqual(
+    [await made.hooks.run(target(), { tcpSocket: { port: 80 } }, never), await made.hooks.run(target(), {}, never)],
+    [
+      { ok: false, message: 'Cannot run handler: invalid handler: tcpSocket' },
+      { ok: false, message: 'Cannot run handler: invalid handler' },
+    ],
+  );
   assert.deepEqual(made.dial.calls, []);
 });

@@ -62,10 +62,15 @@ export class HookRunner {
       const failure = await this.#handle(target, handler, signal);
       if (signal.aborted) throw new KubeletError('Aborted', 'the hook was aborted');
       if (failure === undefined) return { ok: true };
-      log.debug(1, 'lifecycle hook failed', { pod: podFullName(target.pod), container: target.container.name, error: failure });
+      log.debug(1, 'lifecycle hook failed', {
+        pod: podFullName(target.pod),
+        container: target.container.name,
+        error: failure,
+      });
       return { ok: false, message: failure };
     } catch (error) {
-      if (signal.aborted || isKind(error, 'Aborted')) throw new KubeletError('Aborted', 'the hook was aborted', { cause: error });
+      if (signal.aborted || isKind(error, 'Aborted'))
+        throw new KubeletError('Aborted', 'the hook was aborted', { cause: error });
       return { ok: false, message: errorMessage(error) };
     }
   }
@@ -83,18 +88,29 @@ export class HookRunner {
    * The preStop hook, if there is one, for at most `limitMs` (what is left of the grace). Never rejects: the container is stopped whatever
    * became of the hook. Gives the milliseconds it took, which count against the grace.
    */
-  async preStop(target: HookTarget, limits: { limitMs: number; signal?: AbortSignal }): Promise<{ outcome: HookOutcome | 'unfinished'; tookMs: number }> {
+  async preStop(
+    target: HookTarget,
+    limits: { limitMs: number; signal?: AbortSignal },
+  ): Promise<{ outcome: HookOutcome | 'unfinished'; tookMs: number }> {
     const { clock, log } = this.#options;
     const handler = target.container.lifecycle?.preStop;
     const startMs = clock.monotonicMs();
     const took = (): number => clock.monotonicMs() - startMs;
     if (handler === undefined) return { outcome: { ok: true }, tookMs: 0 };
     try {
-      const outcome = await withDeadline({ clock, limitMs: limits.limitMs, op: 'preStop hook', signal: limits.signal }, (signal) => this.run(target, handler, signal));
+      const outcome = await withDeadline(
+        { clock, limitMs: limits.limitMs, op: 'preStop hook', signal: limits.signal },
+        (signal) => this.run(target, handler, signal),
+      );
       if (!outcome.ok) this.#event(target, containerEvents.failedPreStopHook, 'PreStopHook failed');
       return { outcome, tookMs: took() };
     } catch (error) {
-      log.debug(2, 'preStop hook not completed in grace period', { pod: podFullName(target.pod), container: target.container.name, graceMs: limits.limitMs, why: errorKind(error) });
+      log.debug(2, 'preStop hook not completed in grace period', {
+        pod: podFullName(target.pod),
+        container: target.container.name,
+        graceMs: limits.limitMs,
+        why: errorKind(error),
+      });
       return { outcome: 'unfinished', tookMs: took() };
     }
   }
@@ -120,9 +136,17 @@ export class HookRunner {
     const failed = (error: string, output: string): string =>
       `Exec lifecycle hook ([${command.join(' ')}]) for Container "${target.container.name}" in Pod "${podName(target.pod)}" failed - error: ${error}, message: ${goQuote(output)}`;
     try {
-      const { stdout, stderr, exitCode } = await untilAborted(this.#options.runtime.execSync(target.id, command, 0, target.runsOn === true ? {} : { signal }), signal);
+      const { stdout, stderr, exitCode } = await untilAborted(
+        this.#options.runtime.execSync(target.id, command, 0, target.runsOn === true ? {} : { signal }),
+        signal,
+      );
       const output = Buffer.concat([stdout, stderr]).subarray(0, OUTPUT_LIMIT_BYTES).toString('utf8');
-      return exitCode === 0 ? undefined : failed(`command '${command.join(' ')}' exited with ${exitCode}: ${Buffer.from(stderr).toString('utf8', 0, OUTPUT_LIMIT_BYTES)}`, output);
+      return exitCode === 0
+        ? undefined
+        : failed(
+            `command '${command.join(' ')}' exited with ${exitCode}: ${Buffer.from(stderr).toString('utf8', 0, OUTPUT_LIMIT_BYTES)}`,
+            output,
+          );
     } catch (error) {
       if (signal.aborted) throw error;
       return failed(errorMessage(error), '');
@@ -140,10 +164,18 @@ export class HookRunner {
         if (request.scheme !== 'https' || !isKind(error, 'Invalid')) throw error;
         // The secret of an encrypted request is not for the open wire.
         const headers = request.headers.filter((header) => header.name.toLowerCase() !== 'authorization');
-        await untilAborted(dial.httpProbe({ ...request, scheme: 'http', headers, timeoutMs: NO_LIMIT_MS }, signal), signal);
+        await untilAborted(
+          dial.httpProbe({ ...request, scheme: 'http', headers, timeoutMs: NO_LIMIT_MS }, signal),
+          signal,
+        );
         this.#options.onOddity?.('httpFallback');
         const where = `${request.host.includes(':') ? `[${request.host}]` : request.host}:${request.port}`;
-        this.#options.recorder.event(target.pod, 'Warning', containerEvents.lifecycleHTTPFallback, `request to HTTPS lifecycle hook ${where} got HTTP response, retry with HTTP succeeded`);
+        this.#options.recorder.event(
+          target.pod,
+          'Warning',
+          containerEvents.lifecycleHTTPFallback,
+          `request to HTTPS lifecycle hook ${where} got HTTP response, retry with HTTP succeeded`,
+        );
       }
       return undefined;
     } catch (error) {
@@ -155,7 +187,8 @@ export class HookRunner {
   /** An empty host would mean this very machine to a socket. */
   #addressOf({ pod, podIp }: HookTarget, action: HTTPGetAction): string {
     const own = isHostNetwork(pod) ? this.#options.hostIp() : (podIp ?? '');
-    if (own === '' && (action.host ?? '') === '') throw new KubeletError('Internal', 'failed to find networking container: the pod has no address');
+    if (own === '' && (action.host ?? '') === '')
+      throw new KubeletError('Internal', 'failed to find networking container: the pod has no address');
     return own;
   }
 

@@ -6,7 +6,17 @@ import { noteClientRequest } from './client-requests.ts';
 
 test('requests of the API client are counted under the names of client-go; of watches only that they began', async () => {
   const metrics = createAgentMetrics();
-  const attempt = { kind: 'attempt', method: 'GET', host: 'a:6443', code: '200', durationMs: 40, requestBytes: 0, responseBytes: 300, isRetry: false, isWatch: false } as const;
+  const attempt = {
+    kind: 'attempt',
+    method: 'GET',
+    host: 'a:6443',
+    code: '200',
+    durationMs: 40,
+    requestBytes: 0,
+    responseBytes: 300,
+    isRetry: false,
+    isWatch: false,
+  } as const;
   const seen: readonly ClientObservation[] = [
     { kind: 'admitted', method: 'GET', host: 'a:6443', waitedMs: 10 },
     attempt,
@@ -14,7 +24,9 @@ test('requests of the API client are counted under the names of client-go; of wa
     { ...attempt, isWatch: true },
   ];
   for (const each of seen) noteClientRequest(metrics, each);
-  const lines = (await metrics.main.text()).split('\n').filter((line) => /^rest_client_\w+(_total|_count|_sum)\{/.test(line));
+  const lines = (await metrics.main.text())
+    .split('\n')
+    .filter((line) => /^rest_client_\w+(_total|_count|_sum)\{/.test(line));
   assert.deepEqual(lines.toSorted(), [
     'rest_client_rate_limiter_duration_seconds_count{verb="GET",host="a:6443"} 1',
     'rest_client_rate_limiter_duration_seconds_sum{verb="GET",host="a:6443"} 0.01',

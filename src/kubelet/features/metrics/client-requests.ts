@@ -4,7 +4,8 @@ import type { AgentMetrics } from './agent-metrics.ts';
 /** What the API client does, as upstream counts it (client-go tools/metrics): latencies and sizes are those of requests that are no watches. */
 export function noteClientRequest({ main }: Pick<AgentMetrics, 'main'>, seen: ClientObservation): void {
   const { method: verb, host } = seen;
-  if (seen.kind === 'admitted') return main.observe('rest_client_rate_limiter_duration_seconds', { verb, host }, seen.waitedMs / 1000);
+  if (seen.kind === 'admitted')
+    return main.observe('rest_client_rate_limiter_duration_seconds', { verb, host }, seen.waitedMs / 1000);
   const { code } = seen;
   main.count('rest_client_requests_total', { code, method: verb, host });
   if (seen.isRetry) main.count('rest_client_request_retries_total', { code, verb, host });

@@ -2,8 +2,18 @@ const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
 const STEPS: readonly (readonly [number, string])[] = [
-  [100 * GIB, 'GT100GB'], [60 * GIB, '60GB-100GB'], [40 * GIB, '40GB-60GB'], [30 * GIB, '30GB-40GB'], [20 * GIB, '20GB-30GB'], [10 * GIB, '10GB-20GB'],
-  [5 * GIB, '5GB-10GB'], [GIB, '1GB-5GB'], [500 * MIB, '500MB-1GB'], [100 * MIB, '100MB-500MB'], [10 * MIB, '10MB-100MB'], [0, '0-10MB'],
+  [100 * GIB, 'GT100GB'],
+  [60 * GIB, '60GB-100GB'],
+  [40 * GIB, '40GB-60GB'],
+  [30 * GIB, '30GB-40GB'],
+  [20 * GIB, '20GB-30GB'],
+  [10 * GIB, '10GB-20GB'],
+  [5 * GIB, '5GB-10GB'],
+  [GIB, '1GB-5GB'],
+  [500 * MIB, '500MB-1GB'],
+  [100 * MIB, '100MB-500MB'],
+  [10 * MIB, '10MB-100MB'],
+  [0, '0-10MB'],
 ];
 
 /** The label that says how large an image is (upstream: GetImageSizeBucket). */

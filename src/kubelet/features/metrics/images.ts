@@ -5,8 +5,19 @@ type Main = Pick<AgentMetrics, 'main'>;
 const known = (value: boolean | undefined): string => (value === undefined ? 'unknown' : String(value));
 
 /** One question for an image; undefined for what was not found out. */
-export function noteEnsured({ main }: Main, { policy, wasPresent, pullWasNeeded }: { policy: string; wasPresent: boolean | undefined; pullWasNeeded: boolean | undefined }): void {
-  main.count('kubelet_image_manager_ensure_image_requests_total', { pull_policy: policy.toLowerCase(), present_locally: known(wasPresent), pull_required: known(pullWasNeeded) });
+export function noteEnsured(
+  { main }: Main,
+  {
+    policy,
+    wasPresent,
+    pullWasNeeded,
+  }: { policy: string; wasPresent: boolean | undefined; pullWasNeeded: boolean | undefined },
+): void {
+  main.count('kubelet_image_manager_ensure_image_requests_total', {
+    pull_policy: policy.toLowerCase(),
+    present_locally: known(wasPresent),
+    pull_required: known(pullWasNeeded),
+  });
 }
 
 /** Upstream: image_pull_manager.go, what its caches hold at most. */
@@ -14,11 +25,23 @@ const MOST_INTENTS = 1024;
 const MOST_RECORDS = 2000;
 
 /** Who may use what was pulled: what is on record. All of it is in memory; the share is of what upstream would keep there. */
-export function countPullRecords({ main }: Main, { intents, records }: { intents: number; records: number }, { maxPods, maxParallelPulls }: { maxPods: number; maxParallelPulls: number }): void {
+export function countPullRecords(
+  { main }: Main,
+  { intents, records }: { intents: number; records: number },
+  { maxPods, maxParallelPulls }: { maxPods: number; maxParallelPulls: number },
+): void {
   main.set('kubelet_imagemanager_ondisk_pullintents', {}, intents);
   main.set('kubelet_imagemanager_ondisk_pulledrecords', {}, records);
-  main.set('kubelet_imagemanager_inmemory_pullintents_usage_percent', {}, percent(intents, Math.min(MOST_INTENTS, Math.max(2 * maxPods, 2 * maxParallelPulls))));
-  main.set('kubelet_imagemanager_inmemory_pulledrecords_usage_percent', {}, percent(records, Math.min(MOST_RECORDS, 5 * maxPods)));
+  main.set(
+    'kubelet_imagemanager_inmemory_pullintents_usage_percent',
+    {},
+    percent(intents, Math.min(MOST_INTENTS, Math.max(2 * maxPods, 2 * maxParallelPulls))),
+  );
+  main.set(
+    'kubelet_imagemanager_inmemory_pulledrecords_usage_percent',
+    {},
+    percent(records, Math.min(MOST_RECORDS, 5 * maxPods)),
+  );
 }
 
 function percent(count: number, most: number): number {

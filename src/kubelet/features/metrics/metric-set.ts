@@ -4,7 +4,10 @@ import type { MetricFamily } from './metric-family.ts';
 export type Labels = Readonly<Record<string, string>>;
 
 type Families = Readonly<Record<string, MetricFamily>>;
-type NamesOf<F extends Families, Type extends MetricFamily['type']> = { [Name in keyof F]: F[Name]['type'] extends Type ? Name : never }[keyof F] & string;
+type NamesOf<F extends Families, Type extends MetricFamily['type']> = {
+  [Name in keyof F]: F[Name]['type'] extends Type ? Name : never;
+}[keyof F] &
+  string;
 
 type AnyMetric = Counter | Gauge | Histogram;
 
@@ -119,15 +122,27 @@ export class MetricSet<F extends Families> {
   }
 
   #register(name: string, { type, help, labels, buckets, stability = 'ALPHA' }: MetricFamily): void {
-    const options = { name, help: name.startsWith('process_') || name.startsWith('nodejs_') ? help : `[${stability}] ${help}`, labelNames: labels === undefined ? [] : [...labels], registers: [this.#registry] };
+    const options = {
+      name,
+      help: name.startsWith('process_') || name.startsWith('nodejs_') ? help : `[${stability}] ${help}`,
+      labelNames: labels === undefined ? [] : [...labels],
+      registers: [this.#registry],
+    };
     if (type === 'counter') this.#counters.set(name, new Counter(options));
     else if (type === 'gauge') this.#gauges.set(name, new Gauge(options));
-    else this.#histograms.set(name, new Histogram({ ...options, ...(buckets !== undefined && { buckets: [...buckets] }) }));
+    else
+      this.#histograms.set(
+        name,
+        new Histogram({ ...options, ...(buckets !== undefined && { buckets: [...buckets] }) }),
+      );
   }
 }
 
 function seriesKey(labels: Labels): string {
-  return Object.entries(labels).map(([name, value]) => `${name}=${value}`).sort().join('\0');
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .sort()
+    .join('\0');
 }
 
 /** Upstream shows nothing of a family without series; the library shows its head. */

@@ -16,18 +16,29 @@ export interface MetricsEndpointParts {
   answer: (request: MetricsRequest, text: string) => Promise<MetricsAnswer>;
 }
 
-const RESET: MetricsAnswer = { status: 200, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: 'metrics reset\n' };
+const RESET: MetricsAnswer = {
+  status: 200,
+  headers: { 'Content-Type': 'text/plain; charset=utf-8' },
+  body: 'metrics reset\n',
+};
 
 /** /metrics, /metrics/probes, /metrics/slis. Only the last one can be reset, as upstream has it. */
-export function metricsEndpoints({ metrics, answer }: MetricsEndpointParts): Map<string, (request: MetricsRequest) => Promise<MetricsAnswer>> {
-  const text = (set: AgentMetrics[keyof AgentMetrics]) => async (request: MetricsRequest) => answer(request, await set.text());
+export function metricsEndpoints({
+  metrics,
+  answer,
+}: MetricsEndpointParts): Map<string, (request: MetricsRequest) => Promise<MetricsAnswer>> {
+  const text = (set: AgentMetrics[keyof AgentMetrics]) => async (request: MetricsRequest) =>
+    answer(request, await set.text());
   return new Map([
     ['GET /metrics', text(metrics.main)],
     ['GET /metrics/probes', text(metrics.probes)],
     ['GET /metrics/slis', text(metrics.slis)],
-    ['DELETE /metrics/slis', () => {
-      metrics.slis.reset();
-      return Promise.resolve(RESET);
-    }],
+    [
+      'DELETE /metrics/slis',
+      () => {
+        metrics.slis.reset();
+        return Promise.resolve(RESET);
+      },
+    ],
   ]);
 }

@@ -14,7 +14,12 @@ import { noteRuntimeCall, operationType } from './runtime-calls.ts';
 const typesOf = (text: string): string[] => [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name);
 
 describe('a set of metrics', () => {
-  const families = { plain_total: { type: 'counter', help: 'Plain.' }, of_total: { type: 'counter', help: 'Of.', labels: ['who'] }, now: { type: 'gauge', help: 'Now.', hiddenUntilUsed: true }, off: { type: 'gauge', help: 'Off.', gated: true } } as const;
+  const families = {
+    plain_total: { type: 'counter', help: 'Plain.' },
+    of_total: { type: 'counter', help: 'Of.', labels: ['who'] },
+    now: { type: 'gauge', help: 'Now.', hiddenUntilUsed: true },
+    off: { type: 'gauge', help: 'Off.', gated: true },
+  } as const;
 
   it('shows what has a series, as upstream does: plain counters from the beginning, the rest once it was used', async () => {
     const set = new MetricSet(families);
@@ -41,29 +46,73 @@ describe('a set of metrics', () => {
 
 describe('what the agent counts', () => {
   it('names calls to the runtime as upstream does', async () => {
-    assert.deepEqual(['RunPodSandbox', 'ListPodSandbox', 'PodSandboxStatus', 'UpdateContainerResources', 'UpdatePodSandboxResources', 'ImageFsInfo', 'ExecSync', 'Version', 'GetContainerEvents'].map(operationType), [
-      'run_podsandbox', 'list_podsandbox', 'podsandbox_status', 'update_container', 'update_podsandbox_resources', 'image_fs_info', 'exec_sync', 'version', 'get_container_events',
-    ]);
+    assert.deepEqual(
+      [
+        'RunPodSandbox',
+        'ListPodSandbox',
+        'PodSandboxStatus',
+        'UpdateContainerResources',
+        'UpdatePodSandboxResources',
+        'ImageFsInfo',
+        'ExecSync',
+        'Version',
+        'GetContainerEvents',
+      ].map(operationType),
+      [
+        'run_podsandbox',
+        'list_podsandbox',
+        'podsandbox_status',
+        'update_container',
+        'update_podsandbox_resources',
+        'image_fs_info',
+        'exec_sync',
+        'version',
+        'get_container_events',
+      ],
+    );
     const metrics = createAgentMetrics();
     noteRuntimeCall(metrics, { op: 'RunPodSandbox', durationMs: 30, failed: true });
     const text = await metrics.main.text();
-    for (const line of ['kubelet_runtime_operations_total{operation_type="run_podsandbox"} 1', 'kubelet_runtime_operations_errors_total{operation_type="run_podsandbox"} 1', 'kubelet_runtime_operations_duration_seconds_sum{operation_type="run_podsandbox"} 0.03']) assert.ok(text.includes(line), line);
-    assert.match(text, /kubelet_runtime_operations_duration_seconds_bucket\{le="0\.03125",operation_type="run_podsandbox"\} 1/);
+    for (const line of [
+      'kubelet_runtime_operations_total{operation_type="run_podsandbox"} 1',
+      'kubelet_runtime_operations_errors_total{operation_type="run_podsandbox"} 1',
+      'kubelet_runtime_operations_duration_seconds_sum{operation_type="run_podsandbox"} 0.03',
+    ])
+      assert.ok(text.includes(line), line);
+    assert.match(
+      text,
+      /kubelet_runtime_operations_duration_seconds_bucket\{le="0\.03125",operation_type="run_podsandbox"\} 1/,
+    );
   });
 
   it('has labels for images of any size', () => {
     const MIB = 1024 * 1024;
-    assert.deepEqual([0, 1, 10 * MIB, 10 * MIB + 1, 700 * MIB, 200_000 * MIB].map(imageSizeLabel), ['N/A', '0-10MB', '0-10MB', '10MB-100MB', '500MB-1GB', 'GT100GB']);
+    assert.deepEqual([0, 1, 10 * MIB, 10 * MIB + 1, 700 * MIB, 200_000 * MIB].map(imageSizeLabel), [
+      'N/A',
+      '0-10MB',
+      '0-10MB',
+      '10MB-100MB',
+      '500MB-1GB',
+      'GT100GB',
+    ]);
   });
 
   it('keeps nothing of the probes of a pod that is gone', async () => {
     const metrics = createAgentMetrics();
     const probes = new ProbeCounts(metrics);
-    const seen = { type: 'readiness', container: 'web', pod: { name: 'a', namespace: 'default', uid: 'u' }, durationMs: 20 } as const;
+    const seen = {
+      type: 'readiness',
+      container: 'web',
+      pod: { name: 'a', namespace: 'default', uid: 'u' },
+      durationMs: 20,
+    } as const;
     probes.seen({ ...seen, outcome: 'successful' });
     probes.seen({ ...seen, outcome: 'failed' });
     const text = await metrics.probes.text();
-    assert.match(text, /prober_probe_total\{probe_type="Readiness",container="web",pod="a",namespace="default",result="failed",pod_uid="u"\} 1/);
+    assert.match(
+      text,
+      /prober_probe_total\{probe_type="Readiness",container="web",pod="a",namespace="default",result="failed",pod_uid="u"\} 1/,
+    );
     assert.match(text, /prober_probe_duration_seconds_count\{.*\} 1/);
     probes.podGone('u');
     assert.equal((await metrics.probes.text()).includes('prober_probe'), false);
@@ -72,17 +121,47 @@ describe('what the agent counts', () => {
   it('counts pods by what becomes of them', async () => {
     const metrics = createAgentMetrics();
     const pod: Pod = { metadata: { name: 'a', namespace: 'default', uid: 'u' }, spec: { containers: [] } };
-    countPods(metrics, { runtimePods: [], desired: [pod], active: [], workers: [{ lifecycle: 'sync', pod, desired: true }, { lifecycle: 'terminating', pod: undefined, desired: false }] });
+    countPods(metrics, {
+      runtimePods: [],
+      desired: [pod],
+      active: [],
+      workers: [
+        { lifecycle: 'sync', pod, desired: true },
+        { lifecycle: 'terminating', pod: undefined, desired: false },
+      ],
+    });
     const text = await metrics.main.text();
-    for (const line of ['kubelet_desired_pods{static=""} 1', 'kubelet_active_pods{static="true"} 0', 'kubelet_working_pods{lifecycle="sync",config="desired",static=""} 1', 'kubelet_working_pods{lifecycle="terminating",config="runtime_only",static="unknown"} 1', 'kubelet_running_pods 0']) assert.ok(text.includes(line), line);
+    for (const line of [
+      'kubelet_desired_pods{static=""} 1',
+      'kubelet_active_pods{static="true"} 0',
+      'kubelet_working_pods{lifecycle="sync",config="desired",static=""} 1',
+      'kubelet_working_pods{lifecycle="terminating",config="runtime_only",static="unknown"} 1',
+      'kubelet_running_pods 0',
+    ])
+      assert.ok(text.includes(line), line);
   });
 });
 
 describe('how long pods took to start', () => {
   const BORN = Date.UTC(2026, 0, 1);
-  const pod: Pod = { metadata: { name: 'a', namespace: 'default', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const pod: Pod = {
+    metadata: { name: 'a', namespace: 'default', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  };
   const waiting: PodStatus = { phase: 'Pending', containerStatuses: [] };
-  const running = { phase: 'Running', containerStatuses: [{ name: 'c', image: 'i', imageID: '', ready: true, restartCount: 0, state: { running: { startedAt: '2026-01-01T00:00:09Z' } } }] } as PodStatus;
+  const running = {
+    phase: 'Running',
+    containerStatuses: [
+      {
+        name: 'c',
+        image: 'i',
+        imageID: '',
+        ready: true,
+        restartCount: 0,
+        state: { running: { startedAt: '2026-01-01T00:00:09Z' } },
+      },
+    ],
+  } as PodStatus;
 
   it('leaves out pulls and init containers, and counts each pod once', async () => {
     const metrics = createAgentMetrics();
@@ -91,14 +170,26 @@ describe('how long pods took to start', () => {
     starts.statusChanged(pod, waiting);
     starts.pulled('u', BORN + 2000, BORN + 5000);
     now = BORN + 10_000;
-    const init = { name: 'i', image: 'i', imageID: '', ready: true, restartCount: 0, state: { terminated: { exitCode: 0, startedAt: '2026-01-01T00:00:05Z', finishedAt: '2026-01-01T00:00:07Z' } } };
+    const init = {
+      name: 'i',
+      image: 'i',
+      imageID: '',
+      ready: true,
+      restartCount: 0,
+      state: { terminated: { exitCode: 0, startedAt: '2026-01-01T00:00:05Z', finishedAt: '2026-01-01T00:00:07Z' } },
+    };
     starts.statusChanged(pod, { ...running, initContainerStatuses: [init] } as PodStatus);
     now = BORN + 99_000;
     starts.statusChanged(pod, waiting);
     starts.statusChanged(pod, running);
     const text = await metrics.main.text();
-    const sum = (name: string): string | undefined => new RegExp(`^kubelet_${name}_seconds_sum (\\S+)$`, 'm').exec(text)?.[1];
-    assert.deepEqual(['pod_start_duration', 'pod_start_total_duration', 'pod_start_sli_duration'].map(sum), ['9', '10', '5']);
+    const sum = (name: string): string | undefined =>
+      new RegExp(`^kubelet_${name}_seconds_sum (\\S+)$`, 'm').exec(text)?.[1];
+    assert.deepEqual(['pod_start_duration', 'pod_start_total_duration', 'pod_start_sli_duration'].map(sum), [
+      '9',
+      '10',
+      '5',
+    ]);
     assert.match(text, /^kubelet_first_network_pod_start_sli_duration_seconds 5$/m);
   });
 
@@ -114,10 +205,16 @@ describe('how long pods took to start', () => {
 describe('the endpoints', () => {
   it('of health can be forgotten, and no other', async () => {
     const metrics = createAgentMetrics();
-    const endpoints = metricsEndpoints({ metrics, answer: (_request, text) => Promise.resolve({ status: 200, headers: {}, body: text }) });
+    const endpoints = metricsEndpoints({
+      metrics,
+      answer: (_request, text) => Promise.resolve({ status: 200, headers: {}, body: text }),
+    });
     metrics.slis.count('kubernetes_healthchecks_total', { name: 'ping', type: 'healthz', status: 'success' });
     const ask = async (endpoint: string) => (await endpoints.get(endpoint)?.({ acceptEncoding: '' }))?.body;
-    assert.match(String(await ask('GET /metrics/slis')), /kubernetes_healthchecks_total\{name="ping",type="healthz",status="success"\} 1/);
+    assert.match(
+      String(await ask('GET /metrics/slis')),
+      /kubernetes_healthchecks_total\{name="ping",type="healthz",status="success"\} 1/,
+    );
     assert.equal(await ask('DELETE /metrics/slis'), 'metrics reset\n');
     assert.equal(String(await ask('GET /metrics/slis')).includes('healthchecks_total{'), false);
     assert.equal(endpoints.has('DELETE /metrics'), false);
@@ -126,8 +223,25 @@ describe('the endpoints', () => {
   it('have every family at a fresh start that upstream has', async () => {
     const { main } = createAgentMetrics();
     const shown = typesOf(await main.text());
-    for (const name of ['kubelet_containers_per_pod_count', 'kubelet_pleg_relist_duration_seconds', 'kubelet_pod_start_duration_seconds', 'kubelet_started_pods_total', 'kubelet_topology_manager_admission_duration_ms', 'hidden_metrics_total']) assert.ok(shown.includes(name), name);
-    for (const name of ['kubelet_evictions', 'kubelet_pod_start_sli_duration_seconds', 'kubelet_runtime_operations_total', 'kubelet_device_plugin_registration_total', 'workqueue_depth', 'resource_manager_allocations_total']) assert.ok(!shown.includes(name), name);
-    for (const [name, { help }] of Object.entries(mainFamilies)) assert.ok(help.length > 5 && !help.includes('undefined'), name);
+    for (const name of [
+      'kubelet_containers_per_pod_count',
+      'kubelet_pleg_relist_duration_seconds',
+      'kubelet_pod_start_duration_seconds',
+      'kubelet_started_pods_total',
+      'kubelet_topology_manager_admission_duration_ms',
+      'hidden_metrics_total',
+    ])
+      assert.ok(shown.includes(name), name);
+    for (const name of [
+      'kubelet_evictions',
+      'kubelet_pod_start_sli_duration_seconds',
+      'kubelet_runtime_operations_total',
+      'kubelet_device_plugin_registration_total',
+      'workqueue_depth',
+      'resource_manager_allocations_total',
+    ])
+      assert.ok(!shown.includes(name), name);
+    for (const [name, { help }] of Object.entries(mainFamilies))
+      assert.ok(help.length > 5 && !help.includes('undefined'), name);
   });
 });

@@ -22,7 +22,10 @@ export interface PodCountFacts {
 export const staticLabel = (pod: Pod): string => (isStaticPod(pod) ? 'true' : '');
 
 /** Pods and containers as they are now. */
-export function countPods({ main }: Pick<AgentMetrics, 'main'>, { runtimePods, desired, active, workers }: PodCountFacts): void {
+export function countPods(
+  { main }: Pick<AgentMetrics, 'main'>,
+  { runtimePods, desired, active, workers }: PodCountFacts,
+): void {
   const states: Record<ContainerState, number> = { created: 0, running: 0, exited: 0, unknown: 0 };
   let running = 0;
   for (const { sandboxes, containers } of runtimePods) {
@@ -31,13 +34,18 @@ export function countPods({ main }: Pick<AgentMetrics, 'main'>, { runtimePods, d
   }
   main.set('kubelet_running_pods', {}, running);
   main.clear('kubelet_running_containers');
-  for (const [state, count] of Object.entries(states)) if (count > 0) main.set('kubelet_running_containers', { container_state: state }, count);
+  for (const [state, count] of Object.entries(states))
+    if (count > 0) main.set('kubelet_running_containers', { container_state: state }, count);
   for (const label of ['', 'true']) {
     main.set('kubelet_desired_pods', { static: label }, desired.filter((pod) => staticLabel(pod) === label).length);
     main.set('kubelet_active_pods', { static: label }, active.filter((pod) => staticLabel(pod) === label).length);
   }
   main.set('kubelet_mirror_pods', {}, active.filter(isStaticPod).length);
-  main.set('kubelet_managed_ephemeral_containers', {}, desired.reduce((sum, { spec }) => sum + (spec.ephemeralContainers?.length ?? 0), 0));
+  main.set(
+    'kubelet_managed_ephemeral_containers',
+    {},
+    desired.reduce((sum, { spec }) => sum + (spec.ephemeralContainers?.length ?? 0), 0),
+  );
   countWorkers({ main }, workers);
 }
 
@@ -48,11 +56,17 @@ function countWorkers({ main }: Pick<AgentMetrics, 'main'>, workers: Iterable<Co
     counts.set(key, { labels, count: (counts.get(key)?.count ?? 0) + by });
   };
   for (const lifecycle of ['sync', 'terminating', 'terminated']) {
-    for (const config of ['desired', 'orphan']) for (const label of ['', 'true']) add({ lifecycle, config, static: label }, 0);
+    for (const config of ['desired', 'orphan'])
+      for (const label of ['', 'true']) add({ lifecycle, config, static: label }, 0);
     add({ lifecycle, config: 'runtime_only', static: 'unknown' }, 0);
   }
   for (const { lifecycle, pod, desired } of workers) {
-    add(pod === undefined ? { lifecycle, config: 'runtime_only', static: 'unknown' } : { lifecycle, config: desired ? 'desired' : 'orphan', static: staticLabel(pod) }, 1);
+    add(
+      pod === undefined
+        ? { lifecycle, config: 'runtime_only', static: 'unknown' }
+        : { lifecycle, config: desired ? 'desired' : 'orphan', static: staticLabel(pod) },
+      1,
+    );
   }
   for (const { labels, count } of counts.values()) main.set('kubelet_working_pods', labels, count);
 }

@@ -31,7 +31,10 @@ export class PodStarts {
   pulled(uid: string, fromMs: number, untilMs: number): void {
     const start = this.#starting.get(uid);
     if (start === undefined) return;
-    start.pull = { fromMs: Math.min(fromMs, start.pull?.fromMs ?? fromMs), untilMs: Math.max(untilMs, start.pull?.untilMs ?? untilMs) };
+    start.pull = {
+      fromMs: Math.min(fromMs, start.pull?.fromMs ?? fromMs),
+      untilMs: Math.max(untilMs, start.pull?.untilMs ?? untilMs),
+    };
   }
 
   statusChanged(pod: Pod, status: PodStatus): void {
@@ -67,7 +70,10 @@ export class PodStarts {
     const createdMs = Date.parse(pod.metadata.creationTimestamp ?? '');
     if (isStaticPod(pod) || Number.isNaN(createdMs)) return;
     const total = Math.max(0, nowMs - createdMs) / 1000;
-    const without = Math.max(0, total - (pull === undefined ? 0 : (pull.untilMs - pull.fromMs) / 1000) - initSeconds(status));
+    const without = Math.max(
+      0,
+      total - (pull === undefined ? 0 : (pull.untilMs - pull.fromMs) / 1000) - initSeconds(status),
+    );
     main.observe('kubelet_pod_start_total_duration_seconds', {}, total);
     main.observe('kubelet_pod_start_sli_duration_seconds', {}, without);
     if (this.#firstNetworkPod || pod.spec.hostNetwork === true) return;
@@ -88,7 +94,9 @@ function haveAllStarted(pod: Pod, status: PodStatus): boolean {
 
 /** From the start of the first init container that has ended to the end of the last one. */
 function initSeconds({ initContainerStatuses = [] }: PodStatus): number {
-  const ended = initContainerStatuses.flatMap(({ state }) => (state?.terminated === undefined ? [] : [state.terminated]));
+  const ended = initContainerStatuses.flatMap(({ state }) =>
+    state?.terminated === undefined ? [] : [state.terminated],
+  );
   const begins = ended.map(({ startedAt }) => Date.parse(startedAt ?? '')).filter((ms) => !Number.isNaN(ms));
   const ends = ended.map(({ finishedAt }) => Date.parse(finishedAt ?? '')).filter((ms) => !Number.isNaN(ms));
   if (begins.length === 0 || ends.length === 0) return 0;

@@ -13,8 +13,12 @@ export function noteRequestedResizes({ main }: Main, before: Pod, after: Pod): v
     if (container === undefined) continue;
     for (const resource of ['memory', 'cpu']) {
       for (const requirement of ['requests', 'limits'] as const) {
-        const operation = resizeOperation(had?.[requirement]?.[resource] ?? '0', container.resources?.[requirement]?.[resource] ?? '0');
-        if (operation !== undefined) main.count('kubelet_container_requested_resizes_total', { resource, requirement, operation });
+        const operation = resizeOperation(
+          had?.[requirement]?.[resource] ?? '0',
+          container.resources?.[requirement]?.[resource] ?? '0',
+        );
+        if (operation !== undefined)
+          main.count('kubelet_container_requested_resizes_total', { resource, requirement, operation });
       }
     }
   }
@@ -29,8 +33,12 @@ function resizeOperation(before: string, after: string): 'add' | 'remove' | 'inc
 }
 
 /** Wishes as they stand now. */
-export function countResizes({ main }: Main, { pending, inProgress }: { pending: ReadonlyMap<string, number>; inProgress: number }): void {
+export function countResizes(
+  { main }: Main,
+  { pending, inProgress }: { pending: ReadonlyMap<string, number>; inProgress: number },
+): void {
   main.clear('kubelet_pod_pending_resizes');
-  for (const [reason, count] of pending) main.set('kubelet_pod_pending_resizes', { reason: reason.toLowerCase() }, count);
+  for (const [reason, count] of pending)
+    main.set('kubelet_pod_pending_resizes', { reason: reason.toLowerCase() }, count);
   main.set('kubelet_pod_in_progress_resizes', {}, inProgress);
 }

@@ -10,7 +10,10 @@ export interface RuntimeCall {
 /** `RunPodSandbox` → `run_podsandbox` (upstream: kuberuntime/instrumented_services.go). */
 export function operationType(op: string): string {
   if (op === 'UpdateContainerResources') return 'update_container';
-  return op.replace('PodSandbox', 'Podsandbox').replace(/(?<!^)([A-Z])/g, '_$1').toLowerCase();
+  return op
+    .replace('PodSandbox', 'Podsandbox')
+    .replace(/(?<!^)([A-Z])/g, '_$1')
+    .toLowerCase();
 }
 
 export function noteRuntimeCall({ main }: Pick<AgentMetrics, 'main'>, { op, durationMs, failed }: RuntimeCall): void {

@@ -8,14 +8,24 @@ import { StatusTimes } from './status-times.ts';
 import { countStorage, noteCsiCall, noteVolumeOperation } from './storage.ts';
 
 async function linesOf({ main }: AgentMetrics, family: RegExp): Promise<string[]> {
-  return (await main.text()).split('\n').filter((line) => !line.startsWith('#') && family.test(line) && !line.includes('_bucket{'));
+  return (await main.text())
+    .split('\n')
+    .filter((line) => !line.startsWith('#') && family.test(line) && !line.includes('_bucket{'));
 }
 
 describe('what is counted of work on the node', () => {
   it('tells resizes that are asked for by resource, requirement and direction', async () => {
-    const pod = (resources: object): Pod => ({ metadata: { name: 'p', namespace: 'd', uid: 'u' }, spec: { containers: [{ name: 'c', image: 'i', resources }] } }) as Pod;
+    const pod = (resources: object): Pod =>
+      ({
+        metadata: { name: 'p', namespace: 'd', uid: 'u' },
+        spec: { containers: [{ name: 'c', image: 'i', resources }] },
+      }) as Pod;
     const metrics = createAgentMetrics();
-    noteRequestedResizes(metrics, pod({ requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '1' } }), pod({ requests: { cpu: '0.2', memory: '67108864' }, limits: { memory: '1Gi' } }));
+    noteRequestedResizes(
+      metrics,
+      pod({ requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '1' } }),
+      pod({ requests: { cpu: '0.2', memory: '67108864' }, limits: { memory: '1Gi' } }),
+    );
     noteRequestedResizes(metrics, pod({ requests: { cpu: '200m' } }), pod({ requests: { cpu: '100m' } }));
     assert.deepEqual(await linesOf(metrics, /requested_resizes/), [
       'kubelet_container_requested_resizes_total{resource="memory",requirement="limits",operation="add"} 1',
@@ -27,9 +37,18 @@ describe('what is counted of work on the node', () => {
 
   it('shows resizes as they stand, and none that are over', async () => {
     const metrics = createAgentMetrics();
-    countResizes(metrics, { pending: new Map([['Deferred', 2], ['Infeasible', 1]]), inProgress: 3 });
+    countResizes(metrics, {
+      pending: new Map([
+        ['Deferred', 2],
+        ['Infeasible', 1],
+      ]),
+      inProgress: 3,
+    });
     countResizes(metrics, { pending: new Map([['Deferred', 1]]), inProgress: 0 });
-    assert.deepEqual(await linesOf(metrics, /_(pending|in_progress)_resizes/), ['kubelet_pod_in_progress_resizes 0', 'kubelet_pod_pending_resizes{reason="deferred"} 1']);
+    assert.deepEqual(await linesOf(metrics, /_(pending|in_progress)_resizes/), [
+      'kubelet_pod_in_progress_resizes 0',
+      'kubelet_pod_pending_resizes{reason="deferred"} 1',
+    ]);
   });
 
   it('counts questions for images, with what was not found out as unknown', async () => {
@@ -46,14 +65,21 @@ describe('what is counted of work on the node', () => {
     const metrics = createAgentMetrics();
     countPullRecords(metrics, { intents: 11, records: 55 }, { maxPods: 110, maxParallelPulls: 0 });
     assert.deepEqual(await linesOf(metrics, /imagemanager_.*pull/), [
-      'kubelet_imagemanager_inmemory_pulledrecords_usage_percent 10', 'kubelet_imagemanager_inmemory_pullintents_usage_percent 5',
-      'kubelet_imagemanager_ondisk_pulledrecords 55', 'kubelet_imagemanager_ondisk_pullintents 11',
+      'kubelet_imagemanager_inmemory_pulledrecords_usage_percent 10',
+      'kubelet_imagemanager_inmemory_pullintents_usage_percent 5',
+      'kubelet_imagemanager_ondisk_pulledrecords 55',
+      'kubelet_imagemanager_ondisk_pullintents 11',
     ]);
   });
 
   it('times operations on volumes and calls to drivers under the names of upstream', async () => {
     const metrics = createAgentMetrics();
-    noteVolumeOperation(metrics, { plugin: 'kubernetes.io/csi:d.example', name: 'volume_mount', durationMs: 500, failed: true });
+    noteVolumeOperation(metrics, {
+      plugin: 'kubernetes.io/csi:d.example',
+      name: 'volume_mount',
+      durationMs: 500,
+      failed: true,
+    });
     noteCsiCall(metrics, { driver: 'd.example', method: 'NodePublishVolume', code: 'OK', durationMs: 250 });
     noteCsiCall(metrics, { driver: 'd.example', method: 'NodeGetInfo', code: 'Local', durationMs: 0 });
     assert.deepEqual(await linesOf(metrics, /^(csi|storage)_operation.*_sum/), [
@@ -65,16 +91,33 @@ describe('what is counted of work on the node', () => {
 
   it('shows volumes and plugins by what is wanted and what is there', async () => {
     const metrics = createAgentMetrics();
-    const gone = { desired: new Map([['kubernetes.io/nfs', 9]]), actual: new Map([['kubernetes.io/nfs', 9]]), reconstructed: 4, orphans: { found: 9, left: 9 } };
+    const gone = {
+      desired: new Map([['kubernetes.io/nfs', 9]]),
+      actual: new Map([['kubernetes.io/nfs', 9]]),
+      reconstructed: 4,
+      orphans: { found: 9, left: 9 },
+    };
     countStorage(metrics, { volumes: gone, plugins: { desired: ['/old.sock'], registered: ['/old.sock'] } });
-    countStorage(metrics, { volumes: { desired: new Map([['kubernetes.io/empty-dir', 2]]), actual: new Map([['kubernetes.io/empty-dir', 1]]), reconstructed: 4, orphans: { found: 2, left: 1 } }, plugins: { desired: ['/a.sock'], registered: [] } });
-    assert.deepEqual(await linesOf(metrics, /orphan_pod|total_plugins|total_volumes|reconstruct_volume_operations_total/), [
-      'kubelet_orphan_pod_cleaned_volumes 2', 'kubelet_orphan_pod_cleaned_volumes_errors 1',
-      'plugin_manager_total_plugins{socket_path="/a.sock",state="desired_state_of_world"} 1',
-      'reconstruct_volume_operations_total 4',
-      'volume_manager_total_volumes{plugin_name="kubernetes.io/empty-dir",state="desired_state_of_world"} 2',
-      'volume_manager_total_volumes{plugin_name="kubernetes.io/empty-dir",state="actual_state_of_world"} 1',
-    ]);
+    countStorage(metrics, {
+      volumes: {
+        desired: new Map([['kubernetes.io/empty-dir', 2]]),
+        actual: new Map([['kubernetes.io/empty-dir', 1]]),
+        reconstructed: 4,
+        orphans: { found: 2, left: 1 },
+      },
+      plugins: { desired: ['/a.sock'], registered: [] },
+    });
+    assert.deepEqual(
+      await linesOf(metrics, /orphan_pod|total_plugins|total_volumes|reconstruct_volume_operations_total/),
+      [
+        'kubelet_orphan_pod_cleaned_volumes 2',
+        'kubelet_orphan_pod_cleaned_volumes_errors 1',
+        'plugin_manager_total_plugins{socket_path="/a.sock",state="desired_state_of_world"} 1',
+        'reconstruct_volume_operations_total 4',
+        'volume_manager_total_volumes{plugin_name="kubernetes.io/empty-dir",state="desired_state_of_world"} 2',
+        'volume_manager_total_volumes{plugin_name="kubernetes.io/empty-dir",state="actual_state_of_world"} 1',
+      ],
+    );
   });
 
   it('measures a status from its first change that was not told to when it was', async () => {
@@ -87,6 +130,9 @@ describe('what is counted of work on the node', () => {
     nowMs = 4000;
     times.told('u');
     times.told('u');
-    assert.deepEqual(await linesOf(metrics, /status_sync_duration_seconds_(sum|count)/), ['kubelet_pod_status_sync_duration_seconds_sum 3', 'kubelet_pod_status_sync_duration_seconds_count 1']);
+    assert.deepEqual(await linesOf(metrics, /status_sync_duration_seconds_(sum|count)/), [
+      'kubelet_pod_status_sync_duration_seconds_sum 3',
+      'kubelet_pod_status_sync_duration_seconds_count 1',
+    ]);
   });
 });

@@ -5,7 +5,11 @@ import { isDeleted, isMirrorPod } from '../../../api/pod.ts';
 /** Whether `mirror` shows `pod` as it is now: the hash of its manifest tells (upstream: pod/mirror_client.go IsMirrorPodOf). */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   const { name, namespace } = pod.metadata;
-  return mirror.metadata.name === name && mirror.metadata.namespace === namespace && mirror.metadata.annotations?.[annotations.configMirror] === hashOf(pod);
+  return (
+    mirror.metadata.name === name &&
+    mirror.metadata.namespace === namespace &&
+    mirror.metadata.annotations?.[annotations.configMirror] === hashOf(pod)
+  );
 }
 
 /** The copy of a static pod for the API server. Its owner is the node, so that it goes with it (upstream: NodeRestriction wants it so). */
@@ -37,16 +41,25 @@ export interface MirrorFacts {
   sourcesReady: boolean;
 }
 
-export type MirrorAction = { kind: 'nothing' } | { kind: 'delete'; mirror: Pod } | { kind: 'create'; mirror: Pod } | { kind: 'blocked'; by: Pod };
+export type MirrorAction =
+  | { kind: 'nothing' }
+  | { kind: 'delete'; mirror: Pod }
+  | { kind: 'create'; mirror: Pod }
+  | { kind: 'blocked'; by: Pod };
 
 /** Upstream: kubelet.go tryReconcileMirrorPods, kubelet_pods.go HandlePodCleanups. */
 export function computeMirrorAction({ pod, found, node, isEnding, sourcesReady }: MirrorFacts): MirrorAction {
-  if (found !== undefined && !isMirrorPod(found)) return pod === undefined ? { kind: 'nothing' } : { kind: 'blocked', by: found };
+  if (found !== undefined && !isMirrorPod(found))
+    return pod === undefined ? { kind: 'nothing' } : { kind: 'blocked', by: found };
   // The copy tells of the one that ends (upstream: only SyncPod replaces it, which runs when the pod before has ended).
   if (isEnding) return { kind: 'nothing' };
-  if (pod === undefined) return found === undefined || !sourcesReady ? { kind: 'nothing' } : { kind: 'delete', mirror: found };
+  if (pod === undefined)
+    return found === undefined || !sourcesReady ? { kind: 'nothing' } : { kind: 'delete', mirror: found };
   // A copy that an earlier node of this name owns would go with it.
-  if (found !== undefined) return isDeleted(found) || !isMirrorOf(found, pod) || isOfAnother(found, node) ? { kind: 'delete', mirror: found } : { kind: 'nothing' };
+  if (found !== undefined)
+    return isDeleted(found) || !isMirrorOf(found, pod) || isOfAnother(found, node)
+      ? { kind: 'delete', mirror: found }
+      : { kind: 'nothing' };
   return node === undefined ? { kind: 'nothing' } : { kind: 'create', mirror: buildMirror(pod, node) };
 }
 

@@ -14,17 +14,35 @@ import { MirrorPods } from './mirror-pods.ts';
 const key = { namespace: 'default', name: 'web-n1' };
 const fullName = 'web-n1_default';
 const manifest = (hash: string): Pod =>
-  buildPod({ 'metadata.name': key.name, 'metadata.uid': hash, 'metadata.labels': { app: 'web' }, 'metadata.annotations': { 'kubernetes.io/config.hash': hash, 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.seen': '2026-01-01T00:00:00Z' }, 'spec.nodeName': 'n1' });
+  buildPod({
+    'metadata.name': key.name,
+    'metadata.uid': hash,
+    'metadata.labels': { app: 'web' },
+    'metadata.annotations': {
+      'kubernetes.io/config.hash': hash,
+      'kubernetes.io/config.source': 'file',
+      'kubernetes.io/config.seen': '2026-01-01T00:00:00Z',
+    },
+    'spec.nodeName': 'n1',
+  });
 
 function setUp() {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const events: string[] = [];
-  const world: Pick<MirrorFacts, 'pod' | 'node' | 'isEnding' | 'sourcesReady'> & { isListed: boolean } = { pod: manifest('h1'), node: { name: 'n1', uid: 'node-uid' }, isEnding: false, sourcesReady: true, isListed: true };
+  const world: Pick<MirrorFacts, 'pod' | 'node' | 'isEnding' | 'sourcesReady'> & { isListed: boolean } = {
+    pod: manifest('h1'),
+    node: { name: 'n1', uid: 'node-uid' },
+    isEnding: false,
+    sourcesReady: true,
+    isListed: true,
+  };
   const mirrors = new MirrorPods({
     client: api,
     facts: () => (world.isListed ? { ...world, found: api.peek(podType, key) } : undefined),
-    recorder: { event: (pod, type, reason, message) => void events.push(`${pod.metadata.uid} ${type} ${reason} ${message}`) },
+    recorder: {
+      event: (pod, type, reason, message) => void events.push(`${pod.metadata.uid} ${type} ${reason} ${message}`),
+    },
     clock,
     random: seededRandom(1),
     log: silentLogger,
@@ -41,8 +59,15 @@ describe('the mirror of a static pod', () => {
   it('is a copy with the hash of the manifest, owned by the node', async () => {
     const { bring } = setUp();
     const { metadata, spec } = (await bring()) as Pod;
-    assert.deepEqual(metadata.annotations, { 'kubernetes.io/config.hash': 'h1', 'kubernetes.io/config.mirror': 'h1', 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.seen': '2026-01-01T00:00:00Z' });
-    assert.deepEqual(metadata.ownerReferences, [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'node-uid', controller: true }]);
+    assert.deepEqual(metadata.annotations, {
+      'kubernetes.io/config.hash': 'h1',
+      'kubernetes.io/config.mirror': 'h1',
+      'kubernetes.io/config.source': 'file',
+      'kubernetes.io/config.seen': '2026-01-01T00:00:00Z',
+    });
+    assert.deepEqual(metadata.ownerReferences, [
+      { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'node-uid', controller: true },
+    ]);
     assert.deepEqual([metadata.labels, spec.nodeName, metadata.uid === 'h1'], [{ app: 'web' }, 'n1', false]);
   });
 
@@ -57,7 +82,14 @@ describe('the mirror of a static pod', () => {
     world.pod = manifest('h2');
     await bring();
     assert.equal((await bring())?.metadata.annotations?.['kubernetes.io/config.mirror'], 'h2');
-    assert.deepEqual(api.calls.filter(({ verb, body }) => verb === 'delete' && (body as { gracePeriodSeconds?: number }).gracePeriodSeconds === 0).map(({ body }) => (body as { preconditions: { uid: string } }).preconditions.uid), [first?.metadata.uid, second?.metadata.uid]);
+    assert.deepEqual(
+      api.calls
+        .filter(
+          ({ verb, body }) => verb === 'delete' && (body as { gracePeriodSeconds?: number }).gracePeriodSeconds === 0,
+        )
+        .map(({ body }) => (body as { preconditions: { uid: string } }).preconditions.uid),
+      [first?.metadata.uid, second?.metadata.uid],
+    );
   });
 
   it('is made anew for a node that was registered anew', async () => {
@@ -118,7 +150,13 @@ describe('the mirror of a static pod', () => {
 
   it('never takes the place of another pod of its name, nor touches it', () => {
     const other = buildPod({ 'metadata.name': key.name });
-    const facts: MirrorFacts = { pod: manifest('h1'), found: other, node: { name: 'n1', uid: 'u' }, isEnding: false, sourcesReady: true };
+    const facts: MirrorFacts = {
+      pod: manifest('h1'),
+      found: other,
+      node: { name: 'n1', uid: 'u' },
+      isEnding: false,
+      sourcesReady: true,
+    };
     assert.deepEqual(computeMirrorAction(facts), { kind: 'blocked', by: other });
     assert.deepEqual(computeMirrorAction({ ...facts, pod: undefined }), { kind: 'nothing' });
   });

@@ -98,7 +98,10 @@ export class MirrorPods {
 
   async #delete(mirror: Pod): Promise<void> {
     try {
-      await this.#parts.client.delete(pods, keyOf(mirror), { gracePeriodSeconds: 0, preconditions: { uid: mirror.metadata.uid } });
+      await this.#parts.client.delete(pods, keyOf(mirror), {
+        gracePeriodSeconds: 0,
+        preconditions: { uid: mirror.metadata.uid },
+      });
     } catch (error) {
       // Gone, or another one by now.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
@@ -115,10 +118,15 @@ export class MirrorPods {
     const isNews = message !== trouble.said && !(trouble.failures === 1 && isApiError(error, 'AlreadyExists'));
     if (isNews) {
       trouble.said = message;
-      log.warn('the copy of a static pod in the API cannot be brought up to date; the pod runs regardless', { pod: fullName, error: errorMessage(error) });
+      log.warn('the copy of a static pod in the API cannot be brought up to date; the pod runs regardless', {
+        pod: fullName,
+        error: errorMessage(error),
+      });
       if (pod !== undefined) recorder.event(pod, 'Warning', podEvents.failedCreateMirrorPod, message);
     }
     if (this.#stopped) return;
-    trouble.retry = clock.setTimer(jitter(random, backoffDelayMs(RETRY_CURVE, trouble.failures), 0.5), () => this.reconcile(fullName));
+    trouble.retry = clock.setTimer(jitter(random, backoffDelayMs(RETRY_CURVE, trouble.failures), 0.5), () =>
+      this.reconcile(fullName),
+    );
   }
 }

@@ -1,9 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { computeAllocatable, computeCapacity, computePodsLimits, computeReservation, reservationProblem, withReservedCpus, type CapacityFacts } from './allocatable.ts';
+import {
+  computeAllocatable,
+  computeCapacity,
+  computePodsLimits,
+  computeReservation,
+  reservationProblem,
+  withReservedCpus,
+  type CapacityFacts,
+} from './allocatable.ts';
 
 const GI = 2 ** 30;
-const machine: CapacityFacts = { cores: 4, memoryBytes: 8 * GI, storageBytes: 100 * GI, hugePages: [], maxPods: 110, podsPerCore: 0 };
+const machine: CapacityFacts = {
+  cores: 4,
+  memoryBytes: 8 * GI,
+  storageBytes: 100 * GI,
+  hugePages: [],
+  maxPods: 110,
+  podsPerCore: 0,
+};
 const nothing = { kube: {}, system: {}, evictionHard: {} };
 
 describe('the capacity of the node', () => {
@@ -12,7 +27,10 @@ describe('the capacity of the node', () => {
   });
 
   it('names each size of huge pages, also one without pages', () => {
-    const hugePages = [{ sizeBytes: 2 ** 21, totalBytes: 2 ** 23 }, { sizeBytes: GI, totalBytes: 0 }];
+    const hugePages = [
+      { sizeBytes: 2 ** 21, totalBytes: 2 ** 23 },
+      { sizeBytes: GI, totalBytes: 0 },
+    ];
     const { 'hugepages-2Mi': small, 'hugepages-1Gi': large } = computeCapacity({ ...machine, hugePages });
     assert.deepEqual([small, large], ['8Mi', '0']);
   });
@@ -30,14 +48,29 @@ describe('the capacity of the node', () => {
 describe('what pods may have', () => {
   it('is the capacity without what is kept for Kubernetes, the system and against eviction', () => {
     const capacity = computeCapacity(machine);
-    const reservation = computeReservation(capacity, { kube: { cpu: '100m', memory: '1Gi', pid: '100' }, system: { cpu: '0.4', 'ephemeral-storage': '1Gi' }, evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '10%', 'imagefs.available': '15%' } });
+    const reservation = computeReservation(capacity, {
+      kube: { cpu: '100m', memory: '1Gi', pid: '100' },
+      system: { cpu: '0.4', 'ephemeral-storage': '1Gi' },
+      evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '10%', 'imagefs.available': '15%' },
+    });
     assert.deepEqual(reservation, { cpu: '500m', memory: '1124Mi', 'ephemeral-storage': '11811160224' });
-    assert.deepEqual(computeAllocatable(capacity, reservation), { cpu: '3500m', memory: '7068Mi', 'ephemeral-storage': '95563022176', pods: '110' });
+    assert.deepEqual(computeAllocatable(capacity, reservation), {
+      cpu: '3500m',
+      memory: '7068Mi',
+      'ephemeral-storage': '95563022176',
+      pods: '110',
+    });
   });
 
   it('is never less than nothing, and a threshold of 0 % or 100 % keeps nothing', () => {
     const capacity = computeCapacity(machine);
-    assert.deepEqual(computeReservation(capacity, { ...nothing, evictionHard: { 'memory.available': '0%', 'nodefs.available': '100%' } }), {});
+    assert.deepEqual(
+      computeReservation(capacity, {
+        ...nothing,
+        evictionHard: { 'memory.available': '0%', 'nodefs.available': '100%' },
+      }),
+      {},
+    );
     assert.equal(computeAllocatable(capacity, { memory: '9Gi' })['memory'], '0');
   });
 
@@ -60,7 +93,12 @@ describe('the limits of all pods together', () => {
   it('leave the reservations out but not the eviction thresholds, and nothing at all when that is not enforced', () => {
     const capacity = computeCapacity(machine);
     const reserved = { kube: { cpu: '1' }, system: { memory: '1Gi' } };
-    assert.deepEqual(computePodsLimits(capacity, reserved, true), { cpu: '3', memory: '7Gi', 'ephemeral-storage': '100Gi', pods: '110' });
+    assert.deepEqual(computePodsLimits(capacity, reserved, true), {
+      cpu: '3',
+      memory: '7Gi',
+      'ephemeral-storage': '100Gi',
+      pods: '110',
+    });
     assert.deepEqual(computePodsLimits(capacity, reserved, false), capacity);
   });
 });
@@ -69,11 +107,17 @@ describe('CPUs reserved by number', () => {
   const reserved = { kube: { cpu: '200m', memory: '1Gi' }, system: { cpu: '1' } };
 
   it('stand in for the CPU reservations by amount', () => {
-    assert.deepEqual(withReservedCpus({ ...reserved, systemCpus: [0, 1, 3] }, [0, 1, 2, 3]), { kube: { memory: '1Gi' }, system: { cpu: '3' } });
+    assert.deepEqual(withReservedCpus({ ...reserved, systemCpus: [0, 1, 3] }, [0, 1, 2, 3]), {
+      kube: { memory: '1Gi' },
+      system: { cpu: '3' },
+    });
     assert.deepEqual(withReservedCpus({ ...reserved, systemCpus: [] }, [0]), reserved);
   });
 
   it('must be there', () => {
-    assert.equal(withReservedCpus({ ...reserved, systemCpus: [7, 6, 4] }, [0, 1, 2, 3]), 'reserved-cpus: 4,6-7 is not a subset of online-cpus: 0-3');
+    assert.equal(
+      withReservedCpus({ ...reserved, systemCpus: [7, 6, 4] }, [0, 1, 2, 3]),
+      'reserved-cpus: 4,6-7 is not a subset of online-cpus: 0-3',
+    );
   });
 });

@@ -1,4 +1,13 @@
-import { compareParsed, formatQuantity, parseQuantity, quantityOf, quantitySign, subtractQuantity, addQuantity, tryParseQuantity } from '../../../api/quantity.ts';
+import {
+  compareParsed,
+  formatQuantity,
+  parseQuantity,
+  quantityOf,
+  quantitySign,
+  subtractQuantity,
+  addQuantity,
+  tryParseQuantity,
+} from '../../../api/quantity.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { isHugePageResource } from '../../../api/resources.ts';
 
@@ -29,7 +38,8 @@ export function computeCapacity(facts: CapacityFacts): ResourceList {
   const { cores, memoryBytes, storageBytes, hugePages, maxPods, podsPerCore } = facts;
   const capacity: ResourceList = { cpu: String(cores), memory: quantityOf(memoryBytes, 'BinarySI') };
   if (storageBytes !== undefined) capacity['ephemeral-storage'] = quantityOf(storageBytes, 'BinarySI');
-  for (const { sizeBytes, totalBytes } of hugePages) capacity[`hugepages-${quantityOf(sizeBytes, 'BinarySI')}`] = quantityOf(totalBytes, 'BinarySI');
+  for (const { sizeBytes, totalBytes } of hugePages)
+    capacity[`hugepages-${quantityOf(sizeBytes, 'BinarySI')}`] = quantityOf(totalBytes, 'BinarySI');
   capacity['pods'] = String(podsPerCore > 0 ? Math.min(cores * podsPerCore, maxPods) : maxPods);
   return capacity;
 }
@@ -37,7 +47,10 @@ export function computeCapacity(facts: CapacityFacts): ResourceList {
 /** The part of the hard eviction thresholds that pods may never have (upstream: cm/helpers.go hardEvictionReservation). */
 function evictionReservation(thresholds: Texts, capacity: ResourceList): ResourceList {
   const reserved: ResourceList = {};
-  for (const [signal, resource] of [['memory.available', 'memory'], ['nodefs.available', 'ephemeral-storage']] as const) {
+  for (const [signal, resource] of [
+    ['memory.available', 'memory'],
+    ['nodefs.available', 'ephemeral-storage'],
+  ] as const) {
     const threshold = thresholds[signal];
     const whole = capacity[resource];
     if (threshold === undefined || whole === undefined) continue;
@@ -61,7 +74,10 @@ export function computeReservation(capacity: ResourceList, reservations: Reserva
   const parts = [reservations.system, reservations.kube, evictionReservation(reservations.evictionHard, capacity)];
   const total: ResourceList = {};
   for (const resource of Object.keys(capacity)) {
-    const amount = parts.reduce((sum, part) => addQuantity(sum, parseQuantity(part[resource] ?? '0')), parseQuantity('0'));
+    const amount = parts.reduce(
+      (sum, part) => addQuantity(sum, parseQuantity(part[resource] ?? '0')),
+      parseQuantity('0'),
+    );
     if (amount.nanos !== 0n) total[resource] = formatQuantity(amount);
   }
   return total;
@@ -69,9 +85,14 @@ export function computeReservation(capacity: ResourceList, reservations: Reserva
 
 /** Upstream: validateNodeAllocatable; the agent does not start with a node that keeps more than it has. */
 export function reservationProblem(capacity: ResourceList, reservation: ResourceList): string | undefined {
-  const wrong = Object.entries(reservation).filter(([resource, kept]) => compareParsed(parseQuantity(kept), parseQuantity(capacity[resource] ?? '0')) > 0);
+  const wrong = Object.entries(reservation).filter(
+    ([resource, kept]) => compareParsed(parseQuantity(kept), parseQuantity(capacity[resource] ?? '0')) > 0,
+  );
   if (wrong.length === 0) return undefined;
-  const sentences = wrong.map(([resource, kept]) => `Resource "${resource}" has a reservation of ${kept} but capacity of ${capacity[resource] ?? '0'}. Expected capacity >= reservation.`);
+  const sentences = wrong.map(
+    ([resource, kept]) =>
+      `Resource "${resource}" has a reservation of ${kept} but capacity of ${capacity[resource] ?? '0'}. Expected capacity >= reservation.`,
+  );
   return `invalid Node Allocatable configuration. ${sentences.join(' ')}`;
 }
 
@@ -88,13 +109,19 @@ export function computeAllocatable(capacity: ResourceList, reservation: Resource
  * The limits of all pods together, for their cgroup: what is reserved is kept from them, the eviction thresholds are not, since it is usage
  * that those watch (upstream: getNodeAllocatableAbsolute). Without `enforced` the whole capacity.
  */
-export function computePodsLimits(capacity: ResourceList, reserved: Pick<Reservations, 'kube' | 'system'>, enforced: boolean): ResourceList {
+export function computePodsLimits(
+  capacity: ResourceList,
+  reserved: Pick<Reservations, 'kube' | 'system'>,
+  enforced: boolean,
+): ResourceList {
   if (!enforced) return { ...capacity };
   return withoutEach(capacity, computeReservation(capacity, { ...reserved, evictionHard: {} }));
 }
 
 function withoutEach(capacity: ResourceList, reservation: ResourceList): ResourceList {
-  return Object.fromEntries(Object.entries(capacity).map(([resource, whole]) => [resource, without(whole, reservation[resource] ?? '0')]));
+  return Object.fromEntries(
+    Object.entries(capacity).map(([resource, whole]) => [resource, without(whole, reservation[resource] ?? '0')]),
+  );
 }
 
 /** Never below nothing. */
@@ -106,10 +133,14 @@ function without(whole: string, part: string): string {
 /**
  * CPUs reserved by number stand in for the CPU reservations by amount (upstream: server.go). A string says why they cannot be reserved.
  */
-export function withReservedCpus(reserved: { kube: Texts; system: Texts; systemCpus: readonly number[] }, onlineCpus: readonly number[]): { kube: Texts; system: Texts } | string {
+export function withReservedCpus(
+  reserved: { kube: Texts; system: Texts; systemCpus: readonly number[] },
+  onlineCpus: readonly number[],
+): { kube: Texts; system: Texts } | string {
   const { kube, system, systemCpus } = reserved;
   if (systemCpus.length === 0) return { kube, system };
-  if (systemCpus.some((cpu) => !onlineCpus.includes(cpu))) return `reserved-cpus: ${cpuSetText(systemCpus)} is not a subset of online-cpus: ${cpuSetText(onlineCpus)}`;
+  if (systemCpus.some((cpu) => !onlineCpus.includes(cpu)))
+    return `reserved-cpus: ${cpuSetText(systemCpus)} is not a subset of online-cpus: ${cpuSetText(onlineCpus)}`;
   const { cpu: _replaced, ...kubeRest } = kube;
   return { kube: kubeRest, system: { ...system, cpu: String(systemCpus.length) } };
 }

@@ -13,8 +13,10 @@ const T0 = '2026-01-01T00:00:00Z';
 const T1 = '2026-01-01T00:01:00Z';
 const later = Date.parse(T1);
 const fresh = computeNode(bareNode(), nodeIdentity(), nodeFacts()).node;
-const condition = (node: Node, type: string): NodeCondition | undefined => node.status?.conditions?.find((each) => each.type === type);
-const reasons = (before: Node, after: Node): string[] => computeNodeEvents(before, after).map(({ type, reason }) => `${type} ${reason}`);
+const condition = (node: Node, type: string): NodeCondition | undefined =>
+  node.status?.conditions?.find((each) => each.type === type);
+const reasons = (before: Node, after: Node): string[] =>
+  computeNodeEvents(before, after).map(({ type, reason }) => `${type} ${reason}`);
 
 describe('the status of a node that is made', () => {
   it('is what upstream reports of the same machine', () => {
@@ -22,25 +24,72 @@ describe('the status of a node that is made', () => {
       capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
       allocatable: { cpu: '3', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
       conditions: [
-        { type: 'MemoryPressure', status: 'False', lastHeartbeatTime: T0, lastTransitionTime: T0, reason: 'KubeletHasSufficientMemory', message: 'kubelet has sufficient memory available' },
-        { type: 'DiskPressure', status: 'False', lastHeartbeatTime: T0, lastTransitionTime: T0, reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' },
-        { type: 'PIDPressure', status: 'False', lastHeartbeatTime: T0, lastTransitionTime: T0, reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' },
-        { type: 'Ready', status: 'True', lastHeartbeatTime: T0, lastTransitionTime: T0, reason: 'KubeletReady', message: 'kubelet is posting ready status' },
+        {
+          type: 'MemoryPressure',
+          status: 'False',
+          lastHeartbeatTime: T0,
+          lastTransitionTime: T0,
+          reason: 'KubeletHasSufficientMemory',
+          message: 'kubelet has sufficient memory available',
+        },
+        {
+          type: 'DiskPressure',
+          status: 'False',
+          lastHeartbeatTime: T0,
+          lastTransitionTime: T0,
+          reason: 'KubeletHasNoDiskPressure',
+          message: 'kubelet has no disk pressure',
+        },
+        {
+          type: 'PIDPressure',
+          status: 'False',
+          lastHeartbeatTime: T0,
+          lastTransitionTime: T0,
+          reason: 'KubeletHasSufficientPID',
+          message: 'kubelet has sufficient PID available',
+        },
+        {
+          type: 'Ready',
+          status: 'True',
+          lastHeartbeatTime: T0,
+          lastTransitionTime: T0,
+          reason: 'KubeletReady',
+          message: 'kubelet is posting ready status',
+        },
       ],
-      addresses: [{ type: 'InternalIP', address: '10.0.0.1' }, { type: 'Hostname', address: 'n1' }],
+      addresses: [
+        { type: 'InternalIP', address: '10.0.0.1' },
+        { type: 'Hostname', address: 'n1' },
+      ],
       daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
       nodeInfo: {
-        machineID: 'm', systemUUID: 's', bootID: 'b', kernelVersion: '6.1', osImage: 'Debian', containerRuntimeVersion: 'containerd://1.6.20', kubeletVersion: 'v1.36.0',
-        kubeProxyVersion: '', operatingSystem: 'linux', architecture: 'amd64', swap: { capacity: 1024 },
+        machineID: 'm',
+        systemUUID: 's',
+        bootID: 'b',
+        kernelVersion: '6.1',
+        osImage: 'Debian',
+        containerRuntimeVersion: 'containerd://1.6.20',
+        kubeletVersion: 'v1.36.0',
+        kubeProxyVersion: '',
+        operatingSystem: 'linux',
+        architecture: 'amd64',
+        swap: { capacity: 1024 },
       },
       images: [{ names: ['a:1'], sizeBytes: 5 }],
       volumesInUse: ['kubernetes.io/csi/d^v'],
       declaredFeatures: ['A'],
-      runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: false } }, { name: 'runc', features: { recursiveReadOnlyMounts: true, userNamespaces: true } }],
+      runtimeHandlers: [
+        { name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: false } },
+        { name: 'runc', features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
+      ],
       features: { supplementalGroupsPolicy: true },
     });
     assert.deepEqual(fresh.metadata.labels, { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' });
-    assert.deepEqual(reasons(bareNode(), fresh), ['Normal NodeHasSufficientMemory', 'Normal NodeHasNoDiskPressure', 'Normal NodeHasSufficientPID']);
+    assert.deepEqual(reasons(bareNode(), fresh), [
+      'Normal NodeHasSufficientMemory',
+      'Normal NodeHasNoDiskPressure',
+      'Normal NodeHasSufficientPID',
+    ]);
   });
 
   it('leaves out swap where there is none, and tells a proxy version only where the gate wants it', () => {
@@ -53,39 +102,96 @@ describe('the status of a node that is there', () => {
   it('changes nothing but heartbeats while nothing changed', () => {
     const again = computeNode(fresh, nodeIdentity(), nodeFacts({ nowMs: later })).node;
     assert.equal(nodeHasChanged(fresh, again), false);
-    assert.deepEqual(computeNodePatch(fresh, again), { metadata: {}, status: { conditions: ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'].map((type) => ({ type, lastHeartbeatTime: T1 })) } });
+    assert.deepEqual(computeNodePatch(fresh, again), {
+      metadata: {},
+      status: {
+        conditions: ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'].map((type) => ({
+          type,
+          lastHeartbeatTime: T1,
+        })),
+      },
+    });
     assert.deepEqual(reasons(fresh, again), []);
   });
 
   it('says why it is not ready in one message, each reason once, and since when', () => {
-    const problems = ['container runtime is down', 'container runtime network not ready: x', 'container runtime is down'];
+    const problems = [
+      'container runtime is down',
+      'container runtime network not ready: x',
+      'container runtime is down',
+    ];
     const down = computeNode(fresh, nodeIdentity(), nodeFacts({ nowMs: later, problems })).node;
     assert.deepEqual(condition(down, 'Ready'), {
-      type: 'Ready', status: 'False', lastHeartbeatTime: T1, lastTransitionTime: T1, reason: 'KubeletNotReady', message: '[container runtime is down, container runtime network not ready: x]',
+      type: 'Ready',
+      status: 'False',
+      lastHeartbeatTime: T1,
+      lastTransitionTime: T1,
+      reason: 'KubeletNotReady',
+      message: '[container runtime is down, container runtime network not ready: x]',
     });
     assert.deepEqual(reasons(fresh, down), ['Normal NodeNotReady']);
-    const other = computeNode(down, nodeIdentity(), nodeFacts({ nowMs: later + 60_000, problems: ['node is shutting down'] })).node;
-    assert.deepEqual([condition(other, 'Ready')?.message, condition(other, 'Ready')?.lastTransitionTime], ['node is shutting down', T1]);
+    const other = computeNode(
+      down,
+      nodeIdentity(),
+      nodeFacts({ nowMs: later + 60_000, problems: ['node is shutting down'] }),
+    ).node;
+    assert.deepEqual(
+      [condition(other, 'Ready')?.message, condition(other, 'Ready')?.lastTransitionTime],
+      ['node is shutting down', T1],
+    );
     assert.deepEqual(reasons(other, fresh), ['Normal NodeReady']);
   });
 
   it('is not ready before everything has been looked at, and stays ready while something is looked at again', () => {
     const open = nodeFacts({ openQuestions: ['CSINode is not yet initialized'] });
-    assert.equal(condition(computeNode(bareNode(), nodeIdentity(), open).node, 'Ready')?.message, 'CSINode is not yet initialized');
+    assert.equal(
+      condition(computeNode(bareNode(), nodeIdentity(), open).node, 'Ready')?.message,
+      'CSINode is not yet initialized',
+    );
     assert.equal(condition(computeNode(fresh, nodeIdentity(), open).node, 'Ready')?.status, 'True');
   });
 
   it('takes pressures back as it took them, with a transition each', () => {
-    const pressed = computeNode(fresh, nodeIdentity(), nodeFacts({ nowMs: later, pressure: { memory: true, disk: true, pid: true } })).node;
-    assert.deepEqual(['MemoryPressure', 'DiskPressure', 'PIDPressure'].map((type) => condition(pressed, type)?.reason), ['KubeletHasInsufficientMemory', 'KubeletHasDiskPressure', 'KubeletHasInsufficientPID']);
-    assert.deepEqual(reasons(fresh, pressed), ['Normal NodeHasInsufficientMemory', 'Normal NodeHasDiskPressure', 'Normal NodeHasInsufficientPID']);
-    assert.deepEqual(reasons(pressed, fresh), ['Normal NodeHasSufficientMemory', 'Normal NodeHasNoDiskPressure', 'Normal NodeHasSufficientPID']);
+    const pressed = computeNode(
+      fresh,
+      nodeIdentity(),
+      nodeFacts({ nowMs: later, pressure: { memory: true, disk: true, pid: true } }),
+    ).node;
+    assert.deepEqual(
+      ['MemoryPressure', 'DiskPressure', 'PIDPressure'].map((type) => condition(pressed, type)?.reason),
+      ['KubeletHasInsufficientMemory', 'KubeletHasDiskPressure', 'KubeletHasInsufficientPID'],
+    );
+    assert.deepEqual(reasons(fresh, pressed), [
+      'Normal NodeHasInsufficientMemory',
+      'Normal NodeHasDiskPressure',
+      'Normal NodeHasInsufficientPID',
+    ]);
+    assert.deepEqual(reasons(pressed, fresh), [
+      'Normal NodeHasSufficientMemory',
+      'Normal NodeHasNoDiskPressure',
+      'Normal NodeHasSufficientPID',
+    ]);
   });
 
   it('answers a control plane that had lost the node', () => {
-    const lost: Node = { ...fresh, status: { ...fresh.status, conditions: fresh.status?.conditions?.map((each) => ({ ...each, status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' })) ?? [] } };
+    const lost: Node = {
+      ...fresh,
+      status: {
+        ...fresh.status,
+        conditions:
+          fresh.status?.conditions?.map((each) => ({
+            ...each,
+            status: 'Unknown',
+            reason: 'NodeStatusUnknown',
+            message: 'Kubelet stopped posting node status.',
+          })) ?? [],
+      },
+    };
     const back = computeNode(lost, nodeIdentity(), nodeFacts({ nowMs: later })).node;
-    assert.deepEqual(back.status?.conditions?.map(({ status, lastTransitionTime }) => `${status} ${lastTransitionTime}`), [`False ${T1}`, `False ${T1}`, `False ${T1}`, `True ${T1}`]);
+    assert.deepEqual(
+      back.status?.conditions?.map(({ status, lastTransitionTime }) => `${status} ${lastTransitionTime}`),
+      [`False ${T1}`, `False ${T1}`, `False ${T1}`, `True ${T1}`],
+    );
   });
 
   it('leaves what others own alone: conditions, resources, labels, taints, attached volumes, unknown fields', () => {
@@ -95,60 +201,130 @@ describe('the status of a node that is there', () => {
       spec: { taints: [{ key: 't', effect: 'NoSchedule' }], podCIDR: '10.1.0.0/24' },
       status: {
         ...fresh.status,
-        conditions: [{ type: 'KernelDeadlock', status: 'False', lastHeartbeatTime: T0, lastTransitionTime: T0, reason: 'R', message: 'M' }, ...(fresh.status?.conditions ?? [])],
+        conditions: [
+          {
+            type: 'KernelDeadlock',
+            status: 'False',
+            lastHeartbeatTime: T0,
+            lastTransitionTime: T0,
+            reason: 'R',
+            message: 'M',
+          },
+          ...(fresh.status?.conditions ?? []),
+        ],
         capacity: { ...fresh.status?.capacity, 'example.com/gpu': '2' },
         volumesAttached: [{ name: 'v', devicePath: '' }],
         config: { error: 'e' },
       },
     };
     const { node } = computeNode(foreign, nodeIdentity(), nodeFacts({ nowMs: later }));
-    assert.deepEqual([node.spec, node.metadata, node.status?.volumesAttached, node.status?.config], [foreign.spec, foreign.metadata, foreign.status?.volumesAttached, foreign.status?.config]);
+    assert.deepEqual(
+      [node.spec, node.metadata, node.status?.volumesAttached, node.status?.config],
+      [foreign.spec, foreign.metadata, foreign.status?.volumesAttached, foreign.status?.config],
+    );
     assert.deepEqual(node.status?.conditions?.[0], foreign.status?.conditions?.[0]);
     assert.equal(node.status?.allocatable?.['example.com/gpu'], '2');
   });
 
   it('forgets extended resources that are gone, and what is not known stays as it was told', () => {
-    const before: Node = { ...fresh, status: { ...fresh.status, allocatable: { ...fresh.status?.allocatable, 'example.com/gpu': '2' } } };
-    const { node } = computeNode(before, nodeIdentity(), nodeFacts({ images: undefined, volumesInUse: undefined, runtime: undefined }));
+    const before: Node = {
+      ...fresh,
+      status: { ...fresh.status, allocatable: { ...fresh.status?.allocatable, 'example.com/gpu': '2' } },
+    };
+    const { node } = computeNode(
+      before,
+      nodeIdentity(),
+      nodeFacts({ images: undefined, volumesInUse: undefined, runtime: undefined }),
+    );
     assert.equal('example.com/gpu' in (node.status?.allocatable ?? {}), false);
-    assert.deepEqual([node.status?.images, node.status?.volumesInUse, node.status?.runtimeHandlers], [fresh.status?.images, fresh.status?.volumesInUse, fresh.status?.runtimeHandlers]);
+    assert.deepEqual(
+      [node.status?.images, node.status?.volumesInUse, node.status?.runtimeHandlers],
+      [fresh.status?.images, fresh.status?.volumesInUse, fresh.status?.runtimeHandlers],
+    );
   });
 
   it('is not ready without the capacities that pods need', () => {
-    const { node } = computeNode(bareNode(), nodeIdentity({ capacity: { cpu: '1', memory: '1Gi', pods: '1' } }), nodeFacts());
+    const { node } = computeNode(
+      bareNode(),
+      nodeIdentity({ capacity: { cpu: '1', memory: '1Gi', pods: '1' } }),
+      nodeFacts(),
+    );
     assert.equal(condition(node, 'Ready')?.message, 'missing node capacity for resources: ephemeral-storage');
-    assert.equal(condition(computeNode(bareNode(), nodeIdentity({ capacity: { cpu: '1', memory: '1Gi', pods: '1' }, tellsLocalStorage: false }), nodeFacts()).node, 'Ready')?.status, 'True');
+    assert.equal(
+      condition(
+        computeNode(
+          bareNode(),
+          nodeIdentity({ capacity: { cpu: '1', memory: '1Gi', pods: '1' }, tellsLocalStorage: false }),
+          nodeFacts(),
+        ).node,
+        'Ready',
+      )?.status,
+      'True',
+    );
   });
 
   it('tells of a reboot, and puts the labels of the system back', () => {
-    const { node } = computeNode({ ...fresh, metadata: { ...fresh.metadata, labels: { 'kubernetes.io/os': 'windows' } } }, nodeIdentity({ bootId: 'c' }), nodeFacts());
-    assert.deepEqual(computeNodeEvents(fresh, node), [{ type: 'Warning', reason: 'Rebooted', message: 'Node n1 has been rebooted, boot id: c' }]);
+    const { node } = computeNode(
+      { ...fresh, metadata: { ...fresh.metadata, labels: { 'kubernetes.io/os': 'windows' } } },
+      nodeIdentity({ bootId: 'c' }),
+      nodeFacts(),
+    );
+    assert.deepEqual(computeNodeEvents(fresh, node), [
+      { type: 'Warning', reason: 'Rebooted', message: 'Node n1 has been rebooted, boot id: c' },
+    ]);
     assert.deepEqual(node.metadata.labels, fresh.metadata.labels);
   });
 });
 
 describe('the images of a node', () => {
   it('are the largest, with at most five names each, digests first', () => {
-    const image = (id: string, sizeBytes: number, repoTags: string[] = [id]) => ({ id, sizeBytes, repoTags, repoDigests: [`${id}@sha256`], username: '', pinned: false });
+    const image = (id: string, sizeBytes: number, repoTags: string[] = [id]) => ({
+      id,
+      sizeBytes,
+      repoTags,
+      repoDigests: [`${id}@sha256`],
+      username: '',
+      pinned: false,
+    });
     const images = [image('a', 1), image('b', 3), image('c', 3, ['1', '2', '3', '4', '5'])];
-    assert.deepEqual(selectNodeImages(images, 2), [{ names: ['c@sha256', '1', '2', '3', '4'], sizeBytes: 3 }, { names: ['b@sha256', 'b'], sizeBytes: 3 }]);
+    assert.deepEqual(selectNodeImages(images, 2), [
+      { names: ['c@sha256', '1', '2', '3', '4'], sizeBytes: 3 },
+      { names: ['b@sha256', 'b'], sizeBytes: 3 },
+    ]);
     assert.deepEqual([selectNodeImages(images, -1).length, selectNodeImages(images, 0)], [3, []]);
   });
 });
 
 describe('the patch of a status', () => {
   it('replaces addresses as a whole, for the API would merge them by type', () => {
-    const dual = computeNode(fresh, nodeIdentity({ addresses: { hostname: 'n1', nodeIps: ['10.0.0.1', 'fd00::1'], externalCloudProvider: false } }), nodeFacts()).node;
+    const dual = computeNode(
+      fresh,
+      nodeIdentity({ addresses: { hostname: 'n1', nodeIps: ['10.0.0.1', 'fd00::1'], externalCloudProvider: false } }),
+      nodeFacts(),
+    ).node;
     assert.deepEqual(computeNodePatch(fresh, dual), {
       metadata: {},
-      status: { addresses: [{ type: 'InternalIP', address: '10.0.0.1' }, { type: 'InternalIP', address: 'fd00::1' }, { type: 'Hostname', address: 'n1' }, { $patch: 'replace' }] },
+      status: {
+        addresses: [
+          { type: 'InternalIP', address: '10.0.0.1' },
+          { type: 'InternalIP', address: 'fd00::1' },
+          { type: 'Hostname', address: 'n1' },
+          { $patch: 'replace' },
+        ],
+      },
     });
   });
 
   it('names the node it is for, and says what is taken away', () => {
-    const known: Node = { ...fresh, metadata: { ...fresh.metadata, uid: 'u1', annotations: { 'alpha.kubernetes.io/provided-node-ip': '1.2.3.4' } } };
+    const known: Node = {
+      ...fresh,
+      metadata: { ...fresh.metadata, uid: 'u1', annotations: { 'alpha.kubernetes.io/provided-node-ip': '1.2.3.4' } },
+    };
     const { node } = computeNode(known, nodeIdentity(), nodeFacts({ volumesInUse: [] }));
-    assert.deepEqual(computeNodePatch(known, node), { metadata: { uid: 'u1', annotations: { 'alpha.kubernetes.io/provided-node-ip': null } }, status: { volumesInUse: null } });
+    assert.deepEqual(computeNodePatch(known, node), {
+      metadata: { uid: 'u1', annotations: { 'alpha.kubernetes.io/provided-node-ip': null } },
+      status: { volumesInUse: null },
+    });
   });
 
   it('leads from any status to any other, whatever was said before', () => {
@@ -159,8 +335,20 @@ describe('the patch of a status', () => {
       images: fc.option(fc.uniqueArray(fc.nat(3)), { nil: undefined }),
       nodeIps: fc.constantFrom([], ['10.0.0.1'], ['fd00::1', '10.0.0.1']),
     });
-    const after = (before: Node, { problems, memory, volumesInUse, images, nodeIps }: typeof facts extends fc.Arbitrary<infer T> ? T : never): Node =>
-      computeNode(before, nodeIdentity({ addresses: { hostname: 'n1', nodeIps, externalCloudProvider: false } }), nodeFacts({ problems, volumesInUse, pressure: { memory, disk: false, pid: false }, images: images?.map((sizeBytes) => ({ names: [], sizeBytes })) })).node;
+    const after = (
+      before: Node,
+      { problems, memory, volumesInUse, images, nodeIps }: typeof facts extends fc.Arbitrary<infer T> ? T : never,
+    ): Node =>
+      computeNode(
+        before,
+        nodeIdentity({ addresses: { hostname: 'n1', nodeIps, externalCloudProvider: false } }),
+        nodeFacts({
+          problems,
+          volumesInUse,
+          pressure: { memory, disk: false, pid: false },
+          images: images?.map((sizeBytes) => ({ names: [], sizeBytes })),
+        }),
+      ).node;
     fc.assert(
       fc.property(fc.array(facts, { minLength: 1, maxLength: 5 }), (steps) => {
         let node: Node = bareNode();

@@ -36,7 +36,12 @@ export interface NodeFacts {
   /** `containerd://1.7.24`. */
   runtimeVersion: string;
   /** undefined before the runtime has said. */
-  runtime: { handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[]; supplementalGroupsPolicy: boolean } | undefined;
+  runtime:
+    | {
+        handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
+        supplementalGroupsPolicy: boolean;
+      }
+    | undefined;
   /** undefined before the images were listed: what is reported stays. */
   images: readonly ContainerImage[] | undefined;
   pressure: Pressure;
@@ -63,7 +68,11 @@ export function computeNode(before: Node, identity: NodeIdentity, facts: NodeFac
   const addresses = computeAddresses(identity.addresses, facts.network, status.addresses ?? []);
   const capacity = capacityOf(status, identity);
   const allocatable = allocatableOf(status, capacity, identity.reservation);
-  const problems = [...facts.problems, ...(isReady(before) ? [] : facts.openQuestions), ...missingCapacities(capacity, identity)];
+  const problems = [
+    ...facts.problems,
+    ...(isReady(before) ? [] : facts.openQuestions),
+    ...missingCapacities(capacity, identity),
+  ];
   const next: NodeStatus = {
     ...status,
     capacity,
@@ -77,7 +86,10 @@ export function computeNode(before: Node, identity: NodeIdentity, facts: NodeFac
     declaredFeatures: [...identity.declaredFeatures],
     ...runtimeFields(facts),
   };
-  return { node: { ...before, metadata: metadataOf(before, identity), status: next }, problems: addresses.kind === 'unknown' ? [addresses.why] : [] };
+  return {
+    node: { ...before, metadata: metadataOf(before, identity), status: next },
+    problems: addresses.kind === 'unknown' ? [addresses.why] : [],
+  };
 }
 
 /** The labels of the operating system and the architecture are put back when somebody takes them away. */
@@ -93,13 +105,19 @@ function capacityOf({ capacity }: NodeStatus, identity: NodeIdentity): ResourceL
 }
 
 /** Of an extended resource that is gone nothing can be had; of all others what is not reserved. */
-function allocatableOf({ allocatable = {} }: NodeStatus, capacity: ResourceList, reservation: ResourceList): ResourceList {
+function allocatableOf(
+  { allocatable = {} }: NodeStatus,
+  capacity: ResourceList,
+  reservation: ResourceList,
+): ResourceList {
   const kept = Object.entries(allocatable).filter(([name]) => name in capacity || !isExtendedResource(name));
   return { ...Object.fromEntries(kept), ...computeAllocatable(capacity, reservation) };
 }
 
 function missingCapacities(capacity: ResourceList, { tellsLocalStorage }: NodeIdentity): string[] {
-  const missing = ['cpu', 'memory', 'pods', ...(tellsLocalStorage ? ['ephemeral-storage'] : [])].filter((name) => !(name in capacity));
+  const missing = ['cpu', 'memory', 'pods', ...(tellsLocalStorage ? ['ephemeral-storage'] : [])].filter(
+    (name) => !(name in capacity),
+  );
   return missing.length === 0 ? [] : [`missing node capacity for resources: ${missing.join(', ')}`];
 }
 
@@ -124,9 +142,13 @@ function runtimeFields({ runtime }: NodeFacts): Pick<NodeStatus, 'runtimeHandler
   if (runtime === undefined) return {};
   const handlers = runtime.handlers.toSorted((left, right) => (left.name < right.name ? -1 : 1));
   return {
-    runtimeHandlers: handlers.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({ name, features: { recursiveReadOnlyMounts, userNamespaces } })),
+    runtimeHandlers: handlers.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({
+      name,
+      features: { recursiveReadOnlyMounts, userNamespaces },
+    })),
     features: { supplementalGroupsPolicy: runtime.supplementalGroupsPolicy },
   };
 }
 
-export const isReady = ({ status }: Node): boolean => status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+export const isReady = ({ status }: Node): boolean =>
+  status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';

@@ -1,11 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { computeAddresses, hostIpsOf, withAddressHint, type AddressRules, type NetworkFacts } from './node-addresses.ts';
+import {
+  computeAddresses,
+  hostIpsOf,
+  withAddressHint,
+  type AddressRules,
+  type NetworkFacts,
+} from './node-addresses.ts';
 
-const facts: NetworkFacts = { own: ['127.0.0.1', '::1', '10.0.0.1', '10.0.0.2', 'fd00::1', 'fe80::1'], named: [], defaults: { v4: '10.0.0.1', v6: 'fd00::1' } };
+const facts: NetworkFacts = {
+  own: ['127.0.0.1', '::1', '10.0.0.1', '10.0.0.2', 'fd00::1', 'fe80::1'],
+  named: [],
+  defaults: { v4: '10.0.0.1', v6: 'fd00::1' },
+};
 const told = (rules: Partial<AddressRules>, more: Partial<NetworkFacts> = {}): string => {
-  const decision = computeAddresses({ hostname: 'n1', nodeIps: [], externalCloudProvider: false, ...rules }, { ...facts, ...more }, []);
-  return decision.kind === 'set' ? decision.addresses.map(({ type, address }) => `${type}=${address}`).join(' ') : decision.kind === 'keep' ? 'keep' : decision.why;
+  const decision = computeAddresses(
+    { hostname: 'n1', nodeIps: [], externalCloudProvider: false, ...rules },
+    { ...facts, ...more },
+    [],
+  );
+  return decision.kind === 'set'
+    ? decision.addresses.map(({ type, address }) => `${type}=${address}`).join(' ')
+    : decision.kind === 'keep'
+      ? 'keep'
+      : decision.why;
 };
 
 describe('the addresses of a node', () => {
@@ -51,14 +69,34 @@ describe('the addresses of a node', () => {
 
   it('are for pods one of each family, internal ones first', () => {
     const address = (type: string, ip: string): { type: string; address: string } => ({ type, address: ip });
-    assert.deepEqual(hostIpsOf([address('ExternalIP', 'fd00::9'), address('InternalIP', '10.0.0.1'), address('InternalIP', '10.0.0.2'), address('Hostname', 'n1')]), ['10.0.0.1', 'fd00::9']);
-    assert.deepEqual([hostIpsOf([address('InternalIP', 'fd00::1')]), hostIpsOf([address('Hostname', 'n1')])], [['fd00::1'], []]);
+    assert.deepEqual(
+      hostIpsOf([
+        address('ExternalIP', 'fd00::9'),
+        address('InternalIP', '10.0.0.1'),
+        address('InternalIP', '10.0.0.2'),
+        address('Hostname', 'n1'),
+      ]),
+      ['10.0.0.1', 'fd00::9'],
+    );
+    assert.deepEqual(
+      [hostIpsOf([address('InternalIP', 'fd00::1')]), hostIpsOf([address('Hostname', 'n1')])],
+      [['fd00::1'], []],
+    );
   });
 
   it('are hinted to the cloud controller in an annotation, which goes with the flag', () => {
     const rules = { hostname: 'n1', nodeIps: ['10.0.0.1', 'fd00::1'], externalCloudProvider: true };
-    assert.deepEqual(withAddressHint({ a: 'b' }, rules), { a: 'b', 'alpha.kubernetes.io/provided-node-ip': '10.0.0.1,fd00::1' });
-    assert.deepEqual(withAddressHint({ a: 'b', 'alpha.kubernetes.io/provided-node-ip': '10.0.0.1' }, { ...rules, externalCloudProvider: false }), { a: 'b' });
+    assert.deepEqual(withAddressHint({ a: 'b' }, rules), {
+      a: 'b',
+      'alpha.kubernetes.io/provided-node-ip': '10.0.0.1,fd00::1',
+    });
+    assert.deepEqual(
+      withAddressHint(
+        { a: 'b', 'alpha.kubernetes.io/provided-node-ip': '10.0.0.1' },
+        { ...rules, externalCloudProvider: false },
+      ),
+      { a: 'b' },
+    );
     assert.equal(withAddressHint(undefined, { ...rules, nodeIps: ['::'] }), undefined);
   });
 });

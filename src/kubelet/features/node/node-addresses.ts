@@ -19,14 +19,18 @@ export interface AddressRules {
   externalCloudProvider: boolean;
 }
 
-export type AddressDecision = { kind: 'set'; addresses: NodeAddress[] } | { kind: 'keep' } | { kind: 'unknown'; why: string };
+export type AddressDecision =
+  | { kind: 'set'; addresses: NodeAddress[] }
+  | { kind: 'keep' }
+  | { kind: 'unknown'; why: string };
 
 const isV6 = (address: string): boolean => address.includes(':');
 const isUnspecified = (address: string): boolean => address === '0.0.0.0' || /^[0:]+$/.test(address);
 const isAddress = (text: string): boolean => /^\d+\.\d+\.\d+\.\d+$/.test(text) || text.includes(':');
 const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 const isLinkLocal = (address: string): boolean => address.startsWith('169.254.') || /^fe[89ab]/i.test(address);
-const isMulticast = (address: string): boolean => (isV6(address) ? /^ff/i.test(address) : Number(address.split('.')[0]) >= 224 && Number(address.split('.')[0]) < 240);
+const isMulticast = (address: string): boolean =>
+  isV6(address) ? /^ff/i.test(address) : Number(address.split('.')[0]) >= 224 && Number(address.split('.')[0]) < 240;
 
 /** Why an address cannot be the node's; undefined when it can (upstream: validateNodeIP). */
 function addressProblem(address: string, own: readonly string[]): string | undefined {
@@ -38,23 +42,42 @@ function addressProblem(address: string, own: readonly string[]): string | undef
 }
 
 /** Upstream: nodestatus.NodeAddress. `known` are the addresses the API server has. */
-export function computeAddresses(rules: AddressRules, facts: NetworkFacts, known: readonly NodeAddress[]): AddressDecision {
+export function computeAddresses(
+  rules: AddressRules,
+  facts: NetworkFacts,
+  known: readonly NodeAddress[],
+): AddressDecision {
   const { hostname, nodeIps, externalCloudProvider } = rules;
   const given = nodeIps.filter((ip) => !isUnspecified(ip));
   for (const [index, ip] of given.entries()) {
     const problem = addressProblem(ip, facts.own);
-    if (problem !== undefined) return { kind: 'unknown', why: `failed to validate ${index === 0 ? 'nodeIP' : 'secondaryNodeIP'}: ${problem}` };
+    if (problem !== undefined)
+      return { kind: 'unknown', why: `failed to validate ${index === 0 ? 'nodeIP' : 'secondaryNodeIP'}: ${problem}` };
   }
   if (externalCloudProvider && known.length > 0) return { kind: 'keep' };
   // Without a hint the cloud controller is waited for.
-  if (externalCloudProvider && nodeIps.length === 0) return { kind: 'set', addresses: [{ type: 'Hostname', address: hostname }] };
+  if (externalCloudProvider && nodeIps.length === 0)
+    return { kind: 'set', addresses: [{ type: 'Hostname', address: hostname }] };
   const internal = given.length > 0 ? given : [chooseAddress(rules, facts)].filter((address) => address !== undefined);
-  if (internal.length === 0) return { kind: 'unknown', why: `can't get ip address of node ${hostname}. error: no default routes found in "/proc/net/route" or "/proc/net/ipv6_route"` };
-  return { kind: 'set', addresses: [...internal.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname }] };
+  if (internal.length === 0)
+    return {
+      kind: 'unknown',
+      why: `can't get ip address of node ${hostname}. error: no default routes found in "/proc/net/route" or "/proc/net/ipv6_route"`,
+    };
+  return {
+    kind: 'set',
+    addresses: [
+      ...internal.map((address) => ({ type: 'InternalIP', address })),
+      { type: 'Hostname', address: hostname },
+    ],
+  };
 }
 
 /** In upstream's order: a name that is an address, what the name resolves to here, what the default route leads over. */
-function chooseAddress({ hostname, nodeIps }: AddressRules, { own, named, defaults }: NetworkFacts): string | undefined {
+function chooseAddress(
+  { hostname, nodeIps }: AddressRules,
+  { own, named, defaults }: NetworkFacts,
+): string | undefined {
   if (isAddress(hostname)) return hostname;
   const wantsV6 = nodeIps[0] !== undefined && isV6(nodeIps[0]);
   const usable = named.filter((address) => addressProblem(address, own) === undefined);
@@ -63,7 +86,10 @@ function chooseAddress({ hostname, nodeIps }: AddressRules, { own, named, defaul
 }
 
 /** The annotations with the hint for a cloud controller, or without one from an earlier run. */
-export function withAddressHint(given: Readonly<Record<string, string>> | undefined, { nodeIps, externalCloudProvider }: AddressRules): Record<string, string> | undefined {
+export function withAddressHint(
+  given: Readonly<Record<string, string>> | undefined,
+  { nodeIps, externalCloudProvider }: AddressRules,
+): Record<string, string> | undefined {
   const hint = nodeIps.filter((ip) => !isUnspecified(ip)).join(',');
   if (externalCloudProvider && hint !== '') return { ...given, [annotations.providedNodeIp]: hint };
   if (given === undefined) return undefined;
@@ -73,7 +99,10 @@ export function withAddressHint(given: Readonly<Record<string, string>> | undefi
 
 /** The node's own addresses as its pods have them: the first one, and the first of the other family (upstream: util/node GetNodeHostIPs). */
 export function hostIpsOf(addresses: readonly NodeAddress[]): string[] {
-  const all = [...addresses.filter(({ type }) => type === 'InternalIP'), ...addresses.filter(({ type }) => type === 'ExternalIP')].map(({ address }) => address);
+  const all = [
+    ...addresses.filter(({ type }) => type === 'InternalIP'),
+    ...addresses.filter(({ type }) => type === 'ExternalIP'),
+  ].map(({ address }) => address);
   const [first] = all;
   if (first === undefined) return [];
   const second = all.find((address) => isV6(address) !== isV6(first));

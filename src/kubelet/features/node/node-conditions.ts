@@ -56,13 +56,19 @@ export function computeConditions(before: readonly NodeCondition[], facts: Condi
   const ready = readyCondition(facts.problems);
   const oldReady = before.find(({ type }) => type === 'Ready');
   const lastTransitionTime = oldReady?.status === ready.status ? oldReady.lastTransitionTime : now;
-  own.set('Ready', { type: 'Ready', ...ready, lastHeartbeatTime: now, ...(lastTransitionTime !== undefined && { lastTransitionTime }) });
+  own.set('Ready', {
+    type: 'Ready',
+    ...ready,
+    lastHeartbeatTime: now,
+    ...(lastTransitionTime !== undefined && { lastTransitionTime }),
+  });
   const kept = before.map((condition) => own.get(condition.type) ?? condition);
   return [...kept, ...[...own.values()].filter(({ type }) => !before.some((condition) => condition.type === type))];
 }
 
 function readyCondition(problems: readonly string[]): { status: 'True' | 'False'; reason: string; message: string } {
-  if (problems.length === 0) return { status: 'True', reason: nodeConditionReasons.kubeletReady, message: 'kubelet is posting ready status' };
+  if (problems.length === 0)
+    return { status: 'True', reason: nodeConditionReasons.kubeletReady, message: 'kubelet is posting ready status' };
   return { status: 'False', reason: nodeConditionReasons.kubeletNotReady, message: aggregateMessage(problems) };
 }
 

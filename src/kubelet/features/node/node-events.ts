@@ -23,16 +23,30 @@ export function computeNodeEvents(before: Node, after: Node): NodeSaying[] {
   const said: NodeSaying[] = [];
   const bootId = after.status?.nodeInfo?.bootID ?? '';
   const lastBootId = before.status?.nodeInfo?.bootID ?? '';
-  if (lastBootId !== '' && lastBootId !== bootId) said.push({ type: 'Warning', reason: nodeEvents.rebooted, message: `Node ${name} has been rebooted, boot id: ${bootId}` });
+  if (lastBootId !== '' && lastBootId !== bootId)
+    said.push({
+      type: 'Warning',
+      reason: nodeEvents.rebooted,
+      message: `Node ${name} has been rebooted, boot id: ${bootId}`,
+    });
   for (const { type, status } of after.status?.conditions ?? []) {
     const events = conditionEvents[type];
     const old = before.status?.conditions?.find((condition) => condition.type === type)?.status;
-    if (events === undefined || status === 'Unknown' || old === status || (type === 'Ready' && old === undefined)) continue;
+    if (events === undefined || status === 'Unknown' || old === status || (type === 'Ready' && old === undefined))
+      continue;
     said.push(statusEvent(name, events[status]));
   }
   return said;
 }
 
-export const schedulableEvent = (node: Node): NodeSaying => statusEvent(node.metadata.name, node.spec?.unschedulable === true ? nodeEvents.nodeNotSchedulable : nodeEvents.nodeSchedulable);
+export const schedulableEvent = (node: Node): NodeSaying =>
+  statusEvent(
+    node.metadata.name,
+    node.spec?.unschedulable === true ? nodeEvents.nodeNotSchedulable : nodeEvents.nodeSchedulable,
+  );
 
-const statusEvent = (name: string, reason: NodeEvent): NodeSaying => ({ type: 'Normal', reason, message: `Node ${name} status is now: ${reason}` });
+const statusEvent = (name: string, reason: NodeEvent): NodeSaying => ({
+  type: 'Normal',
+  reason,
+  message: `Node ${name} status is now: ${reason}`,
+});

@@ -8,5 +8,8 @@ const MAX_NAMES = 5;
 export function selectNodeImages(images: readonly Image[], maximum: number): ContainerImage[] {
   const sorted = images.toSorted((left, right) => right.sizeBytes - left.sizeBytes || (left.id < right.id ? 1 : -1));
   const chosen = maximum < 0 ? sorted : sorted.slice(0, maximum);
-  return chosen.map(({ repoDigests, repoTags, sizeBytes }) => ({ names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES), sizeBytes }));
+  return chosen.map(({ repoDigests, repoTags, sizeBytes }) => ({
+    names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES),
+    sizeBytes,
+  }));
 }

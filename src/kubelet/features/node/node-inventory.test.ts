@@ -9,7 +9,14 @@ import { NodeInventory } from './node-inventory.ts';
 import { OwnName } from './own-name.ts';
 import { PodCidr } from './pod-cidr.ts';
 
-const image = (name: string): Image => ({ id: name, repoTags: [name], repoDigests: [], sizeBytes: 1, username: '', pinned: false });
+const image = (name: string): Image => ({
+  id: name,
+  repoTags: [name],
+  repoDigests: [],
+  sizeBytes: 1,
+  username: '',
+  pinned: false,
+});
 
 describe('what a node asks its runtime for, for its status', () => {
   it('is asked for seldom, and told when it changed', async () => {
@@ -18,12 +25,25 @@ describe('what a node asks its runtime for, for its status', () => {
     let images = [image('a')];
     let asked = 0;
     let changes = 0;
-    const runtime = { version: () => Promise.resolve({ name: 'containerd', version, apiVersion: 'v1' }).finally(() => asked++) };
-    const inventory = new NodeInventory({ runtime, images: { listImages: () => Promise.resolve(images) }, maxImages: 50, onChange: () => changes++, clock, random: seededRandom(1), log: silentLogger });
+    const runtime = {
+      version: () => Promise.resolve({ name: 'containerd', version, apiVersion: 'v1' }).finally(() => asked++),
+    };
+    const inventory = new NodeInventory({
+      runtime,
+      images: { listImages: () => Promise.resolve(images) },
+      maxImages: 50,
+      onChange: () => changes++,
+      clock,
+      random: seededRandom(1),
+      log: silentLogger,
+    });
     assert.deepEqual([inventory.runtimeVersion, inventory.images], [undefined, undefined]);
     inventory.start();
     await clock.advance(50_000);
-    assert.deepEqual([inventory.runtimeVersion, inventory.images?.[0]?.names, changes, asked], ['containerd://1.0', ['a'], 1, 1]);
+    assert.deepEqual(
+      [inventory.runtimeVersion, inventory.images?.[0]?.names, changes, asked],
+      ['containerd://1.0', ['a'], 1, 1],
+    );
     images = [image('a'), image('b')];
     inventory.imagesChanged();
     await clock.settle();
@@ -38,9 +58,18 @@ describe('what a node asks its runtime for, for its status', () => {
   it('stays as it was while the runtime does not answer', async () => {
     const clock = new FakeClock();
     let down = false;
-    const answer = <T>(value: T): Promise<T> => (down ? Promise.reject(new KubeletError('Unavailable', 'down')) : Promise.resolve(value));
+    const answer = <T>(value: T): Promise<T> =>
+      down ? Promise.reject(new KubeletError('Unavailable', 'down')) : Promise.resolve(value);
     const runtime = { version: () => answer({ name: 'containerd', version: '1', apiVersion: 'v1' }) };
-    const inventory = new NodeInventory({ runtime, images: { listImages: () => answer([image('a')]) }, maxImages: -1, onChange: () => undefined, clock, random: seededRandom(1), log: silentLogger });
+    const inventory = new NodeInventory({
+      runtime,
+      images: { listImages: () => answer([image('a')]) },
+      maxImages: -1,
+      onChange: () => undefined,
+      clock,
+      random: seededRandom(1),
+      log: silentLogger,
+    });
     inventory.start();
     await clock.settle();
     down = true;
@@ -55,7 +84,11 @@ describe('the addresses of pods', () => {
   it('are told to the runtime when they are known and when they change, and again while it refuses', async () => {
     const told: string[] = [];
     let refuse = true;
-    const podCidr = new PodCidr((cidr) => (refuse ? Promise.reject(new KubeletError('Unavailable', 'down')) : Promise.resolve(void told.push(cidr))), silentLogger);
+    const podCidr = new PodCidr(
+      (cidr) =>
+        refuse ? Promise.reject(new KubeletError('Unavailable', 'down')) : Promise.resolve(void told.push(cidr)),
+      silentLogger,
+    );
     const clock = new FakeClock();
     const offer = async (...cidrs: string[]): Promise<void> => {
       podCidr.offer(cidrs);
@@ -78,10 +111,14 @@ describe('what the name of a node resolves to', () => {
     let asked = 0;
     let changes = 0;
     let answer: (addresses: readonly string[]) => void = () => undefined;
-    const name = new OwnName(() => new Promise((resolve) => {
-      asked++;
-      answer = resolve;
-    }), { onChange: () => changes++, clock, log: silentLogger });
+    const name = new OwnName(
+      () =>
+        new Promise((resolve) => {
+          asked++;
+          answer = resolve;
+        }),
+      { onChange: () => changes++, clock, log: silentLogger },
+    );
     let waited = false;
     void name.whenAsked().then(() => (waited = true));
     await clock.advance(1900);

@@ -39,7 +39,12 @@ export class NodeInventory {
 
   constructor(options: NodeInventoryOptions) {
     this.#options = options;
-    this.#loop = createLoop({ ...options, name: 'node inventory', periodMs: IMAGES_PERIOD_MS, pass: () => this.#pass() });
+    this.#loop = createLoop({
+      ...options,
+      name: 'node inventory',
+      periodMs: IMAGES_PERIOD_MS,
+      pass: () => this.#pass(),
+    });
   }
 
   start(): void {
@@ -72,9 +77,16 @@ export class NodeInventory {
 
   async #pass(): Promise<void> {
     const before = { version: this.#version?.text, images: this.#images };
-    const failures = [await this.#attempt(() => this.#askVersion()), await this.#attempt(() => this.#listImages())].filter((each) => each !== undefined);
+    const failures = [
+      await this.#attempt(() => this.#askVersion()),
+      await this.#attempt(() => this.#listImages()),
+    ].filter((each) => each !== undefined);
     const text = failures.join('; ');
-    if (text !== '' && text !== this.#lastError) this.#options.log.warn('the runtime does not say what the status of the node is to tell of it; it stays as it was', { error: text });
+    if (text !== '' && text !== this.#lastError)
+      this.#options.log.warn(
+        'the runtime does not say what the status of the node is to tell of it; it stays as it was',
+        { error: text },
+      );
     this.#lastError = text;
     if (before.version !== this.#version?.text || !sameJson(before.images, this.#images)) this.#options.onChange();
   }
@@ -97,6 +109,7 @@ export class NodeInventory {
 
   async #listImages(): Promise<void> {
     const { images, maxImages } = this.#options;
-    this.#images = maxImages === 0 ? [] : selectNodeImages(await images.listImages({ timeoutMs: ANSWER_LIMIT_MS }), maxImages);
+    this.#images =
+      maxImages === 0 ? [] : selectNodeImages(await images.listImages({ timeoutMs: ANSWER_LIMIT_MS }), maxImages);
   }
 }

@@ -30,8 +30,20 @@ function bench(firstUid = 'u1'): Bench {
   const log = recordingLog();
   let uid: string | undefined = firstUid;
   const made: Bench = {
-    clock, api, log, reached: [],
-    lease: new NodeLease({ client: api, nodeName: 'n1', nodeUid: () => uid, durationMs: 40_000, onReach: (isReached) => void made.reached.push(isReached), clock, random: seededRandom(1), log }),
+    clock,
+    api,
+    log,
+    reached: [],
+    lease: new NodeLease({
+      client: api,
+      nodeName: 'n1',
+      nodeUid: () => uid,
+      durationMs: 40_000,
+      onReach: (isReached) => void made.reached.push(isReached),
+      clock,
+      random: seededRandom(1),
+      log,
+    }),
     be: (next) => {
       uid = next;
       made.lease.nodeIs(next ?? '');
@@ -46,10 +58,17 @@ describe('the lease of a node', () => {
   it('is made with the node as its owner, and renewed every quarter of its time from what was written last', async () => {
     const { clock, api, lease, now } = bench();
     await clock.settle();
-    assert.deepEqual(now()?.spec, { holderIdentity: 'n1', leaseDurationSeconds: 40, renewTime: '2026-01-01T00:00:00.000000Z' });
+    assert.deepEqual(now()?.spec, {
+      holderIdentity: 'n1',
+      leaseDurationSeconds: 40,
+      renewTime: '2026-01-01T00:00:00.000000Z',
+    });
     assert.deepEqual(now()?.metadata.ownerReferences, [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' }]);
     await clock.advance(60_000);
-    assert.deepEqual(api.calls.map(({ verb }) => verb), ['get', 'create', 'update', 'update', 'update', 'update', 'update']);
+    assert.deepEqual(
+      api.calls.map(({ verb }) => verb),
+      ['get', 'create', 'update', 'update', 'update', 'update', 'update'],
+    );
     await lease.stop();
     await clock.advance(60_000);
     assert.equal(api.calls.length, 7);
@@ -80,9 +99,20 @@ describe('the lease of a node', () => {
 
   it('is taken up when an earlier run of the agent left it, with what others added', async () => {
     const { clock, api, lease, now } = bench();
-    api.seed(leases, { metadata: { name: 'n1', namespace: key.namespace, uid: '', labels: { a: 'b' } }, spec: { holderIdentity: 'n1', leaseDurationSeconds: 10, leaseTransitions: 3 } });
+    api.seed(leases, {
+      metadata: { name: 'n1', namespace: key.namespace, uid: '', labels: { a: 'b' } },
+      spec: { holderIdentity: 'n1', leaseDurationSeconds: 10, leaseTransitions: 3 },
+    });
     await clock.settle();
-    assert.deepEqual([now()?.spec.leaseDurationSeconds, now()?.spec.leaseTransitions, now()?.metadata.labels, now()?.metadata.ownerReferences?.length], [40, 3, { a: 'b' }, 1]);
+    assert.deepEqual(
+      [
+        now()?.spec.leaseDurationSeconds,
+        now()?.spec.leaseTransitions,
+        now()?.metadata.labels,
+        now()?.metadata.ownerReferences?.length,
+      ],
+      [40, 3, { a: 'b' }, 1],
+    );
     await lease.stop();
   });
 
@@ -91,12 +121,15 @@ describe('the lease of a node', () => {
     await clock.settle();
     api.change(leases, key, (found) => ({ ...found, spec: { ...found.spec, strategy: 'x' } }));
     await clock.advance(10_500);
-    assert.deepEqual(api.calls.slice(-3).map(({ verb }) => verb), ['update', 'get', 'update']);
+    assert.deepEqual(
+      api.calls.slice(-3).map(({ verb }) => verb),
+      ['update', 'get', 'update'],
+    );
     assert.deepEqual([now()?.spec.strategy, now()?.spec.renewTime?.slice(0, 18)], ['x', '2026-01-01T00:00:1']);
     await lease.stop();
   });
 
-  it('is renewed within 7 s of an outage\'s end, says so, and an outage of days costs one line and one timer', async () => {
+  it("is renewed within 7 s of an outage's end, says so, and an outage of days costs one line and one timer", async () => {
     const made = bench();
     const { clock, api, lease, log, now } = made;
     await clock.settle();

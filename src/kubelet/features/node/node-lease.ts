@@ -29,10 +29,18 @@ export interface LeaseFacts {
 
 /** The lease renewed, or made: owned by the node as it is now, so that it goes with it. */
 export function computeLease(base: Lease | undefined, { nodeName, nodeUid, durationMs, nowMs }: LeaseFacts): Lease {
-  const { metadata, spec } = base ?? { metadata: { name: nodeName, namespace: NAMESPACE, uid: '' }, spec: { holderIdentity: nodeName } };
+  const { metadata, spec } = base ?? {
+    metadata: { name: nodeName, namespace: NAMESPACE, uid: '' },
+    spec: { holderIdentity: nodeName },
+  };
   const { ownerReferences = [] } = metadata;
-  const isOwned = ownerReferences.length > 0 && (nodeUid === undefined || ownerReferences.every(({ kind, uid }) => kind !== 'Node' || uid === nodeUid));
-  const owners = isOwned || nodeUid === undefined ? ownerReferences : [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUid }];
+  const isOwned =
+    ownerReferences.length > 0 &&
+    (nodeUid === undefined || ownerReferences.every(({ kind, uid }) => kind !== 'Node' || uid === nodeUid));
+  const owners =
+    isOwned || nodeUid === undefined
+      ? ownerReferences
+      : [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUid }];
   return {
     ...base,
     metadata: { ...metadata, ...(owners.length > 0 && { ownerReferences: owners }) },
@@ -65,7 +73,8 @@ export class NodeLease {
     this.#loop = createLoop({
       ...options,
       name: 'node lease',
-      periodMs: () => (this.#failures === 0 ? options.durationMs / RENEWALS_PER_LEASE : backoffDelayMs(RETRY, this.#failures)),
+      periodMs: () =>
+        this.#failures === 0 ? options.durationMs / RENEWALS_PER_LEASE : backoffDelayMs(RETRY, this.#failures),
       jitterFactor: JITTER,
       pass: () => this.#pass(),
     });
@@ -98,7 +107,8 @@ export class NodeLease {
         return failed ? onReach(true) : undefined;
       } catch (failure) {
         error = failure;
-        if (isApiError(failure, 'Conflict') || isApiError(failure, 'NotFound') || isApiError(failure, 'AlreadyExists')) this.#latest = undefined;
+        if (isApiError(failure, 'Conflict') || isApiError(failure, 'NotFound') || isApiError(failure, 'AlreadyExists'))
+          this.#latest = undefined;
         else break;
       }
     }
@@ -131,4 +141,5 @@ export class NodeLease {
 }
 
 /** Nobody answered; a refusal is an answer. */
-const isUnanswered = (error: unknown): boolean => isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout');
+const isUnanswered = (error: unknown): boolean =>
+  isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout');

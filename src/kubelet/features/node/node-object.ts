@@ -21,10 +21,19 @@ export interface NodeFactsForObject {
   capacity: ResourceList;
   allocatable: ResourceList;
   declaredFeatures: readonly string[];
-  runtime: { handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[]; supplementalGroupsPolicy: boolean } | undefined;
+  runtime:
+    | {
+        handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
+        supplementalGroupsPolicy: boolean;
+      }
+    | undefined;
 }
 
-const UNINITIALIZED: Taint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
+const UNINITIALIZED: Taint = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  value: 'true',
+  effect: 'NoSchedule',
+};
 
 /** The node as an object, with or without an API server (upstream: kubelet_node_status.go initialNode). */
 export function buildNode(facts: NodeFactsForObject): Node {
@@ -32,7 +41,13 @@ export function buildNode(facts: NodeFactsForObject): Node {
   const node: Node = {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: facts.name, namespace: '', uid: '', labels: labelsOf(facts), ...(facts.controllerAttaches && { annotations: { [annotations.controllerManagedAttach]: 'true' } }) },
+    metadata: {
+      name: facts.name,
+      namespace: '',
+      uid: '',
+      labels: labelsOf(facts),
+      ...(facts.controllerAttaches && { annotations: { [annotations.controllerManagedAttach]: 'true' } }),
+    },
     spec: {},
     status: { capacity: facts.capacity, allocatable: facts.allocatable, addresses: addressesOf(facts) },
   };
@@ -42,7 +57,10 @@ export function buildNode(facts: NodeFactsForObject): Node {
   if (facts.declaredFeatures.length > 0) status.declaredFeatures = [...facts.declaredFeatures];
   if (facts.runtime !== undefined) {
     status.features = { supplementalGroupsPolicy: facts.runtime.supplementalGroupsPolicy };
-    status.runtimeHandlers = facts.runtime.handlers.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({ name, features: { recursiveReadOnlyMounts, userNamespaces } }));
+    status.runtimeHandlers = facts.runtime.handlers.map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({
+      name,
+      features: { recursiveReadOnlyMounts, userNamespaces },
+    }));
   }
   return node;
 }

@@ -2,12 +2,14 @@ import type { Node } from '../../../api/core/node.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether both say the same; a field that is undefined is one that is absent. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
-  if (Array.isArray(left) && Array.isArray(right)) return left.length === right.length && left.every((each, index) => sameJson(each, right[index]));
+  if (Array.isArray(left) && Array.isArray(right))
+    return left.length === right.length && left.every((each, index) => sameJson(each, right[index]));
   if (!isObject(left) || !isObject(right)) return false;
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => sameJson(left[key], right[key]));
 }
@@ -18,7 +20,9 @@ export function nodeHasChanged(before: Node, after: Node): boolean {
     labels: metadata.labels,
     annotations: metadata.annotations,
     ...status,
-    conditions: Object.fromEntries((status?.conditions ?? []).map(({ lastHeartbeatTime: _, ...condition }) => [condition.type, condition])),
+    conditions: Object.fromEntries(
+      (status?.conditions ?? []).map(({ lastHeartbeatTime: _, ...condition }) => [condition.type, condition]),
+    ),
   });
   return !sameJson(normal(bare(before)), normal(bare(after)));
 }
@@ -26,7 +30,11 @@ export function nodeHasChanged(before: Node, after: Node): boolean {
 /** Empty lists and maps are absent ones in the API. */
 function normal(value: unknown): unknown {
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => !(Array.isArray(each) && each.length === 0) && !(isObject(each) && Object.keys(each).length === 0)));
+  return Object.fromEntries(
+    Object.entries(value).filter(
+      ([, each]) => !(Array.isArray(each) && each.length === 0) && !(isObject(each) && Object.keys(each).length === 0),
+    ),
+  );
 }
 
 /**

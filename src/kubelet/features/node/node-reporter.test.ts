@@ -38,7 +38,11 @@ interface Bench {
 /** `hurry`: by which share of their time timers are early. */
 function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node, hurry = 0): Bench {
   const clock = new FakeClock();
-  const hasty: Clock = { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), setTimer: (delayMs, fire) => clock.setTimer(delayMs * (1 - hurry), fire) };
+  const hasty: Clock = {
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    setTimer: (delayMs, fire) => clock.setTimer(delayMs * (1 - hurry), fire),
+  };
   const api = new FakeApiClient({ clock });
   if (existing !== undefined) api.seed(nodes, existing);
   const random = seededRandom(1);
@@ -49,7 +53,15 @@ function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node, hu
   const startup = new NodeStartup(clock);
   let read = 0;
   const made: Bench = {
-    clock, api, facts: {}, undetermined: false, events, reported, startup, watch, log,
+    clock,
+    api,
+    facts: {},
+    undetermined: false,
+    events,
+    reported,
+    startup,
+    watch,
+    log,
     reporter: new NodeReporter({
       client: api,
       watch,
@@ -59,7 +71,14 @@ function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node, hu
         isUndetermined: () => made.undetermined,
         resetExtended: () => Promise.resolve(true),
       },
-      settings: { nodeName: 'n1', register: true, getOnExistsOnly: false, updatePeriodMs: 10_000, reportPeriodMs: 5 * MINUTE_MS, ...settings },
+      settings: {
+        nodeName: 'n1',
+        register: true,
+        getOnExistsOnly: false,
+        updatePeriodMs: 10_000,
+        reportPeriodMs: 5 * MINUTE_MS,
+        ...settings,
+      },
       recorder: { nodeEvent: (_, reason) => events.push(reason) },
       startup,
       onReported: (node) => reported.push(node),
@@ -95,7 +114,12 @@ describe('a node of a cluster', () => {
     reporter.wake();
     await clock.settle();
     assert.deepEqual([ready(), events.at(-1)], ['True', 'NodeReady']);
-    assert.deepEqual(startup.times, { startedAtMs: Date.UTC(2026, 0, 1), firstAttemptAtMs: Date.UTC(2026, 0, 1), registeredAtMs: Date.UTC(2026, 0, 1), readyAtMs: Date.UTC(2026, 0, 1) });
+    assert.deepEqual(startup.times, {
+      startedAtMs: Date.UTC(2026, 0, 1),
+      firstAttemptAtMs: Date.UTC(2026, 0, 1),
+      registeredAtMs: Date.UTC(2026, 0, 1),
+      readyAtMs: Date.UTC(2026, 0, 1),
+    });
     await reporter.stop();
   });
 
@@ -134,8 +158,13 @@ describe('a node of a cluster', () => {
     const end = api.script((call) => (call.plural === 'nodes' ? away() : undefined));
     await clock.advance(10 * MINUTE_MS);
     const attempts = api.writes.length;
-    assert.ok(attempts > 10 * MINUTE_MS / 7500 && attempts < 10 * MINUTE_MS / 4000, String(attempts));
-    assert.equal(log.lines.filter(({ level, message }) => level === 'error' && message === 'Unable to register node with API server').length, 1);
+    assert.ok(attempts > (10 * MINUTE_MS) / 7500 && attempts < (10 * MINUTE_MS) / 4000, String(attempts));
+    assert.equal(
+      log.lines.filter(
+        ({ level, message }) => level === 'error' && message === 'Unable to register node with API server',
+      ).length,
+      1,
+    );
     end();
     assert.equal(await clock.advanceUntil(() => node() !== undefined, 8000), true);
     await reporter.stop();
@@ -180,14 +209,24 @@ describe('a node of a cluster', () => {
     const { clock, api, node, reporter, ready, writes } = bench();
     await clock.advance(5000);
     writes();
-    api.change(nodes, key, (found): Node => ({
-      ...found,
-      metadata: { ...found.metadata, labels: { ...found.metadata.labels, team: 'x' } },
-      spec: { taints: [{ key: 't', effect: 'NoSchedule' }] },
-      status: { ...found.status, conditions: found.status?.conditions?.map((each) => ({ ...each, status: 'Unknown' })) ?? [] },
-    }));
+    api.change(
+      nodes,
+      key,
+      (found): Node => ({
+        ...found,
+        metadata: { ...found.metadata, labels: { ...found.metadata.labels, team: 'x' } },
+        spec: { taints: [{ key: 't', effect: 'NoSchedule' }] },
+        status: {
+          ...found.status,
+          conditions: found.status?.conditions?.map((each) => ({ ...each, status: 'Unknown' })) ?? [],
+        },
+      }),
+    );
     await clock.settle();
-    assert.deepEqual([ready(), node()?.metadata.labels?.['team'], node()?.spec?.taints?.length, writes()], ['True', 'x', 1, ['patch nodes/status n1']]);
+    assert.deepEqual(
+      [ready(), node()?.metadata.labels?.['team'], node()?.spec?.taints?.length, writes()],
+      ['True', 'x', 1, ['patch nodes/status n1']],
+    );
     await reporter.stop();
   });
 
@@ -195,7 +234,11 @@ describe('a node of a cluster', () => {
     const { clock, api, reporter, writes } = bench();
     await clock.settle();
     writes();
-    const spoil = (): void => void api.change(nodes, key, (found) => ({ ...found, status: { ...found.status, images: [{ names: [String(clock.monotonicMs())], sizeBytes: 1 }] } }));
+    const spoil = (): void =>
+      void api.change(nodes, key, (found) => ({
+        ...found,
+        status: { ...found.status, images: [{ names: [String(clock.monotonicMs())], sizeBytes: 1 }] },
+      }));
     for (let at = 0; at < 100; at++) {
       spoil();
       await clock.advance(100);
@@ -213,7 +256,10 @@ describe('a node of a cluster', () => {
     reporter.wake();
     await clock.settle();
     assert.equal(ready(), 'False');
-    assert.deepEqual(api.calls.slice(-7).map(({ verb }) => verb), ['patch', 'get', 'patch', 'get', 'patch', 'get', 'patch']);
+    assert.deepEqual(
+      api.calls.slice(-7).map(({ verb }) => verb),
+      ['patch', 'get', 'patch', 'get', 'patch', 'get', 'patch'],
+    );
     await reporter.stop();
   });
 
@@ -277,7 +323,13 @@ describe('a node of a cluster', () => {
     const end = api.script((call) => (call.verb === 'watch' || call.verb === 'list' ? away() : undefined));
     api.endWatches(away());
     await clock.advance(MINUTE_MS);
-    api.change(nodes, key, (node) => ({ ...node, status: { ...node.status, conditions: node.status?.conditions?.map((each) => ({ ...each, status: 'Unknown' as const })) ?? [] } }));
+    api.change(nodes, key, (node) => ({
+      ...node,
+      status: {
+        ...node.status,
+        conditions: node.status?.conditions?.map((each) => ({ ...each, status: 'Unknown' as const })) ?? [],
+      },
+    }));
     reporter.retryNow();
     await clock.settle();
     assert.equal(ready(), 'True');
@@ -323,11 +375,18 @@ describe('a node of a cluster', () => {
 });
 
 describe('an agent that starts anew on a ready node', () => {
-  const ready = computeNode({ ...bareNode(), metadata: { ...bareNode().metadata, uid: 'u1' } }, nodeIdentity(), nodeFacts()).node;
+  const ready = computeNode(
+    { ...bareNode(), metadata: { ...bareNode().metadata, uid: 'u1' } },
+    nodeIdentity(),
+    nodeFacts(),
+  ).node;
 
   it('does not call it unready before it can know', async () => {
     const made = bench({}, ready);
-    Object.assign(made, { undetermined: true, facts: { problems: ['container runtime status check may not have completed yet'] } });
+    Object.assign(made, {
+      undetermined: true,
+      facts: { problems: ['container runtime status check may not have completed yet'] },
+    });
     await made.clock.advance(5000);
     assert.equal(made.ready(), 'True');
     assert.equal(made.events.includes('NodeNotReady'), false);

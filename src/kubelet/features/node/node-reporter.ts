@@ -90,7 +90,8 @@ export class NodeReporter {
       name: 'node status',
       ...time,
       // Never nothing: fractions of a millisecond may keep a timer from reaching the moment it was set for.
-      periodMs: () => (this.#failures === 0 ? settings.updatePeriodMs : Math.max(1, this.#retryAtMs - time.clock.monotonicMs())),
+      periodMs: () =>
+        this.#failures === 0 ? settings.updatePeriodMs : Math.max(1, this.#retryAtMs - time.clock.monotonicMs()),
       jitterFactor: JITTER,
       pass: () => this.#pass(),
     });
@@ -173,7 +174,12 @@ export class NodeReporter {
     const bare = source.initial();
     const { node: initial } = source.compute(bare);
     if (this.#failures === 0) time.log.info('Attempting to register node', { node: settings.nodeName });
-    const result = await registerNode({ client, initial, resetExtended: await source.resetExtended(), getOnExistsOnly: settings.getOnExistsOnly });
+    const result = await registerNode({
+      client,
+      initial,
+      resetExtended: await source.resetExtended(),
+      getOnExistsOnly: settings.getOnExistsOnly,
+    });
     if (result.kind === 'failed') return this.#failed(result.message, result.error);
     if (result.kind === 'created') {
       startup.registeredNew();
@@ -196,7 +202,9 @@ export class NodeReporter {
         if (isApiError(failure, 'NotFound') && this.#options.settings.register) {
           this.#registered = false;
           this.#latest = undefined;
-          this.#options.time.log.info('The node was deleted, registering it again', { node: this.#options.settings.nodeName });
+          this.#options.time.log.info('The node was deleted, registering it again', {
+            node: this.#options.settings.nodeName,
+          });
           return this.#register();
         }
         if (!isWorthAnotherTry(failure)) break;
@@ -219,11 +227,21 @@ export class NodeReporter {
     const nowMs = time.clock.monotonicMs();
     const changed = nodeHasChanged(before, node);
     const first = this.#lastReport === undefined;
-    const due = this.#lastReport === undefined || nowMs - this.#lastReport.atMs >= settings.reportPeriodMs + this.#lastReport.extraMs;
+    const due =
+      this.#lastReport === undefined ||
+      nowMs - this.#lastReport.atMs >= settings.reportPeriodMs + this.#lastReport.extraMs;
     if (!changed && !due) return onReported(before);
-    const updated = await client.patch(nodes, key, { type: 'strategic', body: computeNodePatch(before, node) }, { subresource: 'status' });
+    const updated = await client.patch(
+      nodes,
+      key,
+      { type: 'strategic', body: computeNodePatch(before, node) },
+      { subresource: 'status' },
+    );
     // After a change the next report comes at random, so that nodes that changed together do not report together.
-    this.#lastReport = { atMs: nowMs, extraMs: changed || first ? settings.reportPeriodMs * (time.random.next() - 0.5) : 0 };
+    this.#lastReport = {
+      atMs: nowMs,
+      extraMs: changed || first ? settings.reportPeriodMs * (time.random.next() - 0.5) : 0,
+    };
     this.#answered(updated);
     if (isReady(updated)) startup.ready();
     onReported(updated);
@@ -232,13 +250,20 @@ export class NodeReporter {
   /** The watch may have told of a later version meanwhile, or of the end of the node. */
   #answered(node: Node): void {
     const known = this.#latest;
-    if (known !== undefined && !isOlderVersion(node.metadata.resourceVersion, known.metadata.resourceVersion)) this.#latest = node;
+    if (known !== undefined && !isOlderVersion(node.metadata.resourceVersion, known.metadata.resourceVersion))
+      this.#latest = node;
   }
 
   /** A start of the agent is no reason to call a ready node unready, as long as nobody could say whether it is. */
   #holdsBack(before: Node, node: Node): boolean {
     const { source, time } = this.#options;
-    return this.#lastReport === undefined && isReady(before) && !isReady(node) && source.isUndetermined() && time.clock.monotonicMs() - this.#startedMs < START_GRACE_MS;
+    return (
+      this.#lastReport === undefined &&
+      isReady(before) &&
+      !isReady(node) &&
+      source.isUndetermined() &&
+      time.clock.monotonicMs() - this.#startedMs < START_GRACE_MS
+    );
   }
 
   #noteSchedulable(node: Node): void {
@@ -251,7 +276,11 @@ export class NodeReporter {
 
   #noteProblems(problems: readonly string[]): void {
     const text = problems.join('; ');
-    if (text !== '' && text !== this.#lastProblems) this.#options.time.log.error('Failed to set some node status fields', { node: this.#options.settings.nodeName, error: text });
+    if (text !== '' && text !== this.#lastProblems)
+      this.#options.time.log.error('Failed to set some node status fields', {
+        node: this.#options.settings.nodeName,
+        error: text,
+      });
     this.#lastProblems = text;
   }
 
@@ -268,6 +297,13 @@ export class NodeReporter {
 }
 
 /** What another look at the node does not mend: whoever is away or turns one away is left alone until the back-off is over. */
-const hopeless = ['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests', 'Unauthorized', 'Forbidden'] as const;
+const hopeless = [
+  'ServiceUnavailable',
+  'Timeout',
+  'ServerTimeout',
+  'TooManyRequests',
+  'Unauthorized',
+  'Forbidden',
+] as const;
 
 const isWorthAnotherTry = (failure: unknown): boolean => hopeless.every((reason) => !isApiError(failure, reason));

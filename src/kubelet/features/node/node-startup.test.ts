@@ -8,7 +8,10 @@ describe('how long a node took to come up', () => {
     const clock = new FakeClock();
     const startup = new NodeStartup(clock);
     const bootedAtMs = clock.nowMs() - 20_000;
-    const told = (): string[] => computeStartupSeconds(startup.times, bootedAtMs).map(({ name, seconds }) => `${name.replace(/^kubelet_node_startup_|_?duration_seconds$/g, '')} ${seconds}`);
+    const told = (): string[] =>
+      computeStartupSeconds(startup.times, bootedAtMs).map(
+        ({ name, seconds }) => `${name.replace(/^kubelet_node_startup_|_?duration_seconds$/g, '')} ${seconds}`,
+      );
     for (const step of ['attempted', 'registeredNew', 'ready', 'attempted', 'registeredNew', 'ready'] as const) {
       await clock.advance(1000);
       startup[step]();

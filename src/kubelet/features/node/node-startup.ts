@@ -11,12 +11,17 @@ export interface NodeStartupTimes {
 }
 
 export interface StartupSeconds {
-  readonly name: `kubelet_node_startup_${'pre_kubelet' | 'pre_registration' | 'registration' | 'post_registration'}_duration_seconds` | 'kubelet_node_startup_duration_seconds';
+  readonly name:
+    | `kubelet_node_startup_${'pre_kubelet' | 'pre_registration' | 'registration' | 'post_registration'}_duration_seconds`
+    | 'kubelet_node_startup_duration_seconds';
   readonly seconds: number;
 }
 
 /** How long each step took, under upstream's names: nothing for a node that was there before, nor for what the machine does not say. */
-export function computeStartupSeconds({ startedAtMs, firstAttemptAtMs, registeredAtMs, readyAtMs }: NodeStartupTimes, bootedAtMs: number | undefined): StartupSeconds[] {
+export function computeStartupSeconds(
+  { startedAtMs, firstAttemptAtMs, registeredAtMs, readyAtMs }: NodeStartupTimes,
+  bootedAtMs: number | undefined,
+): StartupSeconds[] {
   if (firstAttemptAtMs === undefined || registeredAtMs === undefined) return [];
   const steps: readonly [StartupSeconds['name'], number | undefined, number | undefined][] = [
     ['kubelet_node_startup_pre_kubelet_duration_seconds', bootedAtMs, startedAtMs],
@@ -25,7 +30,9 @@ export function computeStartupSeconds({ startedAtMs, firstAttemptAtMs, registere
     ['kubelet_node_startup_post_registration_duration_seconds', registeredAtMs, readyAtMs],
     ['kubelet_node_startup_duration_seconds', bootedAtMs, readyAtMs],
   ];
-  return steps.flatMap(([name, fromMs, untilMs]) => (fromMs === undefined || untilMs === undefined ? [] : [{ name, seconds: (untilMs - fromMs) / 1000 }]));
+  return steps.flatMap(([name, fromMs, untilMs]) =>
+    fromMs === undefined || untilMs === undefined ? [] : [{ name, seconds: (untilMs - fromMs) / 1000 }],
+  );
 }
 
 /** Remembers the first time of each step, for metrics. */

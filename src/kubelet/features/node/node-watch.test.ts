@@ -14,14 +14,20 @@ const build = (name: string): Node => ({ metadata: { name, namespace: '', uid: '
 function setUp(): { clock: FakeClock; api: FakeApiClient; watch: NodeWatch } {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
-  return { clock, api, watch: createNodeWatch({ client: api, clock, random: seededRandom(1), log: silentLogger, nodeName: 'n1' }) };
+  return {
+    clock,
+    api,
+    watch: createNodeWatch({ client: api, clock, random: seededRandom(1), log: silentLogger, nodeName: 'n1' }),
+  };
 }
 
 describe('the node as the API server has it', () => {
   it('is this node and no other, and each version of it is told', async () => {
     const { clock, api, watch } = setUp();
     const told: (string | undefined)[] = [];
-    watch.onChange((node) => told.push(node === undefined ? undefined : `${node.metadata.name} ${node.spec?.unschedulable ?? false}`));
+    watch.onChange((node) =>
+      told.push(node === undefined ? undefined : `${node.metadata.name} ${node.spec?.unschedulable ?? false}`),
+    );
     api.seed(nodes, build('n2'));
     watch.start();
     await clock.settle();

@@ -27,12 +27,22 @@ export const noNodeWatch: NodeWatch = {
 /** Follows the one node by name: nodes may watch no others (upstream: kubelet.go, field metadata.name). */
 export function createNodeWatch(options: InformersOptions & { readonly nodeName: string }): NodeWatch {
   const { nodeName } = options;
-  const informer = createInformer<Node>({ ...options, type: nodes, namespace: '', fieldSelector: `metadata.name=${nodeName}` });
+  const informer = createInformer<Node>({
+    ...options,
+    type: nodes,
+    namespace: '',
+    fieldSelector: `metadata.name=${nodeName}`,
+  });
   return {
     current: () => informer.getByKey(nodeName),
     hasSynced: () => informer.hasSynced(),
     whenSynced: () => informer.whenSynced(),
-    onChange: (listener) => informer.addHandlers({ onAdd: listener, onUpdate: (_, node) => listener(node), onDelete: () => listener(undefined) }),
+    onChange: (listener) =>
+      informer.addHandlers({
+        onAdd: listener,
+        onUpdate: (_, node) => listener(node),
+        onDelete: () => listener(undefined),
+      }),
     start: () => informer.start(),
     stop: () => informer.stop(),
   };

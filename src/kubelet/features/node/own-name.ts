@@ -40,7 +40,10 @@ export class OwnName {
   async whenAsked(): Promise<void> {
     this.addresses();
     try {
-      await withDeadline({ clock: this.#clock, limitMs: FIRST_LIMIT_MS, op: 'resolve the name of the node' }, () => this.#asking ?? Promise.resolve());
+      await withDeadline(
+        { clock: this.#clock, limitMs: FIRST_LIMIT_MS, op: 'resolve the name of the node' },
+        () => this.#asking ?? Promise.resolve(),
+      );
     } catch (error) {
       if (!isKind(error, 'Timeout')) throw error;
     }

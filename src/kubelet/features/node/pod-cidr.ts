@@ -21,7 +21,8 @@ export class PodCidr {
     const wanted = podCidrs.join(',');
     if (wanted === '') return;
     this.#wanted = wanted;
-    if (!this.#running && wanted !== this.#told) inBackground(this.#log, 'telling the runtime the addresses of pods', this.#tell());
+    if (!this.#running && wanted !== this.#told)
+      inBackground(this.#log, 'telling the runtime the addresses of pods', this.#tell());
   }
 
   async #tell(): Promise<void> {

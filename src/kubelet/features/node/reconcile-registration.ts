@@ -6,8 +6,17 @@ import { isExtendedResource, isHugePageResource } from '../../../api/resources.t
 
 /** The labels that a kubelet brings up to date on a node that is there already; its other labels count at the creation only. */
 const reconciledLabels: readonly string[] = [
-  nodeLabels.hostname, nodeLabels.zone, nodeLabels.region, nodeLabels.betaZone, nodeLabels.betaRegion, nodeLabels.instanceType, 'beta.kubernetes.io/instance-type',
-  nodeLabels.os, nodeLabels.arch, nodeLabels.betaOs, nodeLabels.betaArch,
+  nodeLabels.hostname,
+  nodeLabels.zone,
+  nodeLabels.region,
+  nodeLabels.betaZone,
+  nodeLabels.betaRegion,
+  nodeLabels.instanceType,
+  'beta.kubernetes.io/instance-type',
+  nodeLabels.os,
+  nodeLabels.arch,
+  nodeLabels.betaOs,
+  nodeLabels.betaArch,
 ];
 
 /**
@@ -25,7 +34,15 @@ export function reconcileRegistration(initial: Node, existing: Node, resetExtend
     }
   }
   reconcileHugePages(initial, capacity, allocatable);
-  return { ...existing, metadata: { ...existing.metadata, labels: labelsOf(initial, existing), annotations: annotationsOf(initial, existing) }, status: { ...status, capacity, allocatable } };
+  return {
+    ...existing,
+    metadata: {
+      ...existing.metadata,
+      labels: labelsOf(initial, existing),
+      annotations: annotationsOf(initial, existing),
+    },
+    status: { ...status, capacity, allocatable },
+  };
 }
 
 /** Page sizes come and go with a reboot. */
@@ -35,9 +52,13 @@ function reconcileHugePages({ status: wanted = {} }: Node, capacity: ResourceLis
     delete capacity[name];
     delete allocatable[name];
   }
-  for (const [list, from] of [[capacity, wanted.capacity], [allocatable, wanted.allocatable]] as const) {
+  for (const [list, from] of [
+    [capacity, wanted.capacity],
+    [allocatable, wanted.allocatable],
+  ] as const) {
     for (const [name, amount] of Object.entries(from ?? {})) {
-      if (isHugePageResource(name) && (list[name] === undefined || compareQuantities(list[name], amount) !== 0)) list[name] = amount;
+      if (isHugePageResource(name) && (list[name] === undefined || compareQuantities(list[name], amount) !== 0))
+        list[name] = amount;
     }
   }
 }

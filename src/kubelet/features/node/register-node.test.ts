@@ -10,13 +10,30 @@ import { registerNode, type RegistrationRequest } from './register-node.ts';
 
 const ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
 const initial: Node = {
-  metadata: { name: 'n1', namespace: '', uid: '', labels: { 'kubernetes.io/hostname': 'n1', 'topology.kubernetes.io/zone': 'a', team: 'x' }, annotations: { [ATTACH]: 'true' } },
+  metadata: {
+    name: 'n1',
+    namespace: '',
+    uid: '',
+    labels: { 'kubernetes.io/hostname': 'n1', 'topology.kubernetes.io/zone': 'a', team: 'x' },
+    annotations: { [ATTACH]: 'true' },
+  },
   spec: { taints: [{ key: 'start', effect: 'NoSchedule' }] },
   status: { capacity: { cpu: '4', 'hugepages-2Mi': '4Mi' }, allocatable: { cpu: '3', 'hugepages-2Mi': '2Mi' } },
 };
 const key = { namespace: '', name: 'n1' };
-const existing = (given: Partial<Node> = {}): Node => ({ metadata: { name: 'n1', namespace: '', uid: 'u1', labels: { team: 'other' } }, spec: {}, status: { capacity: { cpu: '2' }, allocatable: { cpu: '2' } }, ...given });
-const request = (client: FakeApiClient, more: Partial<RegistrationRequest> = {}): RegistrationRequest => ({ client, initial, resetExtended: false, getOnExistsOnly: false, ...more });
+const existing = (given: Partial<Node> = {}): Node => ({
+  metadata: { name: 'n1', namespace: '', uid: 'u1', labels: { team: 'other' } },
+  spec: {},
+  status: { capacity: { cpu: '2' }, allocatable: { cpu: '2' } },
+  ...given,
+});
+const request = (client: FakeApiClient, more: Partial<RegistrationRequest> = {}): RegistrationRequest => ({
+  client,
+  initial,
+  resetExtended: false,
+  getOnExistsOnly: false,
+  ...more,
+});
 const setUp = (): FakeApiClient => new FakeApiClient({ clock: new FakeClock() });
 
 describe('registering a node', () => {
@@ -24,17 +41,27 @@ describe('registering a node', () => {
     const api = setUp();
     assert.equal((await registerNode(request(api))).kind, 'created');
     const made = api.peek(nodes, key);
-    assert.deepEqual([made?.spec, made?.status, made?.metadata.labels], [initial.spec, initial.status, initial.metadata.labels]);
+    assert.deepEqual(
+      [made?.spec, made?.status, made?.metadata.labels],
+      [initial.spec, initial.status, initial.metadata.labels],
+    );
   });
 
-  it('brings one that is there up to date in what is the kubelet\'s, and leaves its taints, status and other labels', async () => {
+  it("brings one that is there up to date in what is the kubelet's, and leaves its taints, status and other labels", async () => {
     const api = setUp();
     api.seed(nodes, existing());
     assert.equal((await registerNode(request(api))).kind, 'existed');
     const now = api.peek(nodes, key);
-    assert.deepEqual(now?.metadata.labels, { 'kubernetes.io/hostname': 'n1', 'topology.kubernetes.io/zone': 'a', team: 'other' });
+    assert.deepEqual(now?.metadata.labels, {
+      'kubernetes.io/hostname': 'n1',
+      'topology.kubernetes.io/zone': 'a',
+      team: 'other',
+    });
     assert.deepEqual([now?.metadata.annotations, now?.spec], [{ [ATTACH]: 'true' }, {}]);
-    assert.deepEqual(now?.status, { capacity: { cpu: '2', 'hugepages-2Mi': '4Mi' }, allocatable: { cpu: '2', 'hugepages-2Mi': '2Mi' } });
+    assert.deepEqual(now?.status, {
+      capacity: { cpu: '2', 'hugepages-2Mi': '4Mi' },
+      allocatable: { cpu: '2', 'hugepages-2Mi': '2Mi' },
+    });
     assert.deepEqual(api.writes, ['create nodes n1', 'patch nodes/status n1']);
     await registerNode(request(api));
     assert.deepEqual(api.writes.slice(2), ['create nodes n1']);
@@ -46,10 +73,14 @@ describe('registering a node', () => {
     api.fail('create', 'nodes', new ApiStatusError('Forbidden', 'no'), 2);
     assert.equal((await registerNode(request(api))).kind, 'existed');
     const result = await registerNode(request(api, { getOnExistsOnly: true }));
-    assert.deepEqual(result, { kind: 'failed', message: 'Unable to register node with API server, reason is forbidden', error: 'no' });
+    assert.deepEqual(result, {
+      kind: 'failed',
+      message: 'Unable to register node with API server, reason is forbidden',
+      error: 'no',
+    });
   });
 
-  it('says in upstream\'s words at which step it failed', async () => {
+  it("says in upstream's words at which step it failed", async () => {
     const api = setUp();
     const away = new ApiStatusError('ServiceUnavailable', 'away');
     const message = async (): Promise<string> => {
@@ -71,12 +102,17 @@ describe('what becomes of a node that is there', () => {
     const amounts = { cpu: '2', 'hugepages-1Gi': '1Gi', 'example.com/gpu': '2' };
     const before = existing({ status: { capacity: amounts, allocatable: amounts } });
     const after = { cpu: '2', 'hugepages-2Mi': '4Mi', 'example.com/gpu': '0' };
-    assert.deepEqual(reconcileRegistration(initial, before, true).status, { capacity: after, allocatable: { ...after, 'hugepages-2Mi': '2Mi' } });
+    assert.deepEqual(reconcileRegistration(initial, before, true).status, {
+      capacity: after,
+      allocatable: { ...after, 'hugepages-2Mi': '2Mi' },
+    });
     assert.equal(reconcileRegistration(initial, before, false).status?.capacity?.['example.com/gpu'], '2');
   });
 
   it('has the annotation of attaching only while the controller attaches', () => {
-    const before = existing({ metadata: { name: 'n1', namespace: '', uid: 'u1', annotations: { [ATTACH]: 'true', a: 'b' } } });
+    const before = existing({
+      metadata: { name: 'n1', namespace: '', uid: 'u1', annotations: { [ATTACH]: 'true', a: 'b' } },
+    });
     const own = { ...initial, metadata: { ...initial.metadata, annotations: {} } };
     assert.deepEqual(reconcileRegistration(own, before, false).metadata.annotations, { a: 'b' });
   });

@@ -15,7 +15,9 @@ export interface RegistrationRequest {
   getOnExistsOnly: boolean;
 }
 
-export type Registration = { kind: 'created' | 'existed'; node: Node } | { kind: 'failed'; message: string; error: string };
+export type Registration =
+  | { kind: 'created' | 'existed'; node: Node }
+  | { kind: 'failed'; message: string; error: string };
 
 /** One attempt, in upstream's words (tryRegisterWithAPIServer). Never throws for what the API refuses. */
 export async function registerNode(request: RegistrationRequest): Promise<Registration> {
@@ -24,8 +26,10 @@ export async function registerNode(request: RegistrationRequest): Promise<Regist
     return { kind: 'created', node: await client.create(nodes, initial) };
   } catch (error) {
     const forbidden = isApiError(error, 'Forbidden');
-    if (forbidden && getOnExistsOnly) return failed('Unable to register node with API server, reason is forbidden', error);
-    if (!forbidden && !isApiError(error, 'AlreadyExists')) return failed('Unable to register node with API server', error);
+    if (forbidden && getOnExistsOnly)
+      return failed('Unable to register node with API server, reason is forbidden', error);
+    if (!forbidden && !isApiError(error, 'AlreadyExists'))
+      return failed('Unable to register node with API server', error);
   }
   return reconcileExisting(request);
 }
@@ -41,7 +45,15 @@ async function reconcileExisting({ client, initial, resetExtended }: Registratio
   const wanted = reconcileRegistration(initial, existing, resetExtended);
   if (!nodeHasChanged(existing, wanted)) return { kind: 'existed', node: existing };
   try {
-    return { kind: 'existed', node: await client.patch(nodes, key, { type: 'strategic', body: computeNodePatch(existing, wanted) }, { subresource: 'status' }) };
+    return {
+      kind: 'existed',
+      node: await client.patch(
+        nodes,
+        key,
+        { type: 'strategic', body: computeNodePatch(existing, wanted) },
+        { subresource: 'status' },
+      ),
+    };
   } catch (error) {
     return failed('Unable to reconcile node with API server,error updating node', error);
   }

@@ -1,25 +1,40 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
-import type { ContainerRuntimeStatus, ContainerState, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type {
+  ContainerRuntimeStatus,
+  ContainerState,
+  PodRuntimeStatus,
+  SandboxRuntimeStatus,
+} from '../../model/runtime-status.ts';
 import type { Listed, ListedSandbox } from '../../ports/runtime.ts';
 import { computePodLifecycleEvents, groupByPod, listingDiffers } from './diff.ts';
 
 const uid = podUid('u');
 
-function pod(containers: Readonly<Record<string, ContainerState>>, sandboxes: Readonly<Record<string, boolean>> = { s: true }): PodRuntimeStatus {
+function pod(
+  containers: Readonly<Record<string, ContainerState>>,
+  sandboxes: Readonly<Record<string, boolean>> = { s: true },
+): PodRuntimeStatus {
   return {
     uid,
     name: 'p',
     namespace: 'n',
-    containers: Object.entries(containers).map(([id, state]) => ({ id: containerId(id), state, labels: {}, annotations: {} }) as unknown as ContainerRuntimeStatus),
-    sandboxes: Object.entries(sandboxes).map(([id, ready]) => ({ id: sandboxId(id), ready, ips: [] }) as unknown as SandboxRuntimeStatus),
+    containers: Object.entries(containers).map(
+      ([id, state]) =>
+        ({ id: containerId(id), state, labels: {}, annotations: {} }) as unknown as ContainerRuntimeStatus,
+    ),
+    sandboxes: Object.entries(sandboxes).map(
+      ([id, ready]) => ({ id: sandboxId(id), ready, ips: [] }) as unknown as SandboxRuntimeStatus,
+    ),
     observedAtMs: 0,
   };
 }
 
 const kinds = (before: PodRuntimeStatus | undefined, after: PodRuntimeStatus | undefined): string[] =>
-  computePodLifecycleEvents(uid, before, after).map((event) => (event.kind === 'SandboxChanged' ? event.kind : `${event.kind} ${event.containerId}`));
+  computePodLifecycleEvents(uid, before, after).map((event) =>
+    event.kind === 'SandboxChanged' ? event.kind : `${event.kind} ${event.containerId}`,
+  );
 
 test('each change of a container has its event', () => {
   const cases: [Readonly<Record<string, ContainerState>>, Readonly<Record<string, ContainerState>>, string[]][] = [
@@ -46,20 +61,47 @@ test('a sandbox that comes, goes or dies is one event', () => {
   assert.deepEqual(kinds(pod({}), pod({})), []);
 });
 
-const listed = (id: string, state: ContainerState, owner = 'u'): Listed => ({ id, state, podUid: owner }) as unknown as Listed;
-const listedSandbox = (id: string, ready: boolean, owner = 'u'): ListedSandbox => ({ id, ready, podUid: owner }) as unknown as ListedSandbox;
+const listed = (id: string, state: ContainerState, owner = 'u'): Listed =>
+  ({ id, state, podUid: owner }) as unknown as Listed;
+const listedSandbox = (id: string, ready: boolean, owner = 'u'): ListedSandbox =>
+  ({ id, ready, podUid: owner }) as unknown as ListedSandbox;
 
-test('a listing is sorted by pod, and what carries no pod uid is nobody\'s', () => {
-  const pods = groupByPod([listedSandbox('s', true), listedSandbox('x', true, '')], [listed('a', 'running'), listed('b', 'running', 'v'), listed('y', 'running', '')]);
-  assert.deepEqual([...pods].map(([key, value]) => [key, value.sandboxes.map((item) => item.id), value.containers.map((item) => item.id)]), [['u', ['s'], ['a']], ['v', [], ['b']]]);
+test("a listing is sorted by pod, and what carries no pod uid is nobody's", () => {
+  const pods = groupByPod(
+    [listedSandbox('s', true), listedSandbox('x', true, '')],
+    [listed('a', 'running'), listed('b', 'running', 'v'), listed('y', 'running', '')],
+  );
+  assert.deepEqual(
+    [...pods].map(([key, value]) => [
+      key,
+      value.sandboxes.map((item) => item.id),
+      value.containers.map((item) => item.id),
+    ]),
+    [
+      ['u', ['s'], ['a']],
+      ['v', [], ['b']],
+    ],
+  );
 });
 
 test('a listing differs when it shows more, less or another state', () => {
   const known = pod({ a: 'running' });
-  assert.equal(listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [listed('a', 'running')] }), false);
+  assert.equal(
+    listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [listed('a', 'running')] }),
+    false,
+  );
   assert.equal(listingDiffers(undefined, { sandboxes: [], containers: [] }), true);
-  assert.equal(listingDiffers(known, { sandboxes: [listedSandbox('s', false)], containers: [listed('a', 'running')] }), true);
-  assert.equal(listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [listed('a', 'exited')] }), true);
+  assert.equal(
+    listingDiffers(known, { sandboxes: [listedSandbox('s', false)], containers: [listed('a', 'running')] }),
+    true,
+  );
+  assert.equal(
+    listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [listed('a', 'exited')] }),
+    true,
+  );
   assert.equal(listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [] }), true);
-  assert.equal(listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [listed('b', 'running')] }), true);
+  assert.equal(
+    listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [listed('b', 'running')] }),
+    true,
+  );
 });

@@ -7,7 +7,11 @@ import type { Listed, ListedSandbox } from '../../ports/runtime.ts';
  * What the sync loop has to hear about a pod that went from `before` to `after` (upstream: pleg/generic.go, generateEvents).
  * A container that vanished without being seen dead both died and was removed. Sandboxes are reported as one event per pod.
  */
-export function computePodLifecycleEvents(uid: PodUid, before: PodRuntimeStatus | undefined, after: PodRuntimeStatus | undefined): PodLifecycleEvent[] {
+export function computePodLifecycleEvents(
+  uid: PodUid,
+  before: PodRuntimeStatus | undefined,
+  after: PodRuntimeStatus | undefined,
+): PodLifecycleEvent[] {
   const events: PodLifecycleEvent[] = [];
   const earlier = new Map((before?.containers ?? []).map((container) => [container.id, container]));
   for (const container of after?.containers ?? []) {
@@ -19,13 +23,17 @@ export function computePodLifecycleEvents(uid: PodUid, before: PodRuntimeStatus 
     if (gone.state !== 'exited') events.push({ kind: 'ContainerDied', podUid: uid, containerId: gone.id });
     events.push({ kind: 'ContainerRemoved', podUid: uid, containerId: gone.id });
   }
-  if (!sameSandboxes(before?.sandboxes ?? [], after?.sandboxes ?? [])) events.push({ kind: 'SandboxChanged', podUid: uid });
+  if (!sameSandboxes(before?.sandboxes ?? [], after?.sandboxes ?? []))
+    events.push({ kind: 'SandboxChanged', podUid: uid });
   return events;
 }
 
 type ContainerEventKind = Exclude<PodLifecycleEvent['kind'], 'SandboxChanged'>;
 
-function computeContainerEvent(before: ContainerRuntimeStatus | undefined, after: ContainerRuntimeStatus): ContainerEventKind | undefined {
+function computeContainerEvent(
+  before: ContainerRuntimeStatus | undefined,
+  after: ContainerRuntimeStatus,
+): ContainerEventKind | undefined {
   if (before === after) return undefined;
   if (before?.state !== after.state) {
     switch (after.state) {
@@ -61,11 +69,21 @@ export function sameContainer(left: ContainerRuntimeStatus, right: ContainerRunt
 }
 
 export function sameSandbox(left: SandboxRuntimeStatus, right: SandboxRuntimeStatus): boolean {
-  return left === right || (left.id === right.id && left.ready === right.ready && left.ips.length === right.ips.length && left.ips.every((ip, index) => ip === right.ips[index]));
+  return (
+    left === right ||
+    (left.id === right.id &&
+      left.ready === right.ready &&
+      left.ips.length === right.ips.length &&
+      left.ips.every((ip, index) => ip === right.ips[index]))
+  );
 }
 
 function sameSandboxes(left: readonly SandboxRuntimeStatus[], right: readonly SandboxRuntimeStatus[]): boolean {
-  return left === right || (left.length === right.length && left.every((sandbox, index) => sameSandbox(sandbox, right[index] as SandboxRuntimeStatus)));
+  return (
+    left === right ||
+    (left.length === right.length &&
+      left.every((sandbox, index) => sameSandbox(sandbox, right[index] as SandboxRuntimeStatus)))
+  );
 }
 
 /** One pod's part of a listing of the node. */
@@ -75,7 +93,10 @@ export interface PodListing {
 }
 
 /** Sorted by pod. What carries no pod uid was not made by this agent and is left out. */
-export function groupByPod(sandboxes: readonly ListedSandbox[], containers: readonly Listed[]): Map<PodUid, PodListing> {
+export function groupByPod(
+  sandboxes: readonly ListedSandbox[],
+  containers: readonly Listed[],
+): Map<PodUid, PodListing> {
   const pods = new Map<PodUid, { sandboxes: ListedSandbox[]; containers: Listed[] }>();
   const podOf = (uid: PodUid): { sandboxes: ListedSandbox[]; containers: Listed[] } => {
     const known = pods.get(uid);
@@ -92,8 +113,12 @@ export function groupByPod(sandboxes: readonly ListedSandbox[], containers: read
 /** Whether a list shows more of the pod, less of it, or it in another state than is known. */
 export function listingDiffers(known: PodRuntimeStatus | undefined, listing: PodListing): boolean {
   if (known === undefined) return true;
-  if (known.sandboxes.length !== listing.sandboxes.length || known.containers.length !== listing.containers.length) return true;
+  if (known.sandboxes.length !== listing.sandboxes.length || known.containers.length !== listing.containers.length)
+    return true;
   const states = new Map<string, string>(known.containers.map((container) => [container.id, container.state]));
   for (const sandbox of known.sandboxes) states.set(sandbox.id, String(sandbox.ready));
-  return listing.containers.some((item) => states.get(item.id) !== item.state) || listing.sandboxes.some((item) => states.get(item.id) !== String(item.ready));
+  return (
+    listing.containers.some((item) => states.get(item.id) !== item.state) ||
+    listing.sandboxes.some((item) => states.get(item.id) !== String(item.ready))
+  );
 }

@@ -8,7 +8,18 @@ import type { Inspector } from './inspector.ts';
 import { RuntimeCache } from './runtime-cache.ts';
 
 const SANDBOX: SandboxRuntimeStatus = {
-  id: sandboxId('s1'), podUid: podUid('u1'), podName: 'web', podNamespace: 'default', attempt: 0, ready: true, createdAtMs: 0, ips: [], hostNetwork: false, labels: {}, annotations: {}, runtimeHandler: '',
+  id: sandboxId('s1'),
+  podUid: podUid('u1'),
+  podName: 'web',
+  podNamespace: 'default',
+  attempt: 0,
+  ready: true,
+  createdAtMs: 0,
+  ips: [],
+  hostNetwork: false,
+  labels: {},
+  annotations: {},
+  runtimeHandler: '',
 };
 
 function setUp(): { clock: FakeClock; cache: RuntimeCache; checks: EventChecks; looks: () => number } {
@@ -17,7 +28,12 @@ function setUp(): { clock: FakeClock; cache: RuntimeCache; checks: EventChecks; 
   cache.noteSandbox(SANDBOX);
   let looks = 0;
   const inspector: Pick<Inspector, 'look'> = { look: async () => void (looks += 1) };
-  return { clock, cache, checks: new EventChecks({ clock, cache, inspector: inspector as Inspector }), looks: () => looks };
+  return {
+    clock,
+    cache,
+    checks: new EventChecks({ clock, cache, inspector: inspector as Inspector }),
+    looks: () => looks,
+  };
 }
 
 test('the end of a sandbox that the agent is stopping costs few looks until its own result is in', async () => {
@@ -31,7 +47,22 @@ test('the end of a sandbox that the agent is stopping costs few looks until its 
 });
 
 const MAIN = {
-  id: containerId('c1'), name: 'main', state: 'created', attempt: 0, createdAtMs: 1, startedAtMs: 0, finishedAtMs: 0, exitCode: 0, reason: '', message: '', image: '', imageRef: '', logPath: '', sandboxId: SANDBOX.id, labels: {}, annotations: {},
+  id: containerId('c1'),
+  name: 'main',
+  state: 'created',
+  attempt: 0,
+  createdAtMs: 1,
+  startedAtMs: 0,
+  finishedAtMs: 0,
+  exitCode: 0,
+  reason: '',
+  message: '',
+  image: '',
+  imageRef: '',
+  logPath: '',
+  sandboxId: SANDBOX.id,
+  labels: {},
+  annotations: {},
 } as unknown as ContainerRuntimeStatus;
 const POD = { uid: SANDBOX.podUid, name: 'web', namespace: 'default' };
 
@@ -45,7 +76,15 @@ test('an exit within milliseconds of its start is confirmed although its start i
   checks.confirm(POD.uid, MAIN.id);
   await clock.advance(200);
   assert.equal(looks(), 1);
-  cache.commitContainer(MAIN.id, cache.beginObservation(), { ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 3, reason: 'Error', message: 'the end' });
+  cache.commitContainer(MAIN.id, cache.beginObservation(), {
+    ...MAIN,
+    state: 'exited',
+    startedAtMs: 2,
+    finishedAtMs: 3,
+    exitCode: 3,
+    reason: 'Error',
+    message: 'the end',
+  });
   await clock.advance(10_000);
   assert.deepEqual([cache.container(MAIN.id)?.message, checks.size], ['the end', 0]);
 });
@@ -57,20 +96,29 @@ test('a look that brought no answer is repeated until the runtime has said it', 
   checks.confirm(POD.uid, MAIN.id);
   await clock.advance(220);
   assert.ok(looks() > 1);
-  cache.commitContainer(MAIN.id, cache.beginObservation(), { ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 3 });
+  cache.commitContainer(MAIN.id, cache.beginObservation(), {
+    ...MAIN,
+    state: 'exited',
+    startedAtMs: 2,
+    finishedAtMs: 3,
+    exitCode: 3,
+  });
   await clock.advance(10_000);
   assert.equal(checks.size, 0);
 });
 
 test('an exit that a snapshot brought, of a container nobody had heard of, is confirmed too', async () => {
   const { clock, cache, checks, looks } = setUp();
-  cache.commitSnapshot({ sandbox: SANDBOX, containers: [{ ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 3 }] });
+  cache.commitSnapshot({
+    sandbox: SANDBOX,
+    containers: [{ ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 3 }],
+  });
   checks.expect(POD.uid, MAIN.id, 'stopped');
   await clock.advance(200);
   assert.equal(looks(), 1);
 });
 
-test('an answer from before an exit that an event told does not stand for the runtime\'s own word on it', async () => {
+test("an answer from before an exit that an event told does not stand for the runtime's own word on it", async () => {
   const { clock, cache, checks, looks } = setUp();
   cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
   const before = cache.beginObservation();
@@ -105,9 +153,21 @@ test('an OOM kill told while the answer on an exit is on its way makes that answ
 
 test('an OOM kill of which the runtime never says anything is not asked for for ever', async () => {
   const { clock, cache } = setUp();
-  cache.noteContainer(POD, { ...MAIN, state: 'exited', startedAtMs: 2, finishedAtMs: 3, exitCode: 137, reason: 'Error' });
+  cache.noteContainer(POD, {
+    ...MAIN,
+    state: 'exited',
+    startedAtMs: 2,
+    finishedAtMs: 3,
+    exitCode: 137,
+    reason: 'Error',
+  });
   let looks = 0;
-  const checks = new EventChecks({ clock, cache, inspector: { look: async () => void (looks += 1) } as unknown as Inspector, oomSeen: new Set([MAIN.id]) });
+  const checks = new EventChecks({
+    clock,
+    cache,
+    inspector: { look: async () => void (looks += 1) } as unknown as Inspector,
+    oomSeen: new Set([MAIN.id]),
+  });
   checks.expect(POD.uid, MAIN.id, 'changed');
   await clock.advance(60_000);
   assert.deepEqual([looks > 5 && looks < 20, checks.size], [true, 0]);

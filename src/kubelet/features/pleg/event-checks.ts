@@ -54,12 +54,18 @@ export class EventChecks {
   /** `id` is in the cache. */
   expect(uid: PodUid, id: string, kind: RuntimeEvent['kind']): void {
     if (kind === 'created') return;
-    if (kind !== 'changed' && this.#isFulfilled(id, kind)) return kind === 'stopped' ? this.confirm(uid, id) : undefined;
+    if (kind !== 'changed' && this.#isFulfilled(id, kind))
+      return kind === 'stopped' ? this.confirm(uid, id) : undefined;
     const known = this.#checks.get(id);
     // What only waits to be confirmed gives way to its removal.
     if (known === undefined || (known.promised === 'confirmed' && kind === 'deleted')) {
       known?.timer?.cancel();
-      const check: Check = { uid, promised: kind, looks: this.#isLikelyOwnWork(id, kind) ? LIKELY_OWN_WORK_LOOK : 0, timer: undefined };
+      const check: Check = {
+        uid,
+        promised: kind,
+        looks: this.#isLikelyOwnWork(id, kind) ? LIKELY_OWN_WORK_LOOK : 0,
+        timer: undefined,
+      };
       this.#checks.set(id, check);
       if (kind === 'started') this.#lookAfter(id, check, OWN_WORK_GRACE_MS);
       else void this.#look(id, check);

@@ -95,7 +95,11 @@ export class EventStream {
       const cannot = isKind(error, 'Unimplemented');
       if (cannot) this.#unsupported.add(source);
       if (cannot && openedAtMs === undefined) log.debug(2, 'runtime has no such event stream', { source: source.kind });
-      else if (openedAtMs !== undefined) log.warn('runtime event stream broke, relisting until it is back', { source: source.kind, error: errorMessage(error) });
+      else if (openedAtMs !== undefined)
+        log.warn('runtime event stream broke, relisting until it is back', {
+          source: source.kind,
+          error: errorMessage(error),
+        });
       else log.debug(4, 'runtime event stream not available', { source: source.kind, error: errorMessage(error) });
     }
     if (openedAtMs !== undefined) this.#setKind(undefined);

@@ -7,7 +7,10 @@ import type { PodListing } from './diff.ts';
 import type { PodReading } from './pod-record.ts';
 
 /** The reading part of the runtime. */
-export type RuntimeReader = Pick<ContainerRuntime, 'listSandboxes' | 'listContainers' | 'sandboxStatus' | 'containerStatus'>;
+export type RuntimeReader = Pick<
+  ContainerRuntime,
+  'listSandboxes' | 'listContainers' | 'sandboxStatus' | 'containerStatus'
+>;
 
 /** What is known already, to spare calls. */
 export interface KnownParts {
@@ -26,12 +29,20 @@ export interface InspectOptions extends CallOptions {
 }
 
 export async function listPod(runtime: RuntimeReader, uid: PodUid, options: CallOptions): Promise<PodListing> {
-  const [sandboxes, containers] = await Promise.all([runtime.listSandboxes({ podUid: uid }, options), runtime.listContainers({ podUid: uid }, options)]);
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listSandboxes({ podUid: uid }, options),
+    runtime.listContainers({ podUid: uid }, options),
+  ]);
   return { sandboxes, containers };
 }
 
 /** All details of what a list shows of a pod, read side by side. What vanished meanwhile is left out. */
-export async function inspectListed(runtime: RuntimeReader, listing: PodListing, known: KnownParts, options: InspectOptions): Promise<PodReading> {
+export async function inspectListed(
+  runtime: RuntimeReader,
+  listing: PodListing,
+  known: KnownParts,
+  options: InspectOptions,
+): Promise<PodReading> {
   const [sandboxes, containers] = await Promise.all([
     Promise.all(listing.sandboxes.map((item) => readSandbox(runtime, item, known.sandbox(item.id), options))),
     Promise.all(listing.containers.map((item) => readContainer(runtime, item, known, options))),
@@ -45,13 +56,24 @@ export async function inspectListed(runtime: RuntimeReader, listing: PodListing,
   };
 }
 
-function readSandbox(runtime: RuntimeReader, item: ListedSandbox, known: SandboxRuntimeStatus | undefined, options: InspectOptions): Promise<SandboxRuntimeStatus | undefined> {
+function readSandbox(
+  runtime: RuntimeReader,
+  item: ListedSandbox,
+  known: SandboxRuntimeStatus | undefined,
+  options: InspectOptions,
+): Promise<SandboxRuntimeStatus | undefined> {
   // Of a dead sandbox only its death matters; of a live one, addresses may have come since.
-  if (known !== undefined && known.ready === item.ready && (options.depth === 'changed' || !known.ready)) return Promise.resolve(known);
+  if (known !== undefined && known.ready === item.ready && (options.depth === 'changed' || !known.ready))
+    return Promise.resolve(known);
   return unlessGone(runtime.sandboxStatus(item.id, options));
 }
 
-function readContainer(runtime: RuntimeReader, item: Listed, parts: KnownParts, options: InspectOptions): Promise<ContainerRuntimeStatus | undefined> {
+function readContainer(
+  runtime: RuntimeReader,
+  item: Listed,
+  parts: KnownParts,
+  options: InspectOptions,
+): Promise<ContainerRuntimeStatus | undefined> {
   const known = parts.container(item.id);
   if (known !== undefined) {
     const written = known.state === 'exited' && known.finishedAtMs > 0;

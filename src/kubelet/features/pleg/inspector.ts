@@ -98,7 +98,10 @@ export class Inspector {
     const handOver = clock.setTimer(SLOT_HOLD_MS, release);
     let failure: unknown;
     try {
-      await withDeadline({ clock, limitMs: INSPECTION_LIMIT_MS, op: 'inspect pod', signal: this.#stopped.signal }, (signal) => this.#inspect(uid, work, signal));
+      await withDeadline(
+        { clock, limitMs: INSPECTION_LIMIT_MS, op: 'inspect pod', signal: this.#stopped.signal },
+        (signal) => this.#inspect(uid, work, signal),
+      );
     } catch (error) {
       failure = error ?? new Error('inspection failed');
       if (!this.#stopped.signal.aborted) {
@@ -130,8 +133,10 @@ export class Inspector {
   async #lookAt(id: string, signal: AbortSignal): Promise<void> {
     const { runtime, cache } = this.#options;
     const seq = cache.beginObservation();
-    if (cache.container(id) !== undefined) cache.commitContainer(id, seq, await unlessGone(runtime.containerStatus(id as ContainerId, { signal })));
-    else if (cache.sandbox(id) !== undefined) cache.commitSandbox(id, seq, await unlessGone(runtime.sandboxStatus(id as SandboxId, { signal })));
+    if (cache.container(id) !== undefined)
+      cache.commitContainer(id, seq, await unlessGone(runtime.containerStatus(id as ContainerId, { signal })));
+    else if (cache.sandbox(id) !== undefined)
+      cache.commitSandbox(id, seq, await unlessGone(runtime.sandboxStatus(id as SandboxId, { signal })));
   }
 
   /** Resolves to a function that gives the slot back, once. */

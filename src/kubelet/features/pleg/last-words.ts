@@ -31,16 +31,22 @@ export class LastWords {
   async of(ended: ContainerRuntimeStatus): Promise<string> {
     const { clock, log, read } = this.#options;
     try {
-      return await withDeadline({ clock, limitMs: READING_LIMIT_MS, op: 'read termination message' }, () => read(ended));
+      return await withDeadline({ clock, limitMs: READING_LIMIT_MS, op: 'read termination message' }, () =>
+        read(ended),
+      );
     } catch (error) {
-      log.debug(2, 'the message of a container that ended could not be read at once', { container: ended.name, error: errorMessage(error) });
+      log.debug(2, 'the message of a container that ended could not be read at once', {
+        container: ended.name,
+        error: errorMessage(error),
+      });
       return ended.message;
     }
   }
 
   /** The snapshot with the messages of what it shows as ended and is news. */
   async inSnapshot(snapshot: Snapshot, isNews: (ended: ContainerRuntimeStatus) => boolean): Promise<Snapshot> {
-    const complete = async (container: ContainerRuntimeStatus): Promise<ContainerRuntimeStatus> => (isNews(container) ? { ...container, message: await this.of(container) } : container);
+    const complete = async (container: ContainerRuntimeStatus): Promise<ContainerRuntimeStatus> =>
+      isNews(container) ? { ...container, message: await this.of(container) } : container;
     return { ...snapshot, containers: await Promise.all(snapshot.containers.map(complete)) };
   }
 }

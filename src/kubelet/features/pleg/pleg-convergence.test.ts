@@ -36,7 +36,11 @@ const DEEDS: readonly Deed[] = [
     const pod = { uid: sandbox.config.uid };
     const attempt = sandbox.containers.size + 10;
     void runtime
-      .createContainer(sandbox.id as never, buildContainerConfig(pod, { name: 'more', image: IMAGE, attempt }), buildSandboxConfig(pod))
+      .createContainer(
+        sandbox.id as never,
+        buildContainerConfig(pod, { name: 'more', image: IMAGE, attempt }),
+        buildSandboxConfig(pod),
+      )
       .then((id) => runtime.startContainer(id))
       .catch(() => undefined);
   },
@@ -58,9 +62,23 @@ const DEEDS: readonly Deed[] = [
 async function run(seed: number, sources: readonly EventSourceKind[]): Promise<void> {
   const clock = new FakeClock();
   const random = seededRandom(seed);
-  const runtime = new FakeRuntime({ clock, seed, images: [IMAGE], exitLagMs: 15, latencies: { containerStatus: 1, listContainers: 3 } });
+  const runtime = new FakeRuntime({
+    clock,
+    seed,
+    images: [IMAGE],
+    exitLagMs: 15,
+    latencies: { containerStatus: 1, listContainers: 3 },
+  });
   const cache = new RuntimeCache(clock);
-  const pleg = new Pleg({ clock, random, log: silentLogger, runtime, sources: sources.map((kind) => runtime.eventSource(kind)), cache, onEvent: () => undefined });
+  const pleg = new Pleg({
+    clock,
+    random,
+    log: silentLogger,
+    runtime,
+    sources: sources.map((kind) => runtime.eventSource(kind)),
+    cache,
+    onEvent: () => undefined,
+  });
   const exits = new Map<string, string>();
   const broken: string[] = [];
   const label = `seed ${seed}, ${sources.join('+')}`;
@@ -69,10 +87,15 @@ async function run(seed: number, sources: readonly EventSourceKind[]): Promise<v
       const first = exits.get(container.id);
       const now = `${container.exitCode} at ${container.finishedAtMs}`;
       if (container.state === 'exited') exits.set(container.id, first ?? now);
-      if (first !== undefined && (container.state !== 'exited' || now !== first)) broken.push(`${first} became ${container.state} ${now}`);
+      if (first !== undefined && (container.state !== 'exited' || now !== first))
+        broken.push(`${first} became ${container.state} ${now}`);
     }
   });
-  for (let index = 0; index < PODS; index++) void runPod(runtime, { uid: `pod-${index}` }, [{ name: 'main', image: IMAGE }, { name: 'side', image: IMAGE }]);
+  for (let index = 0; index < PODS; index++)
+    void runPod(runtime, { uid: `pod-${index}` }, [
+      { name: 'main', image: IMAGE },
+      { name: 'side', image: IMAGE },
+    ]);
   pleg.start();
   await clock.advance(1000);
   const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(random.next() * items.length)];
@@ -84,10 +107,21 @@ async function run(seed: number, sources: readonly EventSourceKind[]): Promise<v
   await clock.advance(100_000);
   for (let index = 0; index < PODS; index++) {
     const uid = `pod-${index}`;
-    const truth = runtime.containers(uid).map(({ id, state, exitCode }) => `${id} ${state} ${exitCode}`).sort();
+    const truth = runtime
+      .containers(uid)
+      .map(({ id, state, exitCode }) => `${id} ${state} ${exitCode}`)
+      .sort();
     const known = cache.get(podUid(uid));
-    assert.deepEqual((known?.containers ?? []).map(({ id, state, exitCode }) => `${id} ${state} ${exitCode}`).sort(), truth, label);
-    assert.deepEqual((known?.sandboxes ?? []).map(({ id, ready }) => `${id} ${ready}`), runtime.sandboxes(uid).map(({ id, ready }) => `${id} ${ready}`), label);
+    assert.deepEqual(
+      (known?.containers ?? []).map(({ id, state, exitCode }) => `${id} ${state} ${exitCode}`).sort(),
+      truth,
+      label,
+    );
+    assert.deepEqual(
+      (known?.sandboxes ?? []).map(({ id, ready }) => `${id} ${ready}`),
+      runtime.sandboxes(uid).map(({ id, ready }) => `${id} ${ready}`),
+      label,
+    );
     assert.equal(cache.isRead(podUid(uid)), true, label);
   }
   assert.deepEqual(broken, [], label);

@@ -30,7 +30,14 @@ interface World {
   pod: (uid?: string, containers?: readonly string[]) => Promise<ContainerId[]>;
 }
 
-async function setUp(options: Partial<FakeRuntimeOptions> & { sources?: readonly EventSourceKind[]; annotations?: Record<string, string>; terminationMessage?: PlegOptions['terminationMessage']; before?: (world: World) => Promise<void> } = {}): Promise<World> {
+async function setUp(
+  options: Partial<FakeRuntimeOptions> & {
+    sources?: readonly EventSourceKind[];
+    annotations?: Record<string, string>;
+    terminationMessage?: PlegOptions['terminationMessage'];
+    before?: (world: World) => Promise<void>;
+  } = {},
+): Promise<World> {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock, images: [IMAGE], ...options });
   const log = recordingLog();
@@ -58,7 +65,17 @@ async function setUp(options: Partial<FakeRuntimeOptions> & { sources?: readonly
     runtime.journal.callCounts.clear();
     return counts;
   };
-  const pod = async (uid = 'a', containers: readonly string[] = ['main']): Promise<ContainerId[]> => (await run(runPod(runtime, { uid }, containers.map((name) => ({ name, image: IMAGE })), { annotations: options.annotations ?? {} }))).containers;
+  const pod = async (uid = 'a', containers: readonly string[] = ['main']): Promise<ContainerId[]> =>
+    (
+      await run(
+        runPod(
+          runtime,
+          { uid },
+          containers.map((name) => ({ name, image: IMAGE })),
+          { annotations: options.annotations ?? {} },
+        ),
+      )
+    ).containers;
   const world: World = { clock, runtime, cache, pleg, startedMs: 0, log, told, calls, run, pod };
   await options.before?.(world);
   world.startedMs = clock.monotonicMs();
@@ -69,25 +86,48 @@ async function setUp(options: Partial<FakeRuntimeOptions> & { sources?: readonly
   return world;
 }
 
-const states = ({ cache }: World, uid = UID): string[] => cache.get(uid)?.containers.map((container) => `${container.name} ${container.state}`) ?? [];
+const states = ({ cache }: World, uid = UID): string[] =>
+  cache.get(uid)?.containers.map((container) => `${container.name} ${container.state}`) ?? [];
 
 test('pods that run already are adopted by two lists and one status call per sandbox and container', async () => {
   const clock = new FakeClock();
-  const runtime = new FakeRuntime({ clock, images: [IMAGE], latencies: { listSandboxes: 5, listContainers: 5, sandboxStatus: 2, containerStatus: 2 } });
+  const runtime = new FakeRuntime({
+    clock,
+    images: [IMAGE],
+    latencies: { listSandboxes: 5, listContainers: 5, sandboxStatus: 2, containerStatus: 2 },
+  });
   await Promise.all([
-    ...Array.from({ length: 110 }, (_, index) => runPod(runtime, { uid: `pod-${index}` }, [{ name: 'one', image: IMAGE }, { name: 'two', image: IMAGE }])),
+    ...Array.from({ length: 110 }, (_, index) =>
+      runPod(runtime, { uid: `pod-${index}` }, [
+        { name: 'one', image: IMAGE },
+        { name: 'two', image: IMAGE },
+      ]),
+    ),
     clock.advance(5000),
   ]);
   runtime.journal.clear();
   const cache = new RuntimeCache(clock);
-  const pleg = new Pleg({ clock, random: seededRandom(1), log: recordingLog(), runtime, sources: [runtime.eventSource('cri')], cache, onEvent: () => undefined });
+  const pleg = new Pleg({
+    clock,
+    random: seededRandom(1),
+    log: recordingLog(),
+    runtime,
+    sources: [runtime.eventSource('cri')],
+    cache,
+    onEvent: () => undefined,
+  });
   const startMs = clock.monotonicMs();
   pleg.start();
   let adoptedMs = -1;
   void pleg.whenAdopted().then(() => (adoptedMs = clock.monotonicMs() - startMs));
   await clock.advance(1000);
   // The stream opens during the first relist and asks for a second one: what happened before it stood is not announced.
-  assert.deepEqual(Object.fromEntries(runtime.journal.callCounts), { listSandboxes: 2, listContainers: 2, sandboxStatus: 110, containerStatus: 220 });
+  assert.deepEqual(Object.fromEntries(runtime.journal.callCounts), {
+    listSandboxes: 2,
+    listContainers: 2,
+    sandboxStatus: 110,
+    containerStatus: 220,
+  });
   assert.ok(adoptedMs > 0 && adoptedMs <= 5 + 2 * Math.ceil(110 / 16), `adopted after ${adoptedMs} ms`);
   assert.equal(cache.podCount, 110);
   assert.deepEqual(runtime.journal.writes, []);
@@ -107,13 +147,21 @@ test('an idle node with a stream costs two lists a minute and nothing else', asy
 for (const kind of ['cri', 'containerd'] as const) {
   test(`an exit announced by ${kind} events that do not show it is in the cache as soon as the runtime does`, async () => {
     const annotations = { 'io.kubernetes.container.terminationMessagePolicy': 'FallbackToLogsOnError' };
-    const world = await setUp({ sources: [kind], annotations, exitLagMs: 12, before: async (early) => void (await early.pod()) });
+    const world = await setUp({
+      sources: [kind],
+      annotations,
+      exitLagMs: 12,
+      before: async (early) => void (await early.pod()),
+    });
     const [container] = world.runtime.containers('a');
     world.runtime.killContainer(container?.id ?? '', { exitCode: 9 });
     await world.clock.advance(11);
     assert.deepEqual(states(world), ['main running']);
     await world.clock.advance(5);
-    assert.deepEqual([states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.told], [['main exited'], 9, ['ContainerDied']]);
+    assert.deepEqual(
+      [states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.told],
+      [['main exited'], 9, ['ContainerDied']],
+    );
     assert.deepEqual(Object.keys(world.calls()), ['containerStatus'], 'one container is looked at, not the pod');
     await world.pleg.stop();
   });
@@ -144,21 +192,37 @@ for (const kind of ['cri', 'containerd'] as const) {
 }
 
 test('a containerd event brings the exit itself; the runtime is asked once, later, for what it knows besides', async () => {
-  const world = await setUp({ sources: ['containerd'], exitLagMs: 30, before: async (early) => void (await early.pod()) });
+  const world = await setUp({
+    sources: ['containerd'],
+    exitLagMs: 30,
+    before: async (early) => void (await early.pod()),
+  });
   world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '', { exitCode: 3 });
   await world.clock.settle();
   const exit = world.cache.get(UID)?.containers[0];
-  assert.deepEqual([exit?.state, exit?.exitCode, exit?.reason, exit?.finishedAtMs, world.calls()], ['exited', 3, 'Error', world.clock.nowMs(), {}]);
+  assert.deepEqual(
+    [exit?.state, exit?.exitCode, exit?.reason, exit?.finishedAtMs, world.calls()],
+    ['exited', 3, 'Error', world.clock.nowMs(), {}],
+  );
   await world.clock.advance(5000);
-  assert.deepEqual([world.cache.get(UID)?.containers[0], world.calls(), world.told], [exit, { containerStatus: 1 }, ['ContainerDied']]);
+  assert.deepEqual(
+    [world.cache.get(UID)?.containers[0], world.calls(), world.told],
+    [exit, { containerStatus: 1 }, ['ContainerDied']],
+  );
   await world.pleg.stop();
 });
 
 for (const kind of ['cri', 'containerd'] as const) {
   test(`an exit that ${kind} events tell is not heard of without its message`, async () => {
     const seen: string[] = [];
-    const world = await setUp({ sources: [kind], before: async (early) => void (await early.pod()), terminationMessage: async ({ state, exitCode }) => `${state} with ${exitCode}` });
-    world.cache.onChange(({ after }) => void seen.push(...(after?.containers ?? []).map(({ state, message }) => `${state}: ${message}`)));
+    const world = await setUp({
+      sources: [kind],
+      before: async (early) => void (await early.pod()),
+      terminationMessage: async ({ state, exitCode }) => `${state} with ${exitCode}`,
+    });
+    world.cache.onChange(
+      ({ after }) => void seen.push(...(after?.containers ?? []).map(({ state, message }) => `${state}: ${message}`)),
+    );
     world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '', { exitCode: 3 });
     await world.clock.settle();
     await world.clock.advance(5000);
@@ -167,7 +231,12 @@ for (const kind of ['cri', 'containerd'] as const) {
   });
 
   test(`a message that cannot be read holds up no exit that ${kind} events tell`, async () => {
-    const world = await setUp({ sources: [kind], before: async (early) => void (await early.pod('a', ['hangs', 'fails'])), terminationMessage: ({ name }) => (name === 'hangs' ? new Promise(() => undefined) : Promise.reject(new Error('no'))) });
+    const world = await setUp({
+      sources: [kind],
+      before: async (early) => void (await early.pod('a', ['hangs', 'fails'])),
+      terminationMessage: ({ name }) =>
+        name === 'hangs' ? new Promise(() => undefined) : Promise.reject(new Error('no')),
+    });
     for (const { id } of world.runtime.containers('a')) world.runtime.killContainer(id);
     await world.clock.settle();
     await world.clock.advance(1000);
@@ -177,32 +246,45 @@ for (const kind of ['cri', 'containerd'] as const) {
 }
 
 test('after an OOM kill the runtime is asked for the reason', async () => {
-  const world = await setUp({ sources: ['containerd'], exitLagMs: 12, before: async (early) => void (await early.pod()) });
+  const world = await setUp({
+    sources: ['containerd'],
+    exitLagMs: 12,
+    before: async (early) => void (await early.pod()),
+  });
   world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '', { oomKilled: true });
   await world.clock.advance(1000);
   assert.deepEqual([world.cache.get(UID)?.containers[0]?.reason, world.told], ['OOMKilled', ['ContainerDied']]);
   await world.pleg.stop();
 });
 
-test('an OOM kill that was told before the runtime\'s answers know it is asked for until they do, though they show the exit', async () => {
+test("an OOM kill that was told before the runtime's answers know it is asked for until they do, though they show the exit", async () => {
   for (const oomLagMs of [100, 600]) {
     const world = await setUp({ sources: ['containerd'], oomLagMs, before: async (early) => void (await early.pod()) });
     world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '', { oomKilled: true });
     await world.clock.advance(50);
     assert.equal(world.cache.get(UID)?.containers[0]?.reason, 'Error');
     await world.clock.advance(3000);
-    assert.deepEqual([world.cache.get(UID)?.containers[0]?.reason, world.told], ['OOMKilled', ['ContainerDied', 'ContainerChanged']]);
+    assert.deepEqual(
+      [world.cache.get(UID)?.containers[0]?.reason, world.told],
+      ['OOMKilled', ['ContainerDied', 'ContainerChanged']],
+    );
     await world.pleg.stop();
   }
 });
 
-test('the agent\'s own results are in the cache at once, told as its own, and not read again', async () => {
+test("the agent's own results are in the cache at once, told as its own, and not read again", async () => {
   const world = await setUp();
   const { runtime, cache, run, clock } = world;
   const pod = { uid: 'a' };
   const sandbox = await run(runtime.runSandbox(buildSandboxConfig(pod), ''));
   cache.noteSandbox(await runtime.sandboxStatus(sandbox));
-  const id = await run(runtime.createContainer(sandbox, buildContainerConfig(pod, { name: 'main', image: IMAGE }), buildSandboxConfig(pod)));
+  const id = await run(
+    runtime.createContainer(
+      sandbox,
+      buildContainerConfig(pod, { name: 'main', image: IMAGE }),
+      buildSandboxConfig(pod),
+    ),
+  );
   await run(runtime.startContainer(id));
   cache.noteContainer({ uid: UID, name: 'pod-a', namespace: 'default' }, await runtime.containerStatus(id));
   assert.deepEqual([states(world), world.told], [['main running'], ['own SandboxChanged', 'own ContainerStarted']]);
@@ -212,13 +294,19 @@ test('the agent\'s own results are in the cache at once, told as its own, and no
   await world.pleg.stop();
 });
 
-test('an exit announced before the agent\'s own result came is looked at as soon as it comes', async () => {
+test("an exit announced before the agent's own result came is looked at as soon as it comes", async () => {
   const world = await setUp({ sources: ['containerd'] });
   const { runtime, cache, run, clock } = world;
   const pod = { uid: 'a' };
   const sandbox = await run(runtime.runSandbox(buildSandboxConfig(pod), ''));
   cache.noteSandbox(await runtime.sandboxStatus(sandbox));
-  const id = await run(runtime.createContainer(sandbox, buildContainerConfig(pod, { name: 'main', image: IMAGE }), buildSandboxConfig(pod)));
+  const id = await run(
+    runtime.createContainer(
+      sandbox,
+      buildContainerConfig(pod, { name: 'main', image: IMAGE }),
+      buildSandboxConfig(pod),
+    ),
+  );
   await run(runtime.startContainer(id));
   const early = await runtime.containerStatus(id);
   runtime.killContainer(id);
@@ -264,7 +352,14 @@ test('late, doubled and reordered events change nothing that is known better', a
     runtime.events.reorder(5);
     await world.pod();
     await clock.advance(5000);
-    assert.deepEqual([states(world), world.cache.get(UID)?.sandboxes.map((sandbox) => sandbox.ready), world.cache.get(UID)?.containers[0]?.exitCode], [['main exited'], [true], 4]);
+    assert.deepEqual(
+      [
+        states(world),
+        world.cache.get(UID)?.sandboxes.map((sandbox) => sandbox.ready),
+        world.cache.get(UID)?.containers[0]?.exitCode,
+      ],
+      [['main exited'], [true], 4],
+    );
     runtime.events.delay(30_000);
     runtime.removeSandboxByHand(runtime.sandboxes('a')[0]?.id ?? '');
     await world.run(world.pleg.refresh(UID));
@@ -284,7 +379,10 @@ test('an answer from before a change does not undo it', async () => {
   runtime.killContainer(runtime.containers('a')[0]?.id ?? '', { exitCode: 5 });
   await clock.advance(1000);
   await slow;
-  assert.deepEqual([states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.told], [['main exited'], 5, ['ContainerDied']]);
+  assert.deepEqual(
+    [states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.told],
+    [['main exited'], 5, ['ContainerDied']],
+  );
   await pleg.stop();
 });
 
@@ -299,7 +397,10 @@ test('an exit record survives a runtime that forgets it', async () => {
   record.listed = record.status = undefined;
   await world.run(pleg.refresh(UID));
   await clock.advance(120_000);
-  assert.deepEqual([states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.cache.get(UID)?.containers[0]?.reason], [['main exited'], 0, 'Completed']);
+  assert.deepEqual(
+    [states(world), world.cache.get(UID)?.containers[0]?.exitCode, world.cache.get(UID)?.containers[0]?.reason],
+    [['main exited'], 0, 'Completed'],
+  );
   await pleg.stop();
 });
 
@@ -314,8 +415,11 @@ test('without a stream the node is listed each second, and an exit is seen by th
   await world.pleg.stop();
 });
 
-test('a runtime without CRI events is followed by containerd\'s', async () => {
-  const world = await setUp({ sources: ['cri', 'containerd'], before: ({ runtime }) => Promise.resolve(runtime.events.unsupported('cri')) });
+test("a runtime without CRI events is followed by containerd's", async () => {
+  const world = await setUp({
+    sources: ['cri', 'containerd'],
+    before: ({ runtime }) => Promise.resolve(runtime.events.unsupported('cri')),
+  });
   assert.equal(world.pleg.streamKind, 'containerd');
   await world.pleg.stop();
 });
@@ -347,8 +451,11 @@ test('a stream that breaks a thousand times is still tried', async () => {
   await world.pleg.stop();
 });
 
-test('a newer runtime\'s CRI events are taken up when the old stream ends', async () => {
-  const world = await setUp({ sources: ['cri', 'containerd'], before: ({ runtime }) => Promise.resolve(runtime.events.unsupported('cri')) });
+test("a newer runtime's CRI events are taken up when the old stream ends", async () => {
+  const world = await setUp({
+    sources: ['cri', 'containerd'],
+    before: ({ runtime }) => Promise.resolve(runtime.events.unsupported('cri')),
+  });
   world.runtime.events.unsupported('cri', false);
   world.runtime.restart({ downMs: 1000 });
   await world.clock.advance(30_000);
@@ -366,7 +473,15 @@ test('one pod whose inspection hangs delays no other and is retried', async () =
     },
   });
   assert.ok(world.clock.monotonicMs() - world.startedMs <= 1000, 'adoption does not wait for it');
-  assert.deepEqual([world.cache.podCount, world.cache.isRead(hung), world.cache.isRead(podUid('pod-3')), world.cache.isRead(podUid('new'))], [30, false, true, true]);
+  assert.deepEqual(
+    [
+      world.cache.podCount,
+      world.cache.isRead(hung),
+      world.cache.isRead(podUid('pod-3')),
+      world.cache.isRead(podUid('new')),
+    ],
+    [30, false, true, true],
+  );
   // What the list tells of it is enough not to start another of its name.
   assert.deepEqual([...world.cache.unread()], [{ uid: hung, name: 'pod-hung', namespace: 'default' }]);
   await world.clock.advance(10_000);
@@ -376,7 +491,10 @@ test('one pod whose inspection hangs delays no other and is retried', async () =
   await world.clock.settle();
   assert.deepEqual(states(world, podUid('pod-3')), ['main exited']);
   await world.clock.advance(30_000);
-  assert.deepEqual([states(world, hung), world.cache.troubleOf(hung), world.cache.isRead(hung)], [['main running'], undefined, true]);
+  assert.deepEqual(
+    [states(world, hung), world.cache.troubleOf(hung), world.cache.isRead(hung)],
+    [['main running'], undefined, true],
+  );
   await world.pleg.stop();
 });
 
@@ -385,7 +503,9 @@ test('twenty hung pods give their slots back', async () => {
   for (let index = 0; index < 20; index++) await world.pod(`hung-${index}`);
   await world.clock.advance(2000);
   world.runtime.hang('containerStatus', { match: (target) => target.podUid?.startsWith('hung') === true });
-  const stuck = Array.from({ length: 20 }, (_, index) => world.pleg.refresh(podUid(`hung-${index}`)).catch(() => undefined));
+  const stuck = Array.from({ length: 20 }, (_, index) =>
+    world.pleg.refresh(podUid(`hung-${index}`)).catch(() => undefined),
+  );
   await world.pod('fine');
   const startMs = world.clock.monotonicMs();
   await world.run(world.pleg.refresh(podUid('fine')));
@@ -444,7 +564,12 @@ test('a pod in transition is read often until it changed, and no longer', async 
 
 test('a promise that never comes true is given up', async () => {
   const annotations = { 'io.kubernetes.container.terminationMessagePolicy': 'FallbackToLogsOnError' };
-  const world = await setUp({ sources: ['containerd'], annotations, exitLagMs: 3_600_000, before: async (early) => void (await early.pod()) });
+  const world = await setUp({
+    sources: ['containerd'],
+    annotations,
+    exitLagMs: 3_600_000,
+    before: async (early) => void (await early.pod()),
+  });
   world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '');
   await world.clock.advance(5000);
   assert.deepEqual(world.calls(), { containerStatus: 15 });
@@ -454,7 +579,15 @@ test('a promise that never comes true is given up', async () => {
 test('health asks for a sign of life within three minutes', async () => {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock });
-  const pleg = new Pleg({ clock, random: seededRandom(1), log: recordingLog(), runtime, sources: [], cache: new RuntimeCache(clock), onEvent: () => undefined });
+  const pleg = new Pleg({
+    clock,
+    random: seededRandom(1),
+    log: recordingLog(),
+    runtime,
+    sources: [],
+    cache: new RuntimeCache(clock),
+    onEvent: () => undefined,
+  });
   assert.deepEqual(pleg.health(), { ok: false, reason: 'pleg has yet to be successful', lastActiveMs: undefined });
   pleg.start();
   await clock.advance(1);
@@ -483,9 +616,15 @@ test('whoever waits for a change of a pod hears of it when the cache shows it', 
   const [id = containerId('')] = world.runtime.containers('a').map((container) => containerId(container.id));
   const changed = world.cache.whenChanged(UID);
   const aborted = world.cache.whenChanged(UID, AbortSignal.abort());
-  assert.deepEqual((await aborted)?.containers.map((container) => container.state), ['running']);
+  assert.deepEqual(
+    (await aborted)?.containers.map((container) => container.state),
+    ['running'],
+  );
   world.runtime.killContainer(id);
-  assert.deepEqual((await world.run(changed))?.containers.map((container) => container.state), ['exited']);
+  assert.deepEqual(
+    (await world.run(changed))?.containers.map((container) => container.state),
+    ['exited'],
+  );
   await world.pleg.stop();
 });
 

@@ -85,12 +85,33 @@ export class Pleg {
   #stopped = false;
 
   constructor(options: PlegOptions) {
-    const { clock, random, log, runtime, cache, sources, terminationMessage = async ({ message }) => message } = options;
+    const {
+      clock,
+      random,
+      log,
+      runtime,
+      cache,
+      sources,
+      terminationMessage = async ({ message }) => message,
+    } = options;
     this.#options = options;
     this.#lastWords = new LastWords({ clock, log, read: terminationMessage });
-    this.#inspector = new Inspector({ clock, runtime, cache, onFailure: (uid, error) => this.#onInspectionFailure(uid, error), onRead: options.onPodRead });
+    this.#inspector = new Inspector({
+      clock,
+      runtime,
+      cache,
+      onFailure: (uid, error) => this.#onInspectionFailure(uid, error),
+      onRead: options.onPodRead,
+    });
     this.#checks = new EventChecks({ clock, cache, inspector: this.#inspector, oomSeen: this.#oomSeen });
-    this.#stream = new EventStream({ clock, random, log, sources, onEvent: (event) => this.#onRuntimeEvent(event), onState: () => this.#loop.wake() });
+    this.#stream = new EventStream({
+      clock,
+      random,
+      log,
+      sources,
+      onEvent: (event) => this.#onRuntimeEvent(event),
+      onState: () => this.#loop.wake(),
+    });
     this.#loop = createLoop({
       name: 'pleg',
       clock,
@@ -108,7 +129,10 @@ export class Pleg {
   start(): void {
     const { cache } = this.#options;
     if (this.#forgetListener === undefined) {
-      const forgets = [cache.onChange((change) => this.#onCacheChange(change)), cache.onUnsure((uid) => void this.#inspector.refresh(uid).catch(() => undefined))];
+      const forgets = [
+        cache.onChange((change) => this.#onCacheChange(change)),
+        cache.onUnsure((uid) => void this.#inspector.refresh(uid).catch(() => undefined)),
+      ];
       this.#forgetListener = () => forgets.forEach((forget) => forget());
     }
     this.#stream.start();
@@ -158,10 +182,15 @@ export class Pleg {
 
   health(): PlegHealth {
     const lastActiveMs = Math.max(this.#lastRelistMs ?? -Infinity, this.#lastEventMs ?? -Infinity);
-    if (lastActiveMs === -Infinity) return { ok: false, reason: 'pleg has yet to be successful', lastActiveMs: undefined };
+    if (lastActiveMs === -Infinity)
+      return { ok: false, reason: 'pleg has yet to be successful', lastActiveMs: undefined };
     const agoMs = this.#options.clock.monotonicMs() - lastActiveMs;
     if (agoMs <= UNHEALTHY_AFTER_MS) return { ok: true, reason: '', lastActiveMs };
-    return { ok: false, reason: `pleg was last seen active ${Math.round(agoMs / 1000)}s ago; threshold is ${UNHEALTHY_AFTER_MS / 60_000}m0s`, lastActiveMs };
+    return {
+      ok: false,
+      reason: `pleg was last seen active ${Math.round(agoMs / 1000)}s ago; threshold is ${UNHEALTHY_AFTER_MS / 60_000}m0s`,
+      lastActiveMs,
+    };
   }
 
   // ---- Relisting ----
@@ -195,7 +224,8 @@ export class Pleg {
     const failures = cache.troubleOf(uid)?.failures ?? 1;
     if (failures === 1) log.warn('cannot read the pod from the runtime', { podUid: uid, error: errorMessage(error) });
     // A runtime that is away is found again by relisting, which then reads whatever is in trouble.
-    if (this.#stopped || this.#retries.has(uid) || (isKind(error, 'Unavailable') && this.#stream.kind === undefined)) return;
+    if (this.#stopped || this.#retries.has(uid) || (isKind(error, 'Unavailable') && this.#stream.kind === undefined))
+      return;
     const delayMs = Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 5));
     this.#retries.set(
       uid,
@@ -263,10 +293,13 @@ export class Pleg {
     const { clock, runtime, cache, log } = this.#options;
     if (cache.ownerOf(id) !== undefined || this.#stopped) return;
     try {
-      const labels = await withDeadline({ clock, limitMs: INSPECTION_LIMIT_MS, op: 'identify container' }, async (signal) => {
-        const container = await unlessGone(runtime.containerStatus(id as ContainerId, { signal }));
-        return (container ?? (await unlessGone(runtime.sandboxStatus(id as SandboxId, { signal }))))?.labels;
-      });
+      const labels = await withDeadline(
+        { clock, limitMs: INSPECTION_LIMIT_MS, op: 'identify container' },
+        async (signal) => {
+          const container = await unlessGone(runtime.containerStatus(id as ContainerId, { signal }));
+          return (container ?? (await unlessGone(runtime.sandboxStatus(id as SandboxId, { signal }))))?.labels;
+        },
+      );
       if (labels === undefined) return;
       const uid = labels[runtimeLabels.podUid] ?? '';
       if (uid === '') this.#remember(this.#foreign, id);
@@ -301,7 +334,10 @@ export class Pleg {
 
   async #takeSnapshot(pod: NonNullable<RuntimeEvent['pod']>): Promise<void> {
     const { cache } = this.#options;
-    const told = await this.#lastWords.inSnapshot(pod, ({ id, state }) => state === 'exited' && cache.container(id)?.state !== 'exited');
+    const told = await this.#lastWords.inSnapshot(
+      pod,
+      ({ id, state }) => state === 'exited' && cache.container(id)?.state !== 'exited',
+    );
     if (!this.#stopped) cache.commitSnapshot(told);
   }
 

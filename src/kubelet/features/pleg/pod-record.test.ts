@@ -5,7 +5,9 @@ import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import { mergeContainer, PodRecord, Removals } from './pod-record.ts';
 
-function container(overrides: Partial<Omit<ContainerRuntimeStatus, 'id'>> & { id?: string } = {}): ContainerRuntimeStatus {
+function container(
+  overrides: Partial<Omit<ContainerRuntimeStatus, 'id'>> & { id?: string } = {},
+): ContainerRuntimeStatus {
   const { id = 'c1', ...rest } = overrides;
   return {
     id: containerId(id),
@@ -30,22 +32,43 @@ function container(overrides: Partial<Omit<ContainerRuntimeStatus, 'id'>> & { id
 }
 
 function sandbox(overrides: Partial<SandboxRuntimeStatus> = {}): SandboxRuntimeStatus {
-  return { id: sandboxId('s1'), podUid: podUid('u'), podName: 'p', podNamespace: 'n', attempt: 0, ready: true, createdAtMs: 1, ips: ['10.0.0.1'], hostNetwork: false, runtimeHandler: '', labels: {}, annotations: {}, ...overrides };
+  return {
+    id: sandboxId('s1'),
+    podUid: podUid('u'),
+    podName: 'p',
+    podNamespace: 'n',
+    attempt: 0,
+    ready: true,
+    createdAtMs: 1,
+    ips: ['10.0.0.1'],
+    hostNetwork: false,
+    runtimeHandler: '',
+    labels: {},
+    annotations: {},
+    ...overrides,
+  };
 }
 
 const record = (): PodRecord => new PodRecord(podUid('u'), { name: 'p', namespace: 'n' }, new Removals(100));
 const exited = container({ state: 'exited', finishedAtMs: 9, exitCode: 3, reason: 'Error' });
 
 test('an exit record is written once: no later answer changes its code or its times', () => {
-  for (const state of ['created', 'running', 'unknown'] as const) assert.equal(mergeContainer(exited, container({ state }), true), exited);
-  assert.equal(mergeContainer(exited, container({ state: 'exited', finishedAtMs: 20, exitCode: 255, reason: 'Unknown' }), true), exited);
+  for (const state of ['created', 'running', 'unknown'] as const)
+    assert.equal(mergeContainer(exited, container({ state }), true), exited);
+  assert.equal(
+    mergeContainer(exited, container({ state: 'exited', finishedAtMs: 20, exitCode: 255, reason: 'Unknown' }), true),
+    exited,
+  );
 });
 
 test('an exit record learns that the exit was an OOM kill', () => {
   const learned = mergeContainer(exited, { ...exited, reason: 'OOMKilled' }, true);
   assert.deepEqual([learned.reason, learned.exitCode, learned.finishedAtMs], ['OOMKilled', 3, 9]);
   assert.equal(mergeContainer(learned, exited, true).reason, 'OOMKilled');
-  assert.equal(mergeContainer({ ...exited, message: 'last words' }, { ...exited, reason: 'OOMKilled' }, true).message, 'last words');
+  assert.equal(
+    mergeContainer({ ...exited, message: 'last words' }, { ...exited, reason: 'OOMKilled' }, true).message,
+    'last words',
+  );
 });
 
 test('an exit record learns its message once, which no event carries', () => {
@@ -66,15 +89,28 @@ test('an unknown container may turn out running or exited', () => {
 
 test('whatever the order of observations, a container never goes back and its first exit stays', () => {
   const state = fc.constantFrom<ContainerState>('created', 'running', 'exited', 'unknown');
-  const observation = fc.record({ state, code: fc.integer({ min: 0, max: 255 }), at: fc.integer({ min: 1, max: 50 }), newer: fc.boolean() });
+  const observation = fc.record({
+    state,
+    code: fc.integer({ min: 0, max: 255 }),
+    at: fc.integer({ min: 1, max: 50 }),
+    newer: fc.boolean(),
+  });
   fc.assert(
     fc.property(fc.array(observation, { minLength: 1, maxLength: 12 }), (observations) => {
       let known = container({ state: 'created' });
       let first: ContainerRuntimeStatus | undefined;
       for (const { state: seen, code, at, newer } of observations) {
-        known = mergeContainer(known, container({ state: seen, exitCode: seen === 'exited' ? code : 0, finishedAtMs: seen === 'exited' ? at : 0 }), newer);
+        known = mergeContainer(
+          known,
+          container({ state: seen, exitCode: seen === 'exited' ? code : 0, finishedAtMs: seen === 'exited' ? at : 0 }),
+          newer,
+        );
         if (known.state === 'exited') first ??= known;
-        if (first !== undefined) assert.deepEqual([known.state, known.exitCode, known.finishedAtMs], ['exited', first.exitCode, first.finishedAtMs]);
+        if (first !== undefined)
+          assert.deepEqual(
+            [known.state, known.exitCode, known.finishedAtMs],
+            ['exited', first.exitCode, first.finishedAtMs],
+          );
       }
     }),
   );
@@ -85,7 +121,10 @@ test('a reading removes what it does not show, but not what was learnt after it 
   pod.upsertContainer(container({ id: 'old' }), 1);
   pod.upsertContainer(container({ id: 'new' }), 5);
   pod.applyReading({ name: '', namespace: '', sandboxes: [], containers: [] }, 3);
-  assert.deepEqual(pod.settle(0).after.containers.map((item) => item.id), ['new']);
+  assert.deepEqual(
+    pod.settle(0).after.containers.map((item) => item.id),
+    ['new'],
+  );
 });
 
 test('a reading begun before a removal does not bring the removed back, one begun after it does', () => {
@@ -114,7 +153,10 @@ test('a snapshot adds and moves forward, and never takes away or goes back', () 
   pod.upsertContainer(container({ id: 'c2' }), 1);
   pod.applySnapshot(sandbox({ ready: true }), [container(), container({ id: 'c3' })], 2);
   const { after } = pod.settle(0);
-  assert.deepEqual([after.sandboxes[0]?.ready, after.containers.map((item) => `${item.id} ${item.state}`).sort()], [false, ['c1 exited', 'c2 running', 'c3 running']]);
+  assert.deepEqual(
+    [after.sandboxes[0]?.ready, after.containers.map((item) => `${item.id} ${item.state}`).sort()],
+    [false, ['c1 exited', 'c2 running', 'c3 running']],
+  );
   pod.applySnapshot(sandbox(), [{ ...exited, id: containerId('c2') }], 3);
   assert.equal(pod.container('c2')?.state, 'exited');
 });
@@ -123,7 +165,10 @@ test('the newest attempt comes first even when the wall clock was set back', () 
   const pod = record();
   pod.upsertContainer(container({ id: 'a', attempt: 0, createdAtMs: 9000 }), 1);
   pod.upsertContainer(container({ id: 'b', attempt: 1, createdAtMs: 10 }), 1);
-  assert.deepEqual(pod.settle(0).after.containers.map((item) => item.attempt), [1, 0]);
+  assert.deepEqual(
+    pod.settle(0).after.containers.map((item) => item.attempt),
+    [1, 0],
+  );
 });
 
 test('what has not changed keeps its arrays', () => {
@@ -140,5 +185,8 @@ test('a container created late by a call that was given up does not hide the one
   const pod = record();
   pod.upsertContainer(container({ id: 'late', attempt: 4, state: 'created' }), 1);
   pod.upsertContainer(container({ id: 'runs', attempt: 0 }), 2);
-  assert.deepEqual(pod.settle(0).after.containers.map(({ id }) => id), ['runs', 'late']);
+  assert.deepEqual(
+    pod.settle(0).after.containers.map(({ id }) => id),
+    ['runs', 'late'],
+  );
 });

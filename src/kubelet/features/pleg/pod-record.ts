@@ -1,5 +1,10 @@
 import type { PodUid } from '../../model/ids.ts';
-import type { ContainerRuntimeStatus, ContainerState, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import type {
+  ContainerRuntimeStatus,
+  ContainerState,
+  PodRuntimeStatus,
+  SandboxRuntimeStatus,
+} from '../../model/runtime-status.ts';
 import { sameContainer, sameSandbox } from './diff.ts';
 
 /** Order of observations: the number is drawn when an observation begins (a list is asked for) or, for own results, when they are in. */
@@ -19,10 +24,15 @@ const PROGRESS: Readonly<Record<ContainerState, number>> = { created: 0, running
  * or a runtime that lost its memory cannot change it. Only the reason may still become OOMKilled, which containerd learns apart from the exit,
  * and a message may come, which no event carries.
  */
-export function mergeContainer(known: ContainerRuntimeStatus, seen: ContainerRuntimeStatus, seenIsNewer: boolean): ContainerRuntimeStatus {
+export function mergeContainer(
+  known: ContainerRuntimeStatus,
+  seen: ContainerRuntimeStatus,
+  seenIsNewer: boolean,
+): ContainerRuntimeStatus {
   if (known.state === 'exited' && known.finishedAtMs > 0) {
     if (seen.state !== 'exited' || seen.finishedAtMs !== known.finishedAtMs) return known;
-    if (seen.reason === 'OOMKilled' && known.reason !== 'OOMKilled') return { ...known, reason: seen.reason, message: seen.message === '' ? known.message : seen.message };
+    if (seen.reason === 'OOMKilled' && known.reason !== 'OOMKilled')
+      return { ...known, reason: seen.reason, message: seen.message === '' ? known.message : seen.message };
     return known.message === '' && seen.message !== '' ? { ...known, message: seen.message } : known;
   }
   const step = PROGRESS[seen.state] - PROGRESS[known.state];
@@ -171,7 +181,9 @@ export class PodRecord {
       known.status = { ...known.status, ready: false };
       this.#dirty = true;
     }
-    for (const container of containers) if (!this.#removals.has(container.id)) this.upsertContainer(container, this.#containers.has(container.id) ? 0 : now);
+    for (const container of containers)
+      if (!this.#removals.has(container.id))
+        this.upsertContainer(container, this.#containers.has(container.id) ? 0 : now);
   }
 
   /** Takes stock: whether anything changed since the last time, and how the pod stands. */
@@ -179,8 +191,17 @@ export class PodRecord {
     const before = this.#status;
     const changed = this.#dirty;
     this.#dirty = false;
-    const { sandboxes, containers } = changed ? { sandboxes: newestFirst(this.#sandboxes), containers: newestFirst(this.#containers) } : before;
-    this.#status = { uid: this.uid, name: this.#name, namespace: this.#namespace, sandboxes, containers, observedAtMs: Math.max(before.observedAtMs, observedAtMs) };
+    const { sandboxes, containers } = changed
+      ? { sandboxes: newestFirst(this.#sandboxes), containers: newestFirst(this.#containers) }
+      : before;
+    this.#status = {
+      uid: this.uid,
+      name: this.#name,
+      namespace: this.#namespace,
+      sandboxes,
+      containers,
+      observedAtMs: Math.max(before.observedAtMs, observedAtMs),
+    };
     return { changed, before, after: this.#status };
   }
 }
@@ -189,7 +210,17 @@ export class PodRecord {
  * By attempt before time: attempts only go up, while the wall clock that stamps creation may be set back. A container that runs comes before
  * all: a create that was given up may take effect late, and must not hide the run that came in its place.
  */
-function newestFirst<T extends { attempt: number; createdAtMs: number; id: string; state?: string }>(known: ReadonlyMap<string, Known<T>>): T[] {
+function newestFirst<T extends { attempt: number; createdAtMs: number; id: string; state?: string }>(
+  known: ReadonlyMap<string, Known<T>>,
+): T[] {
   const runs = (status: T): number => (status.state === 'running' ? 1 : 0);
-  return [...known.values()].map(({ status }) => status).sort((left, right) => runs(right) - runs(left) || right.attempt - left.attempt || right.createdAtMs - left.createdAtMs || (left.id < right.id ? 1 : -1));
+  return [...known.values()]
+    .map(({ status }) => status)
+    .sort(
+      (left, right) =>
+        runs(right) - runs(left) ||
+        right.attempt - left.attempt ||
+        right.createdAtMs - left.createdAtMs ||
+        (left.id < right.id ? 1 : -1),
+    );
 }

@@ -27,8 +27,12 @@ export interface RelistOptions {
 export async function relist(options: RelistOptions): Promise<{ settled: Promise<void>; inspected: number }> {
   const { clock, runtime, cache, inspector } = options;
   const seq = cache.beginObservation();
-  const pods = await withDeadline({ clock, limitMs: LIST_LIMIT_MS, op: 'relist' }, (signal) => listNode(runtime, cache, { signal }));
-  cache.noteListed([...pods].filter(([uid]) => cache.get(uid) === undefined).map(([uid, listing]) => ({ uid, ...nameOf(listing) })));
+  const pods = await withDeadline({ clock, limitMs: LIST_LIMIT_MS, op: 'relist' }, (signal) =>
+    listNode(runtime, cache, { signal }),
+  );
+  cache.noteListed(
+    [...pods].filter(([uid]) => cache.get(uid) === undefined).map(([uid, listing]) => ({ uid, ...nameOf(listing) })),
+  );
   const inspections: Promise<void>[] = [];
   for (const [uid, listing] of pods) {
     const behind = cache.troubleOf(uid) !== undefined || !cache.isRead(uid) || listingDiffers(cache.get(uid), listing);
@@ -36,7 +40,8 @@ export async function relist(options: RelistOptions): Promise<{ settled: Promise
   }
   // A pod that is gone needs no look, only to be forgotten.
   cache.forgetUnread((uid) => !pods.has(uid));
-  for (const { uid, name, namespace } of [...cache.all()]) if (!pods.has(uid)) cache.commitReading(uid, seq, { name, namespace, sandboxes: [], containers: [] });
+  for (const { uid, name, namespace } of [...cache.all()])
+    if (!pods.has(uid)) cache.commitReading(uid, seq, { name, namespace, sandboxes: [], containers: [] });
   return { settled: Promise.all(inspections).then(() => undefined), inspected: inspections.length };
 }
 
@@ -45,7 +50,11 @@ function nameOf({ sandboxes, containers }: PodListing): { name: string; namespac
   return { name: named?.podName ?? '', namespace: named?.podNamespace ?? '' };
 }
 
-async function listNode(runtime: RuntimeReader, cache: RuntimeCache, options: CallOptions): Promise<Map<PodUid, PodListing>> {
+async function listNode(
+  runtime: RuntimeReader,
+  cache: RuntimeCache,
+  options: CallOptions,
+): Promise<Map<PodUid, PodListing>> {
   const listing = runtime.listContainers({}, options).then(
     (containers) => containers,
     (error: unknown) => {
@@ -57,14 +66,18 @@ async function listNode(runtime: RuntimeReader, cache: RuntimeCache, options: Ca
   );
   const [sandboxes, containers] = await Promise.all([runtime.listSandboxes({}, options), listing]);
   if (containers !== undefined) return groupByPod(sandboxes, containers);
-  const uids = new Set<PodUid>([...sandboxes.map((sandbox) => sandbox.podUid).filter((uid) => uid !== ''), ...Array.from(cache.all(), (pod) => pod.uid)]);
+  const uids = new Set<PodUid>([
+    ...sandboxes.map((sandbox) => sandbox.podUid).filter((uid) => uid !== ''),
+    ...Array.from(cache.all(), (pod) => pod.uid),
+  ]);
   return groupByPod(sandboxes, await listByPod(runtime, [...uids], options));
 }
 
 async function listByPod(runtime: RuntimeReader, uids: PodUid[], options: CallOptions): Promise<Listed[]> {
   const all: Listed[] = [];
   const takeTurns = async (): Promise<void> => {
-    for (let uid = uids.pop(); uid !== undefined; uid = uids.pop()) all.push(...(await runtime.listContainers({ podUid: uid }, options)));
+    for (let uid = uids.pop(); uid !== undefined; uid = uids.pop())
+      all.push(...(await runtime.listContainers({ podUid: uid }, options)));
   };
   await Promise.all(Array.from({ length: LISTS_BY_POD }, takeTurns));
   return all;

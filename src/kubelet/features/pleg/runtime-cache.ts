@@ -1,6 +1,11 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
-import { emptyPodRuntimeStatus, type ContainerRuntimeStatus, type PodRuntimeStatus, type SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import {
+  emptyPodRuntimeStatus,
+  type ContainerRuntimeStatus,
+  type PodRuntimeStatus,
+  type SandboxRuntimeStatus,
+} from '../../model/runtime-status.ts';
 import { PodRecord, Removals, type PodReading, type Sequence } from './pod-record.ts';
 
 /** `own`: the agent did it itself and told the cache; `observed`: read from the runtime. */
@@ -216,14 +221,18 @@ export class RuntimeCache {
     if (status === undefined || status.state === 'exited') this.#toldByEvent.delete(id);
     const uid = this.#owners.get(id);
     if (uid === undefined) return;
-    this.#change(uid, undefined, 'observed', (record) => (status === undefined ? record.remove(id, seq) : record.upsertContainer(status, seq)));
+    this.#change(uid, undefined, 'observed', (record) =>
+      status === undefined ? record.remove(id, seq) : record.upsertContainer(status, seq),
+    );
   }
 
   /** The same for a sandbox. */
   commitSandbox(id: string, seq: Sequence, status: SandboxRuntimeStatus | undefined): void {
     const uid = this.#owners.get(id);
     if (uid === undefined) return;
-    this.#change(uid, undefined, 'observed', (record) => (status === undefined ? record.remove(id, seq) : record.upsertSandbox(status, seq)));
+    this.#change(uid, undefined, 'observed', (record) =>
+      status === undefined ? record.remove(id, seq) : record.upsertSandbox(status, seq),
+    );
   }
 
   /**
@@ -233,8 +242,11 @@ export class RuntimeCache {
     const { sandbox } = snapshot;
     if (sandbox.podUid === '') return;
     const names = { name: sandbox.podName, namespace: sandbox.podNamespace };
-    for (const { id, state } of snapshot.containers) if (state === 'exited' && this.container(id)?.state !== 'exited') this.#noteToldByEvent(id);
-    this.#change(sandbox.podUid, names, 'observed', (record, seq) => record.applySnapshot(sandbox, snapshot.containers, seq));
+    for (const { id, state } of snapshot.containers)
+      if (state === 'exited' && this.container(id)?.state !== 'exited') this.#noteToldByEvent(id);
+    this.#change(sandbox.podUid, names, 'observed', (record, seq) =>
+      record.applySnapshot(sandbox, snapshot.containers, seq),
+    );
   }
 
   /**
@@ -245,7 +257,12 @@ export class RuntimeCache {
     const known = this.container(id);
     const uid = this.#owners.get(id);
     if (known?.state !== 'running' || uid === undefined) return false;
-    const ended: ContainerRuntimeStatus = { ...known, ...exit, state: 'exited', reason: exit.exitCode === 0 ? 'Completed' : 'Error' };
+    const ended: ContainerRuntimeStatus = {
+      ...known,
+      ...exit,
+      state: 'exited',
+      reason: exit.exitCode === 0 ? 'Completed' : 'Error',
+    };
     this.#noteToldByEvent(id);
     this.#change(uid, undefined, 'observed', (record, seq) => record.upsertContainer(ended, seq));
     return true;
@@ -253,7 +270,11 @@ export class RuntimeCache {
 
   noteTrouble(uid: PodUid, error: unknown): ReadTrouble {
     const earlier = this.#troubles.get(uid);
-    const trouble: ReadTrouble = { error, sinceMs: earlier?.sinceMs ?? this.#clock.monotonicMs(), failures: (earlier?.failures ?? 0) + 1 };
+    const trouble: ReadTrouble = {
+      error,
+      sinceMs: earlier?.sinceMs ?? this.#clock.monotonicMs(),
+      failures: (earlier?.failures ?? 0) + 1,
+    };
     this.#troubles.set(uid, trouble);
     return trouble;
   }
@@ -262,7 +283,8 @@ export class RuntimeCache {
 
   #noteToldByEvent(id: string): void {
     this.#toldByEvent.add(id);
-    if (this.#toldByEvent.size > REMEMBERED_REMOVALS) this.#toldByEvent.delete(this.#toldByEvent.values().next().value as string);
+    if (this.#toldByEvent.size > REMEMBERED_REMOVALS)
+      this.#toldByEvent.delete(this.#toldByEvent.values().next().value as string);
   }
 
   #recordOf(id: string): PodRecord | undefined {
@@ -275,8 +297,15 @@ export class RuntimeCache {
     else this.#removals.add(id, this.beginObservation());
   }
 
-  #change(uid: PodUid, names: { name: string; namespace: string } | undefined, origin: ChangeOrigin, apply: (record: PodRecord, seq: Sequence) => void): void {
-    const record = this.#pods.get(uid) ?? new PodRecord(uid, { name: names?.name ?? '', namespace: names?.namespace ?? '' }, this.#removals);
+  #change(
+    uid: PodUid,
+    names: { name: string; namespace: string } | undefined,
+    origin: ChangeOrigin,
+    apply: (record: PodRecord, seq: Sequence) => void,
+  ): void {
+    const record =
+      this.#pods.get(uid) ??
+      new PodRecord(uid, { name: names?.name ?? '', namespace: names?.namespace ?? '' }, this.#removals);
     apply(record, origin === 'own' ? this.beginObservation() : this.#sequence);
     const { changed, before, after } = record.settle(this.#clock.monotonicMs());
     const existed = this.#status.has(uid);
@@ -289,7 +318,12 @@ export class RuntimeCache {
     }
     if (!changed) return;
     this.#reindex(uid, before, after);
-    const change: CacheChange = { uid, before: existed ? before : undefined, after: record.isEmpty ? undefined : after, origin };
+    const change: CacheChange = {
+      uid,
+      before: existed ? before : undefined,
+      after: record.isEmpty ? undefined : after,
+      origin,
+    };
     for (const listener of this.#listeners) listener(change);
     for (const wake of [...(this.#waiters.get(uid) ?? [])]) wake();
   }

@@ -37,7 +37,10 @@ function world() {
       };
     },
   };
-  const handling: { validate?: (plugin: RegisteringPlugin) => void; register?: (plugin: RegisteringPlugin) => Promise<void> } = {};
+  const handling: {
+    validate?: (plugin: RegisteringPlugin) => void;
+    register?: (plugin: RegisteringPlugin) => Promise<void>;
+  } = {};
   const handler: PluginHandler = {
     validate: (plugin) => handling.validate?.(plugin),
     register: async (plugin) => {
@@ -46,11 +49,20 @@ function world() {
     },
     deregister: (plugin) => did.push(`deregister ${plugin.name}`),
   };
-  const manager = new PluginManager({ folder: FOLDER, files, dial, handlers: new Map([['CSIPlugin', handler]]), clock, random: seededRandom(1), log });
+  const manager = new PluginManager({
+    folder: FOLDER,
+    files,
+    dial,
+    handlers: new Map([['CSIPlugin', handler]]),
+    clock,
+    random: seededRandom(1),
+    log,
+  });
   /** A socket appears, as through the kernel: seeded sockets are not told to watches, so a file is moved beside it. */
   const appear = async (path: string): Promise<void> => {
     // As the kernel does: each folder is told to the one it appears in.
-    for (let at = path.indexOf('/', 1); at >= 0; at = path.indexOf('/', at + 1)) await files.makeDirectory(path.slice(0, at), 0o755);
+    for (let at = path.indexOf('/', 1); at >= 0; at = path.indexOf('/', at + 1))
+      await files.makeDirectory(path.slice(0, at), 0o755);
     files.seed({ [path]: 'socket' }, true);
     await poke(path);
   };
@@ -85,13 +97,19 @@ test('a socket that is there at the start, one that appears, and one in a folder
 
 test('files, hidden sockets and hidden folders are no plugins; a link to a socket is one', async () => {
   const { clock, files, manager, take } = world();
-  files.seed({ [`${FOLDER}/.hidden.sock`]: 'socket', [`${FOLDER}/.dir/x.sock`]: 'socket', '/run/real.sock': 'socket' }, true);
+  files.seed(
+    { [`${FOLDER}/.hidden.sock`]: 'socket', [`${FOLDER}/.dir/x.sock`]: 'socket', '/run/real.sock': 'socket' },
+    true,
+  );
   files.seed({ [`${FOLDER}/readme`]: 'text' });
   await files.symlink('/run/real.sock', `${FOLDER}/link.sock`);
   await files.symlink('/nowhere', `${FOLDER}/dangling`);
   manager.start();
   await clock.settle();
-  assert.deepEqual(take().filter((line) => line.startsWith('dial')), [`dial ${FOLDER}/link.sock`]);
+  assert.deepEqual(
+    take().filter((line) => line.startsWith('dial')),
+    [`dial ${FOLDER}/link.sock`],
+  );
   await manager.stop();
 });
 
@@ -154,11 +172,21 @@ test('a plugin that is not valid, and one whose registration fails, hear why', a
   };
   manager.start();
   await clock.settle();
-  assert.deepEqual(take(), [`dial ${SOCKET}`, 'notify false RegisterPlugin error -- plugin validation failed with err: version too low', 'close']);
+  assert.deepEqual(take(), [
+    `dial ${SOCKET}`,
+    'notify false RegisterPlugin error -- plugin validation failed with err: version too low',
+    'close',
+  ]);
   delete handling.validate;
   handling.register = () => Promise.reject(new KubeletError('Unavailable', 'no node info'));
   await clock.advance(500);
-  assert.deepEqual(take(), [`dial ${SOCKET}`, 'register d.example /csi.sock 1.0.0', 'notify false RegisterPlugin error -- plugin registration failed with err: no node info', 'close', 'deregister d.example']);
+  assert.deepEqual(take(), [
+    `dial ${SOCKET}`,
+    'register d.example /csi.sock 1.0.0',
+    'notify false RegisterPlugin error -- plugin registration failed with err: no node info',
+    'close',
+    'deregister d.example',
+  ]);
   await manager.stop();
 });
 

@@ -93,13 +93,25 @@ export class PluginManager {
 
   /** Sockets of plugins that want to be registered, and of those that are. */
   counts(): { desired: readonly string[]; registered: readonly string[] } {
-    return { desired: [...this.#sockets.keys()], registered: [...this.#plugins.values()].filter(({ state }) => state.phase === 'registered').map(({ path }) => path) };
+    return {
+      desired: [...this.#sockets.keys()],
+      registered: [...this.#plugins.values()]
+        .filter(({ state }) => state.phase === 'registered')
+        .map(({ path }) => path),
+    };
   }
 
   #compare(sockets: FoundSockets): void {
     this.#sockets = sockets;
     for (const path of sockets.keys()) {
-      if (!this.#plugins.has(path)) this.#plugins.set(path, { path, state: newPlugin, taken: undefined, timer: undefined, abort: new AbortController() });
+      if (!this.#plugins.has(path))
+        this.#plugins.set(path, {
+          path,
+          state: newPlugin,
+          taken: undefined,
+          timer: undefined,
+          abort: new AbortController(),
+        });
     }
     for (const entry of [...this.#plugins.values()]) this.#goOn(entry);
   }
@@ -160,17 +172,27 @@ export class PluginManager {
     } catch (error) {
       this.#giveBack(entry);
       this.#step(entry, { kind: 'failed', error: errorMessage(error) });
-      if (!signal.aborted) log.error('a plugin cannot be registered', { socket: entry.path, error: errorMessage(error) });
+      if (!signal.aborted)
+        log.error('a plugin cannot be registered', { socket: entry.path, error: errorMessage(error) });
     }
     this.#goOn(entry);
   }
 
   async #attempt(entry: PluginEntry, signal: AbortSignal): Promise<void> {
-    const connection = await within(this.#dial(entry.path, signal), `RegisterPlugin error -- dial failed at socket ${entry.path}, err: failed to dial socket ${entry.path}, err:`);
+    const connection = await within(
+      this.#dial(entry.path, signal),
+      `RegisterPlugin error -- dial failed at socket ${entry.path}, err: failed to dial socket ${entry.path}, err:`,
+    );
     try {
-      const info = await within(untilAborted(connection.getInfo(GET_INFO_LIMIT_MS), signal), `RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket ${entry.path}, err:`);
+      const info = await within(
+        untilAborted(connection.getInfo(GET_INFO_LIMIT_MS), signal),
+        `RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket ${entry.path}, err:`,
+      );
       await this.#handOver({ entry, connection, info, signal });
-      await within(untilAborted(connection.notifyRegistrationStatus({ registered: true, error: '' }, NOTIFY_LIMIT_MS), signal), `RegisterPlugin error -- failed to send registration status at socket ${entry.path}, err:`);
+      await within(
+        untilAborted(connection.notifyRegistrationStatus({ registered: true, error: '' }, NOTIFY_LIMIT_MS), signal),
+        `RegisterPlugin error -- failed to send registration status at socket ${entry.path}, err:`,
+      );
     } finally {
       connection.close();
     }
@@ -187,30 +209,61 @@ export class PluginManager {
     return untilAborted(dialing, signal);
   }
 
-  async #handOver({ entry, connection, info, signal }: { entry: PluginEntry; connection: PluginConnection; info: PluginInfo; signal: AbortSignal }): Promise<void> {
+  async #handOver({
+    entry,
+    connection,
+    info,
+    signal,
+  }: {
+    entry: PluginEntry;
+    connection: PluginConnection;
+    info: PluginInfo;
+    signal: AbortSignal;
+  }): Promise<void> {
     const { clock, handlers } = this.#options;
     const socketPath = entry.path;
-    const plugin: RegisteringPlugin = { name: info.name, endpoint: info.endpoint === '' ? socketPath : info.endpoint, versions: info.supportedVersions, socketPath };
+    const plugin: RegisteringPlugin = {
+      name: info.name,
+      endpoint: info.endpoint === '' ? socketPath : info.endpoint,
+      versions: info.supportedVersions,
+      socketPath,
+    };
     const handler = handlers.get(info.type);
-    if (handler === undefined) return this.#refuse(connection, `RegisterPlugin error -- no handler registered for plugin type: ${info.type} at socket ${socketPath}`);
+    if (handler === undefined)
+      return this.#refuse(
+        connection,
+        `RegisterPlugin error -- no handler registered for plugin type: ${info.type} at socket ${socketPath}`,
+      );
     try {
       handler.validate(plugin);
     } catch (error) {
-      return this.#refuse(connection, `RegisterPlugin error -- plugin validation failed with err: ${errorMessage(error)}`);
+      return this.#refuse(
+        connection,
+        `RegisterPlugin error -- plugin validation failed with err: ${errorMessage(error)}`,
+      );
     }
     // From here on it is given back, however this ends.
     entry.taken = { handler, plugin };
     try {
-      await withDeadline({ clock, limitMs: REGISTER_LIMIT_MS, op: 'register plugin' }, () => untilAborted(handler.register(plugin), signal));
+      await withDeadline({ clock, limitMs: REGISTER_LIMIT_MS, op: 'register plugin' }, () =>
+        untilAborted(handler.register(plugin), signal),
+      );
     } catch (error) {
       if (signal.aborted) throw error;
-      return this.#refuse(connection, `RegisterPlugin error -- plugin registration failed with err: ${errorMessage(error)}`);
+      return this.#refuse(
+        connection,
+        `RegisterPlugin error -- plugin registration failed with err: ${errorMessage(error)}`,
+      );
     }
   }
 
   /** The plugin hears why, if it still listens; the error is the same either way. */
   async #refuse(connection: PluginConnection, why: string): Promise<never> {
-    await connection.notifyRegistrationStatus({ registered: false, error: why }, NOTIFY_LIMIT_MS).catch((error: unknown) => this.#options.log.debug(2, 'a plugin does not hear why it is refused', { error: errorMessage(error) }));
+    await connection
+      .notifyRegistrationStatus({ registered: false, error: why }, NOTIFY_LIMIT_MS)
+      .catch((error: unknown) =>
+        this.#options.log.debug(2, 'a plugin does not hear why it is refused', { error: errorMessage(error) }),
+      );
     throw new KubeletError('Invalid', why, { op: 'register plugin' });
   }
 }

@@ -19,25 +19,52 @@ export type PluginState =
   | { phase: 'registered'; socket: string }
   | { phase: 'deregistering'; socket: string };
 
-export type PluginEvent = { kind: 'registering'; socket: string } | { kind: 'deregistering' } | { kind: 'succeeded' } | { kind: 'failed'; error: string } | { kind: 'ended' };
+export type PluginEvent =
+  | { kind: 'registering'; socket: string }
+  | { kind: 'deregistering' }
+  | { kind: 'succeeded' }
+  | { kind: 'failed'; error: string }
+  | { kind: 'ended' };
 
 /** What to do about a plugin now. */
-export type PluginStep = { kind: 'register'; socket: string } | { kind: 'deregister' } | { kind: 'abort' } | { kind: 'wait'; untilMs: number } | { kind: 'nothing' } | { kind: 'forget' };
+export type PluginStep =
+  | { kind: 'register'; socket: string }
+  | { kind: 'deregister' }
+  | { kind: 'abort' }
+  | { kind: 'wait'; untilMs: number }
+  | { kind: 'nothing' }
+  | { kind: 'forget' };
 
-export const newPlugin: PluginState = { phase: 'waiting', socket: undefined, failures: 0, retryAtMs: 0, lastError: undefined };
+export const newPlugin: PluginState = {
+  phase: 'waiting',
+  socket: undefined,
+  failures: 0,
+  retryAtMs: 0,
+  lastError: undefined,
+};
 
 /** Total: an event that makes no sense in a phase changes nothing. `nowMs` is monotonic. */
 export function nextPluginState(state: PluginState, event: PluginEvent, nowMs: number): PluginState {
   switch (event.kind) {
     case 'registering':
       if (state.phase !== 'waiting') return state;
-      return { phase: 'registering', socket: event.socket, failures: state.socket === event.socket ? state.failures : 0 };
+      return {
+        phase: 'registering',
+        socket: event.socket,
+        failures: state.socket === event.socket ? state.failures : 0,
+      };
     case 'succeeded':
       return state.phase === 'registering' ? { phase: 'registered', socket: state.socket } : state;
     case 'failed': {
       if (state.phase !== 'registering') return state;
       const failures = state.failures + 1;
-      return { phase: 'waiting', socket: state.socket, failures, retryAtMs: nowMs + backoffDelayMs(REGISTRATION_BACKOFF, failures), lastError: event.error };
+      return {
+        phase: 'waiting',
+        socket: state.socket,
+        failures,
+        retryAtMs: nowMs + backoffDelayMs(REGISTRATION_BACKOFF, failures),
+        lastError: event.error,
+      };
     }
     case 'deregistering':
       return state.phase === 'registered' ? { phase: 'deregistering', socket: state.socket } : state;

@@ -38,7 +38,14 @@ export class PluginTree {
   constructor(options: PluginTreeOptions) {
     const { clock, random, log } = options;
     this.#options = options;
-    this.#loop = createLoop({ name: 'plugin sockets', clock, random, log, periodMs: () => (this.#watchedAll ? SAFETY_PERIOD_MS : UNWATCHED_PERIOD_MS), pass: () => this.#pass() });
+    this.#loop = createLoop({
+      name: 'plugin sockets',
+      clock,
+      random,
+      log,
+      periodMs: () => (this.#watchedAll ? SAFETY_PERIOD_MS : UNWATCHED_PERIOD_MS),
+      pass: () => this.#pass(),
+    });
   }
 
   start(): void {
@@ -67,7 +74,11 @@ export class PluginTree {
     this.#options.onSockets(sockets);
   }
 
-  async #visit(folder: string, depth: number, found: { folders: Set<string>; sockets: Map<string, string> }): Promise<void> {
+  async #visit(
+    folder: string,
+    depth: number,
+    found: { folders: Set<string>; sockets: Map<string, string> },
+  ): Promise<void> {
     const { files } = this.#options;
     this.#watch(folder);
     found.folders.add(folder);
@@ -78,7 +89,8 @@ export class PluginTree {
       if (own?.type === 'directory' && depth < DEEPEST) await this.#visit(path, depth + 1, found);
       // A link to a socket is a socket (upstream: IsUnixDomainSocket).
       const info = own?.type === 'symlink' ? await files.stat(path).catch(() => undefined) : own;
-      if (info?.type === 'socket') found.sockets.set(path, `${own?.device}:${own?.inode}:${own?.modifiedMs}:${info.inode}:${info.modifiedMs}`);
+      if (info?.type === 'socket')
+        found.sockets.set(path, `${own?.device}:${own?.inode}:${own?.modifiedMs}:${info.inode}:${info.modifiedMs}`);
     }
   }
 
@@ -96,7 +108,9 @@ export class PluginTree {
         log.debug(2, 'a folder of plugin sockets is no longer watched', { folder, reason });
         // One that was lost at once would be lost again at once.
         this.#retry?.cancel();
-        this.#retry = clock.setTimer(Math.max(0, watch.sinceMs + UNWATCHED_PERIOD_MS - clock.monotonicMs()), () => this.#loop.wake());
+        this.#retry = clock.setTimer(Math.max(0, watch.sinceMs + UNWATCHED_PERIOD_MS - clock.monotonicMs()), () =>
+          this.#loop.wake(),
+        );
       },
     });
   }

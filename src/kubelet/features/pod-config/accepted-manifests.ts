@@ -4,7 +4,13 @@ import type { Logger } from '../../../base/log.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 import { combineVersions, type FileVersion } from './file-version.ts';
-import { manifestLimitBytes, readManifest, type ManifestContent, type ManifestProblem, type ManifestRules } from './manifest-reader.ts';
+import {
+  manifestLimitBytes,
+  readManifest,
+  type ManifestContent,
+  type ManifestProblem,
+  type ManifestRules,
+} from './manifest-reader.ts';
 import type { ObjectStore } from './object-store.ts';
 import { ProblemBook } from './problem-book.ts';
 
@@ -56,8 +62,14 @@ export class AcceptedManifests {
         this.#byName.set(name, { text, version: content });
       } catch (error) {
         log.error('accepted manifest is damaged; put aside', { file: where, error: errorMessage(error) });
-        this.#book.set(name, [{ file: where, message: `damaged, put aside as ${file}.corrupt: ${errorMessage(error)}` }]);
-        await files.rename(where, `${where}.corrupt`).catch((cause: unknown) => log.warn('cannot put a damaged manifest aside', { file: where, error: errorMessage(cause) }));
+        this.#book.set(name, [
+          { file: where, message: `damaged, put aside as ${file}.corrupt: ${errorMessage(error)}` },
+        ]);
+        await files
+          .rename(where, `${where}.corrupt`)
+          .catch((cause: unknown) =>
+            log.warn('cannot put a damaged manifest aside', { file: where, error: errorMessage(cause) }),
+          );
       }
     }
     this.#report();
@@ -68,7 +80,9 @@ export class AcceptedManifests {
   }
 
   list(): { name: string; pods: readonly Pod[] }[] {
-    return [...this.#byName].sort(([left], [right]) => (left < right ? -1 : 1)).map(([name, { version }]) => ({ name, pods: version.pods }));
+    return [...this.#byName]
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([name, { version }]) => ({ name, pods: version.pods }));
   }
 
   text(name: string): string | undefined {
@@ -110,13 +124,17 @@ export class AcceptedManifests {
   }
 
   #clashes(name: string, content: ManifestContent): readonly ManifestProblem[] {
-    const others = [...this.#byName].filter(([other]) => other !== name).map(([other, { version }]) => [`manifests/${other}`, version] as const);
+    const others = [...this.#byName]
+      .filter(([other]) => other !== name)
+      .map(([other, { version }]) => [`manifests/${other}`, version] as const);
     const own = `manifests/${name}`;
     return combineVersions([...others, [own, content]]).duplicates.get(own) ?? [];
   }
 
   #report(): void {
-    const combined = combineVersions([...this.#byName].map(([name, { version }]) => [`manifests/${name}`, version] as const));
+    const combined = combineVersions(
+      [...this.#byName].map(([name, { version }]) => [`manifests/${name}`, version] as const),
+    );
     this.#options.objects?.replace('server', combined.objects);
     this.#options.setPods(combined.pods);
   }

@@ -11,7 +11,8 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { ApiPodSource } from './api-source.ts';
 import { RememberedPods } from './remembered-pods.ts';
 
-const build = (name: string, changes: Changes = {}): Pod => buildPod({ 'metadata.name': name, 'metadata.uid': `uid-${name}`, 'spec.nodeName': 'n1', ...changes });
+const build = (name: string, changes: Changes = {}): Pod =>
+  buildPod({ 'metadata.name': name, 'metadata.uid': `uid-${name}`, 'spec.nodeName': 'n1', ...changes });
 const keyOf = (name: string) => ({ namespace: 'default', name });
 
 function setUp(found: readonly unknown[] = [], nodeKnown: Promise<void> = Promise.resolve()) {
@@ -27,7 +28,13 @@ function setUp(found: readonly unknown[] = [], nodeKnown: Promise<void> = Promis
     nodeName: 'n1',
     nodeKnown: () => nodeKnown,
     remembered,
-    setPods: (pods, { complete }) => told.push(`${pods.map((pod) => pod.metadata.uid).sort().join(' ')}${complete ? '' : ' so far'}`),
+    setPods: (pods, { complete }) =>
+      told.push(
+        `${pods
+          .map((pod) => pod.metadata.uid)
+          .sort()
+          .join(' ')}${complete ? '' : ' so far'}`,
+      ),
     onChange: (change) => heard.push(change.kind === 'pod' ? change.pod.metadata.uid : 'listed'),
     onInvalid: (pod, problems) => invalid.push(`${pod.metadata.name}: ${problems}`),
     clock,
@@ -128,8 +135,20 @@ describe('the API server as a source of pods', () => {
 
   it('remembers of a pod that is over how its containers ended', async () => {
     const before = setUp();
-    const containerStatuses = [{ name: 'main', image: 'i', imageID: '', ready: false, restartCount: 0, state: { terminated: { exitCode: 0, reason: 'Completed' } } }];
-    before.api.seed(podType, build('a', { 'status.phase': 'Succeeded', 'status.containerStatuses': containerStatuses }));
+    const containerStatuses = [
+      {
+        name: 'main',
+        image: 'i',
+        imageID: '',
+        ready: false,
+        restartCount: 0,
+        state: { terminated: { exitCode: 0, reason: 'Completed' } },
+      },
+    ];
+    before.api.seed(
+      podType,
+      build('a', { 'status.phase': 'Succeeded', 'status.containerStatuses': containerStatuses }),
+    );
     before.api.seed(podType, build('b', { 'status.phase': 'Running', 'status.containerStatuses': containerStatuses }));
     before.source.start();
     await before.clock.settle();
@@ -139,7 +158,9 @@ describe('the API server as a source of pods', () => {
     const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
     source.start();
     await clock.advance(4000);
-    const ended = ['a', 'b'].map((name) => source.get('default', name)?.status?.containerStatuses?.[0]?.state?.terminated?.exitCode);
+    const ended = ['a', 'b'].map(
+      (name) => source.get('default', name)?.status?.containerStatuses?.[0]?.state?.terminated?.exitCode,
+    );
     assert.deepEqual(ended, [0, undefined]);
     end();
     await source.stop();
@@ -161,7 +182,11 @@ describe('the API server as a source of pods', () => {
     api.change(podType, keyOf('a'), (pod) => ({ ...pod, status: { ...pod.status, podIP: '10.0.0.1' } }));
     await clock.settle();
     assert.equal(lines.length, 1);
-    api.change(podType, keyOf('a'), (pod): Pod => ({ ...pod, status: { ...pod.status, conditions: [{ type: 'gate', status: 'True' }] } }));
+    api.change(
+      podType,
+      keyOf('a'),
+      (pod): Pod => ({ ...pod, status: { ...pod.status, conditions: [{ type: 'gate', status: 'True' }] } }),
+    );
     await clock.settle();
     assert.equal(lines.length, 2);
     await source.stop();
@@ -177,7 +202,10 @@ describe('the API server as a source of pods', () => {
     api.seed(podType, build('c'));
     await clock.settle();
     assert.deepEqual(told.at(-1), 'uid-a uid-c');
-    assert.deepEqual(invalid.map((each) => each.slice(0, 2)), ['a:']);
+    assert.deepEqual(
+      invalid.map((each) => each.slice(0, 2)),
+      ['a:'],
+    );
     await source.stop();
   });
 
@@ -186,7 +214,11 @@ describe('the API server as a source of pods', () => {
     const seeded = api.seed(podType, build('a'));
     source.start();
     await clock.settle();
-    const written = { ...seeded, metadata: { ...seeded.metadata, resourceVersion: '1000' }, status: { phase: 'Running' as const } };
+    const written = {
+      ...seeded,
+      metadata: { ...seeded.metadata, resourceVersion: '1000' },
+      status: { phase: 'Running' as const },
+    };
     source.noteWritten(written);
     assert.equal(source.get('default', 'a')?.status?.phase, 'Running');
     api.change(podType, keyOf('a'), (pod): Pod => ({ ...pod, status: { phase: 'Pending' } }));

@@ -78,16 +78,39 @@ export class ApiPodSource {
   noteWritten(answered: Pod): Pod | undefined {
     const pod = this.#read(answered);
     const known = pod === undefined ? undefined : this.#byKey.get(formatKey(keyOf(pod)));
-    if (pod !== undefined && known?.metadata.uid === pod.metadata.uid && !isOlderVersion(pod.metadata.resourceVersion, known.metadata.resourceVersion)) this.#byKey.set(formatKey(keyOf(pod)), pod);
+    if (
+      pod !== undefined &&
+      known?.metadata.uid === pod.metadata.uid &&
+      !isOlderVersion(pod.metadata.resourceVersion, known.metadata.resourceVersion)
+    )
+      this.#byKey.set(formatKey(keyOf(pod)), pod);
     return pod;
   }
 
   async #run(): Promise<void> {
     const { client, nodeName, nodeKnown, clock, random, log } = this.#options;
-    const stopped = new Promise<void>((resolve) => this.#stop.signal.addEventListener('abort', () => resolve(), { once: true }));
+    const stopped = new Promise<void>((resolve) =>
+      this.#stop.signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
     await Promise.race([nodeKnown(), stopped]);
-    const sink = { replace: (items: readonly Pod[]) => this.#replace(items), event: (type: 'ADDED' | 'MODIFIED' | 'DELETED', pod: Pod) => this.#event(type, pod) };
-    await reflect({ client, type: podType, namespace: '', fieldSelector: `spec.nodeName=${nodeName}`, clock, random, log, sink, transform: withoutManagedFields }, this.#stop.signal);
+    const sink = {
+      replace: (items: readonly Pod[]) => this.#replace(items),
+      event: (type: 'ADDED' | 'MODIFIED' | 'DELETED', pod: Pod) => this.#event(type, pod),
+    };
+    await reflect(
+      {
+        client,
+        type: podType,
+        namespace: '',
+        fieldSelector: `spec.nodeName=${nodeName}`,
+        clock,
+        random,
+        log,
+        sink,
+        transform: withoutManagedFields,
+      },
+      this.#stop.signal,
+    );
   }
 
   #takeRemembered(): void {
@@ -124,7 +147,12 @@ export class ApiPodSource {
       return this.#report();
     }
     const pod = this.#read(given);
-    if (pod === undefined || (known?.metadata.uid === pod.metadata.uid && isOlderVersion(pod.metadata.resourceVersion, known.metadata.resourceVersion))) return;
+    if (
+      pod === undefined ||
+      (known?.metadata.uid === pod.metadata.uid &&
+        isOlderVersion(pod.metadata.resourceVersion, known.metadata.resourceVersion))
+    )
+      return;
     if (known !== undefined && known.metadata.uid !== pod.metadata.uid) remembered.forget(known.metadata.uid);
     this.#byKey.set(key, pod);
     remembered.note(pod);
@@ -139,9 +167,15 @@ export class ApiPodSource {
   /** A copy without what nobody here needs; fields of a newer API are left out. */
   #read(given: Pod): Pod | undefined {
     const { value, errors } = decode(PodSchema, given, { mode: 'lenient' });
-    const problems = value.metadata.name === '' || value.metadata.uid === '' ? 'it has no name or no uid' : errors.map(formatDecodeError).join('; ');
+    const problems =
+      value.metadata.name === '' || value.metadata.uid === ''
+        ? 'it has no name or no uid'
+        : errors.map(formatDecodeError).join('; ');
     if (problems !== '') {
-      this.#options.log.error('a pod of the API server cannot be read; what was known of it stands', { pod: podKey(value), problems });
+      this.#options.log.error('a pod of the API server cannot be read; what was known of it stands', {
+        pod: podKey(value),
+        problems,
+      });
       this.#options.onInvalid(value, problems);
       return undefined;
     }

@@ -3,12 +3,16 @@
  * in which their manifest wrote the fields.
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => {
-    if (inner === null || typeof inner !== 'object' || Array.isArray(inner)) return inner;
-    const sorted: [string, unknown][] = Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
-    // Not Object.assign: a key named __proto__ must stay a plain key.
-    return Object.fromEntries(sorted);
-  }) ?? 'null';
+  return (
+    JSON.stringify(value, (_key, inner: unknown) => {
+      if (inner === null || typeof inner !== 'object' || Array.isArray(inner)) return inner;
+      const sorted: [string, unknown][] = Object.entries(inner).sort(([left], [right]) =>
+        left < right ? -1 : left > right ? 1 : 0,
+      );
+      // Not Object.assign: a key named __proto__ must stay a plain key.
+      return Object.fromEntries(sorted);
+    }) ?? 'null'
+  );
 }
 
 /** Equal in content; a field that is undefined equals one that is missing. */
@@ -16,7 +20,11 @@ export function sameContent(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
   if (Array.isArray(left) !== Array.isArray(right)) return false;
-  if (Array.isArray(left)) return left.length === (right as unknown[]).length && left.every((item, index) => sameContent(item, (right as unknown[])[index]));
+  if (Array.isArray(left))
+    return (
+      left.length === (right as unknown[]).length &&
+      left.every((item, index) => sameContent(item, (right as unknown[])[index]))
+    );
   const one = left as Record<string, unknown>;
   const other = right as Record<string, unknown>;
   const keys = new Set([...Object.keys(one), ...Object.keys(other)]);

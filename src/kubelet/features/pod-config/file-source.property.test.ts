@@ -11,7 +11,8 @@ const DIR = '/etc/manifests';
 const PERIOD_MS = 20_000;
 /** A folder that went is noticed by then. One whose file is there again, broken, before that has kept its last good version. */
 const NOTICED_MS = 1_500;
-const podText = (name: string, image: string): string => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
+const podText = (name: string, image: string): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
 
 type Action =
   | { kind: 'write' | 'replace'; file: string; image: string }
@@ -21,8 +22,15 @@ type Action =
 
 const file = fc.constantFrom('a', 'b', 'c');
 const action: fc.Arbitrary<Action> = fc.oneof(
-  fc.record({ kind: fc.constantFrom('write' as const, 'replace' as const), file, image: fc.constantFrom('one', 'two', 'three') }),
-  fc.record({ kind: fc.constantFrom('break' as const, 'truncate' as const, 'remove' as const, 'fifo' as const, 'silent' as const), file }),
+  fc.record({
+    kind: fc.constantFrom('write' as const, 'replace' as const),
+    file,
+    image: fc.constantFrom('one', 'two', 'three'),
+  }),
+  fc.record({
+    kind: fc.constantFrom('break' as const, 'truncate' as const, 'remove' as const, 'fifo' as const, 'silent' as const),
+    file,
+  }),
   fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 1_500 }) }),
   fc.constant({ kind: 'folder' as const }),
 );
@@ -84,7 +92,9 @@ test('whatever is done to the files, and however fast, each one ends as its last
         random: seededRandom(1),
         log: recordingLog(),
         setPods: (pods) => {
-          shown = new Map(pods.map((pod) => [pod.metadata.name.replace(/-n$/, ''), String(pod.spec.containers[0]?.image)]));
+          shown = new Map(
+            pods.map((pod) => [pod.metadata.name.replace(/-n$/, ''), String(pod.spec.containers[0]?.image)]),
+          );
           for (const image of shown.values()) good.add(image);
         },
       });
@@ -97,7 +107,8 @@ test('whatever is done to the files, and however fast, each one ends as its last
       }
       // A version nobody had time to see is not known; give the last one of each file its chance by the watch and the period.
       await clock.advance(2 * PERIOD_MS + 2_000);
-      for (const [name, image] of shown) assert.equal(expected.images.has(name), true, `${name}=${image} should be gone`);
+      for (const [name, image] of shown)
+        assert.equal(expected.images.has(name), true, `${name}=${image} should be gone`);
       for (const name of expected.images.keys()) {
         const type = (await files.lstat(`${DIR}/${name}.yaml`))?.type;
         const text = files.peek(`${DIR}/${name}.yaml`) ?? '';

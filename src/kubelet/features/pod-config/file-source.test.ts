@@ -8,7 +8,8 @@ import { FileSource } from './file-source.ts';
 import { LastGoodManifests } from './last-good.ts';
 import { ObjectStore } from './object-store.ts';
 
-const podText = (name: string, image = 'a'): string => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec:\n  containers: [{name: c, image: ${image}}]\n`;
+const podText = (name: string, image = 'a'): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec:\n  containers: [{name: c, image: ${image}}]\n`;
 const PERIOD_MS = 20_000;
 const DIR = '/etc/manifests';
 
@@ -23,7 +24,9 @@ interface Bench {
   last: () => string;
 }
 
-function bench(options: { path?: string; standalone?: boolean; lastGood?: boolean; clock?: FakeClock; files?: FakeHostFiles } = {}): Bench {
+function bench(
+  options: { path?: string; standalone?: boolean; lastGood?: boolean; clock?: FakeClock; files?: FakeHostFiles } = {},
+): Bench {
   const { path = DIR, standalone = true, clock = new FakeClock(), lastGood = false } = options;
   const files = options.files ?? new FakeHostFiles(clock);
   const log = recordingLog();
@@ -32,19 +35,32 @@ function bench(options: { path?: string; standalone?: boolean; lastGood?: boolea
   const source = new FileSource({
     path,
     periodMs: PERIOD_MS,
-    rules: { nodeName: 'n', standalone, validate: (pod) => (pod.spec.containers[0]?.image === 'BAD' ? [{ field: 'spec.containers[0].image', message: 'Invalid value' }] : []) },
+    rules: {
+      nodeName: 'n',
+      standalone,
+      validate: (pod) =>
+        pod.spec.containers[0]?.image === 'BAD'
+          ? [{ field: 'spec.containers[0].image', message: 'Invalid value' }]
+          : [],
+    },
     files,
     clock,
     random: seededRandom(1),
     log,
     objects,
     ...(lastGood ? { lastGood: new LastGoodManifests({ folder: '/root/last-good', files, clock, log }) } : {}),
-    setPods: (pods, { complete }) => emitted.push(`${pods.map((pod) => `${pod.metadata.name.replace(/-n$/, '')}=${pod.spec.containers[0]?.image}`).join(' ')}${complete ? '' : ' !'}`),
+    setPods: (pods, { complete }) =>
+      emitted.push(
+        `${pods.map((pod) => `${pod.metadata.name.replace(/-n$/, '')}=${pod.spec.containers[0]?.image}`).join(' ')}${complete ? '' : ' !'}`,
+      ),
   });
   return { clock, files, log, source, objects, emitted, last: () => emitted.at(-1) ?? '(nothing)' };
 }
 
-async function started(files: Readonly<Record<string, string>>, options: Parameters<typeof bench>[0] = {}): Promise<Bench> {
+async function started(
+  files: Readonly<Record<string, string>>,
+  options: Parameters<typeof bench>[0] = {},
+): Promise<Bench> {
   const made = bench(options);
   await made.files.makeDirectory(DIR, 0o755);
   for (const [name, text] of Object.entries(files)) await made.files.writeFile(`${DIR}/${name}`, text, 0o644);
@@ -54,7 +70,8 @@ async function started(files: Readonly<Record<string, string>>, options: Paramet
   return made;
 }
 
-const errorLines = (log: RecordingLog): string[] => log.lines.filter((line) => line.level === 'error').map((line) => String(line.fields['problem']));
+const errorLines = (log: RecordingLog): string[] =>
+  log.lines.filter((line) => line.level === 'error').map((line) => String(line.fields['problem']));
 
 test('a folder is read sorted, without dot-files and folders, and all is reported at once', async () => {
   const made = await started({ 'b.yaml': podText('b'), 'a.yaml': podText('a'), '.hidden.yaml': podText('hidden') });
@@ -135,7 +152,10 @@ test('a broken version of one file holds up no other and leaves its own last goo
   await made.files.writeFileAtomic(`${DIR}/b.yaml`, podText('b', 'new'), 0o644);
   await made.clock.settle();
   assert.equal(made.last(), 'a=a b=new');
-  assert.deepEqual(made.source.problems().map((problem) => [problem.file, problem.line]), [['/etc/manifests/a.yaml', 1]]);
+  assert.deepEqual(
+    made.source.problems().map((problem) => [problem.file, problem.line]),
+    [['/etc/manifests/a.yaml', 1]],
+  );
   await made.files.writeFileAtomic(`${DIR}/a.yaml`, podText('a', 'mended'), 0o644);
   await made.clock.settle();
   assert.deepEqual([made.last(), made.source.problems()], ['a=mended b=new', []]);
@@ -145,7 +165,9 @@ test('a refused pod is a problem with file and line, said once and not each peri
   const made = await started({ 'a.yaml': podText('a', 'BAD'), 'b.yaml': podText('b') });
   await made.clock.advance(PERIOD_MS * 5);
   assert.equal(made.last(), 'b=a');
-  assert.deepEqual(errorLines(made.log), ['/etc/manifests/a.yaml:5:26: spec.containers[0].image: pod default/a: Invalid value']);
+  assert.deepEqual(errorLines(made.log), [
+    '/etc/manifests/a.yaml:5:26: spec.containers[0].image: pod default/a: Invalid value',
+  ]);
 });
 
 test('a faulty object does not hold back the new faultless ones beside it', async () => {
@@ -190,7 +212,10 @@ test('a file that is deleted and made again takes its pods away and gives them b
 test('of two files with one pod the first stays, the other is named; it steps in when the first goes', async () => {
   const made = await started({ 'a.yaml': podText('web', 'one'), 'b.yaml': podText('web', 'two') });
   assert.equal(made.last(), 'web=one');
-  assert.deepEqual(made.source.problems().map((problem) => problem.file), ['/etc/manifests/b.yaml']);
+  assert.deepEqual(
+    made.source.problems().map((problem) => problem.file),
+    ['/etc/manifests/b.yaml'],
+  );
   await made.files.remove(`${DIR}/a.yaml`);
   await made.clock.advance(20);
   assert.deepEqual([made.last(), made.source.problems()], ['web=two', []]);
@@ -202,7 +227,10 @@ test('a duplicate is said once, not each time its file is read', async () => {
     await made.files.writeFile(`${DIR}/b.yaml`, podText('web', image), 0o644);
     await made.clock.advance(2_000);
   }
-  assert.deepEqual(made.log.lines.filter((line) => /manifest/.test(line.message)).map((line) => line.level), ['error']);
+  assert.deepEqual(
+    made.log.lines.filter((line) => /manifest/.test(line.message)).map((line) => line.level),
+    ['error'],
+  );
 });
 
 test('a link that leads nowhere is named, its pod goes, and is back when the file is', async () => {
@@ -229,8 +257,14 @@ test('fifos, sockets and huge files are skipped with a message and never opened'
   made.source.start();
   await made.clock.settle();
   assert.equal(made.last(), 'a=a');
-  assert.deepEqual(made.source.problems().map((problem) => problem.message), ['is larger than 10485760 bytes', 'is a fifo, not a regular file', 'is a socket, not a regular file']);
-  assert.deepEqual(made.files.calls.filter((call) => call.startsWith('read')), [`readText ${DIR}/a.yaml`]);
+  assert.deepEqual(
+    made.source.problems().map((problem) => problem.message),
+    ['is larger than 10485760 bytes', 'is a fifo, not a regular file', 'is a socket, not a regular file'],
+  );
+  assert.deepEqual(
+    made.files.calls.filter((call) => call.startsWith('read')),
+    [`readText ${DIR}/a.yaml`],
+  );
 });
 
 test('a file on a dead mount delays the others by a moment only, and its pods join when it answers', async () => {
@@ -248,7 +282,11 @@ test('a file on a dead mount delays the others by a moment only, and its pods jo
   assert.match(made.source.problems()[0]?.message ?? '', /took longer/);
   const calls = made.files.calls.filter((call) => call.endsWith('a.yaml')).length;
   await made.clock.advance(PERIOD_MS * 2);
-  assert.equal(made.files.calls.filter((call) => call.endsWith('a.yaml')).length, calls, 'no second call is sent after one that hangs');
+  assert.equal(
+    made.files.calls.filter((call) => call.endsWith('a.yaml')).length,
+    calls,
+    'no second call is sent after one that hangs',
+  );
   release();
   await made.clock.advance(PERIOD_MS);
   assert.equal(made.last(), 'a=a b=a c=a');
@@ -272,7 +310,10 @@ test('only files whose stamp changed are read again by the period', async () => 
   made.files.calls.length = 0;
   made.files.seed({ [`${DIR}/b.yaml`]: podText('b', 'silently') });
   await made.clock.advance(PERIOD_MS);
-  assert.deepEqual([made.last(), made.files.calls.filter((call) => call.startsWith('read'))], ['a=a b=silently', [`readText ${DIR}/b.yaml`]]);
+  assert.deepEqual(
+    [made.last(), made.files.calls.filter((call) => call.startsWith('read'))],
+    ['a=a b=silently', [`readText ${DIR}/b.yaml`]],
+  );
 });
 
 test('when the folder is removed and made again, the watch is back', async () => {
@@ -316,37 +357,65 @@ test('a single file is watched through renames over it', async () => {
 });
 
 test('ConfigMaps and Secrets of the folder can be looked up, follow changes and go with their file', async () => {
-  const made = await started({ 'm.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {k: v1}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: x}\nstringData: {k: word}\n' });
+  const made = await started({
+    'm.yaml':
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {k: v1}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: x}\nstringData: {k: word}\n',
+  });
   const changes: string[] = [];
   made.objects.onChange((change) => changes.push(`${change.kind} ${change.namespace}/${change.name}`));
-  assert.deepEqual([made.objects.configMap('default', 'm')?.data, made.objects.secret('x', 's')?.data], [{ k: 'v1' }, { k: 'd29yZA==' }]);
-  await made.files.writeFileAtomic(`${DIR}/m.yaml`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {k: v2}\n', 0o644);
+  assert.deepEqual(
+    [made.objects.configMap('default', 'm')?.data, made.objects.secret('x', 's')?.data],
+    [{ k: 'v1' }, { k: 'd29yZA==' }],
+  );
+  await made.files.writeFileAtomic(
+    `${DIR}/m.yaml`,
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {k: v2}\n',
+    0o644,
+  );
   await made.clock.settle();
-  assert.deepEqual([made.objects.configMap('default', 'm')?.data, made.objects.secret('x', 's'), changes], [{ k: 'v2' }, undefined, ['ConfigMap default/m', 'Secret x/s']]);
+  assert.deepEqual(
+    [made.objects.configMap('default', 'm')?.data, made.objects.secret('x', 's'), changes],
+    [{ k: 'v2' }, undefined, ['ConfigMap default/m', 'Secret x/s']],
+  );
 });
 
 test('what is in no namespace is found under none, and a faulty object is refused in the words of the API server', async () => {
-  const classText = (handler: string): string => `apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: r}\nhandler: ${handler}\n`;
-  const made = await started({ 'r.yaml': classText('runc'), 'bad.yaml': 'apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: x}\nspec: {ports: [{port: 0}]}\n' });
+  const classText = (handler: string): string =>
+    `apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: r}\nhandler: ${handler}\n`;
+  const made = await started({
+    'r.yaml': classText('runc'),
+    'bad.yaml': 'apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: x}\nspec: {ports: [{port: 0}]}\n',
+  });
   const changes: string[] = [];
   made.objects.onChange((change) => changes.push(`${change.kind} '${change.namespace}' ${change.name}`));
-  assert.deepEqual([made.objects.get('RuntimeClass', '', 'r')?.handler, made.objects.list('Service', '')], ['runc', []]);
-  assert.match(errorLines(made.log).join('\n'), /bad\.yaml:4:17: spec\.ports\[0\]\.port: Service x\/s: Invalid value: 0: must be between 1 and 65535, inclusive/);
+  assert.deepEqual(
+    [made.objects.get('RuntimeClass', '', 'r')?.handler, made.objects.list('Service', '')],
+    ['runc', []],
+  );
+  assert.match(
+    errorLines(made.log).join('\n'),
+    /bad\.yaml:4:17: spec\.ports\[0\]\.port: Service x\/s: Invalid value: 0: must be between 1 and 65535, inclusive/,
+  );
   await made.files.writeFileAtomic(`${DIR}/r.yaml`, classText('runsc'), 0o644);
   await made.clock.settle();
   assert.deepEqual([made.objects.get('RuntimeClass', '', 'r')?.handler, changes], ['runsc', ["RuntimeClass '' r"]]);
 });
 
 test('a list is of one namespace, or of all', async () => {
-  const service = (namespace: string): string => `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ${namespace}}, spec: {ports: [{port: 80}]}}`;
+  const service = (namespace: string): string =>
+    `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ${namespace}}, spec: {ports: [{port: 80}]}}`;
   const made = await started({ 's.yaml': `${service('one')}\n---\n${service('two')}\n` });
-  const namespaces = (namespace: string): string[] => made.objects.list('Service', namespace).map((each) => each.metadata.namespace);
+  const namespaces = (namespace: string): string[] =>
+    made.objects.list('Service', namespace).map((each) => each.metadata.namespace);
   assert.deepEqual([namespaces('one'), namespaces(''), namespaces('three')], [['one'], ['one', 'two'], []]);
 });
 
 test('in a cluster the folder may hold neither ConfigMaps nor pods that use them', async () => {
   const uses = `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: v, secret: {secretName: s}}]\n  containers: [{name: c, image: a}]\n`;
-  const made = await started({ 'a.yaml': uses, 'm.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n' }, { standalone: false });
+  const made = await started(
+    { 'a.yaml': uses, 'm.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n' },
+    { standalone: false },
+  );
   assert.deepEqual([made.last(), made.objects.configMap('default', 'm')], ['', undefined]);
   assert.match(errorLines(made.log).join('\n'), /a\.yaml:1:1: pod default\/a: static pods may not reference secrets/);
 });

@@ -97,8 +97,22 @@ export class FileSource {
     this.#path = path.resolve('/', options.path);
     this.#book = new ProblemBook(options.log);
     const { clock, random, log, files } = options;
-    this.#loop = createLoop({ name: 'manifest files', clock, random, log, periodMs: options.periodMs, pass: () => this.#pass() });
-    this.#watch = new FolderWatch({ files, clock, log, longestRetryMs: options.periodMs, onEvent: (name, settled, removed) => this.#onEvent(name, settled, removed), onLost: () => this.#loop.wake() });
+    this.#loop = createLoop({
+      name: 'manifest files',
+      clock,
+      random,
+      log,
+      periodMs: options.periodMs,
+      pass: () => this.#pass(),
+    });
+    this.#watch = new FolderWatch({
+      files,
+      clock,
+      log,
+      longestRetryMs: options.periodMs,
+      onEvent: (name, settled, removed) => this.#onEvent(name, settled, removed),
+      onLost: () => this.#loop.wake(),
+    });
   }
 
   start(): void {
@@ -149,7 +163,9 @@ export class FileSource {
         this.#book.set('', info === undefined ? [{ file: this.#path, message: 'path does not exist, ignoring' }] : []);
         if (info === undefined) return [];
         if (info.type !== 'directory') return [this.#path];
-        return (await files.list(this.#path)).filter((name) => !name.startsWith('.')).map((name) => path.join(this.#path, name));
+        return (await files.list(this.#path))
+          .filter((name) => !name.startsWith('.'))
+          .map((name) => path.join(this.#path, name));
       });
     } catch (error) {
       this.#book.set('', [{ file: this.#path, message: `cannot be read: ${errorMessage(error)}` }]);
@@ -162,7 +178,8 @@ export class FileSource {
     const { files, clock } = this.#options;
     let folder = wanted;
     // A watch looks at a link itself; what counts is the folder it leads to.
-    for (let links = 0; links < MOST_LINKS && (await files.lstat(folder))?.type === 'symlink'; links++) folder = path.resolve(path.dirname(folder), await files.readLink(folder));
+    for (let links = 0; links < MOST_LINKS && (await files.lstat(folder))?.type === 'symlink'; links++)
+      folder = path.resolve(path.dirname(folder), await files.readLink(folder));
     if (this.#stopped || !this.#watch.aim(folder)) return;
     this.#secondLook?.cancel();
     this.#secondLook = clock.setTimer(SECOND_LOOK_MS, () => this.#loop.wake());
@@ -184,7 +201,21 @@ export class FileSource {
   #entry(file: string): Entry {
     let entry = this.#entries.get(file);
     if (entry === undefined) {
-      entry = { version: nothing, stamp: undefined, problems: [], duplicates: [], readOnce: false, missed: false, removed: false, busy: false, stuck: false, again: false, firstTouchMs: 0, lastTouchMs: -TAKE_AWAY_MS, settling: undefined };
+      entry = {
+        version: nothing,
+        stamp: undefined,
+        problems: [],
+        duplicates: [],
+        readOnce: false,
+        missed: false,
+        removed: false,
+        busy: false,
+        stuck: false,
+        again: false,
+        firstTouchMs: 0,
+        lastTouchMs: -TAKE_AWAY_MS,
+        settling: undefined,
+      };
       this.#entries.set(file, entry);
     }
     return entry;
@@ -353,17 +384,29 @@ export class FileSource {
     this.#emitTimer = undefined;
     const { clock, objects, setPods } = this.#options;
     const entries = [...this.#entries].sort(([left], [right]) => (left < right ? -1 : 1));
-    const combined = combineVersions(entries.map(([file, entry]) => [file, entry.version] as const), this.#owners);
+    const combined = combineVersions(
+      entries.map(([file, entry]) => [file, entry.version] as const),
+      this.#owners,
+    );
     this.#owners = combined.owners;
     for (const [file, entry] of entries) {
       entry.duplicates = combined.duplicates.get(file) ?? [];
       this.#book.set(file, [...entry.problems, ...entry.duplicates]);
     }
-    const complete = this.#emitted?.complete === true || clock.monotonicMs() - this.#startedMs >= INCOMPLETE_LIMIT_MS || entries.every(([, entry]) => entry.readOnce);
+    const complete =
+      this.#emitted?.complete === true ||
+      clock.monotonicMs() - this.#startedMs >= INCOMPLETE_LIMIT_MS ||
+      entries.every(([, entry]) => entry.readOnce);
     objects?.replace('file', combined.objects);
     const { pods } = combined;
     const last = this.#emitted;
-    if (last !== undefined && last.complete === complete && last.pods.length === pods.length && pods.every((pod, index) => pod === last.pods[index])) return;
+    if (
+      last !== undefined &&
+      last.complete === complete &&
+      last.pods.length === pods.length &&
+      pods.every((pod, index) => pod === last.pods[index])
+    )
+      return;
     this.#emitted = { pods, complete };
     setPods(pods, { complete });
   }

@@ -46,7 +46,10 @@ function keepEqualPods(current: FileVersion, content: ManifestContent): FileVers
 /** Whether `next` lacks something that `current` has: what a manifest cut off in the middle of being written looks like. */
 export function takesAway(current: FileVersion, next: FileVersion): boolean {
   const left = new Set([...next.pods.map(podFullName), ...next.objects.map(objectName)]);
-  return current.pods.some((pod) => !left.has(podFullName(pod))) || current.objects.some((entry) => !left.has(objectName(entry)));
+  return (
+    current.pods.some((pod) => !left.has(podFullName(pod))) ||
+    current.objects.some((entry) => !left.has(objectName(entry)))
+  );
 }
 
 export interface Combined extends FileVersion {
@@ -60,7 +63,10 @@ export interface Combined extends FileVersion {
  * All manifests together, in the order given. Of two objects with one name the one in force before stays (`before` being the owners of the
  * last combination), else the first is taken; the other is a problem of its file. A new file thus never ends a pod that runs.
  */
-export function combineVersions(files: readonly (readonly [file: string, version: FileVersion])[], before: ReadonlyMap<string, string> = new Map()): Combined {
+export function combineVersions(
+  files: readonly (readonly [file: string, version: FileVersion])[],
+  before: ReadonlyMap<string, string> = new Map(),
+): Combined {
   const duplicates = new Map<string, ManifestProblem[]>();
   const owners = new Map<string, string>();
   const take = <T>(key: (item: T) => string, of: (version: FileVersion) => readonly T[]): T[] => {
@@ -73,13 +79,19 @@ export function combineVersions(files: readonly (readonly [file: string, version
         taken.add(name);
         return [item];
       }
-      const problem = { file, message: `duplicate: ${name} is already defined in ${owner}, which stays in force; this one is ignored` };
+      const problem = {
+        file,
+        message: `duplicate: ${name} is already defined in ${owner}, which stays in force; this one is ignored`,
+      };
       duplicates.set(file, [...(duplicates.get(file) ?? []), problem]);
       return [];
     });
   };
   return {
-    pods: take((pod) => `pod ${pod.metadata.namespace}/${pod.metadata.name}`, (version) => version.pods),
+    pods: take(
+      (pod) => `pod ${pod.metadata.namespace}/${pod.metadata.name}`,
+      (version) => version.pods,
+    ),
     objects: take(objectName, (version) => version.objects),
     duplicates,
     owners,

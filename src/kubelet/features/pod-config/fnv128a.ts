@@ -24,5 +24,8 @@ export function fnv128a(text: string): string {
     }
     hash.set(next);
   }
-  return [...hash].reverse().map((limb) => limb.toString(16).padStart(4, '0')).join('');
+  return [...hash]
+    .reverse()
+    .map((limb) => limb.toString(16).padStart(4, '0'))
+    .join('');
 }

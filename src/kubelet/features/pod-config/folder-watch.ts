@@ -9,7 +9,14 @@ const FIRST_RETRY_MS = 1_000;
  * and aims again. Says the loss once.
  */
 export class FolderWatch {
-  readonly #options: { files: HostFiles; clock: Clock; log: Logger; longestRetryMs: number; onEvent: (name: string | undefined, settled: boolean, removed: boolean) => void; onLost: () => void };
+  readonly #options: {
+    files: HostFiles;
+    clock: Clock;
+    log: Logger;
+    longestRetryMs: number;
+    onEvent: (name: string | undefined, settled: boolean, removed: boolean) => void;
+    onLost: () => void;
+  };
   #folder: string | undefined;
   /** Stands for the watch in force, so that a late word of an earlier one is not heard. */
   #current: object | undefined;
@@ -17,7 +24,14 @@ export class FolderWatch {
   #retry: Timer | undefined;
   #failures = 0;
 
-  constructor(options: { files: HostFiles; clock: Clock; log: Logger; longestRetryMs: number; onEvent: (name: string | undefined, settled: boolean, removed: boolean) => void; onLost: () => void }) {
+  constructor(options: {
+    files: HostFiles;
+    clock: Clock;
+    log: Logger;
+    longestRetryMs: number;
+    onEvent: (name: string | undefined, settled: boolean, removed: boolean) => void;
+    onLost: () => void;
+  }) {
     this.#options = options;
   }
 
@@ -56,7 +70,8 @@ export class FolderWatch {
     this.stop();
     this.#failures++;
     if (this.#failures === 1) log.warn('manifest watch lost; checking by period until it is back', { folder, reason });
-    const delayMs = this.#failures === 1 ? 0 : Math.min(longestRetryMs, FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 2, 10));
+    const delayMs =
+      this.#failures === 1 ? 0 : Math.min(longestRetryMs, FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 2, 10));
     this.#retry = clock.setTimer(delayMs, () => this.#options.onLost());
   }
 }

@@ -8,9 +8,17 @@ import { HttpSource } from './http-source.ts';
 
 const URL_ = 'http://config.test/pods';
 const PERIOD_MS = 20_000;
-const podText = (name: string, image = 'a'): string => `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"${name}"},"spec":{"containers":[{"name":"c","image":"${image}"}]}}`;
+const podText = (name: string, image = 'a'): string =>
+  `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"${name}"},"spec":{"containers":[{"name":"c","image":"${image}"}]}}`;
 
-function bench(): { clock: FakeClock; dial: FakeNetDial; log: RecordingLog; source: HttpSource; emitted: string[]; serve: (body: string, status?: number) => void } {
+function bench(): {
+  clock: FakeClock;
+  dial: FakeNetDial;
+  log: RecordingLog;
+  source: HttpSource;
+  emitted: string[];
+  serve: (body: string, status?: number) => void;
+} {
   const clock = new FakeClock();
   const dial = new FakeNetDial(clock);
   const log = recordingLog();
@@ -19,14 +27,26 @@ function bench(): { clock: FakeClock; dial: FakeNetDial; log: RecordingLog; sour
     url: URL_,
     headers: [],
     periodMs: PERIOD_MS,
-    rules: { nodeName: 'n', standalone: true, validate: (pod) => (pod.spec.containers[0]?.image === 'BAD' ? [{ field: 'spec', message: 'Invalid' }] : []) },
+    rules: {
+      nodeName: 'n',
+      standalone: true,
+      validate: (pod) => (pod.spec.containers[0]?.image === 'BAD' ? [{ field: 'spec', message: 'Invalid' }] : []),
+    },
     dial,
     clock,
     random: seededRandom(1),
     log,
-    setPods: (pods) => emitted.push(pods.map((pod) => `${pod.metadata.name}=${pod.spec.containers[0]?.image}`).join(' ')),
+    setPods: (pods) =>
+      emitted.push(pods.map((pod) => `${pod.metadata.name}=${pod.spec.containers[0]?.image}`).join(' ')),
   });
-  return { clock, dial, log, source, emitted, serve: (body, status = 200) => dial.page(URL_, () => ({ status, body })) };
+  return {
+    clock,
+    dial,
+    log,
+    source,
+    emitted,
+    serve: (body, status = 200) => dial.page(URL_, () => ({ status, body })),
+  };
 }
 
 test('one pod, then a list of pods, is taken; an unchanged body is not told again', async () => {
@@ -44,7 +64,10 @@ test('an unreachable server reports nothing at all, so that nothing is removed o
   made.source.start();
   await made.clock.advance(PERIOD_MS * 10);
   assert.deepEqual(made.emitted, []);
-  assert.deepEqual(made.log.lines.map((line) => line.fields['problem']), [`${URL_}: cannot be read: Get "${URL_}": dial tcp ${URL_}: connect: connection refused`]);
+  assert.deepEqual(
+    made.log.lines.map((line) => line.fields['problem']),
+    [`${URL_}: cannot be read: Get "${URL_}": dial tcp ${URL_}: connect: connection refused`],
+  );
 });
 
 test('failures keep the last state, are said once, and their end is said', async () => {
@@ -58,7 +81,10 @@ test('failures keep the last state, are said once, and their end is said', async
   made.serve(podText('a', 'b'));
   await made.clock.advance(PERIOD_MS);
   assert.deepEqual([made.emitted, made.source.problems()], [['a-n=a', 'a-n=b'], []]);
-  assert.deepEqual(made.log.lines.map((line) => line.level), ['error', 'info']);
+  assert.deepEqual(
+    made.log.lines.map((line) => line.level),
+    ['error', 'info'],
+  );
 });
 
 test('of a faulty body nothing is used', async () => {

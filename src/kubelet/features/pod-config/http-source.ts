@@ -44,7 +44,14 @@ export class HttpSource {
     this.#options = options;
     this.#book = new ProblemBook(options.log);
     const { clock, random, log } = options;
-    this.#loop = createLoop({ name: 'manifest URL', clock, random, log, periodMs: options.periodMs, pass: () => this.#pass() });
+    this.#loop = createLoop({
+      name: 'manifest URL',
+      clock,
+      random,
+      log,
+      periodMs: options.periodMs,
+      pass: () => this.#pass(),
+    });
   }
 
   start(): void {
@@ -86,7 +93,8 @@ export class HttpSource {
   async #fetch(): Promise<string> {
     const { dial, url, headers } = this.#options;
     const answer = await dial.fetch(url, headers, { timeoutMs: EXCHANGE_LIMIT_MS, limitBytes: manifestLimitBytes });
-    if (answer.status !== 200) throw new KubeletError('Unavailable', `HTTP status ${answer.status}`, { op: 'read manifests' });
+    if (answer.status !== 200)
+      throw new KubeletError('Unavailable', `HTTP status ${answer.status}`, { op: 'read manifests' });
     return answer.body;
   }
 

@@ -47,7 +47,9 @@ export class LastGoodManifests {
   /** The last faultless text, if it is known and undamaged. */
   async recall(file: string): Promise<string | undefined> {
     try {
-      const stored = await withDeadline({ clock: this.#clock, limitMs: RECALL_LIMIT_MS, op: 'recall manifest' }, () => this.#files.readText(this.#pathOf(file)));
+      const stored = await withDeadline({ clock: this.#clock, limitMs: RECALL_LIMIT_MS, op: 'recall manifest' }, () =>
+        this.#files.readText(this.#pathOf(file)),
+      );
       const end = stored.indexOf('\n');
       const text = stored.slice(end + 1);
       return end > 0 && stored.slice(0, end) === digest(file + text) ? text : undefined;
@@ -81,14 +83,21 @@ export class LastGoodManifests {
       await this.#files.makeDirectory(this.#folder, 0o700);
       for (const [file, text] of work) {
         if (text === undefined) await this.#files.remove(this.#pathOf(file));
-        else await this.#files.writeFileAtomic(this.#pathOf(file), `${digest(file + text)}\n${text}`, 0o600, { survivesPowerCut: false });
+        else
+          await this.#files.writeFileAtomic(this.#pathOf(file), `${digest(file + text)}\n${text}`, 0o600, {
+            survivesPowerCut: false,
+          });
         left.delete(file);
       }
       this.#failing = false;
     } catch (error) {
       // Forgetting them would bring an older version back later. What was noted meanwhile is newer.
       for (const [file, text] of left) if (!this.#pending.has(file)) this.#pending.set(file, text);
-      if (!this.#failing) this.#log.warn('cannot remember the last good manifests, will try again', { folder: this.#folder, error: errorMessage(error) });
+      if (!this.#failing)
+        this.#log.warn('cannot remember the last good manifests, will try again', {
+          folder: this.#folder,
+          error: errorMessage(error),
+        });
       this.#failing = true;
     }
   }

@@ -50,14 +50,25 @@ export function readManifest(text: string, origin: ManifestOrigin, rules: Manife
   for (const pod of loaded.pods) {
     const { accepted, problems } = acceptPod(pod, origin, rules);
     const named = `pod ${pod.metadata.namespace === '' ? 'default' : pod.metadata.namespace}/${pod.metadata.name}: `;
-    for (const problem of problems) errors.push({ file, ...loaded.locate(pod, problem.field), path: problem.field, message: named + problem.message });
+    for (const problem of problems)
+      errors.push({
+        file,
+        ...loaded.locate(pod, problem.field),
+        path: problem.field,
+        message: named + problem.message,
+      });
     if (accepted === undefined) continue;
     pods.push(accepted);
-    for (const { field, message } of podWarnings(accepted)) warnings.push({ file, ...loaded.locate(pod, field), path: field, message: named + message, severity: 'warning' });
+    for (const { field, message } of podWarnings(accepted))
+      warnings.push({ file, ...loaded.locate(pod, field), path: field, message: named + message, severity: 'warning' });
   }
   const foreign = loaded.objects[0];
   if (!rules.standalone && foreign !== undefined) {
-    errors.push({ file, ...loaded.locate(foreign.object, ''), message: `${foreign.kind} in a manifest: on a node with an API server only pods may stand there` });
+    errors.push({
+      file,
+      ...loaded.locate(foreign.object, ''),
+      message: `${foreign.kind} in a manifest: on a node with an API server only pods may stand there`,
+    });
     return { pods, objects: [], errors, warnings };
   }
   const objects: KindedObject[] = [];
@@ -66,27 +77,44 @@ export function readManifest(text: string, origin: ManifestOrigin, rules: Manife
     const problems = validateObject(entry);
     const { namespace, name } = entry.object.metadata;
     const named = `${entry.kind} ${namespace === '' ? '' : `${namespace}/`}${name}: `;
-    for (const { field, message } of problems) errors.push({ file, ...loaded.locate(found.object, field), path: field, message: named + message });
+    for (const { field, message } of problems)
+      errors.push({ file, ...loaded.locate(found.object, field), path: field, message: named + message });
     if (problems.length > 0) continue;
     objects.push(entry);
-    for (const { field, message } of objectWarnings(entry)) warnings.push({ file, ...loaded.locate(found.object, field), path: field, message: named + message, severity: 'warning' });
+    for (const { field, message } of objectWarnings(entry))
+      warnings.push({
+        file,
+        ...loaded.locate(found.object, field),
+        path: field,
+        message: named + message,
+        severity: 'warning',
+      });
   }
   return { pods, objects, errors, warnings };
 }
 
-function acceptPod(pod: Pod, origin: ManifestOrigin, rules: ManifestRules): { accepted?: Pod; problems: readonly { field: string; message: string }[] } {
-  if (pod.metadata.name === '') return { problems: [{ field: 'metadata.name', message: 'invalid pod: name is needed for the pod' }] };
+function acceptPod(
+  pod: Pod,
+  origin: ManifestOrigin,
+  rules: ManifestRules,
+): { accepted?: Pod; problems: readonly { field: string; message: string }[] } {
+  if (pod.metadata.name === '')
+    return { problems: [{ field: 'metadata.name', message: 'invalid pod: name is needed for the pod' }] };
   const accepted = toStaticPod(pod, origin, rules.nodeName);
   const findings = rules.validate(accepted);
   if (findings.length > 0) return { problems: findings };
-  if (rules.standalone && accepted.spec.overhead !== undefined && (accepted.spec.runtimeClassName ?? '') === '') return { problems: [{ field: 'spec.overhead', message: overheadWithoutClass }] };
+  if (rules.standalone && accepted.spec.overhead !== undefined && (accepted.spec.runtimeClassName ?? '') === '')
+    return { problems: [{ field: 'spec.overhead', message: overheadWithoutClass }] };
   const forbidden = selectForbiddenReference(accepted, { localObjects: rules.standalone });
-  if (forbidden !== undefined) return { problems: [{ field: '', message: `static pods may not reference ${forbidden}` }] };
+  if (forbidden !== undefined)
+    return { problems: [{ field: '', message: `static pods may not reference ${forbidden}` }] };
   return { accepted, problems: [] };
 }
 
 /** `file:line:column: path: message`, leaving out what is not known. */
 export function formatProblem(problem: ManifestProblem): string {
-  const place = [problem.file, problem.line, problem.line === undefined ? undefined : problem.column].filter((part) => part !== undefined).join(':');
+  const place = [problem.file, problem.line, problem.line === undefined ? undefined : problem.column]
+    .filter((part) => part !== undefined)
+    .join(':');
   return [place, problem.path, problem.message].filter((part) => part !== undefined && part !== '').join(': ');
 }

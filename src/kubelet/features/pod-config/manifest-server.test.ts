@@ -9,7 +9,8 @@ import { ObjectStore } from './object-store.ts';
 
 const FOLDER = '/root/manifests-accepted';
 const TOKEN = 'a-token-long-enough';
-const podText = (name: string, image = 'a'): string => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
+const podText = (name: string, image = 'a'): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
 
 interface Bench {
   files: FakeHostFiles;
@@ -17,19 +18,40 @@ interface Bench {
   manifests: AcceptedManifests;
   objects: ObjectStore;
   emitted: string[];
-  call: (method: string, path: string, options?: { body?: string; token?: string | undefined }) => Promise<[number, Record<string, unknown>]>;
+  call: (
+    method: string,
+    path: string,
+    options?: { body?: string; token?: string | undefined },
+  ) => Promise<[number, Record<string, unknown>]>;
 }
 
 async function bench(files = new FakeHostFiles(new FakeClock())): Promise<Bench> {
   const log = recordingLog();
   const emitted: string[] = [];
   const objects = new ObjectStore();
-  const rules = { nodeName: 'n', standalone: true, validate: (pod: { spec: { containers: { image?: string }[] } }) => (pod.spec.containers[0]?.image === 'BAD' ? [{ field: 'spec', message: 'Invalid' }] : []) };
-  const manifests = new AcceptedManifests({ folder: FOLDER, rules, files, log, objects, setPods: (pods) => emitted.push(pods.map((pod) => `${pod.metadata.name}=${pod.spec.containers[0]?.image}`).join(' ')) });
+  const rules = {
+    nodeName: 'n',
+    standalone: true,
+    validate: (pod: { spec: { containers: { image?: string }[] } }) =>
+      pod.spec.containers[0]?.image === 'BAD' ? [{ field: 'spec', message: 'Invalid' }] : [],
+  };
+  const manifests = new AcceptedManifests({
+    folder: FOLDER,
+    rules,
+    files,
+    log,
+    objects,
+    setPods: (pods) =>
+      emitted.push(pods.map((pod) => `${pod.metadata.name}=${pod.spec.containers[0]?.image}`).join(' ')),
+  });
   await manifests.start();
   const app = createManifestServer({ manifests, token: () => TOKEN, log });
   const call: Bench['call'] = async (method, path, { body, token = TOKEN } = {}) => {
-    const response = await app.request(path, { method, body, headers: token === '' ? {} : { authorization: `Bearer ${token}` } });
+    const response = await app.request(path, {
+      method,
+      body,
+      headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+    });
     const text = await response.text();
     return [response.status, text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : { text }];
   };
@@ -45,15 +67,26 @@ test('a manifest is taken in, told, read back, replaced and deleted', async () =
   const [, list] = await made.call('GET', '/manifests');
   assert.equal((list['items'] as unknown[]).length, 1);
   assert.deepEqual(await made.call('DELETE', '/manifests/web'), [200, { deleted: 'web' }]);
-  assert.deepEqual([(await made.call('GET', '/manifests/web'))[0], (await made.call('DELETE', '/manifests/web'))[0]], [404, 404]);
+  assert.deepEqual(
+    [(await made.call('GET', '/manifests/web'))[0], (await made.call('DELETE', '/manifests/web'))[0]],
+    [404, 404],
+  );
   assert.deepEqual(made.emitted, ['', 'a-n=a', 'a-n=b', '']);
 });
 
 test('without the token, or with another, nothing is told and nothing is done', async () => {
   const made = await bench();
   for (const token of ['', 'wrong', `${TOKEN}x`]) {
-    for (const [method, path] of [['GET', '/manifests'], ['PUT', '/manifests/web'], ['DELETE', '/manifests/web'], ['GET', '/elsewhere']] as const) {
-      assert.equal((await made.call(method, path, { token, ...(method === 'PUT' ? { body: podText('a') } : {}) }))[0], 401);
+    for (const [method, path] of [
+      ['GET', '/manifests'],
+      ['PUT', '/manifests/web'],
+      ['DELETE', '/manifests/web'],
+      ['GET', '/elsewhere'],
+    ] as const) {
+      assert.equal(
+        (await made.call(method, path, { token, ...(method === 'PUT' ? { body: podText('a') } : {}) }))[0],
+        401,
+      );
     }
   }
   assert.deepEqual(made.emitted, ['']);
@@ -69,16 +102,30 @@ test('accepted manifests survive a restart of the agent', async () => {
 
 test('POST does not replace', async () => {
   const made = await bench();
-  assert.deepEqual([(await made.call('POST', '/manifests/web', { body: podText('a') }))[0], (await made.call('POST', '/manifests/web', { body: podText('b') }))[0]], [201, 409]);
+  assert.deepEqual(
+    [
+      (await made.call('POST', '/manifests/web', { body: podText('a') }))[0],
+      (await made.call('POST', '/manifests/web', { body: podText('b') }))[0],
+    ],
+    [201, 409],
+  );
 });
 
 test('a faulty manifest is refused as a whole, with file and line, and changes nothing', async () => {
   const made = await bench();
   await made.call('PUT', '/manifests/web', { body: podText('a') });
-  const [status, body] = await made.call('PUT', '/manifests/web', { body: `${podText('ok')}---\n${podText('b', 'BAD')}` });
-  assert.deepEqual([status, body['problems']], [422, [{ file: 'manifests/web', line: 9, column: 1, path: 'spec', message: 'pod default/b: Invalid' }]]);
+  const [status, body] = await made.call('PUT', '/manifests/web', {
+    body: `${podText('ok')}---\n${podText('b', 'BAD')}`,
+  });
+  assert.deepEqual(
+    [status, body['problems']],
+    [422, [{ file: 'manifests/web', line: 9, column: 1, path: 'spec', message: 'pod default/b: Invalid' }]],
+  );
   assert.equal((await made.call('PUT', '/manifests/web', { body: 'kind: [' }))[0], 422);
-  assert.deepEqual([made.emitted.at(-1), (await made.call('GET', '/manifests/web'))[1]], ['a-n=a', { text: podText('a') }]);
+  assert.deepEqual(
+    [made.emitted.at(-1), (await made.call('GET', '/manifests/web'))[1]],
+    ['a-n=a', { text: podText('a') }],
+  );
 });
 
 test('a pod that another accepted manifest defines is refused', async () => {
@@ -115,19 +162,24 @@ test('a damaged kept manifest is put aside, said, and does not hold up the other
   await first.call('PUT', '/manifests/db', { body: podText('b') });
   await first.files.writeFile(`${FOLDER}/web.manifest`, '\0\0\0', 0o600);
   const second = await bench(first.files);
-  assert.deepEqual([second.emitted, await second.files.list(FOLDER), second.manifests.problems().length], [['b-n=a'], ['db.manifest', 'web.manifest.corrupt'], 1]);
+  assert.deepEqual(
+    [second.emitted, await second.files.list(FOLDER), second.manifests.problems().length],
+    [['b-n=a'], ['db.manifest', 'web.manifest.corrupt'], 1],
+  );
   assert.ok(second.log.lines.some((line) => line.level === 'error' && line.message.includes('damaged')));
 });
 
 test('ConfigMaps of an accepted manifest can be looked up until it is deleted', async () => {
   const made = await bench();
-  await made.call('PUT', '/manifests/m', { body: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {k: v}\n' });
+  await made.call('PUT', '/manifests/m', {
+    body: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {k: v}\n',
+  });
   assert.deepEqual(made.objects.configMap('default', 'm')?.data, { k: 'v' });
   await made.call('DELETE', '/manifests/m');
   assert.equal(made.objects.configMap('default', 'm'), undefined);
 });
 
-test('the token file must be root\'s alone and hold a token worth the name', async () => {
+test("the token file must be root's alone and hold a token worth the name", async () => {
   const files = new FakeHostFiles(new FakeClock());
   await files.makeDirectory('/etc', 0o755);
   const token = async (content: string, mode: number, uid = 0): Promise<string> => {

@@ -18,10 +18,19 @@ const TOKEN_SHORTEST = 16;
 export async function readManifestToken(files: HostFiles, path: string): Promise<string> {
   const info = await files.lstat(path);
   if (info === undefined) throw new KubeletError('NotFound', `manifest server: token file ${path} does not exist`);
-  if (info.type !== 'file') throw new KubeletError('Invalid', `manifest server: token file ${path} is not a regular file`);
-  if (info.uid !== 0 || (info.mode & 0o077) !== 0) throw new KubeletError('Invalid', `manifest server: token file ${path} must belong to root and be readable by nobody else (mode 0600)`);
+  if (info.type !== 'file')
+    throw new KubeletError('Invalid', `manifest server: token file ${path} is not a regular file`);
+  if (info.uid !== 0 || (info.mode & 0o077) !== 0)
+    throw new KubeletError(
+      'Invalid',
+      `manifest server: token file ${path} must belong to root and be readable by nobody else (mode 0600)`,
+    );
   const token = (await files.readText(path, TOKEN_LIMIT_BYTES)).trim();
-  if (token.length < TOKEN_SHORTEST) throw new KubeletError('Invalid', `manifest server: the token in ${path} has fewer than ${TOKEN_SHORTEST} characters`);
+  if (token.length < TOKEN_SHORTEST)
+    throw new KubeletError(
+      'Invalid',
+      `manifest server: the token in ${path} has fewer than ${TOKEN_SHORTEST} characters`,
+    );
   return token;
 }
 
@@ -50,15 +59,26 @@ export function createManifestServer(options: ManifestServerOptions): Hono {
     if (name.length <= 200 && namePattern.test(name)) return next();
     return context.json({ error: 'a manifest name is at most 200 lower-case letters, digits, hyphens and dots' }, 400);
   });
-  const capped = bodyLimit({ maxSize: manifestLimitBytes, onError: (context) => context.json({ error: `a manifest has at most ${manifestLimitBytes} bytes` }, 413) });
-  app.get('/manifests', (context) => context.json({ items: manifests.list().map(({ name, pods }) => ({ name, pods: pods.map(podName) })) }));
+  const capped = bodyLimit({
+    maxSize: manifestLimitBytes,
+    onError: (context) => context.json({ error: `a manifest has at most ${manifestLimitBytes} bytes` }, 413),
+  });
+  app.get('/manifests', (context) =>
+    context.json({ items: manifests.list().map(({ name, pods }) => ({ name, pods: pods.map(podName) })) }),
+  );
   app.get('/manifests/:name', (context) => {
     const text = manifests.text(context.req.param('name'));
-    return text === undefined ? notFound(context) : context.body(text, 200, { 'content-type': 'application/yaml; charset=utf-8' });
+    return text === undefined
+      ? notFound(context)
+      : context.body(text, 200, { 'content-type': 'application/yaml; charset=utf-8' });
   });
   app.put('/manifests/:name', capped, (context) => put(context, manifests, 'replace'));
   app.post('/manifests/:name', capped, (context) => put(context, manifests, 'create'));
-  app.delete('/manifests/:name', async (context) => ((await manifests.remove(context.req.param('name'))) ? context.json({ deleted: context.req.param('name') }) : notFound(context)));
+  app.delete('/manifests/:name', async (context) =>
+    (await manifests.remove(context.req.param('name')))
+      ? context.json({ deleted: context.req.param('name') })
+      : notFound(context),
+  );
   app.notFound(notFound);
   app.onError((error, context) => {
     log.error('manifest server failed', { error: errorMessage(error) });
@@ -85,10 +105,23 @@ async function put(context: Context, manifests: AcceptedManifests, mode: 'create
       return context.json({ error: 'the manifest is refused', problems: outcome.problems.map(publicProblem) }, 422);
     case 'created':
     case 'replaced':
-      return context.json({ name, pods: outcome.pods.map(podName), warnings: outcome.warnings.map(publicProblem) }, outcome.kind === 'created' ? 201 : 200);
+      return context.json(
+        { name, pods: outcome.pods.map(podName), warnings: outcome.warnings.map(publicProblem) },
+        outcome.kind === 'created' ? 201 : 200,
+      );
   }
 }
 
-const podName = (pod: Pod): { namespace: string; name: string; uid: string } => ({ namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid });
+const podName = (pod: Pod): { namespace: string; name: string; uid: string } => ({
+  namespace: pod.metadata.namespace,
+  name: pod.metadata.name,
+  uid: pod.metadata.uid,
+});
 
-const publicProblem = ({ file, line, column, path, message }: ManifestProblem): ManifestProblem => ({ file, line, column, path, message });
+const publicProblem = ({ file, line, column, path, message }: ManifestProblem): ManifestProblem => ({
+  file,
+  line,
+  column,
+  path,
+  message,
+});

@@ -7,22 +7,43 @@ import { computeMerge, type Merge, type MergedPod } from './merge.ts';
 const nowMs = Date.UTC(2026, 0, 1);
 const none: ReadonlyMap<string, MergedPod> = new Map();
 
-function pod(uid: string, changes: { name?: string; image?: string; labels?: Record<string, string>; annotations?: Record<string, string>; deleted?: boolean; phase?: 'Pending' | 'Running' } = {}): Pod {
+function pod(
+  uid: string,
+  changes: {
+    name?: string;
+    image?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    deleted?: boolean;
+    phase?: 'Pending' | 'Running';
+  } = {},
+): Pod {
   const { name = `pod-${uid}`, image = 'a', labels, annotations, deleted = false, phase = 'Pending' } = changes;
   return {
-    metadata: { name, namespace: 'default', uid, labels, annotations, ...(deleted ? { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 } : {}) },
+    metadata: {
+      name,
+      namespace: 'default',
+      uid,
+      labels,
+      annotations,
+      ...(deleted ? { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 } : {}),
+    },
     spec: { containers: [{ name: 'c', image }] },
     status: { phase },
   };
 }
 
-const operations = (merge: Merge): string[] => merge.updates.flatMap((update) => update.pods.map((each) => `${update.op} ${each.metadata.uid}`));
+const operations = (merge: Merge): string[] =>
+  merge.updates.flatMap((update) => update.pods.map((each) => `${update.op} ${each.metadata.uid}`));
 const merged = (...pods: Pod[]): Merge => computeMerge(none, pods, 'file', nowMs);
 
 test('a new pod is added, with its source and when it was first seen', () => {
   const merge = merged(pod('1'));
   assert.deepEqual(operations(merge), ['ADD 1']);
-  assert.deepEqual(merge.pods.get('1')?.pod.metadata.annotations, { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.seen': '2026-01-01T00:00:00.000Z' });
+  assert.deepEqual(merge.pods.get('1')?.pod.metadata.annotations, {
+    'kubernetes.io/config.source': 'file',
+    'kubernetes.io/config.seen': '2026-01-01T00:00:00.000Z',
+  });
 });
 
 test('an equal pod, given again as another object, changes nothing', () => {
@@ -33,18 +54,33 @@ test('a changed spec, label or annotation is an update that keeps the time it wa
   const before = merged(pod('1')).pods;
   for (const change of [{ image: 'b' }, { labels: { a: 'b' } }, { annotations: { a: 'b' } }]) {
     const merge = computeMerge(before, [pod('1', change)], 'file', nowMs + 5000);
-    assert.deepEqual([operations(merge), merge.pods.get('1')?.pod.metadata.annotations?.['kubernetes.io/config.seen']], [['UPDATE 1'], '2026-01-01T00:00:00.000Z']);
+    assert.deepEqual(
+      [operations(merge), merge.pods.get('1')?.pod.metadata.annotations?.['kubernetes.io/config.seen']],
+      [['UPDATE 1'], '2026-01-01T00:00:00.000Z'],
+    );
   }
 });
 
 test('an ephemeral container that was added to a pod of the API server is an update of that pod', () => {
-  const debugged = { ...pod('1'), spec: { ...pod('1').spec, ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } };
+  const debugged = {
+    ...pod('1'),
+    spec: { ...pod('1').spec, ephemeralContainers: [{ name: 'debug', image: 'busybox' }] },
+  };
   const merge = computeMerge(computeMerge(none, [pod('1')], 'api', nowMs).pods, [debugged], 'api', nowMs);
-  assert.deepEqual([operations(merge), merge.pods.get('1')?.pod.spec.ephemeralContainers?.[0]?.name], [['UPDATE 1'], 'debug']);
+  assert.deepEqual(
+    [operations(merge), merge.pods.get('1')?.pod.spec.ephemeralContainers?.[0]?.name],
+    [['UPDATE 1'], 'debug'],
+  );
 });
 
-test('the agent\'s own annotations never make a difference', () => {
-  const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x', 'kubernetes.io/config.seen': 'y', 'kubernetes.io/config.source': 'z' } };
+test("the agent's own annotations never make a difference", () => {
+  const mirror = {
+    annotations: {
+      'kubernetes.io/config.mirror': 'x',
+      'kubernetes.io/config.seen': 'y',
+      'kubernetes.io/config.source': 'z',
+    },
+  };
   assert.deepEqual(operations(computeMerge(merged(pod('1')).pods, [pod('1', mirror)], 'file', nowMs)), []);
 });
 
@@ -73,8 +109,15 @@ test('the given pods are never changed', () => {
 
 test('replaying the updates on the old set gives the new set, whatever both are', () => {
   const someUid = fc.constantFrom('1', '2', '3', '4');
-  const somePod = fc.record({ uid: someUid, image: fc.constantFrom('a', 'b'), deleted: fc.boolean(), phase: fc.constantFrom('Pending' as const, 'Running' as const) });
-  const somePods = fc.uniqueArray(somePod, { selector: (each) => each.uid }).map((list) => list.map(({ uid, ...changes }) => pod(uid, changes)));
+  const somePod = fc.record({
+    uid: someUid,
+    image: fc.constantFrom('a', 'b'),
+    deleted: fc.boolean(),
+    phase: fc.constantFrom('Pending' as const, 'Running' as const),
+  });
+  const somePods = fc
+    .uniqueArray(somePod, { selector: (each) => each.uid })
+    .map((list) => list.map(({ uid, ...changes }) => pod(uid, changes)));
   fc.assert(
     fc.property(somePods, somePods, (old, next) => {
       const before = computeMerge(none, old, 'file', nowMs).pods;
@@ -87,7 +130,10 @@ test('replaying the updates on the old set gives the new set, whatever both are'
           else world.set(each.metadata.uid, each);
         }
       }
-      assert.deepEqual(new Map([...world].sort()), new Map([...merge.pods].map(([uid, each]) => [uid, each.pod] as const).sort()));
+      assert.deepEqual(
+        new Map([...world].sort()),
+        new Map([...merge.pods].map(([uid, each]) => [uid, each.pod] as const).sort()),
+      );
       for (const given of next) assert.deepEqual(world.get(given.metadata.uid)?.spec, given.spec);
     }),
   );

@@ -20,25 +20,39 @@ export interface Merge {
 }
 
 /** Annotations of the agent's own, which never make two pods differ. */
-const localAnnotations: readonly string[] = [annotations.configSource, annotations.configMirror, annotations.configSeen];
+const localAnnotations: readonly string[] = [
+  annotations.configSource,
+  annotations.configMirror,
+  annotations.configSeen,
+];
 
 /**
  * What changed in one source between `previous` and the whole new set `next` (upstream: config/config.go). A pod is the same pod when
  * its UID is. Spec, labels, deletion fields and foreign annotations make an UPDATE (or a DELETE when deletionTimestamp is set);
  * a change of the status alone makes a RECONCILE.
  */
-export function computeMerge(previous: ReadonlyMap<string, MergedPod>, next: readonly Pod[], source: PodSource, nowMs: number): Merge {
+export function computeMerge(
+  previous: ReadonlyMap<string, MergedPod>,
+  next: readonly Pod[],
+  source: PodSource,
+  nowMs: number,
+): Merge {
   const pods = new Map<string, MergedPod>();
   const lists: Record<PodOperation, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
   const { kept, duplicates } = selectDistinct(next);
   for (const given of kept) {
     const before = previous.get(given.metadata.uid);
-    const { merged, op } = before === undefined ? { merged: addedPod(given, source, nowMs), op: 'ADD' as const } : mergeOne(before, given, source);
+    const { merged, op } =
+      before === undefined
+        ? { merged: addedPod(given, source, nowMs), op: 'ADD' as const }
+        : mergeOne(before, given, source);
     pods.set(given.metadata.uid, merged);
     if (op !== undefined) lists[op].push(merged.pod);
   }
   for (const [uid, gone] of previous) if (!pods.has(uid)) lists.REMOVE.push(gone.pod);
-  const updates = (['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'] as const).filter((op) => lists[op].length > 0).map((op) => ({ op, source, pods: lists[op] }));
+  const updates = (['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'] as const)
+    .filter((op) => lists[op].length > 0)
+    .map((op) => ({ op, source, pods: lists[op] }));
   return { pods, updates, duplicates };
 }
 
@@ -65,10 +79,20 @@ function withAnnotations(pod: Pod, local: Record<string, string>): Pod {
 }
 
 function addedPod(given: Pod, source: PodSource, nowMs: number): MergedPod {
-  return { given, pod: withAnnotations(given, { [annotations.configSource]: source, [annotations.configSeen]: new Date(nowMs).toISOString() }) };
+  return {
+    given,
+    pod: withAnnotations(given, {
+      [annotations.configSource]: source,
+      [annotations.configSeen]: new Date(nowMs).toISOString(),
+    }),
+  };
 }
 
-function mergeOne(before: MergedPod, given: Pod, source: PodSource): { merged: MergedPod; op: PodOperation | undefined } {
+function mergeOne(
+  before: MergedPod,
+  given: Pod,
+  source: PodSource,
+): { merged: MergedPod; op: PodOperation | undefined } {
   // A source hands the same object again when its file did not change: nothing to compare.
   if (before.given === given) return { merged: before, op: undefined };
   const old = before.pod;
@@ -82,7 +106,10 @@ function mergeOne(before: MergedPod, given: Pod, source: PodSource): { merged: M
     if (value !== undefined) local[key] = value;
   }
   local[annotations.configSource] = source;
-  return { merged: { given, pod: withAnnotations(given, local) }, op: given.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE' };
+  return {
+    merged: { given, pod: withAnnotations(given, local) },
+    op: given.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE',
+  };
 }
 
 function differSemantically(old: Pod, given: Pod): boolean {
@@ -96,5 +123,7 @@ function differSemantically(old: Pod, given: Pod): boolean {
 }
 
 function foreignAnnotations(pod: Pod): Record<string, string> {
-  return Object.fromEntries(Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => !localAnnotations.includes(key)));
+  return Object.fromEntries(
+    Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => !localAnnotations.includes(key)),
+  );
 }

@@ -8,9 +8,13 @@ import type { ClusterKind, ClusterKinds, ClusterObjectChange, ClusterObjects } f
 type Origin = ReadonlyMap<string, KindedObject>;
 
 const keyOf = (kind: ClusterKind, namespace: string, name: string): string => `${kind}/${namespace}/${name}`;
-const keyOfObject = ({ kind, object }: KindedObject): string => keyOf(kind, object.metadata.namespace, object.metadata.name);
+const keyOfObject = ({ kind, object }: KindedObject): string =>
+  keyOf(kind, object.metadata.namespace, object.metadata.name);
 
-function isOf<Kind extends ClusterKind>(entry: KindedObject, kind: Kind): entry is Extract<KindedObject, { kind: Kind }> {
+function isOf<Kind extends ClusterKind>(
+  entry: KindedObject,
+  kind: Kind,
+): entry is Extract<KindedObject, { kind: Kind }> {
   return entry.kind === kind;
 }
 
@@ -66,11 +70,24 @@ export class ObjectStore implements ClusterObjects {
   #warnOfImmutable(before: Origin, next: Origin): void {
     for (const [key, { kind, object }] of before) {
       const now = next.get(key);
-      if ((kind !== 'ConfigMap' && kind !== 'Secret') || object.immutable !== true || (now?.kind !== 'ConfigMap' && now?.kind !== 'Secret')) continue;
-      const fields = [...(now.object.immutable === true ? [] : ['immutable']), ...(['data', 'binaryData'] as const).filter((field) => !sameContent(partOf(object, field), partOf(now.object, field)))];
+      if (
+        (kind !== 'ConfigMap' && kind !== 'Secret') ||
+        object.immutable !== true ||
+        (now?.kind !== 'ConfigMap' && now?.kind !== 'Secret')
+      )
+        continue;
+      const fields = [
+        ...(now.object.immutable === true ? [] : ['immutable']),
+        ...(['data', 'binaryData'] as const).filter(
+          (field) => !sameContent(partOf(object, field), partOf(now.object, field)),
+        ),
+      ];
       for (const field of fields) {
         const problem = `${kind} ${object.metadata.namespace}/${object.metadata.name}: ${field}: Forbidden: field is immutable when \`immutable\` is set`;
-        this.#log?.warn('an immutable object was changed: volumes that show it stay as they are, what starts from now on takes the new one', { problem });
+        this.#log?.warn(
+          'an immutable object was changed: volumes that show it stay as they are, what starts from now on takes the new one',
+          { problem },
+        );
       }
     }
   }

@@ -17,7 +17,8 @@ function setUp(sources: readonly PodSource[]): { config: PodConfig; said: string
     clock: new FakeClock(),
     log: recordingLog(),
     recorder: { event: (_pod, type, reason, message) => said.push(`${type} ${reason} ${message}`) },
-    onUpdate: (update) => said.push(`${update.op} ${update.source} ${update.pods.map((each) => each.metadata.uid).join(',')}`),
+    onUpdate: (update) =>
+      said.push(`${update.op} ${update.source} ${update.pods.map((each) => each.metadata.uid).join(',')}`),
     onSourcesReady: () => said.push('ready'),
   });
   return { config, said };
@@ -61,5 +62,9 @@ test('an incomplete report brings its pods but does not count', () => {
 test('a second pod of the same name in a source is refused with an event and the first runs', () => {
   const { config, said } = setUp(['file']);
   config.setSource('file', [pod('1', 'a', 'web'), pod('2', 'a', 'web')]);
-  assert.deepEqual(said, ['Warning FailedValidation Error validating pod web_default(2) from file due to duplicate pod name "web", ignoring', 'ADD file 1', 'ready']);
+  assert.deepEqual(said, [
+    'Warning FailedValidation Error validating pod web_default(2) from file due to duplicate pod name "web", ignoring',
+    'ADD file 1',
+    'ready',
+  ]);
 });

@@ -39,7 +39,9 @@ export class PodConfig {
 
   constructor(options: PodConfigOptions) {
     this.#options = options;
-    this.#sources = new Map(options.sources.map((source) => [source, { pods: new Map(), reported: false, complete: false }]));
+    this.#sources = new Map(
+      options.sources.map((source) => [source, { pods: new Map(), reported: false, complete: false }]),
+    );
   }
 
   /** Whether every source has reported completely: only then may what is not listed be cleaned up. */
@@ -60,11 +62,19 @@ export class PodConfig {
     const state = this.#sources.get(source) ?? { pods: new Map(), reported: false, complete: false };
     const merge = computeMerge(state.pods, pods, source, this.#options.clock.nowMs());
     const firstReport = !state.reported && report.complete;
-    this.#sources.set(source, { pods: merge.pods, reported: state.reported || report.complete, complete: state.complete || report.complete });
+    this.#sources.set(source, {
+      pods: merge.pods,
+      reported: state.reported || report.complete,
+      complete: state.complete || report.complete,
+    });
     for (const duplicate of merge.duplicates) this.#refuse(duplicate, source);
     const updates = merge.updates.flatMap((update) => this.#withholdRemovals(update));
     for (const update of updates) this.#options.onUpdate(update);
-    if (firstReport && !updates.some((update) => update.op === 'ADD' || update.op === 'UPDATE' || update.op === 'DELETE')) this.#options.onUpdate({ op: 'ADD', source, pods: [] });
+    if (
+      firstReport &&
+      !updates.some((update) => update.op === 'ADD' || update.op === 'UPDATE' || update.op === 'DELETE')
+    )
+      this.#options.onUpdate({ op: 'ADD', source, pods: [] });
     this.#checkReady();
   }
 
@@ -88,7 +98,11 @@ export class PodConfig {
     const held = [...this.#held.values()];
     this.#held.clear();
     for (const source of new Set(held.map((each) => each.source))) {
-      this.#options.onUpdate({ op: 'REMOVE', source, pods: held.filter((each) => each.source === source).map((each) => each.pod) });
+      this.#options.onUpdate({
+        op: 'REMOVE',
+        source,
+        pods: held.filter((each) => each.source === source).map((each) => each.pod),
+      });
     }
     this.#options.onSourcesReady?.();
   }
@@ -97,6 +111,11 @@ export class PodConfig {
     const { name, uid } = pod.metadata;
     const who = `${podFullName(pod)}(${uid})`;
     this.#options.log.warn('pod ignored because its name is taken', { pod: podKey(pod), source });
-    this.#options.recorder.event(pod, 'Warning', podEvents.failedValidation, `Error validating pod ${who} from ${source} due to duplicate pod name "${name}", ignoring`);
+    this.#options.recorder.event(
+      pod,
+      'Warning',
+      podEvents.failedValidation,
+      `Error validating pod ${who} from ${source} due to duplicate pod name "${name}", ignoring`,
+    );
   }
 }

@@ -26,7 +26,10 @@ export interface RuntimeClassAdmissionOptions {
  */
 export class RuntimeClassAdmission {
   readonly #options: RuntimeClassAdmissionOptions;
-  readonly #sources = new Map<PodSource, { pods: readonly Pod[]; report: { complete: boolean } | undefined; decided: ReadonlyMap<string, Decided> }>();
+  readonly #sources = new Map<
+    PodSource,
+    { pods: readonly Pod[]; report: { complete: boolean } | undefined; decided: ReadonlyMap<string, Decided> }
+  >();
 
   constructor(options: RuntimeClassAdmissionOptions) {
     this.#options = options;
@@ -46,7 +49,9 @@ export class RuntimeClassAdmission {
   /** A runtime class appeared or changed: pods that had to do without are looked at again. */
   classChanged(name: string): void {
     for (const [source, { pods, report, decided }] of this.#sources) {
-      const waiting = pods.some((pod) => pod.spec.runtimeClassName === name && decided.get(pod.metadata.uid)?.result === undefined);
+      const waiting = pods.some(
+        (pod) => pod.spec.runtimeClassName === name && decided.get(pod.metadata.uid)?.result === undefined,
+      );
       if (waiting) this.setPods(source, pods, report);
     }
   }
@@ -66,7 +71,12 @@ export class RuntimeClassAdmission {
     const runtimeClass = name === '' ? undefined : this.#options.lookup(name);
     if (runtimeClass === undefined) return { given: pod, result: undefined };
     const result = applyRuntimeClass(pod, runtimeClass);
-    if (result.kind === 'refused') this.#options.log.error('pod contradicts its runtime class', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, runtimeClass: name, error: result.message });
+    if (result.kind === 'refused')
+      this.#options.log.error('pod contradicts its runtime class', {
+        pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+        runtimeClass: name,
+        error: result.message,
+      });
     return { given: pod, result };
   }
 }

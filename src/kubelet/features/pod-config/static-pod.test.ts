@@ -11,7 +11,10 @@ function pod(spec: Partial<PodSpec> = {}, uid = ''): Pod {
 const file = { kind: 'file', path: '/etc/manifests/web.yaml' } as const;
 
 test('the hash is FNV-1a with 128 bits', () => {
-  assert.deepEqual([fnv128a(''), fnv128a('a'), fnv128a('foobar')], ['6c62272e07bb014262b821756295c58d', 'd228cb696f1a8caf78912b704e4a8964', '343e1662793c64bf6f0d3597ba446f18']);
+  assert.deepEqual(
+    [fnv128a(''), fnv128a('a'), fnv128a('foobar')],
+    ['6c62272e07bb014262b821756295c58d', 'd228cb696f1a8caf78912b704e4a8964', '343e1662793c64bf6f0d3597ba446f18'],
+  );
 });
 
 test('a static pod is bound to the node, named after it, pending and survives node problems', () => {
@@ -20,7 +23,11 @@ test('a static pod is bound to the node, named after it, pending and survives no
   assert.match(uid, /^[0-9a-f]{32}$/);
   assert.deepEqual(made, {
     metadata: { name: 'web-node-1', namespace: 'default', uid, annotations: { 'kubernetes.io/config.hash': uid } },
-    spec: { containers: [{ name: 'c', image: 'a' }], nodeName: 'Node-1', tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
+    spec: {
+      containers: [{ name: 'c', image: 'a' }],
+      nodeName: 'Node-1',
+      tolerations: [{ operator: 'Exists', effect: 'NoExecute' }],
+    },
     status: { phase: 'Pending' },
   });
 });
@@ -35,10 +42,17 @@ test('the toleration is not given twice', () => {
 });
 
 test('the uid follows content, node and path, and nothing else', () => {
-  const uid = (given: Pod, origin: typeof file | { kind: 'file'; path: string } = file, node = 'n'): string => toStaticPod(given, origin, node).metadata.uid;
+  const uid = (given: Pod, origin: typeof file | { kind: 'file'; path: string } = file, node = 'n'): string =>
+    toStaticPod(given, origin, node).metadata.uid;
   const base = uid(pod());
   assert.equal(uid(pod()), base);
-  assert.equal(uid({ spec: { containers: [{ image: 'a', name: 'c' }] }, metadata: { uid: '', namespace: '', name: 'web', labels: undefined } }), base);
+  assert.equal(
+    uid({
+      spec: { containers: [{ image: 'a', name: 'c' }] },
+      metadata: { uid: '', namespace: '', name: 'web', labels: undefined },
+    }),
+    base,
+  );
   assert.equal(uid({ ...pod(), status: { phase: 'Running' } }), base);
   assert.notEqual(uid(pod({ hostNetwork: true })), base);
   assert.notEqual(uid(pod(), { kind: 'file', path: '/elsewhere' }), base);
@@ -59,17 +73,41 @@ test('references to API objects are named as upstream names them', () => {
     [{ serviceAccountName: 'sa' }, 'serviceaccounts', 'serviceaccounts'],
     [{ volumes: [{ name: 'v', secret: { secretName: 's' } }] }, 'secrets', undefined],
     [{ volumes: [{ name: 'v', configMap: { name: 'm' } }] }, 'configmaps', undefined],
-    [{ containers: [{ name: 'c', env: [{ name: 'E', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }] }, 'secrets', undefined],
+    [
+      { containers: [{ name: 'c', env: [{ name: 'E', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }] },
+      'secrets',
+      undefined,
+    ],
     [{ initContainers: [{ name: 'i', envFrom: [{ configMapRef: { name: 'm' } }] }] }, 'configmaps', undefined],
     [{ imagePullSecrets: [{ name: 's' }] }, 'secrets', undefined],
     [{ resourceClaims: [{ name: 'r' }] }, 'resourceclaims', 'resourceclaims'],
     [{ volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'p' } }] }, 'persistentvolumeclaims', undefined],
-    [{ volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] }, 'serviceaccounts (via projected volumes)', 'serviceaccounts (via projected volumes)'],
+    [
+      { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] },
+      'serviceaccounts (via projected volumes)',
+      'serviceaccounts (via projected volumes)',
+    ],
     [{ volumes: [{ name: 'v', projected: { sources: [{ secret: { name: 's' } }] } }] }, 'secrets', undefined],
     [{ volumes: [{ name: 'v', csi: { driver: 'd' } }] }, 'csidrivers (via CSI volumes)', undefined],
-    [{ volumes: [{ name: 'v', emptyDir: {} }, { name: 'h', hostPath: { path: '/' } }] }, undefined, undefined],
+    [
+      {
+        volumes: [
+          { name: 'v', emptyDir: {} },
+          { name: 'h', hostPath: { path: '/' } },
+        ],
+      },
+      undefined,
+      undefined,
+    ],
   ];
   for (const [spec, cluster, standalone] of cases) {
-    assert.deepEqual([selectForbiddenReference(pod(spec), { localObjects: false }), selectForbiddenReference(pod(spec), { localObjects: true })], [cluster, standalone], JSON.stringify(spec));
+    assert.deepEqual(
+      [
+        selectForbiddenReference(pod(spec), { localObjects: false }),
+        selectForbiddenReference(pod(spec), { localObjects: true }),
+      ],
+      [cluster, standalone],
+      JSON.stringify(spec),
+    );
   }
 });

@@ -7,7 +7,10 @@ import { canonicalJson } from './canonical-json.ts';
 import { fnv128a } from './fnv128a.ts';
 
 /** Which manifest a static pod comes from. `server` manifests are kept on this node, so they are treated as files are. */
-export type ManifestOrigin = { kind: 'file'; path: string } | { kind: 'http'; url: string } | { kind: 'server'; name: string };
+export type ManifestOrigin =
+  | { kind: 'file'; path: string }
+  | { kind: 'http'; url: string }
+  | { kind: 'server'; name: string };
 
 /** How a person names the origin in a message. */
 export function originName(origin: ManifestOrigin): string {
@@ -32,7 +35,12 @@ export function toStaticPod(pod: Pod, origin: ManifestOrigin, nodeName: string):
     annotations: { ...pod.metadata.annotations, [annotations.configHash]: uid },
   };
   const tolerations = origin.kind === 'http' ? pod.spec.tolerations : withToleration(pod.spec.tolerations ?? []);
-  return { ...pod, metadata, spec: { ...pod.spec, nodeName, ...(tolerations === undefined ? {} : { tolerations }) }, status: { phase: 'Pending' } };
+  return {
+    ...pod,
+    metadata,
+    spec: { ...pod.spec, nodeName, ...(tolerations === undefined ? {} : { tolerations }) },
+    status: { phase: 'Pending' },
+  };
 }
 
 function staticPodUid(pod: Pod, origin: ManifestOrigin, nodeName: string): string {
@@ -49,7 +57,12 @@ function staticPodUid(pod: Pod, origin: ManifestOrigin, nodeName: string): strin
 
 function withToleration(tolerations: readonly Toleration[]): Toleration[] {
   const has = tolerations.some(
-    (each) => each.effect === surviveNodeProblems.effect && each.operator === surviveNodeProblems.operator && (each.key ?? '') === '' && (each.value ?? '') === '' && each.tolerationSeconds === undefined,
+    (each) =>
+      each.effect === surviveNodeProblems.effect &&
+      each.operator === surviveNodeProblems.operator &&
+      (each.key ?? '') === '' &&
+      (each.value ?? '') === '' &&
+      each.tolerationSeconds === undefined,
   );
   return has ? [...tolerations] : [...tolerations, surviveNodeProblems];
 }

@@ -8,7 +8,19 @@ import type { Mounts } from '../../ports/mounts.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../ports/recorder.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import type { DnsConfig } from './config/dns-config.ts';
-import type { ActuatedResources, ImageEnsurer, LifecycleHooks, ObjectLookup, OnChange, PodCgroups, ProbeVerdicts, RuntimeCacheWriter, RuntimeHandlers, ServiceLookup, Timeline } from './interfaces.ts';
+import type {
+  ActuatedResources,
+  ImageEnsurer,
+  LifecycleHooks,
+  ObjectLookup,
+  OnChange,
+  PodCgroups,
+  ProbeVerdicts,
+  RuntimeCacheWriter,
+  RuntimeHandlers,
+  ServiceLookup,
+  Timeline,
+} from './interfaces.ts';
 import type { ContainerSettings, NodeFacts } from './config/node-facts.ts';
 
 /** Everything PodRuntime is given. */
@@ -35,7 +47,11 @@ export interface PodRuntimeDeps {
   timeline: Timeline;
   onChange: OnChange;
   /** For changing resources of what runs; without it nothing is resized. */
-  resize?: { actuated: ActuatedResources; cgroups: PodCgroups; onDone?: (durationMs: number, succeeded: boolean) => void };
+  resize?: {
+    actuated: ActuatedResources;
+    cgroups: PodCgroups;
+    onDone?: (durationMs: number, succeeded: boolean) => void;
+  };
   /** After a container started: its log gets its link in /var/log/containers. Not waited for; must not throw. */
   onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
   cores: number;

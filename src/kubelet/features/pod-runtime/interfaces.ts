@@ -25,9 +25,21 @@ export type ImageOutcome =
 /** Images, by pull policy. Emits its own events (Pulling, Pulled, BackOff, Failed). */
 export interface ImageEnsurer {
   /** Resolves with a value also when the image cannot be had; rejects only with `Aborted`. Several calls for one pod run side by side. */
-  ensure(request: { pod: Pod; container: AnyContainer; runtimeHandler: string; signal: AbortSignal }): Promise<ImageOutcome>;
+  ensure(request: {
+    pod: Pod;
+    container: AnyContainer;
+    runtimeHandler: string;
+    signal: AbortSignal;
+  }): Promise<ImageOutcome>;
   /** The same for an image that is mounted as a volume, which has a pull policy of its own. */
-  ensureVolume(request: { pod: Pod; volume: string; reference: string; pullPolicy: string | undefined; runtimeHandler: string; signal: AbortSignal }): Promise<ImageOutcome>;
+  ensureVolume(request: {
+    pod: Pod;
+    volume: string;
+    reference: string;
+    pullPolicy: string | undefined;
+    runtimeHandler: string;
+    signal: AbortSignal;
+  }): Promise<ImageOutcome>;
   /** Begins to fetch the images of containers that are not started yet; never fails. */
   prefetch(pod: Pod, containers: readonly AnyContainer[], signal: AbortSignal): void;
 }
@@ -44,7 +56,11 @@ export interface HookTarget {
 
 export interface LifecycleHooks {
   /** Runs a handler to its end; a failure is a value, with a message that holds no secrets. Rejects only with `Aborted`. */
-  run(target: HookTarget, handler: LifecycleHandler, signal: AbortSignal): Promise<{ ok: true } | { ok: false; message: string }>;
+  run(
+    target: HookTarget,
+    handler: LifecycleHandler,
+    signal: AbortSignal,
+  ): Promise<{ ok: true } | { ok: false; message: string }>;
 }
 
 export interface ProbeVerdicts {
@@ -83,7 +99,14 @@ export interface RuntimeHandlers {
 }
 
 /** Told as soon as something of the pod changed, so that its status is computed and published at once. */
-export type OnChange = (uid: PodUid, what: { kind: 'sandbox'; id: SandboxId } | { kind: 'container'; name: string; id: ContainerId } | { kind: 'failure' } | { kind: 'resize' }) => void;
+export type OnChange = (
+  uid: PodUid,
+  what:
+    | { kind: 'sandbox'; id: SandboxId }
+    | { kind: 'container'; name: string; id: ContainerId }
+    | { kind: 'failure' }
+    | { kind: 'resize' },
+) => void;
 
 /** What is on record as brought about, per container and for pods as a whole; survives a restart of the agent. */
 export interface ActuatedResources {

@@ -57,7 +57,17 @@ export class PodRuntime {
     const sandboxes = new SandboxMaker(deps, this.startPacer);
     const builder = new ConfigBuilder(deps, sandboxes);
     const starter = new ContainerStarter(deps, builder, this.#killer);
-    this.#executors = new StepExecutors({ deps, pacer: this.startPacer, backoff: this.#backoff, failures: this.startFailures, sandboxes, starter, builder, killer: this.#killer, resizer: this.#resizer });
+    this.#executors = new StepExecutors({
+      deps,
+      pacer: this.startPacer,
+      backoff: this.#backoff,
+      failures: this.startFailures,
+      sandboxes,
+      starter,
+      builder,
+      killer: this.#killer,
+      resizer: this.#resizer,
+    });
   }
 
   /** One pass over a pod that is to run. An abort is part of the outcome. */
@@ -76,7 +86,8 @@ export class PodRuntime {
       return run.outcome(true);
     } finally {
       run.slot?.release();
-      if (run.resize !== undefined) this.#deps.resize?.onDone?.(run.resize.untilMs - run.resize.fromMs, !run.resizeFailed);
+      if (run.resize !== undefined)
+        this.#deps.resize?.onDone?.(run.resize.untilMs - run.resize.fromMs, !run.resizeFailed);
       if (!known || run.failures.some(leavesDoubt)) this.#deps.cache.noteUnsure(run.uid);
     }
   }
@@ -105,7 +116,8 @@ export class PodRuntime {
 
   /** Ends the crash back-off of a container, or of all of the pod's, so that the next pass starts it. */
   retryNow(pod: Pod, container?: string): void {
-    for (const ref of allContainers(pod)) if (container === undefined || ref.container.name === container) this.#backoff.reset(pod, ref.container);
+    for (const ref of allContainers(pod))
+      if (container === undefined || ref.container.name === container) this.#backoff.reset(pod, ref.container);
   }
 
   /** The pod is gone for good. */
@@ -132,9 +144,20 @@ export class PodRuntime {
   /** Whether to look again for more to do. */
   async #act(run: SyncRun, actions: PodActions, steps: readonly Step[]): Promise<boolean> {
     const { sandbox } = actions;
-    if (sandbox?.kind === 'keep') run.sandbox = { id: sandbox.sandbox.id, attempt: sandbox.sandbox.attempt, ips: sandbox.sandbox.ips };
-    if (sandbox?.kind === 'create' && sandbox.replaces !== undefined && sandbox.reason !== 'network-mode-changed' && steps.some((step) => step.kind === 'createSandbox')) {
-      this.#deps.events.event(run.pod, 'Normal', podEvents.sandboxChanged, 'Pod sandbox changed, it will be killed and re-created.');
+    if (sandbox?.kind === 'keep')
+      run.sandbox = { id: sandbox.sandbox.id, attempt: sandbox.sandbox.attempt, ips: sandbox.sandbox.ips };
+    if (
+      sandbox?.kind === 'create' &&
+      sandbox.replaces !== undefined &&
+      sandbox.reason !== 'network-mode-changed' &&
+      steps.some((step) => step.kind === 'createSandbox')
+    ) {
+      this.#deps.events.event(
+        run.pod,
+        'Normal',
+        podEvents.sandboxChanged,
+        'Pod sandbox changed, it will be killed and re-created.',
+      );
     }
     run.planned = run.status;
     this.#executors.begin(run, steps);

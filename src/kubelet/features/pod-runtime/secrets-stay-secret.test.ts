@@ -11,18 +11,41 @@ const CANARY = 'cAnArY-9f3c';
 const fromSecret = (name: string, key = 'k') => ({ name, valueFrom: { secretKeyRef: { name: 's', key } } });
 
 /** Everything a person, a log or an API can see of a pass, and of one that follows, over a pod whose containers know a secret. */
-async function seen(fields: Partial<Container>, more: { spec?: Partial<PodSpec>; value?: string | Uint8Array; before?: (h: Harness) => void } = {}): Promise<{ text: string; events: string[] }> {
+async function seen(
+  fields: Partial<Container>,
+  more: { spec?: Partial<PodSpec>; value?: string | Uint8Array; before?: (h: Harness) => void } = {},
+): Promise<{ text: string; events: string[] }> {
   const log = recordingLog();
   const h = new Harness({ log });
   const value = Buffer.from(more.value ?? CANARY).toString('base64');
-  h.objects = { ...h.objects, secret: () => ({ metadata: { name: 's', namespace: 'default', uid: '' }, data: { k: value, 'not a name': value } }) };
+  h.objects = {
+    ...h.objects,
+    secret: () => ({ metadata: { name: 's', namespace: 'default', uid: '' }, data: { k: value, 'not a name': value } }),
+  };
   h.volumes = async () => new Map([['v', { name: 'v', hostPath: '/vol', readOnly: false, selinuxRelabel: false }]]);
   h.files.seed({ '/vol/f': 'x' });
   more.before?.(h);
-  const pod = aPod({ ...more.spec, containers: [aContainer('app', { env: [fromSecret('S')], envFrom: [{ secretRef: { name: 's' } }], args: ['--password=$(S)'], ...fields })] });
+  const pod = aPod({
+    ...more.spec,
+    containers: [
+      aContainer('app', {
+        env: [fromSecret('S')],
+        envFrom: [{ secretRef: { name: 's' } }],
+        args: ['--password=$(S)'],
+        ...fields,
+      }),
+    ],
+  });
   const outcomes = [await h.sync(pod), await h.sync(pod)];
   await h.kill(pod);
-  const text = JSON.stringify([h.events, h.timeline, h.told, log.lines, outcomes.map(({ failures, waits, steps }) => ({ failures, waits, steps })), h.pods.startFailures.get(h.uid(pod), 'app')]);
+  const text = JSON.stringify([
+    h.events,
+    h.timeline,
+    h.told,
+    log.lines,
+    outcomes.map(({ failures, waits, steps }) => ({ failures, waits, steps })),
+    h.pods.startFailures.get(h.uid(pod), 'app'),
+  ]);
   return { text, events: h.events };
 }
 
@@ -30,7 +53,10 @@ describe('a secret that a container is given is told nobody else', () => {
   const mount = (subPathExpr: string) => ({ volumeMounts: [{ name: 'v', mountPath: '/v', subPathExpr }] });
   const cases: [string, Parameters<typeof seen>][] = [
     ['when all goes well', [{}]],
-    ['when the create is refused', [{}, { before: (h) => h.runtime.fail('createContainer', { kind: 'Invalid', message: 'no', times: 9 }) }]],
+    [
+      'when the create is refused',
+      [{}, { before: (h) => h.runtime.fail('createContainer', { kind: 'Invalid', message: 'no', times: 9 }) }],
+    ],
     ['when the start fails', [{}, { before: (h) => h.runtime.behaviour('app', { failStart: 'no such file' }) }]],
     ['when a key is missing', [{ env: [fromSecret('S'), fromSecret('T', 'none')] }]],
     ['when the value is no text', [{}, { value: Buffer.concat([Buffer.from(CANARY), Buffer.from([0xff])]) }]],
@@ -38,8 +64,19 @@ describe('a secret that a container is given is told nobody else', () => {
     ['when it leads a mount astray', [mount('$(S)'), { value: `../${CANARY}` }]],
     ['when it names a place that cannot be', [mount('f/$(S)')]],
     ['when it is an absolute path', [mount('$(S)'), { value: `/${CANARY}` }]],
-    ['when its postStart hook fails', [{ lifecycle: { postStart: { httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: CANARY }] } } } }, { before: (h) => void (h.hook = async () => ({ ok: false, message: 'refused' })) }]],
-    ['when its sandbox fails', [{}, { before: (h) => h.runtime.fail('runSandbox', { kind: 'Internal', message: 'no', times: 9 }) }]],
+    [
+      'when its postStart hook fails',
+      [
+        {
+          lifecycle: { postStart: { httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: CANARY }] } } },
+        },
+        { before: (h) => void (h.hook = async () => ({ ok: false, message: 'refused' })) },
+      ],
+    ],
+    [
+      'when its sandbox fails',
+      [{}, { before: (h) => h.runtime.fail('runSandbox', { kind: 'Internal', message: 'no', times: 9 }) }],
+    ],
   ];
   for (const [name, given] of cases) {
     test(name, async () => {

@@ -7,10 +7,20 @@ import { StartPacer, track } from './start-pacer.ts';
 
 const bounds = { min: 2, max: 16 };
 const quiet = new AbortController().signal;
-const claim = (more: Partial<PaceClaim> = {}): PaceClaim => ({ critical: false, priority: 0, leaseMs: 60_000, ...more });
+const claim = (more: Partial<PaceClaim> = {}): PaceClaim => ({
+  critical: false,
+  priority: 0,
+  leaseMs: 60_000,
+  ...more,
+});
 
 describe('the number of slots', () => {
-  const rows: [string, number, [concurrency: number, medianMs: number], [concurrency: number, medianMs: number] | undefined][] = [
+  const rows: [
+    string,
+    number,
+    [concurrency: number, medianMs: number],
+    [concurrency: number, medianMs: number] | undefined,
+  ][] = [
     ['is tried one wider first', 5, [4, 100], undefined],
     ['goes on when latency grew less than concurrency', 10, [8, 110], [4, 100]],
     ['stays narrow when latency grew just as much, as the queue is the better place to wait', 4, [8, 200], [4, 100]],
@@ -23,8 +33,16 @@ describe('the number of slots', () => {
     ['keeps to its upper bound', 16, [16, 100], [12, 100]],
   ];
   for (const [name, expected, current, previous] of rows) {
-    const window = ([concurrency, medianMs]: [number, number]): { concurrency: number; medianMs: number } => ({ concurrency, medianMs });
-    test(name, () => assert.equal(computeSlotLimit(window(current), previous === undefined ? undefined : window(previous), bounds), expected));
+    const window = ([concurrency, medianMs]: [number, number]): { concurrency: number; medianMs: number } => ({
+      concurrency,
+      medianMs,
+    });
+    test(name, () =>
+      assert.equal(
+        computeSlotLimit(window(current), previous === undefined ? undefined : window(previous), bounds),
+        expected,
+      ),
+    );
   }
 });
 
@@ -33,7 +51,8 @@ describe('the start pacer', () => {
     const clock = new FakeClock();
     return { clock, pacer: new StartPacer({ clock, cores: 2 }) };
   };
-  const fill = (pacer: StartPacer): Promise<PaceSlot[]> => Promise.all(Array.from({ length: pacer.limit }, () => pacer.acquire(claim(), quiet)));
+  const fill = (pacer: StartPacer): Promise<PaceSlot[]> =>
+    Promise.all(Array.from({ length: pacer.limit }, () => pacer.acquire(claim(), quiet)));
 
   test('lets twice the cores start side by side, at least four', async () => {
     const { clock, pacer } = setUp();
@@ -48,7 +67,8 @@ describe('the start pacer', () => {
     const { clock, pacer } = setUp();
     const slots = await fill(pacer);
     const served: string[] = [];
-    const ask = (name: string, more: Partial<PaceClaim>): void => void pacer.acquire(claim(more), quiet).then(() => served.push(name));
+    const ask = (name: string, more: Partial<PaceClaim>): void =>
+      void pacer.acquire(claim(more), quiet).then(() => served.push(name));
     ask('first', {});
     ask('second', {});
     ask('high', { priority: 10 });

@@ -13,7 +13,12 @@ export function withoutContainer(status: PodRuntimeStatus, id: ContainerId): Pod
 
 export function withSandbox(status: PodRuntimeStatus, sandbox: SandboxRuntimeStatus): PodRuntimeStatus {
   const others = status.sandboxes.filter((other) => other.id !== sandbox.id);
-  return { ...status, sandboxes: [sandbox, ...others].sort((left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs) };
+  return {
+    ...status,
+    sandboxes: [sandbox, ...others].sort(
+      (left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs,
+    ),
+  };
 }
 
 /**
@@ -22,10 +27,19 @@ export function withSandbox(status: PodRuntimeStatus, sandbox: SandboxRuntimeSta
  */
 function byNewest(containers: readonly ContainerRuntimeStatus[]): ContainerRuntimeStatus[] {
   const running = (container: ContainerRuntimeStatus): number => (container.state === 'running' ? 1 : 0);
-  return [...containers].sort((left, right) => running(right) - running(left) || right.attempt - left.attempt || right.createdAtMs - left.createdAtMs);
+  return [...containers].sort(
+    (left, right) =>
+      running(right) - running(left) || right.attempt - left.attempt || right.createdAtMs - left.createdAtMs,
+  );
 }
 
 /** The same facts in the order the planner counts on. */
 export function normaliseStatus(status: PodRuntimeStatus): PodRuntimeStatus {
-  return { ...status, containers: byNewest(status.containers), sandboxes: [...status.sandboxes].sort((left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs) };
+  return {
+    ...status,
+    containers: byNewest(status.containers),
+    sandboxes: [...status.sandboxes].sort(
+      (left, right) => right.attempt - left.attempt || right.createdAtMs - left.createdAtMs,
+    ),
+  };
 }

@@ -12,19 +12,36 @@ describe('starting a new pod', () => {
   test('makes the sandbox, then creates and starts each container in order', async () => {
     const h = new Harness();
     const outcome = await h.sync(two);
-    assert.deepEqual([outcome.failures, outcome.aborted, h.containers], [[], false, ['app#0 running', 'log#0 running']]);
+    assert.deepEqual(
+      [outcome.failures, outcome.aborted, h.containers],
+      [[], false, ['app#0 running', 'log#0 running']],
+    );
     assert.deepEqual(h.calls('runSandbox', 'createContainer', 'startContainer'), [
-      '0 runSandbox', '200 createContainer app', '230 startContainer app', '290 createContainer log', '320 startContainer log',
+      '0 runSandbox',
+      '200 createContainer app',
+      '230 startContainer app',
+      '290 createContainer log',
+      '320 startContainer log',
     ]);
     assert.deepEqual(h.events, [
-      'Normal Created Container created [app]', 'Normal Started Container started [app]', 'Normal Created Container created [log]', 'Normal Started Container started [log]',
+      'Normal Created Container created [app]',
+      'Normal Started Container started [app]',
+      'Normal Created Container created [log]',
+      'Normal Started Container started [log]',
     ]);
   });
 
   test('tells cache and status of each container before it begins the next', async () => {
     const h = new Harness();
     await h.sync(two);
-    assert.deepEqual(h.told, ['cache sandbox#0 ready', 'change sandbox', 'cache app#0 running', 'change app', 'cache log#0 running', 'change log']);
+    assert.deepEqual(h.told, [
+      'cache sandbox#0 ready',
+      'change sandbox',
+      'cache app#0 running',
+      'change app',
+      'cache log#0 running',
+      'change log',
+    ]);
   });
 
   test('costs no call beyond what it must', async () => {
@@ -32,18 +49,30 @@ describe('starting a new pod', () => {
     const status = await h.status(two);
     h.runtime.journal.clear();
     await h.finish(h.begin(two, { status }));
-    assert.deepEqual(Object.fromEntries(h.runtime.journal.callCounts), { runSandbox: 1, sandboxStatus: 1, createContainer: 2, startContainer: 2, containerStatus: 2 });
+    assert.deepEqual(Object.fromEntries(h.runtime.journal.callCounts), {
+      runSandbox: 1,
+      sandboxStatus: 1,
+      createContainer: 2,
+      startContainer: 2,
+      containerStatus: 2,
+    });
   });
 
   test('says what it decided and what came of it', async () => {
     const h = new Harness();
     await h.sync(aPod());
-    assert.deepEqual(h.timeline, ['decision createSandbox Create sandbox number 0, because the pod has none.', 'result createSandbox done', 'decision startContainer Start container app.', 'result startContainer done']);
+    assert.deepEqual(h.timeline, [
+      'decision createSandbox Create sandbox number 0, because the pod has none.',
+      'result createSandbox done',
+      'decision startContainer Start container app.',
+      'result startContainer done',
+    ]);
   });
 
   test('pulls and mounts while the sandbox is being made', async () => {
     const h = new Harness();
-    const after = async <T>(ms: number, value: T): Promise<T> => new Promise((resolve) => h.clock.setTimer(ms, () => resolve(value)));
+    const after = async <T>(ms: number, value: T): Promise<T> =>
+      new Promise((resolve) => h.clock.setTimer(ms, () => resolve(value)));
     h.image = (name) => after(150, { kind: 'present', imageRef: name, user: { username: '' } });
     h.volumes = () => after(180, new Map());
     await h.sync(two);
@@ -85,7 +114,10 @@ describe('starting a new pod', () => {
     const h = new Harness();
     await h.sync(aPod());
     const mounts = h.runtime.container('uid-1', 'app')?.config.mounts ?? [];
-    assert.deepEqual(mounts.map(({ containerPath }) => containerPath), ['/etc/hosts', '/dev/termination-log']);
+    assert.deepEqual(
+      mounts.map(({ containerPath }) => containerPath),
+      ['/etc/hosts', '/dev/termination-log'],
+    );
     assert.match(await h.files.readText('/var/lib/kubelet/pods/uid-1/etc-hosts'), /\n10\.\S+\tweb\n$/);
     assert.equal((await h.files.stat(mounts[1]?.hostPath ?? ''))?.mode, 0o666);
     assert.equal((await h.files.stat('/var/log/pods/default_web_uid-1/app'))?.type, 'directory');
@@ -97,41 +129,81 @@ describe('failures of a start', () => {
     const h = new Harness();
     script(h);
     const outcome = await h.sync(pod);
-    return [h, outcome.failures.map(({ scope, container, reason, message }) => `${scope} ${container ?? ''} ${reason} ${message}`)];
+    return [
+      h,
+      outcome.failures.map(
+        ({ scope, container, reason, message }) => `${scope} ${container ?? ''} ${reason} ${message}`,
+      ),
+    ];
   };
 
   test('an image that cannot be had passes its reason and next try through, and holds up no other container', async () => {
     const h = new Harness();
-    h.image = async (name): Promise<ImageOutcome> => (name === 'app:1' ? { kind: 'failed', reason: 'ImagePullBackOff', message: 'Back-off pulling image "app:1"', retryAtMs: 99 } : { kind: 'present', imageRef: name, user: { username: '' } });
+    h.image = async (name): Promise<ImageOutcome> =>
+      name === 'app:1'
+        ? { kind: 'failed', reason: 'ImagePullBackOff', message: 'Back-off pulling image "app:1"', retryAtMs: 99 }
+        : { kind: 'present', imageRef: name, user: { username: '' } };
     const outcome = await h.sync(two);
-    assert.deepEqual(outcome.failures, [{ scope: 'container', container: 'app', reason: 'ImagePullBackOff', message: 'Back-off pulling image "app:1"', retryAtMs: 99 }]);
+    assert.deepEqual(outcome.failures, [
+      {
+        scope: 'container',
+        container: 'app',
+        reason: 'ImagePullBackOff',
+        message: 'Back-off pulling image "app:1"',
+        retryAtMs: 99,
+      },
+    ]);
     assert.deepEqual(h.containers, ['log#0 running']);
     assert.equal(h.events[0], 'Warning Failed Error: ImagePullBackOff [app]');
-    assert.deepEqual(h.pods.startFailures.get(h.uid(two), 'app'), { reason: 'ImagePullBackOff', message: 'Back-off pulling image "app:1"', retryAtMs: 99 });
+    assert.deepEqual(h.pods.startFailures.get(h.uid(two), 'app'), {
+      reason: 'ImagePullBackOff',
+      message: 'Back-off pulling image "app:1"',
+      retryAtMs: 99,
+    });
   });
 
   test('a missing ConfigMap is CreateContainerConfigError, and gone once it is there', async () => {
-    const pod = aPod({ containers: [aContainer('app', { env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'cm', key: 'k' } } }] })] });
+    const pod = aPod({
+      containers: [
+        aContainer('app', { env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'cm', key: 'k' } } }] }),
+      ],
+    });
     const [h, failures] = await failing(() => {}, pod);
     assert.deepEqual(failures, ['container app CreateContainerConfigError configmap "cm" not found']);
     assert.deepEqual(h.events, ['Warning Failed Error: configmap "cm" not found [app]']);
-    h.objects = { ...h.objects, configMap: () => ({ metadata: { name: 'cm', namespace: 'default', uid: '' }, data: { k: 'v' } }) };
+    h.objects = {
+      ...h.objects,
+      configMap: () => ({ metadata: { name: 'cm', namespace: 'default', uid: '' }, data: { k: 'v' } }),
+    };
     await h.sync(pod);
     assert.deepEqual([h.containers, h.pods.startFailures.get(h.uid(pod), 'app')], [['app#0 running'], undefined]);
     assert.deepEqual(h.runtime.container('uid-1', 'app')?.config.envs, [{ key: 'A', value: 'v' }]);
   });
 
   test('a create that is refused is CreateContainerError', async () => {
-    const [h, failures] = await failing((it) => it.runtime.fail('createContainer', { kind: 'Invalid', message: 'bad spec', times: 1 }));
+    const [h, failures] = await failing((it) =>
+      it.runtime.fail('createContainer', { kind: 'Invalid', message: 'bad spec', times: 1 }),
+    );
     assert.deepEqual(failures, ['container app CreateContainerError bad spec']);
     await h.sync(aPod());
     assert.deepEqual(h.containers, ['app#0 running']);
   });
 
   test('what the runtime says of a container is told without the code it came with, and in the event without its id', async () => {
-    const refused = await failing((it) => it.runtime.fail('createContainer', { kind: 'Invalid', message: 'rpc error: code = InvalidArgument desc = bad spec', times: 1 }));
-    assert.deepEqual([refused[1], refused[0].events], [['container app CreateContainerError bad spec'], ['Warning Failed Error: bad spec [app]']]);
-    const [h, failures] = await failing((it) => it.runtime.behaviour('app', { failStart: 'rpc error: code = Unknown desc = exec: "nope": not found' }));
+    const refused = await failing((it) =>
+      it.runtime.fail('createContainer', {
+        kind: 'Invalid',
+        message: 'rpc error: code = InvalidArgument desc = bad spec',
+        times: 1,
+      }),
+    );
+    assert.deepEqual(
+      [refused[1], refused[0].events],
+      [['container app CreateContainerError bad spec'], ['Warning Failed Error: bad spec [app]']],
+    );
+    const [h, failures] = await failing((it) =>
+      it.runtime.behaviour('app', { failStart: 'rpc error: code = Unknown desc = exec: "nope": not found' }),
+    );
     assert.deepEqual(failures, ['container app RunContainerError exec: "nope": not found']);
     assert.ok(h.events.includes('Warning Failed Error: exec: "nope": not found [app]'));
   });
@@ -154,9 +226,16 @@ describe('failures of a start', () => {
   });
 
   test('a failed sandbox is said and leaves the containers alone', async () => {
-    const [h, failures] = await failing((it) => it.runtime.fail('runSandbox', { kind: 'Invalid', message: 'cni: no', times: 1 }));
-    assert.deepEqual(failures, ['sandbox  CreatePodSandboxError Failed to create sandbox for pod "web_default(uid-1)": cni: no']);
-    assert.deepEqual([h.events, h.containers], [['Warning FailedCreatePodSandBox Failed to create pod sandbox: cni: no'], []]);
+    const [h, failures] = await failing((it) =>
+      it.runtime.fail('runSandbox', { kind: 'Invalid', message: 'cni: no', times: 1 }),
+    );
+    assert.deepEqual(failures, [
+      'sandbox  CreatePodSandboxError Failed to create sandbox for pod "web_default(uid-1)": cni: no',
+    ]);
+    assert.deepEqual(
+      [h.events, h.containers],
+      [['Warning FailedCreatePodSandBox Failed to create pod sandbox: cni: no'], []],
+    );
   });
 
   test('volumes that are not ready hold back the containers, not the sandbox', async () => {
@@ -170,23 +249,33 @@ describe('failures of a start', () => {
   });
 
   test('a failed postStart hook kills the container and is PostStartHookError, without its output in the event', async () => {
-    const pod = aPod({ containers: [aContainer('app', { lifecycle: { postStart: { exec: { command: ['warm'] } } } }), aContainer('log')] });
+    const pod = aPod({
+      containers: [aContainer('app', { lifecycle: { postStart: { exec: { command: ['warm'] } } } }), aContainer('log')],
+    });
     const [h, failures] = await failing((it) => {
       it.hook = async () => ({ ok: false, message: 'secret output' });
     }, pod);
     assert.deepEqual(failures, ['container app PostStartHookError secret output']);
     assert.deepEqual(h.containers, ['app#0 143', 'log#0 running']);
-    assert.deepEqual(h.events.slice(2, 4), ['Warning FailedPostStartHook PostStartHook failed [app]', 'Normal Killing FailedPostStartHook [app]']);
+    assert.deepEqual(h.events.slice(2, 4), [
+      'Warning FailedPostStartHook PostStartHook failed [app]',
+      'Normal Killing FailedPostStartHook [app]',
+    ]);
   });
 
   test('a failed init container start holds back what comes after', async () => {
-    const [h, failures] = await failing((it) => it.runtime.fail('createContainer', { kind: 'Invalid', message: 'no', times: 1 }), aPod({ initContainers: [aContainer('i1')] }));
+    const [h, failures] = await failing(
+      (it) => it.runtime.fail('createContainer', { kind: 'Invalid', message: 'no', times: 1 }),
+      aPod({ initContainers: [aContainer('i1')] }),
+    );
     assert.deepEqual([failures.length, h.containers], [1, []]);
   });
 
   test('runAsNonRoot is checked against the image of this very start', async () => {
     const [, failures] = await failing(() => {}, aPod({ securityContext: { runAsNonRoot: true } }));
-    assert.deepEqual(failures, ['container app CreateContainerConfigError container has runAsNonRoot and image will run as root (pod: "web_default(uid-1)", container: app)']);
+    assert.deepEqual(failures, [
+      'container app CreateContainerConfigError container has runAsNonRoot and image will run as root (pod: "web_default(uid-1)", container: app)',
+    ]);
   });
 });
 
@@ -231,7 +320,10 @@ describe('calls of unknown outcome', () => {
     const first = await h.sync(aPod());
     assert.equal(first.failures[0]?.scope, 'sandbox');
     await h.sync(aPod());
-    assert.deepEqual([h.runtime.sandboxes().map(({ config }) => config.attempt), h.containers], [[1], ['app#0 running']]);
+    assert.deepEqual(
+      [h.runtime.sandboxes().map(({ config }) => config.attempt), h.containers],
+      [[1], ['app#0 running']],
+    );
   });
 
   test('a start that timed out and worked counts as started', async () => {
@@ -268,9 +360,18 @@ describe('a pod that runs', () => {
     assert.deepEqual(h.containers, ['app#0 137', 'app#1 running']);
     h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');
     const waiting = await h.sync(aPod());
-    assert.deepEqual(waiting.waits, [{ container: 'app', untilMs: h.clock.nowMs() + 10_000, waitMs: 10_000, delayMs: 10_000, why: 'CrashLoopBackOff' }]);
-    assert.equal(h.events.at(-1), 'Warning BackOff Back-off restarting failed container app in pod web_default(uid-1) [app]');
-    assert.deepEqual(h.pods.startFailures.get(h.uid(two), 'app'), { reason: 'CrashLoopBackOff', message: 'back-off 10s restarting failed container=app pod=web_default(uid-1)', retryAtMs: h.clock.nowMs() + 10_000 });
+    assert.deepEqual(waiting.waits, [
+      { container: 'app', untilMs: h.clock.nowMs() + 10_000, waitMs: 10_000, delayMs: 10_000, why: 'CrashLoopBackOff' },
+    ]);
+    assert.equal(
+      h.events.at(-1),
+      'Warning BackOff Back-off restarting failed container app in pod web_default(uid-1) [app]',
+    );
+    assert.deepEqual(h.pods.startFailures.get(h.uid(two), 'app'), {
+      reason: 'CrashLoopBackOff',
+      message: 'back-off 10s restarting failed container=app pod=web_default(uid-1)',
+      retryAtMs: h.clock.nowMs() + 10_000,
+    });
     await h.clock.advance(10_000);
     await h.sync(aPod());
     assert.equal(h.containers.at(-1), 'app#2 running');
@@ -294,7 +395,13 @@ describe('a pod that runs', () => {
     h.runtime.killSandbox(h.runtime.sandboxes()[0]?.id ?? '', { withContainers: true });
     h.events.length = 0;
     await h.sync(aPod());
-    assert.deepEqual([h.runtime.sandboxes().map(({ config, ready }) => `${config.attempt} ${ready}`), h.containers], [['0 false', '1 true'], ['app#0 137', 'app#1 running']]);
+    assert.deepEqual(
+      [h.runtime.sandboxes().map(({ config, ready }) => `${config.attempt} ${ready}`), h.containers],
+      [
+        ['0 false', '1 true'],
+        ['app#0 137', 'app#1 running'],
+      ],
+    );
     assert.equal(h.events[0], 'Normal SandboxChanged Pod sandbox changed, it will be killed and re-created.');
   });
 
@@ -315,7 +422,10 @@ describe('a pod that runs', () => {
     await h.sync(debugged);
     assert.deepEqual(h.containers.toSorted(), ['app#0 running', 'debug#0 running']);
     const { id = '', config } = h.runtime.container('uid-1', 'debug') ?? {};
-    assert.deepEqual([config?.security.namespaces.pid, config?.security.namespaces.targetId], ['target', h.runtime.container('uid-1', 'app')?.id]);
+    assert.deepEqual(
+      [config?.security.namespaces.pid, config?.security.namespaces.targetId],
+      ['target', h.runtime.container('uid-1', 'app')?.id],
+    );
     h.runtime.killContainer(id, { exitCode: 5 });
     await h.sync(debugged);
     assert.deepEqual(h.containers.toSorted(), ['app#0 running', 'debug#0 5']);
@@ -336,15 +446,21 @@ describe('a pod that runs', () => {
     h.verdicts.set('liveness app#0', 'failure');
     h.runtime.fail('stopContainer', { kind: 'Internal', message: 'shim stuck' });
     const outcome = await h.sync(aPod());
-    assert.deepEqual([outcome.failures.map(({ reason }) => reason), h.containers], [['KillContainerError'], ['app#0 running']]);
+    assert.deepEqual(
+      [outcome.failures.map(({ reason }) => reason), h.containers],
+      [['KillContainerError'], ['app#0 running']],
+    );
   });
 
   test('RestartAllContainers resets the whole pod in one pass and keeps counting', async () => {
     const h = new Harness();
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
-    const pod = aPod({ containers: [aContainer('app', { restartPolicy: 'Never', restartPolicyRules: [rule] }), aContainer('log')] });
+    const pod = aPod({
+      containers: [aContainer('app', { restartPolicy: 'Never', restartPolicyRules: [rule] }), aContainer('log')],
+    });
     await h.sync(pod);
-    for (const name of ['app', 'log']) await h.files.writeFile(`/var/log/pods/default_web_uid-1/${name}/0.log`, '', 0o644);
+    for (const name of ['app', 'log'])
+      await h.files.writeFile(`/var/log/pods/default_web_uid-1/${name}/0.log`, '', 0o644);
     h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '', { exitCode: 42 });
     await h.sync(pod);
     assert.deepEqual([h.containers, h.runtime.sandboxes().length], [['app#1 running', 'log#1 running'], 1]);
@@ -353,10 +469,17 @@ describe('a pod that runs', () => {
   test('a container that asks for a reset again at once waits as one that crashes does, while the others run on', async () => {
     const h = new Harness();
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
-    const pod = aPod({ containers: [aContainer('app', { restartPolicy: 'Never', restartPolicyRules: [rule] }), aContainer('log')] });
+    const pod = aPod({
+      containers: [aContainer('app', { restartPolicy: 'Never', restartPolicyRules: [rule] }), aContainer('log')],
+    });
     await h.sync(pod);
     const crash = async (): Promise<void> => {
-      for (const name of ['app', 'log']) await h.files.writeFile(`/var/log/pods/default_web_uid-1/${name}/${h.runtime.container('uid-1', name)?.config.attempt}.log`, '', 0o644);
+      for (const name of ['app', 'log'])
+        await h.files.writeFile(
+          `/var/log/pods/default_web_uid-1/${name}/${h.runtime.container('uid-1', name)?.config.attempt}.log`,
+          '',
+          0o644,
+        );
       h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '', { exitCode: 42 });
     };
     await crash();
@@ -364,7 +487,10 @@ describe('a pod that runs', () => {
     assert.deepEqual(h.containers, ['app#1 running', 'log#1 running']);
     await crash();
     const outcome = await h.sync(pod);
-    assert.deepEqual([outcome.waits.map(({ container, why, delayMs }) => [container, why, delayMs]), h.containers], [[['app', 'CrashLoopBackOff', 10_000]], ['app#1 42', 'log#1 running']]);
+    assert.deepEqual(
+      [outcome.waits.map(({ container, why, delayMs }) => [container, why, delayMs]), h.containers],
+      [[['app', 'CrashLoopBackOff', 10_000]], ['app#1 42', 'log#1 running']],
+    );
     await h.clock.advance(10_000);
     await h.sync(pod);
     assert.deepEqual(h.containers, ['app#2 running', 'log#2 running']);
@@ -373,7 +499,10 @@ describe('a pod that runs', () => {
   test('a plan changes nothing', async () => {
     const h = new Harness();
     const { steps } = h.pods.plan(two, await h.status(two));
-    assert.deepEqual([steps.map(({ kind }) => kind), h.runtime.journal.writes], [['createSandbox', 'startContainer', 'startContainer'], []]);
+    assert.deepEqual(
+      [steps.map(({ kind }) => kind), h.runtime.journal.writes],
+      [['createSandbox', 'startContainer', 'startContainer'], []],
+    );
   });
 });
 
@@ -381,7 +510,9 @@ describe('an abort', () => {
   /** Aborts at `atMs`; then the agent goes on as if nothing had been, and the pod must come up whole and single. */
   const atMoment = async (atMs: number): Promise<void> => {
     const h = new Harness();
-    const pod = aPod({ containers: [aContainer('app', { lifecycle: { postStart: { exec: { command: ['x'] } } } }), aContainer('log')] });
+    const pod = aPod({
+      containers: [aContainer('app', { lifecycle: { postStart: { exec: { command: ['x'] } } } }), aContainer('log')],
+    });
     h.hook = () => new Promise((resolve) => h.clock.setTimer(20, () => resolve({ ok: true })));
     const controller = new AbortController();
     const pass = h.begin(pod, { status: await h.status(pod), signal: controller.signal });

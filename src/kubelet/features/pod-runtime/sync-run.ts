@@ -104,7 +104,10 @@ export class SyncRun {
   /** Takes a place among those that start; kept over several starts of this pass. */
   async takeSlot(pacer: StartPacer): Promise<PaceSlot> {
     if (this.slot === undefined) {
-      this.slot = await pacer.acquire({ critical: isCriticalPod(this.pod), priority: podPriority(this.pod), leaseMs: startLeaseMs }, this.signal);
+      this.slot = await pacer.acquire(
+        { critical: isCriticalPod(this.pod), priority: podPriority(this.pod), leaseMs: startLeaseMs },
+        this.signal,
+      );
       for (const begin of this.#atTurn.splice(0)) begin();
     } else {
       await this.slot.renew(startLeaseMs);
@@ -136,7 +139,14 @@ export class SyncRun {
   }
 
   outcome(aborted: boolean): SyncOutcome {
-    return { failures: this.failures, waits: this.waits, steps: this.done, changed: this.done.length > 0, aborted, status: this.status };
+    return {
+      failures: this.failures,
+      waits: this.waits,
+      steps: this.done,
+      changed: this.done.length > 0,
+      aborted,
+      status: this.status,
+    };
   }
 }
 

@@ -16,7 +16,11 @@ test('of many pods at once only those whose turn it is get cgroup and folders, w
   const passes = [];
   for (let index = 0; index < POD_COUNT; index += 1) {
     const pod = aPod({}, { name: `pod-${index}`, uid: `uid-${index}` });
-    const placement = { then: (resolve: (value: { cgroupParent: string }) => void) => ((placements += 1), resolve({ cgroupParent: '/kubepods/pod' })) } as Promise<{ cgroupParent: string }>;
+    const placement = {
+      then: (resolve: (value: { cgroupParent: string }) => void) => (
+        (placements += 1), resolve({ cgroupParent: '/kubepods/pod' })
+      ),
+    } as Promise<{ cgroupParent: string }>;
     passes.push(h.begin(pod, { status: await h.status(pod), placement }));
   }
   await h.clock.advance(1);

@@ -2,7 +2,12 @@ import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
 /** Whether `work` was done within the time; the work itself goes on. Rejects with what the work rejects with, or with `Aborted`. */
-export function waitWithin(clock: Clock, limitMs: number, work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+export function waitWithin(
+  clock: Clock,
+  limitMs: number,
+  work: Promise<unknown>,
+  signal: AbortSignal,
+): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const abort = (): void => finish(() => reject(new KubeletError('Aborted', 'the wait was aborted')));
     const timer = clock.setTimer(limitMs, () => finish(() => resolve(false)));

@@ -117,7 +117,9 @@ export class PodStore {
     // A newer pod may have taken the name already.
     if (names.get(fullName)?.metadata.uid !== pod.metadata.uid) return;
     names.delete(fullName);
-    const heir = [...(names === this.#byFullName ? this.#byUid : this.#mirrorsByUid).values()].findLast((each) => podFullName(each) === fullName);
+    const heir = [...(names === this.#byFullName ? this.#byUid : this.#mirrorsByUid).values()].findLast(
+      (each) => podFullName(each) === fullName,
+    );
     if (heir !== undefined) names.set(fullName, heir);
   }
 

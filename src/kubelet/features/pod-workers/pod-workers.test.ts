@@ -15,10 +15,13 @@ const pod = (uid: string, name = uid, extra: Partial<Pod['metadata']> = {}): Pod
   spec: { containers: [], terminationGracePeriodSeconds: 30 },
 });
 
-const staticPod = (uid: string, name: string): Pod => pod(uid, name, { annotations: { [annotations.configSource]: 'file' } });
+const staticPod = (uid: string, name: string): Pod =>
+  pod(uid, name, { annotations: { [annotations.configSource]: 'file' } });
 
 /** A syncer whose passes take scripted time, and which writes down what it was asked to do. */
-function harness(script: { syncMs?: number; killMs?: number; cleanMs?: number; sync?: (uid: string, pass: number) => SyncResult } = {}) {
+function harness(
+  script: { syncMs?: number; killMs?: number; cleanMs?: number; sync?: (uid: string, pass: number) => SyncResult } = {},
+) {
   const clock = new FakeClock();
   const calls: string[] = [];
   const passes = new Map<string, number>();
@@ -190,7 +193,14 @@ describe('pod workers', () => {
     workers.sync(podUid('a'));
     workers.kill(podUid('a'), { cause: 'removed' });
     await clock.advance(1);
-    assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a, keep', 'finished a kept', 'clean a', 'finished a gone']);
+    assert.deepEqual(calls, [
+      'sync a',
+      'kill a 30000',
+      'clean a, keep',
+      'finished a kept',
+      'clean a',
+      'finished a gone',
+    ]);
     assert.equal(workers.known().size, 0);
   });
 

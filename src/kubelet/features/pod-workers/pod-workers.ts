@@ -8,7 +8,16 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isStaticPod } from '../../../api/pod.ts';
 import { podUid, type PodUid } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
-import { isForgotten, leavesNothing, mustInterrupt, nextWorkerState, type Termination, type TerminatingSubject, type WorkerEvent, type WorkerState } from './worker-state.ts';
+import {
+  isForgotten,
+  leavesNothing,
+  mustInterrupt,
+  nextWorkerState,
+  type Termination,
+  type TerminatingSubject,
+  type WorkerEvent,
+  type WorkerState,
+} from './worker-state.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** What one pass over a running pod came to. */
@@ -25,7 +34,11 @@ export interface SyncResult {
 export interface PodSyncer {
   syncPod(work: { pod: Pod; firstSeenMs: number; signal: AbortSignal }): Promise<SyncResult>;
   /** Resolves only when nothing of the pod runs any more. */
-  syncTerminatingPod(work: { subject: TerminatingSubject; termination: Termination; signal: AbortSignal }): Promise<void>;
+  syncTerminatingPod(work: {
+    subject: TerminatingSubject;
+    termination: Termination;
+    signal: AbortSignal;
+  }): Promise<void>;
   /** Resolves when volumes and cgroups are gone; with `all`, when nothing is left in the runtime either. */
   syncTerminatedPod(work: { pod: Pod; all: boolean; signal: AbortSignal }): Promise<void>;
   /** The pod is finished; `gone` says that it is to be forgotten, at once: a new one of the same uid may follow, and `revived` that it does. */
@@ -159,10 +172,19 @@ export class PodWorkers {
     if (after === undefined) return;
     if (worker === undefined) {
       const firstSeenMs = this.#options.clock.monotonicMs();
-      this.#workers.set(uid, { state: after, sinceMs: this.#options.clock.nowMs(), firstSeenMs, running: undefined, passBeganMs: undefined, failures: 0, lastError: undefined });
+      this.#workers.set(uid, {
+        state: after,
+        sinceMs: this.#options.clock.nowMs(),
+        firstSeenMs,
+        running: undefined,
+        passBeganMs: undefined,
+        failures: 0,
+        lastError: undefined,
+      });
     } else {
       worker.state = after;
-      if (before?.phase !== after.phase) Object.assign(worker, { failures: 0, lastError: undefined, sinceMs: this.#options.clock.nowMs() });
+      if (before?.phase !== after.phase)
+        Object.assign(worker, { failures: 0, lastError: undefined, sinceMs: this.#options.clock.nowMs() });
       if (mustInterrupt(before, after)) worker.running?.abort();
     }
     if (after.phase === 'finished') this.#finish(uid, after, before?.phase !== 'finished' || isForgotten(after));
@@ -186,7 +208,8 @@ export class PodWorkers {
       worker.failures = outcome.failed === true ? worker.failures + 1 : 0;
       worker.lastError = undefined;
       if (outcome.event !== undefined) this.#apply(uid, outcome.event);
-      else if (this.#workers.get(uid) === worker && !this.#stopped) this.#queue.schedule(uid, this.#pauseMs(worker, outcome));
+      else if (this.#workers.get(uid) === worker && !this.#stopped)
+        this.#queue.schedule(uid, this.#pauseMs(worker, outcome));
     } catch (error) {
       this.#failed(uid, worker, { error, aborted: abort.signal.aborted });
     } finally {
@@ -195,7 +218,10 @@ export class PodWorkers {
     }
   }
 
-  async #work(worker: Worker, signal: AbortSignal): Promise<{ event?: WorkerEvent; retryInMs?: number; failed?: boolean }> {
+  async #work(
+    worker: Worker,
+    signal: AbortSignal,
+  ): Promise<{ event?: WorkerEvent; retryInMs?: number; failed?: boolean }> {
     const { syncer } = this.#options;
     const { state } = worker;
     switch (state.phase) {
@@ -245,7 +271,10 @@ export class PodWorkers {
   }
 
   #pauseMs(worker: Worker, outcome: { retryInMs?: number; failed?: boolean }): number {
-    const usualMs = outcome.failed === true ? this.#failurePauseMs(worker) : jitter(this.#options.random, this.#options.resyncMs, JITTER_FACTOR);
+    const usualMs =
+      outcome.failed === true
+        ? this.#failurePauseMs(worker)
+        : jitter(this.#options.random, this.#options.resyncMs, JITTER_FACTOR);
     return Math.min(outcome.retryInMs ?? usualMs, usualMs);
   }
 

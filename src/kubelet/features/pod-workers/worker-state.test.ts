@@ -11,17 +11,30 @@ const pod = (metadata: Partial<Pod['metadata']> = {}, graceSeconds = 30): Pod =>
 function after(...events: WorkerEvent[]): WorkerState | undefined {
   return events.reduce<WorkerState | undefined>((state, event) => nextWorkerState(state, event), undefined);
 }
-const seen = (subject = pod(), isNew = true): WorkerEvent => ({ kind: 'update', pod: subject, isNew, mustQueue: false });
+const seen = (subject = pod(), isNew = true): WorkerEvent => ({
+  kind: 'update',
+  pod: subject,
+  isNew,
+  mustQueue: false,
+});
 
 describe('worker state', () => {
   it('starts syncing, or queues behind a pod of the same name', () => {
     assert.equal(after(seen())?.phase, 'syncing');
     assert.equal(after({ kind: 'update', pod: pod(), isNew: true, mustQueue: true })?.phase, 'queued');
-    assert.equal(after({ kind: 'update', pod: pod(), isNew: true, mustQueue: true }, { kind: 'nameFree' })?.phase, 'syncing');
+    assert.equal(
+      after({ kind: 'update', pod: pod(), isNew: true, mustQueue: true }, { kind: 'nameFree' })?.phase,
+      'syncing',
+    );
   });
 
   it('walks terminating, terminated, finished and never back', () => {
-    const walk: WorkerEvent[] = [seen(), { kind: 'kill', cause: 'removed' }, { kind: 'stopped' }, { kind: 'cleaned', all: true }];
+    const walk: WorkerEvent[] = [
+      seen(),
+      { kind: 'kill', cause: 'removed' },
+      { kind: 'stopped' },
+      { kind: 'cleaned', all: true },
+    ];
     const phases = walk.map((_, index) => after(...walk.slice(0, index + 1))?.phase);
     assert.deepEqual(phases, ['syncing', 'terminating', 'terminated', 'finished']);
     assert.equal(after(...walk, { kind: 'stopped' })?.phase, 'finished');
@@ -29,7 +42,11 @@ describe('worker state', () => {
 
   it('takes a pod that arrives already being deleted straight to terminating with its deletion grace', () => {
     const state = after(seen(pod({ deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 7 })));
-    assert.deepEqual(state?.phase === 'terminating' && state.termination, { cause: 'deleted', graceMs: 7000, gone: false });
+    assert.deepEqual(state?.phase === 'terminating' && state.termination, {
+      cause: 'deleted',
+      graceMs: 7000,
+      gone: false,
+    });
   });
 
   it('lets the grace shrink but never grow', () => {
@@ -59,22 +76,45 @@ describe('worker state', () => {
   });
 
   it('keeps a completed pod finished until its source removes it', () => {
-    const walk: WorkerEvent[] = [seen(), { kind: 'phaseTerminal' }, { kind: 'stopped' }, { kind: 'cleaned', all: false }];
+    const walk: WorkerEvent[] = [
+      seen(),
+      { kind: 'phaseTerminal' },
+      { kind: 'stopped' },
+      { kind: 'cleaned', all: false },
+    ];
     const done = after(...walk);
-    assert.deepEqual(done?.phase === 'finished' && done.termination, { cause: 'completed', graceMs: 30_000, gone: false });
+    assert.deepEqual(done?.phase === 'finished' && done.termination, {
+      cause: 'completed',
+      graceMs: 30_000,
+      gone: false,
+    });
     const removed = after(...walk, { kind: 'kill', cause: 'removed' });
     assert.equal(removed?.phase === 'terminated' && removed.termination.gone, true);
   });
 
   it('ends once more when something of it came late, and is as it was after that', () => {
-    const walk: WorkerEvent[] = [seen(), { kind: 'phaseTerminal' }, { kind: 'stopped' }, { kind: 'cleaned', all: false }];
+    const walk: WorkerEvent[] = [
+      seen(),
+      { kind: 'phaseTerminal' },
+      { kind: 'stopped' },
+      { kind: 'cleaned', all: false },
+    ];
     assert.equal(after(...walk, { kind: 'cameLate' })?.phase, 'terminating');
-    assert.deepEqual(after(...walk, { kind: 'cameLate' }, { kind: 'stopped' }, { kind: 'cleaned', all: false }), after(...walk));
-    for (const at of [1, 2, 3]) assert.deepEqual(after(...walk.slice(0, at), { kind: 'cameLate' }), after(...walk.slice(0, at)));
+    assert.deepEqual(
+      after(...walk, { kind: 'cameLate' }, { kind: 'stopped' }, { kind: 'cleaned', all: false }),
+      after(...walk),
+    );
+    for (const at of [1, 2, 3])
+      assert.deepEqual(after(...walk.slice(0, at), { kind: 'cameLate' }), after(...walk.slice(0, at)));
   });
 
   it('is cleaned once more when it was removed while it was cleaned for keeping', () => {
-    const walk: WorkerEvent[] = [seen(), { kind: 'phaseTerminal' }, { kind: 'stopped' }, { kind: 'kill', cause: 'removed' }];
+    const walk: WorkerEvent[] = [
+      seen(),
+      { kind: 'phaseTerminal' },
+      { kind: 'stopped' },
+      { kind: 'kill', cause: 'removed' },
+    ];
     assert.equal(after(...walk, { kind: 'cleaned', all: false })?.phase, 'terminated');
     assert.equal(after(...walk, { kind: 'cleaned', all: true })?.phase, 'finished');
   });
@@ -90,6 +130,14 @@ describe('worker state', () => {
     const syncing = after(seen());
     const ending = after(seen(), { kind: 'kill', cause: 'evicted', graceMs: 10_000 });
     const sooner = after(seen(), { kind: 'kill', cause: 'evicted', graceMs: 1000 });
-    assert.deepEqual([mustInterrupt(syncing, ending), mustInterrupt(ending, sooner), mustInterrupt(sooner, ending), mustInterrupt(syncing, syncing)], [true, true, false, false]);
+    assert.deepEqual(
+      [
+        mustInterrupt(syncing, ending),
+        mustInterrupt(ending, sooner),
+        mustInterrupt(sooner, ending),
+        mustInterrupt(syncing, syncing),
+      ],
+      [true, true, false, false],
+    );
   });
 });

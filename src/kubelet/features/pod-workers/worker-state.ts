@@ -49,7 +49,8 @@ const MINIMUM_GRACE_MS = 1000;
 const DEFAULT_GRACE_SECONDS = 30;
 
 export function graceOf(pod: Pod): number {
-  const seconds = pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+  const seconds =
+    pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
   return Math.max(MINIMUM_GRACE_MS, seconds * 1000);
 }
 
@@ -85,10 +86,17 @@ function firstState(event: WorkerEvent): WorkerState | undefined {
 }
 
 function deleting(pod: Pod): WorkerState {
-  return { phase: 'terminating', subject: { kind: 'pod', pod }, termination: { cause: 'deleted', graceMs: graceOf(pod), gone: false } };
+  return {
+    phase: 'terminating',
+    subject: { kind: 'pod', pod },
+    termination: { cause: 'deleted', graceMs: graceOf(pod), gone: false },
+  };
 }
 
-function fromSyncing(state: WorkerState & { phase: 'queued' | 'syncing' }, event: WorkerEvent): WorkerState | undefined {
+function fromSyncing(
+  state: WorkerState & { phase: 'queued' | 'syncing' },
+  event: WorkerEvent,
+): WorkerState | undefined {
   switch (event.kind) {
     case 'update':
       return event.pod.metadata.deletionTimestamp === undefined ? { ...state, pod: event.pod } : deleting(event.pod);
@@ -120,7 +128,11 @@ function fromTerminating(state: WorkerState & { phase: 'terminating' }, event: W
     case 'update':
       return whileEnding(state, event);
     case 'kill':
-      return { ...state, revive: event.cause === 'removed' ? undefined : state.revive, termination: strongerTermination(state.termination, event) };
+      return {
+        ...state,
+        revive: event.cause === 'removed' ? undefined : state.revive,
+        termination: strongerTermination(state.termination, event),
+      };
     case 'stopped': {
       const { termination, revive } = state;
       if (state.subject.kind === 'orphan') return { phase: 'finished', pod: undefined, termination, revive };
@@ -140,7 +152,11 @@ function fromTerminating(state: WorkerState & { phase: 'terminating' }, event: W
 function fromTerminated(state: WorkerState & { phase: 'terminated' }, event: WorkerEvent): WorkerState | undefined {
   if (event.kind === 'update') return whileEnding(state, event);
   if (event.kind === 'kill') {
-    return { ...state, revive: event.cause === 'removed' ? undefined : state.revive, termination: strongerTermination(state.termination, event) };
+    return {
+      ...state,
+      revive: event.cause === 'removed' ? undefined : state.revive,
+      termination: strongerTermination(state.termination, event),
+    };
   }
   // Asked to leave nothing while it was cleaned for keeping: once more.
   if (event.kind === 'cleaned' && (event.all || !leavesNothing(state))) return { ...state, phase: 'finished' };
@@ -149,9 +165,13 @@ function fromTerminated(state: WorkerState & { phase: 'terminated' }, event: Wor
 
 function fromFinished(state: WorkerState & { phase: 'finished' }, event: WorkerEvent): WorkerState | undefined {
   const { pod } = state;
-  if (pod !== undefined && event.kind === 'cameLate') return { phase: 'terminating', subject: { kind: 'pod', pod }, termination: state.termination };
+  if (pod !== undefined && event.kind === 'cameLate')
+    return { phase: 'terminating', subject: { kind: 'pod', pod }, termination: state.termination };
   if (pod === undefined || (event.kind !== 'update' && event.kind !== 'kill')) return state;
-  const after = event.kind === 'update' ? whileEnding(state, event) : { ...state, termination: strongerTermination(state.termination, event) };
+  const after =
+    event.kind === 'update'
+      ? whileEnding(state, event)
+      : { ...state, termination: strongerTermination(state.termination, event) };
   // Of one that was deleted nothing is left already; it is only known for as long as its source lists it.
   if (state.termination.cause === 'deleted' && after.revive === undefined) return after;
   return leavesNothing(after) ? { ...after, phase: 'terminated', pod } : after;
@@ -173,7 +193,8 @@ function whileEnding<Ending extends WorkerState & { termination: Termination; re
   event: WorkerEvent & { kind: 'update' },
 ): Ending {
   if (event.isNew && event.pod.metadata.deletionTimestamp === undefined) return { ...state, revive: event.pod };
-  if (event.pod.metadata.deletionTimestamp === undefined) return state.revive === undefined ? state : { ...state, revive: event.pod };
+  if (event.pod.metadata.deletionTimestamp === undefined)
+    return state.revive === undefined ? state : { ...state, revive: event.pod };
   const termination: Termination = {
     cause: 'deleted',
     graceMs: Math.min(state.termination.graceMs, graceOf(event.pod)),
@@ -184,7 +205,11 @@ function whileEnding<Ending extends WorkerState & { termination: Termination; re
 
 function strongerTermination(current: Termination, event: WorkerEvent & { kind: 'kill' }): Termination {
   const asked = event.graceMs === undefined ? current.graceMs : Math.max(MINIMUM_GRACE_MS, event.graceMs);
-  return { cause: current.cause, graceMs: Math.min(current.graceMs, asked), gone: current.gone || event.cause === 'removed' };
+  return {
+    cause: current.cause,
+    graceMs: Math.min(current.graceMs, asked),
+    gone: current.gone || event.cause === 'removed',
+  };
 }
 
 /** Whether work in progress under `before` must be broken off because of what `after` asks: the pod began to end, or must end sooner. */

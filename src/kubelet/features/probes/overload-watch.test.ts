@@ -4,8 +4,16 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import type { NodeLoad } from '../../ports/node-load.ts';
 import { isOverloaded, OverloadWatch } from './overload-watch.ts';
 
-const load = (changes: Partial<NodeLoad> = {}): NodeLoad => ({ idleMs: 0, capacityMs: 0, stalledMs: 0, runnable: 0, cores: 2, ...changes });
-const after = (changes: Partial<NodeLoad>, spanMs = 1_000): boolean => isOverloaded({ atMs: 0, load: load() }, { atMs: spanMs, load: load({ capacityMs: 2 * spanMs, ...changes }) });
+const load = (changes: Partial<NodeLoad> = {}): NodeLoad => ({
+  idleMs: 0,
+  capacityMs: 0,
+  stalledMs: 0,
+  runnable: 0,
+  cores: 2,
+  ...changes,
+});
+const after = (changes: Partial<NodeLoad>, spanMs = 1_000): boolean =>
+  isOverloaded({ atMs: 0, load: load() }, { atMs: spanMs, load: load({ capacityMs: 2 * spanMs, ...changes }) });
 
 test('a node is overloaded when its processors were never idle and somebody always waited for one', () => {
   assert.equal(after({ stalledMs: 950, idleMs: 20 }), true);
@@ -17,7 +25,11 @@ test('a pod that waits for its own limit, and processors that are merely busy, a
 });
 
 test('where stalls are not counted, a long queue of runnable tasks stands for them', () => {
-  const without = (runnable: number): boolean => isOverloaded({ atMs: 0, load: load({ stalledMs: undefined }) }, { atMs: 1_000, load: load({ capacityMs: 2_000, stalledMs: undefined, runnable }) });
+  const without = (runnable: number): boolean =>
+    isOverloaded(
+      { atMs: 0, load: load({ stalledMs: undefined }) },
+      { atMs: 1_000, load: load({ capacityMs: 2_000, stalledMs: undefined, runnable }) },
+    );
   assert.deepEqual([without(6), without(3)], [true, false]);
 });
 

@@ -25,7 +25,8 @@ export function isOverloaded(before: LoadMark, after: LoadMark): boolean {
   if (before.load === undefined || after.load === undefined || spanMs < SHORTEST_MS) return false;
   const capacityMs = after.load.capacityMs - before.load.capacityMs;
   if (capacityMs <= 0 || (after.load.idleMs - before.load.idleMs) / capacityMs > IDLE_SHARE) return false;
-  if (before.load.stalledMs === undefined || after.load.stalledMs === undefined) return after.load.runnable >= QUEUE_PER_CORE * after.load.cores;
+  if (before.load.stalledMs === undefined || after.load.stalledMs === undefined)
+    return after.load.runnable >= QUEUE_PER_CORE * after.load.cores;
   return (after.load.stalledMs - before.load.stalledMs) / spanMs >= STALLED_SHARE;
 }
 

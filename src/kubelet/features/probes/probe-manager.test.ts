@@ -21,7 +21,10 @@ const http: Probe = { httpGet: { path: '/ok', port: 80 }, periodSeconds: 10, tim
 
 function podWith(container: Partial<Container>, extra: { hostNetwork?: boolean; sidecar?: boolean } = {}): Pod {
   const made: Container = { name: 'web', ...container };
-  const spec = extra.sidecar === true ? { containers: [{ name: 'main' }], initContainers: [{ ...made, restartPolicy: 'Always' as const }] } : { containers: [made], hostNetwork: extra.hostNetwork };
+  const spec =
+    extra.sidecar === true
+      ? { containers: [{ name: 'main' }], initContainers: [{ ...made, restartPolicy: 'Always' as const }] }
+      : { containers: [made], hostNetwork: extra.hostNetwork };
   return { metadata: { name: 'p', namespace: 'default', uid }, spec };
 }
 
@@ -60,13 +63,17 @@ function bench(options: { clock?: StallingClock; nodeLoad?: ReadNodeLoad } = {})
   const updates: string[] = [];
   const events: string[] = [];
   const execs: Bench['execs'] = [];
-  const exec: Bench['exec'] = { run: async () => ({ stdout: new Uint8Array(), stderr: new Uint8Array(), exitCode: 0 }) };
+  const exec: Bench['exec'] = {
+    run: async () => ({ stdout: new Uint8Array(), stderr: new Uint8Array(), exitCode: 0 }),
+  };
   const saved: string[] = [];
   const manager = new ProbeManager({
     clock,
     random: seededRandom(1),
     log,
-    recorder: { event: (_pod, type, reason, message, container) => events.push(`${type} ${reason} ${container}: ${message}`) },
+    recorder: {
+      event: (_pod, type, reason, message, container) => events.push(`${type} ${reason} ${container}: ${message}`),
+    },
     runtime: {
       execSync: (_id, command, timeoutMs) => {
         execs.push({ command, timeoutMs });
@@ -79,13 +86,53 @@ function bench(options: { clock?: StallingClock; nodeLoad?: ReadNodeLoad } = {})
     onUpdate: ({ containerId: id, type, verdict }) => updates.push(`${id} ${type} ${verdict}`),
     onSnapshotChange: (entry) => saved.push('id' in entry ? `${entry.id} ${entry.verdict}` : 'complete since now'),
   });
-  const see = (id: string, state: ContainerState = 'running', startedAtMs = clock.nowMs(), ips = ['10.0.0.7']): void => {
+  const see = (
+    id: string,
+    state: ContainerState = 'running',
+    startedAtMs = clock.nowMs(),
+    ips = ['10.0.0.7'],
+  ): void => {
     const status: PodRuntimeStatus = {
       uid,
       name: 'p',
       namespace: 'default',
-      sandboxes: [{ id: sandboxId('s'), podUid: uid, podName: 'p', podNamespace: 'default', attempt: 0, ready: true, createdAtMs: 0, ips, hostNetwork: false, runtimeHandler: '', labels: {}, annotations: {} }],
-      containers: [{ id: containerId(id), sandboxId: sandboxId('s'), name: 'web', attempt: 0, state, createdAtMs: 0, startedAtMs, finishedAtMs: 0, exitCode: 0, reason: '', message: '', image: '', imageRef: '', imageId: '', logPath: '', labels: {}, annotations: {} }],
+      sandboxes: [
+        {
+          id: sandboxId('s'),
+          podUid: uid,
+          podName: 'p',
+          podNamespace: 'default',
+          attempt: 0,
+          ready: true,
+          createdAtMs: 0,
+          ips,
+          hostNetwork: false,
+          runtimeHandler: '',
+          labels: {},
+          annotations: {},
+        },
+      ],
+      containers: [
+        {
+          id: containerId(id),
+          sandboxId: sandboxId('s'),
+          name: 'web',
+          attempt: 0,
+          state,
+          createdAtMs: 0,
+          startedAtMs,
+          finishedAtMs: 0,
+          exitCode: 0,
+          reason: '',
+          message: '',
+          image: '',
+          imageRef: '',
+          imageId: '',
+          logPath: '',
+          labels: {},
+          annotations: {},
+        },
+      ],
       observedAtMs: clock.monotonicMs(),
     };
     manager.noteStatus(status);
@@ -93,14 +140,18 @@ function bench(options: { clock?: StallingClock; nodeLoad?: ReadNodeLoad } = {})
   return { clock, dial, log, manager, updates, saved, events, execs, exec, see };
 }
 
-const get = (made: Bench, type: 'liveness' | 'readiness' | 'startup', id = 'c1'): string | undefined => made.manager.get(type, containerId(id));
+const get = (made: Bench, type: 'liveness' | 'readiness' | 'startup', id = 'c1'): string | undefined =>
+  made.manager.get(type, containerId(id));
 
 test('before any probe liveness is success, readiness failure, startup unknown, and nobody is told', () => {
   const made = bench();
   made.manager.addPod(podWith({ livenessProbe: http, readinessProbe: http, startupProbe: http }));
   assert.equal(get(made, 'readiness'), undefined);
   made.see('c1');
-  assert.deepEqual([get(made, 'liveness'), get(made, 'readiness'), get(made, 'startup'), made.updates], ['success', 'failure', 'unknown', []]);
+  assert.deepEqual(
+    [get(made, 'liveness'), get(made, 'readiness'), get(made, 'startup'), made.updates],
+    ['success', 'failure', 'unknown', []],
+  );
 });
 
 test('a pod of two families is asked at its address of the node’s family', async () => {
@@ -131,12 +182,14 @@ test('a container that needs a moment is ready soon after, without an event for 
   assert.deepEqual([made.updates, made.events], [['c1 readiness success'], []]);
 });
 
-test('a container that is never ready is tried at its period in the end, with upstream\'s event', async () => {
+test("a container that is never ready is tried at its period in the end, with upstream's event", async () => {
   const made = bench();
   made.manager.addPod(podWith({ readinessProbe: http }));
   made.see('c1');
   await made.clock.advance(10_000);
-  assert.deepEqual(made.events, ['Warning Unhealthy web: Readiness probe failed: Get "http://10.0.0.7:80/ok": dial tcp 10.0.0.7:80: connect: connection refused']);
+  assert.deepEqual(made.events, [
+    'Warning Unhealthy web: Readiness probe failed: Get "http://10.0.0.7:80/ok": dial tcp 10.0.0.7:80: connect: connection refused',
+  ]);
   const before = made.dial.calls.length;
   await made.clock.advance(50_000);
   assert.equal(made.dial.calls.length - before, 5);
@@ -149,10 +202,19 @@ test('why a container is not ready, and when it is tried next, can be asked', as
   made.see('c1');
   await made.clock.advance(10_000);
   const nowMs = made.clock.nowMs();
-  assert.deepEqual(made.manager.standing(uid), [{ container: 'web', type: 'readiness', verdict: 'failure', lastOutput: 'HTTP probe failed with statuscode: 503', lastAtMs: nowMs, nextTryAtMs: nowMs + 10_000 }]);
+  assert.deepEqual(made.manager.standing(uid), [
+    {
+      container: 'web',
+      type: 'readiness',
+      verdict: 'failure',
+      lastOutput: 'HTTP probe failed with statuscode: 503',
+      lastAtMs: nowMs,
+      nextTryAtMs: nowMs + 10_000,
+    },
+  ]);
 });
 
-test('eager tries use up none of a startup probe\'s failures', async () => {
+test("eager tries use up none of a startup probe's failures", async () => {
   const made = bench();
   made.manager.addPod(podWith({ startupProbe: { ...http, failureThreshold: 2 } }));
   made.see('c1');
@@ -187,7 +249,13 @@ test('liveness and readiness wait for startup, then begin at once', async () => 
   const made = bench();
   let status = 500;
   made.dial.listen(WEB, { http: ({ path }) => answer(path === '/start' ? status : 200) });
-  made.manager.addPod(podWith({ startupProbe: { ...http, httpGet: { path: '/start', port: 80 }, periodSeconds: 1, failureThreshold: 100 }, readinessProbe: http, livenessProbe: http }));
+  made.manager.addPod(
+    podWith({
+      startupProbe: { ...http, httpGet: { path: '/start', port: 80 }, periodSeconds: 1, failureThreshold: 100 },
+      readinessProbe: http,
+      livenessProbe: http,
+    }),
+  );
   made.see('c1');
   await made.clock.advance(30_000);
   assert.ok(made.dial.calls.every((call) => call.endsWith('/start')));
@@ -222,7 +290,10 @@ test('an exited container is not ready and not probed', async () => {
   made.see('c1', 'exited');
   const calls = made.dial.calls.length;
   await made.clock.advance(60_000);
-  assert.deepEqual([made.updates, made.dial.calls.length, made.clock.armedTimers], [['c1 readiness success', 'c1 readiness failure'], calls, 0]);
+  assert.deepEqual(
+    [made.updates, made.dial.calls.length, made.clock.armedTimers],
+    [['c1 readiness success', 'c1 readiness failure'], calls, 0],
+  );
 });
 
 test('a result that comes back for an earlier container is dropped', async () => {
@@ -249,7 +320,10 @@ test('readiness goes on while a pod terminates, the others end as successes in s
   made.manager.stopLivenessAndStartup(uid);
   made.dial.close(WEB);
   await made.clock.advance(60_000);
-  assert.deepEqual([made.updates, get(made, 'liveness'), get(made, 'startup')], [['c1 readiness failure'], 'success', 'success']);
+  assert.deepEqual(
+    [made.updates, get(made, 'liveness'), get(made, 'startup')],
+    [['c1 readiness failure'], 'success', 'success'],
+  );
 });
 
 test('a removed pod leaves no verdict and no timer', async () => {
@@ -271,7 +345,7 @@ test('sidecars are probed, plain init containers are not', async () => {
   assert.deepEqual(made.updates, ['c1 readiness success']);
 });
 
-test('pods on the host\'s network are probed at the node\'s address', async () => {
+test("pods on the host's network are probed at the node's address", async () => {
   const made = bench();
   made.manager.addPod(podWith({ livenessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 } }, { hostNetwork: true }));
   made.see('c1');
@@ -370,8 +444,14 @@ test('a deadline missed while the agent was stopped is held against nobody, and 
   await made.clock.advance(899);
   hanging = false;
   await made.clock.advance(10);
-  assert.deepEqual([get(made, 'liveness'), made.manager.counters().inconclusive, made.manager.counters().success > 0], ['success', 1, true]);
-  assert.match(made.events[0] ?? '', /ProbeWarning web: Liveness probe inconclusive: the agent itself was late by 60000 ms/);
+  assert.deepEqual(
+    [get(made, 'liveness'), made.manager.counters().inconclusive, made.manager.counters().success > 0],
+    ['success', 1, true],
+  );
+  assert.match(
+    made.events[0] ?? '',
+    /ProbeWarning web: Liveness probe inconclusive: the agent itself was late by 60000 ms/,
+  );
   assert.equal(made.log.lines.filter((line) => line.level === 'warn').length, 1);
 });
 
@@ -396,7 +476,11 @@ test('a definite answer counts however late the agent was', async () => {
 
 // ---- transports ----
 
-async function readinessEvents(probe: Probe, prepare: (made: Bench) => void = () => undefined, container: Partial<Container> = {}): Promise<{ events: string[]; verdict: string | undefined; made: Bench }> {
+async function readinessEvents(
+  probe: Probe,
+  prepare: (made: Bench) => void = () => undefined,
+  container: Partial<Container> = {},
+): Promise<{ events: string[]; verdict: string | undefined; made: Bench }> {
   const made = bench();
   prepare(made);
   made.manager.addPod(podWith({ ...container, readinessProbe: { timeoutSeconds: 1, periodSeconds: 1, ...probe } }));
@@ -412,42 +496,97 @@ test('exec: the exit code decides, the output is told, variables written in the 
     (each) => (each.exec.run = async () => ({ stdout: bytes('out '), stderr: bytes('err'), exitCode: 1 })),
     { env: [{ name: 'A', value: 'x' }] },
   );
-  assert.deepEqual([events, verdict, made.execs[0]], [['Warning Unhealthy web: Readiness probe failed: out err'], 'failure', { command: ['check', 'x', '$(A)', '$(B)'], timeoutMs: 7_000 }]);
+  assert.deepEqual(
+    [events, verdict, made.execs[0]],
+    [
+      ['Warning Unhealthy web: Readiness probe failed: out err'],
+      'failure',
+      { command: ['check', 'x', '$(A)', '$(B)'], timeoutMs: 7_000 },
+    ],
+  );
 });
 
-test('exec: a command over its time fails in upstream\'s words', async () => {
+test("exec: a command over its time fails in upstream's words", async () => {
   const { events } = await readinessEvents({ exec: { command: ['sleep', '9'] } }, (made) => {
     made.exec.run = () => Promise.reject(new KubeletError('Timeout', 'x'));
   });
-  assert.deepEqual(events, ['Warning Unhealthy web: Readiness probe failed: command timed out: "sleep 9" timed out after 1s']);
+  assert.deepEqual(events, [
+    'Warning Unhealthy web: Readiness probe failed: command timed out: "sleep 9" timed out after 1s',
+  ]);
 });
 
 test('exec: a failure of the runtime is no verdict, tried three times', async () => {
-  const { events, made } = await readinessEvents({ exec: { command: ['x'] }, initialDelaySeconds: 1, successThreshold: 2 }, (each) => {
-    each.exec.run = () => Promise.reject(new KubeletError('Unavailable', 'runtime is down'));
-  });
-  assert.deepEqual([events, made.execs.length, made.updates], [['Warning Unhealthy web: Readiness probe errored and resulted in unknown state: runtime is down'], 3, []]);
+  const { events, made } = await readinessEvents(
+    { exec: { command: ['x'] }, initialDelaySeconds: 1, successThreshold: 2 },
+    (each) => {
+      each.exec.run = () => Promise.reject(new KubeletError('Unavailable', 'runtime is down'));
+    },
+  );
+  assert.deepEqual(
+    [events, made.execs.length, made.updates],
+    [['Warning Unhealthy web: Readiness probe errored and resulted in unknown state: runtime is down'], 3, []],
+  );
 });
 
 test('http: headers, user agent, named port and host go out as upstream sends them', async () => {
-  const { made } = await readinessEvents({ httpGet: { port: 'web', path: '/p', host: 'other', scheme: 'HTTPS', httpHeaders: [{ name: 'Accept', value: '' }, { name: 'X', value: '1' }] } }, undefined, { ports: [{ name: 'web', containerPort: 8443 }] });
-  assert.deepEqual(made.dial.requests[0], { scheme: 'https', host: 'other', port: 8443, path: '/p', headers: [{ name: 'X', value: '1' }, { name: 'User-Agent', value: 'kube-probe/1.36' }], timeoutMs: 1_000 });
+  const { made } = await readinessEvents(
+    {
+      httpGet: {
+        port: 'web',
+        path: '/p',
+        host: 'other',
+        scheme: 'HTTPS',
+        httpHeaders: [
+          { name: 'Accept', value: '' },
+          { name: 'X', value: '1' },
+        ],
+      },
+    },
+    undefined,
+    { ports: [{ name: 'web', containerPort: 8443 }] },
+  );
+  assert.deepEqual(made.dial.requests[0], {
+    scheme: 'https',
+    host: 'other',
+    port: 8443,
+    path: '/p',
+    headers: [
+      { name: 'X', value: '1' },
+      { name: 'User-Agent', value: 'kube-probe/1.36' },
+    ],
+    timeoutMs: 1_000,
+  });
 });
 
 test('http: a status of 4xx or 5xx fails, a redirect elsewhere passes with a warning', async () => {
-  const bad = await readinessEvents({ httpGet: { port: 80 } }, (made) => made.dial.listen(WEB, { http: () => answer(404) }));
-  assert.deepEqual(bad.events, ['Warning Unhealthy web: Readiness probe failed: HTTP probe failed with statuscode: 404']);
-  const away = await readinessEvents({ httpGet: { port: 80 } }, (made) => made.dial.listen(WEB, { http: () => ({ kind: 'redirect', location: 'http://x/', body: 'moved' }) }));
-  assert.deepEqual([away.events[0], away.verdict], ['Warning ProbeWarning web: Readiness probe warning: Probe terminated redirects, Response body: moved', 'success']);
+  const bad = await readinessEvents({ httpGet: { port: 80 } }, (made) =>
+    made.dial.listen(WEB, { http: () => answer(404) }),
+  );
+  assert.deepEqual(bad.events, [
+    'Warning Unhealthy web: Readiness probe failed: HTTP probe failed with statuscode: 404',
+  ]);
+  const away = await readinessEvents({ httpGet: { port: 80 } }, (made) =>
+    made.dial.listen(WEB, { http: () => ({ kind: 'redirect', location: 'http://x/', body: 'moved' }) }),
+  );
+  assert.deepEqual(
+    [away.events[0], away.verdict],
+    ['Warning ProbeWarning web: Readiness probe warning: Probe terminated redirects, Response body: moved', 'success'],
+  );
 });
 
 test('a port name nobody has is an error, not a failure', async () => {
   const { events } = await readinessEvents({ tcpSocket: { port: 'none' } });
-  assert.deepEqual(events, ['Warning Unhealthy web: Readiness probe errored and resulted in unknown state: port none not found']);
+  assert.deepEqual(events, [
+    'Warning Unhealthy web: Readiness probe errored and resulted in unknown state: port none not found',
+  ]);
 });
 
 test('a pod without an address is probed nowhere, least of all on this machine', async () => {
-  for (const probe of [{ tcpSocket: { port: 80 } }, { httpGet: { port: 80 } }, { grpc: { port: 80 } }] satisfies Probe[]) {
+  for (const probe of [
+    { tcpSocket: { port: 80 } },
+    { httpGet: { port: 80 } },
+    { grpc: { port: 80 } },
+  ] satisfies Probe[]) {
     const made = bench();
     made.manager.addPod(podWith({ livenessProbe: { ...probe, periodSeconds: 1, failureThreshold: 1 } }));
     made.see('c1', 'running', undefined, []);
@@ -458,9 +597,16 @@ test('a pod without an address is probed nowhere, least of all on this machine',
 });
 
 test('grpc: only SERVING passes', async () => {
-  const bad = await readinessEvents({ grpc: { port: 80, service: 's' } }, (made) => made.dial.listen(WEB, { grpc: () => 'NOT_SERVING' }));
-  assert.deepEqual([bad.events, bad.verdict], [['Warning Unhealthy web: Readiness probe failed: service unhealthy (responded with "NOT_SERVING")'], 'failure']);
-  const good = await readinessEvents({ grpc: { port: 80 } }, (made) => made.dial.listen(WEB, { grpc: () => 'SERVING' }));
+  const bad = await readinessEvents({ grpc: { port: 80, service: 's' } }, (made) =>
+    made.dial.listen(WEB, { grpc: () => 'NOT_SERVING' }),
+  );
+  assert.deepEqual(
+    [bad.events, bad.verdict],
+    [['Warning Unhealthy web: Readiness probe failed: service unhealthy (responded with "NOT_SERVING")'], 'failure'],
+  );
+  const good = await readinessEvents({ grpc: { port: 80 } }, (made) =>
+    made.dial.listen(WEB, { grpc: () => 'SERVING' }),
+  );
   assert.equal(good.verdict, 'success');
 });
 
@@ -469,11 +615,53 @@ test('a thousand probes a second run on a handful of timers', async () => {
   const dial = new FakeNetDial(clock);
   let calls = 0;
   dial.listen('10.0.0.7:80', { tcp: () => void calls++ });
-  const manager = new ProbeManager({ clock, random: seededRandom(2), log: recordingLog(), recorder: { event: () => undefined }, runtime: { execSync: () => hang() }, dial, hostIp: () => '10.0.0.7', onUpdate: () => undefined });
+  const manager = new ProbeManager({
+    clock,
+    random: seededRandom(2),
+    log: recordingLog(),
+    recorder: { event: () => undefined },
+    runtime: { execSync: () => hang() },
+    dial,
+    hostIp: () => '10.0.0.7',
+    onUpdate: () => undefined,
+  });
   for (let index = 0; index < 1000; index++) {
     const each = podUid(`pod-${index}`);
-    manager.addPod({ metadata: { name: `p${index}`, namespace: 'default', uid: each }, spec: { hostNetwork: true, containers: [{ name: 'web', livenessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 } }] } });
-    manager.noteStatus({ uid: each, name: '', namespace: '', sandboxes: [], observedAtMs: 0, containers: [{ id: containerId(`c${index}`), sandboxId: sandboxId('s'), name: 'web', attempt: 0, state: 'running', createdAtMs: 0, startedAtMs: clock.nowMs() - 60_000, finishedAtMs: 0, exitCode: 0, reason: '', message: '', image: '', imageRef: '', imageId: '', logPath: '', labels: {}, annotations: {} }] });
+    manager.addPod({
+      metadata: { name: `p${index}`, namespace: 'default', uid: each },
+      spec: {
+        hostNetwork: true,
+        containers: [{ name: 'web', livenessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 } }],
+      },
+    });
+    manager.noteStatus({
+      uid: each,
+      name: '',
+      namespace: '',
+      sandboxes: [],
+      observedAtMs: 0,
+      containers: [
+        {
+          id: containerId(`c${index}`),
+          sandboxId: sandboxId('s'),
+          name: 'web',
+          attempt: 0,
+          state: 'running',
+          createdAtMs: 0,
+          startedAtMs: clock.nowMs() - 60_000,
+          finishedAtMs: 0,
+          exitCode: 0,
+          reason: '',
+          message: '',
+          image: '',
+          imageRef: '',
+          imageId: '',
+          logPath: '',
+          labels: {},
+          annotations: {},
+        },
+      ],
+    });
   }
   await clock.advance(3_000);
   assert.ok(calls >= 2_000 && calls <= 4_000, `${calls} probes`);
@@ -486,7 +674,10 @@ test('a container made after the wall clock was set back is not taken for an old
   made.see('c1');
   made.clock.stepWall(-3_600_000);
   made.see('c2');
-  assert.deepEqual([get(made, 'readiness', 'c2'), made.saved], ['failure', ['c1 failure', 'complete since now', 'c2 failure']]);
+  assert.deepEqual(
+    [get(made, 'readiness', 'c2'), made.saved],
+    ['failure', ['c1 failure', 'complete since now', 'c2 failure']],
+  );
 });
 
 test('that a container has not passed yet is saved too, so that the next agent does not take it to be well', async () => {
@@ -520,7 +711,9 @@ test('deadlines missed on an overloaded node kill nothing, are said once, and ex
   await made.clock.advance(60_000);
   assert.deepEqual([get(made, 'liveness'), made.updates], ['success', []]);
   assert.ok(made.manager.counters().inconclusive >= 19, String(made.manager.counters().inconclusive));
-  assert.deepEqual(made.events, ['Warning ProbeWarning web: Liveness probe inconclusive: the node is overloaded: all its processors were busy and others waited for them, so the missed deadline is not held against the container']);
+  assert.deepEqual(made.events, [
+    'Warning ProbeWarning web: Liveness probe inconclusive: the node is overloaded: all its processors were busy and others waited for them, so the missed deadline is not held against the container',
+  ]);
   assert.match(made.manager.standing(uid)[0]?.lastOutput ?? '', /^inconclusive: the node is overloaded/);
   node.overloaded = false;
   await made.clock.advance(4_000);
@@ -557,5 +750,8 @@ test('an answer whose body breaks off is no verdict, as upstream has it', async 
   made.manager.addPod(podWith({ livenessProbe: { ...http, failureThreshold: 1, periodSeconds: 10 } }));
   made.see('c1');
   await made.clock.advance(10_000);
-  assert.deepEqual([made.updates, made.events, made.dial.calls.length], [[], ['Warning Unhealthy web: Liveness probe errored and resulted in failure state: unexpected EOF'], 3]);
+  assert.deepEqual(
+    [made.updates, made.events, made.dial.calls.length],
+    [[], ['Warning Unhealthy web: Liveness probe errored and resulted in failure state: unexpected EOF'], 3],
+  );
 });

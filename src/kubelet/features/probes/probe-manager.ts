@@ -14,7 +14,14 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { LagWatch } from './lag-watch.ts';
 import { OverloadWatch } from './overload-watch.ts';
 import { ProbeSchedule } from './probe-schedule.ts';
-import { parseProbeEntries, splitVerdictKey, verdictKey, type ProbeEntry, type RememberedProbes, type SavedVerdict } from './probe-snapshot.ts';
+import {
+  parseProbeEntries,
+  splitVerdictKey,
+  verdictKey,
+  type ProbeEntry,
+  type RememberedProbes,
+  type SavedVerdict,
+} from './probe-snapshot.ts';
 import { adoptedState, freshState, hasStarted, probeOf, type ProbeState } from './probe-state.ts';
 import { ProbeWorker, type ProbeFacts, type SeenContainer, type WorkerContext } from './probe-worker.ts';
 import type { ProbeOutcome } from './run-probe.ts';
@@ -46,7 +53,11 @@ export interface ProbeManagerOptions {
   /** A verdict changed. Not called for the verdict a container begins with. */
   onUpdate: (update: ProbeUpdate) => void;
   /** Called after each probe, for measuring. */
-  onProbe?: (probe: { type: ProbeType; pod: Pod; container: string }, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
+  onProbe?: (
+    probe: { type: ProbeType; pod: Pod; container: string },
+    outcome: ProbeOutcome['kind'] | 'inconclusive',
+    facts: ProbeFacts,
+  ) => void;
   /** What `snapshot` gives changed by this. */
   onSnapshotChange?: (change: ProbeEntry) => void;
 }
@@ -87,7 +98,15 @@ export class ProbeManager {
   readonly #schedule: ProbeSchedule;
   readonly #context: WorkerContext;
   readonly #startedAtMs: number;
-  readonly #counters: Record<ProbeOutcome['kind'] | 'inconclusive', number> = { success: 0, warning: 0, failure: 0, timeout: 0, error: 0, gone: 0, inconclusive: 0 };
+  readonly #counters: Record<ProbeOutcome['kind'] | 'inconclusive', number> = {
+    success: 0,
+    warning: 0,
+    failure: 0,
+    timeout: 0,
+    error: 0,
+    gone: 0,
+    inconclusive: 0,
+  };
   readonly #startedMonotonicMs: number;
   #remembered: RememberedProbes['verdicts'] = new Map();
   /** Of older containers something may be missing from what is remembered; of younger ones nothing is. */
@@ -128,7 +147,9 @@ export class ProbeManager {
     const workers = containers.flatMap((container) =>
       types.flatMap((type) => {
         const probe = probeOf(container, type);
-        return probe === undefined ? [] : [new ProbeWorker(this.#context, { pod, podUid: uid, type, container, probe })];
+        return probe === undefined
+          ? []
+          : [new ProbeWorker(this.#context, { pod, podUid: uid, type, container, probe })];
       }),
     );
     this.#pods.set(uid, { pod, workers });
@@ -138,7 +159,8 @@ export class ProbeManager {
 
   /** The runtime's view of a pod changed: containers came, ran, exited. Call it whenever the runtime cache changes; it is cheap. */
   noteStatus(status: PodRuntimeStatus): void {
-    if (!this.#found.has(status.uid)) this.#found.set(status.uid, new Set(status.containers.map((container) => container.id)));
+    if (!this.#found.has(status.uid))
+      this.#found.set(status.uid, new Set(status.containers.map((container) => container.id)));
     this.#latest.set(status.uid, status);
     this.#observe(status.uid, status);
   }
@@ -165,7 +187,8 @@ export class ProbeManager {
 
   /** Removes every pod that is not listed. */
   cleanUpPods(desired: Pick<ReadonlySet<PodUid>, 'has'>): void {
-    for (const uid of new Set([...this.#pods.keys(), ...this.#latest.keys()])) if (!desired.has(uid)) this.removePod(uid);
+    for (const uid of new Set([...this.#pods.keys(), ...this.#latest.keys()]))
+      if (!desired.has(uid)) this.removePod(uid);
   }
 
   /** The verdict on this very container; undefined when it has no such probe or was never seen. Before the first probe: liveness success, readiness failure, startup unknown. */
@@ -175,7 +198,12 @@ export class ProbeManager {
 
   /** How each probe of a pod stands, for `explain`. */
   standing(uid: PodUid): ProbeStanding[] {
-    return (this.#pods.get(uid)?.workers ?? []).map((worker) => ({ container: worker.container.name, type: worker.type, verdict: worker.state?.verdict ?? 'unknown', ...worker.standing() }));
+    return (this.#pods.get(uid)?.workers ?? []).map((worker) => ({
+      container: worker.container.name,
+      type: worker.type,
+      verdict: worker.state?.verdict ?? 'unknown',
+      ...worker.standing(),
+    }));
   }
 
   counters(): ProbeCounters {
@@ -192,7 +220,11 @@ export class ProbeManager {
     // A crash right after the start must not cost the verdicts of containers that were not looked at yet.
     const waiting = [...this.#remembered].map(([key, verdict]) => ({ ...splitVerdictKey(key), verdict }));
     const verdicts = [...this.#pods.values()].flatMap(({ workers }) =>
-      workers.flatMap(({ type, state }) => (state === undefined || state.assumed || state.verdict === 'unknown' ? [] : [{ id: state.id, type, verdict: state.verdict }])),
+      workers.flatMap(({ type, state }) =>
+        state === undefined || state.assumed || state.verdict === 'unknown'
+          ? []
+          : [{ id: state.id, type, verdict: state.verdict }],
+      ),
     );
     return [{ completeSinceMs: this.#completeSinceMs }, ...waiting, ...verdicts];
   }
@@ -213,11 +245,18 @@ export class ProbeManager {
   #observe(uid: PodUid, status: PodRuntimeStatus): void {
     const probes = this.#pods.get(uid);
     if (probes === undefined) return;
-    const podIp = isHostNetwork(probes.pod) ? this.#options.hostIp() : (orderPodIps(status.sandboxes[0]?.ips ?? [], [this.#options.hostIp()])[0] ?? '');
+    const podIp = isHostNetwork(probes.pod)
+      ? this.#options.hostIp()
+      : (orderPodIps(status.sandboxes[0]?.ips ?? [], [this.#options.hostIp()])[0] ?? '');
     for (const worker of probes.workers) {
       const container = newestContainer(status, worker.container.name);
       if (container === undefined) continue;
-      const seen: SeenContainer = { id: container.id, running: container.state === 'running', startedAtMs: container.startedAtMs, podIp };
+      const seen: SeenContainer = {
+        id: container.id,
+        running: container.state === 'running',
+        startedAtMs: container.startedAtMs,
+        podIp,
+      };
       worker.observe(seen, () => this.#begin(worker.type, container, this.#found.get(uid)?.has(container.id) === true));
     }
   }
@@ -227,13 +266,19 @@ export class ProbeManager {
     const remembered = this.#remembered.get(key);
     this.#remembered.delete(key);
     // What is missing from a record that is complete was never probed.
-    const isOld = found && container.state === 'running' && container.startedAtMs > 0 && container.startedAtMs < Math.min(this.#startedAtMs - ADOPTION_AGE_MS, this.#completeSinceMs);
+    const isOld =
+      found &&
+      container.state === 'running' &&
+      container.startedAtMs > 0 &&
+      container.startedAtMs < Math.min(this.#startedAtMs - ADOPTION_AGE_MS, this.#completeSinceMs);
     if (remembered === undefined && !isOld) return { state: freshState(type, container.id), adopted: false };
     return { state: adoptedState(type, container.id, remembered), adopted: true };
   }
 
   #hasStarted(worker: ProbeWorker): boolean {
-    const startup = this.#pods.get(worker.podUid)?.workers.find((each) => each.type === 'startup' && each.container.name === worker.container.name);
+    const startup = this.#pods
+      .get(worker.podUid)
+      ?.workers.find((each) => each.type === 'startup' && each.container.name === worker.container.name);
     if (startup === undefined) return true;
     return startup.state?.id === worker.state?.id && hasStarted(startup.state);
   }
@@ -245,9 +290,11 @@ export class ProbeManager {
     // That a container has not passed yet must be remembered too, or the next agent would take it to be well.
     const isNew = before?.id !== after.id || before.verdict !== after.verdict || before.assumed !== after.assumed;
     if (isNew && !after.assumed) this.#save({ id: after.id, type, verdict: after.verdict });
-    if (before?.id === after.id && before.verdict !== after.verdict) this.#options.onUpdate({ podUid: uid, containerId: after.id, type, verdict: after.verdict });
+    if (before?.id === after.id && before.verdict !== after.verdict)
+      this.#options.onUpdate({ podUid: uid, containerId: after.id, type, verdict: after.verdict });
     if (type !== 'startup' || !hasStarted(after)) return;
-    for (const other of this.#pods.get(uid)?.workers ?? []) if (other.container.name === worker.container.name) other.wake();
+    for (const other of this.#pods.get(uid)?.workers ?? [])
+      if (other.container.name === worker.container.name) other.wake();
   }
 
   #save(verdict: SavedVerdict): void {
@@ -271,6 +318,14 @@ export class ProbeManager {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lateLoggedMs < LATE_LOG_PAUSE_MS) return;
     this.#lateLoggedMs = nowMs;
-    this.#options.log.warn('probe deadlines missed by the agent or the overloaded node; not held against the containers', { type: worker.type, container: worker.container.name, lagMs: Math.round(facts.lagMs), inconclusive: this.#counters.inconclusive });
+    this.#options.log.warn(
+      'probe deadlines missed by the agent or the overloaded node; not held against the containers',
+      {
+        type: worker.type,
+        container: worker.container.name,
+        lagMs: Math.round(facts.lagMs),
+        inconclusive: this.#counters.inconclusive,
+      },
+    );
   }
 }

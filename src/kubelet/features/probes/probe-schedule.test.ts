@@ -6,19 +6,28 @@ import { ProbeSchedule } from './probe-schedule.ts';
 
 test('appointments come in order of their time, and cancelled ones never', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 50 }), cancelled: fc.boolean() }), { maxLength: 80 }), async (plans) => {
-      const clock = new FakeClock();
-      const schedule = new ProbeSchedule(clock);
-      const fired: { dueMs: number; atMs: number }[] = [];
-      for (const { dueMs, cancelled } of plans) {
-        const appointment = schedule.at(dueMs, () => fired.push({ dueMs, atMs: clock.monotonicMs() }));
-        if (cancelled) appointment.cancel();
-      }
-      await clock.advance(60);
-      const expected = plans.filter((plan) => !plan.cancelled).map((plan) => plan.dueMs).sort((left, right) => left - right);
-      assert.deepEqual(fired.map((each) => each.dueMs), expected);
-      assert.ok(fired.every((each) => each.atMs === each.dueMs));
-    }),
+    fc.asyncProperty(
+      fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 50 }), cancelled: fc.boolean() }), { maxLength: 80 }),
+      async (plans) => {
+        const clock = new FakeClock();
+        const schedule = new ProbeSchedule(clock);
+        const fired: { dueMs: number; atMs: number }[] = [];
+        for (const { dueMs, cancelled } of plans) {
+          const appointment = schedule.at(dueMs, () => fired.push({ dueMs, atMs: clock.monotonicMs() }));
+          if (cancelled) appointment.cancel();
+        }
+        await clock.advance(60);
+        const expected = plans
+          .filter((plan) => !plan.cancelled)
+          .map((plan) => plan.dueMs)
+          .sort((left, right) => left - right);
+        assert.deepEqual(
+          fired.map((each) => each.dueMs),
+          expected,
+        );
+        assert.ok(fired.every((each) => each.atMs === each.dueMs));
+      },
+    ),
     { numRuns: 30 },
   );
 });

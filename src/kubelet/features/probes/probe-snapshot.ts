@@ -8,7 +8,9 @@ export interface SavedVerdict {
 }
 
 /** What is kept of probes across a restart of the agent: of several entries about the same thing the last counts. */
-export type ProbeEntry = SavedVerdict | { /** Of containers that started later, every verdict is here (wall ms). */ completeSinceMs: number };
+export type ProbeEntry =
+  | SavedVerdict
+  | { /** Of containers that started later, every verdict is here (wall ms). */ completeSinceMs: number };
 
 export interface RememberedProbes {
   verdicts: Map<string, ProbeVerdict>;
@@ -34,7 +36,8 @@ export function parseProbeEntries(entries: readonly unknown[]): RememberedProbes
     if (typeof entry !== 'object' || entry === null) continue;
     const { id, type, verdict, completeSinceMs } = entry as Record<string, unknown>;
     if (typeof completeSinceMs === 'number') found.completeSinceMs = completeSinceMs;
-    if (typeof id === 'string' && types.includes(type) && verdicts.includes(verdict)) found.verdicts.set(verdictKey(type as ProbeType, id), verdict as ProbeVerdict);
+    if (typeof id === 'string' && types.includes(type) && verdicts.includes(verdict))
+      found.verdicts.set(verdictKey(type as ProbeType, id), verdict as ProbeVerdict);
   }
   return found;
 }

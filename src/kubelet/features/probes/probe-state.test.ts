@@ -16,7 +16,18 @@ function play(type: ProbeType, thresholds: { success: number; failure: number },
 }
 
 test('a verdict changes only after as many results in a row as its threshold says', () => {
-  assert.deepEqual(play('readiness', { success: 2, failure: 3 }, '+-++--+---'), ['failure', 'failure', 'failure', 'success', 'success', 'success', 'success', 'success', 'success', 'failure']);
+  assert.deepEqual(play('readiness', { success: 2, failure: 3 }, '+-++--+---'), [
+    'failure',
+    'failure',
+    'failure',
+    'success',
+    'success',
+    'success',
+    'success',
+    'success',
+    'success',
+    'failure',
+  ]);
 });
 
 test('a failed liveness probe holds until there is another container', () => {
@@ -24,7 +35,13 @@ test('a failed liveness probe holds until there is another container', () => {
 });
 
 test('a startup probe holds once it is decided, either way', () => {
-  assert.deepEqual([play('startup', { success: 1, failure: 2 }, '-+'), play('startup', { success: 1, failure: 2 }, '--')], [['unknown', 'success (hold)'], ['unknown', 'failure (hold)']]);
+  assert.deepEqual(
+    [play('startup', { success: 1, failure: 2 }, '-+'), play('startup', { success: 1, failure: 2 }, '--')],
+    [
+      ['unknown', 'success (hold)'],
+      ['unknown', 'failure (hold)'],
+    ],
+  );
 });
 
 test('an adopted container keeps what is remembered, but nothing that would kill it', () => {
@@ -42,7 +59,15 @@ test('an adopted container keeps what is remembered, but nothing that would kill
 });
 
 test('liveness does not begin on an assumption', () => {
-  assert.deepEqual([hasStarted(undefined), hasStarted(adoptedState('startup', id, undefined)), hasStarted(adoptedState('startup', id, 'success')), hasStarted(freshState('startup', id))], [true, false, true, false]);
+  assert.deepEqual(
+    [
+      hasStarted(undefined),
+      hasStarted(adoptedState('startup', id, undefined)),
+      hasStarted(adoptedState('startup', id, 'success')),
+      hasStarted(freshState('startup', id)),
+    ],
+    [true, false, true, false],
+  );
 });
 
 test('numbers that were left out are those of the API', () => {
@@ -50,7 +75,16 @@ test('numbers that were left out are those of the API', () => {
 });
 
 test('numbers of the pod are taken as they are, in seconds', () => {
-  assert.deepEqual(thresholdsOf({ periodSeconds: 2, timeoutSeconds: 3, initialDelaySeconds: 4, successThreshold: 5, failureThreshold: 6 }), { periodMs: 2_000, timeoutMs: 3_000, initialDelayMs: 4_000, success: 5, failure: 6 });
+  assert.deepEqual(
+    thresholdsOf({
+      periodSeconds: 2,
+      timeoutSeconds: 3,
+      initialDelaySeconds: 4,
+      successThreshold: 5,
+      failureThreshold: 6,
+    }),
+    { periodMs: 2_000, timeoutMs: 3_000, initialDelayMs: 4_000, success: 5, failure: 6 },
+  );
 });
 
 test('a verdict is the last result that came as often in a row as its threshold, whatever the results', () => {
@@ -60,7 +94,10 @@ test('a verdict is the last result that came as often in a row as its threshold,
       const verdicts = play('readiness', limits, letters.join(''));
       let expected = 'failure';
       for (let end = 1; end <= letters.length; end++) {
-        for (const [letter, verdict] of [['+', 'success'], ['-', 'failure']] as const) {
+        for (const [letter, verdict] of [
+          ['+', 'success'],
+          ['-', 'failure'],
+        ] as const) {
           const tail = letters.slice(Math.max(0, end - limits[verdict]), end);
           if (tail.length === limits[verdict] && tail.every((each) => each === letter)) expected = verdict;
         }

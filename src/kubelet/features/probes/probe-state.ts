@@ -64,9 +64,15 @@ export function thresholdsOf(probe: Probe): Thresholds {
 }
 
 /** The state after one more result. A result below its threshold changes only the count. */
-export function nextProbeState(type: ProbeType, thresholds: Pick<Thresholds, 'success' | 'failure'>, state: ProbeState, result: 'success' | 'failure'): ProbeState {
+export function nextProbeState(
+  type: ProbeType,
+  thresholds: Pick<Thresholds, 'success' | 'failure'>,
+  state: ProbeState,
+  result: 'success' | 'failure',
+): ProbeState {
   // The same again, as nearly all are.
-  if (state.last === result && state.verdict === result && !state.assumed && state.run >= thresholds[result]) return state;
+  if (state.last === result && state.verdict === result && !state.assumed && state.run >= thresholds[result])
+    return state;
   const run = state.last === result ? state.run + 1 : 1;
   if (run < thresholds[result]) return { ...state, last: result, run };
   const onHold = type === 'startup' || (type === 'liveness' && result === 'failure');

@@ -112,7 +112,10 @@ export class ProbeWorker {
   #failure: { output: string; atMs: number } | undefined;
   #nextTryMs: number | undefined;
 
-  constructor(context: WorkerContext, target: { pod: Pod; podUid: PodUid; type: ProbeType; container: Container; probe: Probe }) {
+  constructor(
+    context: WorkerContext,
+    target: { pod: Pod; podUid: PodUid; type: ProbeType; container: Container; probe: Probe },
+  ) {
     this.#context = context;
     this.podUid = target.podUid;
     this.type = target.type;
@@ -129,7 +132,10 @@ export class ProbeWorker {
   /** Why it has not passed, for `explain`: the last failed try, eager ones too, and when the next is due. Wall milliseconds. */
   standing(): { lastOutput?: string; lastAtMs?: number; nextTryAtMs?: number } {
     const { clock } = this.#context;
-    const nextTryAtMs = this.#appointment === undefined || this.#nextTryMs === undefined ? undefined : Math.round(clock.nowMs() + this.#nextTryMs - clock.monotonicMs());
+    const nextTryAtMs =
+      this.#appointment === undefined || this.#nextTryMs === undefined
+        ? undefined
+        : Math.round(clock.nowMs() + this.#nextTryMs - clock.monotonicMs());
     return { lastOutput: this.#failure?.output, lastAtMs: this.#failure?.atMs, nextTryAtMs };
   }
 
@@ -186,11 +192,13 @@ export class ProbeWorker {
   stop(last?: 'success'): void {
     this.#stopped = true;
     this.#rest();
-    if (last !== undefined && this.#state !== undefined) this.#state = { ...this.#state, verdict: last, assumed: false };
+    if (last !== undefined && this.#state !== undefined)
+      this.#state = { ...this.#state, verdict: last, assumed: false };
   }
 
   #mayProbe(): boolean {
-    if (this.#stopped || this.#state === undefined || this.#state.onHold || this.#runningSinceMs === undefined) return false;
+    if (this.#stopped || this.#state === undefined || this.#state.onHold || this.#runningSinceMs === undefined)
+      return false;
     if (this.type === 'startup' || this.#startedId === this.#state.id) return true;
     if (!this.#context.hasStarted(this)) return false;
     this.#startedId = this.#state.id;
@@ -198,14 +206,20 @@ export class ProbeWorker {
   }
 
   #mayBeEager(): boolean {
-    return this.type !== 'liveness' && this.#thresholds.success === 1 && this.#state?.verdict !== 'success' && this.#state?.last !== 'success';
+    return (
+      this.type !== 'liveness' &&
+      this.#thresholds.success === 1 &&
+      this.#state?.verdict !== 'success' &&
+      this.#state?.last !== 'success'
+    );
   }
 
   #notRunning(): void {
     this.#rest();
     this.#runningSinceMs = undefined;
     const state = this.#state;
-    if (this.type === 'readiness' && state !== undefined && state.verdict !== 'failure') this.#setState({ ...state, verdict: 'failure', assumed: false });
+    if (this.type === 'readiness' && state !== undefined && state.verdict !== 'failure')
+      this.#setState({ ...state, verdict: 'failure', assumed: false });
   }
 
   #rest(): void {
@@ -239,13 +253,20 @@ export class ProbeWorker {
     const measurement = lag.begin(startMs);
     const load = overload.mark(startMs);
     const target = { id: this.#state.id, container: this.container, podIp: this.#podIp };
-    const outcome = await runProbe(tools, this.#probe, target, { timeoutMs: this.#thresholds.timeoutMs, signal: this.#aborter.signal });
+    const outcome = await runProbe(tools, this.#probe, target, {
+      timeoutMs: this.#thresholds.timeoutMs,
+      signal: this.#aborter.signal,
+    });
     const endMs = clock.monotonicMs();
     const lagMs = measurement.end(endMs);
     if (this.#era !== era) return;
     this.#underWay = false;
     const excuse = outcome.kind === 'timeout' ? this.#excuseOf(lagMs, load) : undefined;
-    this.#context.onOutcome(this, excuse === undefined ? outcome.kind : 'inconclusive', { durationMs: endMs - startMs, lateMs, lagMs });
+    this.#context.onOutcome(this, excuse === undefined ? outcome.kind : 'inconclusive', {
+      durationMs: endMs - startMs,
+      lateMs,
+      lagMs,
+    });
     if (excuse === undefined) {
       this.#inconclusiveSinceMs = undefined;
       this.#judge(outcome, eager);
@@ -278,24 +299,51 @@ export class ProbeWorker {
       case 'success':
         return;
       case 'warning':
-        return recorder.event(this.#pod, 'Warning', containerEvents.probeWarning, `${title} probe warning: ${outcome.output}`, this.container.name);
+        return recorder.event(
+          this.#pod,
+          'Warning',
+          containerEvents.probeWarning,
+          `${title} probe warning: ${outcome.output}`,
+          this.container.name,
+        );
       case 'failure':
       case 'timeout':
-        return recorder.event(this.#pod, 'Warning', containerEvents.unhealthy, `${title} probe failed: ${outcome.output}`, this.container.name);
+        return recorder.event(
+          this.#pod,
+          'Warning',
+          containerEvents.unhealthy,
+          `${title} probe failed: ${outcome.output}`,
+          this.container.name,
+        );
       case 'error':
-        return recorder.event(this.#pod, 'Warning', containerEvents.unhealthy, `${title} probe errored and resulted in ${outcome.state} state: ${outcome.output}`, this.container.name);
+        return recorder.event(
+          this.#pod,
+          'Warning',
+          containerEvents.unhealthy,
+          `${title} probe errored and resulted in ${outcome.state} state: ${outcome.output}`,
+          this.container.name,
+        );
     }
   }
 
   /** Said once, until a probe is conclusive again; `explain` shows it for as long as it lasts. */
   #sayInconclusive(excuse: Excuse, lagMs: number): void {
     const { clock, recorder } = this.#context;
-    const why = excuse === 'agent' ? `the agent itself was late by ${Math.round(lagMs)} ms` : 'the node is overloaded: all its processors were busy and others waited for them';
+    const why =
+      excuse === 'agent'
+        ? `the agent itself was late by ${Math.round(lagMs)} ms`
+        : 'the node is overloaded: all its processors were busy and others waited for them';
     const output = `inconclusive: ${why}, so the missed deadline is not held against the container`;
     this.#failure = { output, atMs: clock.nowMs() };
     if (this.#inconclusiveSinceMs !== undefined) return;
     this.#inconclusiveSinceMs = clock.monotonicMs();
-    recorder.event(this.#pod, 'Warning', containerEvents.probeWarning, `${titles[this.type]} probe ${output}`, this.container.name);
+    recorder.event(
+      this.#pod,
+      'Warning',
+      containerEvents.probeWarning,
+      `${titles[this.type]} probe ${output}`,
+      this.container.name,
+    );
   }
 
   #plan(nowMs: number, { wasEager, excuse }: { wasEager: boolean; excuse: Excuse | undefined }): void {
@@ -309,7 +357,13 @@ export class ProbeWorker {
       this.#eagerMs = 0;
       this.#tickDueMs = Math.max(nowMs, this.#tickDueMs + periodMs);
     }
-    if (!this.#adopted && this.#mayBeEager() && this.#eagerMs > 0 && this.#eagerMs < periodMs && nowMs + this.#eagerMs < this.#tickDueMs) {
+    if (
+      !this.#adopted &&
+      this.#mayBeEager() &&
+      this.#eagerMs > 0 &&
+      this.#eagerMs < periodMs &&
+      nowMs + this.#eagerMs < this.#tickDueMs
+    ) {
       const dueMs = nowMs + this.#eagerMs;
       this.#eagerMs *= 2;
       return this.#tickAt(dueMs, true);

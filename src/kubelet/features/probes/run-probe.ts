@@ -18,7 +18,10 @@ const TRIES = 3;
  * probe could not be made, or not to its end: it is no verdict on the container; `state` is upstream's name for what it amounts to. `gone` is an
  * error nobody needs to hear of.
  */
-export type ProbeOutcome = { kind: 'success' | 'warning' | 'failure' | 'timeout'; output: string } | { kind: 'error'; state: 'unknown' | 'failure'; output: string } | { kind: 'gone' };
+export type ProbeOutcome =
+  | { kind: 'success' | 'warning' | 'failure' | 'timeout'; output: string }
+  | { kind: 'error'; state: 'unknown' | 'failure'; output: string }
+  | { kind: 'gone' };
 
 export interface ProbeTarget {
   id: ContainerId;
@@ -33,7 +36,12 @@ export interface ProbeTools {
 }
 
 /** Probes once; a probe that could not be made is tried three times in all. Never rejects. */
-export async function runProbe(tools: ProbeTools, probe: Probe, target: ProbeTarget, limits: { timeoutMs: number; signal: AbortSignal }): Promise<ProbeOutcome> {
+export async function runProbe(
+  tools: ProbeTools,
+  probe: Probe,
+  target: ProbeTarget,
+  limits: { timeoutMs: number; signal: AbortSignal },
+): Promise<ProbeOutcome> {
   let outcome: ProbeOutcome = { kind: 'gone' };
   for (let tries = 0; tries < TRIES; tries++) {
     try {
@@ -68,7 +76,12 @@ function outcomeOfError(error: unknown): ProbeOutcome {
   }
 }
 
-function probeOnce(tools: ProbeTools, probe: Probe, target: ProbeTarget, limits: { timeoutMs: number; signal: AbortSignal }): Promise<ProbeOutcome> {
+function probeOnce(
+  tools: ProbeTools,
+  probe: Probe,
+  target: ProbeTarget,
+  limits: { timeoutMs: number; signal: AbortSignal },
+): Promise<ProbeOutcome> {
   if (probe.exec !== undefined) return execProbe(tools.runtime, probe.exec.command ?? [], target, limits);
   if (probe.httpGet !== undefined) return httpProbe(tools.dial, probe.httpGet, target, limits);
   if (probe.tcpSocket !== undefined) return tcpProbe(tools.dial, probe.tcpSocket, target, limits);
@@ -85,7 +98,12 @@ function hostOf(given: string | undefined, target: ProbeTarget): string {
 
 type Limits = { timeoutMs: number; signal: AbortSignal };
 
-async function execProbe(runtime: ProbeTools['runtime'], given: readonly string[], target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+async function execProbe(
+  runtime: ProbeTools['runtime'],
+  given: readonly string[],
+  target: ProbeTarget,
+  { timeoutMs, signal }: Limits,
+): Promise<ProbeOutcome> {
   const command = expandStatic(given, target.container);
   try {
     const { stdout, stderr, exitCode } = await runtime.execSync(target.id, command, timeoutMs, { signal });
@@ -94,7 +112,10 @@ async function execProbe(runtime: ProbeTools['runtime'], given: readonly string[
   } catch (error) {
     switch (errorKind(error)) {
       case 'Timeout':
-        return { kind: 'timeout', output: `command timed out: ${JSON.stringify(command.join(' '))} timed out after ${formatDurationMs(timeoutMs)}` };
+        return {
+          kind: 'timeout',
+          output: `command timed out: ${JSON.stringify(command.join(' '))} timed out after ${formatDurationMs(timeoutMs)}`,
+        };
       case 'NotFound':
         // The container went away meanwhile; its exit is told elsewhere.
         return { kind: 'gone' };
@@ -113,12 +134,20 @@ const requests = new WeakMap<HTTPGetAction, { podIp: string; timeoutMs: number; 
 function requestOf(action: HTTPGetAction, target: ProbeTarget, timeoutMs: number): HttpProbeRequest {
   const known = requests.get(action);
   if (known !== undefined && known.podIp === target.podIp && known.timeoutMs === timeoutMs) return known.request;
-  const request = { ...httpActionRequest(action, target.container, { podIp: hostOf(action.host, target), purpose: 'probe' }), timeoutMs };
+  const request = {
+    ...httpActionRequest(action, target.container, { podIp: hostOf(action.host, target), purpose: 'probe' }),
+    timeoutMs,
+  };
   requests.set(action, { podIp: target.podIp, timeoutMs, request });
   return request;
 }
 
-async function httpProbe(dial: ProbeTools['dial'], action: HTTPGetAction, target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+async function httpProbe(
+  dial: ProbeTools['dial'],
+  action: HTTPGetAction,
+  target: ProbeTarget,
+  { timeoutMs, signal }: Limits,
+): Promise<ProbeOutcome> {
   const request = requestOf(action, target, timeoutMs);
   let answer: HttpProbeAnswer;
   try {
@@ -128,27 +157,45 @@ async function httpProbe(dial: ProbeTools['dial'], action: HTTPGetAction, target
     if (isKind(error, 'Invalid')) return { kind: 'failure', output: errorMessage(error) };
     throw error;
   }
-  if (answer.kind === 'redirect') return { kind: 'warning', output: `Probe terminated redirects, Response body: ${answer.body}` };
+  if (answer.kind === 'redirect')
+    return { kind: 'warning', output: `Probe terminated redirects, Response body: ${answer.body}` };
   const { status, body, broken } = answer;
   // Upstream throws the result away then, whatever the status says.
   if (broken !== undefined) return { kind: 'error', state: 'failure', output: broken };
-  if (status >= 300 && status < 400) return { kind: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
+  if (status >= 300 && status < 400)
+    return { kind: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
   if (status >= 200 && status < 300) return { kind: 'success', output: body };
   return { kind: 'failure', output: `HTTP probe failed with statuscode: ${status}` };
 }
 
-async function tcpProbe(dial: ProbeTools['dial'], action: NonNullable<Probe['tcpSocket']>, target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+async function tcpProbe(
+  dial: ProbeTools['dial'],
+  action: NonNullable<Probe['tcpSocket']>,
+  target: ProbeTarget,
+  { timeoutMs, signal }: Limits,
+): Promise<ProbeOutcome> {
   await dial.tcpProbe(hostOf(action.host, target), resolvePort(action.port, target.container), timeoutMs, signal);
   return { kind: 'success', output: '' };
 }
 
-async function grpcProbe(dial: ProbeTools['dial'], action: NonNullable<Probe['grpc']>, target: ProbeTarget, { timeoutMs, signal }: Limits): Promise<ProbeOutcome> {
+async function grpcProbe(
+  dial: ProbeTools['dial'],
+  action: NonNullable<Probe['grpc']>,
+  target: ProbeTarget,
+  { timeoutMs, signal }: Limits,
+): Promise<ProbeOutcome> {
   const status = await dial.grpcProbe(hostOf(undefined, target), action.port, action.service ?? '', timeoutMs, signal);
-  return status === 'SERVING' ? { kind: 'success', output: 'service healthy' } : { kind: 'failure', output: `service unhealthy (responded with "${status}")` };
+  return status === 'SERVING'
+    ? { kind: 'success', output: 'service healthy' }
+    : { kind: 'failure', output: `service unhealthy (responded with "${status}")` };
 }
 
 /** `$(NAME)` by the values written in the pod, nothing else: probes know no other environment (upstream: ExpandContainerCommandOnlyStatic). */
 function expandStatic(command: readonly string[], container: Pick<Container, 'env'>): string[] {
   const values = new Map((container.env ?? []).map(({ name, value }) => [name, value ?? '']));
-  return command.map((word) => word.replaceAll(/\$\$|\$\(([^)]*)\)/g, (whole, name: string | undefined) => (whole === '$$' ? '$' : (values.get(name ?? '') ?? whole))));
+  return command.map((word) =>
+    word.replaceAll(/\$\$|\$\(([^)]*)\)/g, (whole, name: string | undefined) =>
+      whole === '$$' ? '$' : (values.get(name ?? '') ?? whole),
+    ),
+  );
 }

@@ -27,14 +27,25 @@ const LEAST_FREE_SHARE = 0.1;
 const MOST_AT_ONCE = 1;
 
 /** Why no further checkpoint is made now; undefined: one may be. */
-export function checkpointRefusal({ count, bytes, availableBytes, capacityBytes }: CheckpointUse): { readonly status: 429 | 507; readonly problem: string } | undefined {
-  if (count >= MOST_CHECKPOINTS) return { status: 429, problem: `there are ${count} checkpoints on this node, which is the limit; remove some` };
-  if (capacityBytes > 0 && availableBytes < capacityBytes * LEAST_FREE_SHARE) return { status: 507, problem: `the disk of the checkpoints is nearly full: ${availableBytes} bytes are free, checkpoints take ${bytes}` };
+export function checkpointRefusal({
+  count,
+  bytes,
+  availableBytes,
+  capacityBytes,
+}: CheckpointUse): { readonly status: 429 | 507; readonly problem: string } | undefined {
+  if (count >= MOST_CHECKPOINTS)
+    return { status: 429, problem: `there are ${count} checkpoints on this node, which is the limit; remove some` };
+  if (capacityBytes > 0 && availableBytes < capacityBytes * LEAST_FREE_SHARE)
+    return {
+      status: 507,
+      problem: `the disk of the checkpoints is nearly full: ${availableBytes} bytes are free, checkpoints take ${bytes}`,
+    };
   return undefined;
 }
 
 /** Upstream's name, the time in UTC to the second: `checkpoint-POD_NAMESPACE-CONTAINER-TIME.tar`. */
-export const checkpointFile = (pod: Pod, container: string, nowMs: number): string => `checkpoint-${pod.metadata.name}_${pod.metadata.namespace}-${container}-${new Date(nowMs).toISOString().slice(0, 19)}Z.tar`;
+export const checkpointFile = (pod: Pod, container: string, nowMs: number): string =>
+  `checkpoint-${pod.metadata.name}_${pod.metadata.namespace}-${container}-${new Date(nowMs).toISOString().slice(0, 19)}Z.tar`;
 
 /** Upstream: server.go checkpoint. */
 export function addCheckpointRoute(app: Hono, sources: CheckpointSources): void {
@@ -57,14 +68,22 @@ async function checkpoint(context: Context, sources: CheckpointSources): Promise
   if (findContainer(pod, container) === undefined) return context.text(`container ${container} does not exist`, 404);
   const timeout = context.req.queries('timeout')?.at(-1);
   // Upstream's number for it, too.
-  if (timeout !== undefined && !/^[+-]?\d{1,18}$/.test(timeout)) return context.text('cannot parse value of timeout parameter', 404);
+  if (timeout !== undefined && !/^[+-]?\d{1,18}$/.test(timeout))
+    return context.text('cannot parse value of timeout parameter', 404);
   const refusal = checkpointRefusal(await sources.checkpointUse());
   if (refusal !== undefined) return context.text(refusal.problem, refusal.status);
   try {
-    const file = await sources.checkpoint({ pod, container }, checkpointFile(pod, container, sources.nowMs()), Math.max(0, Number(timeout ?? 0)));
+    const file = await sources.checkpoint(
+      { pod, container },
+      checkpointFile(pod, container, sources.nowMs()),
+      Math.max(0, Number(timeout ?? 0)),
+    );
     return context.json({ items: [file] });
   } catch (error) {
-    const why = error instanceof KubeletError && error.kind === 'NotFound' ? `container ${container} not found` : errorMessage(error);
+    const why =
+      error instanceof KubeletError && error.kind === 'NotFound'
+        ? `container ${container} not found`
+        : errorMessage(error);
     return context.text(`checkpointing of ${namespace}/${name}/${container} failed (${why})`, 500);
   }
 }

@@ -13,12 +13,25 @@ export function addHealthRoutes(app: Hono, checks: Readonly<Record<string, Healt
     for (const [name, check] of Object.entries(checks)) {
       const problem = excluded.has(name) ? undefined : check();
       isFailed ||= problem !== undefined;
-      lines.push(excluded.has(name) ? `[+]${name} excluded: ok` : problem === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`);
+      lines.push(
+        excluded.has(name)
+          ? `[+]${name} excluded: ok`
+          : problem === undefined
+            ? `[+]${name} ok`
+            : `[-]${name} failed: reason withheld`,
+      );
       excluded.delete(name);
     }
-    if (excluded.size > 0) lines.push(`warn: some health checks cannot be excluded: no matches for ${[...excluded].map((name) => JSON.stringify(name)).join(', ')}`);
+    if (excluded.size > 0)
+      lines.push(
+        `warn: some health checks cannot be excluded: no matches for ${[...excluded].map((name) => JSON.stringify(name)).join(', ')}`,
+      );
     if (!isFailed && context.req.query('verbose') === undefined) return context.text('ok', 200, noSniff);
-    return context.text(`${[...lines, isFailed ? 'healthz check failed' : 'healthz check passed'].join('\n')}\n`, isFailed ? 500 : 200, noSniff);
+    return context.text(
+      `${[...lines, isFailed ? 'healthz check failed' : 'healthz check passed'].join('\n')}\n`,
+      isFailed ? 500 : 200,
+      noSniff,
+    );
   });
   for (const [name, check] of Object.entries(checks)) {
     app.get(`/healthz/${name}`, (context) => {

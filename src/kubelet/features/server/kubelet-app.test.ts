@@ -9,27 +9,52 @@ import { createKubeletApp } from './kubelet-app.ts';
 import type { KubeletAppOptions, KubeletAppSources } from './kubelet-app.ts';
 import { createReadOnlyApp } from './read-only-app.ts';
 
-const pod: Pod = { metadata: { name: 'p', namespace: 'ns', uid: 'u' }, spec: { containers: [{ name: 'c', image: 'x' }] } };
-const on: KubeletAppOptions = { debuggingHandlers: true, profilingHandler: true, debugFlagsHandler: true, systemLogHandler: true, systemLogQuery: true, flagz: true, statusz: true, checkpoints: true, splitLogStreams: false };
+const pod: Pod = {
+  metadata: { name: 'p', namespace: 'ns', uid: 'u' },
+  spec: { containers: [{ name: 'c', image: 'x' }] },
+};
+const on: KubeletAppOptions = {
+  debuggingHandlers: true,
+  profilingHandler: true,
+  debugFlagsHandler: true,
+  systemLogHandler: true,
+  systemLogQuery: true,
+  flagz: true,
+  statusz: true,
+  checkpoints: true,
+  splitLogStreams: false,
+};
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
 /** A folder of logs as a map; values are files, `undefined` is something that may not be read. */
 function logs(files: Readonly<Record<string, string | undefined>>): KubeletAppSources['systemLogs'] {
   return {
     open: async (path): Promise<SystemLogEntry> => {
-      if (path === '') return { kind: 'folder', entries: Object.keys(files).map((name) => ({ name, isFolder: false })) };
+      if (path === '')
+        return { kind: 'folder', entries: Object.keys(files).map((name) => ({ name, isFolder: false })) };
       if (!(path in files)) throw new KubeletError('NotFound', 'gone');
       const content = files[path];
       if (content === undefined) throw new KubeletError('Invalid', 'a link');
       const bytes = text(content);
-      return { kind: 'file', file: { inode: 1, sizeBytes: async () => bytes.length, read: async (at, length) => bytes.subarray(at, at + length), close: async () => undefined } };
+      return {
+        kind: 'file',
+        file: {
+          inode: 1,
+          sizeBytes: async () => bytes.length,
+          read: async (at, length) => bytes.subarray(at, at + length),
+          close: async () => undefined,
+        },
+      };
     },
   };
 }
 
 function sources(extra: Partial<KubeletAppSources> = {}): KubeletAppSources {
   return {
-    pods: () => [pod], runningPods: () => [], config: () => ({ kind: 'KubeletConfiguration' }), checks: { ping: () => undefined },
+    pods: () => [pod],
+    runningPods: () => [],
+    config: () => ({ kind: 'KubeletConfiguration' }),
+    checks: { ping: () => undefined },
     containerLog: async ({ container }) => {
       if (container !== 'c') throw new KubeletError('NotFound', `container "${container}" not found in pod "p"`);
       return (async function* () {
@@ -45,12 +70,20 @@ function sources(extra: Partial<KubeletAppSources> = {}): KubeletAppSources {
     profiler: { cpu: async (ms) => `{"ms":${ms}}`, heap: () => Promise.reject(new KubeletError('Conflict', 'busy')) },
     setVerbosity: () => undefined,
     flags: () => ({ 'root-dir': '/var/lib/kubelet', 'node-ip': '' }),
-    about: () => ({ startedAtMs: Date.UTC(2026, 0, 31, 10, 58, 57), version: 'v1.36.0', engine: 'Node.js v26', commandLine: ['node', 'kubelet'] }),
+    about: () => ({
+      startedAtMs: Date.UTC(2026, 0, 31, 10, 58, 57),
+      version: 'v1.36.0',
+      engine: 'Node.js v26',
+      commandLine: ['node', 'kubelet'],
+    }),
     ...extra,
   };
 }
 
-const ask = async (path: string, init: RequestInit & { options?: Partial<KubeletAppOptions>; from?: Partial<KubeletAppSources> } = {}): Promise<[number, string]> => {
+const ask = async (
+  path: string,
+  init: RequestInit & { options?: Partial<KubeletAppOptions>; from?: Partial<KubeletAppSources> } = {},
+): Promise<[number, string]> => {
   const answer = await createKubeletApp(sources(init.from), { ...on, ...init.options }).request(path, init);
   return [answer.status, await answer.text()];
 };
@@ -58,24 +91,48 @@ const ask = async (path: string, init: RequestInit & { options?: Partial<Kubelet
 describe('the secure server', () => {
   it('shows what is known, and 404 in upstream’s words for the rest', async () => {
     assert.deepEqual((JSON.parse((await ask('/pods'))[1]) as { items: unknown[] }).items, [pod]);
-    assert.deepEqual(await ask('/runningpods/'), [200, '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]}']);
+    assert.deepEqual(await ask('/runningpods/'), [
+      200,
+      '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]}',
+    ]);
     assert.deepEqual(await ask('/configz'), [200, '{"kubeletconfig":{"kind":"KubeletConfiguration"}}']);
-    assert.deepEqual([await ask('/spec'), await ask('/exec/ns')], [[404, '404 page not found\n'], [404, '404 page not found\n']]);
+    assert.deepEqual(
+      [await ask('/spec'), await ask('/exec/ns')],
+      [
+        [404, '404 page not found\n'],
+        [404, '404 page not found\n'],
+      ],
+    );
   });
 
   it('streams logs: 404 for a container that is none, 400 for one without a log, 422 for what cannot be asked', async () => {
     assert.deepEqual(await ask('/containerLogs/ns/p/c?tailLines=1'), [200, 'a line\n']);
     assert.deepEqual(await ask('/containerLogs/ns/p/x'), [404, 'container "x" not found in pod "p"']);
-    const waiting = { containerLog: () => Promise.reject(new KubeletError('Invalid', 'container "c" in pod "p" is waiting to start: ContainerCreating')) };
-    assert.deepEqual(await ask('/containerLogs/ns/p/c', { from: waiting }), [400, 'container "c" in pod "p" is waiting to start: ContainerCreating']);
-    assert.deepEqual([(await ask('/containerLogs/ns/p/c?tailLines=x'))[0], (await ask('/containerLogs/ns/p/c?tailLines=-1'))[0]], [400, 422]);
+    const waiting = {
+      containerLog: () =>
+        Promise.reject(new KubeletError('Invalid', 'container "c" in pod "p" is waiting to start: ContainerCreating')),
+    };
+    assert.deepEqual(await ask('/containerLogs/ns/p/c', { from: waiting }), [
+      400,
+      'container "c" in pod "p" is waiting to start: ContainerCreating',
+    ]);
+    assert.deepEqual(
+      [(await ask('/containerLogs/ns/p/c?tailLines=x'))[0], (await ask('/containerLogs/ns/p/c?tailLines=-1'))[0]],
+      [400, 422],
+    );
   });
 
   it('runs commands by POST alone', async () => {
     assert.deepEqual(await ask('/run/ns/p/c?cmd=echo+a++b', { method: 'POST' }), [200, 'echo|a||b']);
     assert.deepEqual(await ask('/run/ns/p/u/c?cmd=x', { method: 'POST' }), [200, 'x']);
     assert.deepEqual(await ask('/run/ns/gone/c?cmd=x', { method: 'POST' }), [404, 'pod does not exist']);
-    assert.deepEqual(await ask('/run/ns/p/c?cmd=x', { method: 'POST', from: { run: () => Promise.reject(new KubeletError('Internal', 'container not found ("c")')) } }), [500, 'container not found ("c")']);
+    assert.deepEqual(
+      await ask('/run/ns/p/c?cmd=x', {
+        method: 'POST',
+        from: { run: () => Promise.reject(new KubeletError('Internal', 'container not found ("c")')) },
+      }),
+      [500, 'container not found ("c")'],
+    );
     assert.equal((await ask('/run/ns/p/c?cmd=x'))[0], 405);
   });
 
@@ -88,30 +145,66 @@ describe('the secure server', () => {
 
   it('has none of it when debugging handlers are off: 405 where upstream says so, 404 elsewhere', async () => {
     const off = { options: { debuggingHandlers: false } };
-    for (const path of ['/run/a/b/c', '/exec/a/b/c', '/attach/a/b/c', '/portForward/a/b', '/containerLogs/a/b/c', '/runningpods/', '/debug/pprof/profile', '/logs/']) assert.deepEqual(await ask(path, off), [405, 'Debug endpoints are disabled.\n'], path);
-    for (const path of ['/configz', '/checkpoint/a/b/c', '/flagz', '/statusz', '/debug/flags/v']) assert.equal((await ask(path, off))[0], 404, path);
+    for (const path of [
+      '/run/a/b/c',
+      '/exec/a/b/c',
+      '/attach/a/b/c',
+      '/portForward/a/b',
+      '/containerLogs/a/b/c',
+      '/runningpods/',
+      '/debug/pprof/profile',
+      '/logs/',
+    ])
+      assert.deepEqual(await ask(path, off), [405, 'Debug endpoints are disabled.\n'], path);
+    for (const path of ['/configz', '/checkpoint/a/b/c', '/flagz', '/statusz', '/debug/flags/v'])
+      assert.equal((await ask(path, off))[0], 404, path);
     assert.equal((await ask('/pods', off))[0], 200);
   });
 
   it('has a switch for each of the rest', async () => {
-    assert.deepEqual(await ask('/debug/pprof/profile', { options: { profilingHandler: false } }), [405, 'profiling endpoint is disabled.\n']);
-    assert.deepEqual(await ask('/debug/flags/v', { method: 'PUT', body: '4', options: { debugFlagsHandler: false } }), [405, 'flags endpoint is disabled.\n']);
-    assert.deepEqual(await ask('/logs/syslog', { options: { systemLogHandler: false } }), [405, 'logs endpoint is disabled.\n']);
-    for (const [path, options] of [['/flagz', { flagz: false }], ['/statusz', { statusz: false }]] as const) assert.equal((await ask(path, { options }))[0], 404);
+    assert.deepEqual(await ask('/debug/pprof/profile', { options: { profilingHandler: false } }), [
+      405,
+      'profiling endpoint is disabled.\n',
+    ]);
+    assert.deepEqual(await ask('/debug/flags/v', { method: 'PUT', body: '4', options: { debugFlagsHandler: false } }), [
+      405,
+      'flags endpoint is disabled.\n',
+    ]);
+    assert.deepEqual(await ask('/logs/syslog', { options: { systemLogHandler: false } }), [
+      405,
+      'logs endpoint is disabled.\n',
+    ]);
+    for (const [path, options] of [
+      ['/flagz', { flagz: false }],
+      ['/statusz', { statusz: false }],
+    ] as const)
+      assert.equal((await ask(path, { options }))[0], 404);
     assert.equal((await ask('/checkpoint/ns/p/c', { method: 'POST', options: { checkpoints: false } }))[0], 404);
   });
 });
 
 describe('checkpoints', () => {
-  const checkpoint = (query = '', from: Partial<KubeletAppSources> = {}, path = '/checkpoint/ns/p/c'): Promise<[number, string]> => ask(`${path}${query}`, { method: 'POST', from });
+  const checkpoint = (
+    query = '',
+    from: Partial<KubeletAppSources> = {},
+    path = '/checkpoint/ns/p/c',
+  ): Promise<[number, string]> => ask(`${path}${query}`, { method: 'POST', from });
 
   it('have upstream’s name, and its answers', async () => {
-    assert.deepEqual(await checkpoint('?timeout=1&timeout=20'), [200, '{"items":["/checkpoints/checkpoint-p_ns-c-2026-01-31T12:00:00Z.tar"]}']);
+    assert.deepEqual(await checkpoint('?timeout=1&timeout=20'), [
+      200,
+      '{"items":["/checkpoints/checkpoint-p_ns-c-2026-01-31T12:00:00Z.tar"]}',
+    ]);
     assert.deepEqual(await checkpoint('', {}, '/checkpoint/ns/x/c'), [404, 'pod does not exist']);
     assert.deepEqual(await checkpoint('', {}, '/checkpoint/ns/p/x'), [404, 'container x does not exist']);
     assert.deepEqual(await checkpoint('?timeout=x'), [404, 'cannot parse value of timeout parameter']);
-    const unable = { checkpoint: () => Promise.reject(new KubeletError('Unimplemented', 'method CheckpointContainer not implemented')) };
-    assert.deepEqual(await checkpoint('', unable), [500, 'checkpointing of ns/p/c failed (method CheckpointContainer not implemented)']);
+    const unable = {
+      checkpoint: () => Promise.reject(new KubeletError('Unimplemented', 'method CheckpointContainer not implemented')),
+    };
+    assert.deepEqual(await checkpoint('', unable), [
+      500,
+      'checkpointing of ns/p/c failed (method CheckpointContainer not implemented)',
+    ]);
   });
 
   it('are bounded in number and by the disk (CVE-2025-0426)', async () => {
@@ -135,7 +228,10 @@ describe('checkpoints', () => {
 describe('logs of the node', () => {
   it('are files and folders as a file server shows them', async () => {
     assert.deepEqual(await ask('/logs/syslog'), [200, 'words\n']);
-    assert.match((await ask('/logs/'))[1], /<pre>\n<a href="syslog">syslog<\/a>\n<a href="a&b%3F.log">a&amp;b\?\.log<\/a>\n/);
+    assert.match(
+      (await ask('/logs/'))[1],
+      /<pre>\n<a href="syslog">syslog<\/a>\n<a href="a&b%3F.log">a&amp;b\?\.log<\/a>\n/,
+    );
     assert.deepEqual([(await ask('/logs/gone'))[0], (await ask('/logs/secret'))[0]], [404, 403]);
   });
 
@@ -153,7 +249,8 @@ describe('logs of the node', () => {
 describe('what looks into the agent', () => {
   it('changes the verbosity of the log by PUT', async () => {
     const levels: number[] = [];
-    const put = (body: string): Promise<[number, string]> => ask('/debug/flags/v', { method: 'PUT', body, from: { setVerbosity: (level) => levels.push(level) } });
+    const put = (body: string): Promise<[number, string]> =>
+      ask('/debug/flags/v', { method: 'PUT', body, from: { setVerbosity: (level) => levels.push(level) } });
     assert.deepEqual([await put('4'), levels], [[200, 'successfully set klog.logging.verbosity to 4\n'], [4]]);
     assert.deepEqual(await put('x'), [400, 'strconv.ParseUint: parsing "x": invalid syntax\n']);
     assert.deepEqual(await ask('/debug/flags/v'), [406, 'unsupported http method\n']);
@@ -164,31 +261,70 @@ describe('what looks into the agent', () => {
     assert.deepEqual(await ask('/debug/pprof/profile?seconds=2'), [200, '{"ms":2000}']);
     assert.deepEqual(await ask('/debug/pprof/heap'), [500, 'Could not enable profiling: profiling already in use\n']);
     assert.equal((await ask('/debug/pprof/profile?seconds=100000'))[0], 400);
-    assert.deepEqual([await ask('/debug/pprof/cmdline'), await ask('/debug/pprof/goroutine')], [[200, 'node\0kubelet'], [404, 'Unknown profile\n']]);
+    assert.deepEqual(
+      [await ask('/debug/pprof/cmdline'), await ask('/debug/pprof/goroutine')],
+      [
+        [200, 'node\0kubelet'],
+        [404, 'Unknown profile\n'],
+      ],
+    );
   });
 
   it('tells flags and status as text, or as objects for who asks by name', async () => {
-    const warning = 'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.';
+    const warning =
+      'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.';
     assert.deepEqual(await ask('/flagz'), [200, `\nkubelet flagz\n${warning}\nnode-ip=\nroot-dir=/var/lib/kubelet\n`]);
-    assert.match((await ask('/statusz'))[1], /^\nkubelet statusz\n.*\n\nStarted: .*\nUp: 1 hr 01 min 03 sec\nGo version: .*\nBinary version: v1\.36\.0\nPaths: .*\/configz.*\/pods/);
+    assert.match(
+      (await ask('/statusz'))[1],
+      /^\nkubelet statusz\n.*\n\nStarted: .*\nUp: 1 hr 01 min 03 sec\nGo version: .*\nBinary version: v1\.36\.0\nPaths: .*\/configz.*\/pods/,
+    );
     const object = await ask('/flagz', { headers: { accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Flagz' } });
-    assert.deepEqual(JSON.parse(object[1]), { kind: 'Flagz', apiVersion: 'config.k8s.io/v1alpha1', metadata: { name: 'kubelet' }, flags: { 'root-dir': '/var/lib/kubelet', 'node-ip': '' } });
+    assert.deepEqual(JSON.parse(object[1]), {
+      kind: 'Flagz',
+      apiVersion: 'config.k8s.io/v1alpha1',
+      metadata: { name: 'kubelet' },
+      flags: { 'root-dir': '/var/lib/kubelet', 'node-ip': '' },
+    });
     assert.equal((await ask('/statusz', { headers: { accept: 'application/yaml' } }))[0], 406);
   });
 });
 
 describe('ports that anybody may reach', () => {
-  const known = ['/run/a/b/c', '/exec/a/b/c', '/attach/a/b/c', '/portForward/a/b', '/containerLogs/a/b/c', '/configz', '/runningpods/', '/checkpoint/ns/p/c', '/logs/', '/logs/syslog', '/debug/pprof/', '/debug/pprof/profile', '/debug/pprof/heap', '/debug/pprof/cmdline', '/debug/flags/v', '/flagz', '/statusz', '/explain', '/api/watch'];
+  const known = [
+    '/run/a/b/c',
+    '/exec/a/b/c',
+    '/attach/a/b/c',
+    '/portForward/a/b',
+    '/containerLogs/a/b/c',
+    '/configz',
+    '/runningpods/',
+    '/checkpoint/ns/p/c',
+    '/logs/',
+    '/logs/syslog',
+    '/debug/pprof/',
+    '/debug/pprof/profile',
+    '/debug/pprof/heap',
+    '/debug/pprof/cmdline',
+    '/debug/flags/v',
+    '/flagz',
+    '/statusz',
+    '/explain',
+    '/api/watch',
+  ];
 
   it('show health and nothing else on 10248 (CVE-2019-11248)', async () => {
     const app = createHealthApp({ ping: () => undefined });
-    for (const path of [...known, '/pods', '/metrics', '/stats/summary']) for (const method of ['GET', 'POST', 'PUT']) assert.equal((await app.request(path, { method })).status, 404, `${method} ${path}`);
+    for (const path of [...known, '/pods', '/metrics', '/stats/summary'])
+      for (const method of ['GET', 'POST', 'PUT'])
+        assert.equal((await app.request(path, { method })).status, 404, `${method} ${path}`);
     assert.equal((await app.request('/healthz')).status, 200);
   });
 
   it('show no way in and nothing of the agent on 10255', async () => {
     const app = createReadOnlyApp(sources());
-    for (const path of known) for (const method of ['GET', 'POST', 'PUT']) assert.ok([404, 405].includes((await app.request(path, { method })).status), `${method} ${path}`);
+    for (const path of known)
+      for (const method of ['GET', 'POST', 'PUT'])
+        assert.ok([404, 405].includes((await app.request(path, { method })).status), `${method} ${path}`);
     assert.equal((await app.request('/pods', { method: 'DELETE' })).status, 405);
   });
 });

@@ -32,7 +32,14 @@ export interface KubeletAppOptions {
   readonly splitLogStreams: boolean;
 }
 
-const STREAMS = ['/exec/:namespace/:pod/:container', '/exec/:namespace/:pod/:uid/:container', '/attach/:namespace/:pod/:container', '/attach/:namespace/:pod/:uid/:container', '/portForward/:namespace/:pod', '/portForward/:namespace/:pod/:uid'];
+const STREAMS = [
+  '/exec/:namespace/:pod/:container',
+  '/exec/:namespace/:pod/:uid/:container',
+  '/attach/:namespace/:pod/:container',
+  '/attach/:namespace/:pod/:uid/:container',
+  '/portForward/:namespace/:pod',
+  '/portForward/:namespace/:pod/:uid',
+];
 
 /** The secure server behind its guard: every path of it that is no raw connection. */
 export function createKubeletApp(sources: KubeletAppSources, options: KubeletAppOptions): Hono {
@@ -44,10 +51,14 @@ export function createKubeletApp(sources: KubeletAppSources, options: KubeletApp
 }
 
 function addGuardedRoutes(app: Hono, sources: KubeletAppSources, options: KubeletAppOptions): void {
-  app.get('/containerLogs/:namespace/:pod/:container', (context) => containerLogs(context, sources, options.splitLogStreams));
-  for (const path of ['/run/:namespace/:pod/:container', '/run/:namespace/:pod/:uid/:container']) app.post(path, (context) => run(context, sources));
+  app.get('/containerLogs/:namespace/:pod/:container', (context) =>
+    containerLogs(context, sources, options.splitLogStreams),
+  );
+  for (const path of ['/run/:namespace/:pod/:container', '/run/:namespace/:pod/:uid/:container'])
+    app.post(path, (context) => run(context, sources));
   // What asks for an upgrade does not come here.
-  for (const path of STREAMS) app.on(['GET', 'POST'], path, (context) => context.text('Upgrade request required\n', 500));
+  for (const path of STREAMS)
+    app.on(['GET', 'POST'], path, (context) => context.text('Upgrade request required\n', 500));
   addRunningPodsRoutes(app, sources);
   addConfigRoute(app, sources);
   if (options.checkpoints) addCheckpointRoute(app, sources);
@@ -70,7 +81,8 @@ async function containerLogs(context: Context, sources: KubeletAppSources, split
 /** The words of the command are what stands between its spaces, for ever (upstream: getRun). */
 async function run(context: Context, sources: KubeletAppSources): Promise<Response> {
   const { namespace = '', pod = '', container = '', uid = '' } = context.req.param();
-  if (!sources.pods().some(({ metadata }) => metadata.name === pod && metadata.namespace === namespace)) return context.text('pod does not exist', 404);
+  if (!sources.pods().some(({ metadata }) => metadata.name === pod && metadata.namespace === namespace))
+    return context.text('pod does not exist', 404);
   const out = await sources.run({ namespace, pod, uid, container }, (context.req.query('cmd') ?? '').split(' '));
   return context.body(new Uint8Array(out), 200, { 'Content-Type': 'application/json' });
 }

@@ -6,7 +6,11 @@ import { createHealthApp } from './health-app.ts';
 import { createReadOnlyApp } from './read-only-app.ts';
 import { createLocalApi, type LocalApiSources, type PodChange } from './local-api.ts';
 
-const pod = (name: string): Pod => ({ metadata: { name, namespace: 'default', uid: name }, spec: { containers: [] }, status: { phase: 'Running' } });
+const pod = (name: string): Pod => ({
+  metadata: { name, namespace: 'default', uid: name },
+  spec: { containers: [] },
+  status: { phase: 'Running' },
+});
 
 function sources(extra: Partial<LocalApiSources> = {}): LocalApiSources {
   return {
@@ -52,7 +56,12 @@ describe('local API', () => {
   });
 
   it('refuses a manifest that is too large without reading it to its end', async () => {
-    const plan = (length: number) => createLocalApi(sources()).request('/api/plan', { method: 'POST', body: 'x'.repeat(length), headers: { 'Content-Length': String(length) } });
+    const plan = (length: number) =>
+      createLocalApi(sources()).request('/api/plan', {
+        method: 'POST',
+        body: 'x'.repeat(length),
+        headers: { 'Content-Length': String(length) },
+      });
     assert.equal((await plan(1000)).status, 200);
     const refused = await plan(10 * 1024 * 1024 + 1);
     assert.deepEqual([refused.status, await refused.text()], [400, 'the manifest is larger than 10 MB\n']);
@@ -61,10 +70,13 @@ describe('local API', () => {
   it('refuses an exec without a command', async () => {
     const app = createLocalApi(sources());
     assert.equal((await app.request('/api/exec/default/a', { method: 'POST', body: 'no json' })).status, 400);
-    const ask = (body: unknown) => app.request('/api/exec/default/a/web', { method: 'POST', body: JSON.stringify(body) });
+    const ask = (body: unknown) =>
+      app.request('/api/exec/default/a/web', { method: 'POST', body: JSON.stringify(body) });
     assert.equal((await ask({ command: [] })).status, 400);
     assert.equal((await ask(null)).status, 400);
-    assert.deepEqual(await (await ask({ command: ['ls', '-l'] })).json(), { url: 'http://127.0.0.1:1/exec?command=ls+-l' });
+    assert.deepEqual(await (await ask({ command: ['ls', '-l'] })).json(), {
+      url: 'http://127.0.0.1:1/exec?command=ls+-l',
+    });
   });
 
   it('watches: every pod first, then each change, until the reader leaves', async () => {
@@ -93,12 +105,19 @@ describe('local API', () => {
     const app = createLocalApi(sources({ watch: (onChange) => ((notify = onChange), () => {}) }));
     const reader = ((await app.request('/api/watch')).body as ReadableStream<Uint8Array>).getReader();
     await new Promise((resolve) => setImmediate(resolve));
-    for (let i = 0; i < 100; i++) notify({ type: 'MODIFIED', pod: { ...pod('a'), status: { phase: 'Pending', message: String(i) } } });
+    for (let i = 0; i < 100; i++)
+      notify({ type: 'MODIFIED', pod: { ...pod('a'), status: { phase: 'Pending', message: String(i) } } });
     notify({ type: 'DELETED', pod: pod('b') });
     let text = '';
     while (!text.includes('DELETED')) text += new TextDecoder().decode((await reader.read()).value);
-    const lines = text.trim().split('\n').map((line) => JSON.parse(line) as PodChange);
-    assert.deepEqual(lines.slice(-2).map((change) => change.pod.status?.message ?? change.type), ['99', 'DELETED']);
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as PodChange);
+    assert.deepEqual(
+      lines.slice(-2).map((change) => change.pod.status?.message ?? change.type),
+      ['99', 'DELETED'],
+    );
     assert.ok(lines.length <= 4, `${lines.length} lines`);
     await reader.cancel();
   });
@@ -110,7 +129,10 @@ describe('health', () => {
     assert.equal(await (await ok.request('/healthz')).text(), 'ok');
     const bad = createHealthApp({ ping: () => undefined, syncloop: () => 'stuck' });
     const answer = await bad.request('/healthz');
-    assert.deepEqual([answer.status, await answer.text()], [500, '[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n']);
+    assert.deepEqual(
+      [answer.status, await answer.text()],
+      [500, '[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n'],
+    );
     assert.equal((await bad.request('/healthz/ping')).status, 200);
     assert.equal((await bad.request('/pods')).status, 404);
   });
@@ -120,7 +142,20 @@ describe('read-only server', () => {
   it('shows pods and health, and answers 405 where upstream has a debugging endpoint', async () => {
     const app = createReadOnlyApp({ pods: () => [pod('a')], checks: { ping: () => undefined } });
     const status = async (path: string): Promise<number> => (await app.request(path)).status;
-    assert.deepEqual(await (await app.request('/pods')).json(), { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: [pod('a')] });
-    assert.deepEqual([await status('/healthz'), await status('/exec/default/a/web'), await status('/runningpods/'), await status('/configz')], [200, 405, 405, 404]);
+    assert.deepEqual(await (await app.request('/pods')).json(), {
+      kind: 'PodList',
+      apiVersion: 'v1',
+      metadata: {},
+      items: [pod('a')],
+    });
+    assert.deepEqual(
+      [
+        await status('/healthz'),
+        await status('/exec/default/a/web'),
+        await status('/runningpods/'),
+        await status('/configz'),
+      ],
+      [200, 405, 405, 404],
+    );
   });
 });

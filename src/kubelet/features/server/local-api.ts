@@ -7,7 +7,14 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../model/explanation.ts';
 import { addHealthRoutes, type HealthCheck } from './health-app.ts';
 import { parseLogQuery } from './log-query.ts';
-import { addConfigRoute, addRunningPodsRoutes, logResponse, podList, type ContainerTarget, type PodViews } from './pod-routes.ts';
+import {
+  addConfigRoute,
+  addRunningPodsRoutes,
+  logResponse,
+  podList,
+  type ContainerTarget,
+  type PodViews,
+} from './pod-routes.ts';
 import { addScrapeRoutes, type ScrapeEndpoints } from './scrape-routes.ts';
 
 /** What the local API shows, by the smallest interfaces; compose fills them in. */
@@ -83,16 +90,22 @@ function addReadRoutes(app: Hono, sources: LocalApiSources): void {
   addRunningPodsRoutes(app, sources);
   addConfigRoute(app, sources);
   app.get('/explain', (context) => context.json(sources.explain()));
-  app.get('/api/events', (context) => context.json({ kind: 'EventList', apiVersion: 'v1', metadata: {}, items: sources.events() }));
+  app.get('/api/events', (context) =>
+    context.json({ kind: 'EventList', apiVersion: 'v1', metadata: {}, items: sources.events() }),
+  );
   app.get('/api/problems', (context) => context.json(sources.problems()));
   const onError = (): never => {
     throw new KubeletError('Invalid', 'the manifest is larger than 10 MB');
   };
-  app.post('/api/plan', bodyLimit({ maxSize: PLAN_LIMIT_BYTES, onError }), async (context) => context.json(await sources.plan(await context.req.text())));
+  app.post('/api/plan', bodyLimit({ maxSize: PLAN_LIMIT_BYTES, onError }), async (context) =>
+    context.json(await sources.plan(await context.req.text())),
+  );
 }
 
 function addPodRoutes(app: Hono, sources: LocalApiSources): void {
-  app.get('/containerLogs/:namespace/:pod/:container', (context) => logResponse(context, sources, context.req.param(), parseLogQuery(new URL(context.req.url).searchParams)));
+  app.get('/containerLogs/:namespace/:pod/:container', (context) =>
+    logResponse(context, sources, context.req.param(), parseLogQuery(new URL(context.req.url).searchParams)),
+  );
   app.post('/api/exec/:namespace/:pod/:container?', async (context) => {
     const { namespace, pod, container } = context.req.param();
     const request = acceptExec(await context.req.json().catch(() => undefined));

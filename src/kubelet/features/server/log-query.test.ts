@@ -10,20 +10,37 @@ const plain = { follow: false, previous: false, timestamps: false };
 
 describe('the query of a log', () => {
   it('has upstream’s names, and `tail` of old', () => {
-    assert.equal(check('follow=true&previous=1&timestamps=t&tailLines=0&limitBytes=1&sinceSeconds=5&pretty=1&insecureSkipTLSVerifyBackend=true'), JSON.stringify({ follow: true, previous: true, timestamps: true, sinceSeconds: 5, tailLines: 0, limitBytes: 1 }));
+    assert.equal(
+      check(
+        'follow=true&previous=1&timestamps=t&tailLines=0&limitBytes=1&sinceSeconds=5&pretty=1&insecureSkipTLSVerifyBackend=true',
+      ),
+      JSON.stringify({ follow: true, previous: true, timestamps: true, sinceSeconds: 5, tailLines: 0, limitBytes: 1 }),
+    );
     assert.equal(check('tail=7'), JSON.stringify({ ...plain, tailLines: 7 }));
     assert.equal(check('tail=all&tailLines=3'), JSON.stringify(plain));
     assert.equal(check('sinceTime=1970-01-01T00:00:01Z'), JSON.stringify({ ...plain, sinceTimeMs: 1000 }));
   });
 
   it('that cannot be read is told from one that asks for what cannot be', () => {
-    for (const unreadable of ['tailLines=x', 'follow=maybe', 'sinceTime=then', 'limitBytes=1.5']) assert.match(check(unreadable), /^unreadable: /, unreadable);
-    for (const invalid of ['tailLines=-1', 'limitBytes=0', 'sinceSeconds=0', 'sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z', 'stream=stdout', 'stream=Stdout&tailLines=1']) assert.match(check(invalid), /^invalid: /, invalid);
+    for (const unreadable of ['tailLines=x', 'follow=maybe', 'sinceTime=then', 'limitBytes=1.5'])
+      assert.match(check(unreadable), /^unreadable: /, unreadable);
+    for (const invalid of [
+      'tailLines=-1',
+      'limitBytes=0',
+      'sinceSeconds=0',
+      'sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z',
+      'stream=stdout',
+      'stream=Stdout&tailLines=1',
+    ])
+      assert.match(check(invalid), /^invalid: /, invalid);
   });
 
   it('chooses a stream only with the feature gate', () => {
     assert.equal(check('stream=All'), JSON.stringify(plain));
-    assert.equal(check('stream=Stderr'), 'unreadable: unable to return the given log stream: "Stderr". Please enable PodLogsQuerySplitStreams feature gate in kubelet');
+    assert.equal(
+      check('stream=Stderr'),
+      'unreadable: unable to return the given log stream: "Stderr". Please enable PodLogsQuerySplitStreams feature gate in kubelet',
+    );
     assert.equal(check('stream=Stderr', true), JSON.stringify({ ...plain, stream: 'stderr' }));
   });
 });

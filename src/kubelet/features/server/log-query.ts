@@ -16,7 +16,9 @@ export interface LogQuery {
 }
 
 /** A query that cannot be read at all is another answer than one that asks for what cannot be (upstream: 400 and 422). */
-export type CheckedLogQuery = { readonly outcome: 'query'; readonly query: LogQuery } | { readonly outcome: 'unreadable' | 'invalid'; readonly problem: string };
+export type CheckedLogQuery =
+  | { readonly outcome: 'query'; readonly query: LogQuery }
+  | { readonly outcome: 'unreadable' | 'invalid'; readonly problem: string };
 
 /** The problem names the parameter, what it got and what it takes. `splitStreams`: the feature gate PodLogsQuerySplitStreams. */
 export function checkLogQuery(params: URLSearchParams, splitStreams = false): CheckedLogQuery {
@@ -47,7 +49,11 @@ function withoutTail(params: URLSearchParams): URLSearchParams {
 }
 
 function readLogQuery(params: URLSearchParams): LogQuery {
-  const query: LogQuery = { follow: flag(params, 'follow'), previous: flag(params, 'previous'), timestamps: flag(params, 'timestamps') };
+  const query: LogQuery = {
+    follow: flag(params, 'follow'),
+    previous: flag(params, 'previous'),
+    timestamps: flag(params, 'timestamps'),
+  };
   const sinceSeconds = whole(params, 'sinceSeconds');
   const tailLines = whole(params, 'tailLines');
   const limitBytes = whole(params, 'limitBytes');
@@ -60,7 +66,8 @@ function readLogQuery(params: URLSearchParams): LogQuery {
   if (stream === 'Stderr') query.stream = 'stderr';
   if (sinceTime !== '') {
     const atMs = Date.parse(sinceTime);
-    if (Number.isNaN(atMs)) throw new KubeletError('Invalid', `sinceTime: "${sinceTime}" is no RFC 3339 time such as 2026-01-31T15:04:05Z`);
+    if (Number.isNaN(atMs))
+      throw new KubeletError('Invalid', `sinceTime: "${sinceTime}" is no RFC 3339 time such as 2026-01-31T15:04:05Z`);
     query.sinceTimeMs = atMs;
   }
   return query;
@@ -69,12 +76,26 @@ function readLogQuery(params: URLSearchParams): LogQuery {
 /** Upstream: validation.ValidatePodLogOptions. */
 function problemOf(query: LogQuery, params: URLSearchParams, splitStreams: boolean): CheckedLogQuery | undefined {
   const stream = params.get('stream') ?? '';
-  const least = ([['tailLines', query.tailLines, 0], ['limitBytes', query.limitBytes, 1], ['sinceSeconds', query.sinceSeconds, 1]] as const).find(([, value, limit]) => value !== undefined && value < limit);
-  if (least !== undefined) return { outcome: 'invalid', problem: `${least[0]}: "${least[1]}" is no whole number of at least ${least[2]}` };
-  if (query.sinceSeconds !== undefined && query.sinceTimeMs !== undefined) return { outcome: 'invalid', problem: 'at most one of sinceTime or sinceSeconds may be specified' };
-  if (!['', 'All', 'Stdout', 'Stderr'].includes(stream)) return { outcome: 'invalid', problem: `stream: ${JSON.stringify(stream)} is none of All, Stdout, Stderr` };
-  if (query.stream !== undefined && query.tailLines !== undefined) return { outcome: 'invalid', problem: 'tailLines and a specific stream are mutually exclusive for now' };
-  if (query.stream !== undefined && !splitStreams) return { outcome: 'unreadable', problem: `unable to return the given log stream: ${JSON.stringify(stream)}. Please enable PodLogsQuerySplitStreams feature gate in kubelet` };
+  const least = (
+    [
+      ['tailLines', query.tailLines, 0],
+      ['limitBytes', query.limitBytes, 1],
+      ['sinceSeconds', query.sinceSeconds, 1],
+    ] as const
+  ).find(([, value, limit]) => value !== undefined && value < limit);
+  if (least !== undefined)
+    return { outcome: 'invalid', problem: `${least[0]}: "${least[1]}" is no whole number of at least ${least[2]}` };
+  if (query.sinceSeconds !== undefined && query.sinceTimeMs !== undefined)
+    return { outcome: 'invalid', problem: 'at most one of sinceTime or sinceSeconds may be specified' };
+  if (!['', 'All', 'Stdout', 'Stderr'].includes(stream))
+    return { outcome: 'invalid', problem: `stream: ${JSON.stringify(stream)} is none of All, Stdout, Stderr` };
+  if (query.stream !== undefined && query.tailLines !== undefined)
+    return { outcome: 'invalid', problem: 'tailLines and a specific stream are mutually exclusive for now' };
+  if (query.stream !== undefined && !splitStreams)
+    return {
+      outcome: 'unreadable',
+      problem: `unable to return the given log stream: ${JSON.stringify(stream)}. Please enable PodLogsQuerySplitStreams feature gate in kubelet`,
+    };
   return undefined;
 }
 

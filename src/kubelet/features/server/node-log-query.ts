@@ -12,7 +12,10 @@ export interface NodeLogQuery {
 }
 
 /** 400 for what cannot be read, 406 for what is not allowed, as upstream. */
-export type NodeLogAnswer = { readonly outcome: 'none' } | { readonly outcome: 'query'; readonly query: NodeLogQuery } | { readonly outcome: 'refused'; readonly status: 400 | 406; readonly problem: string };
+export type NodeLogAnswer =
+  | { readonly outcome: 'none' }
+  | { readonly outcome: 'query'; readonly query: NodeLogQuery }
+  | { readonly outcome: 'refused'; readonly status: 400 | 406; readonly problem: string };
 
 const MOST_TAIL_LINES = 100_000;
 const MOST_SERVICES = 4;
@@ -32,18 +35,26 @@ export function readNodeLogQuery(params: URLSearchParams): NodeLogAnswer {
   // A slash is what tells a file from a service.
   const files = queries.filter((each) => /[/\\]/.test(each)).map((each) => each.replaceAll('\\', '/'));
   const services = queries.filter((each) => !/[/\\]/.test(each) && each.trim() !== '');
-  if (queries.length > 0 && files.length + services.length === 0) errors.invalid('query', queries, 'query cannot be empty');
+  if (queries.length > 0 && files.length + services.length === 0)
+    errors.invalid('query', queries, 'query cannot be empty');
   const query: NodeLogQuery = {
-    services, files, pattern: params.get('pattern') ?? '',
-    ...optional('sinceMs', timeOf(params, 'sinceTime', errors)), ...optional('untilMs', timeOf(params, 'untilTime', errors)),
-    ...optional('boot', wholeOf(params, 'boot', errors)), ...optional('tailLines', wholeOf(params, 'tailLines', errors)),
+    services,
+    files,
+    pattern: params.get('pattern') ?? '',
+    ...optional('sinceMs', timeOf(params, 'sinceTime', errors)),
+    ...optional('untilMs', timeOf(params, 'untilTime', errors)),
+    ...optional('boot', wholeOf(params, 'boot', errors)),
+    ...optional('tailLines', wholeOf(params, 'tailLines', errors)),
   };
   if (errors.list.length > 0) return { outcome: 'refused', status: 400, problem: aggregate(errors) };
   validate(query, params, errors);
-  return errors.list.length > 0 ? { outcome: 'refused', status: 406, problem: aggregate(errors) } : { outcome: 'query', query };
+  return errors.list.length > 0
+    ? { outcome: 'refused', status: 406, problem: aggregate(errors) }
+    : { outcome: 'query', query };
 }
 
-const optional = <K extends string>(name: K, value: number | undefined): Partial<Record<K, number>> => (value === undefined ? {} : ({ [name]: value } as Record<K, number>));
+const optional = <K extends string>(name: K, value: number | undefined): Partial<Record<K, number>> =>
+  value === undefined ? {} : ({ [name]: value } as Record<K, number>);
 
 function timeOf(params: URLSearchParams, name: string, errors: FieldErrors): number | undefined {
   const text = params.get(name) ?? '';
@@ -56,27 +67,35 @@ function timeOf(params: URLSearchParams, name: string, errors: FieldErrors): num
 function wholeOf(params: URLSearchParams, name: string, errors: FieldErrors): number | undefined {
   const text = params.get(name) ?? '';
   if (text === '') return undefined;
-  if (!/^[+-]?\d{1,15}$/.test(text)) errors.invalid(name, text, `strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (!/^[+-]?\d{1,15}$/.test(text))
+    errors.invalid(name, text, `strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
   return Number(text);
 }
 
-export const hasOptions = ({ sinceMs, untilMs, tailLines, boot, pattern }: NodeLogQuery): boolean => [sinceMs, untilMs, tailLines, boot].some((each) => each !== undefined) || pattern !== '';
+export const hasOptions = ({ sinceMs, untilMs, tailLines, boot, pattern }: NodeLogQuery): boolean =>
+  [sinceMs, untilMs, tailLines, boot].some((each) => each !== undefined) || pattern !== '';
 
 function validate(query: NodeLogQuery, params: URLSearchParams, errors: FieldErrors): void {
   const { services, files, sinceMs, untilMs, tailLines, boot, pattern } = query;
   for (const service of services) {
-    if (service.length > LONGEST_SERVICE) errors.invalid('query', service, `length must be less than ${LONGEST_SERVICE}`);
-    else if (!/^[a-zA-Z\-_.:0-9@]+$/.test(service)) errors.invalid('query', service, 'input contains unsupported characters');
+    if (service.length > LONGEST_SERVICE)
+      errors.invalid('query', service, `length must be less than ${LONGEST_SERVICE}`);
+    else if (!/^[a-zA-Z\-_.:0-9@]+$/.test(service))
+      errors.invalid('query', service, 'input contains unsupported characters');
   }
   if (services.length > MOST_SERVICES) errors.tooMany('query', services.length, MOST_SERVICES);
   if (files.length + services.length === 0) errors.required('query', 'cannot be empty with options');
-  else if (files.length > 0 && services.length > 0) errors.invalid('query', `[${files.join(' ')}], [${services.join(' ')}]`, 'cannot specify a file and service');
+  else if (files.length > 0 && services.length > 0)
+    errors.invalid('query', `[${files.join(' ')}], [${services.join(' ')}]`, 'cannot specify a file and service');
   else if (files.length > 1) errors.invalid('query', files, 'cannot specify more than one file');
   else if (files.length === 1 && hasOptions(query)) errors.invalid('query', files, 'cannot specify file with options');
-  if (sinceMs !== undefined && untilMs !== undefined && sinceMs > untilMs) errors.invalid('untilTime', params.get('untilTime'), 'must be after `sinceTime`');
+  if (sinceMs !== undefined && untilMs !== undefined && sinceMs > untilMs)
+    errors.invalid('untilTime', params.get('untilTime'), 'must be after `sinceTime`');
   if (boot !== undefined && boot > 0) errors.invalid('boot', boot, 'must be less than 1');
-  if (tailLines !== undefined && (tailLines < 0 || tailLines > MOST_TAIL_LINES)) errors.invalid('tailLines', tailLines, `must be between 0 and ${MOST_TAIL_LINES}, inclusive`);
-  if (pattern.length > LONGEST_PATTERN) errors.invalid('pattern', pattern.slice(0, 64), `may not be longer than ${LONGEST_PATTERN} characters`);
+  if (tailLines !== undefined && (tailLines < 0 || tailLines > MOST_TAIL_LINES))
+    errors.invalid('tailLines', tailLines, `must be between 0 and ${MOST_TAIL_LINES}, inclusive`);
+  if (pattern.length > LONGEST_PATTERN)
+    errors.invalid('pattern', pattern.slice(0, 64), `may not be longer than ${LONGEST_PATTERN} characters`);
   else if (!isPattern(pattern)) errors.invalid('pattern', pattern, 'error parsing regexp');
 }
 
@@ -92,7 +111,8 @@ function isPattern(pattern: string): boolean {
 export function journalArguments(query: NodeLogQuery, services: readonly string[]): readonly string[] {
   const { sinceMs, untilMs, tailLines, boot, pattern } = query;
   return [
-    '--utc', '--no-pager',
+    '--utc',
+    '--no-pager',
     ...(sinceMs === undefined ? [] : [`--since=@${Math.floor(sinceMs / 1000)}`]),
     ...(untilMs === undefined ? [] : [`--until=@${Math.ceil(untilMs / 1000)}`]),
     ...(tailLines === undefined ? [] : ['--pager-end', `--lines=${tailLines}`]),

@@ -32,5 +32,7 @@ export function addDisabledRoutes(app: Hono): void {
 export function refuseOtherMethods(app: Hono): void {
   const methods = new Map<string, Set<string>>();
   for (const { path, method } of app.routes) methods.set(path, (methods.get(path) ?? new Set()).add(method));
-  for (const [path, known] of methods) if (!known.has('ALL')) app.all(path, (context) => context.text('405: Method Not Allowed', 405, { Allow: [...known].join(', ') }));
+  for (const [path, known] of methods)
+    if (!known.has('ALL'))
+      app.all(path, (context) => context.text('405: Method Not Allowed', 405, { Allow: [...known].join(', ') }));
 }

@@ -26,15 +26,23 @@ export interface PodViews {
 export const podList = (items: Pod[]): object => ({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
 
 export function addRunningPodsRoutes(app: Hono, views: Pick<PodViews, 'runningPods'>): void {
-  for (const path of ['/runningpods/', '/runningpods']) app.get(path, (context) => context.json(podList(views.runningPods())));
+  for (const path of ['/runningpods/', '/runningpods'])
+    app.get(path, (context) => context.json(podList(views.runningPods())));
 }
 
 export function addConfigRoute(app: Hono, views: Pick<PodViews, 'config'>): void {
-  app.get('/configz', (context) => context.json({ kubeletconfig: views.config() }, 200, { 'X-Content-Type-Options': 'nosniff' }));
+  app.get('/configz', (context) =>
+    context.json({ kubeletconfig: views.config() }, 200, { 'X-Content-Type-Options': 'nosniff' }),
+  );
 }
 
 /** The log as it comes. Its reader ends when the client leaves. Rejects as `containerLog` does, before anything was sent. */
-export async function logResponse(context: Context, views: Pick<PodViews, 'containerLog'>, target: ContainerTarget, query: LogQuery): Promise<Response> {
+export async function logResponse(
+  context: Context,
+  views: Pick<PodViews, 'containerLog'>,
+  target: ContainerTarget,
+  query: LogQuery,
+): Promise<Response> {
   const abort = new AbortController();
   const lines = await views.containerLog(target, query, abort.signal);
   context.header('Content-Type', 'text/plain; charset=utf-8');

@@ -28,7 +28,11 @@ export interface StreamSources {
   /** Its own, or that of the mirror pod which stands for it in the API. */
   isUidOf(pod: Pod, uid: string): boolean;
   /** The runtime's URLs. */
-  execUrl(pod: Pod, container: string, request: CommandStreams & { readonly command: readonly string[] }): Promise<string>;
+  execUrl(
+    pod: Pod,
+    container: string,
+    request: CommandStreams & { readonly command: readonly string[] },
+  ): Promise<string>;
   attachUrl(pod: Pod, container: string, streams: CommandStreams): Promise<string>;
   portForwardUrl(pod: Pod, ports: readonly number[]): Promise<string>;
 }
@@ -59,10 +63,18 @@ export function parseStreamPath(path: string): StreamTarget | undefined {
 
 /** Upstream: cri-streaming remotecommand NewOptions. A terminal has one output, so its standard error is left out. The kubelet's own names for the streams, or those of the API. */
 export function parseCommandStreams(query: URLSearchParams): CommandStreams | { readonly problem: string } {
-  const isAsked = (...names: readonly string[]): boolean => names.some((name) => ['1', 'true'].includes(query.get(name) ?? ''));
+  const isAsked = (...names: readonly string[]): boolean =>
+    names.some((name) => ['1', 'true'].includes(query.get(name) ?? ''));
   const tty = isAsked('tty');
-  const streams = { stdin: isAsked('input', 'stdin'), stdout: isAsked('output', 'stdout'), stderr: isAsked('error', 'stderr') && !tty, tty };
-  return streams.stdin || streams.stdout || streams.stderr ? streams : { problem: 'you must specify at least 1 of stdin, stdout, stderr' };
+  const streams = {
+    stdin: isAsked('input', 'stdin'),
+    stdout: isAsked('output', 'stdout'),
+    stderr: isAsked('error', 'stderr') && !tty,
+    tty,
+  };
+  return streams.stdin || streams.stdout || streams.stderr
+    ? streams
+    : { problem: 'you must specify at least 1 of stdin, stdout, stderr' };
 }
 
 /** Ports of a WebSocket without a tunnel stand in the query (upstream: portforward NewV4Options). */
@@ -74,7 +86,10 @@ export function parsePorts(query: URLSearchParams): readonly number[] | { readon
     if (text === '') return { problem: 'query parameter "port" cannot be empty' };
     for (const each of text.split(',')) {
       const isNumber = /^\d{1,5}$/.test(each) && Number(each) <= 65_535;
-      if (!isNumber) return { problem: `unable to parse ${JSON.stringify(text)} as a port: strconv.ParseUint: parsing ${JSON.stringify(each)}: ${/^\d+$/.test(each) ? 'value out of range' : 'invalid syntax'}` };
+      if (!isNumber)
+        return {
+          problem: `unable to parse ${JSON.stringify(text)} as a port: strconv.ParseUint: parsing ${JSON.stringify(each)}: ${/^\d+$/.test(each) ? 'value out of range' : 'invalid syntax'}`,
+        };
       if (Number(each) < 1) return { problem: `port ${JSON.stringify(text)} must be > 0` };
       ports.push(Number(each));
     }
@@ -85,10 +100,19 @@ export function parsePorts(query: URLSearchParams): readonly number[] | { readon
 const refused = (status: number, body: string): StreamPlan => ({ outcome: 'refused', status, body });
 
 /** Everything is checked before the runtime is asked. Words and numbers are upstream's (server.go getExec, getAttach, getPortForward). Never rejects. */
-export async function planStream(target: StreamTarget, asked: StreamQuery, sources: StreamSources): Promise<StreamPlan> {
+export async function planStream(
+  target: StreamTarget,
+  asked: StreamQuery,
+  sources: StreamSources,
+): Promise<StreamPlan> {
   if (asked.method !== 'GET' && asked.method !== 'POST') return refused(405, '405: Method Not Allowed');
   const { kind } = target;
-  const wanted = kind === 'portForward' ? (asked.isWebSocket && !asked.isTunnel ? parsePorts(asked.query) : []) : parseCommandStreams(asked.query);
+  const wanted =
+    kind === 'portForward'
+      ? asked.isWebSocket && !asked.isTunnel
+        ? parsePorts(asked.query)
+        : []
+      : parseCommandStreams(asked.query);
   if ('problem' in wanted) return refused(400, wanted.problem);
   const pod = sources.pod(target.namespace, target.pod);
   if (pod === undefined) return refused(404, 'pod does not exist');
@@ -96,20 +120,32 @@ export async function planStream(target: StreamTarget, asked: StreamQuery, sourc
   if (!isMeant && kind === 'portForward') return refused(404, 'pod not found');
   if (!isMeant) return refused(500, missing(target));
   try {
-    if (!('stdin' in wanted)) return { outcome: 'stream', url: await sources.portForwardUrl(pod, wanted), streams: undefined };
+    if (!('stdin' in wanted))
+      return { outcome: 'stream', url: await sources.portForwardUrl(pod, wanted), streams: undefined };
     const { container } = target;
     if (kind === 'attach') {
       // A terminal is there or not since the container began, whatever is asked for now.
-      const spec = [...(pod.spec.initContainers ?? []), ...pod.spec.containers, ...(pod.spec.ephemeralContainers ?? [])].find(({ name }) => name === container);
+      const spec = [
+        ...(pod.spec.initContainers ?? []),
+        ...pod.spec.containers,
+        ...(pod.spec.ephemeralContainers ?? []),
+      ].find(({ name }) => name === container);
       if (spec === undefined) return refused(500, missing(target));
       const tty = spec.tty === true;
       const streams = { ...wanted, tty, stderr: wanted.stderr && !tty };
       return { outcome: 'stream', url: await sources.attachUrl(pod, container, streams), streams };
     }
-    return { outcome: 'stream', url: await sources.execUrl(pod, container, { ...wanted, command: asked.query.getAll('command') }), streams: wanted };
+    return {
+      outcome: 'stream',
+      url: await sources.execUrl(pod, container, { ...wanted, command: asked.query.getAll('command') }),
+      streams: wanted,
+    };
   } catch (error) {
     return refused(isKind(error, 'NotFound') ? 404 : 500, errorMessage(error));
   }
 }
 
-const missing = ({ kind, container, pod, namespace }: StreamTarget): string => (kind === 'exec' ? `container not found (${JSON.stringify(container)})` : `container ${container} not found in pod ${pod}_${namespace}`);
+const missing = ({ kind, container, pod, namespace }: StreamTarget): string =>
+  kind === 'exec'
+    ? `container not found (${JSON.stringify(container)})`
+    : `container ${container} not found in pod ${pod}_${namespace}`;

@@ -17,17 +17,31 @@ const JOURNAL_TIMEOUT_MS = 30_000;
 const MOST_JOURNAL_BYTES = 32 * 1024 * 1024;
 
 /** `/logs/` and what lies below, and questions about services with them (upstream: ServeLogs). */
-export function addSystemLogRoutes(app: Hono, sources: SystemLogSources, { systemLogHandler, systemLogQuery }: { readonly systemLogHandler: boolean; readonly systemLogQuery: boolean }): void {
+export function addSystemLogRoutes(
+  app: Hono,
+  sources: SystemLogSources,
+  { systemLogHandler, systemLogQuery }: { readonly systemLogHandler: boolean; readonly systemLogQuery: boolean },
+): void {
   if (!systemLogHandler) {
-    for (const path of ['/logs', '/logs/*']) app.all(path, (context) => context.text('logs endpoint is disabled.\n', 405));
+    for (const path of ['/logs', '/logs/*'])
+      app.all(path, (context) => context.text('logs endpoint is disabled.\n', 405));
     return;
   }
   app.get('/logs', (context) => context.redirect('/logs/', 301));
   app.get('/logs/*', async (context) => {
-    const asked = systemLogQuery ? readNodeLogQuery(new URL(context.req.url).searchParams) : ({ outcome: 'none' } as const);
+    const asked = systemLogQuery
+      ? readNodeLogQuery(new URL(context.req.url).searchParams)
+      : ({ outcome: 'none' } as const);
     if (asked.outcome === 'refused') return context.text(`${asked.problem}\n`, asked.status);
-    if (asked.outcome === 'query' && asked.query.services.length > 0) return context.text(await serviceLogs(asked.query, sources), 200);
-    return browse(context, sources.systemLogs, asked.outcome === 'query' && asked.query.files[0] !== undefined ? asked.query.files[0] : context.req.path.slice('/logs/'.length));
+    if (asked.outcome === 'query' && asked.query.services.length > 0)
+      return context.text(await serviceLogs(asked.query, sources), 200);
+    return browse(
+      context,
+      sources.systemLogs,
+      asked.outcome === 'query' && asked.query.files[0] !== undefined
+        ? asked.query.files[0]
+        : context.req.path.slice('/logs/'.length),
+    );
   });
 }
 
@@ -35,7 +49,10 @@ export function addSystemLogRoutes(app: Hono, sources: SystemLogSources, { syste
 async function browse(context: Context, logs: SystemLogs, path: string): Promise<Response> {
   try {
     const entry = await logs.open(path);
-    if (entry.kind === 'folder') return context.html(`<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${entry.entries.map(({ name, isFolder }) => link(isFolder ? `${name}/` : name)).join('')}</pre>\n`);
+    if (entry.kind === 'folder')
+      return context.html(
+        `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${entry.entries.map(({ name, isFolder }) => link(isFolder ? `${name}/` : name)).join('')}</pre>\n`,
+      );
     context.header('Content-Type', 'text/plain; charset=utf-8');
     context.header('X-Content-Type-Options', 'nosniff');
     context.header('Transfer-Encoding', 'chunked');
@@ -66,7 +83,8 @@ async function* wholeFile(file: LogFile): AsyncGenerator<Uint8Array> {
   }
 }
 
-const link = (name: string): string => `<a href="${encodeURI(name).replaceAll('"', '%22').replaceAll('?', '%3F').replaceAll('#', '%23')}">${name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</a>\n`;
+const link = (name: string): string =>
+  `<a href="${encodeURI(name).replaceAll('"', '%22').replaceAll('?', '%3F').replaceAll('#', '%23')}">${name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</a>\n`;
 
 /** Services that systemd knows are asked of its journal, others of the files that usually are theirs. Whatever goes wrong is a line of the answer, as upstream. */
 async function serviceLogs(query: NodeLogQuery, { systemLogs, processes }: SystemLogSources): Promise<string> {
@@ -74,16 +92,22 @@ async function serviceLogs(query: NodeLogQuery, { systemLogs, processes }: Syste
   const inJournal = query.services.filter((service) => units.includes(`${service}.service`));
   const inFiles = query.services.filter((service) => !inJournal.includes(service));
   if (inFiles.length === 0) return journal(processes, journalArguments(query, inJournal));
-  if (hasOptions(query)) return `\noptions present and query resolved to log files for [${inFiles.join(' ')}]\ntry without specifying options\n`;
+  if (hasOptions(query))
+    return `\noptions present and query resolved to log files for [${inFiles.join(' ')}]\ntry without specifying options\n`;
   return (await Promise.all(inFiles.map((service) => fileOfService(systemLogs, service)))).join('');
 }
 
 async function journal(processes: SystemLogSources['processes'], words: readonly string[]): Promise<string> {
   try {
-    const { stdout, stderr } = await processes.run('journalctl', [...words], { timeoutMs: JOURNAL_TIMEOUT_MS, outputLimitBytes: MOST_JOURNAL_BYTES });
+    const { stdout, stderr } = await processes.run('journalctl', [...words], {
+      timeoutMs: JOURNAL_TIMEOUT_MS,
+      outputLimitBytes: MOST_JOURNAL_BYTES,
+    });
     return stdout + stderr;
   } catch (error) {
-    return isKind(error, 'Invalid') ? `\nerror: the journal has more than ${MOST_JOURNAL_BYTES} bytes of it; ask for fewer lines\n` : '\nerror: journal output not available\n';
+    return isKind(error, 'Invalid')
+      ? `\nerror: the journal has more than ${MOST_JOURNAL_BYTES} bytes of it; ask for fewer lines\n`
+      : '\nerror: journal output not available\n';
   }
 }
 
@@ -97,7 +121,8 @@ async function fileOfService(logs: SystemLogs, service: string): Promise<string>
         let bytes = 0;
         for await (const chunk of wholeFile(entry.file)) {
           bytes += chunk.length;
-          if (bytes > MOST_JOURNAL_BYTES) return `\nerror getting log for ${service}: it has more than ${MOST_JOURNAL_BYTES} bytes; ask for the file\n`;
+          if (bytes > MOST_JOURNAL_BYTES)
+            return `\nerror getting log for ${service}: it has more than ${MOST_JOURNAL_BYTES} bytes; ask for the file\n`;
           chunks.push(chunk);
         }
         return chunks.map((chunk) => new TextDecoder().decode(chunk, { stream: true })).join('');

@@ -20,7 +20,8 @@ async function harness() {
   };
   const load = () => ChangeFile.load({ path, files, log });
   const read = async () => Object.fromEntries((await load()).entries as [string, number][]);
-  const writes = (): string[] => files.calls.filter((call) => /^(writeFileAtomic|appendFile)/.test(call)).map((call) => call.replace(/[( ].*$/, ''));
+  const writes = (): string[] =>
+    files.calls.filter((call) => /^(writeFileAtomic|appendFile)/.test(call)).map((call) => call.replace(/[( ].*$/, ''));
   return { clock, files, log, known, file, say, load, read, writes };
 }
 
@@ -41,7 +42,14 @@ describe('a file of changes', () => {
       for (let value = 0; value < 50; value++) say('a', value);
       await clock.advance(0);
     }
-    assert.deepEqual(writes(), ['writeFileAtomic', 'appendFile', 'appendFile', 'appendFile', 'appendFile', 'appendFile']);
+    assert.deepEqual(writes(), [
+      'writeFileAtomic',
+      'appendFile',
+      'appendFile',
+      'appendFile',
+      'appendFile',
+      'appendFile',
+    ]);
   });
 
   it('does not grow for ever', async () => {
@@ -75,7 +83,11 @@ describe('a file of changes', () => {
       await files.writeFile(path, bytes.toString('latin1'), 0o600);
       const { entries, isWhole } = await load();
       // The very last sign is the end of the line: without it that line was cut.
-      assert.deepEqual([entries, isWhole], bit >> 3 === text.length - 1 ? [[['a', 1]], false] : [[], false], `bit ${bit}`);
+      assert.deepEqual(
+        [entries, isWhole],
+        bit >> 3 === text.length - 1 ? [[['a', 1]], false] : [[], false],
+        `bit ${bit}`,
+      );
       if (entries.length === 0) assert.equal(await files.stat(path), undefined, 'set aside');
     }
     await files.writeFile(path, '', 0o600);
@@ -91,7 +103,10 @@ describe('a file of changes', () => {
     await clock.advance(5000);
     say('b', 3);
     await clock.advance(5000);
-    assert.deepEqual(log.lines.map(({ level }) => level), ['error']);
+    assert.deepEqual(
+      log.lines.map(({ level }) => level),
+      ['error'],
+    );
     lift();
     await clock.advance(2000);
     assert.deepEqual(await read(), { a: 2, b: 3 });

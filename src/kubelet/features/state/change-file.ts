@@ -57,7 +57,8 @@ export class ChangeFile {
     try {
       text = await files.readText(path);
     } catch (error) {
-      if (!isKind(error, 'NotFound')) log.error('state file cannot be read, going on without it', { path, error: errorMessage(error) });
+      if (!isKind(error, 'NotFound'))
+        log.error('state file cannot be read, going on without it', { path, error: errorMessage(error) });
       return nothing;
     }
     const lines = text.split('\n');
@@ -65,8 +66,15 @@ export class ChangeFile {
     const entries = lines.map(open);
     if (lines.length > 0 && !entries.includes(undefined)) return { entries, isWhole: cut === '' };
     const aside = `${path}.corrupt`;
-    log.error('state file is corrupt; it was set aside and its content is rebuilt from the runtime', { path, movedTo: aside });
-    await files.rename(path, aside).catch((error: unknown) => log.error('corrupt state file could not be set aside', { path, error: errorMessage(error) }));
+    log.error('state file is corrupt; it was set aside and its content is rebuilt from the runtime', {
+      path,
+      movedTo: aside,
+    });
+    await files
+      .rename(path, aside)
+      .catch((error: unknown) =>
+        log.error('corrupt state file could not be set aside', { path, error: errorMessage(error) }),
+      );
     return nothing;
   }
 
@@ -128,7 +136,11 @@ export class ChangeFile {
     // Half a line may be there; and one is as good as all when all is written anew.
     this.#needsAll = true;
     this.#pending.length = 1;
-    if (!this.#hasFailed) log.error('state file cannot be written; a restart of the agent would forget recent state', { path, error: errorMessage(error) });
+    if (!this.#hasFailed)
+      log.error('state file cannot be written; a restart of the agent would forget recent state', {
+        path,
+        error: errorMessage(error),
+      });
     this.#hasFailed = true;
     // The disk may have refused the folder too, when the agent started.
     if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o700).catch(() => undefined);

@@ -56,7 +56,10 @@ describe('a state file', () => {
     await file.flush();
     log.lines.length = 0;
     assert.equal(await load(), undefined);
-    assert.deepEqual(log.lines.map((line) => [line.level, line.fields['movedTo']]), [['error', `${path}.corrupt`]]);
+    assert.deepEqual(
+      log.lines.map((line) => [line.level, line.fields['movedTo']]),
+      [['error', `${path}.corrupt`]],
+    );
   });
 
   it('is done without, loudly, when it cannot be read', async () => {
@@ -172,7 +175,14 @@ function bench(pace: { coalesceMs: number; spacingMs?: number; burst?: number })
   const files = new FakeHostFiles(clock);
   files.seed({ '/state/.keep': '' });
   let value = 0;
-  const file = new StateFile({ path: '/state/x.json', files, clock, log: silentLogger, snapshot: () => value, ...pace });
+  const file = new StateFile({
+    path: '/state/x.json',
+    files,
+    clock,
+    log: silentLogger,
+    snapshot: () => value,
+    ...pace,
+  });
   const change = (): void => {
     value++;
     file.changed();

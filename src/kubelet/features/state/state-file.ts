@@ -50,20 +50,31 @@ export class StateFile<T> {
   }
 
   /** The saved value, checked by `accept`; undefined when there is none that can be trusted. */
-  static async load<T>(source: { path: string; files: HostFiles; log: Logger }, accept: (value: unknown) => value is T): Promise<T | undefined> {
+  static async load<T>(
+    source: { path: string; files: HostFiles; log: Logger },
+    accept: (value: unknown) => value is T,
+  ): Promise<T | undefined> {
     const { path, files, log } = source;
     let text: string;
     try {
       text = await files.readText(path);
     } catch (error) {
-      if (!isKind(error, 'NotFound')) log.error('state file cannot be read, going on without it', { path, error: errorMessage(error) });
+      if (!isKind(error, 'NotFound'))
+        log.error('state file cannot be read, going on without it', { path, error: errorMessage(error) });
       return undefined;
     }
     const value = openState(text);
     if (value !== undefined && accept(value)) return value;
     const aside = `${path}.corrupt`;
-    log.error('state file is corrupt; it was set aside and its content is rebuilt from the runtime', { path, movedTo: aside });
-    await files.rename(path, aside).catch((error: unknown) => log.error('corrupt state file could not be set aside', { path, error: errorMessage(error) }));
+    log.error('state file is corrupt; it was set aside and its content is rebuilt from the runtime', {
+      path,
+      movedTo: aside,
+    });
+    await files
+      .rename(path, aside)
+      .catch((error: unknown) =>
+        log.error('corrupt state file could not be set aside', { path, error: errorMessage(error) }),
+      );
     return undefined;
   }
 
@@ -119,7 +130,11 @@ export class StateFile<T> {
     } catch (error) {
       // The disk may have refused the folder too, when the agent started.
       if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o700).catch(() => undefined);
-      if (!this.#failed) log.error('state file cannot be written; a restart of the agent would forget recent state', { path, error: errorMessage(error) });
+      if (!this.#failed)
+        log.error('state file cannot be written; a restart of the agent would forget recent state', {
+          path,
+          error: errorMessage(error),
+        });
       this.#failed = true;
       // Tries must not use up what the disk's health allows: the write after the last of them is the one that counts.
       this.#spentUntilMs = spentMs;
@@ -143,7 +158,8 @@ export function sealState(value: unknown): string {
 export function openState(text: string): unknown {
   try {
     const envelope = JSON.parse(text) as Partial<Envelope>;
-    if (typeof envelope.checksum !== 'string' || envelope.checksum !== checksumOf(JSON.stringify(envelope.value))) return undefined;
+    if (typeof envelope.checksum !== 'string' || envelope.checksum !== checksumOf(JSON.stringify(envelope.value)))
+      return undefined;
     return envelope.value;
   } catch {
     return undefined; // Not JSON any more: the caller sets it aside.

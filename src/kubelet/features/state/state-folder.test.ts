@@ -12,7 +12,14 @@ function setUp() {
   const files = new FakeHostFiles(clock);
   const log = recordingLog();
   const options = { path: '/state/objects', files, clock, log };
-  return { clock, files, log, options, folder: new StateFolder(options), load: () => StateFolder.load(options, isText) };
+  return {
+    clock,
+    files,
+    log,
+    options,
+    folder: new StateFolder(options),
+    load: () => StateFolder.load(options, isText),
+  };
 }
 
 describe('a folder of values that survive a restart', () => {
@@ -25,7 +32,13 @@ describe('a folder of values that survive a restart', () => {
     folder.drop('b');
     folder.put('c/d', 'third');
     await folder.flush();
-    assert.deepEqual(await load(), new Map([['a', 'new'], ['c/d', 'third']]));
+    assert.deepEqual(
+      await load(),
+      new Map([
+        ['a', 'new'],
+        ['c/d', 'third'],
+      ]),
+    );
   });
 
   it('is for root alone, folder and files', async () => {

@@ -51,11 +51,17 @@ export class StateFolder {
         const entry = name.endsWith(SUFFIX) ? openState(await files.readText(file)) : undefined;
         if (isEntry(entry) && fileName(entry.key) === name && accept(entry.value)) found.set(entry.key, entry.value);
         else {
-          log.error('a file of the agent\'s state is damaged; it was removed, and the API server is asked for what it held', { path: file });
+          log.error(
+            "a file of the agent's state is damaged; it was removed, and the API server is asked for what it held",
+            { path: file },
+          );
           await files.remove(file);
         }
       } catch (error) {
-        log.error('a file of the agent\'s state cannot be read, going on without it', { path: file, error: errorMessage(error) });
+        log.error("a file of the agent's state cannot be read, going on without it", {
+          path: file,
+          error: errorMessage(error),
+        });
       }
     }
     return found;
@@ -104,10 +110,15 @@ export class StateFolder {
         const file = `${path}/${fileName(key)}`;
         // Forcing it to the disk would slow down the runtime, which has its own to force; the kernel writes it within half a minute.
         if (wish === undefined) await files.remove(file);
-        else await files.writeFileAtomic(file, sealState({ key, value: wish.value }), 0o600, { survivesPowerCut: false });
+        else
+          await files.writeFileAtomic(file, sealState({ key, value: wish.value }), 0o600, { survivesPowerCut: false });
         this.#hasFailed = false;
       } catch (error) {
-        if (!this.#hasFailed) log.error('the agent\'s state cannot be written; a restart while the API server is away would not know it', { path, error: errorMessage(error) });
+        if (!this.#hasFailed)
+          log.error("the agent's state cannot be written; a restart while the API server is away would not know it", {
+            path,
+            error: errorMessage(error),
+          });
         this.#hasFailed = true;
         this.#isMade = false;
         if (!this.#wishes.has(key)) this.#wishes.set(key, wish);
@@ -124,5 +135,7 @@ export class StateFolder {
 const fileName = (key: string): string => `${createHash('sha256').update(key).digest('hex').slice(0, 40)}${SUFFIX}`;
 
 function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && 'key' in value && typeof value.key === 'string' && 'value' in value;
+  return (
+    typeof value === 'object' && value !== null && 'key' in value && typeof value.key === 'string' && 'value' in value
+  );
 }

@@ -1,6 +1,9 @@
 import type { GroupSample } from './group-samples.ts';
 
 /** The root group has no limits of its own: what the machine has is one (upstream: cAdvisor's raw handler). */
-export function asMachine(root: GroupSample, { memoryBytes, swapBytes }: { memoryBytes: number; swapBytes: number }): GroupSample {
+export function asMachine(
+  root: GroupSample,
+  { memoryBytes, swapBytes }: { memoryBytes: number; swapBytes: number },
+): GroupSample {
   return { ...root, limits: { ...root.limits, memoryBytes, memorySwapBytes: swapBytes } };
 }

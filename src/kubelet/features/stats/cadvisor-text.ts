@@ -49,7 +49,8 @@ class OwnLabels {
 
 function placesOf(extra: ExtraLabels): Places {
   const places: [string, string, string, string] = ['', '', '', ''];
-  for (const [name, value] of Object.entries(extra)) places[name < 'id' ? 0 : name < 'name' ? 1 : name < 'pod' ? 2 : 3] += `,${name}="${labelValue(value)}"`;
+  for (const [name, value] of Object.entries(extra))
+    places[name < 'id' ? 0 : name < 'name' ? 1 : name < 'pod' ? 2 : 3] += `,${name}="${labelValue(value)}"`;
   return places;
 }
 
@@ -71,7 +72,11 @@ export interface ListingEntry {
 }
 
 /** A family's lines at a time, so that whoever writes them may let others have a turn in between. */
-export function* cadvisorChunks(machine: MachineIdentity, entries: readonly ListingEntry[], nowMs: number): Generator<string> {
+export function* cadvisorChunks(
+  machine: MachineIdentity,
+  entries: readonly ListingEntry[],
+  nowMs: number,
+): Generator<string> {
   const prepared = entries.map(({ labels, group }): PreparedGroup => {
     const parts = partsOf(labels);
     const times = { none: '', now: ` ${Math.floor(group.nowMs)}`, sample: ` ${Math.floor(group.use.atMs)}` };
@@ -80,16 +85,27 @@ export function* cadvisorChunks(machine: MachineIdentity, entries: readonly List
   const own = new OwnLabels();
   yield versionText(machine);
   for (const family of groupFamilies) yield familyText(family, prepared, own);
-  yield scrapeErrorText('container_scrape_error', '1 if there was an error while getting container metrics, 0 otherwise');
+  yield scrapeErrorText(
+    'container_scrape_error',
+    '1 if there was an error while getting container metrics, 0 otherwise',
+  );
   yield machineText(machine, nowMs);
   yield scrapeErrorText('machine_scrape_error', '1 if there was an error while getting machine metrics, 0 otherwise.');
 }
 
-function familyText({ name, help, type, timed, values }: GroupFamily, groups: readonly PreparedGroup[], own: OwnLabels): string {
+function familyText(
+  { name, help, type, timed, values }: GroupFamily,
+  groups: readonly PreparedGroup[],
+  own: OwnLabels,
+): string {
   let text = '';
   for (const { group, parts, plain, times } of groups) {
     const time = times[timed];
-    values(group, (value, extra) => (text += `${name}{${extra === undefined ? plain : lineLabels(parts, own.places(extra))}} ${numberText(value)}${time}\n`));
+    values(
+      group,
+      (value, extra) =>
+        (text += `${name}{${extra === undefined ? plain : lineLabels(parts, own.places(extra))}} ${numberText(value)}${time}\n`),
+    );
   }
   return text === '' ? '' : familyHead(name, help, type) + text;
 }
@@ -100,31 +116,80 @@ function scrapeErrorText(name: string, help: string): string {
 
 function versionText({ kernelVersion, osVersion }: MachineIdentity): string {
   const name = 'cadvisor_version_info';
-  const help = "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.";
-  return familyHead(name, help, 'gauge') + sampleLine(name, labelText({ cadvisorRevision: '', cadvisorVersion: '', dockerVersion: '', kernelVersion, osVersion }), 1);
+  const help =
+    "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.";
+  return (
+    familyHead(name, help, 'gauge') +
+    sampleLine(
+      name,
+      labelText({ cadvisorRevision: '', cadvisorVersion: '', dockerVersion: '', kernelVersion, osVersion }),
+      1,
+    )
+  );
 }
 
-const machineFamilies: readonly { name: string; help: string; values: (machine: MachineIdentity) => readonly { value: number; mode?: string }[] }[] = [
+const machineFamilies: readonly {
+  name: string;
+  help: string;
+  values: (machine: MachineIdentity) => readonly { value: number; mode?: string }[];
+}[] = [
   { name: 'machine_cpu_books', help: 'Number of CPU books.', values: () => [{ value: 0 }] },
   { name: 'machine_cpu_cores', help: 'Number of logical CPU cores.', values: ({ cores }) => [{ value: cores }] },
   { name: 'machine_cpu_drawers', help: 'Number of CPU drawers.', values: () => [{ value: 0 }] },
-  { name: 'machine_cpu_physical_cores', help: 'Number of physical CPU cores.', values: ({ physicalCores }) => [{ value: physicalCores }] },
+  {
+    name: 'machine_cpu_physical_cores',
+    help: 'Number of physical CPU cores.',
+    values: ({ physicalCores }) => [{ value: physicalCores }],
+  },
   { name: 'machine_cpu_sockets', help: 'Number of CPU sockets.', values: ({ sockets }) => [{ value: sockets }] },
-  { name: 'machine_memory_bytes', help: 'Amount of memory installed on the machine.', values: ({ memoryBytes }) => [{ value: memoryBytes }] },
+  {
+    name: 'machine_memory_bytes',
+    help: 'Amount of memory installed on the machine.',
+    values: ({ memoryBytes }) => [{ value: memoryBytes }],
+  },
   { name: 'machine_nvm_avg_power_budget_watts', help: 'NVM power budget.', values: () => [{ value: 0 }] },
-  { name: 'machine_nvm_capacity', help: 'NVM capacity value labeled by NVM mode (memory mode or app direct mode).', values: () => [{ value: 0, mode: 'app_direct_mode' }, { value: 0, mode: 'memory_mode' }] },
-  { name: 'machine_swap_bytes', help: 'Amount of swap memory available on the machine.', values: ({ swapBytes }) => [{ value: swapBytes }] },
+  {
+    name: 'machine_nvm_capacity',
+    help: 'NVM capacity value labeled by NVM mode (memory mode or app direct mode).',
+    values: () => [
+      { value: 0, mode: 'app_direct_mode' },
+      { value: 0, mode: 'memory_mode' },
+    ],
+  },
+  {
+    name: 'machine_swap_bytes',
+    help: 'Amount of swap memory available on the machine.',
+    values: ({ swapBytes }) => [{ value: swapBytes }],
+  },
 ];
 
 function machineText(machine: MachineIdentity, nowMs: number): string {
   const { bootId, machineId, systemUuid } = machine;
   return machineFamilies
     .map(({ name, help, values }) => {
-      const lines = values(machine).map(({ value, mode }) => sampleLine(name, labelText({ boot_id: bootId, machine_id: machineId, ...(mode !== undefined && { mode }), system_uuid: systemUuid }), value, nowMs));
+      const lines = values(machine).map(({ value, mode }) =>
+        sampleLine(
+          name,
+          labelText({
+            boot_id: bootId,
+            machine_id: machineId,
+            ...(mode !== undefined && { mode }),
+            system_uuid: systemUuid,
+          }),
+          value,
+          nowMs,
+        ),
+      );
       return familyHead(name, help, 'gauge') + lines.join('');
     })
     .join('');
 }
 
 /** For the test that compares what is shown with the specification. */
-export const cadvisorFamilyNames: readonly string[] = ['cadvisor_version_info', 'container_scrape_error', 'machine_scrape_error', ...groupFamilies.map(({ name }) => name), ...machineFamilies.map(({ name }) => name)];
+export const cadvisorFamilyNames: readonly string[] = [
+  'cadvisor_version_info',
+  'container_scrape_error',
+  'machine_scrape_error',
+  ...groupFamilies.map(({ name }) => name),
+  ...machineFamilies.map(({ name }) => name),
+];

@@ -74,7 +74,10 @@ export class DiskFacts {
   async ask(pods: readonly MeasuredPod[]): Promise<void> {
     const { clock, volumePeriodMs } = this.#options;
     this.#retain(pods);
-    const rounds = [this.#keepFresh('disks', QUICK_AGE_MS, () => this.#measureDisks()), this.#keepFresh('logs', QUICK_AGE_MS, () => this.#measureLogs(pods))];
+    const rounds = [
+      this.#keepFresh('disks', QUICK_AGE_MS, () => this.#measureDisks()),
+      this.#keepFresh('logs', QUICK_AGE_MS, () => this.#measureLogs(pods)),
+    ];
     if (volumePeriodMs > 0) rounds.push(this.#keepFresh('volumes', volumePeriodMs, () => this.#measureVolumes(pods)));
     if (rounds.every((round) => round === undefined)) return;
     await new Promise<void>((resolve) => {
@@ -138,7 +141,11 @@ export class DiskFacts {
       for (const { name } of pod.containers) {
         const tree = await this.#tolerant('logs', () => this.#files(`${folder}/${name}`));
         if (tree !== undefined) logs.set(name, tree);
-        keep(await this.#tolerant('termination messages', () => this.#files(`${rootDir}/pods/${pod.uid}/containers/${name}`)));
+        keep(
+          await this.#tolerant('termination messages', () =>
+            this.#files(`${rootDir}/pods/${pod.uid}/containers/${name}`),
+          ),
+        );
       }
       keep(await this.#tolerant('etc-hosts', () => fs.tree(`${rootDir}/pods/${pod.uid}/etc-hosts`, TREE_LIMIT_MS)));
       this.pods.set(pod.uid, { logs, ownLogs: undefined, ownFiles });
@@ -177,7 +184,10 @@ export class DiskFacts {
     try {
       return await this.#measureVolume(volume);
     } finally {
-      onMeasured?.(typeof volume.how === 'object' ? volume.how.source : volume.how === 'tree' ? 'du' : 'statfs', clock.monotonicMs() - startMs);
+      onMeasured?.(
+        typeof volume.how === 'object' ? volume.how.source : volume.how === 'tree' ? 'du' : 'statfs',
+        clock.monotonicMs() - startMs,
+      );
     }
   }
 
@@ -185,12 +195,23 @@ export class DiskFacts {
     const { fs } = this.#options;
     if (typeof how === 'object') return how.ask();
     const use = how === 'remote' ? await fs.remoteFileSystem(path) : await fs.fileSystem(path);
-    const own = how === 'tree' ? await fs.tree(path, TREE_LIMIT_MS) : { usedBytes: use.capacityBytes - use.freeBytes, inodesUsed: use.inodes - use.inodesFree };
-    return { capacityBytes: use.capacityBytes, availableBytes: use.availableBytes, inodes: use.inodes, inodesFree: use.inodesFree, usedBytes: own.usedBytes, inodesUsed: own.inodesUsed };
+    const own =
+      how === 'tree'
+        ? await fs.tree(path, TREE_LIMIT_MS)
+        : { usedBytes: use.capacityBytes - use.freeBytes, inodesUsed: use.inodes - use.inodesFree };
+    return {
+      capacityBytes: use.capacityBytes,
+      availableBytes: use.availableBytes,
+      inodes: use.inodes,
+      inodesFree: use.inodesFree,
+      usedBytes: own.usedBytes,
+      inodesUsed: own.inodesUsed,
+    };
   }
 
   #retain(pods: readonly MeasuredPod[]): void {
     const uids = new Set(pods.map(({ uid }) => uid));
-    for (const facts of [this.pods, this.volumes]) for (const uid of facts.keys()) if (!uids.has(uid)) facts.delete(uid);
+    for (const facts of [this.pods, this.volumes])
+      for (const uid of facts.keys()) if (!uids.has(uid)) facts.delete(uid);
   }
 }

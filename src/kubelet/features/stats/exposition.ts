@@ -9,7 +9,9 @@ export function labelValue(value: string): string {
 
 /** `a="b",c="d"`, in the order given; the format wants none. */
 export function labelText(labels: Readonly<Record<string, string>>): string {
-  return Object.entries(labels).map(([name, value]) => `${name}="${labelValue(value)}"`).join(',');
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${labelValue(value)}"`)
+    .join(',');
 }
 
 export function numberText(value: number): string {
@@ -24,7 +26,9 @@ export function familyHead(name: string, help: string, type: FamilyType): string
 /** One line. `labels` as `labelText` gives them; without `atMs` the time of the scrape counts. */
 export function sampleLine(name: string, labels: string, value: number, atMs?: number): string {
   const labelled = labels === '' ? name : `${name}{${labels}}`;
-  return atMs === undefined ? `${labelled} ${numberText(value)}\n` : `${labelled} ${numberText(value)} ${Math.floor(atMs)}\n`;
+  return atMs === undefined
+    ? `${labelled} ${numberText(value)}\n`
+    : `${labelled} ${numberText(value)} ${Math.floor(atMs)}\n`;
 }
 
 export const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';

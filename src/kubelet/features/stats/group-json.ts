@@ -1,6 +1,13 @@
 import type { FsUse, InterfaceUse, TreeUse } from '../../ports/stats.ts';
 import type { GroupSample } from './group-samples.ts';
-import { knownTime, psiJson, type ContainerStats, type FsStatsJson, type IoStats, type NetworkStats } from './summary-types.ts';
+import {
+  knownTime,
+  psiJson,
+  type ContainerStats,
+  type FsStatsJson,
+  type IoStats,
+  type NetworkStats,
+} from './summary-types.ts';
 
 export type GroupJson = Required<Pick<ContainerStats, 'cpu' | 'memory' | 'swap'>> & { io?: IoStats };
 
@@ -12,7 +19,9 @@ export function groupJson({ use, limits, usageNanoCores }: GroupSample, only: 'c
     cpu: { time, usageNanoCores: usageNanoCores ?? 0, usageCoreNanoSeconds: cpu.usageNs, psi: psiJson(cpu.pressure) },
     memory: {
       time,
-      ...(limits.memoryBytes !== Infinity && { availableBytes: Math.max(0, limits.memoryBytes - memory.workingSetBytes) }),
+      ...(limits.memoryBytes !== Infinity && {
+        availableBytes: Math.max(0, limits.memoryBytes - memory.workingSetBytes),
+      }),
       usageBytes: memory.usageBytes,
       workingSetBytes: memory.workingSetBytes,
       rssBytes: memory.rssBytes,
@@ -21,7 +30,13 @@ export function groupJson({ use, limits, usageNanoCores }: GroupSample, only: 'c
       psi: psiJson(memory.pressure),
     },
     ...(only === 'all' && use.io !== undefined && { io: { time, psi: psiJson(use.io.pressure) } }),
-    swap: { time, ...(limits.memorySwapBytes !== Infinity && { swapAvailableBytes: Math.max(0, limits.memorySwapBytes - memory.swapBytes) }), swapUsageBytes: memory.swapBytes },
+    swap: {
+      time,
+      ...(limits.memorySwapBytes !== Infinity && {
+        swapAvailableBytes: Math.max(0, limits.memorySwapBytes - memory.swapBytes),
+      }),
+      swapUsageBytes: memory.swapBytes,
+    },
   };
 }
 
@@ -30,7 +45,13 @@ const DEFAULT_INTERFACE = 'eth0';
 
 export function networkJson(interfaces: readonly InterfaceUse[], atMs: number): NetworkStats | undefined {
   if (interfaces.length === 0) return undefined;
-  const all = interfaces.map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({ name, rxBytes, rxErrors, txBytes, txErrors }));
+  const all = interfaces.map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
+    name,
+    rxBytes,
+    rxErrors,
+    txBytes,
+    txErrors,
+  }));
   const main = all.find(({ name }) => name === DEFAULT_INTERFACE);
   return { time: knownTime(atMs), ...(main ?? { name: '' }), interfaces: all };
 }
@@ -50,7 +71,14 @@ export function fsJson(fs: FsUse, used?: Partial<TreeUse>): FsStatsJson {
 
 export function sumOfTrees(...trees: readonly (TreeUse | undefined)[]): TreeUse {
   return trees.reduce<TreeUse>(
-    (sum, tree) => (tree === undefined ? sum : { atMs: Math.max(sum.atMs, tree.atMs), usedBytes: sum.usedBytes + tree.usedBytes, inodesUsed: sum.inodesUsed + tree.inodesUsed }),
+    (sum, tree) =>
+      tree === undefined
+        ? sum
+        : {
+            atMs: Math.max(sum.atMs, tree.atMs),
+            usedBytes: sum.usedBytes + tree.usedBytes,
+            inodesUsed: sum.inodesUsed + tree.inodesUsed,
+          },
     { atMs: 0, usedBytes: 0, inodesUsed: 0 },
   );
 }

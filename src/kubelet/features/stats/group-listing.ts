@@ -18,19 +18,29 @@ const GROUPS_AT_ONCE = 20;
 const nobody: Omit<GroupLabels, 'id'> = { container: '', image: '', name: '', namespace: '', pod: '' };
 
 /** Every group that upstream lists: the node, the trees of pods, pods, sandboxes, containers. Those of sandboxes have the pod's network. */
-export async function listGroups(parts: ListingParts, systemPaths: readonly string[], pods: readonly MeasuredPod[]): Promise<ListingEntry[]> {
+export async function listGroups(
+  parts: ListingParts,
+  systemPaths: readonly string[],
+  pods: readonly MeasuredPod[],
+): Promise<ListingEntry[]> {
   const { groups } = parts.sources;
   const entries: ListingEntry[] = [];
   const add = (path: string, labels: Omit<GroupLabels, 'id'>, pid?: number): void => {
     const sample = parts.look(path);
-    if (sample !== undefined) entries.push({ labels: { ...labels, id: path }, group: listed(parts, path, sample, pid) });
+    if (sample !== undefined)
+      entries.push({ labels: { ...labels, id: path }, group: listed(parts, path, sample, pid) });
   };
   for (const path of systemPaths) add(path, nobody, path === '/' ? 1 : undefined);
   let looked = 0;
   for (const pod of pods) {
     const own = { ...nobody, namespace: pod.namespace, pod: pod.name };
     if (pod.path !== undefined) add(pod.path, own);
-    if (pod.sandbox !== undefined) add(pod.sandbox.path, { ...own, name: pod.sandbox.id, image: pod.sandbox.image }, groups.processIds(pod.sandbox.path)[0]);
+    if (pod.sandbox !== undefined)
+      add(
+        pod.sandbox.path,
+        { ...own, name: pod.sandbox.id, image: pod.sandbox.image },
+        groups.processIds(pod.sandbox.path)[0],
+      );
     for (const { path, id, name, image } of pod.containers) add(path, { ...own, container: name, name: id, image });
     looked += pod.containers.length + 2;
     if (looked < GROUPS_AT_ONCE) continue;
@@ -40,7 +50,12 @@ export async function listGroups(parts: ListingParts, systemPaths: readonly stri
   return entries;
 }
 
-function listed({ sources, disks, nowMs }: ListingParts, path: string, sample: GroupSample, pid: number | undefined): ListingEntry['group'] {
+function listed(
+  { sources, disks, nowMs }: ListingParts,
+  path: string,
+  sample: GroupSample,
+  pid: number | undefined,
+): ListingEntry['group'] {
   const { groups, machine } = sources;
   const isNode = path === '/';
   const processes: ProcessUse = groups.processUse(path);
@@ -56,7 +71,10 @@ function listed({ sources, disks, nowMs }: ListingParts, path: string, sample: G
   };
 }
 
-function nodeFileSystems({ groups }: NodeStatsSources, { rootFs, imageFs }: DiskFacts): ListingEntry['group']['fileSystems'] {
+function nodeFileSystems(
+  { groups }: NodeStatsSources,
+  { rootFs, imageFs }: DiskFacts,
+): ListingEntry['group']['fileSystems'] {
   const all = new Map([rootFs, imageFs?.fs].flatMap((fs) => (fs === undefined ? [] : [[fs.device, fs] as const])));
   const disks = groups.disks();
   return [...all].map(([device, fs]) => ({ device, fs, disk: disks.find((disk) => disk.device === device) }));

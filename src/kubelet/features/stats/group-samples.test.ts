@@ -16,7 +16,10 @@ describe('rates', () => {
   };
 
   it('are CPU over time since the look before', () => {
-    assert.equal(nextRate({ base: use(0, 1e9), usageNanoCores: undefined }, use(10_000, 6e9)).usageNanoCores, 500_000_000);
+    assert.equal(
+      nextRate({ base: use(0, 1e9), usageNanoCores: undefined }, use(10_000, 6e9)).usageNanoCores,
+      500_000_000,
+    );
   });
 
   it('are not counted over less than a second: the last one stands', () => {
@@ -56,7 +59,10 @@ describe('groups of containers', () => {
       listed++;
       return ['cri-containerd-abc.scope', 'def'];
     });
-    assert.deepEqual([paths.find('/pod', 'abc'), paths.find('/', 'def'), paths.find('/pod', 'abc'), paths.find('/pod', 'xyz')], ['/pod/cri-containerd-abc.scope', '/def', '/pod/cri-containerd-abc.scope', undefined]);
+    assert.deepEqual(
+      [paths.find('/pod', 'abc'), paths.find('/', 'def'), paths.find('/pod', 'abc'), paths.find('/pod', 'xyz')],
+      ['/pod/cri-containerd-abc.scope', '/def', '/pod/cri-containerd-abc.scope', undefined],
+    );
     assert.equal(listed, 3);
   });
 });

@@ -31,9 +31,13 @@ export interface Rate {
 }
 
 /** The rate after a further look. A counter that went backwards is that of a new group under an old name. */
-export function nextRate(before: { base: GroupUse | undefined; usageNanoCores: number | undefined } | undefined, now: GroupUse): Rate {
+export function nextRate(
+  before: { base: GroupUse | undefined; usageNanoCores: number | undefined } | undefined,
+  now: GroupUse,
+): Rate {
   const base = before?.base;
-  if (before === undefined || base === undefined || now.cpu.usageNs < base.cpu.usageNs || now.atMs < base.atMs) return { base: now, usageNanoCores: undefined };
+  if (before === undefined || base === undefined || now.cpu.usageNs < base.cpu.usageNs || now.atMs < base.atMs)
+    return { base: now, usageNanoCores: undefined };
   const elapsedMs = now.atMs - base.atMs;
   if (elapsedMs < SHORTEST_RATE_MS) return { base, usageNanoCores: before.usageNanoCores };
   return { base: now, usageNanoCores: Math.round(((now.cpu.usageNs - base.cpu.usageNs) / elapsedMs) * 1000) };
@@ -54,17 +58,30 @@ export class GroupSamples {
   look(path: string, depth: StatsDepth, maxAgeMs: number): GroupSample | undefined {
     const kept = this.#kept.get(path);
     const nowMs = this.#nowMs();
-    const isFresh = kept !== undefined && Math.abs(nowMs - kept.latest.atMs) < maxAgeMs && (kept.depth === 'all' || depth === 'cpuAndMemory');
+    const isFresh =
+      kept !== undefined &&
+      Math.abs(nowMs - kept.latest.atMs) < maxAgeMs &&
+      (kept.depth === 'all' || depth === 'cpuAndMemory');
     if (isFresh) return sampleOf(kept);
     const latest = this.#groups.use(path, depth);
     if (latest === undefined) {
       this.#kept.delete(path);
       return undefined;
     }
-    const limits = kept !== undefined && Math.abs(nowMs - kept.limitsAtMs) < LIMITS_AGE_MS ? kept : { limits: this.#groups.limits(path), limitsAtMs: nowMs };
+    const limits =
+      kept !== undefined && Math.abs(nowMs - kept.limitsAtMs) < LIMITS_AGE_MS
+        ? kept
+        : { limits: this.#groups.limits(path), limitsAtMs: nowMs };
     if (limits.limits === undefined) return undefined;
     const createdAtMs = kept?.createdAtMs ?? this.#groups.createdAtMs(path);
-    const next = { latest, depth, ...nextRate(kept, latest), limits: limits.limits, limitsAtMs: limits.limitsAtMs, createdAtMs };
+    const next = {
+      latest,
+      depth,
+      ...nextRate(kept, latest),
+      limits: limits.limits,
+      limitsAtMs: limits.limitsAtMs,
+      createdAtMs,
+    };
     this.#kept.set(path, next);
     return sampleOf(next);
   }

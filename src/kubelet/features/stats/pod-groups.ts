@@ -62,7 +62,17 @@ export function measuredPod(status: PodRuntimeStatus, place: PodPlace, paths: Co
   const containers = status.containers.flatMap((container) => {
     if (container.state !== 'running') return [];
     const path = paths.find(place.parent, container.id);
-    return path === undefined ? [] : [{ id: container.id as string, name: container.name, image: container.image, path, createdAtMs: container.createdAtMs }];
+    return path === undefined
+      ? []
+      : [
+          {
+            id: container.id as string,
+            name: container.name,
+            image: container.image,
+            path,
+            createdAtMs: container.createdAtMs,
+          },
+        ];
   });
   return {
     uid: status.uid,
@@ -70,7 +80,10 @@ export function measuredPod(status: PodRuntimeStatus, place: PodPlace, paths: Co
     namespace: status.namespace,
     path: place.path,
     startedAtMs: sandbox.createdAtMs,
-    sandbox: sandboxPath === undefined ? undefined : { id: sandbox.id, name: '', image: '', path: sandboxPath, createdAtMs: sandbox.createdAtMs },
+    sandbox:
+      sandboxPath === undefined
+        ? undefined
+        : { id: sandbox.id, name: '', image: '', path: sandboxPath, createdAtMs: sandbox.createdAtMs },
     containers,
   };
 }

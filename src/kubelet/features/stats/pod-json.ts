@@ -20,7 +20,11 @@ export function podCpuAndMemory({ pod, group, containers }: SampledPod): PodStat
   return {
     podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
     startTime: timeJson(pod.startedAtMs),
-    containers: containers.map(({ container, sample }) => ({ name: container.name, startTime: timeJson(container.createdAtMs), ...groupJson(sample, 'cpuAndMemory') })),
+    containers: containers.map(({ container, sample }) => ({
+      name: container.name,
+      startTime: timeJson(container.createdAtMs),
+      ...groupJson(sample, 'cpuAndMemory'),
+    })),
     ...(group !== undefined && groupJson(group, 'cpuAndMemory')),
   };
 }
@@ -43,7 +47,17 @@ export function podJson(sampled: SampledPod, disks: DiskFacts): PodStats {
   };
 }
 
-function containerJson({ pod, container, sample, disks }: { pod: MeasuredPod; container: MeasuredContainer; sample: GroupSample; disks: DiskFacts }): ContainerStats {
+function containerJson({
+  pod,
+  container,
+  sample,
+  disks,
+}: {
+  pod: MeasuredPod;
+  container: MeasuredContainer;
+  sample: GroupSample;
+  disks: DiskFacts;
+}): ContainerStats {
   const layer = disks.layers.get(container.id);
   const logs = disks.pods.get(pod.uid)?.logs.get(container.name);
   return {
@@ -59,9 +73,14 @@ function containerJson({ pod, container, sample, disks }: { pod: MeasuredPod; co
 function ephemeralStorage({ pod, containers }: SampledPod, disks: DiskFacts): PodStats['ephemeral-storage'] {
   if (disks.rootFs === undefined) return undefined;
   const own = disks.pods.get(pod.uid);
-  const volumes = (disks.volumes.get(pod.uid) ?? []).filter(isEphemeral).map(({ usage, atMs }): TreeUse => ({ atMs, usedBytes: usage.usedBytes ?? 0, inodesUsed: usage.inodesUsed ?? 0 }));
+  const volumes = (disks.volumes.get(pod.uid) ?? [])
+    .filter(isEphemeral)
+    .map(({ usage, atMs }): TreeUse => ({ atMs, usedBytes: usage.usedBytes ?? 0, inodesUsed: usage.inodesUsed ?? 0 }));
   const layers = containers.map(({ container }) => disks.layers.get(container.id));
-  return fsJson(disks.rootFs, sumOfTrees(...layers, ...(own?.logs.values() ?? []), own?.ownLogs, ...(own?.ownFiles ?? []), ...volumes));
+  return fsJson(
+    disks.rootFs,
+    sumOfTrees(...layers, ...(own?.logs.values() ?? []), own?.ownLogs, ...(own?.ownFiles ?? []), ...volumes),
+  );
 }
 
 function isEphemeral({ volume }: VolumeFact): boolean {

@@ -28,38 +28,112 @@ interface Family {
 const cpuSeconds: OfGroup = ({ use }) => ({ value: use.cpu.usageNs / 1e9, atMs: use.atMs });
 const workingSet: OfGroup = ({ use }) => ({ value: use.memory.workingSetBytes, atMs: use.atMs });
 const swapUse: OfGroup = ({ use }) => ({ value: use.memory.swapBytes, atMs: use.atMs });
-const swapLimit: OfGroup = ({ use, limits }) => (limits.memorySwapBytes === Infinity ? undefined : { value: Math.max(limits.memorySwapBytes, use.memory.swapBytes), atMs: use.atMs });
-const startTime = (_sample: GroupSample, { createdAtMs }: MeasuredContainer): Value | undefined => (createdAtMs > 0 ? { value: createdAtMs / 1000 } : undefined);
+const swapLimit: OfGroup = ({ use, limits }) =>
+  limits.memorySwapBytes === Infinity
+    ? undefined
+    : { value: Math.max(limits.memorySwapBytes, use.memory.swapBytes), atMs: use.atMs };
+const startTime = (_sample: GroupSample, { createdAtMs }: MeasuredContainer): Value | undefined =>
+  createdAtMs > 0 ? { value: createdAtMs / 1000 } : undefined;
 
 /** Names, kinds and help are upstream's (metrics/collectors/resource_metrics.go): tools match them. `scrape_error` is hidden there since 1.29. */
 export const resourceFamilies: readonly Family[] = [
-  { name: 'container_cpu_usage_seconds_total', type: 'counter', help: '[STABLE] Cumulative cpu time consumed by the container in core-seconds', container: cpuSeconds },
-  { name: 'container_memory_working_set_bytes', type: 'gauge', help: '[STABLE] Current working set of the container in bytes', container: workingSet },
-  { name: 'container_start_time_seconds', type: 'gauge', help: '[STABLE] Start time of the container since unix epoch in seconds', container: startTime },
-  { name: 'container_swap_limit_bytes', type: 'gauge', help: '[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems', container: swapLimit },
-  { name: 'container_swap_usage_bytes', type: 'gauge', help: '[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems', container: swapUse },
-  { name: 'node_cpu_usage_seconds_total', type: 'counter', help: '[STABLE] Cumulative cpu time consumed by the node in core-seconds', node: cpuSeconds },
-  { name: 'node_memory_working_set_bytes', type: 'gauge', help: '[STABLE] Current working set of the node in bytes', node: workingSet },
-  { name: 'node_swap_usage_bytes', type: 'gauge', help: '[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems', node: swapUse },
-  { name: 'pod_cpu_usage_seconds_total', type: 'counter', help: '[STABLE] Cumulative cpu time consumed by the pod in core-seconds', pod: cpuSeconds },
-  { name: 'pod_memory_working_set_bytes', type: 'gauge', help: '[STABLE] Current working set of the pod in bytes', pod: workingSet },
-  { name: 'pod_swap_usage_bytes', type: 'gauge', help: '[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems', pod: swapUse },
-  { name: 'resource_scrape_error', type: 'gauge', help: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise' },
+  {
+    name: 'container_cpu_usage_seconds_total',
+    type: 'counter',
+    help: '[STABLE] Cumulative cpu time consumed by the container in core-seconds',
+    container: cpuSeconds,
+  },
+  {
+    name: 'container_memory_working_set_bytes',
+    type: 'gauge',
+    help: '[STABLE] Current working set of the container in bytes',
+    container: workingSet,
+  },
+  {
+    name: 'container_start_time_seconds',
+    type: 'gauge',
+    help: '[STABLE] Start time of the container since unix epoch in seconds',
+    container: startTime,
+  },
+  {
+    name: 'container_swap_limit_bytes',
+    type: 'gauge',
+    help: '[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems',
+    container: swapLimit,
+  },
+  {
+    name: 'container_swap_usage_bytes',
+    type: 'gauge',
+    help: '[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems',
+    container: swapUse,
+  },
+  {
+    name: 'node_cpu_usage_seconds_total',
+    type: 'counter',
+    help: '[STABLE] Cumulative cpu time consumed by the node in core-seconds',
+    node: cpuSeconds,
+  },
+  {
+    name: 'node_memory_working_set_bytes',
+    type: 'gauge',
+    help: '[STABLE] Current working set of the node in bytes',
+    node: workingSet,
+  },
+  {
+    name: 'node_swap_usage_bytes',
+    type: 'gauge',
+    help: '[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems',
+    node: swapUse,
+  },
+  {
+    name: 'pod_cpu_usage_seconds_total',
+    type: 'counter',
+    help: '[STABLE] Cumulative cpu time consumed by the pod in core-seconds',
+    pod: cpuSeconds,
+  },
+  {
+    name: 'pod_memory_working_set_bytes',
+    type: 'gauge',
+    help: '[STABLE] Current working set of the pod in bytes',
+    pod: workingSet,
+  },
+  {
+    name: 'pod_swap_usage_bytes',
+    type: 'gauge',
+    help: '[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems',
+    pod: swapUse,
+  },
+  {
+    name: 'resource_scrape_error',
+    type: 'gauge',
+    help: '[STABLE] 1 if there was an error while getting container metrics, 0 otherwise',
+  },
 ];
 
 /** The answer of /metrics/resource; without samples it tells only that there are none. */
 export function resourceText(samples: ResourceSamples | undefined): string {
-  const pods = (samples?.pods ?? []).map((sampled) => ({ sampled, labels: labelText({ namespace: sampled.pod.namespace, pod: sampled.pod.name }) }));
-  const containers = pods.flatMap(({ sampled, labels }) => sampled.containers.map((each) => ({ ...each, labels: `${labelText({ container: each.container.name })},${labels}` })));
+  const pods = (samples?.pods ?? []).map((sampled) => ({
+    sampled,
+    labels: labelText({ namespace: sampled.pod.namespace, pod: sampled.pod.name }),
+  }));
+  const containers = pods.flatMap(({ sampled, labels }) =>
+    sampled.containers.map((each) => ({
+      ...each,
+      labels: `${labelText({ container: each.container.name })},${labels}`,
+    })),
+  );
   let text = '';
   for (const { name, help, type, node, pod, container } of resourceFamilies) {
-    const lines: string[] = name === 'resource_scrape_error' ? [sampleLine(name, '', samples === undefined ? 1 : 0)] : [];
+    const lines: string[] =
+      name === 'resource_scrape_error' ? [sampleLine(name, '', samples === undefined ? 1 : 0)] : [];
     const add = (labels: string, found: Value | undefined): void => {
       if (found !== undefined) lines.push(sampleLine(name, labels, found.value, found.atMs));
     };
     if (node !== undefined && samples?.node !== undefined) add('', node(samples.node));
-    if (pod !== undefined) for (const { sampled, labels } of pods) if (sampled.group !== undefined) add(labels, pod(sampled.group));
-    if (container !== undefined) for (const each of containers) add(each.labels, container(each.sample, each.container));
+    if (pod !== undefined)
+      for (const { sampled, labels } of pods) if (sampled.group !== undefined) add(labels, pod(sampled.group));
+    if (container !== undefined)
+      for (const each of containers) add(each.labels, container(each.sample, each.container));
     if (lines.length > 0) text += familyHead(name, help, type) + lines.join('');
   }
   return text;

@@ -22,7 +22,12 @@ export interface StatsAnswer {
 }
 
 export interface StatsEndpointParts {
-  stats: { summary(): Promise<Summary>; cpuAndMemory(): Promise<Summary>; resources(): Promise<ResourceSamples>; listing(): Promise<ListingEntry[]> };
+  stats: {
+    summary(): Promise<Summary>;
+    cpuAndMemory(): Promise<Summary>;
+    resources(): Promise<ResourceSamples>;
+    listing(): Promise<ListingEntry[]>;
+  };
   machine: MachineIdentity;
   nowMs: () => number;
   /** Packs as the pieces come: the whole of a large answer is never there unpacked. */
@@ -33,12 +38,22 @@ export interface StatsEndpointParts {
 /** Families rendered before others have a turn: about 2 ms with 100 pods. */
 const FAMILIES_AT_ONCE = 8;
 
-export function statsEndpoints(parts: StatsEndpointParts): Map<string, (request: StatsRequest) => Promise<StatsAnswer>> {
+export function statsEndpoints(
+  parts: StatsEndpointParts,
+): Map<string, (request: StatsRequest) => Promise<StatsAnswer>> {
   const summary = (request: StatsRequest): Promise<StatsAnswer> => summaryAnswer(parts, request);
   return new Map([
     ['GET /stats/summary', summary],
     ['POST /stats/summary', summary],
-    ['GET /metrics/resource', async (request) => compressedAnswer(parts.gzip, request, resourceText(await parts.stats.resources().catch((error: unknown) => noSummary(parts, error))))],
+    [
+      'GET /metrics/resource',
+      async (request) =>
+        compressedAnswer(
+          parts.gzip,
+          request,
+          resourceText(await parts.stats.resources().catch((error: unknown) => noSummary(parts, error))),
+        ),
+    ],
     ['GET /metrics/cadvisor', (request) => compressedAnswer(parts.gzip, request, listingPieces(parts))],
   ]);
 }
@@ -54,10 +69,18 @@ async function summaryAnswer(parts: StatsEndpointParts, request: StatsRequest): 
   try {
     const summary = isShort ? await parts.stats.cpuAndMemory() : await parts.stats.summary();
     // Upstream indents by one blank.
-    return { status: 200, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(summary, undefined, 1) };
+    return {
+      status: 200,
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(summary, undefined, 1),
+    };
   } catch (error) {
     parts.log.error('the statistics for /stats/summary cannot be had', { error: errorMessage(error) });
-    return { status: 500, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: `Internal Error: ${errorMessage(error)}` };
+    return {
+      status: 500,
+      headers: { 'Content-Type': 'text/plain; charset=utf-8' },
+      body: `Internal Error: ${errorMessage(error)}`,
+    };
   }
 }
 
@@ -71,9 +94,18 @@ async function* listingPieces({ stats, machine, nowMs }: StatsEndpointParts): As
 }
 
 /** In the text format, packed for whoever takes it, as upstream does. */
-export async function compressedAnswer(gzip: StatsEndpointParts['gzip'], { acceptEncoding }: Pick<StatsRequest, 'acceptEncoding'>, text: string | AsyncIterable<string>): Promise<StatsAnswer & { status: 200 }> {
+export async function compressedAnswer(
+  gzip: StatsEndpointParts['gzip'],
+  { acceptEncoding }: Pick<StatsRequest, 'acceptEncoding'>,
+  text: string | AsyncIterable<string>,
+): Promise<StatsAnswer & { status: 200 }> {
   const headers = { 'Content-Type': TEXT_TYPE };
-  if (takesGzip(acceptEncoding)) return { status: 200, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: await gzip(typeof text === 'string' ? [text] : text) };
+  if (takesGzip(acceptEncoding))
+    return {
+      status: 200,
+      headers: { ...headers, 'Content-Encoding': 'gzip' },
+      body: await gzip(typeof text === 'string' ? [text] : text),
+    };
   return { status: 200, headers, body: typeof text === 'string' ? text : await joined(text) };
 }
 

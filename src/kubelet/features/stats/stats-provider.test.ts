@@ -12,16 +12,55 @@ import { ModelNode } from './testing/model-node.ts';
 
 const CREATED_MS = Date.parse('2026-01-01T00:00:00Z');
 
-function container(id: string, name: string, state: ContainerRuntimeStatus['state'] = 'running'): ContainerRuntimeStatus {
+function container(
+  id: string,
+  name: string,
+  state: ContainerRuntimeStatus['state'] = 'running',
+): ContainerRuntimeStatus {
   return {
-    id: containerId(id), sandboxId: sandboxId('sand'), name, attempt: 0, state, createdAtMs: CREATED_MS, startedAtMs: CREATED_MS, finishedAtMs: 0, exitCode: 0, reason: '', message: '', image: 'web:1',
-    imageRef: '', imageId: '', logPath: '', labels: {}, annotations: {},
+    id: containerId(id),
+    sandboxId: sandboxId('sand'),
+    name,
+    attempt: 0,
+    state,
+    createdAtMs: CREATED_MS,
+    startedAtMs: CREATED_MS,
+    finishedAtMs: 0,
+    exitCode: 0,
+    reason: '',
+    message: '',
+    image: 'web:1',
+    imageRef: '',
+    imageId: '',
+    logPath: '',
+    labels: {},
+    annotations: {},
   };
 }
 
 function pod(uid: string, containers: readonly ContainerRuntimeStatus[], ready = true): PodRuntimeStatus {
-  const sandbox = { id: sandboxId(`sand-${uid}`), podUid: podUid(uid), podName: `pod-${uid}`, podNamespace: 'default', attempt: 0, ready, createdAtMs: CREATED_MS, ips: [], hostNetwork: false, runtimeHandler: '', labels: {}, annotations: {} };
-  return { uid: podUid(uid), name: `pod-${uid}`, namespace: 'default', sandboxes: [sandbox], containers, observedAtMs: 0 };
+  const sandbox = {
+    id: sandboxId(`sand-${uid}`),
+    podUid: podUid(uid),
+    podName: `pod-${uid}`,
+    podNamespace: 'default',
+    attempt: 0,
+    ready,
+    createdAtMs: CREATED_MS,
+    ips: [],
+    hostNetwork: false,
+    runtimeHandler: '',
+    labels: {},
+    annotations: {},
+  };
+  return {
+    uid: podUid(uid),
+    name: `pod-${uid}`,
+    namespace: 'default',
+    sandboxes: [sandbox],
+    containers,
+    observedAtMs: 0,
+  };
 }
 
 /** A node with one pod of one container, and whatever a test adds. */
@@ -35,14 +74,42 @@ function ground(volumes: readonly MeasuredVolume[] = []) {
   node.add('/kubepods/pod1/sand-1', { pids: [41] });
   node.add('/kubepods/pod1/cri-c1', { pids: [42, 43], limits: { cpuQuotaUs: 20_000 } });
   const sources = node.sources();
-  const disks = new DiskFacts({ clock, log: silentLogger, fs: sources.fs, runtime: sources.runtime, rootDir: '/root', logFolder: ({ uid }) => `/logs/${uid}`, list: (path) => Promise.resolve(path === '/logs/1/web' ? ['0.log'] : path === '/root/pods/1/containers/web' ? ['a1b2'] : []), volumes: () => volumes, volumePeriodMs: 60_000 });
-  const provider = new StatsProvider({
-    clock, random, log: silentLogger, sources, disks, nodeName: 'node', runtimePods: () => pods,
-    place: (uid) => ({ path: `/kubepods/pod${uid}`, parent: `/kubepods/pod${uid}` }), podsGroups: ['/kubepods'],
+  const disks = new DiskFacts({
+    clock,
+    log: silentLogger,
+    fs: sources.fs,
+    runtime: sources.runtime,
+    rootDir: '/root',
+    logFolder: ({ uid }) => `/logs/${uid}`,
+    list: (path) =>
+      Promise.resolve(path === '/logs/1/web' ? ['0.log'] : path === '/root/pods/1/containers/web' ? ['a1b2'] : []),
+    volumes: () => volumes,
+    volumePeriodMs: 60_000,
   });
-  const endpoints = statsEndpoints({ stats: provider, machine: sources.machine, nowMs: () => clock.nowMs(), gzip: async (pieces) => new Uint8Array(Buffer.from(`packed ${(await Array.fromAsync(pieces)).join('')}`)), log: silentLogger });
+  const provider = new StatsProvider({
+    clock,
+    random,
+    log: silentLogger,
+    sources,
+    disks,
+    nodeName: 'node',
+    runtimePods: () => pods,
+    place: (uid) => ({ path: `/kubepods/pod${uid}`, parent: `/kubepods/pod${uid}` }),
+    podsGroups: ['/kubepods'],
+  });
+  const endpoints = statsEndpoints({
+    stats: provider,
+    machine: sources.machine,
+    nowMs: () => clock.nowMs(),
+    gzip: async (pieces) => new Uint8Array(Buffer.from(`packed ${(await Array.fromAsync(pieces)).join('')}`)),
+    log: silentLogger,
+  });
   const ask = async (endpoint: string, query = '', acceptEncoding = '') => {
-    const answer = await endpoints.get(endpoint)?.({ method: 'GET', query: new URLSearchParams(query), acceptEncoding });
+    const answer = await endpoints.get(endpoint)?.({
+      method: 'GET',
+      query: new URLSearchParams(query),
+      acceptEncoding,
+    });
     assert.ok(answer !== undefined, endpoint);
     return { ...answer, text: typeof answer.body === 'string' ? answer.body : Buffer.from(answer.body).toString() };
   };
@@ -53,18 +120,56 @@ const parsed = (text: string): Summary => JSON.parse(text) as Summary;
 
 describe('/stats/summary', () => {
   it('gives a pod with its containers, network, processes and disk', async () => {
-    const { node, ask } = ground([{ name: 'data', path: '/data', how: 'tree', ephemeral: true }, { name: 'claimed', path: '/claimed', how: 'fileSystem', ephemeral: false, claim: { name: 'c', namespace: 'default' } }]);
+    const { node, ask } = ground([
+      { name: 'data', path: '/data', how: 'tree', ephemeral: true },
+      {
+        name: 'claimed',
+        path: '/claimed',
+        how: 'fileSystem',
+        ephemeral: false,
+        claim: { name: 'c', namespace: 'default' },
+      },
+    ]);
     node.layers.set('c1', { atMs: 0, usedBytes: 100, inodesUsed: 2 });
-    node.trees.set('/logs/1/web/0.log', 10).set('/data', 1000).set('/root/pods/1/etc-hosts', 4).set('/root/pods/1/containers/web/a1b2', 7);
+    node.trees
+      .set('/logs/1/web/0.log', 10)
+      .set('/data', 1000)
+      .set('/root/pods/1/etc-hosts', 4)
+      .set('/root/pods/1/containers/web/a1b2', 7);
     const { pods, node: whole } = parsed((await ask('GET /stats/summary')).text);
     const [one] = pods;
-    assert.deepEqual([one?.podRef, one?.startTime, one?.containers.map(({ name }) => name)], [{ name: 'pod-1', namespace: 'default', uid: '1' }, '2026-01-01T00:00:00Z', ['web']]);
-    assert.deepEqual([one?.memory?.usageBytes, one?.memory?.availableBytes, one?.process_stats?.process_count], [4096, 10_000 - 4096, 2]);
+    assert.deepEqual(
+      [one?.podRef, one?.startTime, one?.containers.map(({ name }) => name)],
+      [{ name: 'pod-1', namespace: 'default', uid: '1' }, '2026-01-01T00:00:00Z', ['web']],
+    );
+    assert.deepEqual(
+      [one?.memory?.usageBytes, one?.memory?.availableBytes, one?.process_stats?.process_count],
+      [4096, 10_000 - 4096, 2],
+    );
     assert.deepEqual([one?.network?.name, one?.network?.rxBytes, one?.network?.txBytes], ['eth0', 41, 82]);
     assert.deepEqual([one?.containers[0]?.rootfs?.usedBytes, one?.containers[0]?.logs?.usedBytes], [100, 10]);
-    assert.deepEqual(one?.volume?.map(({ name, usedBytes, pvcRef }) => [name, usedBytes, pvcRef?.name]), [['data', 1000, undefined], ['claimed', 500, 'c']]);
-    assert.deepEqual([one?.['ephemeral-storage']?.usedBytes, one?.['ephemeral-storage']?.inodesUsed], [1121, 6], 'what the pod writes to files of the agent counts (CVE-2020-8557)');
-    assert.deepEqual([whole.fs?.usedBytes, whole.runtime?.imageFs?.usedBytes, whole.rlimit?.maxpid, whole.memory?.availableBytes, whole.systemContainers?.map(({ name }) => name)], [500, 77, 100, 1e9 - 4096, ['pods']]);
+    assert.deepEqual(
+      one?.volume?.map(({ name, usedBytes, pvcRef }) => [name, usedBytes, pvcRef?.name]),
+      [
+        ['data', 1000, undefined],
+        ['claimed', 500, 'c'],
+      ],
+    );
+    assert.deepEqual(
+      [one?.['ephemeral-storage']?.usedBytes, one?.['ephemeral-storage']?.inodesUsed],
+      [1121, 6],
+      'what the pod writes to files of the agent counts (CVE-2020-8557)',
+    );
+    assert.deepEqual(
+      [
+        whole.fs?.usedBytes,
+        whole.runtime?.imageFs?.usedBytes,
+        whole.rlimit?.maxpid,
+        whole.memory?.availableBytes,
+        whole.systemContainers?.map(({ name }) => name),
+      ],
+      [500, 77, 100, 1e9 - 4096, ['pods']],
+    );
   });
 
   it('counts rates from one look to the next, and leaves out what does not run', async () => {
@@ -82,13 +187,20 @@ describe('/stats/summary', () => {
     const { ask } = ground();
     const none = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
     const { node, pods } = parsed((await ask('GET /stats/summary')).text);
-    for (const use of [node.cpu, node.memory, pods[0]?.memory, pods[0]?.containers[0]?.cpu]) assert.deepEqual(use?.psi, { full: none, some: none });
+    for (const use of [node.cpu, node.memory, pods[0]?.memory, pods[0]?.containers[0]?.cpu])
+      assert.deepEqual(use?.psi, { full: none, some: none });
   });
 
   it('has CPU and memory alone when only these are asked for, exactly so', async () => {
     const { ask } = ground();
     const { pods, node } = parsed((await ask('GET /stats/summary', 'only_cpu_and_memory=true')).text);
-    assert.deepEqual([Object.keys(node).sort(), Object.keys(pods[0] ?? {}).sort()], [['cpu', 'memory', 'nodeName', 'startTime', 'swap', 'systemContainers'], ['containers', 'cpu', 'memory', 'podRef', 'startTime', 'swap']]);
+    assert.deepEqual(
+      [Object.keys(node).sort(), Object.keys(pods[0] ?? {}).sort()],
+      [
+        ['cpu', 'memory', 'nodeName', 'startTime', 'swap', 'systemContainers'],
+        ['containers', 'cpu', 'memory', 'podRef', 'startTime', 'swap'],
+      ],
+    );
     assert.ok(parsed((await ask('POST /stats/summary', 'only_cpu_and_memory=yes')).text).node.fs !== undefined);
   });
 
@@ -139,10 +251,23 @@ describe('/metrics/resource', () => {
     const { text, headers } = await ask('GET /metrics/resource');
     const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
     assert.deepEqual(names, [
-      'container_cpu_usage_seconds_total', 'container_memory_working_set_bytes', 'container_start_time_seconds', 'container_swap_usage_bytes', 'node_cpu_usage_seconds_total', 'node_memory_working_set_bytes',
-      'node_swap_usage_bytes', 'pod_cpu_usage_seconds_total', 'pod_memory_working_set_bytes', 'pod_swap_usage_bytes', 'resource_scrape_error',
+      'container_cpu_usage_seconds_total',
+      'container_memory_working_set_bytes',
+      'container_start_time_seconds',
+      'container_swap_usage_bytes',
+      'node_cpu_usage_seconds_total',
+      'node_memory_working_set_bytes',
+      'node_swap_usage_bytes',
+      'pod_cpu_usage_seconds_total',
+      'pod_memory_working_set_bytes',
+      'pod_swap_usage_bytes',
+      'resource_scrape_error',
     ]);
-    assert.ok(text.includes(`container_memory_working_set_bytes{container="web",namespace="default",pod="pod-1"} 4096 ${clock.nowMs()}\n`));
+    assert.ok(
+      text.includes(
+        `container_memory_working_set_bytes{container="web",namespace="default",pod="pod-1"} 4096 ${clock.nowMs()}\n`,
+      ),
+    );
     assert.ok(text.endsWith('resource_scrape_error 0\n'));
     assert.equal(headers['Content-Type'], 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');
   });
@@ -171,8 +296,12 @@ describe('/metrics/cadvisor', () => {
       'container_spec_memory_limit_bytes{container="",id="/",image="",name="",namespace="",pod=""} 1000000000',
       'container_scrape_error 0',
       `machine_cpu_cores{boot_id="b",machine_id="m",system_uuid="s"} 2 ${at}`,
-    ]) assert.ok(text.includes(`\n${line}\n`), line);
+    ])
+      assert.ok(text.includes(`\n${line}\n`), line);
     assert.equal(text.match(/^container_cpu_cfs_periods_total/gm)?.length, 1, 'only groups with a quota are throttled');
-    assert.equal(new Set(text.split('\n').filter((line) => line.startsWith('# TYPE'))).size, text.split('\n').filter((line) => line.startsWith('# TYPE')).length);
+    assert.equal(
+      new Set(text.split('\n').filter((line) => line.startsWith('# TYPE'))).size,
+      text.split('\n').filter((line) => line.startsWith('# TYPE')).length,
+    );
   });
 });

@@ -58,7 +58,15 @@ export class StatsProvider {
     this.#samples = new GroupSamples(sources.groups, () => clock.nowMs());
     this.#paths = new ContainerPaths((path) => sources.groups.children(path));
     this.#startedAtMs = clock.nowMs();
-    this.#housekeeping = createLoop({ name: 'statistics', clock, random, log, periodMs: HOUSEKEEPING_MS, jitterFactor: 0.5, pass: () => this.#keepRates() });
+    this.#housekeeping = createLoop({
+      name: 'statistics',
+      clock,
+      random,
+      log,
+      periodMs: HOUSEKEEPING_MS,
+      jitterFactor: 0.5,
+      pass: () => this.#keepRates(),
+    });
   }
 
   start(): void {
@@ -100,7 +108,11 @@ export class StatsProvider {
     // Only what is known of disks is shown: a scrape waits for none.
     void disks.ask(pods);
     const system = new Set([...this.systemPaths().values(), ...podsGroups]);
-    const entries = await listGroups({ sources, disks, look: (path) => this.look(path, 'all'), nowMs: clock.nowMs() }, [...system], pods);
+    const entries = await listGroups(
+      { sources, disks, look: (path) => this.look(path, 'all'), nowMs: clock.nowMs() },
+      [...system],
+      pods,
+    );
     this.#noteLook(pods);
     return entries;
   }
@@ -136,7 +148,11 @@ export class StatsProvider {
   #noteLook(pods: readonly MeasuredPod[]): void {
     const { clock, podsGroups } = this.#options;
     this.#lookedAtMs = clock.monotonicMs();
-    const known = pods.flatMap((pod) => [pod.path ?? '', pod.sandbox?.path ?? '', ...pod.containers.map(({ path }) => path)]);
+    const known = pods.flatMap((pod) => [
+      pod.path ?? '',
+      pod.sandbox?.path ?? '',
+      ...pod.containers.map(({ path }) => path),
+    ]);
     this.#samples.retain(new Set([...this.systemPaths().values(), ...podsGroups, ...known]));
   }
 
@@ -147,7 +163,12 @@ export class StatsProvider {
   /** Groups that are no pod's, by what they are: `/` is the node itself. */
   systemPaths(): Map<string, string> {
     const { sources, podsGroups } = this.#options;
-    const all: readonly [string, string | undefined][] = [['node', '/'], ['kubelet', sources.agentGroup], ['runtime', sources.runtimeGroup], ['pods', podsGroups[0]]];
+    const all: readonly [string, string | undefined][] = [
+      ['node', '/'],
+      ['kubelet', sources.agentGroup],
+      ['runtime', sources.runtimeGroup],
+      ['pods', podsGroups[0]],
+    ];
     return new Map(all.flatMap(([name, path]) => (path === undefined ? [] : [[name, path] as const])));
   }
 
@@ -161,17 +182,34 @@ export class StatsProvider {
     if (depth === 'cpuAndMemory') return { pod, group, containers, interfaces: undefined, processes: undefined };
     const sandboxPids = pod.sandbox === undefined ? [] : groups.processIds(pod.sandbox.path);
     const processes = containers.reduce((sum, { container }) => sum + groups.processIds(container.path).length, 0);
-    return { pod, group, containers, interfaces: sandboxPids[0] === undefined ? undefined : groups.interfaces(sandboxPids[0]), processes };
+    return {
+      pod,
+      group,
+      containers,
+      interfaces: sandboxPids[0] === undefined ? undefined : groups.interfaces(sandboxPids[0]),
+      processes,
+    };
   }
 
   #node(depth: StatsDepth): NodeStats {
     const { sources, nodeName, disks, clock } = this.#options;
     const root = this.look('/', depth);
     const { rootFs, imageFs } = disks;
-    const node: NodeStats = { nodeName, systemContainers: this.#systemContainers(depth), startTime: timeJson(sources.machine.bootedAtMs), ...(root !== undefined && groupJson(asMachine(root, sources.machine), depth)) };
+    const node: NodeStats = {
+      nodeName,
+      systemContainers: this.#systemContainers(depth),
+      startTime: timeJson(sources.machine.bootedAtMs),
+      ...(root !== undefined && groupJson(asMachine(root, sources.machine), depth)),
+    };
     if (depth === 'cpuAndMemory') return node;
     const network = networkJson(sources.groups.interfaces(1), clock.nowMs());
-    const image = imageFs === undefined ? undefined : fsJson(imageFs.fs, { usedBytes: imageFs.used.usedBytes, inodesUsed: imageFs.fs.inodes - imageFs.fs.inodesFree });
+    const image =
+      imageFs === undefined
+        ? undefined
+        : fsJson(imageFs.fs, {
+            usedBytes: imageFs.used.usedBytes,
+            inodesUsed: imageFs.fs.inodes - imageFs.fs.inodesFree,
+          });
     const { current, limit } = sources.groups.tasks();
     return {
       ...node,
@@ -186,7 +224,13 @@ export class StatsProvider {
     return [...this.systemPaths()].flatMap(([name, path]) => {
       const sample = name === 'node' ? undefined : this.look(path, depth);
       if (sample === undefined) return [];
-      return [{ name, startTime: timeJson(name === 'kubelet' ? this.#startedAtMs : sample.createdAtMs), ...groupJson(sample, depth) }];
+      return [
+        {
+          name,
+          startTime: timeJson(name === 'kubelet' ? this.#startedAtMs : sample.createdAtMs),
+          ...groupJson(sample, depth),
+        },
+      ];
     });
   }
 

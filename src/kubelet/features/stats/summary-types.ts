@@ -62,7 +62,11 @@ export interface FsStatsJson {
   inodesUsed?: number;
 }
 
-export type VolumeStats = FsStatsJson & { name?: string; pvcRef?: { name: string; namespace: string }; volumeHealthStats?: { abnormal: boolean } };
+export type VolumeStats = FsStatsJson & {
+  name?: string;
+  pvcRef?: { name: string; namespace: string };
+  volumeHealthStats?: { abnormal: boolean };
+};
 
 export interface ContainerStats {
   name: string;
@@ -119,6 +123,11 @@ export function knownTime(ms: number): string {
 
 /** A kernel that does not measure pressure, as of cgroup v1, is told of by zeros (upstream: stats/helper.go cadvisorPSIToStatsPSI). */
 export function psiJson(pressure: Pressure | undefined): PsiStats {
-  const data = (line: Pressure['full'] | undefined): PsiData => ({ total: line?.totalUs ?? 0, avg10: line?.avg10 ?? 0, avg60: line?.avg60 ?? 0, avg300: line?.avg300 ?? 0 });
+  const data = (line: Pressure['full'] | undefined): PsiData => ({
+    total: line?.totalUs ?? 0,
+    avg10: line?.avg10 ?? 0,
+    avg60: line?.avg60 ?? 0,
+    avg300: line?.avg300 ?? 0,
+  });
   return { full: data(pressure?.full), some: data(pressure?.some) };
 }

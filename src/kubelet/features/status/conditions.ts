@@ -35,7 +35,10 @@ export function computeConditions(facts: ConditionFacts): PodCondition[] {
   const foreign = (facts.pod.status?.conditions ?? []).filter((condition) => !ownConditions.has(condition.type));
   const disruption = facts.previous.find((condition) => condition.type === 'DisruptionTarget');
   const others = [...foreign, ...(facts.resize ?? [])];
-  const kept = disruption === undefined ? others : [...others.filter((condition) => condition.type !== 'DisruptionTarget'), disruption];
+  const kept =
+    disruption === undefined
+      ? others
+      : [...others.filter((condition) => condition.type !== 'DisruptionTarget'), disruption];
   const own: [string, Verdict][] = [
     ['PodReadyToStartContainers', { status: facts.sandboxReady ? 'True' : 'False' }],
     ['Initialized', initialized(facts)],
@@ -44,9 +47,15 @@ export function computeConditions(facts: ConditionFacts): PodCondition[] {
     ['PodScheduled', TRUE],
   ];
   const generation = facts.pod.metadata.generation;
-  const observed = own.map(([type, verdict]) => (generation === undefined ? { type, ...verdict } : { type, observedGeneration: generation, ...verdict }));
+  const observed = own.map(([type, verdict]) =>
+    generation === undefined ? { type, ...verdict } : { type, observedGeneration: generation, ...verdict },
+  );
   // The one condition that upstream gives no generation.
-  return [...kept, ...observed, ...(couldRestartAll(facts.pod) ? [{ type: 'AllContainersRestarting', ...restartingAll(facts) }] : [])];
+  return [
+    ...kept,
+    ...observed,
+    ...(couldRestartAll(facts.pod) ? [{ type: 'AllContainersRestarting', ...restartingAll(facts) }] : []),
+  ];
 }
 
 function initialized(facts: ConditionFacts): Verdict {
@@ -59,20 +68,25 @@ function initialized(facts: ConditionFacts): Verdict {
       return status !== undefined && !(isRestartableInit(container) ? status.started === true : status.ready);
     })
     .map((container) => container.name);
-  if (facts.phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: podConditionReasons.podCompleted };
+  if (facts.phase === 'Succeeded' && unknown.length === 0)
+    return { status: 'True', reason: podConditionReasons.podCompleted };
   const regularStarted = facts.pod.spec.containers.some((container) => {
     const state = find(container.name)?.state;
     return state?.running !== undefined || state?.terminated !== undefined;
   });
   // Once initialized, always initialized: what begins anew, in place or in a new sandbox, does not take it back.
-  const wasInitialized = facts.previous.some((condition) => condition.type === 'Initialized' && condition.status === 'True');
+  const wasInitialized = facts.previous.some(
+    (condition) => condition.type === 'Initialized' && condition.status === 'True',
+  );
   const message = problems(unknown, incomplete, 'incomplete');
   if (regularStarted || message === '' || wasInitialized) return TRUE;
   return { status: 'False', reason: podConditionReasons.containersNotInitialized, message };
 }
 
 function containersReady(facts: ConditionFacts): Verdict {
-  const names = [...(facts.pod.spec.initContainers ?? []).filter(isRestartableInit), ...facts.pod.spec.containers].map((container) => container.name);
+  const names = [...(facts.pod.spec.initContainers ?? []).filter(isRestartableInit), ...facts.pod.spec.containers].map(
+    (container) => container.name,
+  );
   const unknown: string[] = [];
   const unready: string[] = [];
   for (const name of names) {
@@ -80,7 +94,8 @@ function containersReady(facts: ConditionFacts): Verdict {
     if (status === undefined) unknown.push(name);
     else if (!status.ready) unready.push(name);
   }
-  if (facts.phase === 'Succeeded' && unknown.length === 0) return { status: 'False', reason: podConditionReasons.podCompleted };
+  if (facts.phase === 'Succeeded' && unknown.length === 0)
+    return { status: 'False', reason: podConditionReasons.podCompleted };
   if (facts.phase === 'Failed') return { status: 'False', reason: podConditionReasons.podFailed };
   const message = problems(unknown, unready, 'unready');
   return message === '' ? TRUE : { status: 'False', reason: podConditionReasons.containersNotReady, message };
@@ -91,18 +106,25 @@ function ready(facts: ConditionFacts, conditions: readonly PodCondition[]): Verd
   if (containers.status !== 'True') return containers;
   const gates = (facts.pod.spec.readinessGates ?? []).flatMap((gate) => {
     const condition = conditions.find((candidate) => candidate.type === gate.conditionType);
-    if (condition === undefined) return [`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`];
+    if (condition === undefined)
+      return [`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`];
     if (condition.status === 'True') return [];
     return [`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${condition.status}`];
   });
-  return gates.length === 0 ? TRUE : { status: 'False', reason: podConditionReasons.readinessGatesNotReady, message: gates.join(', ') };
+  return gates.length === 0
+    ? TRUE
+    : { status: 'False', reason: podConditionReasons.readinessGatesNotReady, message: gates.join(', ') };
 }
 
 function restartingAll(facts: ConditionFacts): Verdict {
   if (facts.phase === 'Succeeded') return { status: 'False', reason: podConditionReasons.podCompleted };
   if (facts.phase === 'Failed') return { status: 'False', reason: podConditionReasons.podFailed };
   if (!facts.restartingAll) return { status: 'False' };
-  return { status: 'True', reason: podConditionReasons.restartAllContainersStarted, message: 'container exited with restart policy rule' };
+  return {
+    status: 'True',
+    reason: podConditionReasons.restartAllContainersStarted,
+    message: 'container exited with restart policy rule',
+  };
 }
 
 function couldRestartAll(pod: Pod): boolean {

@@ -2,7 +2,12 @@ import type { AnyContainer } from '../../../api/pod.ts';
 import { isDeleted, isRestartableInit } from '../../../api/pod.ts';
 import { terminatedReasons, waitingReasons } from '../../../api/reasons.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { ContainerState, ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from '../../../api/core/pod-status.ts';
+import type {
+  ContainerState,
+  ContainerStateTerminated,
+  ContainerStatus,
+  VolumeMountStatus,
+} from '../../../api/core/pod-status.ts';
 import { podUid } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { endedUnseen, UNKNOWN_EXIT_CODE } from './ended-unseen.ts';
@@ -28,13 +33,24 @@ export interface ContainerStatusFacts {
  * The API's view of one list of containers (upstream: kubelet_pods.go convertToAPIContainerStatuses).
  * Order of knowledge: nothing yet → what was published → what vanished → what the runtime says → why a start failed.
  */
-export function containerStatuses(facts: ContainerStatusFacts, containers: readonly AnyContainer[], kind: 'init' | 'regular' | 'ephemeral'): ContainerStatus[] {
+export function containerStatuses(
+  facts: ContainerStatusFacts,
+  containers: readonly AnyContainer[],
+  kind: 'init' | 'regular' | 'ephemeral',
+): ContainerStatus[] {
   const restartingAll = facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime);
   const statuses = containers.map((container) => {
     const previous = facts.previous.find((status) => status.name === container.name);
     const records = recordsOf(facts, container, kind);
-    const known = records[0] === undefined ? missing(facts, container, previous, restartingAll) : { ...present(facts, records, previous), ...resourcesOf(facts, container, records[0]) };
-    return waitingToStart(facts, { container, kind, status: { ...known, volumeMounts: volumeMountsOf(container, records[0], previous) } });
+    const known =
+      records[0] === undefined
+        ? missing(facts, container, previous, restartingAll)
+        : { ...present(facts, records, previous), ...resourcesOf(facts, container, records[0]) };
+    return waitingToStart(facts, {
+      container,
+      kind,
+      status: { ...known, volumeMounts: volumeMountsOf(container, records[0], previous) },
+    });
   });
   return kind === 'init' ? statuses : statuses.toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
@@ -43,25 +59,47 @@ export function containerStatuses(facts: ContainerStatusFacts, containers: reado
  * The container's runs, newest first. In a pod that got past its init containers, one of those that was made and not started (a create that
  * had been given up and worked late) is no run that anybody waits for.
  */
-function recordsOf(facts: ContainerStatusFacts, container: AnyContainer, kind: 'init' | 'regular' | 'ephemeral'): ContainerRuntimeStatus[] {
+function recordsOf(
+  facts: ContainerStatusFacts,
+  container: AnyContainer,
+  kind: 'init' | 'regular' | 'ephemeral',
+): ContainerRuntimeStatus[] {
   const records = facts.runtime.containers.filter((record) => record.name === container.name);
-  if (kind !== 'init' || isRestartableInit(container) || records[0]?.state !== 'created' || !runsRegular(facts)) return records;
+  if (kind !== 'init' || isRestartableInit(container) || records[0]?.state !== 'created' || !runsRegular(facts))
+    return records;
   return records.filter((record) => record.state !== 'created');
 }
 
 function runsRegular(facts: ContainerStatusFacts): boolean {
-  return facts.runtime.containers.some((record) => record.state === 'running' && facts.pod.spec.containers.some(({ name }) => name === record.name));
+  return facts.runtime.containers.some(
+    (record) => record.state === 'running' && facts.pod.spec.containers.some(({ name }) => name === record.name),
+  );
 }
 
-function resourcesOf({ actuated }: ContainerStatusFacts, container: AnyContainer, newest: ContainerRuntimeStatus): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
+function resourcesOf(
+  { actuated }: ContainerStatusFacts,
+  container: AnyContainer,
+  newest: ContainerRuntimeStatus,
+): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
   const { requests } = container.resources ?? {};
   const resources = containerStatusResources(container, newest, actuated?.container(container.name));
-  return { ...(requests === undefined || Object.keys(requests).length === 0 ? {} : { allocatedResources: requests }), resources };
+  return {
+    ...(requests === undefined || Object.keys(requests).length === 0 ? {} : { allocatedResources: requests }),
+    resources,
+  };
 }
 
 /** The runtime has no record of the container: it never ran, or what ran is gone. */
-function missing(facts: ContainerStatusFacts, container: AnyContainer, previous: ContainerStatus | undefined, restartingAll: boolean): ContainerStatus {
-  const reason = (facts.pod.spec.initContainers ?? []).length > 0 ? waitingReasons.podInitializing : waitingReasons.containerCreating;
+function missing(
+  facts: ContainerStatusFacts,
+  container: AnyContainer,
+  previous: ContainerStatus | undefined,
+  restartingAll: boolean,
+): ContainerStatus {
+  const reason =
+    (facts.pod.spec.initContainers ?? []).length > 0
+      ? waitingReasons.podInitializing
+      : waitingReasons.containerCreating;
   const waiting: ContainerStatus = {
     name: container.name,
     image: container.image ?? '',
@@ -78,7 +116,11 @@ function missing(facts: ContainerStatusFacts, container: AnyContainer, previous:
   return {
     ...waiting,
     restartCount: waiting.restartCount + (isDeleted(facts.pod) ? 0 : 1),
-    lastState: { terminated: endedUnseen('The container could not be located when the pod was deleted.  The container used to be Running') },
+    lastState: {
+      terminated: endedUnseen(
+        'The container could not be located when the pod was deleted.  The container used to be Running',
+      ),
+    },
   };
 }
 
@@ -94,14 +136,23 @@ function resetInPlace(waiting: ContainerStatus, previous: ContainerStatus): Cont
 }
 
 /** The runtime has at least one record; the newest is the present, the one before it the last termination. */
-function present(facts: ContainerStatusFacts, records: readonly ContainerRuntimeStatus[], previous: ContainerStatus | undefined): ContainerStatus {
+function present(
+  facts: ContainerStatusFacts,
+  records: readonly ContainerRuntimeStatus[],
+  previous: ContainerStatus | undefined,
+): ContainerStatus {
   const [newest, older] = records as [ContainerRuntimeStatus, ContainerRuntimeStatus | undefined];
   const id = `${facts.runtimeName}://${newest.id}`;
   if (previous !== undefined && isBefore(newest, id, previous)) return { ...previous, ready: false };
   let restartCount = Math.max(newest.attempt, previous?.restartCount ?? 0);
   const state = stateOf(newest, id, previous);
   if (newest.state === 'unknown' && previous?.state?.running !== undefined) restartCount = previous.restartCount + 1;
-  if (newest.state === 'running' && previous?.state?.terminated !== undefined && previous.restartCount >= newest.attempt && previous.containerID !== id) {
+  if (
+    newest.state === 'running' &&
+    previous?.state?.terminated !== undefined &&
+    previous.restartCount >= newest.attempt &&
+    previous.containerID !== id
+  ) {
     restartCount = previous.restartCount + 1;
   }
   const status: ContainerStatus = {
@@ -114,24 +165,33 @@ function present(facts: ContainerStatusFacts, records: readonly ContainerRuntime
     state,
     lastState: lastStateOf(facts, { id, older, previous }),
   };
-  if (facts.stopSignals === true && newest.stopSignal !== undefined) status.stopSignal = newest.stopSignal as NonNullable<ContainerStatus['stopSignal']>;
+  if (facts.stopSignals === true && newest.stopSignal !== undefined)
+    status.stopSignal = newest.stopSignal as NonNullable<ContainerStatus['stopSignal']>;
   const user = newest.user;
-  if (user !== undefined) status.user = { linux: { uid: user.uid, gid: user.gid, supplementalGroups: [...user.supplementalGroups] } };
+  if (user !== undefined)
+    status.user = { linux: { uid: user.uid, gid: user.gid, supplementalGroups: [...user.supplementalGroups] } };
   return status;
 }
 
 /** The record of the run that was told of last is gone, and one of an earlier run is still there: what was told stands. */
 function isBefore({ state, attempt, startedAtMs }: ContainerRuntimeStatus, id: string, told: ContainerStatus): boolean {
   const { terminated } = told.state ?? {};
-  return state === 'exited' && told.containerID !== id && attempt < told.restartCount && Date.parse(terminated?.startedAt ?? '') > startedAtMs;
+  return (
+    state === 'exited' &&
+    told.containerID !== id &&
+    attempt < told.restartCount &&
+    Date.parse(terminated?.startedAt ?? '') > startedAtMs
+  );
 }
 
 function lastStateOf(
   facts: ContainerStatusFacts,
   of: { id: string; older: ContainerRuntimeStatus | undefined; previous: ContainerStatus | undefined },
 ): ContainerState {
-  if (of.older !== undefined && of.older.state === 'exited') return { terminated: terminatedState(of.older, `${facts.runtimeName}://${of.older.id}`) };
-  if (of.previous?.containerID !== of.id && of.previous?.state?.terminated !== undefined) return { terminated: of.previous.state.terminated };
+  if (of.older !== undefined && of.older.state === 'exited')
+    return { terminated: terminatedState(of.older, `${facts.runtimeName}://${of.older.id}`) };
+  if (of.previous?.containerID !== of.id && of.previous?.state?.terminated !== undefined)
+    return { terminated: of.previous.state.terminated };
   return of.previous?.lastState ?? {};
 }
 
@@ -159,13 +219,22 @@ function terminatedState(record: ContainerRuntimeStatus, id: string): ContainerS
 }
 
 /** A container about to be started (again) is waiting, with the reason of its last failed start if there was one. */
-function waitingToStart(facts: ContainerStatusFacts, subject: { container: AnyContainer; kind: 'init' | 'regular' | 'ephemeral'; status: ContainerStatus }): ContainerStatus {
+function waitingToStart(
+  facts: ContainerStatusFacts,
+  subject: { container: AnyContainer; kind: 'init' | 'regular' | 'ephemeral'; status: ContainerStatus },
+): ContainerStatus {
   const { container, kind, status } = subject;
   const newest = recordsOf(facts, container, kind)[0];
   if (kind === 'init') {
     // A sidecar too: while it waits to be started again it shows that it ended well.
     if (newest?.state === 'exited' && newest.exitCode === 0) return status;
-    if (newest === undefined && !isRestartableInit(container) && status.state?.waiting !== undefined && hasRegularContainer(facts) && !facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime)) {
+    if (
+      newest === undefined &&
+      !isRestartableInit(container) &&
+      status.state?.waiting !== undefined &&
+      hasRegularContainer(facts) &&
+      !facts.rules.shouldRestartAllContainers(facts.pod, facts.runtime)
+    ) {
       return { ...status, state: { terminated: doneUnseen() } };
     }
   }
@@ -179,7 +248,8 @@ function waitingToStart(facts: ContainerStatusFacts, subject: { container: AnyCo
 
 /** An init container whose record is gone, in a pod that got past it (and is not being begun anew), must have done its work. */
 function doneUnseen(): ContainerStateTerminated {
-  const message = 'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
+  const message =
+    'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
   return { exitCode: 0, reason: terminatedReasons.completed, message };
 }
 
@@ -189,11 +259,17 @@ function hasRegularContainer(facts: ContainerStatusFacts): boolean {
 }
 
 /** What the runtime was told of recursive read-only once there is a container; before that, and when its record is gone, what was last said. */
-function volumeMountsOf(container: AnyContainer, record: ContainerRuntimeStatus | undefined, previous: ContainerStatus | undefined): VolumeMountStatus[] | undefined {
+function volumeMountsOf(
+  container: AnyContainer,
+  record: ContainerRuntimeStatus | undefined,
+  previous: ContainerStatus | undefined,
+): VolumeMountStatus[] | undefined {
   return container.volumeMounts?.map((mount) => {
     const status: VolumeMountStatus = { name: mount.name, mountPath: mount.mountPath };
     if (mount.readOnly !== true) return status;
-    const made = record?.mounts?.find(({ containerPath }) => containerPath === mount.mountPath || containerPath === `/${mount.mountPath}`);
+    const made = record?.mounts?.find(
+      ({ containerPath }) => containerPath === mount.mountPath || containerPath === `/${mount.mountPath}`,
+    );
     const said = previous?.volumeMounts?.find(({ mountPath }) => mountPath === mount.mountPath)?.recursiveReadOnly;
     const known = made === undefined ? said : made.recursiveReadOnly === true ? 'Enabled' : undefined;
     return { ...status, readOnly: true, recursiveReadOnly: known ?? 'Disabled' };

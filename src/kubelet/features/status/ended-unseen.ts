@@ -5,7 +5,9 @@ import type { ContainerStateTerminated, ContainerStatus } from '../../../api/cor
 export const UNKNOWN_EXIT_CODE = 137;
 
 /** The end of a container that nobody saw end, in upstream's words for where it was missed. */
-export function endedUnseen(message = 'The container could not be located when the pod was terminated'): ContainerStateTerminated {
+export function endedUnseen(
+  message = 'The container could not be located when the pod was terminated',
+): ContainerStateTerminated {
   return { exitCode: UNKNOWN_EXIT_CODE, reason: terminatedReasons.containerStatusUnknown, message };
 }
 

@@ -23,12 +23,18 @@ export function endWaiting(pod: Pod, lists: StatusLists): StatusLists {
     return final;
   });
   const isInitialized = isReached || lists.regular.some(hasBegun);
-  return { init, regular: isInitialized ? lists.regular.map(ended) : lists.regular, ephemeral: lists.ephemeral.map(ended) };
+  return {
+    init,
+    regular: isInitialized ? lists.regular.map(ended) : lists.regular,
+    ephemeral: lists.ephemeral.map(ended),
+  };
 }
 
 /** Whether the container, as an init container, lets the next one begin. */
 function isPassed(pod: Pod, status: ContainerStatus): boolean {
-  const isSidecar = (pod.spec.initContainers ?? []).some((container) => container.name === status.name && isRestartableInit(container));
+  const isSidecar = (pod.spec.initContainers ?? []).some(
+    (container) => container.name === status.name && isRestartableInit(container),
+  );
   return isSidecar || status.state?.terminated?.exitCode === 0;
 }
 

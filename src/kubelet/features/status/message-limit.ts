@@ -8,7 +8,9 @@ const POD_MESSAGE_BYTES = 12 * 1024;
 /** Every container may say an equal part of what its pod may, however little the others say (upstream: status_manager.go normalizeStatus). */
 export function limitMessages(pod: Pod, statuses: readonly ContainerStatus[]): ContainerStatus[] {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-  const limitBytes = Math.floor(POD_MESSAGE_BYTES / Math.max(1, containers.length + initContainers.length + ephemeralContainers.length));
+  const limitBytes = Math.floor(
+    POD_MESSAGE_BYTES / Math.max(1, containers.length + initContainers.length + ephemeralContainers.length),
+  );
   return statuses.map((status) => {
     const state = limited(status.state, limitBytes);
     const lastState = limited(status.lastState, limitBytes);
@@ -18,7 +20,8 @@ export function limitMessages(pod: Pod, statuses: readonly ContainerStatus[]): C
 
 function limited(state: ContainerState | undefined, limitBytes: number): ContainerState | undefined {
   const message = state?.terminated?.message;
-  if (state?.terminated === undefined || message === undefined || Buffer.byteLength(message) <= limitBytes) return state;
+  if (state?.terminated === undefined || message === undefined || Buffer.byteLength(message) <= limitBytes)
+    return state;
   return { ...state, terminated: { ...state.terminated, message: beginningOf(message, limitBytes) } };
 }
 

@@ -31,8 +31,12 @@ function standingOf(facts: PhaseFacts, container: AnyContainer): { standing: Sta
   if (status === undefined) return { standing: { kind: 'absent' } };
   if (status.state?.running !== undefined) return { standing: { kind: 'running' }, status };
   const ended = status.state?.terminated ?? status.lastState?.terminated;
-  if (ended === undefined) return { standing: status.state?.waiting === undefined ? { kind: 'absent' } : { kind: 'never-started' }, status };
-  const restarts = !facts.isGivenUp && (ended.reason === terminatedReasons.restartingAllContainers || facts.rules.restartsAfterExit(facts.pod, container, ended.exitCode));
+  if (ended === undefined)
+    return { standing: status.state?.waiting === undefined ? { kind: 'absent' } : { kind: 'never-started' }, status };
+  const restarts =
+    !facts.isGivenUp &&
+    (ended.reason === terminatedReasons.restartingAllContainers ||
+      facts.rules.restartsAfterExit(facts.pod, container, ended.exitCode));
   return { standing: { kind: 'ended', exitCode: ended.exitCode, restarts }, status };
 }
 
@@ -59,7 +63,14 @@ interface InitCount {
 }
 
 function countInit(facts: PhaseFacts): InitCount {
-  const count: InitCount = { pending: false, failedForGood: false, sidecarsPending: false, sidecarsRunning: 0, sidecarsWaiting: 0, sidecarsUnknown: 0 };
+  const count: InitCount = {
+    pending: false,
+    failedForGood: false,
+    sidecarsPending: false,
+    sidecarsRunning: 0,
+    sidecarsWaiting: 0,
+    sidecarsUnknown: 0,
+  };
   for (const container of facts.pod.spec.initContainers ?? []) {
     const { standing, status } = standingOf(facts, container);
     if (isRestartableInit(container)) {

@@ -35,20 +35,41 @@ const record = (name: string, extra: Partial<ContainerRuntimeStatus> = {}): Cont
   ...extra,
 });
 const exited = (name: string, exitCode: number, extra: Partial<ContainerRuntimeStatus> = {}) =>
-  record(name, { state: 'exited', exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', finishedAtMs: START + 5000, ...extra });
+  record(name, {
+    state: 'exited',
+    exitCode,
+    reason: exitCode === 0 ? 'Completed' : 'Error',
+    finishedAtMs: START + 5000,
+    ...extra,
+  });
 const runtime = (...containers: ContainerRuntimeStatus[]): PodRuntimeStatus => ({
   uid: podUid('u1'),
   name: 'a',
   namespace: 'default',
   sandboxes: [
-    { id: sandboxId('s0'), podUid: podUid('u1'), podName: 'a', podNamespace: 'default', attempt: 0, ready: true, createdAtMs: START, ips: ['10.0.0.5'], hostNetwork: false, runtimeHandler: '', labels: {}, annotations: {} },
+    {
+      id: sandboxId('s0'),
+      podUid: podUid('u1'),
+      podName: 'a',
+      podNamespace: 'default',
+      attempt: 0,
+      ready: true,
+      createdAtMs: START,
+      ips: ['10.0.0.5'],
+      hostNetwork: false,
+      runtimeHandler: '',
+      labels: {},
+      annotations: {},
+    },
   ],
   containers,
   observedAtMs: 0,
 });
 const rules: RestartRules = {
   shouldBeStarted: (subject, candidate, newest) =>
-    subject.metadata.deletionTimestamp === undefined && (newest === undefined || (newest.state !== 'running' && rules.restartsAfterExit(subject, candidate, newest.exitCode))),
+    subject.metadata.deletionTimestamp === undefined &&
+    (newest === undefined ||
+      (newest.state !== 'running' && rules.restartsAfterExit(subject, candidate, newest.exitCode))),
   restartsAfterExit: (subject, candidate, code) => {
     const policy = candidate.restartPolicy ?? subject.spec.restartPolicy;
     return policy === 'Always' || (policy === 'OnFailure' && code !== 0);
@@ -58,42 +79,105 @@ const rules: RestartRules = {
   isGivenUp: () => false,
 };
 const generate = (subject: Pod, actual: PodRuntimeStatus, extra: Partial<PodStatusFacts> = {}): PodStatus =>
-  generatePodStatus({ pod: subject, runtime: actual, previous: undefined, isTerminal: false, rules, probes: { get: () => undefined }, failures: { get: () => undefined }, runtimeName: 'containerd', hostIps: [], ...extra });
+  generatePodStatus({
+    pod: subject,
+    runtime: actual,
+    previous: undefined,
+    isTerminal: false,
+    rules,
+    probes: { get: () => undefined },
+    failures: { get: () => undefined },
+    runtimeName: 'containerd',
+    hostIps: [],
+    ...extra,
+  });
 const conditions = (status: PodStatus): Record<string, string> =>
-  Object.fromEntries((status.conditions ?? []).map((condition) => [condition.type, condition.status + (condition.reason === undefined ? '' : ` ${condition.reason}`)]));
+  Object.fromEntries(
+    (status.conditions ?? []).map((condition) => [
+      condition.type,
+      condition.status + (condition.reason === undefined ? '' : ` ${condition.reason}`),
+    ]),
+  );
 
 describe('pod phase', () => {
   const rows: [string, Pod, ContainerRuntimeStatus[], string][] = [
     ['nothing made yet', pod(), [], 'Pending'],
     ['created but not started', pod(), [record('web', { state: 'created' })], 'Pending'],
     ['running', pod(), [record('web')], 'Running'],
-    ['one of two running, the other never made', pod({ containers: [container('web'), container('b')] }), [record('web')], 'Pending'],
+    [
+      'one of two running, the other never made',
+      pod({ containers: [container('web'), container('b')] }),
+      [record('web')],
+      'Pending',
+    ],
     ['exited and to be restarted', pod(), [exited('web', 1)], 'Running'],
     ['exited 0, Never', pod({ restartPolicy: 'Never' }), [exited('web', 0)], 'Succeeded'],
     ['exited 1, Never', pod({ restartPolicy: 'Never' }), [exited('web', 1)], 'Failed'],
     ['exited 0, OnFailure', pod({ restartPolicy: 'OnFailure' }), [exited('web', 0)], 'Succeeded'],
     ['exited 1, OnFailure', pod({ restartPolicy: 'OnFailure' }), [exited('web', 1)], 'Running'],
-    ['one succeeded, one failed, Never', pod({ restartPolicy: 'Never', containers: [container('web'), container('b')] }), [exited('web', 0), exited('b', 2)], 'Failed'],
-    ['one done, one running, Never', pod({ restartPolicy: 'Never', containers: [container('web'), container('b')] }), [exited('web', 0), record('b')], 'Running'],
+    [
+      'one succeeded, one failed, Never',
+      pod({ restartPolicy: 'Never', containers: [container('web'), container('b')] }),
+      [exited('web', 0), exited('b', 2)],
+      'Failed',
+    ],
+    [
+      'one done, one running, Never',
+      pod({ restartPolicy: 'Never', containers: [container('web'), container('b')] }),
+      [exited('web', 0), record('b')],
+      'Running',
+    ],
     ['init running', pod({ initContainers: [container('i')] }), [record('i')], 'Pending'],
-    ['init failed, Never', pod({ restartPolicy: 'Never', initContainers: [container('i')] }), [exited('i', 1)], 'Failed'],
+    [
+      'init failed, Never',
+      pod({ restartPolicy: 'Never', initContainers: [container('i')] }),
+      [exited('i', 1)],
+      'Failed',
+    ],
     ['init failed, Always', pod({ initContainers: [container('i')] }), [exited('i', 1)], 'Pending'],
     ['init done, main running', pod({ initContainers: [container('i')] }), [record('web'), exited('i', 0)], 'Running'],
-    ['sidecar does not count for Succeeded', pod({ restartPolicy: 'Never', initContainers: [container('s', { restartPolicy: 'Always' })] }), [exited('web', 0), exited('s', 137)], 'Succeeded'],
-    ['sidecar still running after main is done', pod({ restartPolicy: 'Never', initContainers: [container('s', { restartPolicy: 'Always' })] }), [exited('web', 0), record('s')], 'Running'],
+    [
+      'sidecar does not count for Succeeded',
+      pod({ restartPolicy: 'Never', initContainers: [container('s', { restartPolicy: 'Always' })] }),
+      [exited('web', 0), exited('s', 137)],
+      'Succeeded',
+    ],
+    [
+      'sidecar still running after main is done',
+      pod({ restartPolicy: 'Never', initContainers: [container('s', { restartPolicy: 'Always' })] }),
+      [exited('web', 0), record('s')],
+      'Running',
+    ],
   ];
   for (const [name, subject, records, phase] of rows) {
     it(`is ${phase} when ${name}`, () => assert.equal(generate(subject, runtime(...records)).phase, phase));
   }
 
   it('is final: a terminal phase published once is never left', () => {
-    assert.equal(generate(pod(), runtime(record('web')), { previous: { phase: 'Failed', reason: 'Evicted', message: 'm' } }).phase, 'Failed');
-    assert.equal(generate(pod(), runtime(), { previous: { phase: 'Failed', reason: 'Evicted', message: 'm' } }).reason, 'Evicted');
+    assert.equal(
+      generate(pod(), runtime(record('web')), { previous: { phase: 'Failed', reason: 'Evicted', message: 'm' } }).phase,
+      'Failed',
+    );
+    assert.equal(
+      generate(pod(), runtime(), { previous: { phase: 'Failed', reason: 'Evicted', message: 'm' } }).reason,
+      'Evicted',
+    );
   });
 
   it('stays Succeeded when records of its containers are lost afterwards', () => {
-    assert.equal(generate(pod({ restartPolicy: 'Never', initContainers: [container('i')] }), runtime(exited('web', 0), exited('i', 137)), { previous: { phase: 'Succeeded' }, isTerminal: true }).phase, 'Succeeded');
-    assert.equal(generate(pod({ restartPolicy: 'Never' }), runtime(), { previous: { phase: 'Succeeded' }, isTerminal: true }).phase, 'Succeeded');
+    assert.equal(
+      generate(
+        pod({ restartPolicy: 'Never', initContainers: [container('i')] }),
+        runtime(exited('web', 0), exited('i', 137)),
+        { previous: { phase: 'Succeeded' }, isTerminal: true },
+      ).phase,
+      'Succeeded',
+    );
+    assert.equal(
+      generate(pod({ restartPolicy: 'Never' }), runtime(), { previous: { phase: 'Succeeded' }, isTerminal: true })
+        .phase,
+      'Succeeded',
+    );
   });
 
   it('becomes final for a deleted pod whatever its restart policy', () => {
@@ -105,19 +189,31 @@ describe('pod phase', () => {
 describe('container statuses', () => {
   it('shows the newest run as the state and the one before as the last state', () => {
     const [status] = generate(pod(), runtime(record('web', { attempt: 1 }), exited('web', 3))).containerStatuses ?? [];
-    assert.deepEqual([status?.restartCount, status?.state?.running?.startedAt, status?.lastState?.terminated?.exitCode, status?.containerID], [1, '2026-01-01T00:00:01Z', 3, 'containerd://web-1']);
+    assert.deepEqual(
+      [
+        status?.restartCount,
+        status?.state?.running?.startedAt,
+        status?.lastState?.terminated?.exitCode,
+        status?.containerID,
+      ],
+      [1, '2026-01-01T00:00:01Z', 3, 'containerd://web-1'],
+    );
   });
 
   it('shows why the last start failed, and keeps the termination before it', () => {
     const failures = { get: () => ({ reason: 'CrashLoopBackOff', message: 'back-off 10s' }) };
     const [status] = generate(pod(), runtime(exited('web', 3)), { failures }).containerStatuses ?? [];
-    assert.deepEqual([status?.state, status?.lastState?.terminated?.exitCode], [{ waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } }, 3]);
+    assert.deepEqual(
+      [status?.state, status?.lastState?.terminated?.exitCode],
+      [{ waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } }, 3],
+    );
   });
 
   it('shows that a sidecar ended well, and not what it waits for, until it is started again', () => {
     const failures = { get: () => ({ reason: 'CrashLoopBackOff', message: 'back-off 10s' }) };
     const subject = pod({ initContainers: [container('s', { restartPolicy: 'Always' })] });
-    const shown = (exitCode: number) => generate(subject, runtime(record('web'), exited('s', exitCode)), { failures }).initContainerStatuses?.[0]?.state;
+    const shown = (exitCode: number) =>
+      generate(subject, runtime(record('web'), exited('s', exitCode)), { failures }).initContainerStatuses?.[0]?.state;
     assert.deepEqual([shown(0)?.terminated?.reason, shown(1)?.waiting?.reason], ['Completed', 'CrashLoopBackOff']);
   });
 
@@ -126,7 +222,10 @@ describe('container statuses', () => {
     const status = generate(pod(), runtime(), { previous });
     assert.equal(status.phase, 'Running');
     const [web] = status.containerStatuses ?? [];
-    assert.deepEqual([web?.restartCount, web?.lastState?.terminated?.reason, web?.lastState?.terminated?.exitCode], [1, 'ContainerStatusUnknown', 137]);
+    assert.deepEqual(
+      [web?.restartCount, web?.lastState?.terminated?.reason, web?.lastState?.terminated?.exitCode],
+      [1, 'ContainerStatusUnknown', 137],
+    );
   });
 
   it('keeps how the last run ended when only the record of an earlier run is left', () => {
@@ -139,18 +238,36 @@ describe('container statuses', () => {
 
   it('never lowers a restart count', () => {
     const previous = generate(pod(), runtime(record('web', { attempt: 5 })));
-    assert.equal(generate(pod(), runtime(record('web', { attempt: 0, id: containerId('new') })), { previous }).containerStatuses?.[0]?.restartCount, 5);
+    assert.equal(
+      generate(pod(), runtime(record('web', { attempt: 0, id: containerId('new') })), { previous })
+        .containerStatuses?.[0]?.restartCount,
+      5,
+    );
   });
 
   it('takes a vanished init container of a started pod as done', () => {
     const status = generate(pod({ initContainers: [container('i')] }), runtime(record('web')));
-    assert.deepEqual([status.initContainerStatuses?.[0]?.state?.terminated?.reason, status.initContainerStatuses?.[0]?.ready, status.phase], ['Completed', true, 'Running']);
+    assert.deepEqual(
+      [
+        status.initContainerStatuses?.[0]?.state?.terminated?.reason,
+        status.initContainerStatuses?.[0]?.ready,
+        status.phase,
+      ],
+      ['Completed', true, 'Running'],
+    );
   });
 
   it('counts a restart of all containers once for each, init containers too, whatever is removed first', () => {
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
-    const subject = pod({ initContainers: [container('first')], containers: [container('web', { restartPolicyRules: [rule] }), container('zed')], restartPolicy: 'Never' });
-    const resetting: RestartRules = { ...rules, shouldRestartAllContainers: (_pod, status) => status.containers.some(({ exitCode }) => exitCode === 42) };
+    const subject = pod({
+      initContainers: [container('first')],
+      containers: [container('web', { restartPolicyRules: [rule] }), container('zed')],
+      restartPolicy: 'Never',
+    });
+    const resetting: RestartRules = {
+      ...rules,
+      shouldRestartAllContainers: (_pod, status) => status.containers.some(({ exitCode }) => exitCode === 42),
+    };
     const states: ContainerRuntimeStatus[][] = [
       [exited('first', 0), exited('web', 42), record('zed')],
       [exited('first', 0), exited('web', 42)],
@@ -163,7 +280,12 @@ describe('container statuses', () => {
     let previous: PodStatus | undefined;
     const seen = states.map((containers) => {
       previous = generate(subject, runtime(...containers), { previous, rules: resetting });
-      return [...(previous.initContainerStatuses ?? []), ...(previous.containerStatuses ?? [])].map(({ name, restartCount, state }) => `${name}#${restartCount} ${state?.waiting?.reason ?? Object.keys(state ?? {})[0]}`).join();
+      return [...(previous.initContainerStatuses ?? []), ...(previous.containerStatuses ?? [])]
+        .map(
+          ({ name, restartCount, state }) =>
+            `${name}#${restartCount} ${state?.waiting?.reason ?? Object.keys(state ?? {})[0]}`,
+        )
+        .join();
     });
     assert.deepEqual(seen, [
       'first#0 terminated,web#0 terminated,zed#0 running',
@@ -178,13 +300,25 @@ describe('container statuses', () => {
 
   it('shows the stop signal that the runtime told only where the feature gate allows it', () => {
     const told = runtime(record('web', { stopSignal: 'SIGTERM' }));
-    assert.deepEqual([true, false].map((stopSignals) => generate(pod(), told, { stopSignals }).containerStatuses?.[0]?.stopSignal), ['SIGTERM', undefined]);
+    assert.deepEqual(
+      [true, false].map((stopSignals) => generate(pod(), told, { stopSignals }).containerStatuses?.[0]?.stopSignal),
+      ['SIGTERM', undefined],
+    );
   });
 
   it('orders regular containers by name and init containers as the spec does', () => {
-    const status = generate(pod({ containers: [container('z'), container('a')], initContainers: [container('y'), container('b')] }), runtime());
-    assert.deepEqual(status.containerStatuses?.map((c) => c.name), ['a', 'z']);
-    assert.deepEqual(status.initContainerStatuses?.map((c) => c.name), ['y', 'b']);
+    const status = generate(
+      pod({ containers: [container('z'), container('a')], initContainers: [container('y'), container('b')] }),
+      runtime(),
+    );
+    assert.deepEqual(
+      status.containerStatuses?.map((c) => c.name),
+      ['a', 'z'],
+    );
+    assert.deepEqual(
+      status.initContainerStatuses?.map((c) => c.name),
+      ['y', 'b'],
+    );
   });
 });
 
@@ -202,18 +336,35 @@ describe('readiness and conditions', () => {
   });
 
   it('waits for the startup probe before started, and for readiness before ready', () => {
-    const verdicts = (startup: string | undefined, readiness: string | undefined) => ({ get: (type: string) => (type === 'startup' ? startup : readiness) as never });
+    const verdicts = (startup: string | undefined, readiness: string | undefined) => ({
+      get: (type: string) => (type === 'startup' ? startup : readiness) as never,
+    });
     const flags = (startup?: string, readiness?: string) => {
-      const [web] = generate(probed, runtime(record('web')), { probes: verdicts(startup, readiness) }).containerStatuses ?? [];
+      const [web] =
+        generate(probed, runtime(record('web')), { probes: verdicts(startup, readiness) }).containerStatuses ?? [];
       return [web?.started, web?.ready];
     };
-    assert.deepEqual([flags(), flags('success'), flags('success', 'failure'), flags('success', 'success')], [[false, false], [true, false], [true, false], [true, true]]);
+    assert.deepEqual(
+      [flags(), flags('success'), flags('success', 'failure'), flags('success', 'success')],
+      [
+        [false, false],
+        [true, false],
+        [true, false],
+        [true, true],
+      ],
+    );
   });
 
   it('says of a pod that succeeded that it was initialized and is completed, with init containers and without', () => {
     for (const initContainers of [undefined, [container('init')]]) {
-      const status = generate(pod({ restartPolicy: 'Never', initContainers }), runtime(exited('web', 0), exited('init', 0)));
-      assert.deepEqual([conditions(status).Initialized, conditions(status).Ready], ['True PodCompleted', 'False PodCompleted']);
+      const status = generate(
+        pod({ restartPolicy: 'Never', initContainers }),
+        runtime(exited('web', 0), exited('init', 0)),
+      );
+      assert.deepEqual(
+        [conditions(status).Initialized, conditions(status).Ready],
+        ['True PodCompleted', 'False PodCompleted'],
+      );
     }
   });
 
@@ -221,19 +372,34 @@ describe('readiness and conditions', () => {
     const subject = pod({ initContainers: [container('init')] });
     assert.equal(conditions(generate(subject, runtime(record('init')))).Initialized, 'False ContainersNotInitialized');
     const previous: PodStatus = { ...generate(subject, runtime(record('web'), exited('init', 0))) };
-    assert.equal(conditions(generate(subject, runtime(record('init', { attempt: 1 })), { previous })).Initialized, 'True');
+    assert.equal(
+      conditions(generate(subject, runtime(record('init', { attempt: 1 })), { previous })).Initialized,
+      'True',
+    );
   });
 
   it('names the containers that are not ready', () => {
     const status = generate(pod({ containers: [container('web'), container('b')] }), runtime(record('web')));
     const condition = status.conditions?.find((candidate) => candidate.type === 'ContainersReady');
-    assert.deepEqual([condition?.reason, condition?.message], ['ContainersNotReady', 'containers with unready status: [b]']);
+    assert.deepEqual(
+      [condition?.reason, condition?.message],
+      ['ContainersNotReady', 'containers with unready status: [b]'],
+    );
   });
 
   it('holds Ready back until every readiness gate is true', () => {
     const gated = pod({ readinessGates: [{ conditionType: 'example.com/ok' }] });
-    const condition = generate(gated, runtime(record('web'))).conditions?.find((candidate) => candidate.type === 'Ready');
-    assert.deepEqual([condition?.status, condition?.reason, condition?.message], ['False', 'ReadinessGatesNotReady', 'corresponding condition of pod readiness gate "example.com/ok" does not exist.']);
+    const condition = generate(gated, runtime(record('web'))).conditions?.find(
+      (candidate) => candidate.type === 'Ready',
+    );
+    assert.deepEqual(
+      [condition?.status, condition?.reason, condition?.message],
+      [
+        'False',
+        'ReadinessGatesNotReady',
+        'corresponding condition of pod readiness gate "example.com/ok" does not exist.',
+      ],
+    );
   });
 
   it('does not wait for an init container whose late create left a container that nobody will start', () => {
@@ -241,13 +407,23 @@ describe('readiness and conditions', () => {
     const late = record('init', { state: 'created', attempt: 1 });
     const known = generate(subject, runtime(record('web'), late, exited('init', 0)));
     assert.deepEqual([known.phase, known.initContainerStatuses?.[0]?.state?.terminated?.exitCode], ['Running', 0]);
-    assert.equal(generate(subject, runtime(record('web'), late)).initContainerStatuses?.[0]?.state?.terminated?.reason, 'Completed');
-    assert.deepEqual(generate(subject, runtime(exited('web', 1), late, exited('init', 0))).initContainerStatuses?.[0]?.state, { waiting: {} });
+    assert.equal(
+      generate(subject, runtime(record('web'), late)).initContainerStatuses?.[0]?.state?.terminated?.reason,
+      'Completed',
+    );
+    assert.deepEqual(
+      generate(subject, runtime(exited('web', 1), late, exited('init', 0))).initContainerStatuses?.[0]?.state,
+      { waiting: {} },
+    );
   });
 
   describe('of a pod that is not started again', () => {
     const over = { rules: { ...rules, isGivenUp: () => true } };
-    const never = pod({ restartPolicy: 'Never', initContainers: [container('init')], containers: [container('web'), container('b')] });
+    const never = pod({
+      restartPolicy: 'Never',
+      initContainers: [container('init')],
+      containers: [container('web'), container('b')],
+    });
 
     it('is Failed when a container has no record: nobody can say that it did its work', () => {
       const status = generate(never, runtime(exited('init', 0), exited('web', 0)), over);
@@ -256,16 +432,31 @@ describe('readiness and conditions', () => {
     });
 
     it('shows as waiting what its turn never came to, and that it was never initialized', () => {
-      const subject = pod({ restartPolicy: 'Never', initContainers: [container('a'), container('s', { restartPolicy: 'Always' }), container('z')] });
+      const subject = pod({
+        restartPolicy: 'Never',
+        initContainers: [container('a'), container('s', { restartPolicy: 'Always' }), container('z')],
+      });
       const status = generate(subject, runtime(exited('a', 1)), over);
-      assert.deepEqual([status.phase, ...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].slice(2).map((each) => (each as { state?: object }).state), Array.from({ length: 3 }, () => ({ waiting: { reason: 'PodInitializing' } })));
+      assert.deepEqual(
+        [status.phase, ...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
+          .slice(2)
+          .map((each) => (each as { state?: object }).state),
+        Array.from({ length: 3 }, () => ({ waiting: { reason: 'PodInitializing' } })),
+      );
       assert.deepEqual([status.phase, conditions(status).Initialized], ['Failed', 'False ContainersNotInitialized']);
     });
 
     it('is Failed when its sandbox died before an init container was made that came next', () => {
       const subject = pod({ restartPolicy: 'Never', initContainers: [container('a'), container('z')] });
       const status = generate(subject, runtime(exited('a', 0)), over);
-      assert.deepEqual([status.phase, status.initContainerStatuses?.[1]?.state?.terminated?.reason, status.containerStatuses?.[0]?.state?.waiting?.reason], ['Failed', 'ContainerStatusUnknown', 'PodInitializing']);
+      assert.deepEqual(
+        [
+          status.phase,
+          status.initContainerStatuses?.[1]?.state?.terminated?.reason,
+          status.containerStatuses?.[0]?.state?.waiting?.reason,
+        ],
+        ['Failed', 'ContainerStatusUnknown', 'PodInitializing'],
+      );
     });
 
     it('is Failed when its sandbox died before its regular containers were made', () => {
@@ -273,7 +464,10 @@ describe('readiness and conditions', () => {
     });
 
     it('is Failed when a container was made and not started', () => {
-      assert.equal(generate(never, runtime(exited('init', 0), exited('web', 0), record('b', { state: 'created' })), over).phase, 'Failed');
+      assert.equal(
+        generate(never, runtime(exited('init', 0), exited('web', 0), record('b', { state: 'created' })), over).phase,
+        'Failed',
+      );
     });
 
     it('says of a container that vanished only how it ended, and says the same again', () => {
@@ -281,12 +475,21 @@ describe('readiness and conditions', () => {
       const lost = generate(never, runtime(exited('init', 0), exited('web', 0)), { ...over, previous: running });
       const web = lost.containerStatuses?.find(({ name }) => name === 'b');
       assert.deepEqual([lost.phase, web?.state?.terminated?.exitCode, web?.lastState], ['Failed', 137, {}]);
-      assert.deepEqual(generate(never, runtime(exited('init', 0), exited('web', 0)), { ...over, previous: lost }).containerStatuses?.map(({ state }) => state), lost.containerStatuses?.map(({ state }) => state));
+      assert.deepEqual(
+        generate(never, runtime(exited('init', 0), exited('web', 0)), {
+          ...over,
+          previous: lost,
+        }).containerStatuses?.map(({ state }) => state),
+        lost.containerStatuses?.map(({ state }) => state),
+      );
     });
 
     it('ends even if a container of it would always be restarted', () => {
       const always = pod({ restartPolicy: 'Never', containers: [container('web', { restartPolicy: 'Always' })] });
-      assert.deepEqual([generate(always, runtime(exited('web', 0))).phase, generate(always, runtime(exited('web', 0)), over).phase], ['Running', 'Succeeded']);
+      assert.deepEqual(
+        [generate(always, runtime(exited('web', 0))).phase, generate(always, runtime(exited('web', 0)), over).phase],
+        ['Running', 'Succeeded'],
+      );
     });
 
     it('still runs while one of its containers does', () => {
@@ -299,27 +502,55 @@ describe('readiness and conditions', () => {
 
     it('is Failed when its containers never came to run, and none of them waits; static pods keep their phase', () => {
       const status = generate(pod(), runtime(), over);
-      assert.deepEqual([status.phase, status.containerStatuses?.[0]?.state?.terminated?.reason], ['Failed', 'ContainerStatusUnknown']);
+      assert.deepEqual(
+        [status.phase, status.containerStatuses?.[0]?.state?.terminated?.reason],
+        ['Failed', 'ContainerStatusUnknown'],
+      );
       const again = generate(pod(), runtime(), { ...over, previous: status });
       assert.deepEqual(again.containerStatuses, status.containerStatuses);
       const fixed = pod({}, { annotations: { 'kubernetes.io/config.source': 'file' } });
       const first = generate(fixed, runtime(), { ...over, previous: { phase: 'Pending' } });
-      assert.deepEqual([first.phase, generate(fixed, runtime(), { ...over, previous: first }).phase], ['Pending', 'Pending']);
+      assert.deepEqual(
+        [first.phase, generate(fixed, runtime(), { ...over, previous: first }).phase],
+        ['Pending', 'Pending'],
+      );
     });
 
     it('tells what its containers ended with, and why it was ended', () => {
-      const status = generate(pod(), runtime(exited('web', 143)), { ...over, previous: { phase: 'Failed', reason: 'DeadlineExceeded', message: 'm' } });
-      assert.deepEqual([status.phase, status.reason, status.containerStatuses?.[0]?.state?.terminated?.exitCode], ['Failed', 'DeadlineExceeded', 143]);
+      const status = generate(pod(), runtime(exited('web', 143)), {
+        ...over,
+        previous: { phase: 'Failed', reason: 'DeadlineExceeded', message: 'm' },
+      });
+      assert.deepEqual(
+        [status.phase, status.reason, status.containerStatuses?.[0]?.state?.terminated?.exitCode],
+        ['Failed', 'DeadlineExceeded', 143],
+      );
     });
   });
 
   it('gives every condition of its own the generation it was made of, but the one of RestartAllContainers', () => {
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [1] } };
-    const status = generate(pod({ containers: [container('web', { restartPolicyRules: [rule] })] }, { generation: 4 }), runtime(record('web')));
-    assert.deepEqual([status.observedGeneration, status.conditions?.map(({ type, observedGeneration }) => `${type} ${observedGeneration}`)], [
-      4,
-      ['PodReadyToStartContainers 4', 'Initialized 4', 'Ready 4', 'ContainersReady 4', 'PodScheduled 4', 'AllContainersRestarting undefined'],
-    ]);
+    const status = generate(
+      pod({ containers: [container('web', { restartPolicyRules: [rule] })] }, { generation: 4 }),
+      runtime(record('web')),
+    );
+    assert.deepEqual(
+      [
+        status.observedGeneration,
+        status.conditions?.map(({ type, observedGeneration }) => `${type} ${observedGeneration}`),
+      ],
+      [
+        4,
+        [
+          'PodReadyToStartContainers 4',
+          'Initialized 4',
+          'Ready 4',
+          'ContainersReady 4',
+          'PodScheduled 4',
+          'AllContainersRestarting undefined',
+        ],
+      ],
+    );
   });
 
   it('keeps conditions of others and the addresses of a stopped pod', () => {

@@ -47,11 +47,24 @@ export interface PodStatusFacts {
  */
 export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   const { pod, runtime, previous, rules, failures, runtimeName } = facts;
-  const of = (statuses: readonly ContainerStatus[] | undefined) => ({ pod, runtime, previous: statuses ?? [], rules, failures, runtimeName, stopSignals: facts.stopSignals, ...(facts.resize === undefined ? {} : { actuated: facts.resize.actuated }) });
+  const of = (statuses: readonly ContainerStatus[] | undefined) => ({
+    pod,
+    runtime,
+    previous: statuses ?? [],
+    rules,
+    failures,
+    runtimeName,
+    stopSignals: facts.stopSignals,
+    ...(facts.resize === undefined ? {} : { actuated: facts.resize.actuated }),
+  });
   const known = {
     init: containerStatuses(of(previous?.initContainerStatuses), pod.spec.initContainers ?? [], 'init'),
     regular: containerStatuses(of(previous?.containerStatuses), pod.spec.containers, 'regular'),
-    ephemeral: containerStatuses(of(previous?.ephemeralContainerStatuses), pod.spec.ephemeralContainers ?? [], 'ephemeral'),
+    ephemeral: containerStatuses(
+      of(previous?.ephemeralContainerStatuses),
+      pod.spec.ephemeralContainers ?? [],
+      'ephemeral',
+    ),
   };
   const { init, regular, ephemeral } = rules.isGivenUp(pod, runtime) ? endWaiting(pod, known) : known;
   const judged = {
@@ -95,10 +108,20 @@ function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): P
   if (facts.previous?.phase === 'Succeeded') return facts.previous.phase;
   const regular = new Set(facts.pod.spec.containers.map((container) => container.name));
   const sandbox = facts.runtime.sandboxes[0];
-  const hasInitialized = facts.runtime.containers.some((record) => regular.has(record.name) && record.sandboxId === sandbox?.id);
-  const computed = computePhase({ pod: facts.pod, statuses, isTerminal: facts.isTerminal, isGivenUp: facts.rules.isGivenUp(facts.pod, facts.runtime), hasInitialized, rules: facts.rules });
+  const hasInitialized = facts.runtime.containers.some(
+    (record) => regular.has(record.name) && record.sandboxId === sandbox?.id,
+  );
+  const computed = computePhase({
+    pod: facts.pod,
+    statuses,
+    isTerminal: facts.isTerminal,
+    isGivenUp: facts.rules.isGivenUp(facts.pod, facts.runtime),
+    hasInitialized,
+    rules: facts.rules,
+  });
   const said = facts.previous?.phase;
-  if (isTerminalPhase(computed)) return facts.isUndecided === true && !isTerminalPhase(said) ? (said ?? 'Pending') : computed;
+  if (isTerminalPhase(computed))
+    return facts.isUndecided === true && !isTerminalPhase(said) ? (said ?? 'Pending') : computed;
   return isTerminalPhase(said) ? said : computed;
 }
 
@@ -109,7 +132,8 @@ function finalPhase(facts: PodStatusFacts, phase: PodPhase): PodPhase {
 }
 
 function reasonOf(facts: PodStatusFacts, phase: PodPhase): Pick<PodStatus, 'reason' | 'message'> {
-  if (facts.override !== undefined && facts.override.phase === phase) return { reason: facts.override.reason, message: facts.override.message };
+  if (facts.override !== undefined && facts.override.phase === phase)
+    return { reason: facts.override.reason, message: facts.override.message };
   if (facts.previous?.phase !== phase) return {};
   const kept: Pick<PodStatus, 'reason' | 'message'> = {};
   const reason = facts.previous.reason ?? facts.pod.status?.reason;
@@ -127,8 +151,13 @@ function judge(facts: PodStatusFacts, status: ContainerStatus, containers: reado
   const running = status.state?.running !== undefined;
   const id = containerId(status.containerID?.replace(/^[^:]*:\/\//, '') ?? '');
   const started = running && passed(facts, 'startup', id, container.startupProbe !== undefined);
-  if (isInit && !isRestartableInit(container)) return { ...status, started, ready: status.state?.terminated?.exitCode === 0 };
-  return { ...status, started, ready: started && passed(facts, 'readiness', id, container.readinessProbe !== undefined) };
+  if (isInit && !isRestartableInit(container))
+    return { ...status, started, ready: status.state?.terminated?.exitCode === 0 };
+  return {
+    ...status,
+    started,
+    ready: started && passed(facts, 'readiness', id, container.readinessProbe !== undefined),
+  };
 }
 
 function passed(facts: PodStatusFacts, type: ProbeType, id: ContainerId, hasProbe: boolean): boolean {
@@ -144,7 +173,13 @@ function addAddresses(status: PodStatus, facts: PodStatusFacts): void {
   const own = facts.runtime.sandboxes.find((sandbox) => sandbox.ready)?.ips ?? [];
   const kept = (facts.previous?.podIPs ?? []).map((address) => address.ip);
   // A pod keeps showing its addresses after its sandbox stopped (upstream: kubelet.go SyncTerminatingPod).
-  const ips = isHostNetwork(facts.pod) ? (kept.length > 0 ? kept : facts.hostIps) : own.length > 0 ? orderPodIps(own, facts.hostIps) : kept;
+  const ips = isHostNetwork(facts.pod)
+    ? kept.length > 0
+      ? kept
+      : facts.hostIps
+    : own.length > 0
+      ? orderPodIps(own, facts.hostIps)
+      : kept;
   const [primary] = ips;
   if (primary === undefined) return;
   status.podIP = primary;

@@ -8,53 +8,142 @@ import { generatePodStatus } from './pod-status.ts';
 import { containerStatusResources, podStatusResources } from './resources-status.ts';
 
 const run = (fields: Partial<ContainerRuntimeStatus> = {}): ContainerRuntimeStatus => ({
-  id: containerId('c'), sandboxId: sandboxId('s'), name: 'main', attempt: 0, state: 'running', createdAtMs: 1, startedAtMs: 1, finishedAtMs: 0, exitCode: 0, reason: '', message: '',
-  image: 'x', imageRef: 'x', imageId: 'x', logPath: '', labels: {}, annotations: {}, ...fields,
+  id: containerId('c'),
+  sandboxId: sandboxId('s'),
+  name: 'main',
+  attempt: 0,
+  state: 'running',
+  createdAtMs: 1,
+  startedAtMs: 1,
+  finishedAtMs: 0,
+  exitCode: 0,
+  reason: '',
+  message: '',
+  image: 'x',
+  imageRef: 'x',
+  imageId: 'x',
+  logPath: '',
+  labels: {},
+  annotations: {},
+  ...fields,
 });
-const granted: ResourceRequirements = { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '200m', memory: '128Mi', 'hugepages-2Mi': '4Mi' } };
+const granted: ResourceRequirements = {
+  requests: { cpu: '100m', memory: '64Mi' },
+  limits: { cpu: '200m', memory: '128Mi', 'hugepages-2Mi': '4Mi' },
+};
 const container = { name: 'main', image: 'x', resources: granted };
 
 describe('resources in the status of a container', () => {
   test('are what the runtime was told, the request of memory as on record, and the rest as granted', () => {
     const made = { cpuShares: 512, cpuQuota: 60_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 28 };
-    assert.deepEqual(containerStatusResources(container, run({ resources: made }), { requests: { memory: '32Mi' } }), { limits: { cpu: '600m', memory: '256Mi', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '500m', memory: '32Mi' } });
+    assert.deepEqual(containerStatusResources(container, run({ resources: made }), { requests: { memory: '32Mi' } }), {
+      limits: { cpu: '600m', memory: '256Mi', 'hugepages-2Mi': '4Mi' },
+      requests: { cpu: '500m', memory: '32Mi' },
+    });
   });
 
   test('are as on record where the runtime tells none, and as granted for one that does not run', () => {
     const recorded = { requests: { cpu: '50m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } };
-    assert.deepEqual(containerStatusResources(container, run(), recorded), { limits: { cpu: '100m', memory: '64Mi', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '50m', memory: '32Mi' } });
-    assert.deepEqual([containerStatusResources(container, run({ state: 'exited' }), recorded), containerStatusResources(container, run(), undefined)], [granted, granted]);
+    assert.deepEqual(containerStatusResources(container, run(), recorded), {
+      limits: { cpu: '100m', memory: '64Mi', 'hugepages-2Mi': '4Mi' },
+      requests: { cpu: '50m', memory: '32Mi' },
+    });
+    assert.deepEqual(
+      [
+        containerStatusResources(container, run({ state: 'exited' }), recorded),
+        containerStatusResources(container, run(), undefined),
+      ],
+      [granted, granted],
+    );
   });
 
   test('are as granted where the kernel knows no finer value', () => {
     const tiny = { ...container, resources: { requests: { cpu: '1m' }, limits: { cpu: '5m' } } };
-    assert.deepEqual(containerStatusResources(tiny, run({ resources: { cpuShares: 2, cpuQuota: 1000, cpuPeriod: 100_000, memoryLimitBytes: 0 } }), undefined), { requests: { cpu: '1m' }, limits: { cpu: '5m' } });
-    assert.deepEqual(containerStatusResources({ name: 'main', image: 'x' }, run({ resources: { cpuShares: 2, cpuQuota: 0, cpuPeriod: 100_000, memoryLimitBytes: 0 } }), undefined), {});
+    assert.deepEqual(
+      containerStatusResources(
+        tiny,
+        run({ resources: { cpuShares: 2, cpuQuota: 1000, cpuPeriod: 100_000, memoryLimitBytes: 0 } }),
+        undefined,
+      ),
+      { requests: { cpu: '1m' }, limits: { cpu: '5m' } },
+    );
+    assert.deepEqual(
+      containerStatusResources(
+        { name: 'main', image: 'x' },
+        run({ resources: { cpuShares: 2, cpuQuota: 0, cpuPeriod: 100_000, memoryLimitBytes: 0 } }),
+        undefined,
+      ),
+      {},
+    );
   });
 });
 
 describe('resources in the status of a pod', () => {
-  const of = (changes: Changes, records: Record<string, ResourceRequirements> = {}, podLevel?: ResourceRequirements) => podStatusResources(buildPod(changes), { container: (name) => records[name], podLevel });
+  const of = (changes: Changes, records: Record<string, ResourceRequirements> = {}, podLevel?: ResourceRequirements) =>
+    podStatusResources(buildPod(changes), { container: (name) => records[name], podLevel });
 
   test('are the sum of what its containers have, beside the sum of what they were granted', () => {
-    const changes = { 'spec.containers[0].resources': { requests: { cpu: '200m', memory: '1Gi' }, limits: { memory: '2Gi' } } };
-    assert.deepEqual(of(changes, { main: { requests: { cpu: '100m', memory: '1Gi' }, limits: { memory: '1Gi' } } }), { allocatedResources: { cpu: '200m', memory: '1Gi' }, resources: { requests: { cpu: '100m', memory: '1Gi' }, limits: { memory: '1Gi' } } });
+    const changes = {
+      'spec.containers[0].resources': { requests: { cpu: '200m', memory: '1Gi' }, limits: { memory: '2Gi' } },
+    };
+    assert.deepEqual(of(changes, { main: { requests: { cpu: '100m', memory: '1Gi' }, limits: { memory: '1Gi' } } }), {
+      allocatedResources: { cpu: '200m', memory: '1Gi' },
+      resources: { requests: { cpu: '100m', memory: '1Gi' }, limits: { memory: '1Gi' } },
+    });
     assert.deepEqual(of({}), { resources: {} });
   });
 
   test('are its own where it names some, as on record', () => {
-    assert.deepEqual(of({ 'spec.resources': { requests: { cpu: '2' } } }, {}, { requests: { cpu: '1' } }), { allocatedResources: { cpu: '2' }, resources: { requests: { cpu: '1' } } });
+    assert.deepEqual(of({ 'spec.resources': { requests: { cpu: '2' } } }, {}, { requests: { cpu: '1' } }), {
+      allocatedResources: { cpu: '2' },
+      resources: { requests: { cpu: '1' } },
+    });
   });
 });
 
 test('conditions of a resize stand in the status while the pod lives, and only they', () => {
-  const pod = buildPod({ 'status.conditions': [{ type: 'PodResizePending', status: 'True' }, { type: 'example.com/own', status: 'True' }] });
+  const pod = buildPod({
+    'status.conditions': [
+      { type: 'PodResizePending', status: 'True' },
+      { type: 'example.com/own', status: 'True' },
+    ],
+  });
   const facts = {
-    pod, runtime: { uid: podUid('uid-1'), name: 'web', namespace: 'default', sandboxes: [], containers: [], observedAtMs: 0 }, previous: undefined, runtimeName: 'containerd', hostIps: [],
-    rules: { shouldBeStarted: () => true, restartsAfterExit: () => true, shouldRestartAllContainers: () => false, needsNewSandbox: () => true, isGivenUp: () => false },
-    probes: { get: () => undefined }, failures: { get: () => undefined },
-    resize: { conditions: [{ type: 'PodResizeInProgress', status: 'True' as const }], actuated: { container: () => undefined, podLevel: undefined } },
+    pod,
+    runtime: {
+      uid: podUid('uid-1'),
+      name: 'web',
+      namespace: 'default',
+      sandboxes: [],
+      containers: [],
+      observedAtMs: 0,
+    },
+    previous: undefined,
+    runtimeName: 'containerd',
+    hostIps: [],
+    rules: {
+      shouldBeStarted: () => true,
+      restartsAfterExit: () => true,
+      shouldRestartAllContainers: () => false,
+      needsNewSandbox: () => true,
+      isGivenUp: () => false,
+    },
+    probes: { get: () => undefined },
+    failures: { get: () => undefined },
+    resize: {
+      conditions: [{ type: 'PodResizeInProgress', status: 'True' as const }],
+      actuated: { container: () => undefined, podLevel: undefined },
+    },
   };
-  const types = (isTerminal: boolean) => generatePodStatus({ ...facts, isTerminal }).conditions?.map(({ type }) => type).slice(0, 2);
-  assert.deepEqual([types(false), types(true)], [['example.com/own', 'PodResizeInProgress'], ['example.com/own', 'PodReadyToStartContainers']]);
+  const types = (isTerminal: boolean) =>
+    generatePodStatus({ ...facts, isTerminal })
+      .conditions?.map(({ type }) => type)
+      .slice(0, 2);
+  assert.deepEqual(
+    [types(false), types(true)],
+    [
+      ['example.com/own', 'PodResizeInProgress'],
+      ['example.com/own', 'PodReadyToStartContainers'],
+    ],
+  );
 });

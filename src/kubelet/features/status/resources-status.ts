@@ -18,48 +18,78 @@ const MIN_REQUEST_MILLI = 2;
  * The resources a container has now, as far as it is known: what the runtime was told, else what is on record, else what was granted
  * (upstream: kubelet_pods.go convertContainerStatusResources).
  */
-export function containerStatusResources(container: AnyContainer, run: ContainerRuntimeStatus, recorded: ResourceRequirements | undefined): ResourceRequirements {
+export function containerStatusResources(
+  container: AnyContainer,
+  run: ContainerRuntimeStatus,
+  recorded: ResourceRequirements | undefined,
+): ResourceRequirements {
   const { limits, requests } = container.resources ?? {};
-  const granted: ResourceRequirements = { ...(limits === undefined ? {} : { limits: { ...limits } }), ...(requests === undefined ? {} : { requests: { ...requests } }) };
+  const granted: ResourceRequirements = {
+    ...(limits === undefined ? {} : { limits: { ...limits } }),
+    ...(requests === undefined ? {} : { requests: { ...requests } }),
+  };
   if (run.state !== 'running') return granted;
   const made = run.resources;
-  const cpuLimit = made === undefined ? milliOf(recorded?.limits, 'cpu') : milliCpuOfQuota(made.cpuQuota, made.cpuPeriod);
+  const cpuLimit =
+    made === undefined ? milliOf(recorded?.limits, 'cpu') : milliCpuOfQuota(made.cpuQuota, made.cpuPeriod);
   const memoryLimit = made === undefined ? bytesOf(recorded?.limits, 'memory') : made.memoryLimitBytes;
   const cpuRequest = made === undefined ? milliOf(recorded?.requests, 'cpu') : milliCpuOfShares(made.cpuShares);
   const memoryRequest = bytesOf(recorded?.requests, 'memory');
   if (granted.limits !== undefined) {
-    if (cpuLimit > 0 && Math.max(cpuLimit, milliOf(limits, 'cpu')) > MIN_LIMIT_MILLI) granted.limits['cpu'] = quantityOfMillis(cpuLimit);
+    if (cpuLimit > 0 && Math.max(cpuLimit, milliOf(limits, 'cpu')) > MIN_LIMIT_MILLI)
+      granted.limits['cpu'] = quantityOfMillis(cpuLimit);
     if (memoryLimit > 0) granted.limits['memory'] = quantityOf(memoryLimit, 'BinarySI');
   }
   if (granted.requests !== undefined) {
-    if (cpuRequest > 0 && Math.max(cpuRequest, milliOf(requests, 'cpu')) > MIN_REQUEST_MILLI) granted.requests['cpu'] = quantityOfMillis(cpuRequest);
+    if (cpuRequest > 0 && Math.max(cpuRequest, milliOf(requests, 'cpu')) > MIN_REQUEST_MILLI)
+      granted.requests['cpu'] = quantityOfMillis(cpuRequest);
     if (memoryRequest > 0) granted.requests['memory'] = quantityOf(memoryRequest, 'BinarySI');
   }
   return granted;
 }
 
 /** What the pod as a whole was granted, and what it has by the records (upstream reads the latter back from the pod's cgroup, where it is rounded). */
-export function podStatusResources(pod: Pod, records: ActuatedRecords | undefined): Pick<PodStatus, 'resources' | 'allocatedResources'> {
+export function podStatusResources(
+  pod: Pod,
+  records: ActuatedRecords | undefined,
+): Pick<PodStatus, 'resources' | 'allocatedResources'> {
   const allocatedResources = podRequests(pod);
-  const actual = records === undefined ? pod : withAllocation(pod, { containers: recordsOf(pod, records), ...(pod.spec.resources === undefined ? {} : { pod: records.podLevel ?? pod.spec.resources }) });
+  const actual =
+    records === undefined
+      ? pod
+      : withAllocation(pod, {
+          containers: recordsOf(pod, records),
+          ...(pod.spec.resources === undefined ? {} : { pod: records.podLevel ?? pod.spec.resources }),
+        });
   const resources = nonEmpty(podRequests(actual), podLimits(actual));
   return { ...(Object.keys(allocatedResources).length === 0 ? {} : { allocatedResources }), resources };
 }
 
 function recordsOf(pod: Pod, records: ActuatedRecords): Record<string, ResourceRequirements> {
   const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-  return Object.fromEntries(all.flatMap(({ name, resources }) => {
-    const recorded = records.container(name);
-    // Limits on record are effective ones, which the pod's own may have given.
-    return recorded === undefined || resources === undefined ? [] : [[name, { ...resources, ...pick(recorded, resources) }] as const];
-  }));
+  return Object.fromEntries(
+    all.flatMap(({ name, resources }) => {
+      const recorded = records.container(name);
+      // Limits on record are effective ones, which the pod's own may have given.
+      return recorded === undefined || resources === undefined
+        ? []
+        : [[name, { ...resources, ...pick(recorded, resources) }] as const];
+    }),
+  );
 }
 
 function pick(recorded: ResourceRequirements, asked: ResourceRequirements): ResourceRequirements {
-  const only = (list: ResourceList | undefined, names: ResourceList | undefined): ResourceList => Object.fromEntries(Object.entries(names ?? {}).map(([name, amount]) => [name, list?.[name] ?? amount]));
-  return { ...(asked.limits === undefined ? {} : { limits: only(recorded.limits, asked.limits) }), ...(asked.requests === undefined ? {} : { requests: only(recorded.requests, asked.requests) }) };
+  const only = (list: ResourceList | undefined, names: ResourceList | undefined): ResourceList =>
+    Object.fromEntries(Object.entries(names ?? {}).map(([name, amount]) => [name, list?.[name] ?? amount]));
+  return {
+    ...(asked.limits === undefined ? {} : { limits: only(recorded.limits, asked.limits) }),
+    ...(asked.requests === undefined ? {} : { requests: only(recorded.requests, asked.requests) }),
+  };
 }
 
 function nonEmpty(requests: ResourceList, limits: ResourceList): ResourceRequirements {
-  return { ...(Object.keys(limits).length === 0 ? {} : { limits }), ...(Object.keys(requests).length === 0 ? {} : { requests }) };
+  return {
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(Object.keys(requests).length === 0 ? {} : { requests }),
+  };
 }

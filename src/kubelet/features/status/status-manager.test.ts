@@ -8,14 +8,20 @@ import { StatusManager } from './status-manager.ts';
 
 const uid = podUid('u1');
 const pod: Pod = { metadata: { name: 'a', namespace: 'default', uid }, spec: { containers: [] } };
-const status = (ready: 'True' | 'False', reason = ''): PodStatus => ({ phase: 'Running', conditions: [{ type: 'Ready', status: ready, reason }] });
+const status = (ready: 'True' | 'False', reason = ''): PodStatus => ({
+  phase: 'Running',
+  conditions: [{ type: 'Ready', status: ready, reason }],
+});
 
 describe('status manager', () => {
   it('tells listeners of changes only', () => {
     const manager = new StatusManager(new FakeClock());
     const seen: string[] = [];
     manager.onChange((change) => seen.push(change.status.conditions?.[0]?.status ?? ''));
-    assert.deepEqual([manager.set(pod, status('False')), manager.set(pod, status('False')), manager.set(pod, status('True'))], [true, false, true]);
+    assert.deepEqual(
+      [manager.set(pod, status('False')), manager.set(pod, status('False')), manager.set(pod, status('True'))],
+      [true, false, true],
+    );
     assert.deepEqual(seen, ['False', 'True']);
     assert.equal(manager.version(uid), 2);
   });
@@ -69,13 +75,34 @@ describe('status manager', () => {
     manager.set(pod, {
       ...status('True'),
       containerStatuses: [
-        { name: 'ran', image: 'i', imageID: 'id', containerID: 'c://1', ready: false, restartCount: 2, state: { terminated } },
-        { name: 'never', image: 'i', imageID: '', ready: false, restartCount: 0, state: { waiting: { reason: 'ContainerCreating' } } },
+        {
+          name: 'ran',
+          image: 'i',
+          imageID: 'id',
+          containerID: 'c://1',
+          ready: false,
+          restartCount: 2,
+          state: { terminated },
+        },
+        {
+          name: 'never',
+          image: 'i',
+          imageID: '',
+          ready: false,
+          restartCount: 0,
+          state: { waiting: { reason: 'ContainerCreating' } },
+        },
       ],
     });
     manager.beginAnew(uid);
     assert.equal(manager.get(uid)?.conditions, undefined);
-    assert.deepEqual(manager.get(uid)?.containerStatuses?.map(({ restartCount, lastState }) => [restartCount, lastState]), [[3, { terminated }], [0, {}]]);
+    assert.deepEqual(
+      manager.get(uid)?.containerStatuses?.map(({ restartCount, lastState }) => [restartCount, lastState]),
+      [
+        [3, { terminated }],
+        [0, {}],
+      ],
+    );
     manager.beginAnew(podUid('unknown'));
     assert.equal(manager.get(podUid('unknown')), undefined);
   });

@@ -6,7 +6,12 @@ import { podUid, type PodUid } from '../../model/ids.ts';
 import { timestamp } from './container-statuses.ts';
 
 /** A new status of a pod was stored. Listeners run at once and must not block. */
-export type StatusListener = (change: { uid: PodUid; pod: Pod; status: PodStatus; previous: PodStatus | undefined }) => void;
+export type StatusListener = (change: {
+  uid: PodUid;
+  pod: Pod;
+  status: PodStatus;
+  previous: PodStatus | undefined;
+}) => void;
 
 interface Stored {
   pod: Pod;
@@ -54,10 +59,17 @@ export class StatusManager {
     const stored = this.#stored.get(uid);
     const previous = this.get(uid);
     const now = timestamp(this.#clock.nowMs()) ?? '';
-    const status: PodStatus = { ...generated, startTime: previous?.startTime ?? pod.status?.startTime ?? timestamp(startedAtMs ?? this.#clock.nowMs()) };
+    const status: PodStatus = {
+      ...generated,
+      startTime: previous?.startTime ?? pod.status?.startTime ?? timestamp(startedAtMs ?? this.#clock.nowMs()),
+    };
     // What an earlier run had published may be older than what the API server was told by it.
     const told = stored === undefined ? (pod.status?.conditions ?? []) : [];
-    status.conditions = withTransitionTimes(generated.conditions ?? [], [...(previous?.conditions ?? []), ...told], now);
+    status.conditions = withTransitionTimes(
+      generated.conditions ?? [],
+      [...(previous?.conditions ?? []), ...told],
+      now,
+    );
     const text = JSON.stringify(status);
     if (stored?.text === text) return false;
     this.#restored.delete(uid);
@@ -80,7 +92,11 @@ export class StatusManager {
     this.forget(uid);
     if (earlier === undefined) return;
     const { initContainerStatuses, containerStatuses } = earlier;
-    this.#restored.set(uid, { phase: 'Pending', initContainerStatuses: initContainerStatuses?.map(startedAgain), containerStatuses: containerStatuses?.map(startedAgain) });
+    this.#restored.set(uid, {
+      phase: 'Pending',
+      initContainerStatuses: initContainerStatuses?.map(startedAgain),
+      containerStatuses: containerStatuses?.map(startedAgain),
+    });
   }
 
   /** Drops what an earlier run had published of pods that are not known now. To be called when every source has spoken. */
@@ -95,7 +111,15 @@ export class StatusManager {
   }
 }
 
-function startedAgain({ name, image, imageID, containerID, restartCount, state, lastState }: ContainerStatus): ContainerStatus {
+function startedAgain({
+  name,
+  image,
+  imageID,
+  containerID,
+  restartCount,
+  state,
+  lastState,
+}: ContainerStatus): ContainerStatus {
   const terminated = state?.terminated ?? lastState?.terminated;
   return {
     name,
@@ -108,9 +132,15 @@ function startedAgain({ name, image, imageID, containerID, restartCount, state, 
   };
 }
 
-function withTransitionTimes(conditions: readonly PodCondition[], previous: readonly PodCondition[], now: string): PodCondition[] {
+function withTransitionTimes(
+  conditions: readonly PodCondition[],
+  previous: readonly PodCondition[],
+  now: string,
+): PodCondition[] {
   return conditions.map((condition) => {
-    const before = previous.find((candidate) => candidate.type === condition.type && candidate.status === condition.status);
+    const before = previous.find(
+      (candidate) => candidate.type === condition.type && candidate.status === condition.status,
+    );
     const lastTransitionTime = before === undefined ? now : before.lastTransitionTime;
     return { ...condition, lastTransitionTime: condition.lastTransitionTime ?? lastTransitionTime };
   });

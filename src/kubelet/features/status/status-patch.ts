@@ -4,7 +4,12 @@ import { ownConditions } from './conditions.ts';
 /** Upstream: the eviction API and the agent both set it. */
 const SHARED = 'DisruptionTarget';
 /** What of a status the agent neither makes nor changes. */
-const foreignFields: ReadonlySet<string> = new Set(['nominatedNodeName', 'resourceClaimStatuses', 'extendedResourceClaimStatus', 'nodeAllocatableResourceClaimStatuses']);
+const foreignFields: ReadonlySet<string> = new Set([
+  'nominatedNodeName',
+  'resourceClaimStatuses',
+  'extendedResourceClaimStatus',
+  'nodeAllocatableResourceClaimStatuses',
+]);
 /** Lists whose elements have a key, and the key. All others are replaced as a whole. */
 const listKeys: Readonly<Record<string, string>> = { conditions: 'type', podIPs: 'ip', hostIPs: 'ip' };
 
@@ -23,13 +28,16 @@ export function mergeStatus(told: PodStatus, own: PodStatus): PodStatus {
   }
   const status = merged as PodStatus;
   status.conditions = mergeConditions(told, own);
-  if (isTerminal(told.phase) && !isTerminal(own.phase)) Object.assign(status, { phase: told.phase, reason: told.reason, message: told.message });
+  if (isTerminal(told.phase) && !isTerminal(own.phase))
+    Object.assign(status, { phase: told.phase, reason: told.reason, message: told.message });
   // Said once, by whichever run of the agent: the pod began when it began.
   if (told.startTime !== undefined) status.startTime = told.startTime;
   if (told.qosClass !== undefined) status.qosClass = told.qosClass;
-  if (told.observedGeneration !== undefined && (own.observedGeneration ?? 0) < told.observedGeneration) status.observedGeneration = told.observedGeneration;
+  if (told.observedGeneration !== undefined && (own.observedGeneration ?? 0) < told.observedGeneration)
+    status.observedGeneration = told.observedGeneration;
   if (own.containerStatuses !== undefined) status.containerStatuses = byName(own.containerStatuses);
-  if (own.ephemeralContainerStatuses !== undefined) status.ephemeralContainerStatuses = byName(own.ephemeralContainerStatuses);
+  if (own.ephemeralContainerStatuses !== undefined)
+    status.ephemeralContainerStatuses = byName(own.ephemeralContainerStatuses);
   return status;
 }
 
@@ -52,7 +60,11 @@ type Json = Record<string, unknown>;
  * The strategic merge patch that makes `after` of `before`; undefined when there is nothing to change. The uid in it is a precondition: a pod of the
  * same name that came after this one refuses it (upstream: pkg/util/pod PatchPodStatus).
  */
-export function computeStatusPatch(uid: string, before: PodStatus, after: PodStatus): { metadata: { uid: string }; status: Json } | undefined {
+export function computeStatusPatch(
+  uid: string,
+  before: PodStatus,
+  after: PodStatus,
+): { metadata: { uid: string }; status: Json } | undefined {
   const status = diffFields(before, after);
   return Object.keys(status).length === 0 ? undefined : { metadata: { uid }, status };
 }
@@ -71,7 +83,10 @@ function diffFields(before: Json, after: Json): Json {
   return patch;
 }
 
-function diffList({ field, key, was, is }: { field: string; key: string; was: readonly Json[]; is: readonly Json[] }, patch: Json): void {
+function diffList(
+  { field, key, was, is }: { field: string; key: string; was: readonly Json[]; is: readonly Json[] },
+  patch: Json,
+): void {
   const elements: Json[] = [];
   for (const element of is) {
     const known = was.find((each) => each[key] === element[key]);
@@ -86,15 +101,18 @@ function diffList({ field, key, was, is }: { field: string; key: string; was: re
   patch[`$setElementOrder/${field}`] = is.map((element) => ({ [key]: element[key] }));
 }
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const asList = (value: unknown): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : []);
 
 /** What is undefined, null or an empty list is as good as absent: the API leaves them out. */
-const isAbsent = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+const isAbsent = (value: unknown): boolean =>
+  value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right || (isAbsent(left) && isAbsent(right))) return true;
-  if (Array.isArray(left) && Array.isArray(right)) return left.length === right.length && left.every((item, index) => isSame(item, right[index]));
+  if (Array.isArray(left) && Array.isArray(right))
+    return left.length === right.length && left.every((item, index) => isSame(item, right[index]));
   if (!isObject(left) || !isObject(right)) return false;
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => isSame(left[key], right[key]));
 }

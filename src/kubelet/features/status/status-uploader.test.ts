@@ -18,18 +18,31 @@ const key = { namespace: 'default', name: 'web' };
 const running: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
 /** `slowMs`: how long each request takes. `made`: what the API server makes of what it is told. */
-function setUp({ changes = {}, slowMs = 0, made = (pod) => pod }: { changes?: Changes; slowMs?: number; made?: (pod: Pod) => Pod } = {}) {
+function setUp({
+  changes = {},
+  slowMs = 0,
+  made = (pod) => pod,
+}: {
+  changes?: Changes;
+  slowMs?: number;
+  made?: (pod: Pod) => Pod;
+} = {}) {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const statuses = new StatusManager(clock);
-  const seen: { pod: Pod | undefined } = { pod: api.seed(pods, buildPod({ 'spec.nodeName': 'n1', 'status.phase': 'Pending', ...changes })) };
+  const seen: { pod: Pod | undefined } = {
+    pod: api.seed(pods, buildPod({ 'spec.nodeName': 'n1', 'status.phase': 'Pending', ...changes })),
+  };
   const released = new Set<string>();
   const slowly = async <T>(call: () => Promise<T>): Promise<T> => {
     if (slowMs > 0) await new Promise<void>((resolve) => clock.setTimer(slowMs, resolve));
     return await call();
   };
   const uploader = new StatusUploader({
-    client: { patch: (...given) => slowly(() => api.patch(...given)), delete: (...given) => slowly(() => api.delete(...given)) },
+    client: {
+      patch: (...given) => slowly(() => api.patch(...given)),
+      delete: (...given) => slowly(() => api.delete(...given)),
+    },
     statuses,
     apiPod: () => seen.pod,
     isReleased: (each) => released.has(each),
@@ -81,7 +94,10 @@ describe('the statuses of pods at the API server', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  for (const [how, error] of [['taken', undefined], ['refused', new ApiStatusError('ServiceUnavailable', 'away')]] as const) {
+  for (const [how, error] of [
+    ['taken', undefined],
+    ['refused', new ApiStatusError('ServiceUnavailable', 'away')],
+  ] as const) {
     it(`leave nothing behind when the pod is forgotten before the last one was ${how}`, async () => {
       const { clock, api, statuses, uploader, say } = setUp({ slowMs: 50 });
       if (error !== undefined) api.fail('patch', 'pods', error);
@@ -125,7 +141,9 @@ describe('the statuses of pods at the API server', () => {
   });
 
   it('are told once more, and then no more, when the API server made something else of them', async () => {
-    const { clock, api, uploader, say } = setUp({ made: (pod) => ({ ...pod, status: { ...pod.status, message: 'cut' } }) });
+    const { clock, api, uploader, say } = setUp({
+      made: (pod) => ({ ...pod, status: { ...pod.status, message: 'cut' } }),
+    });
     say({ ...running, message: 'long' });
     await clock.settle();
     for (let at = 0; at < 5; at++) {
@@ -149,12 +167,22 @@ describe('the statuses of pods at the API server', () => {
   });
 
   it('of a static pod are told at once to each object made anew for it, however often in a row', async () => {
-    const { clock, api, seen, uploader, say, told } = setUp({ changes: { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } } });
+    const { clock, api, seen, uploader, say, told } = setUp({
+      changes: { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } },
+    });
     say(running);
     await clock.settle();
     for (const again of ['mirror-2', 'mirror-3', 'mirror-4']) {
       api.remove(pods, key);
-      seen.pod = api.seed(pods, buildPod({ 'metadata.uid': again, 'spec.nodeName': 'n1', 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' }, 'status.phase': 'Pending' }));
+      seen.pod = api.seed(
+        pods,
+        buildPod({
+          'metadata.uid': again,
+          'spec.nodeName': 'n1',
+          'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' },
+          'status.phase': 'Pending',
+        }),
+      );
       uploader.wake(uid);
       await clock.settle();
       assert.equal(told()?.phase, 'Running', again);
@@ -208,7 +236,9 @@ describe('the object of a pod that was deleted', () => {
   });
 
   it('is deleted once, whatever finalizers keep it', async () => {
-    const { clock, api, released, uploader, say } = setUp({ changes: { ...deleted, 'metadata.finalizers': ['example.com/keep'] } });
+    const { clock, api, released, uploader, say } = setUp({
+      changes: { ...deleted, 'metadata.finalizers': ['example.com/keep'] },
+    });
     released.add(uid);
     say({ phase: 'Failed' });
     await clock.settle();

@@ -123,8 +123,16 @@ export class StatusUploader {
     const progress = this.#of(uid);
     if (progress.deleted === pod.metadata.uid) return undefined;
     const version = statuses.version(uid);
-    const reconciledAgoMs = progress.reconciledAtMs === undefined ? undefined : clock.monotonicMs() - progress.reconciledAtMs;
-    const upload = computeUpload({ pod, own, version, told: progress.told, isReleased: isReleased(uid), reconciledAgoMs });
+    const reconciledAgoMs =
+      progress.reconciledAtMs === undefined ? undefined : clock.monotonicMs() - progress.reconciledAtMs;
+    const upload = computeUpload({
+      pod,
+      own,
+      version,
+      told: progress.told,
+      isReleased: isReleased(uid),
+      reconciledAgoMs,
+    });
     if (upload.kind === 'nothing') return undefined;
     if (upload.kind === 'later') return void this.#tryIn(uid, upload.inMs);
     return { ...upload, pod, version };
@@ -140,8 +148,18 @@ export class StatusUploader {
       return;
     }
     if (task.reconciles) progress.reconciledAtMs = clock.monotonicMs();
-    const answered = await client.patch(pods, keyOf(pod), { type: 'strategic', body: task.patch }, { subresource: 'status' });
-    progress.told = { objectUid: pod.metadata.uid, version, answered: onWritten(answered)?.status ?? {}, patch: textOf(task.patch) };
+    const answered = await client.patch(
+      pods,
+      keyOf(pod),
+      { type: 'strategic', body: task.patch },
+      { subresource: 'status' },
+    );
+    progress.told = {
+      objectUid: pod.metadata.uid,
+      version,
+      answered: onWritten(answered)?.status ?? {},
+      patch: textOf(task.patch),
+    };
   }
 
   /** Whether to go on at once. */
@@ -156,13 +174,23 @@ export class StatusUploader {
     }
     if (task.kind === 'patch' && isApiError(error, 'Invalid', 'BadRequest')) {
       log.error('the API server refuses the status of a pod', fields);
-      progress.told = { objectUid: task.pod.metadata.uid, version: task.version, answered: undefined, patch: textOf(task.patch) };
+      progress.told = {
+        objectUid: task.pod.metadata.uid,
+        version: task.version,
+        answered: undefined,
+        patch: textOf(task.patch),
+      };
       return true;
     }
     progress.failures++;
     // What ails the API server as a whole is said elsewhere, once.
-    if (progress.failures === TELLING_FAILURES && isApiError(error, 'Forbidden', 'Conflict', 'RequestEntityTooLarge')) log.warn('the API server cannot be told of a pod; trying on', fields);
-    else log.debug(3, 'the API server could not be told of a pod, trying again', { ...fields, failures: progress.failures });
+    if (progress.failures === TELLING_FAILURES && isApiError(error, 'Forbidden', 'Conflict', 'RequestEntityTooLarge'))
+      log.warn('the API server cannot be told of a pod; trying on', fields);
+    else
+      log.debug(3, 'the API server could not be told of a pod, trying again', {
+        ...fields,
+        failures: progress.failures,
+      });
     const curve = isApiError(error, 'Conflict') ? CONFLICT_CURVE : RETRY_CURVE;
     this.#tryIn(uid, jitter(this.#parts.random, backoffDelayMs(curve, progress.failures), 0.5));
     return false;
@@ -185,7 +213,11 @@ export class StatusUploader {
 
   #of(uid: PodUid): Progress {
     let progress = this.#progress.get(uid);
-    if (progress === undefined) this.#progress.set(uid, (progress = { told: undefined, failures: 0, retry: undefined, reconciledAtMs: undefined, deleted: undefined }));
+    if (progress === undefined)
+      this.#progress.set(
+        uid,
+        (progress = { told: undefined, failures: 0, retry: undefined, reconciledAtMs: undefined, deleted: undefined }),
+      );
     return progress;
   }
 }

@@ -47,11 +47,14 @@ export function computeUpload(facts: UploadFacts): Upload {
   const isTold = told?.version === version;
   const isRefused = isTold && told.answered === undefined;
   if (patch !== undefined && !isTold) return { kind: 'patch', patch, reconciles: false };
-  if (isReleased && isDeleted(pod) && !isMirrorPod(pod) && (isTerminalPhase(pod) || isRefused)) return { kind: 'delete' };
+  if (isReleased && isDeleted(pod) && !isMirrorPod(pod) && (isTerminalPhase(pod) || isRefused))
+    return { kind: 'delete' };
   if (patch === undefined || isRefused) return { kind: 'nothing' };
   // What the API server itself made of what it was told is not to be told again. A patch of a version that was old by then leaves another rest.
   const answered = told?.answered ?? {};
-  const isItsOwn = computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, answered)) === undefined && textOf(patch) === told?.patch;
+  const isItsOwn =
+    computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, answered)) === undefined &&
+    textOf(patch) === told?.patch;
   if (isItsOwn) return { kind: 'nothing' };
   const waitMs = RECONCILE_MS - (facts.reconciledAgoMs ?? RECONCILE_MS);
   return waitMs > 0 ? { kind: 'later', inMs: waitMs } : { kind: 'patch', patch, reconciles: true };

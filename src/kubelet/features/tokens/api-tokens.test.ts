@@ -6,7 +6,13 @@ import { serviceAccounts } from '../../../api/client/resource-types.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { ApiTokens } from './api-tokens.ts';
 
-const order = { namespace: 'prod', serviceAccount: 'robot', audiences: ['vault'], expirationSeconds: 600, pod: { name: 'web', uid: 'uid-1' } };
+const order = {
+  namespace: 'prod',
+  serviceAccount: 'robot',
+  audiences: ['vault'],
+  expirationSeconds: 600,
+  pod: { name: 'web', uid: 'uid-1' },
+};
 
 describe('tokens from the API server', () => {
   it('are bound to their pod', async () => {
@@ -16,19 +22,34 @@ describe('tokens from the API server', () => {
       asked.push([key, body]);
       return { kind: 'TokenRequest', status: { token: 'abc', expirationTimestamp: '2026-01-01T00:10:00Z' } };
     });
-    assert.deepEqual(await new ApiTokens(api).request(order), { token: 'abc', expiresAtMs: Date.UTC(2026, 0, 1, 0, 10) });
+    assert.deepEqual(await new ApiTokens(api).request(order), {
+      token: 'abc',
+      expiresAtMs: Date.UTC(2026, 0, 1, 0, 10),
+    });
     assert.deepEqual(asked, [
       [
         { namespace: 'prod', name: 'robot' },
-        { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', metadata: {}, spec: { audiences: ['vault'], expirationSeconds: 600, boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web', uid: 'uid-1' } } },
+        {
+          kind: 'TokenRequest',
+          apiVersion: 'authentication.k8s.io/v1',
+          metadata: {},
+          spec: {
+            audiences: ['vault'],
+            expirationSeconds: 600,
+            boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web', uid: 'uid-1' },
+          },
+        },
       ],
     ]);
   });
 
-  it('are refused in the server\'s words, an answer told apart from silence', async () => {
+  it("are refused in the server's words, an answer told apart from silence", async () => {
     const api = new FakeApiClient({ clock: new FakeClock() });
     api.fail('post', 'serviceaccounts', notFound(serviceAccounts, 'robot'));
-    await assert.rejects(new ApiTokens(api).request(order), { kind: 'NotFound', message: 'serviceaccounts "robot" not found' });
+    await assert.rejects(new ApiTokens(api).request(order), {
+      kind: 'NotFound',
+      message: 'serviceaccounts "robot" not found',
+    });
     api.fail('post', 'serviceaccounts', new Error('connect ECONNREFUSED'));
     await assert.rejects(new ApiTokens(api).request(order), { kind: 'Unavailable', message: 'connect ECONNREFUSED' });
     api.onPost('serviceaccounts', 'token', () => ({ status: {} }));

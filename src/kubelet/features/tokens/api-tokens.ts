@@ -17,7 +17,11 @@ export class ApiTokens implements TokenSource {
       kind: 'TokenRequest',
       apiVersion: 'authentication.k8s.io/v1',
       metadata: {},
-      spec: { audiences, expirationSeconds, boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: pod.name, uid: pod.uid } },
+      spec: {
+        audiences,
+        expirationSeconds,
+        boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: pod.name, uid: pod.uid },
+      },
     };
     try {
       return issuedOf(await this.#client.post(serviceAccounts, { namespace, name: serviceAccount }, 'token', body));
@@ -29,8 +33,10 @@ export class ApiTokens implements TokenSource {
 
 function issuedOf(answer: unknown): IssuedToken {
   const { status } = (answer ?? {}) as { status?: { token?: unknown; expirationTimestamp?: unknown } };
-  const expiresAtMs = typeof status?.expirationTimestamp === 'string' ? Date.parse(status.expirationTimestamp) : Number.NaN;
-  if (typeof status?.token !== 'string' || status.token === '' || Number.isNaN(expiresAtMs)) throw new KubeletError('Unavailable', 'the API server answered a TokenRequest without a token');
+  const expiresAtMs =
+    typeof status?.expirationTimestamp === 'string' ? Date.parse(status.expirationTimestamp) : Number.NaN;
+  if (typeof status?.token !== 'string' || status.token === '' || Number.isNaN(expiresAtMs))
+    throw new KubeletError('Unavailable', 'the API server answered a TokenRequest without a token');
   return { token: status.token, expiresAtMs };
 }
 
@@ -38,6 +44,11 @@ function issuedOf(answer: unknown): IssuedToken {
 function failure(error: unknown): KubeletError {
   if (error instanceof KubeletError) return error;
   const reason = error instanceof ApiStatusError ? error.reason : undefined;
-  const kind = reason === 'NotFound' ? 'NotFound' : reason === 'Forbidden' || reason === 'Invalid' || reason === 'BadRequest' || reason === 'Conflict' ? 'Invalid' : 'Unavailable';
+  const kind =
+    reason === 'NotFound'
+      ? 'NotFound'
+      : reason === 'Forbidden' || reason === 'Invalid' || reason === 'BadRequest' || reason === 'Conflict'
+        ? 'Invalid'
+        : 'Unavailable';
   return new KubeletError(kind, errorMessage(error), { op: 'request token', cause: error });
 }

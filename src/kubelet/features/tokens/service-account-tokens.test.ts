@@ -8,7 +8,13 @@ import type { TokenOrder } from '../../ports/tokens.ts';
 import { computeRefreshAtMs, ServiceAccountTokens, type KeptToken } from './service-account-tokens.ts';
 
 const HOUR_MS = 3_600_000;
-const order = (uid: string, expirationSeconds = 3600): TokenOrder => ({ namespace: 'default', serviceAccount: 'robot', audiences: [], expirationSeconds, pod: { name: `pod-${uid}`, uid } });
+const order = (uid: string, expirationSeconds = 3600): TokenOrder => ({
+  namespace: 'default',
+  serviceAccount: 'robot',
+  audiences: [],
+  expirationSeconds,
+  pod: { name: `pod-${uid}`, uid },
+});
 
 function setUp() {
   const clock = new FakeClock();
@@ -22,14 +28,28 @@ function setUp() {
       return { token: `token-${api.asked}`, expiresAtMs: clock.nowMs() + expirationSeconds * 1000 };
     },
   };
-  const folder = { put: (key: string, value: KeptToken) => void disk.set(key, value), drop: (key: string) => void disk.delete(key) };
-  const start = (): ServiceAccountTokens => new ServiceAccountTokens({ source, clock, random: seededRandom(1), log: recordingLog(), folder, left: new Map(disk) });
+  const folder = {
+    put: (key: string, value: KeptToken) => void disk.set(key, value),
+    drop: (key: string) => void disk.delete(key),
+  };
+  const start = (): ServiceAccountTokens =>
+    new ServiceAccountTokens({
+      source,
+      clock,
+      random: seededRandom(1),
+      log: recordingLog(),
+      folder,
+      left: new Map(disk),
+    });
   return { clock, disk, api, start };
 }
 
 describe('tokens of service accounts', () => {
   it('are replaced at 80 % of their life, at most after a day, up to ten seconds early', () => {
-    assert.deepEqual([computeRefreshAtMs(HOUR_MS, HOUR_MS, 0), computeRefreshAtMs(HOUR_MS, HOUR_MS, 1)], [0.8 * HOUR_MS, 0.8 * HOUR_MS - 10_000]);
+    assert.deepEqual(
+      [computeRefreshAtMs(HOUR_MS, HOUR_MS, 0), computeRefreshAtMs(HOUR_MS, HOUR_MS, 1)],
+      [0.8 * HOUR_MS, 0.8 * HOUR_MS - 10_000],
+    );
     assert.equal(computeRefreshAtMs(1000 * HOUR_MS, 1000 * HOUR_MS, 0), 24 * HOUR_MS);
   });
 
@@ -69,10 +89,13 @@ describe('tokens of service accounts', () => {
     for (const uid of ['a', 'b', 'c']) await tokens.get(order(uid));
     tokens.forget('a');
     tokens.retain(new Set(['b']));
-    assert.deepEqual([...disk.values()].map(({ podUid }) => podUid), ['b']);
+    assert.deepEqual(
+      [...disk.values()].map(({ podUid }) => podUid),
+      ['b'],
+    );
   });
 
-  it('that cannot be had are told of in upstream\'s words', async () => {
+  it("that cannot be had are told of in upstream's words", async () => {
     const { api, start } = setUp();
     api.refuses = 'NotFound';
     await assert.rejects(start().get(order('a')), { kind: 'Unavailable', message: 'failed to fetch token: no' });

@@ -52,7 +52,12 @@ export class ServiceAccountTokens implements PodTokens {
 
   constructor(options: ServiceAccountTokensOptions) {
     this.#options = options;
-    for (const [key, kept] of options.left ?? []) this.#held.set(key, { ...kept, refreshAtMs: computeRefreshAtMs(kept.expiresAtMs, kept.lifeMs, options.random.next()), isLeft: true });
+    for (const [key, kept] of options.left ?? [])
+      this.#held.set(key, {
+        ...kept,
+        refreshAtMs: computeRefreshAtMs(kept.expiresAtMs, kept.lifeMs, options.random.next()),
+        isLeft: true,
+      });
   }
 
   async get(order: TokenOrder): Promise<PodToken> {
@@ -69,12 +74,28 @@ export class ServiceAccountTokens implements PodTokens {
   }
 
   /** The old token where that will do. */
-  #without({ key, held, nowMs, error }: { key: string; held: Held | undefined; nowMs: number; error: unknown }): PodToken {
-    const fail = (message: string): KubeletError => new KubeletError('Unavailable', `${message}: ${errorMessage(error)}`, { op: 'request token', cause: error });
+  #without({
+    key,
+    held,
+    nowMs,
+    error,
+  }: {
+    key: string;
+    held: Held | undefined;
+    nowMs: number;
+    error: unknown;
+  }): PodToken {
+    const fail = (message: string): KubeletError =>
+      new KubeletError('Unavailable', `${message}: ${errorMessage(error)}`, { op: 'request token', cause: error });
     if (held === undefined) throw fail('failed to fetch token');
     const isOver = nowMs >= held.expiresAtMs;
     if (isOver && !(held.isLeft && isKind(error, 'Unavailable'))) throw fail(`token ${key} expired and refresh failed`);
-    this.#options.log.warn(isOver ? 'a service account token of an earlier run has expired and cannot be renewed; it is all there is' : 'a service account token could not be renewed; the old one still holds', { podUID: held.podUid, error: errorMessage(error) });
+    this.#options.log.warn(
+      isOver
+        ? 'a service account token of an earlier run has expired and cannot be renewed; it is all there is'
+        : 'a service account token could not be renewed; the old one still holds',
+      { podUID: held.podUid, error: errorMessage(error) },
+    );
     return answer(held, isOver ? RETRY_MS : Math.min(RETRY_MS, held.expiresAtMs - nowMs));
   }
 
@@ -122,5 +143,7 @@ function keyOf({ namespace, serviceAccount, audiences, expirationSeconds, pod }:
 export function isKeptToken(value: unknown): value is KeptToken {
   if (typeof value !== 'object' || value === null) return false;
   const { token, expiresAtMs, podUid, lifeMs } = value as Partial<Record<keyof KeptToken, unknown>>;
-  return typeof token === 'string' && typeof podUid === 'string' && Number.isFinite(expiresAtMs) && Number.isFinite(lifeMs);
+  return (
+    typeof token === 'string' && typeof podUid === 'string' && Number.isFinite(expiresAtMs) && Number.isFinite(lifeMs)
+  );
 }

@@ -5,8 +5,12 @@ import type { IdRange } from './id-pool.ts';
 import { computeIdPool, defaultIds, isPieceOf, overlap, parseSubIds, selectRange } from './id-pool.ts';
 import { encodeMappings, parseMappings } from './mappings-file.ts';
 
-const pool = (idsPerPod: number, maxPods: number, ids = defaultIds(idsPerPod)): ReturnType<typeof computeIdPool> => computeIdPool({ idsPerPod, maxPods, ids });
-const refused = (why: string): { kind: string; message: string } => ({ kind: 'Invalid', message: `create user namespace manager: ${why}` });
+const pool = (idsPerPod: number, maxPods: number, ids = defaultIds(idsPerPod)): ReturnType<typeof computeIdPool> =>
+  computeIdPool({ idsPerPod, maxPods, ids });
+const refused = (why: string): { kind: string; message: string } => ({
+  kind: 'Invalid',
+  message: `create user namespace manager: ${why}`,
+});
 
 describe('the ids a node may give out', () => {
   test('are all but the first 65536 where nobody assigned any', () => {
@@ -16,28 +20,61 @@ describe('the ids a node may give out', () => {
 
   test('are refused with the words of upstream when they cannot be divided among the pods', () => {
     assert.throws(() => pool(65_537, 1), refused('kubelet user namespace length 65537 is not a multiple of 65536'));
-    assert.throws(() => pool(65_536, 1, { hostId: 100_000, length: 65_536 }), refused('kubelet user assigned ID 100000 is not a multiple of 65536'));
-    assert.throws(() => pool(65_536, 1, { hostId: 0, length: 65_536 }), refused('kubelet user assigned ID 0 must be greater or equal to 65536'));
-    assert.throws(() => pool(65_536, 1, { hostId: 65_536, length: 65_537 }), refused('kubelet user assigned IDs length 65537 is not a multiple of 65536'));
-    assert.throws(() => pool(65_536, 110, { hostId: 65_536, length: 65_536 * 109 }), refused('kubelet user assigned IDs are not enough to support 110 pods'));
-    assert.throws(() => pool(65_536 * 3, 1), refused('kubelet user assigned IDs length 4294770688 is not a multiple of 196608'));
+    assert.throws(
+      () => pool(65_536, 1, { hostId: 100_000, length: 65_536 }),
+      refused('kubelet user assigned ID 100000 is not a multiple of 65536'),
+    );
+    assert.throws(
+      () => pool(65_536, 1, { hostId: 0, length: 65_536 }),
+      refused('kubelet user assigned ID 0 must be greater or equal to 65536'),
+    );
+    assert.throws(
+      () => pool(65_536, 1, { hostId: 65_536, length: 65_537 }),
+      refused('kubelet user assigned IDs length 65537 is not a multiple of 65536'),
+    );
+    assert.throws(
+      () => pool(65_536, 110, { hostId: 65_536, length: 65_536 * 109 }),
+      refused('kubelet user assigned IDs are not enough to support 110 pods'),
+    );
+    assert.throws(
+      () => pool(65_536 * 3, 1),
+      refused('kubelet user assigned IDs length 4294770688 is not a multiple of 196608'),
+    );
   });
 
   test('are read from what getsubids prints', () => {
     assert.deepEqual(parseSubIds('0: kubelet 65536 2147483648\n'), { hostId: 65_536, length: 2_147_483_648 });
-    for (const bad of ['', '0: kubelet 65536\n', '0: kubelet 65536 1 1', '0: kubelet x 65536', '0: kubelet 65536 4294967296', '0: kubelet 1 1\n1: kubelet 2 2\n']) assert.throws(() => parseSubIds(bad), { kind: 'Invalid' }, bad);
+    for (const bad of [
+      '',
+      '0: kubelet 65536\n',
+      '0: kubelet 65536 1 1',
+      '0: kubelet x 65536',
+      '0: kubelet 65536 4294967296',
+      '0: kubelet 1 1\n1: kubelet 2 2\n',
+    ])
+      assert.throws(() => parseSubIds(bad), { kind: 'Invalid' }, bad);
   });
 });
 
 test('pieces that are given out are of the pool and overlap nothing, until there are none left', () => {
-  const ids = fc.record({ pieces: fc.integer({ min: 1, max: 12 }), randoms: fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 14, maxLength: 14 }), foreign: fc.array(fc.record({ hostId: fc.integer({ min: 0, max: 20 * 65_536 }), length: fc.constantFrom(65_536, 131_072) }), { maxLength: 3 }) });
+  const ids = fc.record({
+    pieces: fc.integer({ min: 1, max: 12 }),
+    randoms: fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 14, maxLength: 14 }),
+    foreign: fc.array(
+      fc.record({ hostId: fc.integer({ min: 0, max: 20 * 65_536 }), length: fc.constantFrom(65_536, 131_072) }),
+      { maxLength: 3 },
+    ),
+  });
   fc.assert(
     fc.property(ids, ({ pieces, randoms, foreign }) => {
       const small = { firstId: 65_536, pieces, idsPerPod: 65_536 };
       const taken: IdRange[] = [...foreign];
       for (const random of randoms) {
         const range = selectRange(small, taken, random);
-        const free = Array.from({ length: pieces }, (_, piece) => ({ hostId: 65_536 * (piece + 1), length: 65_536 })).filter((piece) => !taken.some((other) => overlap(piece, other)));
+        const free = Array.from({ length: pieces }, (_, piece) => ({
+          hostId: 65_536 * (piece + 1),
+          length: 65_536,
+        })).filter((piece) => !taken.some((other) => overlap(piece, other)));
         assert.equal(range === undefined, free.length === 0);
         if (range === undefined) return;
         assert.ok(isPieceOf(small, range) && !taken.some((other) => overlap(range, other)));
@@ -50,7 +87,10 @@ test('pieces that are given out are of the pool and overlap nothing, until there
 describe('the file of a pod', () => {
   test("is upstream's, and is read back", () => {
     const text = encodeMappings({ hostId: 131_072, length: 65_536 });
-    assert.equal(text, '{"uidMappings":[{"hostId":131072,"containerId":0,"length":65536}],"gidMappings":[{"hostId":131072,"containerId":0,"length":65536}]}');
+    assert.equal(
+      text,
+      '{"uidMappings":[{"hostId":131072,"containerId":0,"length":65536}],"gidMappings":[{"hostId":131072,"containerId":0,"length":65536}]}',
+    );
     assert.deepEqual(parseMappings(text), { hostId: 131_072, length: 65_536 });
   });
 

@@ -22,7 +22,15 @@ export function defaultIds(idsPerPod: number): IdRange {
 }
 
 /** Upstream: userns_manager.go MakeUserNsManager. Throws `Invalid`, and the agent does not start. */
-export function computeIdPool({ idsPerPod, maxPods, ids }: { idsPerPod: number; maxPods: number; ids: IdRange }): IdPool {
+export function computeIdPool({
+  idsPerPod,
+  maxPods,
+  ids,
+}: {
+  idsPerPod: number;
+  maxPods: number;
+  ids: IdRange;
+}): IdPool {
   const refuse = (why: string): never => {
     throw new KubeletError('Invalid', `create user namespace manager: ${why}`, { op: 'prepare user namespaces' });
   };
@@ -30,7 +38,8 @@ export function computeIdPool({ idsPerPod, maxPods, ids }: { idsPerPod: number; 
   if (ids.hostId % idsPerPod !== 0) refuse(`kubelet user assigned ID ${ids.hostId} is not a multiple of ${idsPerPod}`);
   // Id 0 of the host given to a pod would be no protection at all.
   if (ids.hostId < idsPerPod) refuse(`kubelet user assigned ID ${ids.hostId} must be greater or equal to ${idsPerPod}`);
-  if (ids.length % idsPerPod !== 0) refuse(`kubelet user assigned IDs length ${ids.length} is not a multiple of ${idsPerPod}`);
+  if (ids.length % idsPerPod !== 0)
+    refuse(`kubelet user assigned IDs length ${ids.length} is not a multiple of ${idsPerPod}`);
   const pieces = ids.length / idsPerPod;
   if (pieces < maxPods) refuse(`kubelet user assigned IDs are not enough to support ${maxPods} pods`);
   return { firstId: ids.hostId, pieces, idsPerPod };
@@ -45,7 +54,13 @@ export function parseSubIds(output: string): IdRange {
   if (lines.length !== 1) refuse(`error parsing line ${JSON.stringify(output)}: it must contain only one line`);
   const parts = (lines[0] ?? '').split(/\s+/).filter((part) => part !== '');
   if (parts.length !== 4) refuse(`invalid line ${JSON.stringify(output)}`);
-  const [hostId = 0, length = 0] = parts.slice(2).map((part) => (/^\d+$/.test(part) && Number(part) < allIds ? Number(part) : refuse(`error parsing line ${JSON.stringify(output)}: ${JSON.stringify(part)} is no id`)));
+  const [hostId = 0, length = 0] = parts
+    .slice(2)
+    .map((part) =>
+      /^\d+$/.test(part) && Number(part) < allIds
+        ? Number(part)
+        : refuse(`error parsing line ${JSON.stringify(output)}: ${JSON.stringify(part)} is no id`),
+    );
   return { hostId, length };
 }
 

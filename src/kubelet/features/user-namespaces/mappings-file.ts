@@ -13,10 +13,18 @@ export function encodeMappings({ hostId, length }: IdRange): string {
 export function parseMappings(text: string): IdRange {
   const { uidMappings: uids, gidMappings: gids } = fieldsOf(text);
   if (uids.length !== 1) refuse('invalid user namespace configuration: no more than one mapping allowed.');
-  if (gids.length !== uids.length) refuse('invalid user namespace configuration: GID and UID mappings should be identical.');
+  if (gids.length !== uids.length)
+    refuse('invalid user namespace configuration: GID and UID mappings should be identical.');
   const [uid] = uids;
   const [gid] = gids;
-  if (uid === undefined || gid === undefined || uid.hostId !== gid.hostId || uid.containerId !== gid.containerId || uid.length !== gid.length) return refuse('invalid user namespace configuration: GID and UID mapping should be identical');
+  if (
+    uid === undefined ||
+    gid === undefined ||
+    uid.hostId !== gid.hostId ||
+    uid.containerId !== gid.containerId ||
+    uid.length !== gid.length
+  )
+    return refuse('invalid user namespace configuration: GID and UID mapping should be identical');
   if (uid.containerId !== 0) refuse('invalid user namespace configuration: UID 0 must be mapped');
   return { hostId: uid.hostId, length: uid.length };
 }
@@ -32,7 +40,11 @@ function fieldsOf(text: string): { uidMappings: Mapping[]; gidMappings: Mapping[
     const { uidMappings, gidMappings } = JSON.parse(text) as { uidMappings?: unknown; gidMappings?: unknown };
     return { uidMappings: mappingsOf(uidMappings), gidMappings: mappingsOf(gidMappings) };
   } catch (error) {
-    throw new KubeletError('Invalid', `invalid user namespace mappings file: ${error instanceof Error ? error.message : String(error)}`, { op: 'read user namespace' });
+    throw new KubeletError(
+      'Invalid',
+      `invalid user namespace mappings file: ${error instanceof Error ? error.message : String(error)}`,
+      { op: 'read user namespace' },
+    );
   }
 }
 
@@ -42,7 +54,8 @@ function mappingsOf(value: unknown): Mapping[] {
   return value.map((item: Readonly<Record<string, unknown>> | null) => {
     const id = (name: string): number => {
       const number = item?.[name] ?? 0;
-      if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number >= 2 ** 32) throw new Error(`${name} is no id`);
+      if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number >= 2 ** 32)
+        throw new Error(`${name} is no id`);
       return number;
     };
     return { hostId: id('hostId'), containerId: id('containerId'), length: id('length') };

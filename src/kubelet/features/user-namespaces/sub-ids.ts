@@ -11,7 +11,13 @@ const limits = { timeoutMs: 10_000, outputLimitBytes: 64 * 1024 };
  * The ids the operator assigned to the user `kubelet`; undefined when there is no such user, or no tool to ask (upstream: getKubeletMappings).
  * A user that exists and has no answer is an error: the source of subordinate ids may be remote, and away.
  */
-export async function assignedIds({ files, processes }: { files: Pick<HostFiles, 'readText'>; processes: Processes }): Promise<IdRange | undefined> {
+export async function assignedIds({
+  files,
+  processes,
+}: {
+  files: Pick<HostFiles, 'readText'>;
+  processes: Processes;
+}): Promise<IdRange | undefined> {
   if (!(await userExists(files, processes))) return undefined;
   const uids = await getsubids(processes, [user], 'uids');
   if (uids === undefined) return undefined;
@@ -39,7 +45,11 @@ async function userExists(files: Pick<HostFiles, 'readText'>, processes: Process
   }
 }
 
-async function getsubids(processes: Processes, args: readonly string[], what: 'uids' | 'gids'): Promise<string | undefined> {
+async function getsubids(
+  processes: Processes,
+  args: readonly string[],
+  what: 'uids' | 'gids',
+): Promise<string | undefined> {
   try {
     const { exitCode, stdout } = await processes.run('getsubids', args, limits);
     if (exitCode === 0) return stdout;

@@ -17,12 +17,26 @@ class Node {
   readonly files = new FakeHostFiles(new FakeClock());
   readonly processes = new FakeProcesses();
   readonly running = new Map<string, PodRuntimeStatus>();
-  handlers = new Map([['', { userNamespaces: true }], ['plain', { userNamespaces: false }]]);
+  handlers = new Map([
+    ['', { userNamespaces: true }],
+    ['plain', { userNamespaces: false }],
+  ]);
 
   /** An agent on this node, after its start. */
   async agent(more: Partial<UserNamespacesOptions> = {}): Promise<UserNamespaces> {
     const { files, processes } = this;
-    const agent = new UserNamespaces({ rootDir: '/root', idsPerPod: PIECE, maxPods: 3, files, processes, random: seededRandom(7), log: silentLogger, handlers: () => this.handlers, runtimePods: () => this.running.values(), ...more });
+    const agent = new UserNamespaces({
+      rootDir: '/root',
+      idsPerPod: PIECE,
+      maxPods: 3,
+      files,
+      processes,
+      random: seededRandom(7),
+      log: silentLogger,
+      handlers: () => this.handlers,
+      runtimePods: () => this.running.values(),
+      ...more,
+    });
     await agent.start();
     return agent;
   }
@@ -30,12 +44,35 @@ class Node {
   /** A user `kubelet` with as many pieces of ids. */
   assign(pieces: number, gids = pieces): void {
     this.files.seed({ '/etc/passwd': 'root:x:0:0::/:/bin/sh\nkubelet:x:900:900::/:/bin/false\n' });
-    this.processes.install('getsubids', ({ args }) => ({ stdout: `0: kubelet ${PIECE} ${PIECE * (args[0] === '-g' ? gids : pieces)}\n` }));
+    this.processes.install('getsubids', ({ args }) => ({
+      stdout: `0: kubelet ${PIECE} ${PIECE * (args[0] === '-g' ? gids : pieces)}\n`,
+    }));
   }
 
   run(uid: string, hostId: number, ready = true): void {
-    const sandbox = { id: sandboxId(`s-${uid}`), podUid: podUid(uid), podName: uid, podNamespace: 'n', attempt: 0, ready, createdAtMs: 0, ips: [], hostNetwork: false, userns: { hostId, length: PIECE }, runtimeHandler: '', labels: {}, annotations: {} };
-    this.running.set(uid, { uid: podUid(uid), name: uid, namespace: 'n', sandboxes: [sandbox], containers: [], observedAtMs: 0 });
+    const sandbox = {
+      id: sandboxId(`s-${uid}`),
+      podUid: podUid(uid),
+      podName: uid,
+      podNamespace: 'n',
+      attempt: 0,
+      ready,
+      createdAtMs: 0,
+      ips: [],
+      hostNetwork: false,
+      userns: { hostId, length: PIECE },
+      runtimeHandler: '',
+      labels: {},
+      annotations: {},
+    };
+    this.running.set(uid, {
+      uid: podUid(uid),
+      name: uid,
+      namespace: 'n',
+      sandboxes: [sandbox],
+      containers: [],
+      observedAtMs: 0,
+    });
   }
 
   file(uid: string): string | undefined {
@@ -43,11 +80,17 @@ class Node {
   }
 }
 
-const pod = (uid: string, hostUsers: boolean | undefined = false): Pod => ({ metadata: { name: uid, namespace: 'n', uid }, spec: { containers: [], hostUsers } });
-const hostIds = async (agent: UserNamespaces, ...uids: string[]): Promise<number[]> => Promise.all(uids.map(async (uid) => {
-  const userns = await agent.ensure(pod(uid), '');
-  return userns.mode === 'pod' ? userns.hostId : -1;
-}));
+const pod = (uid: string, hostUsers: boolean | undefined = false): Pod => ({
+  metadata: { name: uid, namespace: 'n', uid },
+  spec: { containers: [], hostUsers },
+});
+const hostIds = async (agent: UserNamespaces, ...uids: string[]): Promise<number[]> =>
+  Promise.all(
+    uids.map(async (uid) => {
+      const userns = await agent.ensure(pod(uid), '');
+      return userns.mode === 'pod' ? userns.hostId : -1;
+    }),
+  );
 
 describe('ids for a pod', () => {
   test('are its own, are on disk before anything is made of them, and stay the same', async () => {
@@ -62,17 +105,30 @@ describe('ids for a pod', () => {
 
   test("are the host's unless hostUsers is false", async () => {
     const agent = await new Node().agent();
-    assert.deepEqual([await agent.ensure(pod('a', true), 'plain'), await agent.ensure({ ...pod('a'), spec: { containers: [] } }, 'plain')], [{ mode: 'node' }, { mode: 'node' }]);
+    assert.deepEqual(
+      [
+        await agent.ensure(pod('a', true), 'plain'),
+        await agent.ensure({ ...pod('a'), spec: { containers: [] } }, 'plain'),
+      ],
+      [{ mode: 'node' }, { mode: 'node' }],
+    );
   });
 
   test('need a handler that maps users; without one the pod is refused in the words of upstream', async () => {
     const node = new Node();
     const agent = await node.agent();
-    await assert.rejects(agent.ensure(pod('a'), 'plain'), { message: 'can\'t set `spec.hostUsers: false`, RuntimeClass handler "plain" does not support user namespaces' });
-    await assert.rejects(agent.ensure(pod('a'), 'new'), { message: 'can\'t set `spec.hostUsers: false`, RuntimeClass handler "new" does not support user namespaces: the handler "new" is not known' });
+    await assert.rejects(agent.ensure(pod('a'), 'plain'), {
+      message: 'can\'t set `spec.hostUsers: false`, RuntimeClass handler "plain" does not support user namespaces',
+    });
+    await assert.rejects(agent.ensure(pod('a'), 'new'), {
+      message:
+        'can\'t set `spec.hostUsers: false`, RuntimeClass handler "new" does not support user namespaces: the handler "new" is not known',
+    });
     // A runtime from before handlers were told of.
     node.handlers = new Map();
-    await assert.rejects(agent.ensure(pod('a'), ''), { message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces" });
+    await assert.rejects(agent.ensure(pod('a'), ''), {
+      message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+    });
     assert.equal(node.file('a'), undefined);
   });
 
@@ -80,8 +136,13 @@ describe('ids for a pod', () => {
     const node = new Node();
     node.assign(3);
     const agent = await node.agent();
-    assert.deepEqual((await hostIds(agent, 'a', 'b', 'c')).toSorted((left, right) => left - right), [PIECE, 2 * PIECE, 3 * PIECE]);
-    await assert.rejects(agent.ensure(pod('d'), ''), { message: 'create user namespace: could not find an empty slot to allocate a user namespace' });
+    assert.deepEqual(
+      (await hostIds(agent, 'a', 'b', 'c')).toSorted((left, right) => left - right),
+      [PIECE, 2 * PIECE, 3 * PIECE],
+    );
+    await assert.rejects(agent.ensure(pod('d'), ''), {
+      message: 'create user namespace: could not find an empty slot to allocate a user namespace',
+    });
     await agent.release(podUid('b'));
     assert.equal(node.file('b'), undefined);
     assert.equal((await agent.ensure(pod('d'), '')).mode, 'pod');
@@ -90,7 +151,8 @@ describe('ids for a pod', () => {
   test('are not for a pod whose uid leads out of the folder of pods', async () => {
     const node = new Node();
     const agent = await node.agent();
-    for (const uid of ['', '.', '..', '../../etc', 'a/b']) await assert.rejects(agent.ensure(pod(uid), ''), { kind: 'Invalid' }, uid);
+    for (const uid of ['', '.', '..', '../../etc', 'a/b'])
+      await assert.rejects(agent.ensure(pod(uid), ''), { kind: 'Invalid' }, uid);
     assert.equal(node.files.peek('/etc/userns'), undefined);
   });
 
@@ -119,22 +181,36 @@ describe('a restart of the agent', () => {
   test('with files lost or damaged finds the ids in what runs, and writes them down again', async () => {
     const node = new Node();
     node.assign(3);
-    node.files.seed({ '/root/pods/a/userns': '{"uidMap', '/root/pods/b/userns': encodeMappings({ hostId: PIECE, length: PIECE }) });
+    node.files.seed({
+      '/root/pods/a/userns': '{"uidMap',
+      '/root/pods/b/userns': encodeMappings({ hostId: PIECE, length: PIECE }),
+    });
     node.run('a', PIECE);
     node.run('lost', 2 * PIECE);
     const agent = await node.agent();
     assert.deepEqual(await hostIds(agent, 'b', 'a', 'lost'), [3 * PIECE, PIECE, 2 * PIECE]);
-    assert.deepEqual([node.file('a'), node.file('lost')], [encodeMappings({ hostId: PIECE, length: PIECE }), encodeMappings({ hostId: 2 * PIECE, length: PIECE })]);
+    assert.deepEqual(
+      [node.file('a'), node.file('lost')],
+      [encodeMappings({ hostId: PIECE, length: PIECE }), encodeMappings({ hostId: 2 * PIECE, length: PIECE })],
+    );
   });
 
   test('a damaged file of a pod that does not run is replaced; so is one with ids that are not for pods', async () => {
     const node = new Node();
     node.assign(3);
-    node.files.seed({ '/root/pods/a/userns': 'x', '/root/pods/b/userns': encodeMappings({ hostId: 0, length: PIECE }), '/root/pods/c/userns': encodeMappings({ hostId: PIECE, length: 1 }), '/root/pods/d/userns': '' });
+    node.files.seed({
+      '/root/pods/a/userns': 'x',
+      '/root/pods/b/userns': encodeMappings({ hostId: 0, length: PIECE }),
+      '/root/pods/c/userns': encodeMappings({ hostId: PIECE, length: 1 }),
+      '/root/pods/d/userns': '',
+    });
     node.run('d', 0, false);
     const agent = await node.agent();
     const ids = await hostIds(agent, 'a', 'b', 'c');
-    assert.deepEqual(ids.toSorted((left, right) => left - right), [PIECE, 2 * PIECE, 3 * PIECE]);
+    assert.deepEqual(
+      ids.toSorted((left, right) => left - right),
+      [PIECE, 2 * PIECE, 3 * PIECE],
+    );
     assert.equal(node.file('b'), encodeMappings({ hostId: ids[1] ?? 0, length: PIECE }));
   });
 
@@ -158,7 +234,10 @@ describe('a restart of the agent', () => {
     const agent = await node.agent();
     node.run('orphan', 3 * PIECE);
     await agent.cleanupOrphans(new Set([podUid('kept')]));
-    assert.deepEqual(['kept', 'gone', 'orphan'].map((uid) => node.file(uid) !== undefined), [true, false, true]);
+    assert.deepEqual(
+      ['kept', 'gone', 'orphan'].map((uid) => node.file(uid) !== undefined),
+      [true, false, true],
+    );
   });
 });
 
@@ -166,7 +245,10 @@ describe('ids assigned by the operator', () => {
   const problem = async (prepare: (node: Node) => void): Promise<string> => {
     const node = new Node();
     prepare(node);
-    return node.agent().then(() => 'none', (error: Error) => error.message);
+    return node.agent().then(
+      () => 'none',
+      (error: Error) => error.message,
+    );
   };
   const prefix = 'create user namespace manager:';
 
@@ -177,12 +259,21 @@ describe('ids assigned by the operator', () => {
   });
 
   test('that are wanted and cannot be had, or do not do, keep the agent from starting', async () => {
-    assert.equal(await problem((node) => node.assign(2)), `${prefix} kubelet user assigned IDs are not enough to support 3 pods`);
-    assert.equal(await problem((node) => node.assign(3, 4)), `${prefix} kubelet mappings: mismatched subuids and subgids for user "kubelet"`);
+    assert.equal(
+      await problem((node) => node.assign(2)),
+      `${prefix} kubelet user assigned IDs are not enough to support 3 pods`,
+    );
+    assert.equal(
+      await problem((node) => node.assign(3, 4)),
+      `${prefix} kubelet mappings: mismatched subuids and subgids for user "kubelet"`,
+    );
     const away = (node: Node): void => {
       node.processes.install('getent', () => ({ stdout: 'kubelet:x:1:1::/:/bin/sh\n' }));
       node.processes.install('getsubids', () => ({ exitCode: 1 }));
     };
-    assert.equal(await problem(away), `${prefix} kubelet mappings: error retrieving additional uids for user "kubelet": exit status 1`);
+    assert.equal(
+      await problem(away),
+      `${prefix} kubelet mappings: error retrieving additional uids for user "kubelet": exit status 1`,
+    );
   });
 });

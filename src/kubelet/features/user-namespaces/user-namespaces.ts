@@ -56,7 +56,11 @@ export class UserNamespaces {
   async #prepare(): Promise<IdPool> {
     if (this.#pool !== undefined) return this.#pool;
     const { idsPerPod, maxPods, files, rootDir } = this.#options;
-    const pool = computeIdPool({ idsPerPod, maxPods, ids: (await assignedIds(this.#options)) ?? defaultIds(idsPerPod) });
+    const pool = computeIdPool({
+      idsPerPod,
+      maxPods,
+      ids: (await assignedIds(this.#options)) ?? defaultIds(idsPerPod),
+    });
     const uids = (await files.list(`${rootDir}/pods`)).map(podUid);
     await Promise.all(uids.map(async (uid) => this.#hold(uid, this.#held.get(uid) ?? (await this.#read(uid)))));
     this.#pool = pool;
@@ -69,7 +73,10 @@ export class UserNamespaces {
     this.#checkHandler(runtimeHandler);
     const uid = podUid(pod.metadata.uid);
     // Validation forbids this too: a uid that leads out of the folder of pods would have the agent write elsewhere.
-    if (/^\.{0,2}$|[/\0]/.test(uid)) throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot be used as a file name`, { op: 'user namespace' });
+    if (/^\.{0,2}$|[/\0]/.test(uid))
+      throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot be used as a file name`, {
+        op: 'user namespace',
+      });
     let pending = this.#pending.get(uid);
     if (pending === undefined) {
       pending = this.#ensure(uid).finally(() => this.#pending.delete(uid));
@@ -94,8 +101,13 @@ export class UserNamespaces {
     const handler = handlers.get(name);
     if (handler?.userNamespaces === true) return;
     const who = name === '' ? 'runtime' : `RuntimeClass handler ${JSON.stringify(name)}`;
-    const unknown = handlers.size > 0 && handler === undefined ? `: the handler ${JSON.stringify(name)} is not known` : '';
-    throw new KubeletError('Invalid', `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${unknown}`, { op: 'user namespace' });
+    const unknown =
+      handlers.size > 0 && handler === undefined ? `: the handler ${JSON.stringify(name)} is not known` : '';
+    throw new KubeletError(
+      'Invalid',
+      `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${unknown}`,
+      { op: 'user namespace' },
+    );
   }
 
   async #ensure(uid: PodUid): Promise<IdRange> {
@@ -112,7 +124,10 @@ export class UserNamespaces {
       return range;
     } catch (error) {
       if (wanted === undefined) this.#held.delete(uid);
-      throw new KubeletError('Unavailable', `create user namespace: ${errorMessage(error)}`, { op: 'user namespace', cause: error });
+      throw new KubeletError('Unavailable', `create user namespace: ${errorMessage(error)}`, {
+        op: 'user namespace',
+        cause: error,
+      });
     }
   }
 
@@ -124,7 +139,12 @@ export class UserNamespaces {
 
   #select(pool: IdPool, uid: PodUid): IdRange {
     const range = selectRange(pool, this.#taken(uid), this.#options.random.next());
-    if (range === undefined) throw new KubeletError('Unavailable', 'create user namespace: could not find an empty slot to allocate a user namespace', { op: 'user namespace' });
+    if (range === undefined)
+      throw new KubeletError(
+        'Unavailable',
+        'create user namespace: could not find an empty slot to allocate a user namespace',
+        { op: 'user namespace' },
+      );
     return range;
   }
 
@@ -150,7 +170,11 @@ export class UserNamespaces {
       const text = await files.readText(this.#path(uid), 64 * 1024);
       return text === '' ? undefined : parseMappings(text);
     } catch (error) {
-      if (!isKind(error, 'NotFound')) log.warn('the record of the user namespace of a pod cannot be used; what runs tells instead', { podUID: uid, error: errorMessage(error) });
+      if (!isKind(error, 'NotFound'))
+        log.warn('the record of the user namespace of a pod cannot be used; what runs tells instead', {
+          podUID: uid,
+          error: errorMessage(error),
+        });
       return undefined;
     }
   }

@@ -39,18 +39,25 @@ function setUp({ byController = true, attachedBy = 'byController' as AttachedBy 
   const told: string[][] = [];
   const managers: VolumeManager[] = [];
   const gate = new AttachGate({ byController, onChange: () => managers.forEach((each) => each.attachmentsChanged()) });
-  const world = volumeWorld({ plugins: [plugin], attachGate: gate, onInUseChanged: () => told.push(world.manager.volumesInUse()) });
+  const world = volumeWorld({
+    plugins: [plugin],
+    attachGate: gate,
+    onInUseChanged: () => told.push(world.manager.volumesInUse()),
+  });
   managers.push(world.manager);
   const pod = testPod('u1', [{ name: 'v', csi: { driver: 'd' } }]);
   return { ...world, pod, gate, calls, told, state };
 }
 
 describe('a volume that the control plane attaches', () => {
-  it('is told to be in use, waited for without a word, and used the moment the node\'s status names it', async () => {
+  it("is told to be in use, waited for without a word, and used the moment the node's status names it", async () => {
     const { manager, clock, pod, gate, calls, told, events } = setUp();
     const ready = manager.ensure(pod);
     await clock.settle();
-    assert.deepEqual([told, manager.blockers(podUid('u1'))[0]?.cause], [[[KEY]], 'Volume has not been added to the list of VolumesInUse in the node\'s volume status for volume "v"']);
+    assert.deepEqual(
+      [told, manager.blockers(podUid('u1'))[0]?.cause],
+      [[[KEY]], 'Volume has not been added to the list of VolumesInUse in the node\'s volume status for volume "v"'],
+    );
     gate.attached([KEY]);
     await clock.settle();
     assert.deepEqual(calls, [], 'not before the API server knows that it is in use');
@@ -59,10 +66,12 @@ describe('a volume that the control plane attaches', () => {
     assert.deepEqual([calls, events], [['check', 'stage', 'setUp'], []]);
   });
 
-  it('is missing for too long: the pod is told in upstream\'s words which one', async () => {
+  it("is missing for too long: the pod is told in upstream's words which one", async () => {
     const { manager, clock, pod, gate } = setUp();
     gate.reported([KEY]);
-    const waiting = assert.rejects(manager.ensure(pod), { message: 'unmounted volumes=[v], unattached volumes=[v], failed to process volumes=[]: context deadline exceeded' });
+    const waiting = assert.rejects(manager.ensure(pod), {
+      message: 'unmounted volumes=[v], unattached volumes=[v], failed to process volumes=[]: context deadline exceeded',
+    });
     await clock.advance(124_000);
     await waiting;
     manager.stop();
@@ -103,7 +112,9 @@ describe('a node that attaches volumes itself', () => {
     const { manager, pod, clock, events } = setUp({ byController: false });
     void manager.ensure(pod).catch(() => undefined);
     await clock.settle();
-    assert.deepEqual(events, ['pod-u1 Warning FailedAttachVolume AttachVolume.Attach failed for volume "v" : attaching volumes from the kubelet is not supported']);
+    assert.deepEqual(events, [
+      'pod-u1 Warning FailedAttachVolume AttachVolume.Attach failed for volume "v" : attaching volumes from the kubelet is not supported',
+    ]);
     manager.stop();
   });
 

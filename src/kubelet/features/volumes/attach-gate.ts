@@ -42,11 +42,23 @@ export class AttachGate {
 
   /** undefined: it may be used. `byNode`: the node itself could attach it (upstream's kubelet cannot attach CSI volumes). */
   problem(key: string, volume: string, { byNode }: { byNode: boolean }): AttachProblem | undefined {
-    if (!this.#options.byController) return byNode ? undefined : { kind: 'refused', message: `AttachVolume.Attach failed for volume "${volume}" : attaching volumes from the kubelet is not supported` };
-    if (!this.#reported.has(key)) return { kind: 'wait', message: `Volume has not been added to the list of VolumesInUse in the node's volume status for volume "${volume}"` };
-    if (!this.#attached.has(key)) return { kind: 'wait', message: `Volume not attached according to node status for volume "${volume}"` };
+    if (!this.#options.byController)
+      return byNode
+        ? undefined
+        : {
+            kind: 'refused',
+            message: `AttachVolume.Attach failed for volume "${volume}" : attaching volumes from the kubelet is not supported`,
+          };
+    if (!this.#reported.has(key))
+      return {
+        kind: 'wait',
+        message: `Volume has not been added to the list of VolumesInUse in the node's volume status for volume "${volume}"`,
+      };
+    if (!this.#attached.has(key))
+      return { kind: 'wait', message: `Volume not attached according to node status for volume "${volume}"` };
     return undefined;
   }
 }
 
-const hasNew = (before: ReadonlySet<string>, now: readonly string[]): boolean => now.some((volume) => !before.has(volume));
+const hasNew = (before: ReadonlySet<string>, now: readonly string[]): boolean =>
+  now.some((volume) => !before.has(volume));

@@ -87,7 +87,10 @@ export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
 function ownPlugins(ports: VolumeManagerPorts): VolumePlugin[] {
   const { rootDir, files, mounts, objects, guardedFiles, recorder, nodeAllocatable, tokens } = ports;
   const disks = new DiskMounter(ports);
-  const tmpfs = new Tmpfs({ ...ports, nodeAllocatableMemoryBytes: () => quantityValue(nodeAllocatable()['memory'] ?? '0') });
+  const tmpfs = new Tmpfs({
+    ...ports,
+    nodeAllocatableMemoryBytes: () => quantityValue(nodeAllocatable()['memory'] ?? '0'),
+  });
   const shared = { files, objects, tmpfs, nodeAllocatable, writer: new AtomicWriter(ports) };
   return [
     new EmptyDirPlugin({ files, tmpfs, hugePages: new HugePages(mounts) }),

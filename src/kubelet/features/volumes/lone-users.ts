@@ -17,7 +17,8 @@ export class LoneUsers {
   use(resolved: Resolved, uid: PodUid): void {
     const { spec } = resolved;
     if (spec.kind === 'inline') return;
-    if (wantsToBeAlone(spec) && [...(this.#users.get(keyOf(resolved)) ?? [])].some((other) => other !== uid)) throw aloneInUse(spec);
+    if (wantsToBeAlone(spec) && [...(this.#users.get(keyOf(resolved)) ?? [])].some((other) => other !== uid))
+      throw aloneInUse(spec);
     this.found({ folder: pluginFolder(resolved.plugin.name), specName: spec.name }, uid);
   }
 

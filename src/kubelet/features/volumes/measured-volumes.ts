@@ -36,11 +36,26 @@ export function measurableVolumes(uid: PodUid, { pod, volumes }: PodEntry): Meas
     if (usable === undefined || resolved === undefined || usable.device === true) return [];
     const { plugin, spec, path } = resolved;
     const { usage } = plugin;
-    const how = usage === undefined ? HOW[plugin.name] : { source: qualifiedPlugin('', spec).slice(1), ask: () => usage.call(plugin, { podUid: uid, specName: spec.name, mode: spec.mode, path }) };
+    const how =
+      usage === undefined
+        ? HOW[plugin.name]
+        : {
+            source: qualifiedPlugin('', spec).slice(1),
+            ask: () => usage.call(plugin, { podUid: uid, specName: spec.name, mode: spec.mode, path }),
+          };
     if (how === undefined) return [];
     const claimName = claimNameOf(pod, volume);
     // Upstream: util.IsLocalEphemeralVolume.
-    const ephemeral = volume.configMap !== undefined || (volume.emptyDir !== undefined && (volume.emptyDir.medium ?? '') === '');
-    return [{ name, path: usable.hostPath, how, ephemeral, ...(claimName !== undefined && { claim: { name: claimName, namespace: pod.metadata.namespace } }) }];
+    const ephemeral =
+      volume.configMap !== undefined || (volume.emptyDir !== undefined && (volume.emptyDir.medium ?? '') === '');
+    return [
+      {
+        name,
+        path: usable.hostPath,
+        how,
+        ephemeral,
+        ...(claimName !== undefined && { claim: { name: claimName, namespace: pod.metadata.namespace } }),
+      },
+    ];
   });
 }

@@ -15,6 +15,7 @@ export function mayBeUsedHere({ spec }: PersistentVolume, node: NodeIdentity): b
 
 function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: NodeIdentity): boolean {
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
-  const holds = (list: typeof matchExpressions, labels: Labels): boolean => list.every(({ key, operator, values = [] }) => matchesRequirement({ key, operator, values }, labels));
+  const holds = (list: typeof matchExpressions, labels: Labels): boolean =>
+    list.every(({ key, operator, values = [] }) => matchesRequirement({ key, operator, values }, labels));
   return holds(matchExpressions, node.labels) && holds(matchFields, { 'metadata.name': node.name });
 }

@@ -25,7 +25,8 @@ export class OrphanFolders {
     if (left !== this.#left) {
       this.#left = left;
       const [first] = this.#retry.values();
-      if (first !== undefined) log.warn('folders of vanished pods cannot be removed', { count: left, error: first.error });
+      if (first !== undefined)
+        log.warn('folders of vanished pods cannot be removed', { count: left, error: first.error });
       else log.info('all folders of vanished pods are removed');
     }
     return left;
@@ -45,7 +46,11 @@ export class OrphanFolders {
       this.#retry.delete(uid);
     } catch (error) {
       const failures = (before?.failures ?? 0) + 1;
-      this.#retry.set(uid, { failures, notBeforeMs: clock.monotonicMs() + backoffDelayMs(OPERATION_BACKOFF, failures), error: errorMessage(error) });
+      this.#retry.set(uid, {
+        failures,
+        notBeforeMs: clock.monotonicMs() + backoffDelayMs(OPERATION_BACKOFF, failures),
+        error: errorMessage(error),
+      });
     }
   }
 }

@@ -42,22 +42,28 @@ export interface PodEntry {
 /**
  * Resolves when all are ready. Rejects with Aborted (signal, or the pod is torn down), or Timeout in upstream's words.
  */
-export async function waitForVolumes(entry: PodEntry, clock: Clock, signal: AbortSignal | undefined): Promise<PodVolumes> {
+export async function waitForVolumes(
+  entry: PodEntry,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<PodVolumes> {
   const stop = signal === undefined ? entry.gone.signal : AbortSignal.any([signal, entry.gone.signal]);
   let wake = (): void => undefined;
   let abort = (): void => undefined;
   try {
-    return await withDeadline({ clock, limitMs: WAIT_LIMIT_MS, op: 'wait for volumes' }, () =>
-      new Promise<PodVolumes>((resolve, reject) => {
-        wake = () => {
-          const ready = readyVolumes(entry);
-          if (ready !== undefined) resolve(ready);
-        };
-        abort = () => reject(new KubeletError('Aborted', 'the wait for volumes was aborted'));
-        entry.waiters.add(wake);
-        if (stop.aborted) abort();
-        else stop.addEventListener('abort', abort, { once: true });
-      }),
+    return await withDeadline(
+      { clock, limitMs: WAIT_LIMIT_MS, op: 'wait for volumes' },
+      () =>
+        new Promise<PodVolumes>((resolve, reject) => {
+          wake = () => {
+            const ready = readyVolumes(entry);
+            if (ready !== undefined) resolve(ready);
+          };
+          abort = () => reject(new KubeletError('Aborted', 'the wait for volumes was aborted'));
+          entry.waiters.add(wake);
+          if (stop.aborted) abort();
+          else stop.addEventListener('abort', abort, { once: true });
+        }),
     );
   } catch (error) {
     throw isKind(error, 'Timeout') ? tooLate(entry, error) : error;
@@ -71,7 +77,11 @@ function tooLate(entry: PodEntry, cause: unknown): KubeletError {
   const missing = [...entry.volumes.values()].filter(({ state }) => usableVolume(state) === undefined);
   const namesOf = (list: readonly VolumeEntry[]): string => list.map(({ volume }) => volume.name).join(' ');
   const unprocessed = missing.filter(({ resolved }) => resolved === undefined);
-  return new KubeletError('Timeout', `unmounted volumes=[${namesOf(missing)}], unattached volumes=[${namesOf(missing.filter(({ unattached }) => unattached))}], failed to process volumes=[${namesOf(unprocessed)}]: context deadline exceeded`, { op: 'wait for volumes', cause });
+  return new KubeletError(
+    'Timeout',
+    `unmounted volumes=[${namesOf(missing)}], unattached volumes=[${namesOf(missing.filter(({ unattached }) => unattached))}], failed to process volumes=[${namesOf(unprocessed)}]: context deadline exceeded`,
+    { op: 'wait for volumes', cause },
+  );
 }
 
 /** What containers use: nothing else is made. */
@@ -98,8 +108,15 @@ export function concerns(change: ClusterObjectChange, pod: Pod, { volume, resolv
   const isClaim = change.kind === 'PersistentVolumeClaim' && change.namespace === pod.metadata.namespace;
   if (resolved === undefined) return claimed !== undefined && (isClaim || change.kind === 'PersistentVolume');
   if (isClaim && change.name === claimed) return true;
-  if (change.kind === 'PersistentVolume' && resolved.spec.kind === 'persistent' && change.name === resolved.spec.name) return true;
-  return resolved.plugin.objectsOf?.(resolved.spec, pod).some(({ kind, namespace, name }) => kind === change.kind && namespace === change.namespace && name === change.name) === true;
+  if (change.kind === 'PersistentVolume' && resolved.spec.kind === 'persistent' && change.name === resolved.spec.name)
+    return true;
+  return (
+    resolved.plugin
+      .objectsOf?.(resolved.spec, pod)
+      .some(
+        ({ kind, namespace, name }) => kind === change.kind && namespace === change.namespace && name === change.name,
+      ) === true
+  );
 }
 
 export function sameMetadata(left: Pod, right: Pod): boolean {

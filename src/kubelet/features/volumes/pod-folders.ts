@@ -18,7 +18,9 @@ const PLACES: Readonly<Record<VolumeOnDisk['mode'], string>> = { Filesystem: 'vo
 /** Throws Invalid for a name that would lead out of its folder. */
 function safeName(value: string, what: string): string {
   if (value === '' || value === '.' || value === '..' || value.includes('/') || value.includes('\0')) {
-    throw new KubeletError('Invalid', `${what} ${JSON.stringify(value)} cannot be used as a file name`, { op: 'name folder' });
+    throw new KubeletError('Invalid', `${what} ${JSON.stringify(value)} cannot be used as a file name`, {
+      op: 'name folder',
+    });
   }
   return value;
 }
@@ -41,7 +43,10 @@ export class PodFolders {
     return `${this.#base}/${safeName(uid, 'pod uid')}`;
   }
 
-  volumePath(uid: PodUid, { folder, name, mode }: { folder: string; name: string; mode: VolumeOnDisk['mode'] }): string {
+  volumePath(
+    uid: PodUid,
+    { folder, name, mode }: { folder: string; name: string; mode: VolumeOnDisk['mode'] },
+  ): string {
     return `${this.podPath(uid)}/${PLACES[mode]}/${folder}/${safeName(name, 'volume name')}`;
   }
 
@@ -58,7 +63,11 @@ export class PodFolders {
 
   async list(): Promise<PodUid[]> {
     const names = await this.#files.list(this.#base);
-    const kept = await Promise.all(names.map(async (name) => ((await this.#files.lstat(`${this.#base}/${name}`))?.type === 'directory' ? podUid(name) : undefined)));
+    const kept = await Promise.all(
+      names.map(async (name) =>
+        (await this.#files.lstat(`${this.#base}/${name}`))?.type === 'directory' ? podUid(name) : undefined,
+      ),
+    );
     return kept.filter((uid) => uid !== undefined);
   }
 

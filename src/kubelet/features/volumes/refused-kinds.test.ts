@@ -4,27 +4,55 @@ import type { Volume } from '../../../api/core/volume.ts';
 import { refusedKind } from './refused-kinds.ts';
 
 const refusalOf = (source: Omit<Volume, 'name'>): string | undefined =>
-  refusedKind({ kind: 'inline', name: 'v', podVolume: 'v', readOnly: false, mode: 'Filesystem', mountOptions: [], volume: { name: 'v', ...source } });
+  refusedKind({
+    kind: 'inline',
+    name: 'v',
+    podVolume: 'v',
+    readOnly: false,
+    mode: 'Filesystem',
+    mountOptions: [],
+    volume: { name: 'v', ...source },
+  });
 
 test('gitRepo is refused, as it ran hooks of the repository (CVE-2024-10220) and read local ones (CVE-2025-1767)', () => {
   assert.match(refusalOf({ gitRepo: { repository: '/etc' } }) ?? '', /^git-repo volume plugin has been disabled/);
 });
 
 test('kinds that moved to CSI drivers or were removed say so; others are not refused', () => {
-  assert.match(refusalOf({ cinder: { volumeID: 'x' } }) ?? '', /cinder has moved to the CSI driver cinder\.csi\.openstack\.org/);
+  assert.match(
+    refusalOf({ cinder: { volumeID: 'x' } }) ?? '',
+    /cinder has moved to the CSI driver cinder\.csi\.openstack\.org/,
+  );
   assert.match(refusalOf({ glusterfs: { endpoints: 'e', path: 'p' } }) ?? '', /glusterfs was removed from Kubernetes/);
   assert.deepEqual([refusalOf({ emptyDir: {} }), refusalOf({})], [undefined, undefined]);
 });
 
 test('each kind that nobody serves any more is refused by its name', () => {
   const moved: Omit<Volume, 'name'>[] = [
-    { gcePersistentDisk: { pdName: 'x' } }, { awsElasticBlockStore: { volumeID: 'x' } }, { azureFile: { secretName: 's', shareName: 'x' } }, { vsphereVolume: { volumePath: 'x' } },
-    { azureDisk: { diskName: 'x', diskURI: 'u' } }, { portworxVolume: { volumeID: 'x' } },
+    { gcePersistentDisk: { pdName: 'x' } },
+    { awsElasticBlockStore: { volumeID: 'x' } },
+    { azureFile: { secretName: 's', shareName: 'x' } },
+    { vsphereVolume: { volumePath: 'x' } },
+    { azureDisk: { diskName: 'x', diskURI: 'u' } },
+    { portworxVolume: { volumeID: 'x' } },
   ];
   const removed: Omit<Volume, 'name'>[] = [
-    { rbd: { monitors: ['m'], image: 'x' } }, { cephfs: { monitors: ['m'] } }, { flocker: { datasetName: 'x' } }, { quobyte: { registry: 'r', volume: 'x' } }, { photonPersistentDisk: { pdID: 'x' } },
-    { scaleIO: { gateway: 'g', system: 's', secretRef: { name: 'x' } } }, { storageos: { volumeName: 'x' } },
+    { rbd: { monitors: ['m'], image: 'x' } },
+    { cephfs: { monitors: ['m'] } },
+    { flocker: { datasetName: 'x' } },
+    { quobyte: { registry: 'r', volume: 'x' } },
+    { photonPersistentDisk: { pdID: 'x' } },
+    { scaleIO: { gateway: 'g', system: 's', secretRef: { name: 'x' } } },
+    { storageos: { volumeName: 'x' } },
   ];
-  for (const source of moved) assert.match(refusalOf(source) ?? '', new RegExp(`^${Object.keys(source).join()} has moved to the CSI driver [a-z.-]+: `));
-  for (const source of removed) assert.equal(refusalOf(source), `no volume plugin matched: ${Object.keys(source).join()} was removed from Kubernetes`);
+  for (const source of moved)
+    assert.match(
+      refusalOf(source) ?? '',
+      new RegExp(`^${Object.keys(source).join()} has moved to the CSI driver [a-z.-]+: `),
+    );
+  for (const source of removed)
+    assert.equal(
+      refusalOf(source),
+      `no volume plugin matched: ${Object.keys(source).join()} was removed from Kubernetes`,
+    );
 });

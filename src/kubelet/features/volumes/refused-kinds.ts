@@ -10,7 +10,16 @@ const MOVED_TO_CSI: Readonly<Record<string, string>> = {
   vsphereVolume: 'csi.vsphere.vmware.com',
   portworxVolume: 'pxd.portworx.com',
 };
-const REMOVED = new Set(['glusterfs', 'rbd', 'cephfs', 'flocker', 'quobyte', 'photonPersistentDisk', 'scaleIO', 'storageos']);
+const REMOVED = new Set([
+  'glusterfs',
+  'rbd',
+  'cephfs',
+  'flocker',
+  'quobyte',
+  'photonPersistentDisk',
+  'scaleIO',
+  'storageos',
+]);
 
 /** Why no plugin serves a kind that the API still knows; undefined for one it does not know. */
 export function refusedKind(spec: VolumeSpec): string | undefined {
@@ -22,8 +31,10 @@ export function refusedKind(spec: VolumeSpec): string | undefined {
 }
 
 function reasonOf(kind: string): string | undefined {
-  if (kind === 'gitRepo') return 'git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate `GitRepoVolumeDriver`';
+  if (kind === 'gitRepo')
+    return 'git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate `GitRepoVolumeDriver`';
   const driver = MOVED_TO_CSI[kind];
-  if (driver !== undefined) return `${kind} has moved to the CSI driver ${driver}: use a PersistentVolume with csi.driver "${driver}"`;
+  if (driver !== undefined)
+    return `${kind} has moved to the CSI driver ${driver}: use a PersistentVolume with csi.driver "${driver}"`;
   return REMOVED.has(kind) ? `no volume plugin matched: ${kind} was removed from Kubernetes` : undefined;
 }

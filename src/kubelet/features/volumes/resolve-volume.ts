@@ -26,7 +26,15 @@ export function inlineSpec(volume: Volume): VolumeSpec | undefined {
   if (claimNameOf({ metadata: { name: '' } }, volume) !== undefined) return undefined;
   const source = Object.entries(volume).find(([key, value]) => key !== 'name' && value !== undefined)?.[1];
   const readOnly = typeof source === 'object' && 'readOnly' in source && source.readOnly === true;
-  return { kind: 'inline', name: volume.name, podVolume: volume.name, volume, readOnly, mode: 'Filesystem', mountOptions: [] };
+  return {
+    kind: 'inline',
+    name: volume.name,
+    podVolume: volume.name,
+    volume,
+    readOnly,
+    mode: 'Filesystem',
+    mountOptions: [],
+  };
 }
 
 /** The claim a volume names; a generic ephemeral one's is called after pod and volume. */
@@ -48,19 +56,30 @@ export interface ClaimContext {
 export async function claimedSpec(pod: Pod, volume: Volume, context: ClaimContext): Promise<VolumeSpec> {
   const claimName = claimNameOf(pod, volume) ?? '';
   const { namespace } = pod.metadata;
-  const failed = (why: string): KubeletError => new KubeletError('Unavailable', `error processing PVC ${namespace}/${claimName}: ${why}`);
+  const failed = (why: string): KubeletError =>
+    new KubeletError('Unavailable', `error processing PVC ${namespace}/${claimName}: ${why}`);
   const claim = await context.objects.get('PersistentVolumeClaim', namespace, claimName);
-  if (claim === undefined) throw failed(`failed to fetch PVC from API server: persistentvolumeclaims "${claimName}" not found${context.standalone && volume.ephemeral !== undefined ? TEMPLATE_HINT : ''}`);
+  if (claim === undefined)
+    throw failed(
+      `failed to fetch PVC from API server: persistentvolumeclaims "${claimName}" not found${context.standalone && volume.ephemeral !== undefined ? TEMPLATE_HINT : ''}`,
+    );
   const unusable = problemOfClaim(claim, context.standalone);
   if (unusable !== undefined) throw failed(unusable);
-  if (volume.ephemeral !== undefined && !isMadeFor(claim, pod, context.standalone)) throw new KubeletError('Unavailable', `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`);
+  if (volume.ephemeral !== undefined && !isMadeFor(claim, pod, context.standalone))
+    throw new KubeletError(
+      'Unavailable',
+      `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
+    );
   const found = await volumeOf(claim, context);
   if (typeof found === 'string') throw failed(found);
   return persistentSpec({ pod, volume, persistentVolume: found, claim });
 }
 
 /** The PersistentVolume of a claim, or why there is none. */
-async function volumeOf(claim: PersistentVolumeClaim, { objects, standalone }: ClaimContext): Promise<PersistentVolume | string> {
+async function volumeOf(
+  claim: PersistentVolumeClaim,
+  { objects, standalone }: ClaimContext,
+): Promise<PersistentVolume | string> {
   const name = claim.spec.volumeName ?? '';
   if (standalone) {
     const bound = boundVolumeOf(claim, await objects.list('PersistentVolume', ''));
@@ -72,19 +91,24 @@ async function volumeOf(claim: PersistentVolumeClaim, { objects, standalone }: C
   return problemOfBinding(found, claim) ?? found;
 }
 
-const TEMPLATE_HINT = ': without an API server nobody makes it from the template; put a PersistentVolumeClaim of this name, owned by the pod, beside it';
+const TEMPLATE_HINT =
+  ': without an API server nobody makes it from the template; put a PersistentVolumeClaim of this name, owned by the pod, beside it';
 
 function problemOfClaim(claim: PersistentVolumeClaim, standalone: boolean): string | undefined {
-  if (claim.metadata.deletionTimestamp !== undefined && claim.metadata.finalizers?.includes(PVC_PROTECTION) !== true) return 'PVC is being deleted';
+  if (claim.metadata.deletionTimestamp !== undefined && claim.metadata.finalizers?.includes(PVC_PROTECTION) !== true)
+    return 'PVC is being deleted';
   if (standalone) return undefined;
   if (claim.status?.phase !== 'Bound') return 'PVC is not bound';
   return (claim.spec.volumeName ?? '') === '' ? 'PVC has empty pvc.Spec.VolumeName' : undefined;
 }
 
 function problemOfBinding({ metadata, spec }: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
-  if (spec.claimRef === undefined) return `found PV object ${metadata.name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`;
+  if (spec.claimRef === undefined)
+    return `found PV object ${metadata.name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`;
   const [bound = '', own = ''] = [spec.claimRef.uid, claim.metadata.uid];
-  return bound === own ? undefined : `found PV object ${metadata.name} but its pv.Spec.ClaimRef.UID ${bound} does not point to claim.UID ${own}`;
+  return bound === own
+    ? undefined
+    : `found PV object ${metadata.name} but its pv.Spec.ClaimRef.UID ${bound} does not point to claim.UID ${own}`;
 }
 
 /** Upstream: storage/ephemeral VolumeIsForPod. By hand the pod's name must do. */
@@ -94,10 +118,21 @@ function isMadeFor(claim: PersistentVolumeClaim, pod: Pod, standalone: boolean):
   return owner.uid === pod.metadata.uid || (standalone && owner.kind === 'Pod' && owner.name === pod.metadata.name);
 }
 
-function persistentSpec({ pod, volume, persistentVolume, claim }: { pod: Pod; volume: Volume; persistentVolume: PersistentVolume; claim: PersistentVolumeClaim }): VolumeSpec {
+function persistentSpec({
+  pod,
+  volume,
+  persistentVolume,
+  claim,
+}: {
+  pod: Pod;
+  volume: Volume;
+  persistentVolume: PersistentVolume;
+  claim: PersistentVolumeClaim;
+}): VolumeSpec {
   const mode = persistentVolume.spec.volumeMode ?? 'Filesystem';
   const { mounts, devices } = volumeUses(pod);
-  const refuse = (where: string): KubeletError => new KubeletError('Invalid', `volume ${volume.name} has volumeMode ${mode}, but is specified in ${where}`);
+  const refuse = (where: string): KubeletError =>
+    new KubeletError('Invalid', `volume ${volume.name} has volumeMode ${mode}, but is specified in ${where}`);
   if (mounts.has(volume.name) && mode !== 'Filesystem') throw refuse('volumeMounts');
   if (devices.has(volume.name) && mode !== 'Block') throw refuse('volumeDevices');
   return {
@@ -115,7 +150,12 @@ function persistentSpec({ pod, volume, persistentVolume, claim }: { pod: Pod; vo
 /** The annotation is the older way (upstream: volume/util MountOptionFromSpec). */
 function mountOptionsOf({ metadata, spec }: PersistentVolume): readonly string[] {
   const annotated = metadata.annotations?.['volume.beta.kubernetes.io/mount-options'];
-  return annotated === undefined ? (spec.mountOptions ?? []) : annotated.split(',').map((word) => word.trim()).filter((word) => word !== '');
+  return annotated === undefined
+    ? (spec.mountOptions ?? [])
+    : annotated
+        .split(',')
+        .map((word) => word.trim())
+        .filter((word) => word !== '');
 }
 
 /** Groups the pod's processes need for the volume. Only numbers count. */

@@ -5,7 +5,13 @@ import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
 import type { MountedVolume } from '../../model/pod-volumes.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import { pluginFolder, type StagedVolume, type VolumePlugin, type VolumeSpec, type VolumeStaging } from '../../ports/volume-plugin.ts';
+import {
+  pluginFolder,
+  type StagedVolume,
+  type VolumePlugin,
+  type VolumeSpec,
+  type VolumeStaging,
+} from '../../ports/volume-plugin.ts';
 import type { AttachGate } from './attach-gate.ts';
 import { mayBeUsedHere, type NodeIdentity } from './node-affinity.ts';
 import type { PodFolders } from './pod-folders.ts';
@@ -66,9 +72,18 @@ export function resolveInline(parts: SetUpParts, pod: Pod, volume: Volume): Reso
   return resolvedBy(parts, pod, spec, plugin);
 }
 
-function resolvedBy(parts: SetUpParts, pod: Pod, spec: VolumeSpec, plugin: VolumePlugin | undefined): Resolved | undefined {
+function resolvedBy(
+  parts: SetUpParts,
+  pod: Pod,
+  spec: VolumeSpec,
+  plugin: VolumePlugin | undefined,
+): Resolved | undefined {
   // The name is proven to be safe even where nothing is named after it.
-  const path = parts.folders.volumePath(podUid(pod.metadata.uid), { folder: pluginFolder(plugin?.name ?? 'none'), name: spec.name, mode: spec.mode });
+  const path = parts.folders.volumePath(podUid(pod.metadata.uid), {
+    folder: pluginFolder(plugin?.name ?? 'none'),
+    name: spec.name,
+    mode: spec.mode,
+  });
   return plugin === undefined ? undefined : { spec, plugin, path };
 }
 
@@ -77,11 +92,15 @@ export async function resolveAny(parts: SetUpParts, pod: Pod, volume: Volume): P
   const spec = inlineSpec(volume) ?? (await claimed(parts, pod, volume));
   const plugin = parts.plugins.find((one) => one.supports(spec));
   const step = spec.mode === 'Block' ? 'MapVolume' : 'MountVolume';
-  const fail = (what: string, why: string): SetUpFailed => new SetUpFailed(volumeEvents.failedMount, failureText(`${step}.${what}`, spec.name, why));
+  const fail = (what: string, why: string): SetUpFailed =>
+    new SetUpFailed(volumeEvents.failedMount, failureText(`${step}.${what}`, spec.name, why));
   if (plugin === undefined) throw fail('FindPluginBySpec failed', refusedKind(spec) ?? 'no volume plugin matched');
-  if (spec.kind === 'persistent' && !mayBeUsedHere(spec.persistentVolume, parts.node())) throw fail('NodeAffinity check failed', 'no matching NodeSelectorTerms');
-  if (spec.mountOptions.length > 0 && plugin.mountOptions === false) throw fail('MountOptionSupport check failed', 'mount options are not supported for this volume type');
-  if (spec.mode === 'Block' && plugin.block !== true) throw fail('FindMapperPluginBySpec failed', 'no volume plugin matched: this kind has no block volumes');
+  if (spec.kind === 'persistent' && !mayBeUsedHere(spec.persistentVolume, parts.node()))
+    throw fail('NodeAffinity check failed', 'no matching NodeSelectorTerms');
+  if (spec.mountOptions.length > 0 && plugin.mountOptions === false)
+    throw fail('MountOptionSupport check failed', 'mount options are not supported for this volume type');
+  if (spec.mode === 'Block' && plugin.block !== true)
+    throw fail('FindMapperPluginBySpec failed', 'no volume plugin matched: this kind has no block volumes');
   return resolvedBy(parts, pod, spec, plugin) as Resolved;
 }
 
@@ -89,40 +108,82 @@ async function claimed(parts: SetUpParts, pod: Pod, volume: Volume): Promise<Vol
   try {
     return await claimedSpec(pod, volume, parts);
   } catch (error) {
-    throw new SetUpFailed(volumeEvents.failedMount, `Unable to attach or mount volumes: unmounted volumes=[${volume.name}], unattached volumes=[], failed to process volumes=[${volume.name}]: ${errorMessage(error)}`, { cause: error });
+    throw new SetUpFailed(
+      volumeEvents.failedMount,
+      `Unable to attach or mount volumes: unmounted volumes=[${volume.name}], unattached volumes=[], failed to process volumes=[${volume.name}]: ${errorMessage(error)}`,
+      { cause: error },
+    );
   }
 }
 
 /** From the staged volume to what containers use. Throws SetUpFailed. */
-export async function makeVolume(parts: SetUpParts, pod: Pod, resolved: Resolved, state: { again: boolean; mounted: boolean | undefined }): Promise<Made> {
+export async function makeVolume(
+  parts: SetUpParts,
+  pod: Pod,
+  resolved: Resolved,
+  state: { again: boolean; mounted: boolean | undefined },
+): Promise<Made> {
   const { spec, plugin, path } = resolved;
   const fsGroup = pod.spec.securityContext?.fsGroup;
   const block = spec.mode === 'Block';
-  const staged = await inStep(block ? 'MapVolume.SetUpDevice failed' : 'MountVolume.MountDevice failed', spec, () => stage(parts, pod, resolved, fsGroup));
+  const staged = await inStep(block ? 'MapVolume.SetUpDevice failed' : 'MountVolume.MountDevice failed', spec, () =>
+    stage(parts, pod, resolved, fsGroup),
+  );
   return inStep(block ? 'MapVolume.MapPodDevice failed' : 'MountVolume.SetUp failed', spec, async () => {
-    if (plugin.ownFolder !== false && !state.again) await parts.makeDirectory(path.slice(0, path.lastIndexOf('/')), POD_FOLDER_MODE);
-    const { ownership, againInMs, settled = false, ...ready } = await plugin.setUp({ pod, spec, path, ...state, staged, fsGroup });
+    if (plugin.ownFolder !== false && !state.again)
+      await parts.makeDirectory(path.slice(0, path.lastIndexOf('/')), POD_FOLDER_MODE);
+    const {
+      ownership,
+      againInMs,
+      settled = false,
+      ...ready
+    } = await plugin.setUp({ pod, spec, path, ...state, staged, fsGroup });
     // What ages is made anew, and so are its files.
-    if (ownership === 'apply' && fsGroup !== undefined && (!state.again || againInMs !== undefined)) await parts.applyFsGroup(pod, ready.hostPath);
-    if (block && !state.again) parts.recorder.event(pod, 'Normal', volumeEvents.successfulMountVolume, `MapVolume.MapPodDevice succeeded for volume "${spec.name}" volumeMapPath "${path.slice(0, path.lastIndexOf('/'))}"`);
+    if (ownership === 'apply' && fsGroup !== undefined && (!state.again || againInMs !== undefined))
+      await parts.applyFsGroup(pod, ready.hostPath);
+    if (block && !state.again)
+      parts.recorder.event(
+        pod,
+        'Normal',
+        volumeEvents.successfulMountVolume,
+        `MapVolume.MapPodDevice succeeded for volume "${spec.name}" volumeMapPath "${path.slice(0, path.lastIndexOf('/'))}"`,
+      );
     const extraGroups = extraGroupsOf(spec);
-    return { mounted: { name: spec.podVolume, ...ready, ...(extraGroups.length === 0 ? {} : { extraGroups }) }, againInMs, settled };
+    return {
+      mounted: { name: spec.podVolume, ...ready, ...(extraGroups.length === 0 ? {} : { extraGroups }) },
+      againInMs,
+      settled,
+    };
   });
 }
 
-async function stage(parts: SetUpParts, pod: Pod, { spec, plugin }: Resolved, fsGroup: number | undefined): Promise<StagedVolume | undefined> {
+async function stage(
+  parts: SetUpParts,
+  pod: Pod,
+  { spec, plugin }: Resolved,
+  fsGroup: number | undefined,
+): Promise<StagedVolume | undefined> {
   const { staging } = plugin;
   const planned = await staging?.plan(spec, pod);
   if (staging === undefined || planned === undefined) return undefined;
   const attachedBy = (await staging.attaches?.(spec, pod)) ?? 'byNobody';
-  return parts.staging.acquire(staging, { planned, uid: podUid(pod.metadata.uid), isAttachable: attachedBy !== 'byNobody' }, async (wasFound) => {
-    // What an earlier agent staged was attached then; the API server may be away now.
-    if (attachedBy !== 'byNobody' && !wasFound) await awaitAttached(parts, pod, { spec, staging, key: planned.key, byNode: attachedBy === 'byAnyone' });
-    return staging.stage({ pod, spec, planned, fsGroup });
-  });
+  return parts.staging.acquire(
+    staging,
+    { planned, uid: podUid(pod.metadata.uid), isAttachable: attachedBy !== 'byNobody' },
+    async (wasFound) => {
+      // What an earlier agent staged was attached then; the API server may be away now.
+      if (attachedBy !== 'byNobody' && !wasFound)
+        await awaitAttached(parts, pod, { spec, staging, key: planned.key, byNode: attachedBy === 'byAnyone' });
+      return staging.stage({ pod, spec, planned, fsGroup });
+    },
+  );
 }
 
-async function awaitAttached({ attachGate }: SetUpParts, pod: Pod, { spec, staging, key, byNode }: { spec: VolumeSpec; staging: VolumeStaging; key: string; byNode: boolean }): Promise<void> {
+async function awaitAttached(
+  { attachGate }: SetUpParts,
+  pod: Pod,
+  { spec, staging, key, byNode }: { spec: VolumeSpec; staging: VolumeStaging; key: string; byNode: boolean },
+): Promise<void> {
   if (attachGate === undefined) return;
   const problem = attachGate.problem(key, spec.name, { byNode });
   if (problem?.kind === 'wait') throw new NotAttached(problem.message);
@@ -141,11 +202,18 @@ async function inStep<T>(what: string, spec: VolumeSpec, work: () => Promise<T>)
   }
 }
 
-export const failureText = (what: string, name: string, error: string): string => `${what} for volume "${name}" : ${error}`;
+export const failureText = (what: string, name: string, error: string): string =>
+  `${what} for volume "${name}" : ${error}`;
 
 /** A volume in use by another pod that must have it alone (upstream: operation_generator.go, mode ReadWriteOncePod). */
 export function aloneInUse({ name, mode }: VolumeSpec): SetUpFailed {
-  const cause = new KubeletError('Conflict', 'volume uses the ReadWriteOncePod access mode and is already in use by another pod');
-  const [reason, what] = mode === 'Block' ? ([volumeEvents.failedMapVolume, 'MapVolume.SetUpDevice failed'] as const) : ([volumeEvents.failedMount, 'MountVolume.SetUp failed'] as const);
+  const cause = new KubeletError(
+    'Conflict',
+    'volume uses the ReadWriteOncePod access mode and is already in use by another pod',
+  );
+  const [reason, what] =
+    mode === 'Block'
+      ? ([volumeEvents.failedMapVolume, 'MapVolume.SetUpDevice failed'] as const)
+      : ([volumeEvents.failedMount, 'MountVolume.SetUp failed'] as const);
   return new SetUpFailed(reason, failureText(what, name, cause.message), { cause });
 }

@@ -45,7 +45,10 @@ export class StagingArea {
 
   /** Upstream's volumesInUse: unique names of what is attached and used, or not released yet. */
   keysInUse(): string[] {
-    return [...this.#stages].filter(([, stage]) => isInUse(stage)).map(([key]) => key).sort();
+    return [...this.#stages]
+      .filter(([, stage]) => isInUse(stage))
+      .map(([key]) => key)
+      .sort();
   }
 
   /** Seen on disk, with or without a pod that uses it. */
@@ -57,7 +60,11 @@ export class StagingArea {
   }
 
   /** Makes it ready unless it is, for a pod that keeps it until `release`. */
-  async acquire(staging: VolumeStaging, user: { planned: StagedVolume; uid: PodUid; isAttachable: boolean }, make: (wasFound: boolean) => Promise<StagedVolume>): Promise<StagedVolume> {
+  async acquire(
+    staging: VolumeStaging,
+    user: { planned: StagedVolume; uid: PodUid; isAttachable: boolean },
+    make: (wasFound: boolean) => Promise<StagedVolume>,
+  ): Promise<StagedVolume> {
     const stage = this.#stage(staging, user.planned.key);
     stage.users.add(user.uid);
     stage.isAttachable = user.isAttachable;
@@ -77,12 +84,14 @@ export class StagingArea {
 
   /** The pod uses none any more. */
   release(uid: PodUid): void {
-    for (const [key, stage] of this.#stages) if (stage.users.delete(uid) && stage.users.size === 0) this.#unstage(key, stage);
+    for (const [key, stage] of this.#stages)
+      if (stage.users.delete(uid) && stage.users.size === 0) this.#unstage(key, stage);
   }
 
   /** All pods are known: what no pod uses goes. */
   collect(): void {
-    for (const [key, stage] of this.#stages) if (stage.users.size === 0 && stage.timer === undefined && stage.failures === 0) this.#unstage(key, stage);
+    for (const [key, stage] of this.#stages)
+      if (stage.users.size === 0 && stage.timer === undefined && stage.failures === 0) this.#unstage(key, stage);
   }
 
   /** Nothing that is to be unstaged waits for its back-off any more. */
@@ -105,7 +114,17 @@ export class StagingArea {
   #stage(staging: VolumeStaging, key: string): Stage {
     const known = this.#stages.get(key);
     if (known !== undefined) return known;
-    const stage: Stage = { staging, users: new Set(), isAttachable: undefined, wasFound: false, staged: undefined, fresh: false, lane: Promise.resolve(), failures: 0, timer: undefined };
+    const stage: Stage = {
+      staging,
+      users: new Set(),
+      isAttachable: undefined,
+      wasFound: false,
+      staged: undefined,
+      fresh: false,
+      lane: Promise.resolve(),
+      failures: 0,
+      timer: undefined,
+    };
     this.#stages.set(key, stage);
     return stage;
   }
@@ -134,8 +153,14 @@ export class StagingArea {
       } catch (error) {
         stage.failures += 1;
         stage.fresh = false;
-        this.#log.warn('a volume that no pod uses any more cannot be released from the node yet', { volume: key, error: errorMessage(error) });
-        if (stage.users.size === 0 && !this.#stopped) stage.timer = this.#clock.setTimer(backoffDelayMs(OPERATION_BACKOFF, stage.failures), () => this.#unstage(key, stage));
+        this.#log.warn('a volume that no pod uses any more cannot be released from the node yet', {
+          volume: key,
+          error: errorMessage(error),
+        });
+        if (stage.users.size === 0 && !this.#stopped)
+          stage.timer = this.#clock.setTimer(backoffDelayMs(OPERATION_BACKOFF, stage.failures), () =>
+            this.#unstage(key, stage),
+          );
       }
     });
   }

@@ -63,16 +63,21 @@ test('a storage is staged once for all pods of the node, and unstaged after the 
   await world.manager.tearDown(podUid('u1'));
   await world.manager.tearDown(podUid('u2'));
   await world.clock.settle();
-  assert.deepEqual([calls, world.manager.volumesInUse()], [['stage', 'setUp u1', 'setUp u2', 'tearDown u1', 'tearDown u2', 'unstage'], []]);
+  assert.deepEqual(
+    [calls, world.manager.volumesInUse()],
+    [['stage', 'setUp u1', 'setUp u2', 'tearDown u1', 'tearDown u2', 'unstage'], []],
+  );
 });
 
-test('staging that failed half-way is undone when the pod goes, and its error is told as the node\'s', async () => {
+test("staging that failed half-way is undone when the pod goes, and its error is told as the node's", async () => {
   const { plugin, calls, disk, faults } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
   faults.stage = () => Promise.reject(new Error('driver says no'));
   const waiting = world.manager.ensure(testPod('u1', [shared])).catch(() => undefined);
   await world.clock.settle();
-  assert.deepEqual(world.events, ['pod-u1 Warning FailedMount MountVolume.MountDevice failed for volume "v" : driver says no']);
+  assert.deepEqual(world.events, [
+    'pod-u1 Warning FailedMount MountVolume.MountDevice failed for volume "v" : driver says no',
+  ]);
   await world.manager.tearDown(podUid('u1'));
   await waiting;
   await world.clock.settle();
@@ -126,7 +131,9 @@ test('a pod that vanished while no agent ran is taken down from its folder, and 
 
 test('an object in another namespace, such as the secret of a PersistentVolume, is followed too', async () => {
   const { plugin, calls, faults } = stagedPlugin();
-  const world = volumeWorld({ plugins: [{ ...plugin, objectsOf: () => [{ kind: 'Secret', namespace: 'storage', name: 'key' }] }] });
+  const world = volumeWorld({
+    plugins: [{ ...plugin, objectsOf: () => [{ kind: 'Secret', namespace: 'storage', name: 'key' }] }],
+  });
   faults.stage = () => Promise.reject(new Error('no secret'));
   const waiting = world.manager.ensure(testPod('u1', [shared]));
   await world.clock.settle();
@@ -138,10 +145,16 @@ test('an object in another namespace, such as the secret of a PersistentVolume, 
   await waiting;
 });
 
-test('what is set up again because it ages gets the pod\'s group again, another volume does not', async () => {
+test("what is set up again because it ages gets the pod's group again, another volume does not", async () => {
   for (const againInMs of [60_000, undefined]) {
     const { plugin } = stagedPlugin();
-    const setUp: VolumePlugin['setUp'] = async ({ path }) => ({ hostPath: path, readOnly: false, selinuxRelabel: false, ownership: 'apply', ...(againInMs === undefined ? {} : { againInMs }) });
+    const setUp: VolumePlugin['setUp'] = async ({ path }) => ({
+      hostPath: path,
+      readOnly: false,
+      selinuxRelabel: false,
+      ownership: 'apply',
+      ...(againInMs === undefined ? {} : { againInMs }),
+    });
     const world = volumeWorld({ plugins: [{ ...plugin, setUp, followsPod: () => true }] });
     const pod = testPod('u1', [shared], { securityContext: { fsGroup: 77 } });
     await makeFolders(world, 'u1');
@@ -191,14 +204,20 @@ test('staged storage without any folder of a pod is found and undone', async () 
   assert.deepEqual([calls, disk.size], [['unstage'], 0]);
 });
 
-test('a plugin that does not let go of one volume keeps neither the pod\'s other volumes nor other pods', async () => {
+test("a plugin that does not let go of one volume keeps neither the pod's other volumes nor other pods", async () => {
   const { plugin, faults } = stagedPlugin();
   const world = volumeWorld({ plugins: [plugin] });
   await world.manager.ensure(testPod('u1', [shared, { name: 'e', emptyDir: {} }]));
   await makeFolders(world, 'u1');
   faults.tearDown = () => Promise.reject(new Error('driver is down'));
   await assert.rejects(world.manager.tearDown(podUid('u1')), /driver is down/);
-  assert.deepEqual([await world.files.list(`${ROOT}/pods/u1/volumes/kubernetes.io~empty-dir`), await world.files.list(`${ROOT}/pods/u1/volumes/test~staged`)], [[], ['v']]);
+  assert.deepEqual(
+    [
+      await world.files.list(`${ROOT}/pods/u1/volumes/kubernetes.io~empty-dir`),
+      await world.files.list(`${ROOT}/pods/u1/volumes/test~staged`),
+    ],
+    [[], ['v']],
+  );
   delete faults.tearDown;
   await world.manager.tearDown(podUid('u1'));
   assert.deepEqual(await world.files.list(`${ROOT}/pods`), []);
@@ -213,7 +232,9 @@ test('a storage that hangs holds up only those who use it', async () => {
   await world.manager.ensure(testPod('u2', [{ name: 'e', emptyDir: {} }]));
   await world.manager.tearDown(podUid('u2'));
   await world.clock.advance(31_000);
-  assert.deepEqual(world.events, ['pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "v" : no answer within 30 s']);
+  assert.deepEqual(world.events, [
+    'pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "v" : no answer within 30 s',
+  ]);
 });
 
 test('mounts of parts of volumes go before the volumes', async () => {
@@ -225,7 +246,9 @@ test('mounts of parts of volumes go before the volumes', async () => {
   await world.files.makeDirectory(part, 0o750);
   world.mounts.seedMount(part, 'ext4', '/dev/x');
   const { unmount } = world.mounts;
-  world.mounts.unmount = (path) => (calls.push(`unmount ${path.split('/').at(-4) ?? ''}`), unmount.call(world.mounts, path));
+  world.mounts.unmount = (path) => (
+    calls.push(`unmount ${path.split('/').at(-4) ?? ''}`), unmount.call(world.mounts, path)
+  );
   calls.length = 0;
   await world.manager.tearDown(podUid('u1'));
   await world.clock.settle();

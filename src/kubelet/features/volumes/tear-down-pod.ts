@@ -39,7 +39,10 @@ export async function tearDownPod(parts: TearDownParts, uid: PodUid): Promise<vo
 async function tearDownVolume(parts: TearDownParts, volume: FoundVolume): Promise<void> {
   const { folders, plugins, specAt } = parts;
   const plugin = pluginOf(plugins, volume);
-  const what = { plugin: qualifiedPlugin(plugin?.name ?? volume.folder, specAt?.(volume.path)), name: volume.mode === 'Block' ? 'unmap_volume' : 'volume_unmount' } as const;
+  const what = {
+    plugin: qualifiedPlugin(plugin?.name ?? volume.folder, specAt?.(volume.path)),
+    name: volume.mode === 'Block' ? 'unmap_volume' : 'volume_unmount',
+  } as const;
   await toldOperation(parts, what, async () => {
     await plugin?.tearDown?.(volume);
     await folders.remove(volume.path, { mounted: volume.mounted || plugin?.tearDown !== undefined });
@@ -47,14 +50,24 @@ async function tearDownVolume(parts: TearDownParts, volume: FoundVolume): Promis
 }
 
 /** Notes which staged volume it uses, which can be known only before it is taken down. */
-export async function identifyStaged({ plugins, staging, clock, log }: TearDownParts, uid: PodUid, volume: FoundVolume): Promise<void> {
+export async function identifyStaged(
+  { plugins, staging, clock, log }: TearDownParts,
+  uid: PodUid,
+  volume: FoundVolume,
+): Promise<void> {
   const own = pluginOf(plugins, volume)?.staging;
   if (own === undefined) return;
   try {
-    const staged = await withDeadline({ clock, limitMs: LOOK_LIMIT_MS, op: `look at ${volume.path}` }, () => own.identify(volume));
+    const staged = await withDeadline({ clock, limitMs: LOOK_LIMIT_MS, op: `look at ${volume.path}` }, () =>
+      own.identify(volume),
+    );
     if (staged !== undefined) staging.found(own, staged, uid);
   } catch (error) {
-    log.warn('which storage a volume uses cannot be told from its folder', { podUID: uid, path: volume.path, error: errorMessage(error) });
+    log.warn('which storage a volume uses cannot be told from its folder', {
+      podUID: uid,
+      path: volume.path,
+      error: errorMessage(error),
+    });
   }
 }
 
@@ -65,9 +78,16 @@ export async function findStaged({ plugins, staging, clock, log }: TearDownParts
       const own = plugin.staging;
       if (own === undefined) return;
       try {
-        for (const staged of await withDeadline({ clock, limitMs: LOOK_LIMIT_MS, op: `look for volumes of ${plugin.name}` }, () => own.findStaged())) staging.found(own, staged);
+        for (const staged of await withDeadline(
+          { clock, limitMs: LOOK_LIMIT_MS, op: `look for volumes of ${plugin.name}` },
+          () => own.findStaged(),
+        ))
+          staging.found(own, staged);
       } catch (error) {
-        log.warn('which storage an earlier run prepared cannot be told', { plugin: plugin.name, error: errorMessage(error) });
+        log.warn('which storage an earlier run prepared cannot be told', {
+          plugin: plugin.name,
+          error: errorMessage(error),
+        });
       }
     }),
   );

@@ -18,24 +18,38 @@ test('each kind is ready at its upstream path with its attributes', async () => 
   world.objects.set('Secret', secret('s', { p: 'w' }));
   world.files.seed({ '/data/f': 'x' });
   const volumes = await world.manager.ensure(
-    testPod('u1', [{ name: 'e', emptyDir: {} }, { name: 'h', hostPath: { path: '/data', type: 'Directory' } }, { name: 'c', configMap: { name: 'c' } }, { name: 's', secret: { secretName: 's' } }]),
+    testPod('u1', [
+      { name: 'e', emptyDir: {} },
+      { name: 'h', hostPath: { path: '/data', type: 'Directory' } },
+      { name: 'c', configMap: { name: 'c' } },
+      { name: 's', secret: { secretName: 's' } },
+    ]),
   );
-  assert.deepEqual([...volumes.values()], [
-    { name: 'e', hostPath: volumePath('u1', 'empty-dir', 'e'), readOnly: false, selinuxRelabel: true },
-    { name: 'h', hostPath: '/data', readOnly: false, selinuxRelabel: false },
-    { name: 'c', hostPath: volumePath('u1', 'configmap', 'c'), readOnly: true, selinuxRelabel: true },
-    { name: 's', hostPath: volumePath('u1', 'secret', 's'), readOnly: true, selinuxRelabel: true },
-  ]);
+  assert.deepEqual(
+    [...volumes.values()],
+    [
+      { name: 'e', hostPath: volumePath('u1', 'empty-dir', 'e'), readOnly: false, selinuxRelabel: true },
+      { name: 'h', hostPath: '/data', readOnly: false, selinuxRelabel: false },
+      { name: 'c', hostPath: volumePath('u1', 'configmap', 'c'), readOnly: true, selinuxRelabel: true },
+      { name: 's', hostPath: volumePath('u1', 'secret', 's'), readOnly: true, selinuxRelabel: true },
+    ],
+  );
   assert.equal(world.files.peek(`${volumePath('u1', 'configmap', 'c')}/k`), 'v');
   assert.equal(world.files.peek(`${volumePath('u1', 'secret', 's')}/p`), 'w');
   assert.equal((await world.files.lstat(volumePath('u1', 'empty-dir', 'e')))?.mode, 0o777);
   assert.equal((await world.files.lstat(`${ROOT}/pods/u1`))?.mode, 0o750);
-  assert.deepEqual(world.mounts.mounted.map(({ path, fsType }) => ({ path, fsType })), [{ path: volumePath('u1', 'secret', 's'), fsType: 'tmpfs' }]);
+  assert.deepEqual(
+    world.mounts.mounted.map(({ path, fsType }) => ({ path, fsType })),
+    [{ path: volumePath('u1', 'secret', 's'), fsType: 'tmpfs' }],
+  );
 });
 
 test('asking again for mounted volumes does nothing to the host', async () => {
   const world = volumeWorld();
-  const pod = testPod('u1', [{ name: 'e', emptyDir: {} }, { name: 'm', emptyDir: { medium: 'Memory' } }]);
+  const pod = testPod('u1', [
+    { name: 'e', emptyDir: {} },
+    { name: 'm', emptyDir: { medium: 'Memory' } },
+  ]);
   await world.manager.ensure(pod);
   const before = world.files.calls.length;
   await world.manager.ensure(pod);
@@ -45,11 +59,21 @@ test('asking again for mounted volumes does nothing to the host', async () => {
 test('a missing object is an event and a blocker, and the volume is ready the moment it appears', async () => {
   const world = volumeWorld();
   let ready = false;
-  const waiting = world.manager.ensure(testPod('u1', [{ name: 'x', configMap: { name: 'y' } }])).then(() => (ready = true));
+  const waiting = world.manager
+    .ensure(testPod('u1', [{ name: 'x', configMap: { name: 'y' } }]))
+    .then(() => (ready = true));
   await world.clock.settle();
   const message = 'MountVolume.SetUp failed for volume "x" : configmap "y" not found';
   assert.deepEqual(world.events, [`pod-u1 Warning FailedMount ${message}`]);
-  assert.deepEqual(world.manager.blockers(uid), [{ step: 'volume x', cause: message, sinceMs: world.clock.nowMs(), lastError: message, nextTryAtMs: world.clock.nowMs() + 500 }]);
+  assert.deepEqual(world.manager.blockers(uid), [
+    {
+      step: 'volume x',
+      cause: message,
+      sinceMs: world.clock.nowMs(),
+      lastError: message,
+      nextTryAtMs: world.clock.nowMs() + 500,
+    },
+  ]);
   assert.equal(ready, false);
   world.objects.set('ConfigMap', configMap('y', { k: 'v' }));
   world.manager.objectChanged({ kind: 'ConfigMap', namespace: 'default', name: 'y' });
@@ -85,10 +109,20 @@ test('failures are retried after 500 ms, doubling up to 2 min 2 s', async () => 
   assert.equal((await waiting).size, 1);
 });
 
-test('after 2 min 3 s the wait ends with upstream\'s words, and the work goes on', async () => {
+test("after 2 min 3 s the wait ends with upstream's words, and the work goes on", async () => {
   const world = volumeWorld();
-  const pod = testPod('u1', [{ name: 'e', emptyDir: {} }, { name: 'x', secret: { secretName: 'none' } }]);
-  const waiting = assert.rejects(world.manager.ensure(pod), (error) => errorKind(error) === 'Timeout' && /^unmounted volumes=\[x\], unattached volumes=\[\], failed to process volumes=\[\]: context deadline exceeded$/.test((error as Error).message));
+  const pod = testPod('u1', [
+    { name: 'e', emptyDir: {} },
+    { name: 'x', secret: { secretName: 'none' } },
+  ]);
+  const waiting = assert.rejects(
+    world.manager.ensure(pod),
+    (error) =>
+      errorKind(error) === 'Timeout' &&
+      /^unmounted volumes=\[x\], unattached volumes=\[\], failed to process volumes=\[\]: context deadline exceeded$/.test(
+        (error as Error).message,
+      ),
+  );
   await world.clock.advance(123_000);
   await waiting;
   world.objects.set('Secret', secret('none', {}));
@@ -100,11 +134,15 @@ test('a hung mount of one pod delays no other pod, is reported, and the pod is r
   const world = volumeWorld();
   const release = world.mounts.hang('mountTmpfs', `${ROOT}/pods/u1`);
   let first = false;
-  const hanging = world.manager.ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory' } }])).then(() => (first = true));
+  const hanging = world.manager
+    .ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory' } }]))
+    .then(() => (first = true));
   await world.manager.ensure(testPod('u2', [{ name: 'm', emptyDir: { medium: 'Memory' } }]));
   await world.clock.advance(31_000);
   assert.equal(first, false);
-  assert.deepEqual(world.events, ['pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "m" : no answer within 30 s']);
+  assert.deepEqual(world.events, [
+    'pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "m" : no answer within 30 s',
+  ]);
   assert.equal(world.manager.blockers(uid)[0]?.cause, 'the host does not answer');
   release();
   await hanging;
@@ -113,7 +151,10 @@ test('a hung mount of one pod delays no other pod, is reported, and the pod is r
 test('a waiting pod that is aborted stops waiting', async () => {
   const world = volumeWorld();
   const stop = new AbortController();
-  const waiting = assert.rejects(world.manager.ensure(testPod('u1', [{ name: 'x', secret: { secretName: 'none' } }]), stop.signal), (error) => errorKind(error) === 'Aborted');
+  const waiting = assert.rejects(
+    world.manager.ensure(testPod('u1', [{ name: 'x', secret: { secretName: 'none' } }]), stop.signal),
+    (error) => errorKind(error) === 'Aborted',
+  );
   await world.clock.settle();
   stop.abort();
   await waiting;
@@ -149,13 +190,20 @@ test('a change during set-up leads to one more pass', async () => {
   assert.equal(world.files.peek(`${volumePath('u1', 'secret', 's')}/k`), 'new');
 });
 
-test('tearing down unmounts, removes all of the pod\'s folder, and twice is fine', async () => {
+test("tearing down unmounts, removes all of the pod's folder, and twice is fine", async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory' } }]));
-  world.files.seed({ [`${ROOT}/pods/u1/etc-hosts`]: 'x', [`${ROOT}/pods/u1/containers/main/abc`]: 'x', [`${volumePath('u1', 'empty-dir', 'm')}/data`]: 'x' });
+  world.files.seed({
+    [`${ROOT}/pods/u1/etc-hosts`]: 'x',
+    [`${ROOT}/pods/u1/containers/main/abc`]: 'x',
+    [`${volumePath('u1', 'empty-dir', 'm')}/data`]: 'x',
+  });
   await world.manager.tearDown(uid);
   await world.manager.tearDown(uid);
-  assert.deepEqual([world.mounts.mounted, await world.files.list(`${ROOT}/pods`), world.clock.armedTimers], [[], [], 0]);
+  assert.deepEqual(
+    [world.mounts.mounted, await world.files.list(`${ROOT}/pods`), world.clock.armedTimers],
+    [[], [], 0],
+  );
 });
 
 test('what somebody mounted where nothing is expected, and parts of volumes, are unmounted with the rest; without mounts nothing is looked for twice', async () => {
@@ -193,10 +241,13 @@ test('what cannot be unmounted keeps its data, and goes with the next try', asyn
   assert.deepEqual(await world.files.list(`${ROOT}/pods`), []);
 });
 
-test('a hung set-up holds its own tear-down until the limit, and nobody else\'s', async () => {
+test("a hung set-up holds its own tear-down until the limit, and nobody else's", async () => {
   const world = volumeWorld();
   const release = world.mounts.hang('mountTmpfs', `${ROOT}/pods/u1`);
-  const waiting = assert.rejects(world.manager.ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory' } }])), (error) => errorKind(error) === 'Aborted');
+  const waiting = assert.rejects(
+    world.manager.ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory' } }])),
+    (error) => errorKind(error) === 'Aborted',
+  );
   await world.manager.ensure(testPod('u2', [{ name: 'e', emptyDir: {} }]));
   const tornDown = assert.rejects(world.manager.tearDown(uid), (error) => errorKind(error) === 'Timeout');
   await waiting;
@@ -213,7 +264,16 @@ test('a restarted agent mounts and writes nothing again', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', configMap('c', { k: 'v', 'b.c': 'w' }));
   world.objects.set('Secret', secret('s', { p: 'w' }));
-  const pod = testPod('u1', [{ name: 'e', emptyDir: {} }, { name: 'm', emptyDir: { medium: 'Memory' } }, { name: 'c', configMap: { name: 'c' } }, { name: 's', secret: { secretName: 's' } }], { securityContext: { fsGroup: 1000 } });
+  const pod = testPod(
+    'u1',
+    [
+      { name: 'e', emptyDir: {} },
+      { name: 'm', emptyDir: { medium: 'Memory' } },
+      { name: 'c', configMap: { name: 'c' } },
+      { name: 's', secret: { secretName: 's' } },
+    ],
+    { securityContext: { fsGroup: 1000 } },
+  );
   const before = [...(await world.manager.ensure(pod))];
   await world.files.writeFile(`${volumePath('u1', 'empty-dir', 'e')}/data`, 'kept', 0o600);
   world.manager.stop();
@@ -222,7 +282,12 @@ test('a restarted agent mounts and writes nothing again', async () => {
   assert.deepEqual([...(await restarted.reconstruct())], ['u1']);
   assert.deepEqual([...(await restarted.ensure(pod))], before);
   assert.equal(world.mounts.mounted.length, 2);
-  assert.deepEqual(world.files.calls.filter((call) => /^(write|symlink|rename|remove|chmod|chown)/.test(call) && !call.includes('makeDirectory')), []);
+  assert.deepEqual(
+    world.files.calls.filter(
+      (call) => /^(write|symlink|rename|remove|chmod|chown)/.test(call) && !call.includes('makeDirectory'),
+    ),
+    [],
+  );
 });
 
 test('an agent that starts while the disk gives errors goes on, and still mounts nothing twice', async () => {
@@ -242,13 +307,22 @@ test('an agent that starts while the disk gives errors goes on, and still mounts
 test('folders of vanished pods are removed, those with a stuck mount are counted and said once', async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'e', emptyDir: {} }]));
-  world.files.seed({ [`${ROOT}/pods/old1/etc-hosts`]: '', [`${ROOT}/pods/old2/volumes/x/y/f`]: '', [`${ROOT}/pods/running/etc-hosts`]: '' });
+  world.files.seed({
+    [`${ROOT}/pods/old1/etc-hosts`]: '',
+    [`${ROOT}/pods/old2/volumes/x/y/f`]: '',
+    [`${ROOT}/pods/running/etc-hosts`]: '',
+  });
   world.mounts.seedMount(`${ROOT}/pods/old2/volumes/x/y`, 'nfs', 'dead:/x');
   world.mounts.fail('unmount', { below: `${ROOT}/pods/old2`, kind: 'Conflict', times: 3 });
   const known = new Set([podUid('running')]);
   assert.equal(await world.manager.cleanupOrphans(known), 1);
   assert.equal(await world.manager.cleanupOrphans(known), 1);
-  assert.deepEqual(world.manager.counts(), { desired: new Map([['kubernetes.io/empty-dir', 1]]), actual: new Map([['kubernetes.io/empty-dir', 1]]), reconstructed: 0, orphans: { found: 1, left: 1 } });
+  assert.deepEqual(world.manager.counts(), {
+    desired: new Map([['kubernetes.io/empty-dir', 1]]),
+    actual: new Map([['kubernetes.io/empty-dir', 1]]),
+    reconstructed: 0,
+    orphans: { found: 1, left: 1 },
+  });
   assert.deepEqual(await world.files.list(`${ROOT}/pods`), ['old2', 'running', 'u1']);
   assert.equal(world.log.lines.filter((line) => line.level === 'warn').length, 1);
   const left: number[] = [];
@@ -279,8 +353,17 @@ test('a kind that nobody serves says so, and a uid or name that leads elsewhere 
   const world = volumeWorld();
   void world.manager.ensure(testPod('u1', [{ name: 'n', gcePersistentDisk: { pdName: 'x' } }])).catch(() => undefined);
   await world.clock.settle();
-  assert.match(world.events[0] ?? '', /MountVolume.FindPluginBySpec failed for volume "n" : gcePersistentDisk has moved to the CSI driver pd.csi.storage.gke.io/);
-  await assert.rejects(world.manager.ensure(testPod('../../etc', [{ name: 'e', emptyDir: {} }])), (error) => errorKind(error) === 'Invalid');
-  await assert.rejects(world.manager.ensure(testPod('u3', [{ name: '../x', emptyDir: {} }])), (error) => errorKind(error) === 'Invalid');
+  assert.match(
+    world.events[0] ?? '',
+    /MountVolume.FindPluginBySpec failed for volume "n" : gcePersistentDisk has moved to the CSI driver pd.csi.storage.gke.io/,
+  );
+  await assert.rejects(
+    world.manager.ensure(testPod('../../etc', [{ name: 'e', emptyDir: {} }])),
+    (error) => errorKind(error) === 'Invalid',
+  );
+  await assert.rejects(
+    world.manager.ensure(testPod('u3', [{ name: '../x', emptyDir: {} }])),
+    (error) => errorKind(error) === 'Invalid',
+  );
   await assert.rejects(world.manager.tearDown(podUid('..')), (error) => errorKind(error) === 'Invalid');
 });

@@ -10,12 +10,36 @@ import type { MountedVolume, PodVolumes } from '../../model/pod-volumes.ts';
 import type { ClusterObjectChange } from '../../ports/cluster-objects.ts';
 import { LoneUsers } from './lone-users.ts';
 import { measurableVolumes, type MeasurableVolume } from './measured-volumes.ts';
-import { concerns, readyVolumes, sameMetadata, usedVolumes, waitForVolumes, type PodEntry, type VolumeEntry } from './pod-entry.ts';
+import {
+  concerns,
+  readyVolumes,
+  sameMetadata,
+  usedVolumes,
+  waitForVolumes,
+  type PodEntry,
+  type VolumeEntry,
+} from './pod-entry.ts';
 import { OrphanFolders } from './orphan-folders.ts';
 import type { FoundVolume } from './pod-folders.ts';
-import { failureText, makeVolume, resolveAny, resolveInline, NotAttached, SetUpFailed, type Made, type Resolved, type SetUpParts } from './set-up-volume.ts';
+import {
+  failureText,
+  makeVolume,
+  resolveAny,
+  resolveInline,
+  NotAttached,
+  SetUpFailed,
+  type Made,
+  type Resolved,
+  type SetUpParts,
+} from './set-up-volume.ts';
 import { findStaged, identifyStaged, tearDownPod, type TearDownParts } from './tear-down-pod.ts';
-import { counted, qualifiedPlugin, toldOperation, type VolumeCounts, type VolumeOperation } from './volume-operations.ts';
+import {
+  counted,
+  qualifiedPlugin,
+  toldOperation,
+  type VolumeCounts,
+  type VolumeOperation,
+} from './volume-operations.ts';
 import { initialVolumeState, nextVolumeState, usableVolume, volumeBlocker, type VolumeEvent } from './volume-state.ts';
 
 export interface VolumeManagerOptions extends SetUpParts {
@@ -50,7 +74,11 @@ export class VolumeManager {
 
   constructor(options: VolumeManagerOptions) {
     this.#options = options;
-    this.#orphans = new OrphanFolders({ clock: options.clock, log: options.log, tearDown: (uid) => this.tearDown(uid) });
+    this.#orphans = new OrphanFolders({
+      clock: options.clock,
+      log: options.log,
+      tearDown: (uid) => this.tearDown(uid),
+    });
   }
 
   /**
@@ -62,10 +90,14 @@ export class VolumeManager {
     try {
       this.#found = await folders.findVolumes();
     } catch (error) {
-      log.error('the folder of all pods cannot be read; the agent goes on, and running pods are left as they are', { error: errorMessage(error) });
+      log.error('the folder of all pods cannot be read; the agent goes on, and running pods are left as they are', {
+        error: errorMessage(error),
+      });
       this.#found = new Map();
     }
-    await Promise.all([...this.#found].flatMap(([uid, volumes]) => volumes.map((volume) => identifyStaged(this.#parts(), uid, volume))));
+    await Promise.all(
+      [...this.#found].flatMap(([uid, volumes]) => volumes.map((volume) => identifyStaged(this.#parts(), uid, volume))),
+    );
     this.#reconstructed = [...this.#found.values()].reduce((sum, volumes) => sum + volumes.length, 0);
     await findStaged(this.#parts());
     for (const [uid, volumes] of this.#found) for (const volume of volumes) this.#alone.found(volume, uid);
@@ -80,7 +112,8 @@ export class VolumeManager {
     const uid = podUid(pod.metadata.uid);
     await this.#tearingDown.get(uid);
     const entry = this.#adopt(uid, pod);
-    for (const volume of entry.volumes.values()) if (volume.state.phase === 'waiting' && volume.timer === undefined) this.#begin(entry, volume);
+    for (const volume of entry.volumes.values())
+      if (volume.state.phase === 'waiting' && volume.timer === undefined) this.#begin(entry, volume);
     const ready = readyVolumes(entry);
     if (ready !== undefined) return ready;
     return waitForVolumes(entry, this.#options.clock, signal);
@@ -109,12 +142,14 @@ export class VolumeManager {
 
   /** Something may have been attached to the node: who waits for that tries again. */
   attachmentsChanged(): void {
-    for (const entry of this.#pods.values()) for (const volume of entry.volumes.values()) if (volume.unattached) this.#refresh(entry, volume);
+    for (const entry of this.#pods.values())
+      for (const volume of entry.volumes.values()) if (volume.unattached) this.#refresh(entry, volume);
   }
 
   counts(): VolumeCounts {
     const volumes = [...this.#pods.values()].flatMap((entry) => [...entry.volumes.values()]);
-    const nameOf = ({ resolved }: VolumeEntry): string => (resolved === undefined ? 'N/A' : qualifiedPlugin(resolved.plugin.name, resolved.spec));
+    const nameOf = ({ resolved }: VolumeEntry): string =>
+      resolved === undefined ? 'N/A' : qualifiedPlugin(resolved.plugin.name, resolved.spec);
     return {
       desired: counted(volumes.map(nameOf)),
       actual: counted(volumes.filter(({ state }) => usableVolume(state) !== undefined).map(nameOf)),
@@ -124,13 +159,16 @@ export class VolumeManager {
   }
 
   blockers(uid: PodUid): Blocker[] {
-    return [...(this.#pods.get(uid)?.volumes ?? [])].map(([name, { state }]) => volumeBlocker(name, state)).filter((blocker) => blocker !== undefined);
+    return [...(this.#pods.get(uid)?.volumes ?? [])]
+      .map(([name, { state }]) => volumeBlocker(name, state))
+      .filter((blocker) => blocker !== undefined);
   }
 
   /** An object appeared, changed or vanished: volumes that show it are refreshed, those that wait for it are tried at once. */
   objectChanged(change: ClusterObjectChange): void {
     for (const entry of this.#pods.values()) {
-      for (const volume of entry.volumes.values()) if (!volume.settled && concerns(change, entry.pod, volume)) this.#refresh(entry, volume);
+      for (const volume of entry.volumes.values())
+        if (!volume.settled && concerns(change, entry.pod, volume)) this.#refresh(entry, volume);
     }
   }
 
@@ -152,7 +190,9 @@ export class VolumeManager {
     if (before !== undefined) return before;
     const work = this.#tearDown(uid).finally(() => this.#tearingDown.delete(uid));
     // Those who wait for it in `ensure` get its error too; nobody waiting is no reason to end the process.
-    work.catch((error: unknown) => this.#options.log.debug(2, 'volumes are not torn down yet', { podUID: uid, error: errorMessage(error) }));
+    work.catch((error: unknown) =>
+      this.#options.log.debug(2, 'volumes are not torn down yet', { podUID: uid, error: errorMessage(error) }),
+    );
     this.#tearingDown.set(uid, work);
     return work;
   }
@@ -184,20 +224,40 @@ export class VolumeManager {
   }
 
   #adopt(uid: PodUid, pod: Pod): PodEntry {
-    const entry = this.#pods.get(uid) ?? { uid, pod, volumes: new Map<string, VolumeEntry>(), lanes: new Map<string, Promise<unknown>>(), waiters: new Set<() => void>(), ending: false, gone: new AbortController() };
+    const entry = this.#pods.get(uid) ?? {
+      uid,
+      pod,
+      volumes: new Map<string, VolumeEntry>(),
+      lanes: new Map<string, Promise<unknown>>(),
+      waiters: new Set<() => void>(),
+      ending: false,
+      gone: new AbortController(),
+    };
     const before = entry.pod;
-    const fresh = usedVolumes(pod).filter((volume) => !entry.volumes.has(volume.name)).map((volume) => this.#newVolume(pod, volume));
+    const fresh = usedVolumes(pod)
+      .filter((volume) => !entry.volumes.has(volume.name))
+      .map((volume) => this.#newVolume(pod, volume));
     // Only now, when every name has proven to be safe.
     entry.pod = pod;
     this.#pods.set(uid, entry);
     const known = [...entry.volumes.values()];
     for (const volume of fresh) entry.volumes.set(volume.volume.name, volume);
-    if (before !== pod && !sameMetadata(before, pod)) for (const volume of known) if (volume.resolved?.plugin.followsPod?.(volume.resolved.spec) === true) this.#refresh(entry, volume);
+    if (before !== pod && !sameMetadata(before, pod))
+      for (const volume of known)
+        if (volume.resolved?.plugin.followsPod?.(volume.resolved.spec) === true) this.#refresh(entry, volume);
     return entry;
   }
 
   #newVolume(pod: Pod, volume: Volume): VolumeEntry {
-    return { volume, resolved: resolveInline(this.#options, pod, volume), state: initialVolumeState(this.#options.clock.nowMs()), timer: undefined, attempt: Promise.resolve(), settled: false, unattached: false };
+    return {
+      volume,
+      resolved: resolveInline(this.#options, pod, volume),
+      state: initialVolumeState(this.#options.clock.nowMs()),
+      timer: undefined,
+      attempt: Promise.resolve(),
+      settled: false,
+      unattached: false,
+    };
   }
 
   #refresh(entry: PodEntry, volume: VolumeEntry): void {
@@ -222,7 +282,11 @@ export class VolumeManager {
     const slow = this.#options.clock.setTimer(SLOW_MS, () => {
       this.#step(volume, { kind: 'slow' });
       const name = volume.resolved?.spec.name ?? volume.volume.name;
-      this.#report(entry, volumeEvents.failedMount, failureText('MountVolume.SetUp failed', name, `no answer within ${SLOW_MS / 1000} s`));
+      this.#report(
+        entry,
+        volumeEvents.failedMount,
+        failureText('MountVolume.SetUp failed', name, `no answer within ${SLOW_MS / 1000} s`),
+      );
     });
     let againInMs: number | undefined;
     try {
@@ -234,7 +298,12 @@ export class VolumeManager {
     } catch (error) {
       this.#step(volume, { kind: 'failed', error: errorMessage(error) });
       volume.unattached = error instanceof NotAttached;
-      if (!entry.gone.signal.aborted && !volume.unattached) this.#report(entry, error instanceof SetUpFailed ? error.reason : volumeEvents.failedMount, errorMessage(error));
+      if (!entry.gone.signal.aborted && !volume.unattached)
+        this.#report(
+          entry,
+          error instanceof SetUpFailed ? error.reason : volumeEvents.failedMount,
+          errorMessage(error),
+        );
     } finally {
       slow.cancel();
     }
@@ -252,12 +321,22 @@ export class VolumeManager {
     this.#alone.use(resolved, uid);
     const firstAttempt = !again && volume.state.phase === 'working' && volume.state.failures === 0;
     // What was seen at start is believed once; after a failure the mount table is asked.
-    const mounted = firstAttempt && this.#found.get(uid)?.some((one) => one.path === path && one.mounted) === true ? true : undefined;
+    const mounted =
+      firstAttempt && this.#found.get(uid)?.some((one) => one.path === path && one.mounted) === true ? true : undefined;
     const before = entry.lanes.get(path);
-    const what = { plugin: qualifiedPlugin(resolved.plugin.name, resolved.spec), name: resolved.spec.mode === 'Block' ? 'map_volume' : 'volume_mount' } as const;
-    const make = (): Promise<Made> => makeVolume(this.#options, pod, resolved, { again, mounted: before === undefined ? mounted : undefined });
-    const work = (before ?? Promise.resolve()).then(() => toldOperation(this.#options, what, make, (error) => error instanceof NotAttached));
-    entry.lanes.set(path, work.catch(() => undefined));
+    const what = {
+      plugin: qualifiedPlugin(resolved.plugin.name, resolved.spec),
+      name: resolved.spec.mode === 'Block' ? 'map_volume' : 'volume_mount',
+    } as const;
+    const make = (): Promise<Made> =>
+      makeVolume(this.#options, pod, resolved, { again, mounted: before === undefined ? mounted : undefined });
+    const work = (before ?? Promise.resolve()).then(() =>
+      toldOperation(this.#options, what, make, (error) => error instanceof NotAttached),
+    );
+    entry.lanes.set(
+      path,
+      work.catch(() => undefined),
+    );
     return work;
   }
 
@@ -267,10 +346,21 @@ export class VolumeManager {
     try {
       const now = await resolveAny(this.#options, pod, volume.volume);
       if (now.path === volume.resolved.path) return now;
-      this.#options.log.warn('the claim of a volume in use is bound to another volume now; the pod keeps the one it has', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, volume: volume.volume.name, kept: volume.resolved.spec.name, bound: now.spec.name });
+      this.#options.log.warn(
+        'the claim of a volume in use is bound to another volume now; the pod keeps the one it has',
+        {
+          pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+          volume: volume.volume.name,
+          kept: volume.resolved.spec.name,
+          bound: now.spec.name,
+        },
+      );
       return volume.resolved;
     } catch (error) {
-      this.#options.log.debug(2, 'the claim of a volume in use says something else now', { volume: volume.volume.name, error: errorMessage(error) });
+      this.#options.log.debug(2, 'the claim of a volume in use says something else now', {
+        volume: volume.volume.name,
+        error: errorMessage(error),
+      });
       return volume.resolved;
     }
   }
@@ -279,7 +369,8 @@ export class VolumeManager {
     const { state } = volume;
     if (!(entry.ending && usableVolume(state) !== undefined)) {
       const { clock } = this.#options;
-      if (state.phase === 'mounted' && againInMs !== undefined) volume.timer = clock.setTimer(againInMs, () => this.#refresh(entry, volume));
+      if (state.phase === 'mounted' && againInMs !== undefined)
+        volume.timer = clock.setTimer(againInMs, () => this.#refresh(entry, volume));
       if (state.phase === 'waiting') {
         if (state.retryAtMs === undefined) this.#begin(entry, volume);
         else volume.timer = clock.setTimer(state.retryAtMs - clock.nowMs(), () => this.#begin(entry, volume));
@@ -300,13 +391,20 @@ export class VolumeManager {
         this.#release(entry);
         await Promise.all([...entry.volumes.values()].map((volume) => volume.attempt));
       }
-      const specs = new Map([...(entry?.volumes.values() ?? [])].map(({ resolved }) => [resolved?.path, resolved?.spec]));
+      const specs = new Map(
+        [...(entry?.volumes.values() ?? [])].map(({ resolved }) => [resolved?.path, resolved?.spec]),
+      );
       await tearDownPod({ ...this.#parts(), specAt: (path) => specs.get(path) }, uid);
       this.#pods.delete(uid);
       this.#alone.release(uid);
-      for (const other of this.#pods.values()) for (const volume of other.volumes.values()) if (this.#alone.waits(volume.resolved)) this.#refresh(other, volume);
+      for (const other of this.#pods.values())
+        for (const volume of other.volumes.values())
+          if (this.#alone.waits(volume.resolved)) this.#refresh(other, volume);
     };
-    await withDeadline({ clock: this.#options.clock, limitMs: TEAR_DOWN_LIMIT_MS, op: `tear down the volumes of pod ${uid}` }, work);
+    await withDeadline(
+      { clock: this.#options.clock, limitMs: TEAR_DOWN_LIMIT_MS, op: `tear down the volumes of pod ${uid}` },
+      work,
+    );
   }
 
   #release(entry: PodEntry): void {

@@ -28,7 +28,12 @@ export function qualifiedPlugin(plugin: string, spec: VolumeSpec | undefined): s
 }
 
 /** Tells how it went. What `isNone` names is no operation: it has not begun. */
-export async function toldOperation<T>(parts: { clock: Clock; onOperation?: ((operation: VolumeOperation) => void) | undefined }, what: Pick<VolumeOperation, 'plugin' | 'name'>, work: () => Promise<T>, isNone: (error: unknown) => boolean = () => false): Promise<T> {
+export async function toldOperation<T>(
+  parts: { clock: Clock; onOperation?: ((operation: VolumeOperation) => void) | undefined },
+  what: Pick<VolumeOperation, 'plugin' | 'name'>,
+  work: () => Promise<T>,
+  isNone: (error: unknown) => boolean = () => false,
+): Promise<T> {
   const { clock, onOperation } = parts;
   const startMs = clock.monotonicMs();
   try {

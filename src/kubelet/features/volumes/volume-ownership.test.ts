@@ -16,9 +16,13 @@ function world(securityContext: PodSecurityContext) {
   files.seed({ [`${V}/dir/file`]: 'x', '/etc/passwd': 'root' });
   const events: string[] = [];
   const log = recordingLog();
-  const recorder = { event: (_pod: unknown, type: string, reason: string, message: string) => void events.push(`${type} ${reason} ${message}`) };
+  const recorder = {
+    event: (_pod: unknown, type: string, reason: string, message: string) =>
+      void events.push(`${type} ${reason} ${message}`),
+  };
   const pod = testPod('u1', [], { securityContext });
-  const apply = (own: Pick<HostFiles, 'lstat' | 'giveToGroup'> = files): Promise<void> => applyFsGroup({ files: own, clock, log, recorder }, pod, V);
+  const apply = (own: Pick<HostFiles, 'lstat' | 'giveToGroup'> = files): Promise<void> =>
+    applyFsGroup({ files: own, clock, log, recorder }, pod, V);
   const seen = async (name = ''): Promise<string> => {
     const info = await files.lstat(`${V}${name}`);
     return `${info?.gid} ${info?.mode.toString(8)}`;
@@ -30,20 +34,33 @@ test('a volume belongs to the pod’s group with all that is in it; what the age
   const { files, apply, seen } = world({ fsGroup: 2000 });
   await files.symlink('/etc/passwd', `${V}/link`);
   await apply();
-  assert.deepEqual([await seen(), await seen('/dir'), await seen('/dir/file'), (await files.lstat(`${V}/link`))?.gid], ['2000 2775', '2000 2775', '2000 664', 2000]);
+  assert.deepEqual(
+    [await seen(), await seen('/dir'), await seen('/dir/file'), (await files.lstat(`${V}/link`))?.gid],
+    ['2000 2775', '2000 2775', '2000 664', 2000],
+  );
   assert.deepEqual([(await files.lstat('/etc/passwd'))?.gid, (await files.lstat('/etc/passwd'))?.mode], [0, 0o644]);
 });
 
 test('without a group nothing is touched', async () => {
   const { files, apply } = world({});
   await apply();
-  assert.deepEqual(files.calls.filter((call) => call.startsWith('giveToGroup')), []);
+  assert.deepEqual(
+    files.calls.filter((call) => call.startsWith('giveToGroup')),
+    [],
+  );
 });
 
 test('OnRootMismatch leaves a volume alone whose root is right, whatever is below; Always does not', async () => {
-  const cases: [PodSecurityContext['fsGroupChangePolicy'], string][] = [['OnRootMismatch', '0 600'], ['Always', '2000 660'], [undefined, '2000 660']];
+  const cases: [PodSecurityContext['fsGroupChangePolicy'], string][] = [
+    ['OnRootMismatch', '0 600'],
+    ['Always', '2000 660'],
+    [undefined, '2000 660'],
+  ];
   for (const [fsGroupChangePolicy, expected] of cases) {
-    const { files, apply, seen } = world({ fsGroup: 2000, ...(fsGroupChangePolicy === undefined ? {} : { fsGroupChangePolicy }) });
+    const { files, apply, seen } = world({
+      fsGroup: 2000,
+      ...(fsGroupChangePolicy === undefined ? {} : { fsGroupChangePolicy }),
+    });
     await files.chown(V, -1, 2000);
     await files.chmod(V, 0o2770);
     await files.chmod(`${V}/dir/file`, 0o600);
@@ -53,7 +70,12 @@ test('OnRootMismatch leaves a volume alone whose root is right, whatever is belo
 });
 
 test('OnRootMismatch works when the root has another group, lacks a bit of the group’s, or is not set-group-id', async () => {
-  for (const [gid, mode] of [[0, 0o2770], [2000, 0o770], [2000, 0o2750], [2000, 0o2760]] as const) {
+  for (const [gid, mode] of [
+    [0, 0o2770],
+    [2000, 0o770],
+    [2000, 0o2750],
+    [2000, 0o2760],
+  ] as const) {
     const { files, apply, seen } = world({ fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' });
     await files.chown(V, -1, gid);
     await files.chmod(V, mode);
@@ -89,6 +111,12 @@ test('very many files are reported after 30 s, then each minute with their numbe
 
 test('files that refuse are said, and stop nothing', async () => {
   const { apply, log } = world({ fsGroup: 2000 });
-  await apply({ lstat: async () => undefined, giveToGroup: async () => ({ entries: 5, refused: 2, firstError: 'change group: operation not permitted' }) });
-  assert.deepEqual(log.lines.map(({ level, message }) => `${level} ${message}`), ['error some files of a volume keep their group or mode']);
+  await apply({
+    lstat: async () => undefined,
+    giveToGroup: async () => ({ entries: 5, refused: 2, firstError: 'change group: operation not permitted' }),
+  });
+  assert.deepEqual(
+    log.lines.map(({ level, message }) => `${level} ${message}`),
+    ['error some files of a volume keep their group or mode'],
+  );
 });

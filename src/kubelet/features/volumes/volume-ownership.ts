@@ -16,16 +16,29 @@ export interface OwnershipParts {
 /** Upstream: volume_linux.go, firstEventReportDuration and progressReportDuration. */
 const FIRST_REPORT_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
-const ADVICE = 'consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
+const ADVICE =
+  'consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
 
 /** Whether the root of a volume already belongs to the group as wanted; then what is below does too: the root is the last to be changed. */
-export async function belongsToGroup(files: Pick<HostFiles, 'lstat'>, path: string, group: GroupOwnership): Promise<boolean> {
+export async function belongsToGroup(
+  files: Pick<HostFiles, 'lstat'>,
+  path: string,
+  group: GroupOwnership,
+): Promise<boolean> {
   const info = await files.lstat(path);
-  return info?.type === 'directory' && info.gid === group.gid && info.mode === computeGroupMode(info.mode, { directory: true, readOnly: group.readOnly });
+  return (
+    info?.type === 'directory' &&
+    info.gid === group.gid &&
+    info.mode === computeGroupMode(info.mode, { directory: true, readOnly: group.readOnly })
+  );
 }
 
 /** Gives `path` and all below it to the group. */
-export async function giveToGroup(files: Pick<HostFiles, 'giveToGroup'>, path: string, group: GroupOwnership): Promise<void> {
+export async function giveToGroup(
+  files: Pick<HostFiles, 'giveToGroup'>,
+  path: string,
+  group: GroupOwnership,
+): Promise<void> {
   await files.giveToGroup(path, group);
 }
 
@@ -42,15 +55,26 @@ export async function applyFsGroup(parts: OwnershipParts, pod: Pod, path: string
   const stopReporting = reportSlowness(parts, pod, { path, entries: () => entries });
   try {
     const outcome = await parts.files.giveToGroup(path, group, (count) => (entries = count));
-    if (outcome.refused > 0) parts.log.error('some files of a volume keep their group or mode', { path, refused: outcome.refused, entries: outcome.entries, error: outcome.firstError ?? '' });
+    if (outcome.refused > 0)
+      parts.log.error('some files of a volume keep their group or mode', {
+        path,
+        refused: outcome.refused,
+        entries: outcome.entries,
+        error: outcome.firstError ?? '',
+      });
   } finally {
     stopReporting();
   }
 }
 
-function reportSlowness({ clock, recorder }: OwnershipParts, pod: Pod, work: { path: string; entries: () => number }): () => void {
+function reportSlowness(
+  { clock, recorder }: OwnershipParts,
+  pod: Pod,
+  work: { path: string; entries: () => number },
+): () => void {
   const shown = work.path.slice(Math.max(0, work.path.indexOf(pod.metadata.uid)));
-  const say = (message: string): void => recorder.event(pod, 'Warning', volumeEvents.volumePermissionChangeInProgress, message);
+  const say = (message: string): void =>
+    recorder.event(pod, 'Warning', volumeEvents.volumePermissionChangeInProgress, message);
   const again = (): Timer =>
     clock.setTimer(REPORT_EVERY_MS, () => {
       say(`Setting volume ownership for ${shown}, processed ${work.entries()} files.`);

@@ -10,8 +10,23 @@ import type { MountedVolume } from '../../model/pod-volumes.ts';
  *      └────────────────────┘ (with back-off)     mounted, refresh overdue ◄──────────┘
  */
 export type VolumeState =
-  | { phase: 'waiting'; failures: number; lastError?: string; sinceMs: number; retryAtMs?: number; last?: MountedVolume }
-  | { phase: 'working'; failures: number; lastError?: string; sinceMs: number; last?: MountedVolume; again: boolean; slow: boolean }
+  | {
+      phase: 'waiting';
+      failures: number;
+      lastError?: string;
+      sinceMs: number;
+      retryAtMs?: number;
+      last?: MountedVolume;
+    }
+  | {
+      phase: 'working';
+      failures: number;
+      lastError?: string;
+      sinceMs: number;
+      last?: MountedVolume;
+      again: boolean;
+      slow: boolean;
+    }
   | { phase: 'mounted'; mounted: MountedVolume };
 
 export type VolumeEvent =
@@ -42,7 +57,9 @@ export function nextVolumeState(state: VolumeState, event: VolumeEvent, nowMs: n
       return state.phase === 'working' ? { ...state, slow: true } : state;
     case 'succeeded':
       if (state.phase !== 'working') return state;
-      return state.again ? { phase: 'waiting', failures: 0, sinceMs: nowMs, last: event.mounted } : { phase: 'mounted', mounted: event.mounted };
+      return state.again
+        ? { phase: 'waiting', failures: 0, sinceMs: nowMs, last: event.mounted }
+        : { phase: 'mounted', mounted: event.mounted };
     case 'failed':
       return state.phase === 'working' ? failed(state, event.error, nowMs) : state;
   }
@@ -50,7 +67,8 @@ export function nextVolumeState(state: VolumeState, event: VolumeEvent, nowMs: n
 
 function begin(state: VolumeState, nowMs: number): VolumeState {
   if (state.phase === 'working') return state;
-  if (state.phase === 'mounted') return { phase: 'working', failures: 0, sinceMs: nowMs, last: state.mounted, again: false, slow: false };
+  if (state.phase === 'mounted')
+    return { phase: 'working', failures: 0, sinceMs: nowMs, last: state.mounted, again: false, slow: false };
   const { failures, lastError, sinceMs, last } = state;
   return { phase: 'working', failures, lastError, sinceMs, last, again: false, slow: false };
 }
@@ -58,7 +76,14 @@ function begin(state: VolumeState, nowMs: number): VolumeState {
 function failed(state: Extract<VolumeState, { phase: 'working' }>, error: string, nowMs: number): VolumeState {
   const failures = state.failures + 1;
   const { sinceMs, last } = state;
-  return { phase: 'waiting', failures, lastError: error, sinceMs, last, retryAtMs: state.again ? undefined : nowMs + backoffDelayMs(OPERATION_BACKOFF, failures) };
+  return {
+    phase: 'waiting',
+    failures,
+    lastError: error,
+    sinceMs,
+    last,
+    retryAtMs: state.again ? undefined : nowMs + backoffDelayMs(OPERATION_BACKOFF, failures),
+  };
 }
 
 /** What a container may use now; a volume whose refresh fails stays usable with its old content. */

@@ -29,16 +29,20 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   httpCheckFrequency: [feature('pod-config/http-source'), real('sources')],
   'staticPodURL staticPodURLHeader': [real('sources')],
   'address readOnlyPort': [configuration],
-  'rotateCertificates serverTLSBootstrap authentication.x509.clientCAFile authentication.webhook.enabled authorization.mode port': [real('certificates')],
+  'rotateCertificates serverTLSBootstrap authentication.x509.clientCAFile authentication.webhook.enabled authorization.mode port':
+    [real('certificates')],
   'tlsCertFile tlsPrivateKeyFile': [command('compose/compose-serving')],
   'tlsCipherSuites tlsMinVersion tlsCurvePreferences': [real('certificates')],
-  'authentication.anonymous.enabled authentication.webhook.cacheTTL authorization.webhook.cacheAuthorizedTTL authorization.webhook.cacheUnauthorizedTTL': [real('certificates')],
+  'authentication.anonymous.enabled authentication.webhook.cacheTTL authorization.webhook.cacheAuthorizedTTL authorization.webhook.cacheUnauthorizedTTL':
+    [real('certificates')],
   'registryPullQPS registryBurst': [images],
   'serializeImagePulls maxParallelImagePulls': [images, real('images')],
   'imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist': [feature('images/pull-access')],
   'imageMinimumGCAge imageMaximumGCAge imageGCHighThresholdPercent imageGCLowThresholdPercent': [imageGc],
   healthzPort: [real('sources')],
-  'enableDebuggingHandlers enableProfilingHandler enableDebugFlagsHandler enableSystemLogHandler': [feature('server/kubelet-app')],
+  'enableDebuggingHandlers enableProfilingHandler enableDebugFlagsHandler enableSystemLogHandler': [
+    feature('server/kubelet-app'),
+  ],
   enableSystemLogQuery: [feature('server/kubelet-app'), real('streams')],
   'enableServer streamingConnectionIdleTimeout': [real('streams')],
   'healthzBindAddress oomScoreAdj': [configuration],
@@ -56,7 +60,10 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   enforceNodeAllocatable: [configuration],
   mergeDefaultEvictionSettings: ['src/kubelet/model/config/defaults.test.ts'],
   'memorySwap.swapBehavior': [container],
-  'containerLogMaxSize containerLogMaxFiles containerLogMonitorInterval': [feature('container-logs/log-rotation'), real('cli')],
+  'containerLogMaxSize containerLogMaxFiles containerLogMonitorInterval': [
+    feature('container-logs/log-rotation'),
+    real('cli'),
+  ],
   containerLogMaxWorkers: [feature('container-logs/log-rotation')],
   allowedUnsafeSysctls: [real('security')],
   volumePluginDir: [configuration],
@@ -120,6 +127,13 @@ export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Fields without an effect that could be shown, here as in upstream: their rows say why. */
-export const configFieldsWithoutEffect: readonly string[] = ['hairpinMode', 'iptablesMasqueradeBit', 'iptablesDropBit', 'logging.flushFrequency'];
+export const configFieldsWithoutEffect: readonly string[] = [
+  'hairpinMode',
+  'iptablesMasqueradeBit',
+  'iptablesDropBit',
+  'logging.flushFrequency',
+];
 
-export const configFieldTests: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(byNames).flatMap(([names, tests]) => names.split(' ').map((name) => [name, tests] as const)));
+export const configFieldTests: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(byNames).flatMap(([names, tests]) => names.split(' ').map((name) => [name, tests] as const)),
+);

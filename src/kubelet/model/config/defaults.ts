@@ -97,17 +97,25 @@ export const defaultEvictionHard: Readonly<Record<string, string>> = {
   'imagefs.inodesFree': '5%',
 };
 
-const isZero = (value: unknown): boolean => value === undefined || value === '' || value === 0 || (typeof value === 'string' && parseDurationMs(value) === 0);
+const isZero = (value: unknown): boolean =>
+  value === undefined || value === '' || value === 0 || (typeof value === 'string' && parseDurationMs(value) === 0);
 
-function defaultAuthentication(given: KubeletConfiguration['authentication']): NonNullable<KubeletConfiguration['authentication']> {
+function defaultAuthentication(
+  given: KubeletConfiguration['authentication'],
+): NonNullable<KubeletConfiguration['authentication']> {
   return {
     x509: { ...given?.x509 },
-    webhook: { enabled: given?.webhook?.enabled ?? true, cacheTTL: isZero(given?.webhook?.cacheTTL) ? '2m0s' : given?.webhook?.cacheTTL },
+    webhook: {
+      enabled: given?.webhook?.enabled ?? true,
+      cacheTTL: isZero(given?.webhook?.cacheTTL) ? '2m0s' : given?.webhook?.cacheTTL,
+    },
     anonymous: { enabled: given?.anonymous?.enabled ?? false },
   };
 }
 
-function defaultAuthorization(given: KubeletConfiguration['authorization']): NonNullable<KubeletConfiguration['authorization']> {
+function defaultAuthorization(
+  given: KubeletConfiguration['authorization'],
+): NonNullable<KubeletConfiguration['authorization']> {
   const webhook = given?.webhook;
   return {
     mode: isZero(given?.mode) ? 'Webhook' : given?.mode,
@@ -119,14 +127,21 @@ function defaultAuthorization(given: KubeletConfiguration['authorization']): Non
 }
 
 /** Defaults that depend on what else was written down. */
-function dependentDefaults(given: KubeletConfiguration, gateEnabled: (gate: string) => boolean): Partial<KubeletConfiguration> {
+function dependentDefaults(
+  given: KubeletConfiguration,
+  gateEnabled: (gate: string) => boolean,
+): Partial<KubeletConfiguration> {
   const update = isZero(given.nodeStatusUpdateFrequency) ? undefined : given.nodeStatusUpdateFrequency;
   const parallel = given.maxParallelImagePulls;
-  const restartPeriod = given.crashLoopBackOff?.maxContainerRestartPeriod ?? (gateEnabled('KubeletCrashLoopBackOffMax') ? '5m0s' : undefined);
+  const restartPeriod =
+    given.crashLoopBackOff?.maxContainerRestartPeriod ??
+    (gateEnabled('KubeletCrashLoopBackOffMax') ? '5m0s' : undefined);
   const verification = given.imagePullCredentialsVerificationPolicy;
   return {
     nodeStatusUpdateFrequency: update ?? '10s',
-    nodeStatusReportFrequency: isZero(given.nodeStatusReportFrequency) ? (update ?? '5m0s') : given.nodeStatusReportFrequency,
+    nodeStatusReportFrequency: isZero(given.nodeStatusReportFrequency)
+      ? (update ?? '5m0s')
+      : given.nodeStatusReportFrequency,
     podPidsLimit: given.podPidsLimit === undefined || given.podPidsLimit < 0 ? -1 : given.podPidsLimit,
     serializeImagePulls: given.serializeImagePulls ?? (parallel === undefined || parallel < 2),
     authentication: defaultAuthentication(given.authentication),
@@ -138,12 +153,18 @@ function dependentDefaults(given: KubeletConfiguration, gateEnabled: (gate: stri
       verbosity: given.logging?.verbosity ?? 0,
     },
     crashLoopBackOff: restartPeriod === undefined ? {} : { maxContainerRestartPeriod: restartPeriod },
-    imagePullCredentialsVerificationPolicy: isZero(verification) && gateEnabled('KubeletEnsureSecretPulledImages') ? 'NeverVerifyPreloadedImages' : verification,
+    imagePullCredentialsVerificationPolicy:
+      isZero(verification) && gateEnabled('KubeletEnsureSecretPulledImages')
+        ? 'NeverVerifyPreloadedImages'
+        : verification,
   };
 }
 
 /** Fills in upstream's defaults. `gateEnabled` answers for the gates this configuration will run with. */
-export function applyDefaults(given: KubeletConfiguration, gateEnabled: (gate: string) => boolean): DefaultedKubeletConfiguration {
+export function applyDefaults(
+  given: KubeletConfiguration,
+  gateEnabled: (gate: string) => boolean,
+): DefaultedKubeletConfiguration {
   const result: Record<string, unknown> = { ...given, ...dependentDefaults(given, gateEnabled) };
   for (const [field, value] of Object.entries(whenAbsent)) result[field] ??= structuredClone(value);
   for (const [field, value] of Object.entries(whenZero)) if (isZero(result[field])) result[field] = value;
@@ -155,7 +176,11 @@ export function applyDefaults(given: KubeletConfiguration, gateEnabled: (gate: s
 export function applyLegacyDefaults(config: DefaultedKubeletConfiguration): DefaultedKubeletConfiguration {
   return {
     ...config,
-    authentication: { ...config.authentication, anonymous: { enabled: true }, webhook: { ...config.authentication.webhook, enabled: false } },
+    authentication: {
+      ...config.authentication,
+      anonymous: { enabled: true },
+      webhook: { ...config.authentication.webhook, enabled: false },
+    },
     authorization: { ...config.authorization, mode: 'AlwaysAllow' },
     readOnlyPort: 10255,
   };
@@ -164,5 +189,7 @@ export function applyLegacyDefaults(config: DefaultedKubeletConfiguration): Defa
 /** Hard eviction thresholds of a configuration that came from a file: the defaults if it names none, or merged under its own if it asks for that. */
 export function applyEvictionDefaults(config: DefaultedKubeletConfiguration): DefaultedKubeletConfiguration {
   if (config.evictionHard === undefined) return { ...config, evictionHard: { ...defaultEvictionHard } };
-  return config.mergeDefaultEvictionSettings ? { ...config, evictionHard: { ...defaultEvictionHard, ...config.evictionHard } } : config;
+  return config.mergeDefaultEvictionSettings
+    ? { ...config, evictionHard: { ...defaultEvictionHard, ...config.evictionHard } }
+    : config;
 }

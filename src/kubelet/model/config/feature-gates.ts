@@ -12,7 +12,12 @@ export interface GateSpec {
 
 /** Every gate by name. */
 const knownGates: ReadonlyMap<string, GateSpec> = new Map(
-  gateGroups.flatMap(({ stage, enabled, locked, names }) => names.trim().split(/\s+/).map((name) => [name, { name, stage, enabled, locked }] as const)),
+  gateGroups.flatMap(({ stage, enabled, locked, names }) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => [name, { name, stage, enabled, locked }] as const),
+  ),
 );
 
 /** `AllAlpha` and `AllBeta` switch a whole stage; a gate set by its own name wins over them. */
@@ -25,7 +30,11 @@ export interface FeatureGates {
 
 /** Every gate as it is set; the stage as `kubernetes_feature_enabled` shows it, empty for what is generally available. */
 export function gateStates(gates: FeatureGates): { name: string; stage: string; enabled: boolean }[] {
-  return [...knownGates.values()].map(({ name, stage }) => ({ name, stage: stage === 'GA' ? '' : stage.toUpperCase(), enabled: gates.enabled(name) }));
+  return [...knownGates.values()].map(({ name, stage }) => ({
+    name,
+    stage: stage === 'GA' ? '' : stage.toUpperCase(),
+    enabled: gates.enabled(name),
+  }));
 }
 
 export interface GateProblem {
@@ -41,12 +50,20 @@ export interface GateResult {
 
 function unknownGate(name: string): GateProblem {
   const near = closestName(name, [...knownGates.keys(), ...Object.keys(stageSwitches)]);
-  return { gate: name, message: `unrecognized feature gate: ${name}${near === undefined ? '; accepted are the feature gates of Kubernetes 1.36' : ` (did you mean ${near}?)`}` };
+  return {
+    gate: name,
+    message: `unrecognized feature gate: ${name}${near === undefined ? '; accepted are the feature gates of Kubernetes 1.36' : ` (did you mean ${near}?)`}`,
+  };
 }
 
 function stageWarning({ name, stage }: GateSpec, value: boolean): GateProblem[] {
   if (stage !== 'GA' && stage !== 'Deprecated') return [];
-  return [{ gate: name, message: `Setting ${stage === 'GA' ? 'GA' : 'deprecated'} feature gate ${name}=${value}. It will be removed in a future release.` }];
+  return [
+    {
+      gate: name,
+      message: `Setting ${stage === 'GA' ? 'GA' : 'deprecated'} feature gate ${name}=${value}. It will be removed in a future release.`,
+    },
+  ];
 }
 
 /** Applies the gates of a configuration to the defaults. With errors, `gates` still answers, with the faulty settings left out. */
@@ -64,7 +81,10 @@ export function computeFeatureGates(settings: Readonly<Record<string, boolean>>)
     const spec = knownGates.get(name);
     if (spec === undefined) errors.push(unknownGate(name));
     else if (spec.locked && value !== spec.enabled) {
-      errors.push({ gate: name, message: `cannot set feature gate ${name} to ${value}, feature is locked to ${spec.enabled}` });
+      errors.push({
+        gate: name,
+        message: `cannot set feature gate ${name} to ${value}, feature is locked to ${spec.enabled}`,
+      });
     } else {
       values.set(name, value);
       warnings.push(...stageWarning(spec, value));
@@ -73,7 +93,11 @@ export function computeFeatureGates(settings: Readonly<Record<string, boolean>>)
   const enabled = (name: string): boolean => values.get(name) ?? knownGates.get(name)?.enabled ?? false;
   for (const [name, needed] of Object.entries(gateDependencies)) {
     const missing = enabled(name) ? needed.filter((dependency) => !enabled(dependency)) : [];
-    if (missing.length > 0) errors.push({ gate: name, message: `${name} is enabled, but depends on features that are disabled: [${missing.join(' ')}]` });
+    if (missing.length > 0)
+      errors.push({
+        gate: name,
+        message: `${name} is enabled, but depends on features that are disabled: [${missing.join(' ')}]`,
+      });
   }
   return { gates: { enabled }, errors, warnings };
 }

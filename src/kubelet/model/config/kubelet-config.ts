@@ -319,7 +319,9 @@ function eviction(given: DefaultedKubeletConfiguration): EvictionConfig {
   return {
     hard: given.evictionHard ?? {},
     soft: given.evictionSoft ?? {},
-    softGraceMs: Object.fromEntries(Object.entries(given.evictionSoftGracePeriod ?? {}).map(([signal, text]) => [signal, msOf(text)])),
+    softGraceMs: Object.fromEntries(
+      Object.entries(given.evictionSoftGracePeriod ?? {}).map(([signal, text]) => [signal, msOf(text)]),
+    ),
     minimumReclaim: given.evictionMinimumReclaim ?? {},
     pressureTransitionMs: msOf(given.evictionPressureTransitionPeriod),
     maxPodGraceMs: (given.evictionMaxPodGracePeriod ?? 0) * 1000,
@@ -350,8 +352,17 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     reserved: reserved(given),
     eviction: eviction(given),
     runtime: runtime(given),
-    network: { clusterDomain: given.clusterDomain ?? '', clusterDns: given.clusterDNS ?? [], resolvConf: given.resolvConf, utilChains: given.makeIPTablesUtilChains },
-    volumes: { controllerAttaches: given.enableControllerAttachDetach, driverDir: given.volumePluginDir.replace(/\/+$/, ''), statsPeriodMs: msOf(given.volumeStatsAggPeriod) },
+    network: {
+      clusterDomain: given.clusterDomain ?? '',
+      clusterDns: given.clusterDNS ?? [],
+      resolvConf: given.resolvConf,
+      utilChains: given.makeIPTablesUtilChains,
+    },
+    volumes: {
+      controllerAttaches: given.enableControllerAttachDetach,
+      driverDir: given.volumePluginDir.replace(/\/+$/, ''),
+      statsPeriodMs: msOf(given.volumeStatsAggPeriod),
+    },
     containerLogs: {
       podLogsDir: given.podLogsDir,
       maxSizeBytes: quantityNumber(given.containerLogMaxSize) ?? 0,
@@ -359,11 +370,18 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
       maxWorkers: given.containerLogMaxWorkers,
       monitorPeriodMs: msOf(given.containerLogMonitorInterval),
     },
-    logging: { format: given.logging.format ?? 'text', verbosity: given.logging.verbosity ?? 0, vmodule: given.logging.vmodule ?? [] },
+    logging: {
+      format: given.logging.format ?? 'text',
+      verbosity: given.logging.verbosity ?? 0,
+      vmodule: given.logging.vmodule ?? [],
+    },
     shutdown: {
       graceMs: msOf(given.shutdownGracePeriod),
       criticalPodsGraceMs: msOf(given.shutdownGracePeriodCriticalPods),
-      byPriority: (given.shutdownGracePeriodByPodPriority ?? []).map((row) => ({ priority: row.priority, graceMs: row.shutdownGracePeriodSeconds * 1000 })),
+      byPriority: (given.shutdownGracePeriodByPodPriority ?? []).map((row) => ({
+        priority: row.priority,
+        graceMs: row.shutdownGracePeriodSeconds * 1000,
+      })),
     },
     gates,
     versioned: given,

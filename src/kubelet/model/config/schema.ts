@@ -1,6 +1,20 @@
 /** KubeletConfiguration of kubelet.config.k8s.io/v1beta1, every field of v1.36. Which fields exist follows k8s.io/kubelet/config/v1beta1. */
 import { TaintSchema } from '../../../api/core/node.ts';
-import { array, boolean, double, duration, int32, int64, map, object, oneOf, opaque, quantity, required, string } from '../../../api/schema/schema.ts';
+import {
+  array,
+  boolean,
+  double,
+  duration,
+  int32,
+  int64,
+  map,
+  object,
+  oneOf,
+  opaque,
+  quantity,
+  required,
+  string,
+} from '../../../api/schema/schema.ts';
 import type { Infer } from '../../../api/schema/schema.ts';
 
 export const kubeletConfigApiVersion = 'kubelet.config.k8s.io/v1beta1';
@@ -33,7 +47,10 @@ const ShutdownByPrioritySchema = object('ShutdownGracePeriodByPodPriority', {
   shutdownGracePeriodSeconds: required(int64),
 });
 
-const MemoryReservationSchema = object('MemoryReservation', { numaNode: required(int32), limits: required(map(quantity)) });
+const MemoryReservationSchema = object('MemoryReservation', {
+  numaNode: required(int32),
+  limits: required(map(quantity)),
+});
 
 export const KubeletConfigurationSchema = object('KubeletConfiguration', {
   kind: string,
@@ -60,7 +77,12 @@ export const KubeletConfigurationSchema = object('KubeletConfiguration', {
   authorization: AuthorizationSchema,
   registryPullQPS: int32,
   registryBurst: int32,
-  imagePullCredentialsVerificationPolicy: oneOf('NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'),
+  imagePullCredentialsVerificationPolicy: oneOf(
+    'NeverVerify',
+    'NeverVerifyPreloadedImages',
+    'NeverVerifyAllowlistedImages',
+    'AlwaysVerify',
+  ),
   preloadedImagesVerificationAllowlist: array(string),
   eventRecordQPS: int32,
   eventBurst: int32,

@@ -21,16 +21,40 @@ const ranges: readonly Range[] = [
   { field: 'eventBurst', flag: 'event-burst', min: 0, says: notNegative },
   { field: 'eventRecordQPS', flag: 'event-qps', min: 0, says: notNegative },
   { field: 'healthzPort', flag: 'healthz-port', min: 0, max: 65535, says: port },
-  { field: 'imageGCHighThresholdPercent', flag: 'image-gc-high-threshold', min: 0, max: 100, says: 'must be between 0 and 100, inclusive' },
-  { field: 'imageGCLowThresholdPercent', flag: 'image-gc-low-threshold', min: 0, max: 100, says: 'must be between 0 and 100, inclusive' },
+  {
+    field: 'imageGCHighThresholdPercent',
+    flag: 'image-gc-high-threshold',
+    min: 0,
+    max: 100,
+    says: 'must be between 0 and 100, inclusive',
+  },
+  {
+    field: 'imageGCLowThresholdPercent',
+    flag: 'image-gc-low-threshold',
+    min: 0,
+    max: 100,
+    says: 'must be between 0 and 100, inclusive',
+  },
   { field: 'iptablesDropBit', flag: 'iptables-drop-bit', min: 0, max: 31, says: 'must be between 0 and 31, inclusive' },
-  { field: 'iptablesMasqueradeBit', flag: 'iptables-masquerade-bit', min: 0, max: 31, says: 'must be between 0 and 31, inclusive' },
+  {
+    field: 'iptablesMasqueradeBit',
+    flag: 'iptables-masquerade-bit',
+    min: 0,
+    max: 31,
+    says: 'must be between 0 and 31, inclusive',
+  },
   { field: 'kubeAPIBurst', flag: 'kube-api-burst', min: 0, says: notNegative },
   { field: 'kubeAPIQPS', flag: 'kube-api-qps', min: 0, says: notNegative },
   { field: 'nodeStatusMaxImages', flag: 'node-status-max-images', min: -1, says: 'must be -1 or greater' },
   { field: 'maxOpenFiles', flag: 'max-open-files', min: 0, says: notNegative },
   { field: 'maxPods', flag: 'max-pods', min: 0, says: notNegative },
-  { field: 'oomScoreAdj', flag: 'oom-score-adj', min: -1000, max: 1000, says: 'must be between -1000 and 1000, inclusive' },
+  {
+    field: 'oomScoreAdj',
+    flag: 'oom-score-adj',
+    min: -1000,
+    max: 1000,
+    says: 'must be between -1000 and 1000, inclusive',
+  },
   { field: 'podsPerCore', flag: 'pods-per-core', min: 0, says: notNegative },
   { field: 'port', flag: 'port', min: 1, max: 65535, says: port },
   { field: 'readOnlyPort', flag: 'read-only-port', min: 0, max: 65535, says: 'must be between 0 and 65535, inclusive' },
@@ -52,29 +76,48 @@ export const msOf = (text: string | undefined): number => parseDurationMs(text ?
 
 /** Fields in which a negative duration cannot mean anything; upstream passes them on and misbehaves later. */
 const neverNegative: readonly (keyof KubeletConfiguration)[] = [
-  'syncFrequency', 'fileCheckFrequency', 'httpCheckFrequency', 'streamingConnectionIdleTimeout', 'nodeStatusUpdateFrequency', 'nodeStatusReportFrequency',
-  'cpuManagerReconcilePeriod', 'runtimeRequestTimeout', 'evictionPressureTransitionPeriod',
+  'syncFrequency',
+  'fileCheckFrequency',
+  'httpCheckFrequency',
+  'streamingConnectionIdleTimeout',
+  'nodeStatusUpdateFrequency',
+  'nodeStatusReportFrequency',
+  'cpuManagerReconcilePeriod',
+  'runtimeRequestTimeout',
+  'evictionPressureTransitionPeriod',
 ];
 
 function checkNegativeDurations({ config, fail }: ValidationContext): void {
   for (const field of neverNegative) {
     const value = config[field];
-    if (typeof value === 'string' && msOf(value) < 0) fail(field, `${field} ${value} must not be negative; accepted are durations such as 10s, 1m30s or 4h`);
+    if (typeof value === 'string' && msOf(value) < 0)
+      fail(field, `${field} ${value} must not be negative; accepted are durations such as 10s, 1m30s or 4h`);
   }
 }
 
 function checkImageGc({ config, gates, fail }: ValidationContext): void {
   const { imageGCHighThresholdPercent: high, imageGCLowThresholdPercent: low } = config;
   if (low >= high) {
-    fail('imageGCLowThresholdPercent', `imageGCLowThresholdPercent (--image-gc-low-threshold) ${low} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) ${high}`);
+    fail(
+      'imageGCLowThresholdPercent',
+      `imageGCLowThresholdPercent (--image-gc-low-threshold) ${low} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) ${high}`,
+    );
   }
   const minimumMs = msOf(config.imageMinimumGCAge);
   const maximumMs = msOf(config.imageMaximumGCAge);
   const maximumText = formatDurationMs(maximumMs);
-  if (maximumMs !== 0 && !gates.enabled('ImageMaximumGCAge')) fail('imageMaximumGCAge', 'ImageMaximumGCAge feature gate is required for Kubelet configuration option imageMaximumGCAge');
+  if (maximumMs !== 0 && !gates.enabled('ImageMaximumGCAge'))
+    fail(
+      'imageMaximumGCAge',
+      'ImageMaximumGCAge feature gate is required for Kubelet configuration option imageMaximumGCAge',
+    );
   if (minimumMs < 0) fail('imageMinimumGCAge', `imageMinimumGCAge ${formatDurationMs(minimumMs)} must not be negative`);
   if (maximumMs < 0) fail('imageMaximumGCAge', `imageMaximumGCAge ${maximumText} must not be negative`);
-  if (maximumMs > 0 && maximumMs <= minimumMs) fail('imageMaximumGCAge', `imageMaximumGCAge ${maximumText} must be greater than imageMinimumGCAge ${formatDurationMs(minimumMs)}`);
+  if (maximumMs > 0 && maximumMs <= minimumMs)
+    fail(
+      'imageMaximumGCAge',
+      `imageMaximumGCAge ${maximumText} must be greater than imageMinimumGCAge ${formatDurationMs(minimumMs)}`,
+    );
 }
 
 function checkCfsPeriod({ config, gates, fail }: ValidationContext): void {
@@ -82,7 +125,8 @@ function checkCfsPeriod({ config, gates, fail }: ValidationContext): void {
   const named = `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) ${formatDurationMs(periodMs)}`;
   if (!gates.enabled('CustomCPUCFSQuotaPeriod')) {
     if (periodMs !== 100) fail('cpuCFSQuotaPeriod', `${named} requires feature gate CustomCPUCFSQuotaPeriod`);
-  } else if (periodMs < 1 || periodMs > 1000) fail('cpuCFSQuotaPeriod', `${named} must be between 1ms and 1sec, inclusive`);
+  } else if (periodMs < 1 || periodMs > 1000)
+    fail('cpuCFSQuotaPeriod', `${named} must be between 1ms and 1sec, inclusive`);
 }
 
 function checkShutdown({ config, gates, fail }: ValidationContext): void {
@@ -92,18 +136,36 @@ function checkShutdown({ config, gates, fail }: ValidationContext): void {
   const critical = formatDurationMs(criticalMs);
   const byPriority = (config.shutdownGracePeriodByPodPriority ?? []).length > 0;
   if (gates.enabled('GracefulNodeShutdown')) {
-    if (criticalMs > wholeMs) fail('shutdownGracePeriodCriticalPods', `shutdownGracePeriodCriticalPods ${critical} must be <= shutdownGracePeriod ${whole}`);
-    if (wholeMs < 0 || (wholeMs > 0 && wholeMs < 1000)) fail('shutdownGracePeriod', `shutdownGracePeriod ${whole} must be either zero or otherwise >= 1 sec`);
+    if (criticalMs > wholeMs)
+      fail(
+        'shutdownGracePeriodCriticalPods',
+        `shutdownGracePeriodCriticalPods ${critical} must be <= shutdownGracePeriod ${whole}`,
+      );
+    if (wholeMs < 0 || (wholeMs > 0 && wholeMs < 1000))
+      fail('shutdownGracePeriod', `shutdownGracePeriod ${whole} must be either zero or otherwise >= 1 sec`);
     if (criticalMs < 0 || (criticalMs > 0 && criticalMs < 1000)) {
-      fail('shutdownGracePeriodCriticalPods', `shutdownGracePeriodCriticalPods ${critical} must be either zero or otherwise >= 1 sec`);
+      fail(
+        'shutdownGracePeriodCriticalPods',
+        `shutdownGracePeriodCriticalPods ${critical} must be either zero or otherwise >= 1 sec`,
+      );
     }
   } else if (wholeMs > 0 || criticalMs > 0) {
-    fail('shutdownGracePeriod', 'specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown');
+    fail(
+      'shutdownGracePeriod',
+      'specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown',
+    );
   }
   if (byPriority && gates.enabled('GracefulNodeShutdownBasedOnPodPriority')) {
-    if (wholeMs > 0 || criticalMs > 0) fail('shutdownGracePeriodByPodPriority', 'Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time');
+    if (wholeMs > 0 || criticalMs > 0)
+      fail(
+        'shutdownGracePeriodByPodPriority',
+        'Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time',
+      );
   } else if (byPriority) {
-    fail('shutdownGracePeriodByPodPriority', 'Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority');
+    fail(
+      'shutdownGracePeriodByPodPriority',
+      'Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority',
+    );
   }
 }
 
@@ -112,19 +174,29 @@ function checkRestartPeriod({ config, gates, fail }: ValidationContext): void {
   const given = config.crashLoopBackOff.maxContainerRestartPeriod;
   if (given === undefined) return;
   if (!gates.enabled('KubeletCrashLoopBackOffMax')) {
-    fail(path, 'FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set');
+    fail(
+      path,
+      'FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set',
+    );
     return;
   }
   const periodMs = Math.trunc(msOf(given));
   if (periodMs < 1000 || periodMs > 300_000) {
-    fail(path, `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${msOf(given) / 1000} seconds) must be set between 1s and 300s`);
+    fail(
+      path,
+      `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${msOf(given) / 1000} seconds) must be set between 1s and 300s`,
+    );
   }
 }
 
 function checkContainerLogs({ config, fail }: ValidationContext): void {
-  if (config.containerLogMaxWorkers < 1) fail('containerLogMaxWorkers', 'containerLogMaxWorkers must be greater than or equal to 1');
+  if (config.containerLogMaxWorkers < 1)
+    fail('containerLogMaxWorkers', 'containerLogMaxWorkers must be greater than or equal to 1');
   if (msOf(config.containerLogMonitorInterval) < 3000) {
-    fail('containerLogMonitorInterval', 'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s');
+    fail(
+      'containerLogMonitorInterval',
+      'containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',
+    );
   }
   if (config.containerLogMaxFiles <= 1) fail('containerLogMaxFiles', 'containerLogMaxFiles must be greater than 1');
 }
@@ -150,13 +222,17 @@ function checkSysctls({ config, fail }: ValidationContext): void {
 
 export function checkNumbers(context: ValidationContext): void {
   const { config, fail } = context;
-  if (config.nodeLeaseDurationSeconds <= 0) fail('nodeLeaseDurationSeconds', 'nodeLeaseDurationSeconds must be greater than 0');
+  if (config.nodeLeaseDurationSeconds <= 0)
+    fail('nodeLeaseDurationSeconds', 'nodeLeaseDurationSeconds must be greater than 0');
   checkRanges(context);
   checkNegativeDurations(context);
   checkCfsPeriod(context);
   checkImageGc(context);
   if (config.serializeImagePulls && (config.maxParallelImagePulls ?? 0) > 1) {
-    fail('maxParallelImagePulls', 'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false');
+    fail(
+      'maxParallelImagePulls',
+      'maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
+    );
   }
   checkShutdown(context);
   checkRestartPeriod(context);
@@ -164,5 +240,9 @@ export function checkNumbers(context: ValidationContext): void {
   checkUserNamespaces(context);
   checkSysctls(context);
   const factor = config.memoryThrottlingFactor;
-  if (factor <= 0 || factor > 1) fail('memoryThrottlingFactor', `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`);
+  if (factor <= 0 || factor > 1)
+    fail(
+      'memoryThrottlingFactor',
+      `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`,
+    );
 }

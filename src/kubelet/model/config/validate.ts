@@ -7,9 +7,13 @@ import { checkResources } from './validate-resources.ts';
 import type { ConfigProblem } from './validate-context.ts';
 
 /** All problems, or none. Pure: what depends on the machine is in `hostProblems`. */
-export function validateKubeletConfiguration(config: DefaultedKubeletConfiguration, gates: FeatureGates): ConfigProblem[] {
+export function validateKubeletConfiguration(
+  config: DefaultedKubeletConfiguration,
+  gates: FeatureGates,
+): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
-  const fail = (path: string, message: string): void => void problems.push({ path, message: `invalid configuration: ${message}` });
+  const fail = (path: string, message: string): void =>
+    void problems.push({ path, message: `invalid configuration: ${message}` });
   const report = (path: string, message: string): void => void problems.push({ path, message: `${path}: ${message}` });
   const context = { config, gates, fail };
   checkNumbers(context);
@@ -30,14 +34,21 @@ export function hostProblems(config: DefaultedKubeletConfiguration, { cgroupVers
   if (config.failCgroupV1) {
     problems.push({
       path: 'failCgroupV1',
-      message: 'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release; failCgroupV1: false (--fail-cgroupv1=false) lets it run',
+      message:
+        'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release; failCgroupV1: false (--fail-cgroupv1=false) lets it run',
     });
   }
   if (config.singleProcessOOMKill === false) {
-    problems.push({ path: 'singleProcessOOMKill', message: 'invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1' });
+    problems.push({
+      path: 'singleProcessOOMKill',
+      message: 'invalid configuration: singleProcessOOMKill must not be explicitly set to false when using cgroup v1',
+    });
   }
   if (config.memorySwap?.swapBehavior === 'LimitedSwap') {
-    problems.push({ path: 'memorySwap.swapBehavior', message: 'swap feature is enabled and LimitedSwap but it is only supported with cgroupv2' });
+    problems.push({
+      path: 'memorySwap.swapBehavior',
+      message: 'swap feature is enabled and LimitedSwap but it is only supported with cgroupv2',
+    });
   }
   return problems;
 }

@@ -13,15 +13,21 @@ export const endpoints: Readonly<Record<string, Parity>> = {
   '/runningpods/': honoured(),
   '/configz': honoured(),
   '/containerLogs/{ns}/{pod}/{container}': honoured(),
-  '/stats/summary': honoured('read from cgroups, /proc and the runtime without cAdvisor; rates are those between the last two looks, the first one says 0'),
-  '/metrics, /metrics/{cadvisor,resource,probes,slis}': honoured('in the text format 0.0.4 whatever is asked for, as upstream with OpenMetrics; protobuf is not offered'),
+  '/stats/summary': honoured(
+    'read from cgroups, /proc and the runtime without cAdvisor; rates are those between the last two looks, the first one says 0',
+  ),
+  '/metrics, /metrics/{cadvisor,resource,probes,slis}': honoured(
+    'in the text format 0.0.4 whatever is asked for, as upstream with OpenMetrics; protobuf is not offered',
+  ),
   '/run/{ns}/{pod}[/{uid}]/{container}': streaming,
   '/exec/{ns}/{pod}[/{uid}]/{container}': streaming,
   '/attach/{ns}/{pod}[/{uid}]/{container}': streaming,
   '/portForward/{ns}/{pod}[/{uid}]': streaming,
   '/checkpoint/{ns}/{pod}/{container}': honoured('bounded in number and by the disk'),
   '/logs/, /logs/{path}': honoured(),
-  '/debug/pprof/{subpath}': partly('profile, heap and allocs, in the formats of V8; the other profiles of Go do not exist here'),
+  '/debug/pprof/{subpath}': partly(
+    'profile, heap and allocs, in the formats of V8; the other profiles of Go do not exist here',
+  ),
   '/debug/flags/v': honoured(),
   '/flagz': honoured(),
   '/statusz': honoured(),
@@ -33,15 +39,23 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
   '/metrics/resource: node_, pod_ and container_ CPU and memory': honoured(),
   '/metrics/slis: kubernetes_healthcheck(s_total)': honoured(),
   '/metrics/probes: prober_probe_total, prober_probe_duration_seconds': honoured(),
-  '/metrics: kubelet_ pods and containers': partly('evictions and preemptions are there and stay at what they are at the start'),
+  '/metrics: kubelet_ pods and containers': partly(
+    'evictions and preemptions are there and stay at what they are at the start',
+  ),
   '/metrics: kubelet_ start, worker and status latency': honoured(),
-  '/metrics: kubelet_pleg_*': honoured('no event is discarded; the connections of the event stream are not counted, as upstream does not use it by default'),
+  '/metrics: kubelet_pleg_*': honoured(
+    'no event is discarded; the connections of the event stream are not counted, as upstream does not use it by default',
+  ),
   '/metrics: kubelet_runtime_operations_*, image pulls, credential plugins': honoured(),
-  '/metrics: CPU, memory, topology and device managers': partly('they stand at 0 as upstream has them before anything happens; the managers are not there yet'),
+  '/metrics: CPU, memory, topology and device managers': partly(
+    'they stand at 0 as upstream has them before anything happens; the managers are not there yet',
+  ),
   '/metrics: resize': honoured(),
   '/metrics: volumes': honoured('SELinux mismatches and forced clean-ups stay at what they are at the start'),
   '/metrics: node, server, certificates': partly('what Go says of itself is `nodejs_` here; shutdowns are not counted'),
-  '/metrics/cadvisor: container_, machine_': honoured('load averages and task states are 0, as upstream leaves the load reader off; `image` of a sandbox is empty; machine_dimm_* and machine_nvm_* say what upstream says of a machine without such memory'),
+  '/metrics/cadvisor: container_, machine_': honoured(
+    'load averages and task states are 0, as upstream leaves the load reader off; `image` of a sandbox is empty; machine_dimm_* and machine_nvm_* say what upstream says of a machine without such memory',
+  ),
 };
 
 /** Every reason by the table of src/api/reasons.ts it stands in. */
@@ -64,17 +78,38 @@ const later = (names: string, why: string): readonly [string, string][] => names
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later('FailedPrepareDynamicResources', 'dynamic resources are not there yet'),
   ...later('Evicted EvictionThresholdMet SystemOOM', 'pods are not evicted under pressure yet'),
-  ...later('VolumeAttachmentLimitExceeded', 'the limit of a driver that found no room is told anew, and the pod waits; upstream fails it'),
+  ...later(
+    'VolumeAttachmentLimitExceeded',
+    'the limit of a driver that found no room is told anew, and the pod waits; upstream fails it',
+  ),
   ...later('SuccessfulAttachVolume', 'said by the attach/detach controller, as in upstream'),
-  ...later('FailedMountOnFilesystemMismatch VolumeResizeSuccessful VolumeConditionAbnormal', 'a controller or a gate that is off says so in upstream'),
-  ...later('NodeHasInsufficientMemory NodeHasInsufficientPID NodeHasDiskPressure KubeletHasInsufficientMemory KubeletHasInsufficientPID KubeletHasDiskPressure', 'pressure is not measured yet'),
+  ...later(
+    'FailedMountOnFilesystemMismatch VolumeResizeSuccessful VolumeConditionAbnormal',
+    'a controller or a gate that is off says so in upstream',
+  ),
+  ...later(
+    'NodeHasInsufficientMemory NodeHasInsufficientPID NodeHasDiskPressure KubeletHasInsufficientMemory KubeletHasInsufficientPID KubeletHasDiskPressure',
+    'pressure is not measured yet',
+  ),
   ...later('Shutdown NodeShutdown Terminated', 'node shutdown is not watched for yet'),
-  ...later('CertificateExpired CertificateOverdueForRefresh', 'an expired certificate is a problem that the agent tells of itself, with its end as a metric'),
-  ...later('TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError', 'CPU, memory and topology managers are not there yet'),
+  ...later(
+    'CertificateExpired CertificateOverdueForRefresh',
+    'an expired certificate is a problem that the agent tells of itself, with its end as a metric',
+  ),
+  ...later(
+    'TopologyAffinityError SMTAlignmentError EmptyPodSharedPoolError',
+    'CPU, memory and topology managers are not there yet',
+  ),
   ...later('ImageVolumeMountFailed', 'the runtime says it in the message of CreateContainerError, as in upstream'),
-  ...later('InvalidNodeInfo UnexpectedPredicateFailureType UnknownReason InitContainerRestartPolicyForbidden', 'for cases that cannot come up here'),
+  ...later(
+    'InvalidNodeInfo UnexpectedPredicateFailureType UnknownReason InitContainerRestartPolicyForbidden',
+    'for cases that cannot come up here',
+  ),
   ...later('PreCreateHookError PreStartHookError', 'hooks of the resource managers, which are not there yet'),
   ...later('HostIPsIPFamilyMismatch', 'there is no cloud provider that would choose addresses'),
   ...later('ConfigPodSandboxError RROUnsupported', 'upstream has the words and shows them to nobody'),
-  ...later('UnknownContainerStatuses InvalidImageID KubeletSetupFailed', 'for cases that cannot come up here, or end the agent with a line in the log'),
+  ...later(
+    'UnknownContainerStatuses InvalidImageID KubeletSetupFailed',
+    'for cases that cannot come up here, or end the agent with a line in the log',
+  ),
 ]);

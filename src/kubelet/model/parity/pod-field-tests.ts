@@ -26,7 +26,10 @@ const around = real('lifecycle-surroundings');
 /** Said by the scheduler, or for another system: shown to change nothing of what the runtime is told. */
 const withoutEffect = [plain, fields];
 const refusedKind = [volume('refused-kinds')];
-const objectVolume = { 'items optional': [volume('kinds/plugins'), objectFields, fields], defaultMode: [objectFields, fields] };
+const objectVolume = {
+  'items optional': [volume('kinds/plugins'), objectFields, fields],
+  defaultMode: [objectFields, fields],
+};
 
 const containerTests: TypeTests = {
   name: [runtime('sync-pod'), real('lifecycle-containers')],
@@ -115,27 +118,47 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
     'serviceAccountToken clusterTrustBundle': [volume('objects/projected-tokens'), fields],
     podCertificate: [objectFields, fields],
   },
-  SecretProjection: { name: [volume('kinds/plugins'), around], items: [volume('kinds/plugins'), fields], optional: [objectFields, fields] },
+  SecretProjection: {
+    name: [volume('kinds/plugins'), around],
+    items: [volume('kinds/plugins'), fields],
+    optional: [objectFields, fields],
+  },
   DownwardAPIProjection: { '*': [volume('kinds/plugins'), around] },
-  ConfigMapProjection: { name: [volume('kinds/plugins'), around], items: [objectFields, fields], optional: [objectFields, fields] },
-  CSIVolumeSource: { 'driver nodePublishSecretRef volumeAttributes': [feature('csi/csi-mount'), real('csi')], 'fsType readOnly': [feature('csi/csi-mount')] },
+  ConfigMapProjection: {
+    name: [volume('kinds/plugins'), around],
+    items: [objectFields, fields],
+    optional: [objectFields, fields],
+  },
+  CSIVolumeSource: {
+    'driver nodePublishSecretRef volumeAttributes': [feature('csi/csi-mount'), real('csi')],
+    'fsType readOnly': [feature('csi/csi-mount')],
+  },
   LocalObjectReference: { name: [feature('images/image-manager'), real('images')] },
   Container: containerTests,
   EphemeralContainer: {
     ...containerTests,
     name: [runtime('sync-pod'), real('ephemeral')],
     // Upstream allows none of these on a container that is added to a running pod.
-    'ports livenessProbe readinessProbe startupProbe lifecycle resources resizePolicy restartPolicy restartPolicyRules': [validation],
+    'ports livenessProbe readinessProbe startupProbe lifecycle resources resizePolicy restartPolicy restartPolicyRules':
+      [validation],
     targetContainerName: [runtime('sync-pod'), real('ephemeral')],
   },
-  ContainerPort: { name: ['src/kubelet/model/http-action.test.ts', real('lifecycle-probes-hooks')], 'containerPort hostPort': [container, around], protocol: [plain, fields], hostIP: [plain, fields] },
+  ContainerPort: {
+    name: ['src/kubelet/model/http-action.test.ts', real('lifecycle-probes-hooks')],
+    'containerPort hostPort': [container, around],
+    protocol: [plain, fields],
+    hostIP: [plain, fields],
+  },
   EnvFromSource: { 'prefix configMapRef': [container, around], secretRef: [container, real('identity')] },
   ConfigMapEnvSource: { name: [container, around], optional: [container, fields] },
   SecretEnvSource: { name: [container, real('identity')], optional: [container, fields] },
   EnvVar: { '*': [container, around] },
   EnvVarSource: { fileKeyRef: [container, real('identity')], '*': [container, around] },
   ObjectFieldSelector: { fieldPath: [container, around], apiVersion: [validation] },
-  ResourceFieldSelector: { containerName: ['src/api/downward-fields.test.ts', fields], 'resource divisor': ['src/api/downward-fields.test.ts', around] },
+  ResourceFieldSelector: {
+    containerName: ['src/api/downward-fields.test.ts', fields],
+    'resource divisor': ['src/api/downward-fields.test.ts', around],
+  },
   ConfigMapKeySelector: { '*': [container, around] },
   SecretKeySelector: { 'name key': [container, around], optional: [container, fields] },
   FileKeySelector: { '*': [container, real('identity')] },
@@ -144,7 +167,10 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   ContainerRestartRuleOnExitCodes: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
   VolumeMount: { '*': [runtime('config/mounts-config'), real('volume-paths')] },
   Probe: {
-    'exec httpGet tcpSocket periodSeconds failureThreshold initialDelaySeconds timeoutSeconds': [probes, real('lifecycle-probes-hooks')],
+    'exec httpGet tcpSocket periodSeconds failureThreshold initialDelaySeconds timeoutSeconds': [
+      probes,
+      real('lifecycle-probes-hooks'),
+    ],
     grpc: [probes, fields],
     successThreshold: [feature('probes/probe-state'), fields],
     terminationGracePeriodSeconds: [runtime('execute/kill-pod'), real('lifecycle-restarts')],
@@ -154,7 +180,10 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   HTTPHeader: { '*': [probes, real('lifecycle-probes-hooks')] },
   TCPSocketAction: { port: [probes, real('lifecycle-probes-hooks')], host: [feature('probes/run-probe'), fields] },
   GRPCAction: { '*': [probes, fields] },
-  Lifecycle: { 'postStart preStop': [hooks, real('lifecycle-probes-hooks')], stopSignal: [container, 'src/kubelet/adapters/cri/cri-mapping.test.ts'] },
+  Lifecycle: {
+    'postStart preStop': [hooks, real('lifecycle-probes-hooks')],
+    stopSignal: [container, 'src/kubelet/adapters/cri/cri-mapping.test.ts'],
+  },
   LifecycleHandler: { 'exec httpGet sleep': [hooks, real('lifecycle-probes-hooks')], tcpSocket: [hooks, fields] },
   SleepAction: { '*': [hooks, real('lifecycle-probes-hooks')] },
   SecurityContext: {
@@ -188,7 +217,17 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
 
 /** Fields whose whole effect is that a pod is refused with upstream's message: a test of validation shows them. No other field is shown by one. */
 export const shownByRefusal: readonly string[] = [
-  ...['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules'].map((name) => `EphemeralContainer.${name}`),
+  ...[
+    'ports',
+    'livenessProbe',
+    'readinessProbe',
+    'startupProbe',
+    'lifecycle',
+    'resources',
+    'resizePolicy',
+    'restartPolicy',
+    'restartPolicyRules',
+  ].map((name) => `EphemeralContainer.${name}`),
   'ObjectFieldSelector.apiVersion',
 ];
 

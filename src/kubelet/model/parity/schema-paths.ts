@@ -12,7 +12,10 @@ export function leafPaths(schema: Schema, options: WalkOptions): string[] {
 }
 
 function walk(schema: Schema, path: string, options: WalkOptions): string[] {
-  if (schema.kind === 'object') return Object.entries(schema.fields).flatMap(([name, field]) => walk(field.schema, path === '' ? name : `${path}.${name}`, options));
+  if (schema.kind === 'object')
+    return Object.entries(schema.fields).flatMap(([name, field]) =>
+      walk(field.schema, path === '' ? name : `${path}.${name}`, options),
+    );
   if (schema.kind === 'array' && options.descendArrays) return walk(schema.items, `${path}[]`, options);
   return [path];
 }

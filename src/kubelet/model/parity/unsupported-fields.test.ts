@@ -11,7 +11,16 @@ const found = (spec: Readonly<Record<string, unknown>>): string[] => {
 };
 
 test('a plain pod asks for nothing that is missing', () => {
-  assert.deepEqual(found({ volumes: [{ name: 'v', emptyDir: {} }], hostNetwork: true, securityContext: { runAsUser: 1 }, hostUsers: false, dnsPolicy: 'Default' }), []);
+  assert.deepEqual(
+    found({
+      volumes: [{ name: 'v', emptyDir: {} }],
+      hostNetwork: true,
+      securityContext: { runAsUser: 1 },
+      hostUsers: false,
+      dnsPolicy: 'Default',
+    }),
+    [],
+  );
 });
 
 test('what would break or weaken a pod rejects it, with the path', () => {

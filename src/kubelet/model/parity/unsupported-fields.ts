@@ -15,7 +15,8 @@ export interface UnsupportedField {
   readonly severity: 'reject' | 'warn';
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Empty values ask for nothing; an empty object does (`emptyDir: {}`). */
 function isUsed(value: unknown, row: PodFieldRow): boolean {
@@ -50,7 +51,8 @@ function inspectObject({ schema, value, path }: ObjectAt, found: UnsupportedFiel
     const field = schema.fields[name];
     if (row === undefined || field === undefined) continue;
     const at = [...path, name];
-    if (row.severity !== undefined && isUsed(fieldValue, row)) found.push({ path: formatFieldPath(at), note: row.note, severity: row.severity });
+    if (row.severity !== undefined && isUsed(fieldValue, row))
+      found.push({ path: formatFieldPath(at), note: row.note, severity: row.severity });
     if (row.whole !== true) inspect(field.schema, fieldValue, at, found);
   }
 }

@@ -19,40 +19,72 @@ export interface CgroupsUnderTest {
 export function cgroupsContract(name: string, make: () => Promise<CgroupsUnderTest>): void {
   const contract = contractOn(make);
   describe(`Cgroups contract: ${name}`, () => {
-    contract('a group is made with its parents, seen, listed, and removed with its children', async ({ cgroups, base }) => {
-      assert.equal(await cgroups.exists(`${base}/a/b`), false);
-      await cgroups.ensure(`${base}/a/b`, { cpuShares: 512, pidsMax: 100 });
-      await cgroups.ensure(`${base}/a/b`, { cpuShares: 256 });
-      await cgroups.ensure(`${base}/c`, {});
-      assert.deepEqual([await cgroups.exists(`${base}/a/b`), await cgroups.children(base), await cgroups.children(`${base}/none`)], [true, ['a', 'c'], []]);
-      await cgroups.remove(`${base}/a`);
-      await cgroups.remove(`${base}/a`);
-      assert.deepEqual([await cgroups.exists(`${base}/a/b`), await cgroups.children(base)], [false, ['c']]);
-    });
+    contract(
+      'a group is made with its parents, seen, listed, and removed with its children',
+      async ({ cgroups, base }) => {
+        assert.equal(await cgroups.exists(`${base}/a/b`), false);
+        await cgroups.ensure(`${base}/a/b`, { cpuShares: 512, pidsMax: 100 });
+        await cgroups.ensure(`${base}/a/b`, { cpuShares: 256 });
+        await cgroups.ensure(`${base}/c`, {});
+        assert.deepEqual(
+          [await cgroups.exists(`${base}/a/b`), await cgroups.children(base), await cgroups.children(`${base}/none`)],
+          [true, ['a', 'c'], []],
+        );
+        await cgroups.remove(`${base}/a`);
+        await cgroups.remove(`${base}/a`);
+        assert.deepEqual([await cgroups.exists(`${base}/a/b`), await cgroups.children(base)], [false, ['c']]);
+      },
+    );
     contract('limits of a missing group are NotFound, of one that is there are taken', async ({ cgroups, base }) => {
-      await assert.rejects(cgroups.update(`${base}/none`, { cpuShares: 2 }), (error) => errorKind(error) === 'NotFound');
-      await cgroups.ensure(`${base}/a`, { cpuShares: 1024, cpuPeriodUs: 100_000, cpuQuotaUs: 50_000, memoryBytes: 64 * 2 ** 20, pidsMax: 50 });
-      await cgroups.update(`${base}/a`, { cpuShares: 2, cpuPeriodUs: 10_000, cpuQuotaUs: -1, memoryBytes: -1, pidsMax: -1 });
+      await assert.rejects(
+        cgroups.update(`${base}/none`, { cpuShares: 2 }),
+        (error) => errorKind(error) === 'NotFound',
+      );
+      await cgroups.ensure(`${base}/a`, {
+        cpuShares: 1024,
+        cpuPeriodUs: 100_000,
+        cpuQuotaUs: 50_000,
+        memoryBytes: 64 * 2 ** 20,
+        pidsMax: 50,
+      });
+      await cgroups.update(`${base}/a`, {
+        cpuShares: 2,
+        cpuPeriodUs: 10_000,
+        cpuQuotaUs: -1,
+        memoryBytes: -1,
+        pidsMax: -1,
+      });
     });
     contract('what was written is read back, and what has no limit says so', async ({ cgroups, base }) => {
       await assert.rejects(cgroups.read(`${base}/none`), (error) => errorKind(error) === 'NotFound');
-      await cgroups.ensure(`${base}/a`, { cpuShares: 262_144, cpuPeriodUs: 50_000, cpuQuotaUs: 25_000, memoryBytes: 64 * 2 ** 20 });
+      await cgroups.ensure(`${base}/a`, {
+        cpuShares: 262_144,
+        cpuPeriodUs: 50_000,
+        cpuQuotaUs: 25_000,
+        memoryBytes: 64 * 2 ** 20,
+      });
       const { memoryUsageBytes, ...limits } = await cgroups.read(`${base}/a`);
-      assert.deepEqual([limits, memoryUsageBytes >= 0], [{ cpuShares: 262_144, cpuPeriodUs: 50_000, cpuQuotaUs: 25_000, memoryBytes: 64 * 2 ** 20 }, true]);
+      assert.deepEqual(
+        [limits, memoryUsageBytes >= 0],
+        [{ cpuShares: 262_144, cpuPeriodUs: 50_000, cpuQuotaUs: 25_000, memoryBytes: 64 * 2 ** 20 }, true],
+      );
       await cgroups.update(`${base}/a`, { cpuShares: 2, cpuPeriodUs: 50_000, cpuQuotaUs: -1, memoryBytes: -1 });
       const { cpuShares, cpuQuotaUs, memoryBytes } = await cgroups.read(`${base}/a`);
       assert.deepEqual([cpuShares, cpuQuotaUs, memoryBytes], [2, -1, -1]);
     });
-    contract('processes below are found and killed; only an empty group is removed', async ({ cgroups, base, addProcess, settle }) => {
-      await cgroups.ensure(`${base}/a/b`, {});
-      const pid = await addProcess(`${base}/a/b`);
-      assert.deepEqual([await cgroups.processes(`${base}/a`), await cgroups.processes(`${base}/none`)], [[pid], []]);
-      await assert.rejects(cgroups.remove(`${base}/a`), (error) => errorKind(error) === 'Conflict');
-      await cgroups.kill(`${base}/a`);
-      await settle();
-      assert.deepEqual(await cgroups.processes(`${base}/a`), []);
-      await cgroups.remove(`${base}/a`);
-      await cgroups.kill(`${base}/a`);
-    });
+    contract(
+      'processes below are found and killed; only an empty group is removed',
+      async ({ cgroups, base, addProcess, settle }) => {
+        await cgroups.ensure(`${base}/a/b`, {});
+        const pid = await addProcess(`${base}/a/b`);
+        assert.deepEqual([await cgroups.processes(`${base}/a`), await cgroups.processes(`${base}/none`)], [[pid], []]);
+        await assert.rejects(cgroups.remove(`${base}/a`), (error) => errorKind(error) === 'Conflict');
+        await cgroups.kill(`${base}/a`);
+        await settle();
+        assert.deepEqual(await cgroups.processes(`${base}/a`), []);
+        await cgroups.remove(`${base}/a`);
+        await cgroups.kill(`${base}/a`);
+      },
+    );
   });
 }

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 export type Contract<Subject> = (sentence: string, body: (subject: Subject) => Promise<void>) => void;
 
 /** `end` puts away what `make` made, also after a failed test. */
-export function contractOn<Subject extends { end: () => Promise<void> }>(make: () => Promise<Subject>): Contract<Subject> {
+export function contractOn<Subject extends { end: () => Promise<void> }>(
+  make: () => Promise<Subject>,
+): Contract<Subject> {
   return (sentence, body) => {
     test(sentence, async () => {
       const subject = await make();

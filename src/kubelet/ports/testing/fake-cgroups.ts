@@ -76,13 +76,20 @@ export class FakeCgroups implements Cgroups {
     const limits = this.groups.get(name)?.limits;
     if (limits === undefined) throw new KubeletError('NotFound', `cgroup ${name} does not exist`);
     const { cpuShares = 1024, cpuQuotaUs = 0, cpuPeriodUs = 100_000, memoryBytes = 0 } = limits;
-    return { cpuShares, cpuQuotaUs: cpuQuotaUs === 0 ? -1 : cpuQuotaUs, cpuPeriodUs, memoryBytes: memoryBytes === 0 ? -1 : memoryBytes, memoryUsageBytes: this.memoryUsage.get(name) ?? 0 };
+    return {
+      cpuShares,
+      cpuQuotaUs: cpuQuotaUs === 0 ? -1 : cpuQuotaUs,
+      cpuPeriodUs,
+      memoryBytes: memoryBytes === 0 ? -1 : memoryBytes,
+      memoryUsageBytes: this.memoryUsage.get(name) ?? 0,
+    };
   }
 
   async remove(name: string): Promise<void> {
     this.#enter('remove', name);
     const below = this.#below(name);
-    if (below.some((group) => (this.groups.get(group)?.pids.size ?? 0) > 0)) throw new KubeletError('Conflict', `cgroup ${name} still has processes`);
+    if (below.some((group) => (this.groups.get(group)?.pids.size ?? 0) > 0))
+      throw new KubeletError('Conflict', `cgroup ${name} still has processes`);
     for (const group of below) this.groups.delete(group);
   }
 
@@ -114,7 +121,9 @@ export class FakeCgroups implements Cgroups {
 
   #enter(op: CgroupOperation, name: string): void {
     this.calls.push(`${op} ${name}`);
-    const fault = this.#faults.find((one) => one.op === op && one.times > 0 && (name === one.name || name.startsWith(`${one.name}/`)));
+    const fault = this.#faults.find(
+      (one) => one.op === op && one.times > 0 && (name === one.name || name.startsWith(`${one.name}/`)),
+    );
     if (fault === undefined) return;
     fault.times--;
     throw new KubeletError(fault.kind, `${op} ${name}: scripted ${fault.kind}`);

@@ -1,4 +1,15 @@
-import type { CsiAnswer, CsiDrivers, CsiExpandRequest, CsiFailureCode, CsiNode, CsiNodeCapability, CsiNodeInfo, CsiPublishRequest, CsiStageRequest, CsiStats } from '../csi-drivers.ts';
+import type {
+  CsiAnswer,
+  CsiDrivers,
+  CsiExpandRequest,
+  CsiFailureCode,
+  CsiNode,
+  CsiNodeCapability,
+  CsiNodeInfo,
+  CsiPublishRequest,
+  CsiStageRequest,
+  CsiStats,
+} from '../csi-drivers.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { FakeHostFiles } from './fake-host-files.ts';
 import type { FakeMounts } from './fake-mounts.ts';
@@ -40,8 +51,17 @@ export class FakeCsiDriver implements CsiNode {
 
   /** Refuses the next `times` calls with a gRPC code; with `after` it does what was asked and only its answer is this. */
   fail(op: CsiOperation, fault: { code: CsiFailureCode; message?: string; times?: number; after?: boolean }): void {
-    const failure = { ok: false as const, code: fault.code, message: `rpc error: code = ${fault.code} desc = ${fault.message ?? 'scripted'}` };
-    this.#rules.push({ op, times: fault.times ?? Number.POSITIVE_INFINITY, after: fault.after ?? false, act: () => Promise.resolve(failure) });
+    const failure = {
+      ok: false as const,
+      code: fault.code,
+      message: `rpc error: code = ${fault.code} desc = ${fault.message ?? 'scripted'}`,
+    };
+    this.#rules.push({
+      op,
+      times: fault.times ?? Number.POSITIVE_INFINITY,
+      after: fault.after ?? false,
+      act: () => Promise.resolve(failure),
+    });
   }
 
   /** Calls do not come back before the returned function is called; then they happen. */
@@ -57,8 +77,17 @@ export class FakeCsiDriver implements CsiNode {
 
   /** The next `times` calls are not answered before their time limit; they may be carried out all the same. */
   stall(op: CsiOperation, fault: { clock: Pick<Clock, 'setTimer'>; times: number; happens: boolean }): void {
-    const late = { ok: false as const, code: 'DeadlineExceeded' as const, message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded' };
-    this.#rules.push({ op, times: fault.times, after: fault.happens, act: (timeoutMs) => new Promise((resolve) => void fault.clock.setTimer(timeoutMs, () => resolve(late))) });
+    const late = {
+      ok: false as const,
+      code: 'DeadlineExceeded' as const,
+      message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+    };
+    this.#rules.push({
+      op,
+      times: fault.times,
+      after: fault.happens,
+      act: (timeoutMs) => new Promise((resolve) => void fault.clock.setTimer(timeoutMs, () => resolve(late))),
+    });
   }
 
   /** No scripted fault is left. */
@@ -66,17 +95,20 @@ export class FakeCsiDriver implements CsiNode {
     this.#rules.length = 0;
   }
 
-  getInfo = (timeoutMs: number): Promise<CsiAnswer<CsiNodeInfo>> => this.#call('getInfo', '', timeoutMs, () => Promise.resolve(this.info));
-  getCapabilities = (timeoutMs: number): Promise<CsiAnswer<readonly CsiNodeCapability[]>> => this.#call('getCapabilities', '', timeoutMs, () => Promise.resolve(this.capabilities));
+  getInfo = (timeoutMs: number): Promise<CsiAnswer<CsiNodeInfo>> =>
+    this.#call('getInfo', '', timeoutMs, () => Promise.resolve(this.info));
+  getCapabilities = (timeoutMs: number): Promise<CsiAnswer<readonly CsiNodeCapability[]>> =>
+    this.#call('getCapabilities', '', timeoutMs, () => Promise.resolve(this.capabilities));
 
   stage = (request: CsiStageRequest, timeoutMs: number): Promise<CsiAnswer<void>> =>
     this.#call('stage', request.stagingPath, timeoutMs, async () => {
       this.stages.push(request);
       this.staged.set(request.stagingPath, request.volumeId);
-      if (request.capability.access.kind === 'mount') await this.#mountOnce(request.stagingPath, `staged:${request.volumeId}`);
+      if (request.capability.access.kind === 'mount')
+        await this.#mountOnce(request.stagingPath, `staged:${request.volumeId}`);
     });
 
-  unstage = ({ stagingPath }: { volumeId: string; stagingPath: string }, timeoutMs: number): Promise<CsiAnswer<void>> => 
+  unstage = ({ stagingPath }: { volumeId: string; stagingPath: string }, timeoutMs: number): Promise<CsiAnswer<void>> =>
     this.#call('unstage', stagingPath, timeoutMs, () => {
       this.staged.delete(stagingPath);
       return this.#mounts.unmount(stagingPath);
@@ -104,7 +136,8 @@ export class FakeCsiDriver implements CsiNode {
       return Promise.resolve(request.requiredBytes);
     });
 
-  stats = ({ volumePath }: { volumeId: string; volumePath: string }, timeoutMs: number): Promise<CsiAnswer<CsiStats>> => this.#call('stats', volumePath, timeoutMs, () => Promise.resolve(this.statsAnswer));
+  stats = ({ volumePath }: { volumeId: string; volumePath: string }, timeoutMs: number): Promise<CsiAnswer<CsiStats>> =>
+    this.#call('stats', volumePath, timeoutMs, () => Promise.resolve(this.statsAnswer));
 
   async #mountOnce(path: string, source: string): Promise<void> {
     if (this.#mounts.mounted.some((mount) => mount.path === path)) return;
@@ -112,7 +145,12 @@ export class FakeCsiDriver implements CsiNode {
     this.#mounts.seedMount(path, 'fake', source);
   }
 
-  async #call<Value>(op: CsiOperation, path: string, timeoutMs: number, work: () => Promise<Value>): Promise<CsiAnswer<Value>> {
+  async #call<Value>(
+    op: CsiOperation,
+    path: string,
+    timeoutMs: number,
+    work: () => Promise<Value>,
+  ): Promise<CsiAnswer<Value>> {
     this.calls.push(path === '' ? op : `${op} ${path}`);
     const rule = this.#rules.find((one) => one.op === op && one.times > 0);
     if (rule !== undefined) {
@@ -134,5 +172,19 @@ export class FakeCsiDrivers implements CsiDrivers {
   }
 }
 
-const refused = (): Promise<{ ok: false; code: CsiFailureCode; message: string }> => Promise.resolve({ ok: false, code: 'Unavailable', message: 'rpc error: code = Unavailable desc = connection refused' });
-const away: CsiNode = { getInfo: refused, getCapabilities: refused, stage: refused, unstage: refused, publish: refused, unpublish: refused, expand: refused, stats: refused };
+const refused = (): Promise<{ ok: false; code: CsiFailureCode; message: string }> =>
+  Promise.resolve({
+    ok: false,
+    code: 'Unavailable',
+    message: 'rpc error: code = Unavailable desc = connection refused',
+  });
+const away: CsiNode = {
+  getInfo: refused,
+  getCapabilities: refused,
+  stage: refused,
+  unstage: refused,
+  publish: refused,
+  unpublish: refused,
+  expand: refused,
+  stats: refused,
+};

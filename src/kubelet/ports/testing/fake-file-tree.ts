@@ -46,7 +46,19 @@ export class FakeFileTree {
   }
 
   newNode(type: FileInfo['type'], mode: number, device: number): FakeNode {
-    return { type, inode: this.#inodes++, device, mode, uid: 0, gid: 0, modifiedMs: this.#nowMs(), content: new Uint8Array(), target: '', entries: new Map(), covers: [] };
+    return {
+      type,
+      inode: this.#inodes++,
+      device,
+      mode,
+      uid: 0,
+      gid: 0,
+      modifiedMs: this.#nowMs(),
+      content: new Uint8Array(),
+      target: '',
+      entries: new Map(),
+      covers: [],
+    };
   }
 
   /** Walks to `path`. A missing or non-directory component on the way is `NotFound`. */
@@ -89,7 +101,8 @@ export class FakeFileTree {
   uncovered(path: string): FakeNode {
     const { parent, name, node } = this.find(path, true);
     const bare = name === '' ? this.root : parent.entries.get(name);
-    if (node === undefined || bare === undefined) throw new KubeletError('NotFound', `${path}: no such file or directory`);
+    if (node === undefined || bare === undefined)
+      throw new KubeletError('NotFound', `${path}: no such file or directory`);
     return bare;
   }
 }
@@ -104,9 +117,17 @@ export function hasMountBelow(node: FakeNode): boolean {
 
 export function infoOf(node: FakeNode): FileInfo {
   const { type, mode, modifiedMs, inode, device, uid, gid } = node;
-  return { type, sizeBytes: type === 'symlink' ? node.target.length : node.content.length, mode, modifiedMs, inode, device, uid, gid };
+  return {
+    type,
+    sizeBytes: type === 'symlink' ? node.target.length : node.content.length,
+    mode,
+    modifiedMs,
+    inode,
+    device,
+    uid,
+    gid,
+  };
 }
-
 
 /** Where `file` lies when `root` is the root of everything, links followed; `Invalid` for links without end. */
 export function pathBeneath(tree: FakeFileTree, root: string, file: string): string {

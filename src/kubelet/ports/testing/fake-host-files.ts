@@ -10,8 +10,32 @@ import { openBeneath } from './fake-open-beneath.ts';
 export type FileOperation = Exclude<keyof HostFiles, 'watch'>;
 type WatchHandlers = Parameters<HostFiles['watch']>[1];
 
-const WRITING: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'makeDirectoryBeneath', 'makeTree', 'remove', 'removeTree', 'rename', 'symlink', 'chmod', 'chown', 'giveToGroup', 'gzip']);
-const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set(['writeFile', 'writeFileAtomic', 'appendFile', 'makeDirectory', 'makeDirectoryBeneath', 'makeTree', 'symlink', 'gzip']);
+const WRITING: ReadonlySet<FileOperation> = new Set([
+  'writeFile',
+  'writeFileAtomic',
+  'appendFile',
+  'makeDirectory',
+  'makeDirectoryBeneath',
+  'makeTree',
+  'remove',
+  'removeTree',
+  'rename',
+  'symlink',
+  'chmod',
+  'chown',
+  'giveToGroup',
+  'gzip',
+]);
+const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
+  'writeFile',
+  'writeFileAtomic',
+  'appendFile',
+  'makeDirectory',
+  'makeDirectoryBeneath',
+  'makeTree',
+  'symlink',
+  'gzip',
+]);
 
 interface Rule {
   below: string;
@@ -39,7 +63,10 @@ export class FakeHostFiles implements HostFiles {
   // ---- scripts ----
 
   /** Fails `op` (or every call) below `below`, the next `times` times or until ended. */
-  fail(op: FileOperation | '*', fault: { below: string; kind: ErrorKind; message?: string; times?: number }): () => void {
+  fail(
+    op: FileOperation | '*',
+    fault: { below: string; kind: ErrorKind; message?: string; times?: number },
+  ): () => void {
     const message = fault.message ?? `scripted ${fault.kind}`;
     return this.#addRule({
       below: fault.below,
@@ -53,15 +80,30 @@ export class FakeHostFiles implements HostFiles {
 
   /** Nothing that needs space works below `below`. */
   fillDisk(below = '/'): () => void {
-    return this.#addRule({ below, applies: (op) => NEEDS_SPACE.has(op), times: Number.POSITIVE_INFINITY, act: () => fault(below, 'no space left on device') });
+    return this.#addRule({
+      below,
+      applies: (op) => NEEDS_SPACE.has(op),
+      times: Number.POSITIVE_INFINITY,
+      act: () => fault(below, 'no space left on device'),
+    });
   }
 
   makeReadOnly(below = '/'): () => void {
-    return this.#addRule({ below, applies: (op) => WRITING.has(op), times: Number.POSITIVE_INFINITY, act: () => fault(below, 'read-only file system') });
+    return this.#addRule({
+      below,
+      applies: (op) => WRITING.has(op),
+      times: Number.POSITIVE_INFINITY,
+      act: () => fault(below, 'read-only file system'),
+    });
   }
 
   failIo(below: string): () => void {
-    return this.#addRule({ below, applies: () => true, times: Number.POSITIVE_INFINITY, act: () => fault(below, 'input/output error') });
+    return this.#addRule({
+      below,
+      applies: () => true,
+      times: Number.POSITIVE_INFINITY,
+      act: () => fault(below, 'input/output error'),
+    });
   }
 
   /** A dead mount: calls below do not come back until the returned function is called, which lets them go on. */
@@ -153,7 +195,8 @@ export class FakeHostFiles implements HostFiles {
     await this.#enter('makeDirectoryBeneath', `${folder}/${relative}`);
     const opened = openBeneath(this.tree, folder, relative, mode);
     if (opened.kind === 'refused') throw new KubeletError('Invalid', `mkdir ${folder}/${relative}: ${opened.why}`);
-    if (opened.node.type !== 'directory') throw new KubeletError('AlreadyExists', `mkdir ${folder}/${relative}: exists and is not a directory`);
+    if (opened.node.type !== 'directory')
+      throw new KubeletError('AlreadyExists', `mkdir ${folder}/${relative}: exists and is not a directory`);
     this.#notify(`${folder}/${relative}`, true);
   }
 
@@ -175,7 +218,8 @@ export class FakeHostFiles implements HostFiles {
     await this.#enter('remove', target);
     const found = this.#findOrNothing(target);
     if (found?.node === undefined) return;
-    if (found.node.type === 'directory' && found.node.entries.size > 0) throw new KubeletError('Conflict', `${target}: directory not empty`);
+    if (found.node.type === 'directory' && found.node.entries.size > 0)
+      throw new KubeletError('Conflict', `${target}: directory not empty`);
     this.#unlink(target, found);
   }
 
@@ -184,7 +228,8 @@ export class FakeHostFiles implements HostFiles {
     const found = this.#findOrNothing(target);
     if (found?.node === undefined) return;
     const bare = found.parent.entries.get(found.name) as FakeNode;
-    if (bare.covers.length > 0 || hasMountBelow(bare)) throw new KubeletError('Unavailable', `${target}: something is mounted at or below it`);
+    if (bare.covers.length > 0 || hasMountBelow(bare))
+      throw new KubeletError('Unavailable', `${target}: something is mounted at or below it`);
     this.#unlink(target, found);
   }
 
@@ -193,8 +238,10 @@ export class FakeHostFiles implements HostFiles {
     const source = this.tree.find(from, false);
     if (source.node === undefined) throw new KubeletError('NotFound', `${from}: no such file or directory`);
     const target = this.tree.find(to, false);
-    if (source.parent.device !== target.parent.device) throw new KubeletError('Invalid', `${from}: cannot be renamed to another file system`);
-    if (target.node?.type === 'directory' && target.node.entries.size > 0) throw new KubeletError('Conflict', `${to}: directory not empty`);
+    if (source.parent.device !== target.parent.device)
+      throw new KubeletError('Invalid', `${from}: cannot be renamed to another file system`);
+    if (target.node?.type === 'directory' && target.node.entries.size > 0)
+      throw new KubeletError('Conflict', `${to}: directory not empty`);
     source.parent.entries.delete(source.name);
     target.parent.entries.set(target.name, source.node);
     this.#notify(from, true);
@@ -252,7 +299,11 @@ export class FakeHostFiles implements HostFiles {
     if (gid >= 0) node.gid = gid;
   }
 
-  async giveToGroup(target: string, group: GroupOwnership, onProgress?: (entries: number) => void): Promise<OwnershipOutcome> {
+  async giveToGroup(
+    target: string,
+    group: GroupOwnership,
+    onProgress?: (entries: number) => void,
+  ): Promise<OwnershipOutcome> {
     await this.#enter('giveToGroup', target);
     const node = this.#findOrNothing(target)?.node;
     const outcome: OwnershipOutcome = { entries: node === undefined ? 0 : giveNode(node, group), refused: 0 };
@@ -303,7 +354,8 @@ export class FakeHostFiles implements HostFiles {
     await this.#enter(op, file);
     const node = this.tree.existing(file, true);
     if (node.type === 'directory') throw new KubeletError('Invalid', `${file}: is a directory`);
-    if (limitBytes !== undefined && node.content.length > limitBytes) throw new KubeletError('Invalid', `${file}: larger than ${limitBytes} bytes`);
+    if (limitBytes !== undefined && node.content.length > limitBytes)
+      throw new KubeletError('Invalid', `${file}: larger than ${limitBytes} bytes`);
     return node.content;
   }
 
@@ -329,7 +381,8 @@ export class FakeHostFiles implements HostFiles {
   #makeDirectories(directory: string, mode: number): boolean {
     const existing = this.#findOrNothing(directory, true)?.node;
     if (existing !== undefined) {
-      if (existing.type !== 'directory') throw new KubeletError('AlreadyExists', `${directory}: exists and is not a directory`);
+      if (existing.type !== 'directory')
+        throw new KubeletError('AlreadyExists', `${directory}: exists and is not a directory`);
       return false;
     }
     this.#makeDirectories(path.dirname(directory), mode);
@@ -370,7 +423,8 @@ function giveNode(node: FakeNode, group: GroupOwnership): number {
   let entries = 1;
   for (const entry of node.entries.values()) if (entry.covers.length === 0) entries += giveNode(entry, group);
   node.gid = group.gid;
-  if (node.type !== 'symlink') node.mode = computeGroupMode(node.mode, { directory: node.type === 'directory', readOnly: group.readOnly });
+  if (node.type !== 'symlink')
+    node.mode = computeGroupMode(node.mode, { directory: node.type === 'directory', readOnly: group.readOnly });
   return entries;
 }
 
@@ -381,4 +435,3 @@ function fault(below: string, message: string): never {
 function bytesOf(content: string | Uint8Array): Uint8Array {
   return typeof content === 'string' ? new TextEncoder().encode(content) : Uint8Array.from(content);
 }
-

@@ -58,7 +58,13 @@ export class FakeMounts implements Mounts {
   async mountTmpfs(target: string, options: { sizeBytes?: number; mode?: number; noswap?: boolean }): Promise<void> {
     await this.#enter('mountTmpfs', target);
     this.#cover(target, this.#files.tree.newNode('directory', options.mode ?? 0o1777, this.#files.tree.newDevice()));
-    this.mounted.push({ path: path.normalize(target), fsType: 'tmpfs', source: 'tmpfs', options, propagation: 'private' });
+    this.mounted.push({
+      path: path.normalize(target),
+      fsType: 'tmpfs',
+      source: 'tmpfs',
+      options,
+      propagation: 'private',
+    });
   }
 
   async bind(source: string, target: string, options: { readOnly: boolean }): Promise<void> {
@@ -71,7 +77,13 @@ export class FakeMounts implements Mounts {
   async mount(target: string, { fsType, source, options }: MountOrder): Promise<void> {
     await this.#enter('mount', target);
     this.#cover(target, this.#files.tree.newNode('directory', 0o755, this.#files.tree.newDevice()));
-    this.mounted.push({ path: path.normalize(target), fsType, source, options: { words: options }, propagation: 'private' });
+    this.mounted.push({
+      path: path.normalize(target),
+      fsType,
+      source,
+      options: { words: options },
+      propagation: 'private',
+    });
   }
 
   async bindBeneath({ root, subPath, target }: SubPathMount): Promise<BindBeneathResult> {
@@ -91,7 +103,13 @@ export class FakeMounts implements Mounts {
     if (isDirectory) await this.#files.makeDirectory(at, 0o750);
     else await this.#files.writeFile(at, '', 0o640);
     this.#cover(at, opened.node);
-    this.mounted.push({ path: at, fsType: 'bind', source: path.join(root, subPath), options: {}, propagation: 'private' });
+    this.mounted.push({
+      path: at,
+      fsType: 'bind',
+      source: path.join(root, subPath),
+      options: {},
+      propagation: 'private',
+    });
     return { kind: 'mounted', reused: false };
   }
 
@@ -99,13 +117,16 @@ export class FakeMounts implements Mounts {
     await this.#enter('unmount', target);
     const index = this.mounted.findLastIndex((mount) => mount.path === path.normalize(target));
     if (index < 0) return;
-    if (this.mounted.some((mount) => mount.path !== target && isAtOrBelow(mount.path, target))) throw new KubeletError('Conflict', `${target}: target is busy`);
+    if (this.mounted.some((mount) => mount.path !== target && isAtOrBelow(mount.path, target)))
+      throw new KubeletError('Conflict', `${target}: target is busy`);
     this.mounted.splice(index, 1);
     this.#bare(target).covers.pop();
   }
 
   async listBelow(target: string): Promise<MountPoint[]> {
-    return this.mounted.filter((mount) => isAtOrBelow(mount.path, path.normalize(target))).map(({ path: at, fsType, source }) => ({ path: at, fsType, source }));
+    return this.mounted
+      .filter((mount) => isAtOrBelow(mount.path, path.normalize(target)))
+      .map(({ path: at, fsType, source }) => ({ path: at, fsType, source }));
   }
 
   async makeRshared(target: string): Promise<void> {
@@ -125,7 +146,8 @@ export class FakeMounts implements Mounts {
 
   #cover(target: string, node: FakeNode): void {
     const bare = this.#bare(target);
-    if (topOf(bare).type === 'directory' && node.type !== 'directory') throw new KubeletError('Invalid', `${target}: is a directory`);
+    if (topOf(bare).type === 'directory' && node.type !== 'directory')
+      throw new KubeletError('Invalid', `${target}: is a directory`);
     bare.covers.push(node);
   }
 

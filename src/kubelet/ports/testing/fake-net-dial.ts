@@ -22,7 +22,10 @@ export class FakeNetDial implements NetDial {
   readonly requests: HttpProbeRequest[] = [];
   readonly #clock: Clock;
   readonly #listeners = new Map<string, FakeListener>();
-  readonly #pages = new Map<string, () => { status: number; body: string } | Promise<{ status: number; body: string }>>();
+  readonly #pages = new Map<
+    string,
+    () => { status: number; body: string } | Promise<{ status: number; body: string }>
+  >();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -38,7 +41,10 @@ export class FakeNetDial implements NetDial {
   }
 
   /** What `fetch` of this URL gives; undefined for a refused connection. */
-  page(url: string, give: (() => { status: number; body: string } | Promise<{ status: number; body: string }>) | undefined): void {
+  page(
+    url: string,
+    give: (() => { status: number; body: string } | Promise<{ status: number; body: string }>) | undefined,
+  ): void {
     if (give === undefined) this.#pages.delete(url);
     else this.#pages.set(url, give);
   }
@@ -48,40 +54,66 @@ export class FakeNetDial implements NetDial {
     const url = `${request.scheme}://${where}${request.path}`;
     this.calls.push(`http ${request.method ?? 'GET'} ${url}`);
     this.requests.push(request);
-    return this.#within(request.timeoutMs, `Get "${url}"`, async () => {
-      const http = this.#listeners.get(where)?.http;
-      if (http === undefined) throw refused(`Get "${url}": `, where);
-      return http(request);
-    }, signal);
+    return this.#within(
+      request.timeoutMs,
+      `Get "${url}"`,
+      async () => {
+        const http = this.#listeners.get(where)?.http;
+        if (http === undefined) throw refused(`Get "${url}": `, where);
+        return http(request);
+      },
+      signal,
+    );
   }
 
   async tcpProbe(host: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
     const where = `${host}:${port}`;
     this.calls.push(`tcp ${where}`);
-    return this.#within(timeoutMs, `dial tcp ${where}`, async () => {
-      const tcp = this.#listeners.get(where)?.tcp;
-      if (tcp === undefined) throw refused('', where);
-      return tcp();
-    }, signal);
+    return this.#within(
+      timeoutMs,
+      `dial tcp ${where}`,
+      async () => {
+        const tcp = this.#listeners.get(where)?.tcp;
+        if (tcp === undefined) throw refused('', where);
+        return tcp();
+      },
+      signal,
+    );
   }
 
-  async grpcProbe(host: string, port: number, service: string, timeoutMs: number, signal?: AbortSignal): Promise<GrpcHealth> {
+  async grpcProbe(
+    host: string,
+    port: number,
+    service: string,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<GrpcHealth> {
     const where = `${host}:${port}`;
     this.calls.push(`grpc ${where} ${service}`);
-    return this.#within(timeoutMs, `grpc ${where}`, async () => {
-      const grpc = this.#listeners.get(where)?.grpc;
-      if (grpc === undefined) throw refused('', where);
-      return grpc(service);
-    }, signal);
+    return this.#within(
+      timeoutMs,
+      `grpc ${where}`,
+      async () => {
+        const grpc = this.#listeners.get(where)?.grpc;
+        if (grpc === undefined) throw refused('', where);
+        return grpc(service);
+      },
+      signal,
+    );
   }
 
-  async fetch(url: string, _headers: readonly { name: string; value: string }[], limits: { timeoutMs: number; limitBytes: number }): Promise<{ status: number; body: string }> {
+  async fetch(
+    url: string,
+    _headers: readonly { name: string; value: string }[],
+    limits: { timeoutMs: number; limitBytes: number },
+  ): Promise<{ status: number; body: string }> {
     this.calls.push(`fetch ${url}`);
     return this.#within(limits.timeoutMs, `Get "${url}"`, async () => {
       const page = this.#pages.get(url);
       if (page === undefined) throw refused(`Get "${url}": `, url);
       const given = await page();
-      if (Buffer.byteLength(given.body) > limits.limitBytes) throw new KubeletError('Invalid', `Get "${url}": the body is larger than ${limits.limitBytes} bytes`);
+      if (Buffer.byteLength(given.body) > limits.limitBytes)
+        throw new KubeletError('Invalid', `Get "${url}": the body is larger than ${limits.limitBytes} bytes`);
       return given;
     });
   }

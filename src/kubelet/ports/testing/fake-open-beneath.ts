@@ -4,7 +4,11 @@ import { topOf, type FakeFileTree, type FakeNode } from './fake-file-tree.ts';
 type Opened = { kind: 'opened'; node: FakeNode } | { kind: 'refused'; step: 'create' | 'open'; why: string };
 
 const LONGEST_SYMLINK_CHAIN = 40;
-const partsOf = (text: string, fromLink: boolean): { name: string; fromLink: boolean }[] => text.split('/').filter((name) => name !== '' && name !== '.').map((name) => ({ name, fromLink }));
+const partsOf = (text: string, fromLink: boolean): { name: string; fromLink: boolean }[] =>
+  text
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
+    .map((name) => ({ name, fromLink }));
 const refused = (step: 'create' | 'open', why: string): Opened => ({ kind: 'refused', step, why });
 
 /** What `Mounts.bindBeneath` and `HostFiles.makeDirectoryBeneath` promise of the way to a part of a volume, on the fake tree. */

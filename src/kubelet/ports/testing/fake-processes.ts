@@ -8,7 +8,11 @@ export interface FakeRun {
   env: Readonly<Record<string, string>>;
 }
 
-export type FakeProgram = (run: FakeRun) => Partial<{ exitCode: number; stdout: string; stderr: string }> | Promise<Partial<{ exitCode: number; stdout: string; stderr: string }>>;
+export type FakeProgram = (
+  run: FakeRun,
+) =>
+  | Partial<{ exitCode: number; stdout: string; stderr: string }>
+  | Promise<Partial<{ exitCode: number; stdout: string; stderr: string }>>;
 
 /** Programs by path, as functions. One that is not there cannot be started; one can be told to fail as starting or waiting for it fails. */
 export class FakeProcesses implements Processes {
@@ -24,15 +28,21 @@ export class FakeProcesses implements Processes {
     this.#faults.set(program, { kind, message });
   }
 
-  async run(program: string, args: readonly string[], options: Parameters<Processes['run']>[2]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  async run(
+    program: string,
+    args: readonly string[],
+    options: Parameters<Processes['run']>[2],
+  ): Promise<{ exitCode: number; stdout: string; stderr: string }> {
     const run: FakeRun = { program, args, stdin: options.stdin ?? '', env: options.env ?? {} };
     this.runs.push(run);
     const fault = this.#faults.get(program);
     if (fault !== undefined) throw new KubeletError(fault.kind, fault.message, { op: 'run' });
     const behave = this.#programs.get(program);
-    if (behave === undefined) throw new KubeletError('NotFound', `${program} could not be started: ENOENT`, { op: 'run' });
+    if (behave === undefined)
+      throw new KubeletError('NotFound', `${program} could not be started: ENOENT`, { op: 'run' });
     const { exitCode = 0, stdout = '', stderr = '' } = await behave(run);
-    if (stdout.length > options.outputLimitBytes || stderr.length > options.outputLimitBytes) throw new KubeletError('Invalid', `${program} wrote more than ${options.outputLimitBytes} bytes`, { op: 'run' });
+    if (stdout.length > options.outputLimitBytes || stderr.length > options.outputLimitBytes)
+      throw new KubeletError('Invalid', `${program} wrote more than ${options.outputLimitBytes} bytes`, { op: 'run' });
     return { exitCode, stdout, stderr };
   }
 }

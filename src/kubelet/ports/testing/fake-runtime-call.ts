@@ -44,7 +44,8 @@ export class PendingCall<T> implements Inflight {
   #settled = false;
   #effect: Timer | undefined;
   #deadline: Timer | undefined;
-  readonly #onAbort = (): void => this.#giveUp(new KubeletError('Aborted', `${this.#context.op} was cancelled`, { op: this.#context.op }));
+  readonly #onAbort = (): void =>
+    this.#giveUp(new KubeletError('Aborted', `${this.#context.op} was cancelled`, { op: this.#context.op }));
 
   constructor(context: CallContext, plan: CallPlan<T>) {
     this.#context = context;
@@ -73,9 +74,21 @@ export class PendingCall<T> implements Inflight {
     const { fault, answer, latencyMs, work, options } = this.#plan;
     const limitMs = options?.timeoutMs ?? work.limitMs ?? defaultLimitMs(this.#context.op);
     // A deadline costs a timer, so only calls that may reach it get one.
-    const mayBeLong = answer !== undefined || fault?.kind === 'hang' || fault?.kind === 'delay' || this.#context.op === 'stopContainer' || this.#context.op === 'execSync' || limitMs <= latencyMs * 2;
+    const mayBeLong =
+      answer !== undefined ||
+      fault?.kind === 'hang' ||
+      fault?.kind === 'delay' ||
+      this.#context.op === 'stopContainer' ||
+      this.#context.op === 'execSync' ||
+      limitMs <= latencyMs * 2;
     if (mayBeLong && limitMs > 0 && Number.isFinite(limitMs)) {
-      this.#deadline = node.clock.setTimer(limitMs, () => this.#giveUp(new KubeletError('Timeout', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded', { op: this.#context.op })));
+      this.#deadline = node.clock.setTimer(limitMs, () =>
+        this.#giveUp(
+          new KubeletError('Timeout', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded', {
+            op: this.#context.op,
+          }),
+        ),
+      );
     }
     if (answer !== undefined) {
       this.#follow(answer);
@@ -103,7 +116,9 @@ export class PendingCall<T> implements Inflight {
     if (fault?.kind === 'lateSuccess') {
       if (fault.effectAfterMs > 0) node.later(fault.effectAfterMs, () => void this.#attempt().catch(() => undefined));
       else void this.#attempt().catch(() => undefined);
-      this.#settle(new KubeletError('Timeout', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded', { op }));
+      this.#settle(
+        new KubeletError('Timeout', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded', { op }),
+      );
       return;
     }
     this.#follow(this.#attempt());
@@ -134,7 +149,8 @@ export class PendingCall<T> implements Inflight {
     if ((effectPending || fault?.kind === 'hang') && begun && fault?.kind !== 'lateSuccess') {
       const comesTrue = effectPending && node.random.next() < (node.options.abandonedTakesEffect ?? 0);
       if (fault?.kind === 'hang' && fault.keepsNameMs > 0) node.later(fault.keepsNameMs, () => work.rollback?.());
-      else if (comesTrue) node.later(node.latencyOf(this.#context.op), () => void this.#attempt().catch(() => undefined));
+      else if (comesTrue)
+        node.later(node.latencyOf(this.#context.op), () => void this.#attempt().catch(() => undefined));
       else work.rollback?.();
       this.#effect?.cancel();
     }

@@ -3,12 +3,31 @@ import { containerId, sandboxId, type ContainerId, type PodUid, type SandboxId }
 import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import type { Image, ImageFsUsage, ImageRuntime, RegistryAuth } from '../images.ts';
 import type {
-  CallOptions, ContainerConfig, ContainerRuntime, EventSourceKind, ExecResult, LinuxResources, Listed, ListedSandbox, RuntimeEventSource, RuntimeHealth, RuntimeVersion, SandboxConfig,
+  CallOptions,
+  ContainerConfig,
+  ContainerRuntime,
+  EventSourceKind,
+  ExecResult,
+  LinuxResources,
+  Listed,
+  ListedSandbox,
+  RuntimeEventSource,
+  RuntimeHealth,
+  RuntimeVersion,
+  SandboxConfig,
 } from '../runtime.ts';
 import type { JournalEntry } from './fake-runtime-journal.ts';
 import { PendingCall, type CallContext, type Work } from './fake-runtime-call.ts';
 import type { FakeNode } from './fake-runtime-node.ts';
-import { containerName, containerStatus, listedContainer, listedSandbox, sandboxName, sandboxStatus, type ContainerRecord } from './fake-runtime-records.ts';
+import {
+  containerName,
+  containerStatus,
+  listedContainer,
+  listedSandbox,
+  sandboxName,
+  sandboxStatus,
+  type ContainerRecord,
+} from './fake-runtime-records.ts';
 import { WRITE_OPS, type CallTarget, type FakeOp } from './fake-runtime-script.ts';
 
 /**
@@ -62,14 +81,19 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   listSandboxes(filter: { podUid?: PodUid } = {}, options?: CallOptions): Promise<ListedSandbox[]> {
     return this.#call('listSandboxes', filter, options, {
       commit: () => {
-        const from = filter.podUid === undefined ? this.node.sandboxes.values() : (this.node.sandboxesByUid.get(filter.podUid) ?? []);
+        const from =
+          filter.podUid === undefined
+            ? this.node.sandboxes.values()
+            : (this.node.sandboxesByUid.get(filter.podUid) ?? []);
         return this.#limited(Array.from(from, listedSandbox));
       },
     });
   }
 
   sandboxStatus(id: SandboxId, options?: CallOptions): Promise<SandboxRuntimeStatus> {
-    return this.#call('sandboxStatus', this.#aboutSandbox(id), options, { commit: () => sandboxStatus(this.node.sandbox(id)) });
+    return this.#call('sandboxStatus', this.#aboutSandbox(id), options, {
+      commit: () => sandboxStatus(this.node.sandbox(id)),
+    });
   }
 
   runSandbox(config: SandboxConfig, runtimeHandler: string, options?: CallOptions): Promise<SandboxId> {
@@ -80,7 +104,12 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
       begin: () => node.reserve('sandbox', name, id),
       rollback: () => node.release(name),
       commit: () => {
-        if (config.hostname !== '' && config.security.namespaces.network === 'node') throw new KubeletError('Internal', 'runc create failed: unable to set hostname without a private UTS namespace', { op: 'RunPodSandbox' });
+        if (config.hostname !== '' && config.security.namespaces.network === 'node')
+          throw new KubeletError(
+            'Internal',
+            'runc create failed: unable to set hostname without a private UTS namespace',
+            { op: 'RunPodSandbox' },
+          );
         node.addSandbox(id, config, runtimeHandler);
         return sandboxId(id);
       },
@@ -96,7 +125,9 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
         const running = [...sandbox.containers].filter((container) => container.state === 'running');
         for (const container of running) node.signal(container, 0, this.actor);
         node.sandboxDied(sandbox);
-        return running.every((container) => container.state === 'exited') ? undefined : Promise.all(running.map((container) => node.whenExited(container))).then(() => undefined);
+        return running.every((container) => container.state === 'exited')
+          ? undefined
+          : Promise.all(running.map((container) => node.whenExited(container))).then(() => undefined);
       },
     });
   }
@@ -119,22 +150,37 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   listContainers(filter: { podUid?: PodUid } = {}, options?: CallOptions): Promise<Listed[]> {
     return this.#call('listContainers', filter, options, {
       commit: () => {
-        if (filter.podUid === undefined) return this.#limited(Array.from(this.node.containers.values(), listedContainer));
+        if (filter.podUid === undefined)
+          return this.#limited(Array.from(this.node.containers.values(), listedContainer));
         const found: Listed[] = [];
-        for (const sandbox of this.node.sandboxesByUid.get(filter.podUid) ?? []) for (const container of sandbox.containers) found.push(listedContainer(container));
+        for (const sandbox of this.node.sandboxesByUid.get(filter.podUid) ?? [])
+          for (const container of sandbox.containers) found.push(listedContainer(container));
         return this.#limited(found);
       },
     });
   }
 
   containerStatus(id: ContainerId, options?: CallOptions): Promise<ContainerRuntimeStatus> {
-    return this.#call('containerStatus', this.#aboutContainer(id), options, { commit: () => containerStatus(this.node.container(id)) });
+    return this.#call('containerStatus', this.#aboutContainer(id), options, {
+      commit: () => containerStatus(this.node.container(id)),
+    });
   }
 
-  createContainer(sandboxId_: SandboxId, config: ContainerConfig, sandboxConfig: SandboxConfig, options?: CallOptions): Promise<ContainerId> {
+  createContainer(
+    sandboxId_: SandboxId,
+    config: ContainerConfig,
+    sandboxConfig: SandboxConfig,
+    options?: CallOptions,
+  ): Promise<ContainerId> {
     const { node } = this;
     const id = node.newId();
-    const target: CallTarget = { podUid: sandboxConfig.uid, container: config.name, attempt: config.attempt, image: config.image.userSpecifiedImage, id };
+    const target: CallTarget = {
+      podUid: sandboxConfig.uid,
+      container: config.name,
+      attempt: config.attempt,
+      image: config.image.userSpecifiedImage,
+      id,
+    };
     let name: string | undefined;
     return this.#call('createContainer', target, options, {
       begin: () => {
@@ -148,9 +194,15 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
       },
       commit: () => {
         const sandbox = node.sandbox(sandboxId_);
-        if (!sandbox.ready) throw new KubeletError('Internal', `sandbox container "${sandboxId_}" is not running`, { op: 'CreateContainer' });
+        if (!sandbox.ready)
+          throw new KubeletError('Internal', `sandbox container "${sandboxId_}" is not running`, {
+            op: 'CreateContainer',
+          });
         const image = node.findImage(config.image.image);
-        if (image === undefined) throw new KubeletError('NotFound', `failed to resolve image "${config.image.image}": not found`, { op: 'CreateContainer' });
+        if (image === undefined)
+          throw new KubeletError('NotFound', `failed to resolve image "${config.image.image}": not found`, {
+            op: 'CreateContainer',
+          });
         node.addContainer(id, sandbox, config, image.id);
         return containerId(id);
       },
@@ -162,8 +214,16 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     return this.#call('startContainer', this.#aboutContainer(id), options, {
       commit: () => {
         const container = node.container(id);
-        if (container.state !== 'created') throw new KubeletError('Internal', `container "${id}" is in CONTAINER_${container.state.toUpperCase()} state`, { op: 'StartContainer' });
-        if (!container.sandbox.ready) throw new KubeletError('Internal', `sandbox container "${container.sandbox.id}" is not running`, { op: 'StartContainer' });
+        if (container.state !== 'created')
+          throw new KubeletError(
+            'Internal',
+            `container "${id}" is in CONTAINER_${container.state.toUpperCase()} state`,
+            { op: 'StartContainer' },
+          );
+        if (!container.sandbox.ready)
+          throw new KubeletError('Internal', `sandbox container "${container.sandbox.id}" is not running`, {
+            op: 'StartContainer',
+          });
         const refusal = container.script.failStart;
         if (refusal !== undefined) {
           node.failStart(container, refusal);
@@ -200,10 +260,16 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   }
 
   updateContainerResources(id: ContainerId, resources: LinuxResources, options?: CallOptions): Promise<void> {
-    return this.#call('updateContainerResources', this.#aboutContainer(id), options, { commit: () => this.node.setResources(this.node.container(id), resources) });
+    return this.#call('updateContainerResources', this.#aboutContainer(id), options, {
+      commit: () => this.node.setResources(this.node.container(id), resources),
+    });
   }
 
-  updateSandboxResources(id: SandboxId, update: { resources: LinuxResources; overhead: LinuxResources }, options?: CallOptions): Promise<void> {
+  updateSandboxResources(
+    id: SandboxId,
+    update: { resources: LinuxResources; overhead: LinuxResources },
+    options?: CallOptions,
+  ): Promise<void> {
     return this.#call('updateSandboxResources', this.#aboutSandbox(id), options, {
       commit: () => {
         const sandbox = this.node.sandbox(id);
@@ -213,7 +279,9 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   }
 
   containerMemoryBytes(id: ContainerId, options?: CallOptions): Promise<number | undefined> {
-    return this.#call('containerMemoryBytes', this.#aboutContainer(id), options, { commit: () => this.node.container(id).script.memoryBytes ?? 0 });
+    return this.#call('containerMemoryBytes', this.#aboutContainer(id), options, {
+      commit: () => this.node.container(id).script.memoryBytes ?? 0,
+    });
   }
 
   reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void> {
@@ -232,8 +300,14 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
         const container = this.#running(id, 'ExecSync');
         const sinceStartMs = node.clock.nowMs() - container.startedAtMs;
         const { script } = container;
-        const scripted = script.exec?.(command, sinceStartMs) ?? { exitCode: sinceStartMs >= (script.readyAfterMs ?? 0) ? 0 : 1 };
-        const result: ExecResult = { exitCode: scripted.exitCode ?? 0, stdout: Buffer.from(scripted.stdout ?? ''), stderr: Buffer.from(scripted.stderr ?? '') };
+        const scripted = script.exec?.(command, sinceStartMs) ?? {
+          exitCode: sinceStartMs >= (script.readyAfterMs ?? 0) ? 0 : 1,
+        };
+        const result: ExecResult = {
+          exitCode: scripted.exitCode ?? 0,
+          stdout: Buffer.from(scripted.stdout ?? ''),
+          stderr: Buffer.from(scripted.stderr ?? ''),
+        };
         const afterMs = scripted.afterMs ?? 0;
         if (afterMs === 0) return result;
         return this.#execFor(afterMs, timeoutMs, result);
@@ -242,19 +316,32 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   }
 
   execUrl(request: { id: ContainerId }, options?: CallOptions): Promise<string> {
-    return this.#call('execUrl', this.#aboutContainer(request.id), options, { commit: () => `http://127.0.0.1:1/exec/${this.#running(request.id, 'Exec').id}` });
+    return this.#call('execUrl', this.#aboutContainer(request.id), options, {
+      commit: () => `http://127.0.0.1:1/exec/${this.#running(request.id, 'Exec').id}`,
+    });
   }
 
   attachUrl(request: { id: ContainerId }, options?: CallOptions): Promise<string> {
-    return this.#call('attachUrl', this.#aboutContainer(request.id), options, { commit: () => `http://127.0.0.1:1/attach/${this.#running(request.id, 'Attach').id}` });
+    return this.#call('attachUrl', this.#aboutContainer(request.id), options, {
+      commit: () => `http://127.0.0.1:1/attach/${this.#running(request.id, 'Attach').id}`,
+    });
   }
 
   portForwardUrl(sandbox: SandboxId, _ports: readonly number[], options?: CallOptions): Promise<string> {
-    return this.#call('portForwardUrl', this.#aboutSandbox(sandbox), options, { commit: () => `http://127.0.0.1:1/portforward/${this.node.sandbox(sandbox).id}` });
+    return this.#call('portForwardUrl', this.#aboutSandbox(sandbox), options, {
+      commit: () => `http://127.0.0.1:1/portforward/${this.node.sandbox(sandbox).id}`,
+    });
   }
 
-  checkpointContainer(id: ContainerId, _location: string, _timeoutSeconds: number, options?: CallOptions): Promise<void> {
-    return this.#call('checkpointContainer', this.#aboutContainer(id), options, { commit: () => void this.#running(id, 'CheckpointContainer') });
+  checkpointContainer(
+    id: ContainerId,
+    _location: string,
+    _timeoutSeconds: number,
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#call('checkpointContainer', this.#aboutContainer(id), options, {
+      commit: () => void this.#running(id, 'CheckpointContainer'),
+    });
   }
 
   // ---- Images ----
@@ -267,8 +354,14 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     return this.#call('imageStatus', { image }, options, { commit: () => this.node.findImage(image) });
   }
 
-  pullImage(image: string, pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig }, options?: CallOptions): Promise<string> {
-    return this.#call('pullImage', { image, podUid: pull.sandbox?.uid }, options, { commit: () => (this.node.findImage(image) ?? this.node.addImage(image)).id });
+  pullImage(
+    image: string,
+    pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig },
+    options?: CallOptions,
+  ): Promise<string> {
+    return this.#call('pullImage', { image, podUid: pull.sandbox?.uid }, options, {
+      commit: () => (this.node.findImage(image) ?? this.node.addImage(image)).id,
+    });
   }
 
   removeImage(image: string, options?: CallOptions): Promise<void> {
@@ -282,7 +375,13 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
 
   imageFsInfo(options?: CallOptions): Promise<ImageFsUsage[]> {
     return this.#call('imageFsInfo', {}, options, {
-      commit: () => [{ mountpoint: '/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs', usedBytes: [...this.node.images.values()].reduce((sum, image) => sum + image.sizeBytes, 0), inodesUsed: this.node.images.size }],
+      commit: () => [
+        {
+          mountpoint: '/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs',
+          usedBytes: [...this.node.images.values()].reduce((sum, image) => sum + image.sizeBytes, 0),
+          inodesUsed: this.node.images.size,
+        },
+      ],
     });
   }
 
@@ -291,7 +390,11 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   #limited<T>(items: T[]): T[] {
     const limit = this.node.options.listLimit;
     if (limit === undefined || items.length <= limit) return items;
-    throw new KubeletError('Internal', 'rpc error: code = ResourceExhausted desc = grpc: received message larger than max (16800000 vs. 16777216)', { op: 'list' });
+    throw new KubeletError(
+      'Internal',
+      'rpc error: code = ResourceExhausted desc = grpc: received message larger than max (16800000 vs. 16777216)',
+      { op: 'list' },
+    );
   }
 
   #aboutSandbox(id: string): CallTarget {
@@ -303,19 +406,31 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     const container = this.node.containers.get(id);
     if (container === undefined) return { id };
     const { config, sandbox } = container;
-    return { id, podUid: sandbox.config.uid, container: config.name, attempt: config.attempt, image: config.image.userSpecifiedImage };
+    return {
+      id,
+      podUid: sandbox.config.uid,
+      container: config.name,
+      attempt: config.attempt,
+      image: config.image.userSpecifiedImage,
+    };
   }
 
   #running(id: string, op: string): ContainerRecord {
     const container = this.node.container(id);
-    if (container.state !== 'running') throw new KubeletError('Internal', `container is in CONTAINER_${container.state.toUpperCase()} state`, { op });
+    if (container.state !== 'running')
+      throw new KubeletError('Internal', `container is in CONTAINER_${container.state.toUpperCase()} state`, { op });
     return container;
   }
 
   #execFor(afterMs: number, timeoutMs: number, result: ExecResult): Promise<ExecResult> {
     const { clock } = this.node;
     return new Promise((resolve, reject) => {
-      if (timeoutMs > 0 && afterMs > timeoutMs) clock.setTimer(timeoutMs, () => reject(new KubeletError('Timeout', `command timed out: timeout ${timeoutMs / 1000}s exceeded`, { op: 'ExecSync' })));
+      if (timeoutMs > 0 && afterMs > timeoutMs)
+        clock.setTimer(timeoutMs, () =>
+          reject(
+            new KubeletError('Timeout', `command timed out: timeout ${timeoutMs / 1000}s exceeded`, { op: 'ExecSync' }),
+          ),
+        );
       else if (Number.isFinite(afterMs)) clock.setTimer(afterMs, () => resolve(result));
     });
   }
@@ -324,11 +439,18 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     if (this.#killed) return new Promise<T>(() => undefined);
     const { node } = this;
     node.journal.count(op);
-    const entry: JournalEntry | undefined = WRITE_OPS.has(op) ? { atMs: node.clock.monotonicMs(), actor: this.actor, op, target, outcome: '' } : undefined;
+    const entry: JournalEntry | undefined = WRITE_OPS.has(op)
+      ? { atMs: node.clock.monotonicMs(), actor: this.actor, op, target, outcome: '' }
+      : undefined;
     if (entry !== undefined) node.journal.write(entry);
     try {
       if (options?.signal?.aborted === true) throw new KubeletError('Aborted', `${op} was cancelled`, { op });
-      if (node.down) throw new KubeletError('Unavailable', 'rpc error: code = Unavailable desc = connection error: no such file or directory', { op });
+      if (node.down)
+        throw new KubeletError(
+          'Unavailable',
+          'rpc error: code = Unavailable desc = connection error: no such file or directory',
+          { op },
+        );
       const fault = node.faults.take(op, target);
       const latencyMs = node.latencyOf(op);
       if (fault === undefined && latencyMs === 0) {
@@ -338,10 +460,24 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
           if (entry !== undefined) entry.outcome = 'ok';
           return Promise.resolve(answer as T);
         }
-        return new PendingCall(this.#context(op, target, entry), { options, work, latencyMs: 0, fault, begun: true, answer }).promise;
+        return new PendingCall(this.#context(op, target, entry), {
+          options,
+          work,
+          latencyMs: 0,
+          fault,
+          begun: true,
+          answer,
+        }).promise;
       }
       if (fault?.kind !== 'fail') work.begin?.();
-      return new PendingCall(this.#context(op, target, entry), { options, work, latencyMs, fault, begun: fault?.kind !== 'fail', answer: undefined }).promise;
+      return new PendingCall(this.#context(op, target, entry), {
+        options,
+        work,
+        latencyMs,
+        fault,
+        begun: fault?.kind !== 'fail',
+        answer: undefined,
+      }).promise;
     } catch (error) {
       if (entry !== undefined) entry.outcome = String(error);
       return Promise.reject(error as Error);

@@ -63,7 +63,8 @@ export class FakeEventHub {
 
   /** Breaks every stream, as a runtime that goes away does. */
   disconnect(message = 'the connection was closed'): void {
-    for (const subscriber of [...this.#subscribers]) subscriber.break(new KubeletError('Unavailable', message, { op: 'events' }));
+    for (const subscriber of [...this.#subscribers])
+      subscriber.break(new KubeletError('Unavailable', message, { op: 'events' }));
   }
 
   source(kind: EventSourceKind, isDead: () => boolean = () => false): RuntimeEventSource {
@@ -130,10 +131,17 @@ export class FakeEventHub {
     };
   }
 
-  #subscribe(as: { kind: EventSourceKind; isDead: () => boolean }, handlers: Parameters<RuntimeEventSource['subscribe']>[0], signal: AbortSignal): Promise<void> {
+  #subscribe(
+    as: { kind: EventSourceKind; isDead: () => boolean },
+    handlers: Parameters<RuntimeEventSource['subscribe']>[0],
+    signal: AbortSignal,
+  ): Promise<void> {
     if (as.isDead()) return new Promise(() => undefined);
     if (this.#isDown()) return Promise.reject(new KubeletError('Unavailable', 'the runtime is down', { op: 'events' }));
-    if (this.#unsupported.has(as.kind)) return Promise.reject(new KubeletError('Unimplemented', `unknown method for ${as.kind} events`, { op: 'events' }));
+    if (this.#unsupported.has(as.kind))
+      return Promise.reject(
+        new KubeletError('Unimplemented', `unknown method for ${as.kind} events`, { op: 'events' }),
+      );
     return new Promise((resolve, reject) => {
       const subscriber: Subscriber = {
         kind: as.kind,

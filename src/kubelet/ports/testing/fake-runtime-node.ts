@@ -6,8 +6,23 @@ import type { Image } from '../images.ts';
 import type { ContainerConfig, RuntimeEvent, RuntimeHealth, SandboxConfig } from '../runtime.ts';
 import { FakeEventHub } from './fake-runtime-events.ts';
 import { RuntimeJournal } from './fake-runtime-journal.ts';
-import { containerName, containerStatus, sandboxName, sandboxStatus, sandboxUid, type ContainerRecord, type SandboxRecord } from './fake-runtime-records.ts';
-import { DEFAULT_LATENCIES, FaultBook, type ContainerIdentity, type ContainerScriptSource, type FakeOp, type Latencies } from './fake-runtime-script.ts';
+import {
+  containerName,
+  containerStatus,
+  sandboxName,
+  sandboxStatus,
+  sandboxUid,
+  type ContainerRecord,
+  type SandboxRecord,
+} from './fake-runtime-records.ts';
+import {
+  DEFAULT_LATENCIES,
+  FaultBook,
+  type ContainerIdentity,
+  type ContainerScriptSource,
+  type FakeOp,
+  type Latencies,
+} from './fake-runtime-script.ts';
 
 export interface FakeRuntimeOptions {
   clock: Clock;
@@ -109,7 +124,16 @@ export class FakeNode {
 
   addImage(name: string, image: Partial<Image> = {}): FakeImage {
     const digest = fakeDigest(name);
-    const added: FakeImage = { id: `sha256:${digest}`, repoTags: [name], repoDigests: [`${name.replace(/[:@].*$/, '')}@sha256:${digest}`], sizeBytes: 1_000_000, username: '', pinned: false, ...image, name };
+    const added: FakeImage = {
+      id: `sha256:${digest}`,
+      repoTags: [name],
+      repoDigests: [`${name.replace(/[:@].*$/, '')}@sha256:${digest}`],
+      sizeBytes: 1_000_000,
+      username: '',
+      pinned: false,
+      ...image,
+      name,
+    };
     this.images.set(name, added);
     return added;
   }
@@ -117,7 +141,8 @@ export class FakeNode {
   findImage(name: string): FakeImage | undefined {
     const direct = this.images.get(name);
     if (direct !== undefined) return direct;
-    for (const image of this.images.values()) if (image.id === name || image.repoTags.includes(name) || image.repoDigests.includes(name)) return image;
+    for (const image of this.images.values())
+      if (image.id === name || image.repoTags.includes(name) || image.repoDigests.includes(name)) return image;
     return undefined;
   }
 
@@ -125,7 +150,12 @@ export class FakeNode {
 
   reserve(kind: 'sandbox' | 'container', name: string, id: string): void {
     const holder = this.#reserved.get(name);
-    if (holder !== undefined) throw new KubeletError('AlreadyExists', `failed to reserve ${kind} name "${name}": name "${name}" is reserved for "${holder}"`, { op: kind });
+    if (holder !== undefined)
+      throw new KubeletError(
+        'AlreadyExists',
+        `failed to reserve ${kind} name "${name}": name "${name}" is reserved for "${holder}"`,
+        { op: kind },
+      );
     this.#reserved.set(name, id);
   }
 
@@ -167,7 +197,11 @@ export class FakeNode {
     const siblings = this.sandboxesByUid.get(config.uid);
     if (siblings === undefined) this.sandboxesByUid.set(config.uid, new Set([sandbox]));
     else {
-      for (const other of siblings) if (other.ready) this.journal.violations.push(`pod ${config.uid} got sandbox ${config.attempt} while sandbox ${other.config.attempt} is ready`);
+      for (const other of siblings)
+        if (other.ready)
+          this.journal.violations.push(
+            `pod ${config.uid} got sandbox ${config.attempt} while sandbox ${other.config.attempt} is ready`,
+          );
       siblings.add(sandbox);
     }
     this.#emit('created', id, sandbox);
@@ -238,14 +272,24 @@ export class FakeNode {
   startContainer(container: ContainerRecord, actor: string): void {
     const { script, sandbox } = container;
     for (const other of sandbox.containers) {
-      if (other !== container && other.state === 'running' && !other.dead && other.config.name === container.config.name) {
-        this.journal.violations.push(`two live instances of ${container.config.name} in pod ${sandboxUid(sandbox)}: attempts ${other.config.attempt} and ${container.config.attempt}`);
+      if (
+        other !== container &&
+        other.state === 'running' &&
+        !other.dead &&
+        other.config.name === container.config.name
+      ) {
+        this.journal.violations.push(
+          `two live instances of ${container.config.name} in pod ${sandboxUid(sandbox)}: attempts ${other.config.attempt} and ${container.config.attempt}`,
+        );
       }
     }
     for (const sibling of this.sandboxesByUid.get(sandboxUid(sandbox)) ?? []) {
       if (sibling === sandbox) continue;
       for (const other of sibling.containers) {
-        if (other.state === 'running' && !other.dead && other.config.name === container.config.name) this.journal.violations.push(`live instances of ${container.config.name} in two sandboxes of pod ${sandboxUid(sandbox)}`);
+        if (other.state === 'running' && !other.dead && other.config.name === container.config.name)
+          this.journal.violations.push(
+            `live instances of ${container.config.name} in two sandboxes of pod ${sandboxUid(sandbox)}`,
+          );
       }
     }
     container.startedAtMs = this.clock.nowMs();
@@ -255,7 +299,9 @@ export class FakeNode {
     this.#emit('started', container.id, sandbox);
     if (script.exitAfterMs !== undefined) {
       const exitCode = script.oomKilled === true ? 137 : (script.exitCode ?? 0);
-      container.exitTimer = this.clock.setTimer(script.exitAfterMs, () => this.exit(container, { exitCode, by: 'self', reason: script.oomKilled === true ? 'OOMKilled' : undefined }));
+      container.exitTimer = this.clock.setTimer(script.exitAfterMs, () =>
+        this.exit(container, { exitCode, by: 'self', reason: script.oomKilled === true ? 'OOMKilled' : undefined }),
+      );
     }
   }
 
@@ -282,10 +328,15 @@ export class FakeNode {
     if (script.ignoresTerm === true) return;
     const stopMs = script.stopMs ?? 5;
     container.exitTimer?.cancel();
-    container.exitTimer = this.clock.setTimer(stopMs, () => this.exit(container, { exitCode: script.termExitCode ?? 143, by }));
+    container.exitTimer = this.clock.setTimer(stopMs, () =>
+      this.exit(container, { exitCode: script.termExitCode ?? 143, by }),
+    );
   }
 
-  exit(container: ContainerRecord, end: { exitCode: number; by: string; reason?: string | undefined; message?: string }): void {
+  exit(
+    container: ContainerRecord,
+    end: { exitCode: number; by: string; reason?: string | undefined; message?: string },
+  ): void {
     if (container.dead) return;
     container.dead = true;
     container.exitTimer?.cancel();
@@ -313,7 +364,10 @@ export class FakeNode {
     if (lagMs === 0) show();
     else this.clock.setTimer(lagMs, show);
     if (end.reason === 'OOMKilled') this.#emit('changed', container.id, container.sandbox);
-    this.#emit('stopped', container.id, container.sandbox, { exitCode: end.exitCode, finishedAtMs: container.finishedAtMs });
+    this.#emit('stopped', container.id, container.sandbox, {
+      exitCode: end.exitCode,
+      finishedAtMs: container.finishedAtMs,
+    });
   }
 
   whenExited(container: ContainerRecord): Promise<void> {
@@ -346,13 +400,23 @@ export class FakeNode {
 
   #process(container: ContainerRecord, what: 'started' | 'exited', by: string): void {
     const { config, sandbox, id, exitCode } = container;
-    this.journal.process({ atMs: this.clock.monotonicMs(), what, by, podUid: sandboxUid(sandbox), name: config.name, attempt: config.attempt, id, exitCode });
+    this.journal.process({
+      atMs: this.clock.monotonicMs(),
+      what,
+      by,
+      podUid: sandboxUid(sandbox),
+      name: config.name,
+      attempt: config.attempt,
+      id,
+      exitCode,
+    });
   }
 
   #emit(kind: RuntimeEvent['kind'], id: string, sandbox: SandboxRecord, exit?: RuntimeEvent['exit']): void {
     if (this.hub.subscriberCount === 0) return;
     const event: RuntimeEvent = { kind, id, atMs: this.clock.nowMs(), podUid: podUid(sandboxUid(sandbox)), exit };
-    if (this.hub.wantsPods) event.pod = { sandbox: sandboxStatus(sandbox), containers: [...sandbox.containers].map(containerStatus) };
+    if (this.hub.wantsPods)
+      event.pod = { sandbox: sandboxStatus(sandbox), containers: [...sandbox.containers].map(containerStatus) };
     this.hub.emit(event);
   }
 }

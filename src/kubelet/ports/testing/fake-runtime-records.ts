@@ -143,7 +143,11 @@ export function containerStatus(record: ContainerRecord): ContainerRuntimeStatus
       cpuShares: resources.cpuShares ?? 0,
       memoryLimitBytes: resources.memoryLimitBytes ?? 0,
     },
-    mounts: config.mounts.map((mount) => ({ containerPath: mount.containerPath, hostPath: mount.hostPath, readOnly: mount.readOnly })),
+    mounts: config.mounts.map((mount) => ({
+      containerPath: mount.containerPath,
+      hostPath: mount.hostPath,
+      readOnly: mount.readOnly,
+    })),
   };
   return record.status;
 }

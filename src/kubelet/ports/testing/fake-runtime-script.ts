@@ -46,20 +46,62 @@ export type ContainerScriptSource = ContainerScript | ((container: ContainerIden
 
 /** Everything the fake can be asked to do; the names are those of the ports' methods. */
 export type FakeOp =
-  | 'version' | 'status' | 'cgroupDriver' | 'updatePodCidr'
-  | 'listSandboxes' | 'sandboxStatus' | 'runSandbox' | 'stopSandbox' | 'removeSandbox'
-  | 'listContainers' | 'containerStatus' | 'createContainer' | 'startContainer' | 'stopContainer' | 'removeContainer'
-  | 'updateContainerResources' | 'updateSandboxResources' | 'containerMemoryBytes' | 'reopenContainerLog' | 'execSync' | 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'checkpointContainer'
-  | 'listImages' | 'imageStatus' | 'pullImage' | 'removeImage' | 'imageFsInfo';
+  | 'version'
+  | 'status'
+  | 'cgroupDriver'
+  | 'updatePodCidr'
+  | 'listSandboxes'
+  | 'sandboxStatus'
+  | 'runSandbox'
+  | 'stopSandbox'
+  | 'removeSandbox'
+  | 'listContainers'
+  | 'containerStatus'
+  | 'createContainer'
+  | 'startContainer'
+  | 'stopContainer'
+  | 'removeContainer'
+  | 'updateContainerResources'
+  | 'updateSandboxResources'
+  | 'containerMemoryBytes'
+  | 'reopenContainerLog'
+  | 'execSync'
+  | 'execUrl'
+  | 'attachUrl'
+  | 'portForwardUrl'
+  | 'checkpointContainer'
+  | 'listImages'
+  | 'imageStatus'
+  | 'pullImage'
+  | 'removeImage'
+  | 'imageFsInfo';
 
 export const WRITE_OPS: ReadonlySet<FakeOp> = new Set<FakeOp>([
-  'updatePodCidr', 'runSandbox', 'stopSandbox', 'removeSandbox', 'createContainer', 'startContainer', 'stopContainer', 'removeContainer',
-  'updateContainerResources', 'updateSandboxResources', 'pullImage', 'removeImage',
+  'updatePodCidr',
+  'runSandbox',
+  'stopSandbox',
+  'removeSandbox',
+  'createContainer',
+  'startContainer',
+  'stopContainer',
+  'removeContainer',
+  'updateContainerResources',
+  'updateSandboxResources',
+  'pullImage',
+  'removeImage',
 ]);
 
 /** Virtual milliseconds per call; what is not named takes no time (and costs no timer). Measured on containerd 1.6 where it says so. */
 export type Latencies = Partial<Record<FakeOp, number>>;
-export const DEFAULT_LATENCIES: Latencies = { runSandbox: 200, stopSandbox: 60, removeSandbox: 20, createContainer: 30, startContainer: 60, removeContainer: 20, pullImage: 500 };
+export const DEFAULT_LATENCIES: Latencies = {
+  runSandbox: 200,
+  stopSandbox: 60,
+  removeSandbox: 20,
+  createContainer: 30,
+  startContainer: 60,
+  removeContainer: 20,
+  pullImage: 500,
+};
 
 /** Client deadlines by operation when a call brings none (upstream: cri-client); 0 means none. */
 export function defaultLimitMs(op: FakeOp): number {

@@ -10,7 +10,11 @@ import { runtimeContract } from './runtime-contract.ts';
 
 const IMAGE = 'example/app:1';
 
-function setUp(options: Partial<FakeRuntimeOptions> = {}): { clock: FakeClock; runtime: FakeRuntime; run: <T>(work: Promise<T>) => Promise<T> } {
+function setUp(options: Partial<FakeRuntimeOptions> = {}): {
+  clock: FakeClock;
+  runtime: FakeRuntime;
+  run: <T>(work: Promise<T>) => Promise<T>;
+} {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({ clock, images: [IMAGE], ...options });
   const run = async <T>(work: Promise<T>): Promise<T> => {
@@ -56,9 +60,15 @@ runtimeContract('fake runtime', async () => {
 test('scripted failures hit the scripted number of calls and leave nothing behind', async () => {
   const { runtime, run } = setUp();
   runtime.fail('runSandbox', { times: 1, kind: 'Unavailable', message: 'no' });
-  await assert.rejects(run(runtime.runSandbox(buildSandboxConfig({ uid: 'a' }), '')), new KubeletError('Unavailable', 'no', { op: 'runSandbox' }));
+  await assert.rejects(
+    run(runtime.runSandbox(buildSandboxConfig({ uid: 'a' }), '')),
+    new KubeletError('Unavailable', 'no', { op: 'runSandbox' }),
+  );
   await run(runtime.runSandbox(buildSandboxConfig({ uid: 'a' }), ''));
-  assert.deepEqual(runtime.journal.writes.map((entry) => entry.outcome), ['KubeletError: no', 'ok']);
+  assert.deepEqual(
+    runtime.journal.writes.map((entry) => entry.outcome),
+    ['KubeletError: no', 'ok'],
+  );
 });
 
 test('a hung call ends at its deadline, or at once with its signal', async () => {
@@ -79,7 +89,14 @@ test('a late success is a Timeout to the caller and a container to the world', a
   const pod = { uid: 'a' };
   const sandbox = await run(runtime.runSandbox(buildSandboxConfig(pod), ''));
   runtime.lateSuccess('createContainer', { times: 1 });
-  const create = (): Promise<unknown> => run(runtime.createContainer(sandbox, buildContainerConfig(pod, { name: 'main', image: IMAGE }), buildSandboxConfig(pod)));
+  const create = (): Promise<unknown> =>
+    run(
+      runtime.createContainer(
+        sandbox,
+        buildContainerConfig(pod, { name: 'main', image: IMAGE }),
+        buildSandboxConfig(pod),
+      ),
+    );
   await assert.rejects(create(), (error) => errorKind(error) === 'Timeout');
   assert.equal((await run(runtime.listContainers())).length, 1);
   await assert.rejects(create(), (error) => errorKind(error) === 'AlreadyExists');
@@ -90,7 +107,10 @@ test('a hung create can go on holding its name after its caller gave up', async 
   const pod = { uid: 'a' };
   runtime.hang('runSandbox', { times: 1, keepsNameMs: 1000 });
   await assert.rejects(run(runtime.runSandbox(buildSandboxConfig(pod), '', { timeoutMs: 10 })));
-  await assert.rejects(run(runtime.runSandbox(buildSandboxConfig(pod), '')), (error) => errorKind(error) === 'AlreadyExists');
+  await assert.rejects(
+    run(runtime.runSandbox(buildSandboxConfig(pod), '')),
+    (error) => errorKind(error) === 'AlreadyExists',
+  );
   await clock.advance(1000);
   await run(runtime.runSandbox(buildSandboxConfig(pod), ''));
 });
@@ -99,14 +119,29 @@ test('SIGTERM is followed by SIGKILL after the grace, and by nothing when the pr
   const { clock, runtime, run } = setUp();
   runtime.behaviour('stubborn', { ignoresTerm: true });
   runtime.behaviour('polite', { stopMs: 300, termExitCode: 0 });
-  const { containers } = await run(runPod(runtime, { uid: 'a' }, [{ name: 'stubborn', image: IMAGE }, { name: 'polite', image: IMAGE }]));
+  const { containers } = await run(
+    runPod(runtime, { uid: 'a' }, [
+      { name: 'stubborn', image: IMAGE },
+      { name: 'polite', image: IMAGE },
+    ]),
+  );
   const startMs = clock.monotonicMs();
   const took: number[] = [];
-  await run(Promise.all(containers.map(async (id) => {
-    await runtime.stopContainer(id, 1500);
-    took.push(clock.monotonicMs() - startMs);
-  })));
-  assert.deepEqual([took, runtime.containers('a').map((container) => container.exitCode)], [[300, 2000], [137, 0]]);
+  await run(
+    Promise.all(
+      containers.map(async (id) => {
+        await runtime.stopContainer(id, 1500);
+        took.push(clock.monotonicMs() - startMs);
+      }),
+    ),
+  );
+  assert.deepEqual(
+    [took, runtime.containers('a').map((container) => container.exitCode)],
+    [
+      [300, 2000],
+      [137, 0],
+    ],
+  );
 });
 
 test('containers exit by script, once, with an entry in the journal', async () => {
@@ -114,14 +149,26 @@ test('containers exit by script, once, with an entry in the journal', async () =
   runtime.behaviour('main', ({ attempt }) => ({ exitAfterMs: 100, exitCode: 7 + attempt }));
   await run(runPod(runtime, { uid: 'a' }, [{ name: 'main', image: IMAGE }]));
   await clock.advance(100);
-  assert.deepEqual(runtime.journal.processes.map((entry) => [entry.what, entry.by, entry.exitCode]), [['started', 'agent', 0], ['exited', 'self', 7]]);
+  assert.deepEqual(
+    runtime.journal.processes.map((entry) => [entry.what, entry.by, entry.exitCode]),
+    [
+      ['started', 'agent', 0],
+      ['exited', 'self', 7],
+    ],
+  );
 });
 
 test('a second live instance of a container is a violation', async () => {
   const { runtime, run } = setUp();
   const pod = { uid: 'a' };
   const { sandbox } = await run(runPod(runtime, pod, [{ name: 'main', image: IMAGE }]));
-  const second = await run(runtime.createContainer(sandbox, buildContainerConfig(pod, { name: 'main', image: IMAGE, attempt: 1 }), buildSandboxConfig(pod)));
+  const second = await run(
+    runtime.createContainer(
+      sandbox,
+      buildContainerConfig(pod, { name: 'main', image: IMAGE, attempt: 1 }),
+      buildSandboxConfig(pod),
+    ),
+  );
   await run(runtime.startContainer(second));
   assert.deepEqual(runtime.journal.violations, ['two live instances of main in pod a: attempts 0 and 1']);
 });
@@ -129,14 +176,19 @@ test('a second live instance of a container is a violation', async () => {
 test('a restart of the runtime breaks calls and streams, and containers live on', async () => {
   const { clock, runtime, run } = setUp();
   await run(runPod(runtime, { uid: 'a' }, [{ name: 'main', image: IMAGE }]));
-  const stream = runtime.eventSource('cri').subscribe({ onOpen: () => undefined, onEvent: () => undefined }, new AbortController().signal);
+  const stream = runtime
+    .eventSource('cri')
+    .subscribe({ onOpen: () => undefined, onEvent: () => undefined }, new AbortController().signal);
   const call = runtime.runSandbox(buildSandboxConfig({ uid: 'b' }), '');
   runtime.restart({ downMs: 1000 });
   await assert.rejects(stream, (error) => errorKind(error) === 'Unavailable');
   await assert.rejects(call, (error) => errorKind(error) === 'Unavailable');
   await assert.rejects(runtime.listContainers(), (error) => errorKind(error) === 'Unavailable');
   await clock.advance(1000);
-  assert.deepEqual((await run(runtime.listContainers())).map((item) => item.state), ['running']);
+  assert.deepEqual(
+    (await run(runtime.listContainers())).map((item) => item.state),
+    ['running'],
+  );
   await run(runtime.runSandbox(buildSandboxConfig({ uid: 'b' }), ''));
 });
 
@@ -160,7 +212,9 @@ test('events are dropped, duplicated, delayed and reordered as scripted', async 
   const { clock, runtime, run } = setUp();
   const seen: string[] = [];
   const note = (event: RuntimeEvent): void => void seen.push(event.kind);
-  void runtime.eventSource('containerd').subscribe({ onOpen: () => undefined, onEvent: note }, new AbortController().signal);
+  void runtime
+    .eventSource('containerd')
+    .subscribe({ onOpen: () => undefined, onEvent: note }, new AbortController().signal);
   runtime.events.drop(1, (event) => event.kind === 'created');
   runtime.events.duplicate(1, (event) => event.kind === 'started');
   const sandbox = await run(runtime.runSandbox(buildSandboxConfig({ uid: 'a' }), ''));
@@ -181,7 +235,13 @@ test('events are dropped, duplicated, delayed and reordered as scripted', async 
 
 test('200 pods listed each second of a virtual hour cost little', async () => {
   const { clock, runtime, run } = setUp({ jitterFactor: 0.3 });
-  await run(Promise.all(Array.from({ length: 200 }, (_, index) => runPod(runtime, { uid: `pod-${index}` }, [{ name: 'main', image: IMAGE }]))));
+  await run(
+    Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        runPod(runtime, { uid: `pod-${index}` }, [{ name: 'main', image: IMAGE }]),
+      ),
+    ),
+  );
   for (let second = 0; second < 3600; second++) {
     await runtime.listContainers();
     await clock.advance(1000);

@@ -37,7 +37,10 @@ export class FakeRuntime extends FakeRuntimeClient {
 
   /** Containers of that name, of that image, or that `which` picks behave so from now on; the newest script that fits counts. Running ones are not changed. */
   behaviour(which: string | ((container: ContainerIdentity) => boolean), script: ContainerScriptSource): void {
-    this.node.addScript(typeof which === 'function' ? which : (container) => container.name === which || container.image === which, script);
+    this.node.addScript(
+      typeof which === 'function' ? which : (container) => container.name === which || container.image === which,
+      script,
+    );
   }
 
   addImage(name: string, image: Partial<Image> = {}): void {
@@ -55,7 +58,11 @@ export class FakeRuntime extends FakeRuntimeClient {
   // ---- Faults of calls; each returns a function that lifts it ----
 
   fail(op: FakeOp, fault: { kind: ErrorKind; message?: string } & FaultScope): () => void {
-    return this.node.faults.add(op, { kind: 'fail', errorKind: fault.kind, message: fault.message ?? `${op} fails as scripted` }, fault);
+    return this.node.faults.add(
+      op,
+      { kind: 'fail', errorKind: fault.kind, message: fault.message ?? `${op} fails as scripted` },
+      fault,
+    );
   }
 
   /** `keepsNameMs`: how long after its caller gave up a hung create still holds its reserved name. */
@@ -109,13 +116,19 @@ export class FakeRuntime extends FakeRuntimeClient {
 
   /** Kills the process of a container from outside: 137 as SIGKILL does, or what is given. */
   killContainer(id: string, end: { exitCode?: number; oomKilled?: boolean } = {}): void {
-    this.node.exit(this.node.container(id), { exitCode: end.exitCode ?? 137, by: 'outside', reason: end.oomKilled === true ? 'OOMKilled' : undefined });
+    this.node.exit(this.node.container(id), {
+      exitCode: end.exitCode ?? 137,
+      by: 'outside',
+      reason: end.oomKilled === true ? 'OOMKilled' : undefined,
+    });
   }
 
   /** The pause process dies; its containers live on unless `withContainers`. */
   killSandbox(id: string, options: { withContainers?: boolean } = {}): void {
     const sandbox = this.node.sandbox(id);
-    if (options.withContainers === true) for (const container of sandbox.containers) if (container.state === 'running') this.node.exit(container, { exitCode: 137, by: 'outside' });
+    if (options.withContainers === true)
+      for (const container of sandbox.containers)
+        if (container.state === 'running') this.node.exit(container, { exitCode: 137, by: 'outside' });
     this.node.sandboxDied(sandbox);
   }
 
@@ -137,19 +150,28 @@ export class FakeRuntime extends FakeRuntimeClient {
   }
 
   containers(podUid?: string): readonly ContainerRecord[] {
-    return podUid === undefined ? [...this.node.containers.values()] : this.sandboxes(podUid).flatMap((sandbox) => [...sandbox.containers]);
+    return podUid === undefined
+      ? [...this.node.containers.values()]
+      : this.sandboxes(podUid).flatMap((sandbox) => [...sandbox.containers]);
   }
 
   /** The newest container of that name in the pod, or undefined. */
   container(podUid: string, name: string): ContainerRecord | undefined {
-    return this.containers(podUid).reduce<ContainerRecord | undefined>((newest, candidate) => (candidate.config.name === name && (newest === undefined || candidate.config.attempt > newest.config.attempt) ? candidate : newest), undefined);
+    return this.containers(podUid).reduce<ContainerRecord | undefined>(
+      (newest, candidate) =>
+        candidate.config.name === name && (newest === undefined || candidate.config.attempt > newest.config.attempt)
+          ? candidate
+          : newest,
+      undefined,
+    );
   }
 
   /** Whether a pod's address answers: some container of it runs and is past its `readyAfterMs`. For fakes of the network. */
   isServing(podIp: string): boolean {
     const sandbox = this.node.sandboxesByIp.get(podIp);
     if (sandbox?.ready !== true) return false;
-    for (const { state, startedAtMs, script } of sandbox.containers) if (state === 'running' && this.node.clock.nowMs() - startedAtMs >= (script.readyAfterMs ?? 0)) return true;
+    for (const { state, startedAtMs, script } of sandbox.containers)
+      if (state === 'running' && this.node.clock.nowMs() - startedAtMs >= (script.readyAfterMs ?? 0)) return true;
     return false;
   }
 }

@@ -15,7 +15,8 @@ export interface HostFilesUnderTest {
 }
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
-const rejects = (kind: ErrorKind, work: Promise<unknown>): Promise<void> => assert.rejects(work, (error) => errorKind(error) === kind);
+const rejects = (kind: ErrorKind, work: Promise<unknown>): Promise<void> =>
+  assert.rejects(work, (error) => errorKind(error) === kind);
 
 /** What every HostFiles promises; run on the fake and on the real file system. */
 export function hostFilesContract(name: string, make: () => Promise<HostFilesUnderTest>): void {
@@ -45,7 +46,10 @@ function describeContent(contract: Contract<HostFilesUnderTest>): void {
   contract('a missing file is NotFound to read and undefined to stat', async ({ files, root }) => {
     await rejects('NotFound', files.readText(`${root}/none`));
     await rejects('NotFound', files.readText(`${root}/none/deeper`));
-    assert.deepEqual([await files.lstat(`${root}/none`), await files.stat(`${root}/none/deeper`)], [undefined, undefined]);
+    assert.deepEqual(
+      [await files.lstat(`${root}/none`), await files.stat(`${root}/none/deeper`)],
+      [undefined, undefined],
+    );
   });
   contract('a directory cannot be read or overwritten as a file', async ({ files, root }) => {
     await files.makeDirectory(`${root}/d`, 0o755);
@@ -55,24 +59,35 @@ function describeContent(contract: Contract<HostFilesUnderTest>): void {
   });
   contract('a range is cut at the end of the file', async ({ files, root }) => {
     await files.writeFile(`${root}/a`, '0123456789', 0o644);
-    assert.deepEqual([text(await files.readRange(`${root}/a`, 2, 3)), text(await files.readRange(`${root}/a`, 8, 10)), text(await files.readRange(`${root}/a`, 20, 1))], ['234', '89', '']);
+    assert.deepEqual(
+      [
+        text(await files.readRange(`${root}/a`, 2, 3)),
+        text(await files.readRange(`${root}/a`, 8, 10)),
+        text(await files.readRange(`${root}/a`, 20, 1)),
+      ],
+      ['234', '89', ''],
+    );
   });
-  contract('a file beneath a folder is read through links that stay there, and none leads out', async ({ files, root }) => {
-    await files.writeFile(`${root}/secret`, 'of the host', 0o600);
-    await files.makeDirectory(`${root}/v/a/b`, 0o755);
-    await files.writeFile(`${root}/v/a/b/env`, 'inside', 0o644);
-    await files.symlink('a/b', `${root}/v/relative`);
-    await files.symlink('/a/b/env', `${root}/v/absolute`);
-    await files.symlink('../../../../../../../a', `${root}/v/climbing`);
-    await files.symlink('../secret', `${root}/v/up`);
-    await files.symlink(`${root}/secret`, `${root}/v/out`);
-    await files.symlink('loop', `${root}/v/loop`);
-    const read = async (path: string): Promise<string> => text(await files.readBeneath(`${root}/v`, path, 6));
-    for (const path of ['a/b/env', '/a//b/./env', 'relative/env', 'absolute', 'climbing/b/env', '../a/b/env']) assert.equal(await read(path), 'inside', path);
-    for (const path of ['up', 'out', 'none', 'a/none/env', '../secret']) await rejects('NotFound', read(path));
-    for (const path of ['loop', 'a', '']) await rejects('Invalid', read(path));
-    await rejects('Invalid', files.readBeneath(`${root}/v`, 'absolute', 5));
-  });
+  contract(
+    'a file beneath a folder is read through links that stay there, and none leads out',
+    async ({ files, root }) => {
+      await files.writeFile(`${root}/secret`, 'of the host', 0o600);
+      await files.makeDirectory(`${root}/v/a/b`, 0o755);
+      await files.writeFile(`${root}/v/a/b/env`, 'inside', 0o644);
+      await files.symlink('a/b', `${root}/v/relative`);
+      await files.symlink('/a/b/env', `${root}/v/absolute`);
+      await files.symlink('../../../../../../../a', `${root}/v/climbing`);
+      await files.symlink('../secret', `${root}/v/up`);
+      await files.symlink(`${root}/secret`, `${root}/v/out`);
+      await files.symlink('loop', `${root}/v/loop`);
+      const read = async (path: string): Promise<string> => text(await files.readBeneath(`${root}/v`, path, 6));
+      for (const path of ['a/b/env', '/a//b/./env', 'relative/env', 'absolute', 'climbing/b/env', '../a/b/env'])
+        assert.equal(await read(path), 'inside', path);
+      for (const path of ['up', 'out', 'none', 'a/none/env', '../secret']) await rejects('NotFound', read(path));
+      for (const path of ['loop', 'a', '']) await rejects('Invalid', read(path));
+      await rejects('Invalid', files.readBeneath(`${root}/v`, 'absolute', 5));
+    },
+  );
   contract('ranges, writes and appends do not follow a symlink in the last component', async ({ files, root }) => {
     await files.writeFile(`${root}/victim`, 'precious', 0o644);
     await files.symlink(`${root}/victim`, `${root}/link`);
@@ -81,14 +96,24 @@ function describeContent(contract: Contract<HostFilesUnderTest>): void {
     await rejects('Invalid', files.appendFile(`${root}/link`, 'x'));
     assert.equal(await files.readText(`${root}/victim`), 'precious');
   });
-  contract('an atomic write replaces a symlink rather than what it points to, and leaves no temporary file', async ({ files, root }) => {
-    await files.writeFile(`${root}/victim`, 'precious', 0o644);
-    await files.symlink('victim', `${root}/link`);
-    await files.writeFileAtomic(`${root}/link`, 'new', 0o640);
-    assert.deepEqual([await files.readText(`${root}/victim`), await files.readText(`${root}/link`), (await files.lstat(`${root}/link`))?.type], ['precious', 'new', 'file']);
-    assert.deepEqual(await files.list(root), ['link', 'victim']);
-    assert.equal((await files.lstat(`${root}/link`))?.mode, 0o640);
-  });
+  contract(
+    'an atomic write replaces a symlink rather than what it points to, and leaves no temporary file',
+    async ({ files, root }) => {
+      await files.writeFile(`${root}/victim`, 'precious', 0o644);
+      await files.symlink('victim', `${root}/link`);
+      await files.writeFileAtomic(`${root}/link`, 'new', 0o640);
+      assert.deepEqual(
+        [
+          await files.readText(`${root}/victim`),
+          await files.readText(`${root}/link`),
+          (await files.lstat(`${root}/link`))?.type,
+        ],
+        ['precious', 'new', 'file'],
+      );
+      assert.deepEqual(await files.list(root), ['link', 'victim']);
+      assert.equal((await files.lstat(`${root}/link`))?.mode, 0o640);
+    },
+  );
   contract('a failed atomic write leaves the target and no temporary file', async ({ files, root }) => {
     await files.makeDirectory(`${root}/d/full`, 0o755);
     await assert.rejects(files.writeFileAtomic(`${root}/d`, 'x', 0o644));
@@ -113,13 +138,16 @@ function describeContent(contract: Contract<HostFilesUnderTest>): void {
 }
 
 function describeTree(contract: Contract<HostFilesUnderTest>): void {
-  contract('a directory comes with its parents and exactly its mode; twice is fine, over a file is not', async ({ files, root }) => {
-    await files.makeDirectory(`${root}/x/y`, 0o777);
-    await files.makeDirectory(`${root}/x/y`, 0o700);
-    assert.equal((await files.lstat(`${root}/x/y`))?.mode, 0o777);
-    await files.writeFile(`${root}/f`, '', 0o644);
-    await rejects('AlreadyExists', files.makeDirectory(`${root}/f`, 0o755));
-  });
+  contract(
+    'a directory comes with its parents and exactly its mode; twice is fine, over a file is not',
+    async ({ files, root }) => {
+      await files.makeDirectory(`${root}/x/y`, 0o777);
+      await files.makeDirectory(`${root}/x/y`, 0o700);
+      assert.equal((await files.lstat(`${root}/x/y`))?.mode, 0o777);
+      await files.writeFile(`${root}/f`, '', 0o644);
+      await rejects('AlreadyExists', files.makeDirectory(`${root}/f`, 0o755));
+    },
+  );
   contract('listing is sorted, empty for what is missing, Invalid for a file', async ({ files, root }) => {
     for (const name of ['b', 'a', 'c']) await files.writeFile(`${root}/${name}`, '', 0o644);
     assert.deepEqual(await files.list(root), ['a', 'b', 'c']);
@@ -159,19 +187,33 @@ function describeTree(contract: Contract<HostFilesUnderTest>): void {
     await files.writeFile(`${root}/old`, 'o', 0o644);
     const inode = (await files.lstat(`${root}/new`))?.inode;
     await files.rename(`${root}/new`, `${root}/old`);
-    assert.deepEqual([await files.list(root), await files.readText(`${root}/old`), (await files.lstat(`${root}/old`))?.inode], [['old'], 'n', inode]);
+    assert.deepEqual(
+      [await files.list(root), await files.readText(`${root}/old`), (await files.lstat(`${root}/old`))?.inode],
+      [['old'], 'n', inode],
+    );
     await rejects('NotFound', files.rename(`${root}/none`, `${root}/x`));
   });
-  contract('symlinks are seen by lstat, followed by stat, read back, and never overwritten', async ({ files, root }) => {
-    await files.writeFile(`${root}/f`, 'abc', 0o644);
-    await files.symlink('f', `${root}/l`);
-    assert.deepEqual([(await files.lstat(`${root}/l`))?.type, (await files.stat(`${root}/l`))?.type, await files.readLink(`${root}/l`), await files.readText(`${root}/l`)], ['symlink', 'file', 'f', 'abc']);
-    await rejects('AlreadyExists', files.symlink('g', `${root}/l`));
-    await rejects('Invalid', files.readLink(`${root}/f`));
-    await rejects('NotFound', files.readLink(`${root}/none`));
-    await files.symlink('gone', `${root}/dangling`);
-    assert.equal(await files.stat(`${root}/dangling`), undefined);
-  });
+  contract(
+    'symlinks are seen by lstat, followed by stat, read back, and never overwritten',
+    async ({ files, root }) => {
+      await files.writeFile(`${root}/f`, 'abc', 0o644);
+      await files.symlink('f', `${root}/l`);
+      assert.deepEqual(
+        [
+          (await files.lstat(`${root}/l`))?.type,
+          (await files.stat(`${root}/l`))?.type,
+          await files.readLink(`${root}/l`),
+          await files.readText(`${root}/l`),
+        ],
+        ['symlink', 'file', 'f', 'abc'],
+      );
+      await rejects('AlreadyExists', files.symlink('g', `${root}/l`));
+      await rejects('Invalid', files.readLink(`${root}/f`));
+      await rejects('NotFound', files.readLink(`${root}/none`));
+      await files.symlink('gone', `${root}/dangling`);
+      assert.equal(await files.stat(`${root}/dangling`), undefined);
+    },
+  );
   contract('a loop of symlinks is an error and not an endless walk', async ({ files, root }) => {
     await files.symlink('b', `${root}/a`);
     await files.symlink('a', `${root}/b`);
@@ -187,55 +229,120 @@ function describeTree(contract: Contract<HostFilesUnderTest>): void {
 
 function describeShared(contract: Contract<HostFilesUnderTest>): void {
   const bytes = (content: string): Uint8Array => new TextEncoder().encode(content);
-  contract('a tree is made anew, with its folders, modes and owners, and never over something', async ({ files, root }) => {
-    const tree = new Map([['a', { content: bytes('1'), mode: 0o400 }], ['d/e/b', { content: bytes('2'), mode: 0o666, uid: 77 }], ['d/c', { content: bytes('3'), mode: 0o640 }]]);
-    await files.makeTree(root, 'tree', tree);
-    const seen = await Promise.all(['', '/a', '/d', '/d/e', '/d/e/b', '/d/c'].map(async (name) => {
-      const info = await files.lstat(`${root}/tree${name}`);
-      return `${name} ${info?.type} ${info?.mode.toString(8)} ${info?.uid}`;
-    }));
-    assert.deepEqual(seen, [' directory 755 0', '/a file 400 0', '/d directory 755 0', '/d/e directory 755 0', '/d/e/b file 666 77', '/d/c file 640 0']);
-    assert.deepEqual([await files.readText(`${root}/tree/d/e/b`), await files.readText(`${root}/tree/d/c`)], ['2', '3']);
-    await rejects('AlreadyExists', files.makeTree(root, 'tree', tree));
-    await files.makeDirectory(`${root}/host`, 0o755);
-    await files.symlink('host', `${root}/link`);
-    await rejects('AlreadyExists', files.makeTree(root, 'link', tree));
-    await rejects('NotFound', files.makeTree(`${root}/none`, 'tree', tree));
-    assert.deepEqual(await files.list(`${root}/host`), []);
-  });
-  contract('a directory below a folder of others is made where links stay inside, and nowhere else', async ({ files, root }) => {
-    await files.makeDirectory(`${root}/v/in`, 0o755);
-    await files.makeDirectory(`${root}/host`, 0o755);
-    await files.writeFile(`${root}/v/file`, '', 0o644);
-    for (const [name, target] of Object.entries({ inside: 'in', out: '../host', absolute: `${root}/host`, dangling: 'x' })) await files.symlink(target, `${root}/v/${name}`);
-    await files.makeDirectoryBeneath(`${root}/v`, 'inside/a/b', 0o701);
-    await files.makeDirectoryBeneath(`${root}/v`, 'inside/a', 0o755);
-    assert.deepEqual([(await files.lstat(`${root}/v/in/a`))?.mode, (await files.lstat(`${root}/v/in/a/b`))?.mode], [0o701, 0o701]);
-    for (const bad of ['out/x', 'absolute/x', 'dangling', 'dangling/x', '../x', 'file/x']) await rejects('Invalid', files.makeDirectoryBeneath(`${root}/v`, bad, 0o755));
-    await rejects('AlreadyExists', files.makeDirectoryBeneath(`${root}/v`, 'file', 0o755));
-    assert.deepEqual([await files.list(`${root}/host`), await files.list(root)], [[], ['host', 'v']]);
-  });
+  contract(
+    'a tree is made anew, with its folders, modes and owners, and never over something',
+    async ({ files, root }) => {
+      const tree = new Map([
+        ['a', { content: bytes('1'), mode: 0o400 }],
+        ['d/e/b', { content: bytes('2'), mode: 0o666, uid: 77 }],
+        ['d/c', { content: bytes('3'), mode: 0o640 }],
+      ]);
+      await files.makeTree(root, 'tree', tree);
+      const seen = await Promise.all(
+        ['', '/a', '/d', '/d/e', '/d/e/b', '/d/c'].map(async (name) => {
+          const info = await files.lstat(`${root}/tree${name}`);
+          return `${name} ${info?.type} ${info?.mode.toString(8)} ${info?.uid}`;
+        }),
+      );
+      assert.deepEqual(seen, [
+        ' directory 755 0',
+        '/a file 400 0',
+        '/d directory 755 0',
+        '/d/e directory 755 0',
+        '/d/e/b file 666 77',
+        '/d/c file 640 0',
+      ]);
+      assert.deepEqual(
+        [await files.readText(`${root}/tree/d/e/b`), await files.readText(`${root}/tree/d/c`)],
+        ['2', '3'],
+      );
+      await rejects('AlreadyExists', files.makeTree(root, 'tree', tree));
+      await files.makeDirectory(`${root}/host`, 0o755);
+      await files.symlink('host', `${root}/link`);
+      await rejects('AlreadyExists', files.makeTree(root, 'link', tree));
+      await rejects('NotFound', files.makeTree(`${root}/none`, 'tree', tree));
+      assert.deepEqual(await files.list(`${root}/host`), []);
+    },
+  );
+  contract(
+    'a directory below a folder of others is made where links stay inside, and nowhere else',
+    async ({ files, root }) => {
+      await files.makeDirectory(`${root}/v/in`, 0o755);
+      await files.makeDirectory(`${root}/host`, 0o755);
+      await files.writeFile(`${root}/v/file`, '', 0o644);
+      for (const [name, target] of Object.entries({
+        inside: 'in',
+        out: '../host',
+        absolute: `${root}/host`,
+        dangling: 'x',
+      }))
+        await files.symlink(target, `${root}/v/${name}`);
+      await files.makeDirectoryBeneath(`${root}/v`, 'inside/a/b', 0o701);
+      await files.makeDirectoryBeneath(`${root}/v`, 'inside/a', 0o755);
+      assert.deepEqual(
+        [(await files.lstat(`${root}/v/in/a`))?.mode, (await files.lstat(`${root}/v/in/a/b`))?.mode],
+        [0o701, 0o701],
+      );
+      for (const bad of ['out/x', 'absolute/x', 'dangling', 'dangling/x', '../x', 'file/x'])
+        await rejects('Invalid', files.makeDirectoryBeneath(`${root}/v`, bad, 0o755));
+      await rejects('AlreadyExists', files.makeDirectoryBeneath(`${root}/v`, 'file', 0o755));
+      assert.deepEqual([await files.list(`${root}/host`), await files.list(root)], [[], ['host', 'v']]);
+    },
+  );
 }
 
 function describeGroups(contract: Contract<HostFilesUnderTest>): void {
-  contract('a tree given to a group keeps its bits and gets those of the group; links are not followed, in the tree or at its root', async ({ files, root }) => {
-    await files.makeDirectory(`${root}/v/d`, 0o700);
-    await files.writeFile(`${root}/v/d/f`, 'x', 0o4751);
-    await files.writeFile(`${root}/outside`, 'x', 0o600);
-    await files.symlink('../../outside', `${root}/v/d/link`);
-    await files.symlink('v', `${root}/alias`);
-    const seen = async (): Promise<unknown[]> => Promise.all(['v', 'v/d', 'v/d/f', 'v/d/link', 'outside'].map(async (name) => {
-      const info = await files.lstat(`${root}/${name}`);
-      return [info?.gid, info?.type === 'symlink' ? '' : info?.mode.toString(8)];
-    }));
-    await files.chmod(`${root}/v`, 0o755);
-    assert.deepEqual(await files.giveToGroup(`${root}/v`, { gid: 4321, readOnly: false }), { entries: 4, refused: 0 });
-    assert.deepEqual(await seen(), [[4321, '2775'], [4321, '2770'], [4321, '4771'], [4321, ''], [0, '600']]);
-    assert.deepEqual(await files.giveToGroup(`${root}/alias`, { gid: 77, readOnly: true }), { entries: 1, refused: 0 });
-    assert.deepEqual([await seen(), (await files.lstat(`${root}/alias`))?.gid], [[[4321, '2775'], [4321, '2770'], [4321, '4771'], [4321, ''], [0, '600']], 77]);
-    assert.deepEqual(await files.giveToGroup(`${root}/v/d/f`, { gid: 78, readOnly: true }), { entries: 1, refused: 0 });
-    assert.deepEqual(await files.giveToGroup(`${root}/none`, { gid: 1, readOnly: true }), { entries: 0, refused: 0 });
-  });
+  contract(
+    'a tree given to a group keeps its bits and gets those of the group; links are not followed, in the tree or at its root',
+    async ({ files, root }) => {
+      await files.makeDirectory(`${root}/v/d`, 0o700);
+      await files.writeFile(`${root}/v/d/f`, 'x', 0o4751);
+      await files.writeFile(`${root}/outside`, 'x', 0o600);
+      await files.symlink('../../outside', `${root}/v/d/link`);
+      await files.symlink('v', `${root}/alias`);
+      const seen = async (): Promise<unknown[]> =>
+        Promise.all(
+          ['v', 'v/d', 'v/d/f', 'v/d/link', 'outside'].map(async (name) => {
+            const info = await files.lstat(`${root}/${name}`);
+            return [info?.gid, info?.type === 'symlink' ? '' : info?.mode.toString(8)];
+          }),
+        );
+      await files.chmod(`${root}/v`, 0o755);
+      assert.deepEqual(await files.giveToGroup(`${root}/v`, { gid: 4321, readOnly: false }), {
+        entries: 4,
+        refused: 0,
+      });
+      assert.deepEqual(await seen(), [
+        [4321, '2775'],
+        [4321, '2770'],
+        [4321, '4771'],
+        [4321, ''],
+        [0, '600'],
+      ]);
+      assert.deepEqual(await files.giveToGroup(`${root}/alias`, { gid: 77, readOnly: true }), {
+        entries: 1,
+        refused: 0,
+      });
+      assert.deepEqual(
+        [await seen(), (await files.lstat(`${root}/alias`))?.gid],
+        [
+          [
+            [4321, '2775'],
+            [4321, '2770'],
+            [4321, '4771'],
+            [4321, ''],
+            [0, '600'],
+          ],
+          77,
+        ],
+      );
+      assert.deepEqual(await files.giveToGroup(`${root}/v/d/f`, { gid: 78, readOnly: true }), {
+        entries: 1,
+        refused: 0,
+      });
+      assert.deepEqual(await files.giveToGroup(`${root}/none`, { gid: 1, readOnly: true }), { entries: 0, refused: 0 });
+    },
+  );
   contract('modes and owners of a link’s target are out of reach', async ({ files, root }) => {
     await files.writeFile(`${root}/f`, 'x', 0o600);
     await files.symlink('f', `${root}/l`);
@@ -247,51 +354,66 @@ function describeGroups(contract: Contract<HostFilesUnderTest>): void {
 }
 
 function describeWatching(contract: Contract<HostFilesUnderTest>): void {
-  contract('a watched directory tells of a file moved into place, settled, and of its removal', async ({ files, root, settle }) => {
-    const seen: string[] = [];
-    await files.makeDirectory(`${root}/in`, 0o755);
-    const stop = files.watch(`${root}/in`, { onChange: (name, settled) => seen.push(`${name} ${settled}`), onLost: (reason) => seen.push(reason) });
-    await settle();
-    await files.writeFileAtomic(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
-    await settle(() => seen.includes('pod.yaml true'));
-    assert.ok(seen.includes('pod.yaml true'), seen.join(', '));
-    seen.length = 0;
-    await settle();
-    seen.length = 0;
-    await files.remove(`${root}/in/pod.yaml`);
-    await settle(() => seen.includes('pod.yaml true'));
-    assert.ok(seen.includes('pod.yaml true'), seen.join(', '));
-    stop();
-    seen.length = 0;
-    await files.writeFileAtomic(`${root}/in/other.yaml`, 'x', 0o644);
-    await settle();
-    assert.deepEqual(seen, []);
-  });
-  contract('a watched directory tells of a file that was deleted though it is there again, and not so of one that was moved or replaced', async ({ files, root, settle }) => {
-    const removed: boolean[] = [];
-    await files.makeDirectory(`${root}/in`, 0o755);
-    await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
-    const stop = files.watch(`${root}/in`, { onChange: (name, _settled, wasRemoved) => void (name === 'pod.yaml' && removed.push(wasRemoved)), onLost: () => undefined });
-    await settle();
-    await files.remove(`${root}/in/pod.yaml`);
-    await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
-    await settle(() => removed.includes(true));
-    assert.ok(removed.includes(true), 'deleted');
-    await settle();
-    removed.length = 0;
-    await files.rename(`${root}/in/pod.yaml`, `${root}/in/pod.yaml~`);
-    await settle(() => removed.length > 0);
-    await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
-    await settle();
-    await files.writeFileAtomic(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
-    await settle(() => removed.length > 2);
-    stop();
-    assert.ok(removed.length > 2 && !removed.includes(true), removed.join(', '));
-  });
+  contract(
+    'a watched directory tells of a file moved into place, settled, and of its removal',
+    async ({ files, root, settle }) => {
+      const seen: string[] = [];
+      await files.makeDirectory(`${root}/in`, 0o755);
+      const stop = files.watch(`${root}/in`, {
+        onChange: (name, settled) => seen.push(`${name} ${settled}`),
+        onLost: (reason) => seen.push(reason),
+      });
+      await settle();
+      await files.writeFileAtomic(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+      await settle(() => seen.includes('pod.yaml true'));
+      assert.ok(seen.includes('pod.yaml true'), seen.join(', '));
+      seen.length = 0;
+      await settle();
+      seen.length = 0;
+      await files.remove(`${root}/in/pod.yaml`);
+      await settle(() => seen.includes('pod.yaml true'));
+      assert.ok(seen.includes('pod.yaml true'), seen.join(', '));
+      stop();
+      seen.length = 0;
+      await files.writeFileAtomic(`${root}/in/other.yaml`, 'x', 0o644);
+      await settle();
+      assert.deepEqual(seen, []);
+    },
+  );
+  contract(
+    'a watched directory tells of a file that was deleted though it is there again, and not so of one that was moved or replaced',
+    async ({ files, root, settle }) => {
+      const removed: boolean[] = [];
+      await files.makeDirectory(`${root}/in`, 0o755);
+      await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+      const stop = files.watch(`${root}/in`, {
+        onChange: (name, _settled, wasRemoved) => void (name === 'pod.yaml' && removed.push(wasRemoved)),
+        onLost: () => undefined,
+      });
+      await settle();
+      await files.remove(`${root}/in/pod.yaml`);
+      await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+      await settle(() => removed.includes(true));
+      assert.ok(removed.includes(true), 'deleted');
+      await settle();
+      removed.length = 0;
+      await files.rename(`${root}/in/pod.yaml`, `${root}/in/pod.yaml~`);
+      await settle(() => removed.length > 0);
+      await files.writeFile(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+      await settle();
+      await files.writeFileAtomic(`${root}/in/pod.yaml`, 'kind: Pod', 0o644);
+      await settle(() => removed.length > 2);
+      stop();
+      assert.ok(removed.length > 2 && !removed.includes(true), removed.join(', '));
+    },
+  );
   contract('a file written in place is reported, and not as settled', async ({ files, root, settle }) => {
     const seen: string[] = [];
     await files.makeDirectory(`${root}/in`, 0o755);
-    const stop = files.watch(`${root}/in`, { onChange: (name, settled) => seen.push(`${name} ${settled}`), onLost: () => undefined });
+    const stop = files.watch(`${root}/in`, {
+      onChange: (name, settled) => seen.push(`${name} ${settled}`),
+      onLost: () => undefined,
+    });
     await settle();
     await files.appendFile(`${root}/in/half.yaml`, 'kind: ');
     await settle(() => seen.length > 0);
@@ -304,7 +426,10 @@ function describeWatching(contract: Contract<HostFilesUnderTest>): void {
   contract('a watch on a file survives its replacement', async ({ files, root, settle }) => {
     const seen: string[] = [];
     await files.writeFile(`${root}/one`, '1', 0o644);
-    const stop = files.watch(`${root}/one`, { onChange: (name) => seen.push(`${name}`), onLost: (reason) => seen.push(reason) });
+    const stop = files.watch(`${root}/one`, {
+      onChange: (name) => seen.push(`${name}`),
+      onLost: (reason) => seen.push(reason),
+    });
     await settle();
     await files.writeFile(`${root}/two`, 'unrelated', 0o644);
     await files.writeFileAtomic(`${root}/one`, '2', 0o644);
@@ -323,6 +448,10 @@ function describeWatching(contract: Contract<HostFilesUnderTest>): void {
     await files.removeTree(`${root}/in`);
     await settle(() => lost.length === 2);
     assert.equal(lost.length, 2);
-    assert.ok(lost.some((reason) => reason.startsWith(`${root}/in`)) && lost.some((reason) => reason.startsWith(`${root}/never`)), lost.join(', '));
+    assert.ok(
+      lost.some((reason) => reason.startsWith(`${root}/in`)) &&
+        lost.some((reason) => reason.startsWith(`${root}/never`)),
+      lost.join(', '),
+    );
   });
 }

@@ -23,12 +23,21 @@ export function buildSandboxConfig(pod: PodShape, overrides: Partial<SandboxConf
     annotations: {},
     cgroupParent: '',
     sysctls: {},
-    security: { namespaces: { network: 'pod', pid: 'container', ipc: 'pod' }, supplementalGroups: [], privileged: false, readOnlyRootFilesystem: false },
+    security: {
+      namespaces: { network: 'pod', pid: 'container', ipc: 'pod' },
+      supplementalGroups: [],
+      privileged: false,
+      readOnlyRootFilesystem: false,
+    },
     ...overrides,
   };
 }
 
-export function buildContainerConfig(pod: PodShape, container: { name: string; image: string; attempt?: number; resources?: LinuxResources }, overrides: Partial<ContainerConfig> = {}): ContainerConfig {
+export function buildContainerConfig(
+  pod: PodShape,
+  container: { name: string; image: string; attempt?: number; resources?: LinuxResources },
+  overrides: Partial<ContainerConfig> = {},
+): ContainerConfig {
   const { name, image, attempt = 0, resources = {} } = container;
   const sandbox = buildSandboxConfig(pod);
   return {
@@ -62,7 +71,12 @@ export function buildContainerConfig(pod: PodShape, container: { name: string; i
 }
 
 /** Brings up a pod by plain runtime calls, as some agent before would have: sandbox, then each container in order. */
-export async function runPod(runtime: ContainerRuntime, pod: PodShape, containers: readonly { name: string; image: string; attempt?: number }[], overrides: Partial<ContainerConfig> = {}): Promise<{ sandbox: SandboxId; containers: ContainerId[] }> {
+export async function runPod(
+  runtime: ContainerRuntime,
+  pod: PodShape,
+  containers: readonly { name: string; image: string; attempt?: number }[],
+  overrides: Partial<ContainerConfig> = {},
+): Promise<{ sandbox: SandboxId; containers: ContainerId[] }> {
   const sandboxConfig = buildSandboxConfig(pod);
   const sandbox = await runtime.runSandbox(sandboxConfig, '');
   const ids: ContainerId[] = [];

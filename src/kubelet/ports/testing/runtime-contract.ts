@@ -50,13 +50,22 @@ class Bench {
       logDirectory: `${this.subject.logDirectory}/${this.pod.uid}`,
       cgroupParent: this.subject.cgroupParent,
       // The host's network, so that the suite needs no CNI.
-      security: { namespaces: { network: 'node', pid: 'container', ipc: 'pod' }, supplementalGroups: [], privileged: false, readOnlyRootFilesystem: false },
+      security: {
+        namespaces: { network: 'node', pid: 'container', ipc: 'pod' },
+        supplementalGroups: [],
+        privileged: false,
+        readOnlyRootFilesystem: false,
+      },
     });
   }
 
   config(name: string, command: readonly string[], attempt = 0): ContainerConfig {
     const config = buildContainerConfig(this.pod, { name, image: this.subject.image, attempt });
-    return { ...config, command, security: { ...config.security, namespaces: { network: 'node', pid: 'container', ipc: 'pod' } } };
+    return {
+      ...config,
+      command,
+      security: { ...config.security, namespaces: { network: 'node', pid: 'container', ipc: 'pod' } },
+    };
   }
 
   async sandbox(attempt = 0): Promise<SandboxId> {
@@ -66,7 +75,9 @@ class Bench {
   }
 
   create(sandbox: SandboxId, name: string, command: readonly string[], attempt = 0): Promise<ContainerId> {
-    return this.subject.run(this.subject.runtime.createContainer(sandbox, this.config(name, command, attempt), this.sandboxConfig()));
+    return this.subject.run(
+      this.subject.runtime.createContainer(sandbox, this.config(name, command, attempt), this.sandboxConfig()),
+    );
   }
 
   async started(sandbox: SandboxId, name: string, command: readonly string[]): Promise<ContainerId> {
@@ -92,8 +103,26 @@ const cases: Readonly<Record<string, Case>> = {
     const status = await run(runtime.sandboxStatus(id));
     const [listed] = await run(runtime.listSandboxes({ podUid: podUid(bench.pod.uid) }));
     assert.deepEqual(
-      { ready: status.ready, uid: status.podUid, name: status.podName, namespace: status.podNamespace, attempt: status.attempt, host: status.hostNetwork, ips: status.ips, listed: listed?.id },
-      { ready: true, uid: bench.pod.uid, name: bench.pod.name, namespace: 'default', attempt: 0, host: true, ips: [], listed: id },
+      {
+        ready: status.ready,
+        uid: status.podUid,
+        name: status.podName,
+        namespace: status.podNamespace,
+        attempt: status.attempt,
+        host: status.hostNetwork,
+        ips: status.ips,
+        listed: listed?.id,
+      },
+      {
+        ready: true,
+        uid: bench.pod.uid,
+        name: bench.pod.name,
+        namespace: 'default',
+        attempt: 0,
+        host: true,
+        ips: [],
+        listed: id,
+      },
     );
     await run(runtime.stopSandbox(id));
     await run(runtime.stopSandbox(id));
@@ -105,21 +134,39 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a sandbox name can be taken once': async (bench, { runtime, run }) => {
     await bench.sandbox();
-    const error = await run(runtime.runSandbox(bench.sandboxConfig(), '')).then(() => undefined, (failure: unknown) => failure);
+    const error = await run(runtime.runSandbox(bench.sandboxConfig(), '')).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
     assert.equal(errorKind(error), 'AlreadyExists');
     assert.match(errorMessage(error), /is reserved for/);
     await bench.sandbox(1);
   },
-  'a container goes from created to running to exited and keeps its exit record': async (bench, { runtime, run, exitCommand, eventually }) => {
+  'a container goes from created to running to exited and keeps its exit record': async (
+    bench,
+    { runtime, run, exitCommand, eventually },
+  ) => {
     const sandbox = await bench.sandbox();
     const id = await bench.create(sandbox, 'main', exitCommand(3));
     const created = await run(runtime.containerStatus(id));
-    assert.deepEqual({ state: created.state, name: created.name, attempt: created.attempt, sandbox: created.sandboxId, startedAtMs: created.startedAtMs }, { state: 'created', name: 'main', attempt: 0, sandbox, startedAtMs: 0 });
+    assert.deepEqual(
+      {
+        state: created.state,
+        name: created.name,
+        attempt: created.attempt,
+        sandbox: created.sandboxId,
+        startedAtMs: created.startedAtMs,
+      },
+      { state: 'created', name: 'main', attempt: 0, sandbox, startedAtMs: 0 },
+    );
     await run(runtime.startContainer(id));
     await eventually('the container exits', async () => (await run(runtime.containerStatus(id))).state === 'exited');
     const exited = await run(runtime.containerStatus(id));
     // No order of the two times: containerd stamps the start when its call returns, which a quick process does not wait for.
-    assert.deepEqual({ code: exited.exitCode, reason: exited.reason, started: exited.startedAtMs > 0, ended: exited.finishedAtMs > 0 }, { code: 3, reason: 'Error', started: true, ended: true });
+    assert.deepEqual(
+      { code: exited.exitCode, reason: exited.reason, started: exited.startedAtMs > 0, ended: exited.finishedAtMs > 0 },
+      { code: 3, reason: 'Error', started: true, ended: true },
+    );
     assert.deepEqual(await run(runtime.containerStatus(id)), exited);
     assert.notEqual(await kindOf(run(runtime.startContainer(id))), 'ok');
   },
@@ -131,7 +178,10 @@ const cases: Readonly<Record<string, Case>> = {
   'a container name is reserved until the container is removed': async (bench, { runtime, run, sleepCommand }) => {
     const sandbox = await bench.sandbox();
     const id = await bench.create(sandbox, 'main', sleepCommand);
-    const error = await bench.create(sandbox, 'main', sleepCommand).then(() => undefined, (failure: unknown) => failure);
+    const error = await bench.create(sandbox, 'main', sleepCommand).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
     assert.equal(errorKind(error), 'AlreadyExists');
     assert.match(errorMessage(error), /is reserved for/);
     await bench.create(sandbox, 'main', sleepCommand, 1);
@@ -145,14 +195,23 @@ const cases: Readonly<Record<string, Case>> = {
     assert.deepEqual({ state: status.state, failed: status.exitCode > 0 }, { state: 'exited', failed: true });
     await run(runtime.stopContainer(id, 0));
   },
-  'what is gone is NotFound to status and start, and success to remove': async (bench, { runtime, run, sleepCommand }) => {
+  'what is gone is NotFound to status and start, and success to remove': async (
+    bench,
+    { runtime, run, sleepCommand },
+  ) => {
     const id = await bench.create(await bench.sandbox(), 'main', sleepCommand);
     await run(runtime.removeContainer(id));
     await run(runtime.removeContainer(id));
-    assert.deepEqual([await kindOf(run(runtime.containerStatus(id))), await kindOf(run(runtime.startContainer(id)))], ['NotFound', 'NotFound']);
+    assert.deepEqual(
+      [await kindOf(run(runtime.containerStatus(id))), await kindOf(run(runtime.startContainer(id)))],
+      ['NotFound', 'NotFound'],
+    );
     assert.ok(['ok', 'NotFound'].includes(await kindOf(run(runtime.stopContainer(id, 0)))));
   },
-  'stopping a sandbox kills its containers, removing it removes them': async (bench, { runtime, run, sleepCommand }) => {
+  'stopping a sandbox kills its containers, removing it removes them': async (
+    bench,
+    { runtime, run, sleepCommand },
+  ) => {
     const sandbox = await bench.sandbox();
     const id = await bench.started(sandbox, 'main', sleepCommand);
     await run(runtime.stopSandbox(sandbox));
@@ -163,11 +222,17 @@ const cases: Readonly<Record<string, Case>> = {
   'containers are listed by pod uid only': async (bench, { runtime, run, sleepCommand }) => {
     const id = await bench.create(await bench.sandbox(), 'main', sleepCommand);
     const listed = await run(runtime.listContainers({ podUid: podUid(bench.pod.uid) }));
-    assert.deepEqual(listed.map((item) => [item.id, item.podUid, item.podName, item.name, item.state]), [[id, bench.pod.uid, bench.pod.name, 'main', 'created']]);
+    assert.deepEqual(
+      listed.map((item) => [item.id, item.podUid, item.podName, item.name, item.state]),
+      [[id, bench.pod.uid, bench.pod.name, 'main', 'created']],
+    );
     assert.deepEqual(await run(runtime.listContainers({ podUid: podUid('somebody-else') })), []);
     assert.ok((await run(runtime.listContainers())).some((item) => item.id === id));
   },
-  'a command runs in a container and its exit code is an answer, not an error': async (bench, { runtime, run, sleepCommand, exitCommand }) => {
+  'a command runs in a container and its exit code is an answer, not an error': async (
+    bench,
+    { runtime, run, sleepCommand, exitCommand },
+  ) => {
     const id = await bench.started(await bench.sandbox(), 'main', sleepCommand);
     assert.equal((await run(runtime.execSync(id, exitCommand(0), 5000))).exitCode, 0);
     assert.equal((await run(runtime.execSync(id, exitCommand(4), 5000))).exitCode, 4);
@@ -176,19 +241,27 @@ const cases: Readonly<Record<string, Case>> = {
     const id = await bench.started(await bench.sandbox(), 'main', sleepCommand);
     assert.equal(await kindOf(run(runtime.execSync(id, sleepCommand, 1000))), 'Timeout');
   },
-  'a running container takes other resources and goes on running; its sandbox takes them or says that it does not care': async (bench, { runtime, run, sleepCommand }) => {
-    const sandbox = await bench.sandbox();
-    const id = await bench.started(sandbox, 'main', sleepCommand);
-    const resources = { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitBytes: 64 * 2 ** 20 };
-    await run(runtime.updateContainerResources(id, resources));
-    const { state, resources: told } = await run(runtime.containerStatus(id));
-    // containerd 1.6 tells none.
-    assert.deepEqual([state, told ?? resources], ['running', resources]);
-    assert.ok(['ok', 'Unimplemented'].includes(await kindOf(run(runtime.updateSandboxResources(sandbox, { resources, overhead: {} })))));
-    const usage = await run(runtime.containerMemoryBytes(id));
-    assert.ok(usage === undefined || (usage >= 0 && usage < resources.memoryLimitBytes), String(usage));
-    assert.notEqual(await kindOf(run(runtime.updateContainerResources('0'.repeat(64) as ContainerId, resources))), 'ok');
-  },
+  'a running container takes other resources and goes on running; its sandbox takes them or says that it does not care':
+    async (bench, { runtime, run, sleepCommand }) => {
+      const sandbox = await bench.sandbox();
+      const id = await bench.started(sandbox, 'main', sleepCommand);
+      const resources = { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitBytes: 64 * 2 ** 20 };
+      await run(runtime.updateContainerResources(id, resources));
+      const { state, resources: told } = await run(runtime.containerStatus(id));
+      // containerd 1.6 tells none.
+      assert.deepEqual([state, told ?? resources], ['running', resources]);
+      assert.ok(
+        ['ok', 'Unimplemented'].includes(
+          await kindOf(run(runtime.updateSandboxResources(sandbox, { resources, overhead: {} }))),
+        ),
+      );
+      const usage = await run(runtime.containerMemoryBytes(id));
+      assert.ok(usage === undefined || (usage >= 0 && usage < resources.memoryLimitBytes), String(usage));
+      assert.notEqual(
+        await kindOf(run(runtime.updateContainerResources('0'.repeat(64) as ContainerId, resources))),
+        'ok',
+      );
+    },
   'an aborted call rejects with Aborted': async (_bench, { runtime, run }) => {
     const controller = new AbortController();
     controller.abort();
@@ -201,18 +274,28 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a container of a missing image is not created': async (bench, { runtime, run, sleepCommand }) => {
     const sandbox = await bench.sandbox();
-    const config = { ...bench.config('main', sleepCommand), image: { image: 'example.invalid/never/there:1', userSpecifiedImage: 'x', runtimeHandler: '' } };
+    const config = {
+      ...bench.config('main', sleepCommand),
+      image: { image: 'example.invalid/never/there:1', userSpecifiedImage: 'x', runtimeHandler: '' },
+    };
     assert.notEqual(await kindOf(run(runtime.createContainer(sandbox, config, bench.sandboxConfig()))), 'ok');
     assert.deepEqual(await run(runtime.listContainers({ podUid: podUid(bench.pod.uid) })), []);
   },
-  'events announce start, exit and removal of a container and end with the signal': async (bench, { runtime, run, events, sleepCommand, eventually }) => {
+  'events announce start, exit and removal of a container and end with the signal': async (
+    bench,
+    { runtime, run, events, sleepCommand, eventually },
+  ) => {
     const controller = new AbortController();
     const seen: RuntimeEvent[] = [];
     let open = false;
-    const stream = events.subscribe({ onOpen: () => void (open = true), onEvent: (event) => void seen.push(event) }, controller.signal);
+    const stream = events.subscribe(
+      { onOpen: () => void (open = true), onEvent: (event) => void seen.push(event) },
+      controller.signal,
+    );
     await eventually('the stream opens', () => open);
     const id = await bench.started(await bench.sandbox(), 'main', sleepCommand);
-    const has = (kind: RuntimeEvent['kind']) => (): boolean => seen.some((event) => event.id === id && event.kind === kind);
+    const has = (kind: RuntimeEvent['kind']) => (): boolean =>
+      seen.some((event) => event.id === id && event.kind === kind);
     await eventually('the start is announced', has('started'));
     await run(runtime.stopContainer(id, 0));
     await eventually('the exit is announced', has('stopped'));

@@ -12,7 +12,10 @@ export class FakePacketFilter implements PacketFilter {
   failures = 0;
 
   constructor() {
-    for (const [table, builtin] of [['nat', ['PREROUTING', 'INPUT', 'OUTPUT', 'POSTROUTING']], ['filter', ['INPUT', 'FORWARD', 'OUTPUT']]] as const) {
+    for (const [table, builtin] of [
+      ['nat', ['PREROUTING', 'INPUT', 'OUTPUT', 'POSTROUTING']],
+      ['filter', ['INPUT', 'FORWARD', 'OUTPUT']],
+    ] as const) {
       this.#tables.set(table, { chains: new Map(builtin.map((chain) => [chain, []])) });
     }
   }
@@ -79,7 +82,8 @@ function applyLine(chains: Map<string, string[]>, line: string): void {
     rulesOf(chain).splice(at, 1);
   } else if (word === '-X') {
     if (rulesOf(chain).length > 0) throw new Error(`chain ${chain} is not empty`);
-    if ([...chains.values()].some((rules) => rules.some((rule) => rule.split(' ').includes(chain)))) throw new Error(`chain ${chain} is in use`);
+    if ([...chains.values()].some((rules) => rules.some((rule) => rule.split(' ').includes(chain))))
+      throw new Error(`chain ${chain} is in use`);
     chains.delete(chain);
   } else throw new Error(`not understood: ${line}`);
 }

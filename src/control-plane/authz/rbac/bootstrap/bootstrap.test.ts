@@ -14,27 +14,42 @@ import { reconcileBinding, reconcileRole } from './reconcile-policy.ts';
 
 const cluster = (name: string): { namespace: string; name: string } => ({ namespace: '', name });
 const setUp = () => new FakeApiClient({ clock: new FakeClock() });
-const writes = (client: FakeApiClient): number => client.calls.filter(({ verb }) => verb !== 'get' && verb !== 'list').length;
-const role = (name: string, ...rules: string[]): ClusterRole => ({ metadata: { name, namespace: '', uid: '' }, rules: rules.map(parseRule) });
+const writes = (client: FakeApiClient): number =>
+  client.calls.filter(({ verb }) => verb !== 'get' && verb !== 'list').length;
+const role = (name: string, ...rules: string[]): ClusterRole => ({
+  metadata: { name, namespace: '', uid: '' },
+  rules: rules.map(parseRule),
+});
 
 describe('the default policy', () => {
   it('binds only roles that are there', () => {
     const policy = defaultPolicy();
     const names = new Set(policy.clusterRoles.map(({ metadata }) => metadata.name));
-    assert.deepEqual(policy.clusterRoleBindings.filter(({ roleRef }) => !names.has(roleRef.name)), []);
+    assert.deepEqual(
+      policy.clusterRoleBindings.filter(({ roleRef }) => !names.has(roleRef.name)),
+      [],
+    );
     const namespaced = new Set(policy.roles.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
-    assert.deepEqual(policy.roleBindings.filter(({ metadata, roleRef }) => !namespaced.has(`${metadata.namespace}/${roleRef.name}`)), []);
+    assert.deepEqual(
+      policy.roleBindings.filter(({ metadata, roleRef }) => !namespaced.has(`${metadata.namespace}/${roleRef.name}`)),
+      [],
+    );
     assert.equal(names.size, policy.clusterRoles.length);
   });
 
   it('has the roles, verbs and subjects that upstream has', () => {
     const policy = defaultPolicy();
-    const find = (name: string): ClusterRole | undefined => policy.clusterRoles.find(({ metadata }) => metadata.name === name);
+    const find = (name: string): ClusterRole | undefined =>
+      policy.clusterRoles.find(({ metadata }) => metadata.name === name);
     assert.deepEqual(find('cluster-admin')?.rules, [
       { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
       { verbs: ['*'], nonResourceURLs: ['*'] },
     ]);
-    assert.deepEqual(find('system:basic-user')?.rules[0], { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] });
+    assert.deepEqual(find('system:basic-user')?.rules[0], {
+      verbs: ['create'],
+      apiGroups: ['authorization.k8s.io'],
+      resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'],
+    });
     assert.deepEqual(find('edit'), {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -42,16 +57,25 @@ describe('the default policy', () => {
         name: 'edit',
         namespace: '',
         uid: '',
-        labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' },
+        labels: {
+          'kubernetes.io/bootstrapping': 'rbac-defaults',
+          'rbac.authorization.k8s.io/aggregate-to-admin': 'true',
+        },
         annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
       },
-      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' } }] },
+      aggregationRule: {
+        clusterRoleSelectors: [{ matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' } }],
+      },
       rules: [],
     });
-    assert.deepEqual(policy.clusterRoleBindings.find(({ metadata }) => metadata.name === 'system:controller:job-controller')?.subjects, [
-      { kind: 'ServiceAccount', name: 'job-controller', namespace: 'kube-system' },
-    ]);
-    assert.equal(policy.clusterRoleBindings.find(({ metadata }) => metadata.name === 'system:node')?.subjects, undefined);
+    assert.deepEqual(
+      policy.clusterRoleBindings.find(({ metadata }) => metadata.name === 'system:controller:job-controller')?.subjects,
+      [{ kind: 'ServiceAccount', name: 'job-controller', namespace: 'kube-system' }],
+    );
+    assert.equal(
+      policy.clusterRoleBindings.find(({ metadata }) => metadata.name === 'system:node')?.subjects,
+      undefined,
+    );
     assert.deepEqual(policy.roleBindings.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort(), [
       'kube-public/kubeadm:bootstrap-signer-clusterinfo',
       'kube-public/system:controller:bootstrap-signer',
@@ -67,15 +91,26 @@ describe('the default policy', () => {
   });
 
   it('lets nobody who is not logged in do more than look at health and version', () => {
-    const open = defaultPolicy().clusterRoleBindings.filter(({ subjects }) => (subjects ?? []).some(({ name }) => name === 'system:unauthenticated'));
-    assert.deepEqual(open.map(({ metadata }) => metadata.name), ['system:public-info-viewer']);
+    const open = defaultPolicy().clusterRoleBindings.filter(({ subjects }) =>
+      (subjects ?? []).some(({ name }) => name === 'system:unauthenticated'),
+    );
+    assert.deepEqual(
+      open.map(({ metadata }) => metadata.name),
+      ['system:public-info-viewer'],
+    );
   });
 });
 
 describe('reconciling', () => {
   it('adds what is missing and keeps what was added by hand', () => {
-    const expected: ClusterRole = { ...role('a', 'get,list core pods'), metadata: { name: 'a', namespace: '', uid: '', labels: { x: '1' } } };
-    const mine: ClusterRole = { ...role('a', 'get core pods', 'get core secrets'), metadata: { name: 'a', namespace: '', uid: 'u', labels: { x: 'mine', y: '2' } } };
+    const expected: ClusterRole = {
+      ...role('a', 'get,list core pods'),
+      metadata: { name: 'a', namespace: '', uid: '', labels: { x: '1' } },
+    };
+    const mine: ClusterRole = {
+      ...role('a', 'get core pods', 'get core secrets'),
+      metadata: { name: 'a', namespace: '', uid: 'u', labels: { x: 'mine', y: '2' } },
+    };
     const step = reconcileRole(mine, expected);
     assert.ok(step.kind === 'update');
     assert.deepEqual(step.object.rules, [...mine.rules, { verbs: ['list'], apiGroups: [''], resources: ['pods'] }]);
@@ -85,14 +120,25 @@ describe('reconciling', () => {
   });
 
   it('leaves alone who says so by annotation', () => {
-    const left: ClusterRole = { ...role('a'), metadata: { name: 'a', namespace: '', uid: '', annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'false' } } };
+    const left: ClusterRole = {
+      ...role('a'),
+      metadata: {
+        name: 'a',
+        namespace: '',
+        uid: '',
+        annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'false' },
+      },
+    };
     assert.deepEqual(reconcileRole(left, role('a', 'get core pods')), { kind: 'none' });
   });
 
   it('replaces a binding to another role, since that cannot be changed', () => {
     const [expected] = defaultPolicy().clusterRoleBindings;
     assert.ok(expected !== undefined);
-    assert.equal(reconcileBinding({ ...expected, roleRef: { ...expected.roleRef, name: 'other' } }, expected).kind, 'recreate');
+    assert.equal(
+      reconcileBinding({ ...expected, roleRef: { ...expected.roleRef, name: 'other' } }, expected).kind,
+      'recreate',
+    );
     assert.equal(reconcileBinding({ ...expected, subjects: [] }, expected).kind, 'update');
     assert.equal(reconcileBinding(expected, expected).kind, 'none');
   });
@@ -103,7 +149,9 @@ describe('ensuring the default policy', () => {
     const client = setUp();
     await ensureDefaultPolicy(client, silentLogger);
     const policy = defaultPolicy();
-    const count = async (type: typeof clusterRoles | typeof clusterRoleBindings | typeof roles | typeof roleBindings): Promise<number> => (await client.list(type as typeof clusterRoles, '')).items.length;
+    const count = async (
+      type: typeof clusterRoles | typeof clusterRoleBindings | typeof roles | typeof roleBindings,
+    ): Promise<number> => (await client.list(type as typeof clusterRoles, '')).items.length;
     assert.deepEqual(await Promise.all([clusterRoles, clusterRoleBindings, roles, roleBindings].map(count)), [
       policy.clusterRoles.length,
       policy.clusterRoleBindings.length,
@@ -120,18 +168,29 @@ describe('ensuring the default policy', () => {
     await ensureDefaultPolicy(client, silentLogger);
     const admin = await client.get(clusterRoleBindings, cluster('cluster-admin'));
     await client.delete(clusterRoleBindings, cluster('cluster-admin'));
-    await client.create(clusterRoleBindings, { ...admin, metadata: { name: 'cluster-admin', namespace: '', uid: '' }, roleRef: { ...admin.roleRef, name: 'view' } });
+    await client.create(clusterRoleBindings, {
+      ...admin,
+      metadata: { name: 'cluster-admin', namespace: '', uid: '' },
+      roleRef: { ...admin.roleRef, name: 'view' },
+    });
     const viewer = await client.get(clusterRoles, cluster('system:discovery'));
     await client.update(clusterRoles, { ...viewer, rules: [] });
     await ensureDefaultPolicy(client, silentLogger);
     assert.equal((await client.get(clusterRoleBindings, cluster('cluster-admin'))).roleRef.name, 'cluster-admin');
-    assert.deepEqual(missingRules((await client.get(clusterRoles, cluster('system:discovery'))).rules, viewer.rules), []);
+    assert.deepEqual(
+      missingRules((await client.get(clusterRoles, cluster('system:discovery'))).rules, viewer.rules),
+      [],
+    );
   });
 
   it('tries all before it says that one failed', async () => {
     const client = setUp();
     const log = recordingLog();
-    client.script((call) => (call.verb === 'create' && call.key === 'system:discovery' ? new ApiStatusError('ServiceUnavailable', 'not now') : undefined));
+    client.script((call) =>
+      call.verb === 'create' && call.key === 'system:discovery'
+        ? new ApiStatusError('ServiceUnavailable', 'not now')
+        : undefined,
+    );
     await assert.rejects(ensureDefaultPolicy(client, log), /not now/);
     assert.ok(log.lines.some(({ fields }) => fields['name'] === 'system:discovery'));
     assert.equal((await client.get(clusterRoles, cluster('view'))).metadata.name, 'view');

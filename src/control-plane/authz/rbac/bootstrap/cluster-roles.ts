@@ -3,10 +3,7 @@
  * Facts of upstream's bootstrap policy for v1.36 with its default feature gates; `admin`, `edit` and `view` are aggregated, see `default-policy.ts`.
  */
 export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
-  'cluster-admin': [
-    '* * *',
-    '* url *',
-  ],
+  'cluster-admin': ['* * *', '* url *'],
   'system:aggregate-to-admin': [
     'create authorization.k8s.io localsubjectaccessreviews',
     'read,write rbac.authorization.k8s.io rolebindings,roles',
@@ -52,17 +49,28 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
     'create authorization.k8s.io selfsubjectaccessreviews,selfsubjectrulesreviews',
     'create authentication.k8s.io selfsubjectreviews',
   ],
-  'system:certificates.k8s.io:certificatesigningrequests:nodeclient': ['create certificates.k8s.io certificatesigningrequests/nodeclient'],
-  'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient': ['create certificates.k8s.io certificatesigningrequests/selfnodeclient'],
-  'system:certificates.k8s.io:kube-apiserver-client-approver': ['approve certificates.k8s.io signers kubernetes.io/kube-apiserver-client'],
-  'system:certificates.k8s.io:kube-apiserver-client-kubelet-approver': ['approve certificates.k8s.io signers kubernetes.io/kube-apiserver-client-kubelet'],
-  'system:certificates.k8s.io:kubelet-serving-approver': ['approve certificates.k8s.io signers kubernetes.io/kubelet-serving'],
-  'system:certificates.k8s.io:legacy-unknown-approver': ['approve certificates.k8s.io signers kubernetes.io/legacy-unknown'],
-  'system:discovery': ['get url /api,/api/*,/apis,/apis/*,/healthz,/livez,/openapi,/openapi/*,/readyz,/version,/version/'],
-  'system:heapster': [
-    'read core events,namespaces,nodes,pods',
-    'read extensions deployments',
+  'system:certificates.k8s.io:certificatesigningrequests:nodeclient': [
+    'create certificates.k8s.io certificatesigningrequests/nodeclient',
   ],
+  'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient': [
+    'create certificates.k8s.io certificatesigningrequests/selfnodeclient',
+  ],
+  'system:certificates.k8s.io:kube-apiserver-client-approver': [
+    'approve certificates.k8s.io signers kubernetes.io/kube-apiserver-client',
+  ],
+  'system:certificates.k8s.io:kube-apiserver-client-kubelet-approver': [
+    'approve certificates.k8s.io signers kubernetes.io/kube-apiserver-client-kubelet',
+  ],
+  'system:certificates.k8s.io:kubelet-serving-approver': [
+    'approve certificates.k8s.io signers kubernetes.io/kubelet-serving',
+  ],
+  'system:certificates.k8s.io:legacy-unknown-approver': [
+    'approve certificates.k8s.io signers kubernetes.io/legacy-unknown',
+  ],
+  'system:discovery': [
+    'get url /api,/api/*,/apis,/apis/*,/healthz,/livez,/openapi,/openapi/*,/readyz,/version,/version/',
+  ],
+  'system:heapster': ['read core events,namespaces,nodes,pods', 'read extensions deployments'],
   'system:kube-aggregator': ['read core endpoints,services'],
   'system:kube-controller-manager': [
     'create,patch,update core,events.k8s.io events',
@@ -167,7 +175,9 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
     'create,patch,update core,events.k8s.io events',
   ],
   'system:public-info-viewer': ['get url /healthz,/livez,/readyz,/version,/version/'],
-  'system:service-account-issuer-discovery': ['get url /.well-known/openid-configuration,/.well-known/openid-configuration/,/openid/v1/jwks,/openid/v1/jwks/'],
+  'system:service-account-issuer-discovery': [
+    'get url /.well-known/openid-configuration,/.well-known/openid-configuration/,/openid/v1/jwks,/openid/v1/jwks/',
+  ],
   'system:volume-scheduler': [
     'read,patch,update core persistentvolumes',
     'read storage.k8s.io storageclasses',

@@ -152,11 +152,7 @@ export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = 
     'create,patch,update core,events.k8s.io events',
     'watch core events',
   ],
-  'pod-garbage-collector': [
-    'delete,list,watch core pods',
-    'read core nodes',
-    'patch core pods/status',
-  ],
+  'pod-garbage-collector': ['delete,list,watch core pods', 'read core nodes', 'patch core pods/status'],
   'pv-protection-controller': [
     'get,list,update,watch core persistentvolumes',
     'create,patch,update core,events.k8s.io events',
@@ -195,10 +191,7 @@ export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = 
     'update core resourcequotas/status',
     'create,patch,update core,events.k8s.io events',
   ],
-  'root-ca-cert-publisher': [
-    'create,update core configmaps',
-    'create,patch,update core,events.k8s.io events',
-  ],
+  'root-ca-cert-publisher': ['create,update core configmaps', 'create,patch,update core,events.k8s.io events'],
   'route-controller': [
     'list,watch core nodes',
     'patch core nodes/status',
@@ -211,10 +204,7 @@ export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = 
     'read core pods',
     'read storage.k8s.io csidrivers',
   ],
-  'service-account-controller': [
-    'create core serviceaccounts',
-    'create,patch,update core,events.k8s.io events',
-  ],
+  'service-account-controller': ['create core serviceaccounts', 'create,patch,update core,events.k8s.io events'],
   'service-cidrs-controller': [
     'read,patch,update networking.k8s.io servicecidrs',
     'patch,update networking.k8s.io servicecidrs/finalizers',
@@ -244,10 +234,7 @@ export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = 
     'delete,get,list,watch batch jobs',
     'create,patch,update core,events.k8s.io events',
   ],
-  'ttl-controller': [
-    'list,patch,update,watch core nodes',
-    'create,patch,update core,events.k8s.io events',
-  ],
+  'ttl-controller': ['list,patch,update,watch core nodes', 'create,patch,update core,events.k8s.io events'],
   'validatingadmissionpolicy-status-controller': [
     'read admissionregistration.k8s.io validatingadmissionpolicies',
     'get,patch,update admissionregistration.k8s.io validatingadmissionpolicies/status',

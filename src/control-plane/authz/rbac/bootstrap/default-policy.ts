@@ -10,12 +10,17 @@ import { controllerRoleRules } from './controller-roles.ts';
 const apiVersion = 'rbac.authorization.k8s.io/v1';
 const apiGroup = 'rbac.authorization.k8s.io';
 const bootstrapLabels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
-const aggregateTo = (role: string): Record<string, string> => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' });
+const aggregateTo = (role: string): Record<string, string> => ({
+  [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true',
+});
 
 const events = 'create,patch,update core,events.k8s.io events';
 /** Who joins by a token of kubeadm's. */
 const joining = 'group:system:bootstrappers:kubeadm:default-node-token';
-const leaderLock = ['create,get,list,update,watch coordination.k8s.io leases', 'create,get,list,update,watch coordination.k8s.io leasecandidates'];
+const leaderLock = [
+  'create,get,list,update,watch coordination.k8s.io leases',
+  'create,get,list,update,watch coordination.k8s.io leasecandidates',
+];
 
 /** Labels by which roles become part of others. */
 const roleLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -44,7 +49,13 @@ const clusterBindings: Readonly<Record<string, readonly string[]>> = {
   'system:node': [],
 };
 
-const namespacedRoles: readonly { readonly namespace: string; readonly name: string; readonly rules: readonly string[]; readonly subjects: readonly string[]; readonly binding?: string }[] = [
+const namespacedRoles: readonly {
+  readonly namespace: string;
+  readonly name: string;
+  readonly rules: readonly string[];
+  readonly subjects: readonly string[];
+  readonly binding?: string;
+}[] = [
   {
     namespace: 'kube-system',
     name: 'extension-apiserver-authentication-reader',
@@ -52,9 +63,24 @@ const namespacedRoles: readonly { readonly namespace: string; readonly name: str
     subjects: ['user:system:kube-controller-manager', 'user:system:kube-scheduler'],
     binding: 'system::extension-apiserver-authentication-reader',
   },
-  { namespace: 'kube-system', name: 'system:controller:bootstrap-signer', rules: ['read core secrets'], subjects: ['sa:kube-system/bootstrap-signer'] },
-  { namespace: 'kube-system', name: 'system:controller:cloud-provider', rules: ['create,read core configmaps'], subjects: ['sa:kube-system/cloud-provider'] },
-  { namespace: 'kube-system', name: 'system:controller:token-cleaner', rules: ['delete,read core secrets', events], subjects: ['sa:kube-system/token-cleaner'] },
+  {
+    namespace: 'kube-system',
+    name: 'system:controller:bootstrap-signer',
+    rules: ['read core secrets'],
+    subjects: ['sa:kube-system/bootstrap-signer'],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'system:controller:cloud-provider',
+    rules: ['create,read core configmaps'],
+    subjects: ['sa:kube-system/cloud-provider'],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'system:controller:token-cleaner',
+    rules: ['delete,read core secrets', events],
+    subjects: ['sa:kube-system/token-cleaner'],
+  },
   {
     namespace: 'kube-system',
     name: 'system::leader-locking-kube-controller-manager',
@@ -74,9 +100,24 @@ const namespacedRoles: readonly { readonly namespace: string; readonly name: str
     subjects: ['sa:kube-system/bootstrap-signer'],
   },
   // What kubeadm's `join` reads: where the cluster is, by anybody, since it is signed by the token; then how it is set up, by the token.
-  { namespace: 'kube-public', name: 'kubeadm:bootstrap-signer-clusterinfo', rules: ['get core configmaps cluster-info'], subjects: ['user:system:anonymous'] },
-  { namespace: 'kube-system', name: 'kubeadm:nodes-kubeadm-config', rules: ['get core configmaps kubeadm-config'], subjects: [joining, 'group:system:nodes'] },
-  { namespace: 'kube-system', name: 'kubeadm:kubelet-config', rules: ['get core configmaps kubelet-config'], subjects: [joining, 'group:system:nodes'] },
+  {
+    namespace: 'kube-public',
+    name: 'kubeadm:bootstrap-signer-clusterinfo',
+    rules: ['get core configmaps cluster-info'],
+    subjects: ['user:system:anonymous'],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'kubeadm:nodes-kubeadm-config',
+    rules: ['get core configmaps kubeadm-config'],
+    subjects: [joining, 'group:system:nodes'],
+  },
+  {
+    namespace: 'kube-system',
+    name: 'kubeadm:kubelet-config',
+    rules: ['get core configmaps kubelet-config'],
+    subjects: [joining, 'group:system:nodes'],
+  },
 ];
 
 /**
@@ -88,7 +129,11 @@ const kubeadmBindings: readonly (readonly [string, string, readonly string[]])[]
   ['kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [joining]],
   ['kubeadm:get-nodes', 'kubeadm:get-nodes', [joining]],
   ['kubeadm:node-autoapprove-bootstrap', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient', [joining]],
-  ['kubeadm:node-autoapprove-certificate-rotation', 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient', ['group:system:nodes']],
+  [
+    'kubeadm:node-autoapprove-certificate-rotation',
+    'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient',
+    ['group:system:nodes'],
+  ],
 ];
 
 export interface RbacPolicy {
@@ -102,8 +147,17 @@ export interface RbacPolicy {
 export function defaultPolicy(): RbacPolicy {
   return {
     clusterRoles: [...plainClusterRoles(), ...aggregatedClusterRoles(), ...controllerRoles()],
-    clusterRoleBindings: [...defaultBindings(), ...controllerBindings(), ...kubeadmBindings.map(([name, role, subjects]) => clusterBinding(name, role, subjects, false))],
-    roles: namespacedRoles.map(({ namespace, name, rules }) => ({ apiVersion, kind: 'Role', metadata: metadata(name, namespace), rules: rules.map(parseRule) })),
+    clusterRoleBindings: [
+      ...defaultBindings(),
+      ...controllerBindings(),
+      ...kubeadmBindings.map(([name, role, subjects]) => clusterBinding(name, role, subjects, false)),
+    ],
+    roles: namespacedRoles.map(({ namespace, name, rules }) => ({
+      apiVersion,
+      kind: 'Role',
+      metadata: metadata(name, namespace),
+      rules: rules.map(parseRule),
+    })),
     roleBindings: namespacedRoles.map(({ namespace, name, subjects, binding }) => ({
       apiVersion,
       kind: 'RoleBinding',
@@ -117,12 +171,27 @@ export function defaultPolicy(): RbacPolicy {
 /** What the Node authorizer lets every node do, beside what depends on the object. */
 export const nodeRules = (): ReturnType<typeof parseRule>[] => (clusterRoleRules['system:node'] ?? []).map(parseRule);
 
-function metadata(name: string, namespace = '', labels: Readonly<Record<string, string>> = {}): ClusterRole['metadata'] {
-  return { name, namespace, uid: '', labels: { ...bootstrapLabels, ...labels }, annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' } };
+function metadata(
+  name: string,
+  namespace = '',
+  labels: Readonly<Record<string, string>> = {},
+): ClusterRole['metadata'] {
+  return {
+    name,
+    namespace,
+    uid: '',
+    labels: { ...bootstrapLabels, ...labels },
+    annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
+  };
 }
 
 function plainClusterRoles(): ClusterRole[] {
-  return Object.entries(clusterRoleRules).map(([name, rules]) => ({ apiVersion, kind: 'ClusterRole', metadata: metadata(name, '', roleLabels[name]), rules: rules.map(parseRule) }));
+  return Object.entries(clusterRoleRules).map(([name, rules]) => ({
+    apiVersion,
+    kind: 'ClusterRole',
+    metadata: metadata(name, '', roleLabels[name]),
+    rules: rules.map(parseRule),
+  }));
 }
 
 function aggregatedClusterRoles(): ClusterRole[] {
@@ -136,7 +205,12 @@ function aggregatedClusterRoles(): ClusterRole[] {
 }
 
 function controllerRoles(): ClusterRole[] {
-  return Object.entries(controllerRoleRules).map(([name, rules]) => ({ apiVersion, kind: 'ClusterRole', metadata: metadata(`system:controller:${name}`), rules: rules.map(parseRule) }));
+  return Object.entries(controllerRoleRules).map(([name, rules]) => ({
+    apiVersion,
+    kind: 'ClusterRole',
+    metadata: metadata(`system:controller:${name}`),
+    rules: rules.map(parseRule),
+  }));
 }
 
 function defaultBindings(): ClusterRoleBinding[] {
@@ -144,12 +218,25 @@ function defaultBindings(): ClusterRoleBinding[] {
 }
 
 function controllerBindings(): ClusterRoleBinding[] {
-  return Object.keys(controllerRoleRules).map((name) => clusterBinding(`system:controller:${name}`, `system:controller:${name}`, [`sa:kube-system/${name}`], true));
+  return Object.keys(controllerRoleRules).map((name) =>
+    clusterBinding(`system:controller:${name}`, `system:controller:${name}`, [`sa:kube-system/${name}`], true),
+  );
 }
 
-function clusterBinding(name: string, role: string, subjects: readonly string[], isBootstrap: boolean): ClusterRoleBinding {
+function clusterBinding(
+  name: string,
+  role: string,
+  subjects: readonly string[],
+  isBootstrap: boolean,
+): ClusterRoleBinding {
   const made = isBootstrap ? metadata(name) : { name, namespace: '', uid: '' };
-  return { apiVersion, kind: 'ClusterRoleBinding', metadata: made, roleRef: { apiGroup, kind: 'ClusterRole', name: role }, ...(subjects.length > 0 && { subjects: subjects.map(parseSubject) }) };
+  return {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata: made,
+    roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+    ...(subjects.length > 0 && { subjects: subjects.map(parseSubject) }),
+  };
 }
 
 function parseSubject(text: string): Subject {

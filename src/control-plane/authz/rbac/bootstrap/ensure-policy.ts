@@ -1,6 +1,12 @@
 import type { ApiClient } from '../../../../api/client/api-client.ts';
 import type { ApiObject, ResourceType } from '../../../../api/client/resource-type.ts';
-import { clusterRoleBindings, clusterRoles, namespaces, roleBindings, roles } from '../../../../api/client/resource-types.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  namespaces,
+  roleBindings,
+  roles,
+} from '../../../../api/client/resource-types.ts';
 import type { ClusterRole } from '../../../../api/rbac/cluster-role.ts';
 import { isApiError } from '../../../../api/status/api-status-error.ts';
 import type { Logger } from '../../../../base/log.ts';
@@ -15,21 +21,35 @@ const ATTEMPTS = 5;
  * Brings the default roles and bindings to what they should be, as upstream does at every start. May be repeated; other servers may do the same at the
  * same time. One that cannot be written does not keep the others; then it rejects with the last error after all were tried.
  */
-export async function ensureDefaultPolicy(client: ApiClient, log: Logger, policy: RbacPolicy = defaultPolicy()): Promise<void> {
+export async function ensureDefaultPolicy(
+  client: ApiClient,
+  log: Logger,
+  policy: RbacPolicy = defaultPolicy(),
+): Promise<void> {
   const failures: unknown[] = [];
-  const each = async <T extends ApiObject>(type: ResourceType<T>, expected: readonly T[], decide: (existing: T | undefined, wanted: T) => PolicyStep<T>): Promise<void> => {
+  const each = async <T extends ApiObject>(
+    type: ResourceType<T>,
+    expected: readonly T[],
+    decide: (existing: T | undefined, wanted: T) => PolicyStep<T>,
+  ): Promise<void> => {
     const existing = new Map((await client.list(type, '')).items.map((item) => [keyText(item), item]));
     for (const wanted of expected) {
       try {
         await reconcile({ client, type, decide }, wanted, existing.get(keyText(wanted)));
       } catch (error) {
-        log.error('unable to reconcile a default role or binding', { kind: type.kind, name: wanted.metadata.name, namespace: wanted.metadata.namespace, error: String(error) });
+        log.error('unable to reconcile a default role or binding', {
+          kind: type.kind,
+          name: wanted.metadata.name,
+          namespace: wanted.metadata.namespace,
+          error: String(error),
+        });
         failures.push(error);
       }
     }
   };
   await keepOldRules(client, log);
-  for (const name of new Set(policy.roles.map(({ metadata }) => metadata.namespace))) await ensureNamespace(client, name);
+  for (const name of new Set(policy.roles.map(({ metadata }) => metadata.namespace)))
+    await ensureNamespace(client, name);
   await each(clusterRoles, policy.clusterRoles, reconcileRole);
   await each(clusterRoleBindings, policy.clusterRoleBindings, reconcileBinding);
   await each(roles, policy.roles, reconcileRole);
@@ -46,7 +66,11 @@ interface Reconciliation<T extends ApiObject> {
 }
 
 /** Decides and acts, and again from what stands there when somebody else was faster. */
-async function reconcile<T extends ApiObject>({ client, type, decide }: Reconciliation<T>, wanted: T, seen: T | undefined): Promise<void> {
+async function reconcile<T extends ApiObject>(
+  { client, type, decide }: Reconciliation<T>,
+  wanted: T,
+  seen: T | undefined,
+): Promise<void> {
   let existing = seen;
   for (let attempt = 1; ; attempt++) {
     try {
@@ -59,7 +83,12 @@ async function reconcile<T extends ApiObject>({ client, type, decide }: Reconcil
   }
 }
 
-async function act<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, step: PolicyStep<T>, existing: T | undefined): Promise<void> {
+async function act<T extends ApiObject>(
+  client: ApiClient,
+  type: ResourceType<T>,
+  step: PolicyStep<T>,
+  existing: T | undefined,
+): Promise<void> {
   if (step.kind === 'none') return;
   const { namespace, name } = step.object.metadata;
   if (step.kind === 'update') {
@@ -76,7 +105,11 @@ async function act<T extends ApiObject>(client: ApiClient, type: ResourceType<T>
   await client.create(type, step.object);
 }
 
-async function find<T extends ApiObject>(client: ApiClient, type: ResourceType<T>, { metadata }: T): Promise<T | undefined> {
+async function find<T extends ApiObject>(
+  client: ApiClient,
+  type: ResourceType<T>,
+  { metadata }: T,
+): Promise<T | undefined> {
   try {
     return await client.get(type, { namespace: metadata.namespace, name: metadata.name });
   } catch (error) {
@@ -87,7 +120,13 @@ async function find<T extends ApiObject>(client: ApiClient, type: ResourceType<T
 
 async function ensureNamespace(client: ApiClient, name: string): Promise<void> {
   try {
-    await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, namespace: '', uid: '' }, spec: {}, status: {} });
+    await client.create(namespaces, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, namespace: '', uid: '' },
+      spec: {},
+      status: {},
+    });
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error;
   }
@@ -100,8 +139,14 @@ async function keepOldRules(client: ApiClient, log: Logger): Promise<void> {
     if ((await find(client, clusterRoles, part)) !== undefined) continue;
     const old = await find(client, clusterRoles, { ...part, metadata: { ...part.metadata, name } });
     if (old === undefined || old.aggregationRule !== undefined) continue;
-    log.info('moving the rules of a cluster role to the one it is aggregated from', { from: name, to: part.metadata.name });
+    log.info('moving the rules of a cluster role to the one it is aggregated from', {
+      from: name,
+      to: part.metadata.name,
+    });
     const { labels, annotations } = old.metadata;
-    await client.create(clusterRoles, { ...old, metadata: { ...part.metadata, ...(labels && { labels }), ...(annotations && { annotations }) } });
+    await client.create(clusterRoles, {
+      ...old,
+      metadata: { ...part.metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
+    });
   }
 }

@@ -8,7 +8,9 @@ import type { RoleBinding } from '../../../../api/rbac/role-binding.ts';
 import { missingRules } from '../policy-rules.ts';
 
 /** What is to be done so that an object gives at least what it should. `recreate`: the role of a binding cannot be changed, so another takes its place. */
-export type PolicyStep<T> = { readonly kind: 'none' } | { readonly kind: 'create' | 'update' | 'recreate'; readonly object: T };
+export type PolicyStep<T> =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'create' | 'update' | 'recreate'; readonly object: T };
 
 const none = { kind: 'none' } as const;
 
@@ -18,38 +20,67 @@ export function reconcileRole<T extends Role | ClusterRole>(existing: T | undefi
   if (isProtected(existing)) return none;
   const missing = missingRules(existing.rules ?? [], expected.rules ?? []);
   const rules: PolicyRule[] = missing.length === 0 ? existing.rules : [...(existing.rules ?? []), ...missing];
-  const object: T = { ...existing, metadata: mergedMetadata(existing, expected), rules, ...reconcileAggregation(existing, expected) };
+  const object: T = {
+    ...existing,
+    metadata: mergedMetadata(existing, expected),
+    rules,
+    ...reconcileAggregation(existing, expected),
+  };
   return isDeepStrictEqual(object, existing) ? none : { kind: 'update', object };
 }
 
-function reconcileAggregation(existing: Role | ClusterRole, expected: Role | ClusterRole): { aggregationRule?: AggregationRule | undefined } {
+function reconcileAggregation(
+  existing: Role | ClusterRole,
+  expected: Role | ClusterRole,
+): { aggregationRule?: AggregationRule | undefined } {
   const had = 'aggregationRule' in existing ? existing.aggregationRule : undefined;
   const wanted = 'aggregationRule' in expected ? expected.aggregationRule : undefined;
   if (wanted === undefined) return had === undefined ? {} : { aggregationRule: undefined };
   const selectors = had?.clusterRoleSelectors ?? [];
-  const missing = (wanted.clusterRoleSelectors ?? []).filter((selector) => !selectors.some((each) => isDeepStrictEqual(each, selector)));
+  const missing = (wanted.clusterRoleSelectors ?? []).filter(
+    (selector) => !selectors.some((each) => isDeepStrictEqual(each, selector)),
+  );
   return missing.length === 0 ? {} : { aggregationRule: { ...had, clusterRoleSelectors: [...selectors, ...missing] } };
 }
 
 /** Adds subjects, labels and annotations that are missing. */
-export function reconcileBinding<T extends RoleBinding | ClusterRoleBinding>(existing: T | undefined, expected: T): PolicyStep<T> {
+export function reconcileBinding<T extends RoleBinding | ClusterRoleBinding>(
+  existing: T | undefined,
+  expected: T,
+): PolicyStep<T> {
   if (existing === undefined) return { kind: 'create', object: expected };
   if (isProtected(existing)) return none;
-  if (!isDeepStrictEqual({ ...existing.roleRef }, { ...expected.roleRef })) return { kind: 'recreate', object: expected };
+  if (!isDeepStrictEqual({ ...existing.roleRef }, { ...expected.roleRef }))
+    return { kind: 'recreate', object: expected };
   const subjects = existing.subjects ?? [];
-  const missing = (expected.subjects ?? []).filter((subject) => !subjects.some((each) => isDeepStrictEqual({ ...each }, { ...subject })));
-  const object: T = { ...existing, metadata: mergedMetadata(existing, expected), ...(missing.length > 0 && { subjects: [...subjects, ...missing] }) };
+  const missing = (expected.subjects ?? []).filter(
+    (subject) => !subjects.some((each) => isDeepStrictEqual({ ...each }, { ...subject })),
+  );
+  const object: T = {
+    ...existing,
+    metadata: mergedMetadata(existing, expected),
+    ...(missing.length > 0 && { subjects: [...subjects, ...missing] }),
+  };
   return isDeepStrictEqual(object, existing) ? none : { kind: 'update', object };
 }
 
-const isProtected = ({ metadata }: ApiObject): boolean => metadata.annotations?.['rbac.authorization.kubernetes.io/autoupdate'] === 'false';
+const isProtected = ({ metadata }: ApiObject): boolean =>
+  metadata.annotations?.['rbac.authorization.kubernetes.io/autoupdate'] === 'false';
 
 /** What stands there wins over what is expected. */
 function mergedMetadata(existing: ApiObject, expected: ApiObject): ApiObject['metadata'] {
-  return { ...existing.metadata, ...merged('labels', existing, expected), ...merged('annotations', existing, expected) };
+  return {
+    ...existing.metadata,
+    ...merged('labels', existing, expected),
+    ...merged('annotations', existing, expected),
+  };
 }
 
-function merged(field: 'labels' | 'annotations', existing: ApiObject, expected: ApiObject): Partial<ApiObject['metadata']> {
+function merged(
+  field: 'labels' | 'annotations',
+  existing: ApiObject,
+  expected: ApiObject,
+): Partial<ApiObject['metadata']> {
   const wanted = expected.metadata[field];
   return wanted === undefined ? {} : { [field]: { ...wanted, ...existing.metadata[field] } };
 }

@@ -16,10 +16,36 @@ export interface VolumeShape {
 }
 
 /** Free and of 10 Gi, unless it is said otherwise. */
-export function buildVolume(name: string, { size = '10Gi', modes = ['ReadWriteOnce'], phase = 'Available', labels, annotations, claimRef, leaving = false, spec }: VolumeShape = {}): PersistentVolume {
+export function buildVolume(
+  name: string,
+  {
+    size = '10Gi',
+    modes = ['ReadWriteOnce'],
+    phase = 'Available',
+    labels,
+    annotations,
+    claimRef,
+    leaving = false,
+    spec,
+  }: VolumeShape = {},
+): PersistentVolume {
   return {
-    metadata: { name, namespace: '', uid: name, ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }), ...(leaving && { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['kubernetes.io/pv-protection'] }) },
-    spec: { capacity: { storage: size }, accessModes: [...modes], hostPath: { path: '/data' }, persistentVolumeReclaimPolicy: 'Retain', ...(claimRef !== undefined && { claimRef }), ...spec },
+    metadata: {
+      name,
+      namespace: '',
+      uid: name,
+      ...(labels !== undefined && { labels }),
+      ...(annotations !== undefined && { annotations }),
+      ...(leaving && { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['kubernetes.io/pv-protection'] }),
+    },
+    spec: {
+      capacity: { storage: size },
+      accessModes: [...modes],
+      hostPath: { path: '/data' },
+      persistentVolumeReclaimPolicy: 'Retain',
+      ...(claimRef !== undefined && { claimRef }),
+      ...spec,
+    },
     status: { phase },
   };
 }
@@ -33,7 +59,13 @@ export interface ClaimShape {
 }
 
 /** `default/data`, which asks for 5 Gi of no class. */
-export function buildClaim({ name = 'data', size = '5Gi', modes = ['ReadWriteOnce'], annotations, spec }: ClaimShape): PersistentVolumeClaim {
+export function buildClaim({
+  name = 'data',
+  size = '5Gi',
+  modes = ['ReadWriteOnce'],
+  annotations,
+  spec,
+}: ClaimShape): PersistentVolumeClaim {
   return {
     metadata: { name, namespace: 'default', uid: `uid-${name}`, ...(annotations !== undefined && { annotations }) },
     spec: { resources: { requests: { storage: size } }, accessModes: [...modes], storageClassName: '', ...spec },

@@ -24,7 +24,16 @@ export class FakeSigner {
     this.#api = api;
     this.#clock = clock;
     const subject = { commonName: 'ca' };
-    const template = { subject, publicKey: createPublicKey(authorityKey), notBeforeMs: clock.nowMs() - YEAR_MS, notAfterMs: clock.nowMs() + 10 * YEAR_MS, isAuthority: true, keyUsages: ['certSign'] as const, extendedKeyUsages: [], altNames: noNames };
+    const template = {
+      subject,
+      publicKey: createPublicKey(authorityKey),
+      notBeforeMs: clock.nowMs() - YEAR_MS,
+      notAfterMs: clock.nowMs() + 10 * YEAR_MS,
+      isAuthority: true,
+      keyUsages: ['certSign'] as const,
+      extendedKeyUsages: [],
+      altNames: noNames,
+    };
     this.#authority = writeCertificate(template, { selfSignedBy: authorityKey });
   }
 
@@ -34,8 +43,14 @@ export class FakeSigner {
 
   /** Approves and signs all that nobody has decided about; returns how many. */
   async signAll(): Promise<number> {
-    const open = (await this.requests()).filter(({ status }) => status?.certificate === undefined && (status?.conditions ?? []).length === 0);
-    for (const request of open) await this.#decide(request, { conditions: [{ type: 'Approved', status: 'True' }], certificate: Buffer.from(this.#sign(request)).toString('base64') });
+    const open = (await this.requests()).filter(
+      ({ status }) => status?.certificate === undefined && (status?.conditions ?? []).length === 0,
+    );
+    for (const request of open)
+      await this.#decide(request, {
+        conditions: [{ type: 'Approved', status: 'True' }],
+        certificate: Buffer.from(this.#sign(request)).toString('base64'),
+      });
     return open.length;
   }
 
@@ -44,7 +59,9 @@ export class FakeSigner {
   }
 
   async refuse(name: string, type: 'Denied' | 'Failed'): Promise<void> {
-    await this.#decide(await this.#find(name), { conditions: [{ type, status: 'True', reason: 'Because', message: 'no' }] });
+    await this.#decide(await this.#find(name), {
+      conditions: [{ type, status: 'True', reason: 'Because', message: 'no' }],
+    });
   }
 
   #find(name: string): Promise<CertificateSigningRequest> {
@@ -60,9 +77,29 @@ export class FakeSigner {
     return this.certificate({ ...asked, publicKey: asked.publicKey });
   }
 
-  certificate({ commonName, organizations, dnsNames, publicKey }: { commonName: string; organizations: readonly string[]; dnsNames: readonly string[]; publicKey: ReturnType<typeof createPublicKey> }): string {
-    const template = { subject: { commonName, organizations }, publicKey, notBeforeMs: this.#clock.nowMs(), notAfterMs: this.#clock.nowMs() + this.lifeMs, keyUsages: ['digitalSignature'] as const, extendedKeyUsages: [extendedUsages.clientAuth] };
-    return writeCertificate({ ...template, altNames: { ...noNames, dnsNames } }, { certificate: this.#authority, key: authorityKey });
+  certificate({
+    commonName,
+    organizations,
+    dnsNames,
+    publicKey,
+  }: {
+    commonName: string;
+    organizations: readonly string[];
+    dnsNames: readonly string[];
+    publicKey: ReturnType<typeof createPublicKey>;
+  }): string {
+    const template = {
+      subject: { commonName, organizations },
+      publicKey,
+      notBeforeMs: this.#clock.nowMs(),
+      notAfterMs: this.#clock.nowMs() + this.lifeMs,
+      keyUsages: ['digitalSignature'] as const,
+      extendedKeyUsages: [extendedUsages.clientAuth],
+    };
+    return writeCertificate(
+      { ...template, altNames: { ...noNames, dnsNames } },
+      { certificate: this.#authority, key: authorityKey },
+    );
   }
 
   /** A pair that was issued at some time before. */
@@ -70,7 +107,12 @@ export class FakeSigner {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const before = this.lifeMs;
     this.lifeMs = lifeMs;
-    const certificate = this.certificate({ commonName, organizations: ['system:nodes'], dnsNames: [], publicKey: createPublicKey(privateKey) });
+    const certificate = this.certificate({
+      commonName,
+      organizations: ['system:nodes'],
+      dnsNames: [],
+      publicKey: createPublicKey(privateKey),
+    });
     this.lifeMs = before;
     return keyPair(certificate, privateKey.export({ type: 'sec1', format: 'pem' }).toString());
   }

@@ -22,11 +22,22 @@ const ROOT = '/root';
 export const DRIVER = 'd.example';
 
 export function testPod(uid: string, more: Partial<Pod['spec']> = {}): Pod {
-  return { metadata: { name: `pod-${uid}`, namespace: 'ns', uid }, spec: { containers: [], serviceAccountName: 'robot', ...more } };
+  return {
+    metadata: { name: `pod-${uid}`, namespace: 'ns', uid },
+    spec: { containers: [], serviceAccountName: 'robot', ...more },
+  };
 }
 
 export function inlineSpec(csi: Partial<CSIVolumeSource> = {}): VolumeSpec {
-  return { kind: 'inline', name: 'vol', podVolume: 'vol', readOnly: csi.readOnly ?? false, mode: 'Filesystem', mountOptions: [], volume: { name: 'vol', csi: { driver: DRIVER, ...csi } } };
+  return {
+    kind: 'inline',
+    name: 'vol',
+    podVolume: 'vol',
+    readOnly: csi.readOnly ?? false,
+    mode: 'Filesystem',
+    mountOptions: [],
+    volume: { name: 'vol', csi: { driver: DRIVER, ...csi } },
+  };
 }
 
 export interface PersistentOptions {
@@ -44,11 +55,30 @@ export function persistentSpec(options: PersistentOptions = {}): VolumeSpec {
   const { pv, csi, capacity = '1Gi', claimed, mode = 'Filesystem', readOnly = false } = options;
   const persistentVolume: PersistentVolume = {
     metadata: { name: 'pv1', namespace: '', uid: '' },
-    spec: { capacity: { storage: capacity }, accessModes: ['ReadWriteOnce'], volumeMode: mode, csi: { driver: DRIVER, volumeHandle: 'h1', ...csi }, ...pv },
+    spec: {
+      capacity: { storage: capacity },
+      accessModes: ['ReadWriteOnce'],
+      volumeMode: mode,
+      csi: { driver: DRIVER, volumeHandle: 'h1', ...csi },
+      ...pv,
+    },
   };
   const status = options.status ?? (claimed === undefined ? {} : { capacity: { storage: claimed } });
-  const claim: PersistentVolumeClaim = { metadata: { name: 'c', namespace: 'ns', uid: '' }, spec: { volumeName: 'pv1' }, status };
-  return { kind: 'persistent', name: 'pv1', podVolume: 'data', readOnly, mode, mountOptions: pv?.mountOptions ?? [], persistentVolume, claim };
+  const claim: PersistentVolumeClaim = {
+    metadata: { name: 'c', namespace: 'ns', uid: '' },
+    spec: { volumeName: 'pv1' },
+    status,
+  };
+  return {
+    kind: 'persistent',
+    name: 'pv1',
+    podVolume: 'data',
+    readOnly,
+    mode,
+    mountOptions: pv?.mountOptions ?? [],
+    persistentVolume,
+    claim,
+  };
 }
 
 /** A CSI plugin on a fake host with one registered driver. `restart` gives a new agent on the same host, whose driver is to register again. */
@@ -62,7 +92,8 @@ export function csiWorld({ claims }: { claims?: ClaimTeller } = {}) {
   drivers.byEndpoint.set('/csi.sock', driver);
   const objects = new Map<string, ClusterKinds[ClusterKind]>();
   const lookedUp: ClusterObjects = {
-    get: <Kind extends ClusterKind>(kind: Kind, namespace: string, name: string) => objects.get(`${kind}/${namespace}/${name}`) as ClusterKinds[Kind] | undefined,
+    get: <Kind extends ClusterKind>(kind: Kind, namespace: string, name: string) =>
+      objects.get(`${kind}/${namespace}/${name}`) as ClusterKinds[Kind] | undefined,
     list: () => [],
     onChange: () => () => undefined,
   };
@@ -70,25 +101,58 @@ export function csiWorld({ claims }: { claims?: ClaimTeller } = {}) {
   const tokens = {
     get: (order: TokenOrder) => {
       orders.push(order);
-      return Promise.resolve({ token: `token-${orders.length}`, expiresAtMs: Date.UTC(2026, 0, 1, 2), againInMs: 3_600_000 });
+      return Promise.resolve({
+        token: `token-${orders.length}`,
+        expiresAtMs: Date.UTC(2026, 0, 1, 2),
+        againInMs: 3_600_000,
+      });
     },
   };
   const events: string[] = [];
   const start = () => {
     const registry = new DriverRegistry({ drivers, clock, log });
-    const recorder = { event: (pod: Pod, type: string, reason: string, message: string) => void events.push(`${pod.metadata.name} ${type} ${reason} ${message}`) };
-    const plugin = new CsiPlugin({ registry, lookup: new CsiLookup({ objects: lookedUp, tokens }), attachments: standaloneAttachments(log), paths: new CsiPaths(ROOT), files, mounts, clock, log, recorder, nodeName: 'node1', claims });
-    const register = (): Promise<void> => registry.register({ name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath: '/reg.sock' });
+    const recorder = {
+      event: (pod: Pod, type: string, reason: string, message: string) =>
+        void events.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
+    };
+    const plugin = new CsiPlugin({
+      registry,
+      lookup: new CsiLookup({ objects: lookedUp, tokens }),
+      attachments: standaloneAttachments(log),
+      paths: new CsiPaths(ROOT),
+      files,
+      mounts,
+      clock,
+      log,
+      recorder,
+      nodeName: 'node1',
+      claims,
+    });
+    const register = (): Promise<void> =>
+      registry.register({ name: DRIVER, endpoint: '/csi.sock', versions: ['1.0.0'], socketPath: '/reg.sock' });
     return { registry, plugin, register };
   };
   const setObject = <Kind extends ClusterKind>(kind: Kind, object: ClusterKinds[Kind]): void => {
     objects.set(`${kind}/${object.metadata.namespace}/${object.metadata.name}`, object);
   };
   return {
-    clock, files, mounts, log, driver, drivers, orders, events, ...start(), restart: start, setObject,
-    setDriver: (spec: CSIDriverSpec) => setObject('CSIDriver', { metadata: { name: DRIVER, namespace: '', uid: '' }, spec }),
+    clock,
+    files,
+    mounts,
+    log,
+    driver,
+    drivers,
+    orders,
+    events,
+    ...start(),
+    restart: start,
+    setObject,
+    setDriver: (spec: CSIDriverSpec) =>
+      setObject('CSIDriver', { metadata: { name: DRIVER, namespace: '', uid: '' }, spec }),
     setSecret: (name: string, data: Record<string, string>) => {
-      const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+      const encoded = Object.fromEntries(
+        Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+      );
       const secret: Secret = { metadata: { name, namespace: 'ns', uid: '' }, data: encoded };
       setObject('Secret', secret);
     },
@@ -99,11 +163,20 @@ export type CsiWorld = ReturnType<typeof csiWorld>;
 
 export function onDisk(spec: VolumeSpec, uid = 'u1'): VolumeOnDisk {
   const folder = spec.mode === 'Block' ? 'volumeDevices' : 'volumes';
-  return { podUid: uid, specName: spec.name, mode: spec.mode, path: `${ROOT}/pods/${uid}/${folder}/kubernetes.io~csi/${spec.name}` };
+  return {
+    podUid: uid,
+    specName: spec.name,
+    mode: spec.mode,
+    path: `${ROOT}/pods/${uid}/${folder}/kubernetes.io~csi/${spec.name}`,
+  };
 }
 
 /** As the manager does it: staged once, then set up for the pod. */
-export async function setUp(world: Pick<CsiWorld, 'plugin' | 'files'>, spec: VolumeSpec, more: Partial<VolumeRequest> = {}) {
+export async function setUp(
+  world: Pick<CsiWorld, 'plugin' | 'files'>,
+  spec: VolumeSpec,
+  more: Partial<VolumeRequest> = {},
+) {
   const pod = more.pod ?? testPod('u1');
   const staged = 'staged' in more ? more.staged : await stage(world, spec, pod, more.fsGroup);
   const { path } = onDisk(spec, pod.metadata.uid);
@@ -111,7 +184,12 @@ export async function setUp(world: Pick<CsiWorld, 'plugin' | 'files'>, spec: Vol
   return world.plugin.setUp({ pod, spec, path, mounted: undefined, again: false, fsGroup: undefined, ...more, staged });
 }
 
-export async function stage(world: Pick<CsiWorld, 'plugin'>, spec: VolumeSpec, pod = testPod('u1'), fsGroup?: number): Promise<StagedVolume | undefined> {
+export async function stage(
+  world: Pick<CsiWorld, 'plugin'>,
+  spec: VolumeSpec,
+  pod = testPod('u1'),
+  fsGroup?: number,
+): Promise<StagedVolume | undefined> {
   const planned = await world.plugin.staging.plan(spec, pod);
   return planned === undefined ? undefined : world.plugin.staging.stage({ pod, spec, planned, fsGroup });
 }

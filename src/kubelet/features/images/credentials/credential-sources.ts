@@ -33,7 +33,10 @@ export class CredentialSources {
   async lookup(pod: Pod, name: ImageName): Promise<TrackedAuth[]> {
     const { files, places, log } = this.#options;
     const own = await this.#ofPod(pod);
-    const [node, ...plugins] = await Promise.all([readNodeCredentials(places, files, log), ...this.#options.providers.map((provider) => this.#ofPlugin(provider, name.repository))]);
+    const [node, ...plugins] = await Promise.all([
+      readNodeCredentials(places, files, log),
+      ...this.#options.providers.map((provider) => this.#ofPlugin(provider, name.repository)),
+    ]);
     return [own, node, ...plugins].flatMap((keyring) => keyring.lookup(name.repository));
   }
 
@@ -45,7 +48,12 @@ export class CredentialSources {
   /** Says which pull secrets are missing, whether or not anything is pulled. Costs nothing for pods that name none. */
   announceMissing(pod: Pod): void {
     if ((pod.spec.imagePullSecrets ?? []).length === 0) return;
-    this.#ofPod(pod).catch((error: unknown) => this.#options.log.warn('image pull secrets could not be read', { pod: pod.metadata.name, error: errorMessage(error) }));
+    this.#ofPod(pod).catch((error: unknown) =>
+      this.#options.log.warn('image pull secrets could not be read', {
+        pod: pod.metadata.name,
+        error: errorMessage(error),
+      }),
+    );
   }
 
   forgetPod(uid: string): void {
@@ -58,7 +66,12 @@ export class CredentialSources {
     const said = missing.join(', ');
     const { uid } = pod.metadata;
     if (said !== (this.#announced.get(uid) ?? '') && said !== '') {
-      events.event(pod, 'Warning', imageEvents.failedToRetrieveImagePullSecret, `Unable to retrieve some image pull secrets (${said}); attempting to pull the image may not succeed.`);
+      events.event(
+        pod,
+        'Warning',
+        imageEvents.failedToRetrieveImagePullSecret,
+        `Unable to retrieve some image pull secrets (${said}); attempting to pull the image may not succeed.`,
+      );
     }
     if (said === '') this.#announced.delete(uid);
     else this.#announced.set(uid, said);
@@ -71,7 +84,11 @@ export class CredentialSources {
     try {
       keyring.add(await provider.provide(repository), undefined);
     } catch (error) {
-      this.#options.log.error('Failed to provide credentials for image', { provider: provider.name, image: repository, error: errorMessage(error) });
+      this.#options.log.error('Failed to provide credentials for image', {
+        provider: provider.name,
+        image: repository,
+        error: errorMessage(error),
+      });
     }
     return keyring;
   }

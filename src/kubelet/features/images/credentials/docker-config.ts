@@ -26,7 +26,8 @@ export function parseDockerConfig(text: string, legacy: boolean): ParsedDockerCo
     return { config: {}, problems: ['is not valid JSON'] };
   }
   const auths = legacy ? parsed : isRecord(parsed) ? (parsed.auths ?? {}) : undefined;
-  if (!isRecord(auths)) return { config: {}, problems: [legacy ? 'is not a map of registries' : '"auths" is not a map of registries'] };
+  if (!isRecord(auths))
+    return { config: {}, problems: [legacy ? 'is not a map of registries' : '"auths" is not a map of registries'] };
   const config: Record<string, DockerAuth> = {};
   const problems: string[] = [];
   for (const [registry, entry] of Object.entries(auths)) {
@@ -40,11 +41,13 @@ export function parseDockerConfig(text: string, legacy: boolean): ParsedDockerCo
 /** `auth`, base64 of `username:password`, counts over the two fields (upstream: credentialprovider/config.go). */
 function readEntry(entry: Record<string, unknown>): DockerAuth | string {
   const { username = '', password = '', auth = '' } = entry;
-  if (typeof username !== 'string' || typeof password !== 'string' || typeof auth !== 'string') return 'has a field that is not text';
+  if (typeof username !== 'string' || typeof password !== 'string' || typeof auth !== 'string')
+    return 'has a field that is not text';
   if (auth === '') return { username, password };
   const decoded = Buffer.from(auth.trim(), 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
-  if (colon < 0 || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(auth)) return 'has an "auth" that is not base64 of username:password';
+  if (colon < 0 || !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(auth))
+    return 'has an "auth" that is not base64 of username:password';
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 

@@ -9,13 +9,32 @@ import { loadCredentialProviders, parseProviderConfig, type CredentialProvider }
 
 const API = 'credentialprovider.kubelet.k8s.io/v1';
 const CANARY = 'canary-9f3c-password';
-const answer = (more: object): { stdout: string } => ({ stdout: JSON.stringify({ kind: 'CredentialProviderResponse', apiVersion: API, cacheKeyType: 'Registry', auth: { 'r.local': { username: 'u', password: CANARY } }, ...more }) });
+const answer = (more: object): { stdout: string } => ({
+  stdout: JSON.stringify({
+    kind: 'CredentialProviderResponse',
+    apiVersion: API,
+    cacheKeyType: 'Registry',
+    auth: { 'r.local': { username: 'u', password: CANARY } },
+    ...more,
+  }),
+});
 
 function plugin(behave: FakeProgram, config: Partial<CredentialProvider> = {}) {
   const clock = new FakeClock();
   const processes = new FakeProcesses();
   processes.install('/plugins/helper', behave);
-  const provider = new ExecCredentialProvider({ name: 'helper', matchImages: ['*.local', 'r.local'], defaultCacheMs: 0, apiVersion: API, args: ['get'], env: { REGION: 'eu' }, ...config }, { binDir: '/plugins', processes, clock });
+  const provider = new ExecCredentialProvider(
+    {
+      name: 'helper',
+      matchImages: ['*.local', 'r.local'],
+      defaultCacheMs: 0,
+      apiVersion: API,
+      args: ['get'],
+      env: { REGION: 'eu' },
+      ...config,
+    },
+    { binDir: '/plugins', processes, clock },
+  );
   return { clock, processes, provider };
 }
 
@@ -23,7 +42,14 @@ describe('credential provider plugin', () => {
   it('hands over the image on stdin and understands the answer', async () => {
     const { provider, processes } = plugin(() => answer({}));
     assert.deepEqual(await provider.provide('r.local/app'), { 'r.local': { username: 'u', password: CANARY } });
-    assert.deepEqual(processes.runs, [{ program: '/plugins/helper', args: ['get'], env: { REGION: 'eu' }, stdin: `{"kind":"CredentialProviderRequest","apiVersion":"${API}","image":"r.local/app"}` }]);
+    assert.deepEqual(processes.runs, [
+      {
+        program: '/plugins/helper',
+        args: ['get'],
+        env: { REGION: 'eu' },
+        stdin: `{"kind":"CredentialProviderRequest","apiVersion":"${API}","image":"r.local/app"}`,
+      },
+    ]);
   });
 
   it('is not run for images it is not meant for', async () => {
@@ -32,7 +58,11 @@ describe('credential provider plugin', () => {
   });
 
   it('keeps an answer for as long and for as much as it says', async () => {
-    for (const [cacheKeyType, runs] of [['Image', 3], ['Registry', 2], ['Global', 1]] as const) {
+    for (const [cacheKeyType, runs] of [
+      ['Image', 3],
+      ['Registry', 2],
+      ['Global', 1],
+    ] as const) {
       const { provider, processes } = plugin(() => answer({ cacheKeyType, cacheDuration: '1m' }));
       for (const image of ['r.local/a', 'r.local/a', 'r.local/b', 's.local/c']) await provider.provide(image);
       assert.equal(processes.runs.length, runs, cacheKeyType);
@@ -45,7 +75,11 @@ describe('credential provider plugin', () => {
   });
 
   it('keeps it for the default duration when it says none, and not at all for 0', async () => {
-    for (const [response, defaultCacheMs, runs] of [[{}, 60_000, 1], [{}, 0, 2], [{ cacheDuration: '0s' }, 60_000, 2]] as const) {
+    for (const [response, defaultCacheMs, runs] of [
+      [{}, 60_000, 1],
+      [{}, 0, 2],
+      [{ cacheDuration: '0s' }, 60_000, 2],
+    ] as const) {
       const { provider, processes } = plugin(() => answer(response), { defaultCacheMs });
       await provider.provide('r.local/a');
       await provider.provide('r.local/a');
@@ -75,14 +109,23 @@ describe('credential provider plugin', () => {
       () => answer({ cacheKeyType: 'Planet' }),
       () => answer({ auth: { x: { username: 'u', password: [CANARY] } } }),
     ];
-    const messages = await Promise.all(answers.map((behave) => plugin(behave).provider.provide('r.local/a').then(() => 'worked', errorMessage)));
-    assert.deepEqual(messages.map((message) => message.replace('credential provider plugin helper for image r.local/a: ', '')), [
-      'exit code 1: no: password=[redacted] eu-west [redacted]',
-      'its answer is not valid JSON',
-      `apiVersion from credential plugin response did not match expected apiVersion:${API}`,
-      'credential provider plugin did not return a valid cacheKeyType: one of Image, Registry, Global',
-      'its answer has an "auth" that is not a map of username and password',
-    ]);
+    const messages = await Promise.all(
+      answers.map((behave) =>
+        plugin(behave)
+          .provider.provide('r.local/a')
+          .then(() => 'worked', errorMessage),
+      ),
+    );
+    assert.deepEqual(
+      messages.map((message) => message.replace('credential provider plugin helper for image r.local/a: ', '')),
+      [
+        'exit code 1: no: password=[redacted] eu-west [redacted]',
+        'its answer is not valid JSON',
+        `apiVersion from credential plugin response did not match expected apiVersion:${API}`,
+        'credential provider plugin did not return a valid cacheKeyType: one of Image, Registry, Global',
+        'its answer has an "auth" that is not a map of username and password',
+      ],
+    );
     assert.equal(redact('bearer: Authorization: Bearer abc', []), 'bearer: Authorization: [redacted]');
   });
 });
@@ -100,29 +143,77 @@ providers:
 
 describe('credential provider configuration', () => {
   it('is read from YAML', () => {
-    assert.deepEqual(parseProviderConfig(good, 'f'), { errors: [], providers: [{ name: 'helper', matchImages: ['*.local'], defaultCacheMs: 43_200_000, apiVersion: API, args: [], env: { TOKEN: CANARY } }] });
+    assert.deepEqual(parseProviderConfig(good, 'f'), {
+      errors: [],
+      providers: [
+        {
+          name: 'helper',
+          matchImages: ['*.local'],
+          defaultCacheMs: 43_200_000,
+          apiVersion: API,
+          args: [],
+          env: { TOKEN: CANARY },
+        },
+      ],
+    });
   });
 
   it('is refused with file, line and field, and without the values of env', () => {
-    const bad = good.replace('name: helper', 'name: a/b').replace(`apiVersion: ${API}`, 'apiVersion: v7').replace('["*.local"]', '[]').replace('12h', '-1s').replace('value:', 'valeu:') + '  tokenAttributes: {}\n';
+    const bad =
+      good
+        .replace('name: helper', 'name: a/b')
+        .replace(`apiVersion: ${API}`, 'apiVersion: v7')
+        .replace('["*.local"]', '[]')
+        .replace('12h', '-1s')
+        .replace('value:', 'valeu:') + '  tokenAttributes: {}\n';
     const { errors, providers } = parseProviderConfig(bad, '/etc/cp.yaml');
     assert.deepEqual(providers, []);
-    assert.ok(errors.every((error) => /^\/etc\/cp\.yaml:\d+: /.test(error)), errors.join('\n'));
-    for (const expected of [/:4: .*name.*cannot contain '\/'/, /:5: .*matchImages.*at least 1 item/, /:6: .*must be greater than or equal to 0/, /:7: .*apiVersion: Unsupported value: "v7"/, /valeu/, /tokenAttributes: not supported yet/]) {
-      assert.ok(errors.some((error) => expected.test(error)), `${expected} in\n${errors.join('\n')}`);
+    assert.ok(
+      errors.every((error) => /^\/etc\/cp\.yaml:\d+: /.test(error)),
+      errors.join('\n'),
+    );
+    for (const expected of [
+      /:4: .*name.*cannot contain '\/'/,
+      /:5: .*matchImages.*at least 1 item/,
+      /:6: .*must be greater than or equal to 0/,
+      /:7: .*apiVersion: Unsupported value: "v7"/,
+      /valeu/,
+      /tokenAttributes: not supported yet/,
+    ]) {
+      assert.ok(
+        errors.some((error) => expected.test(error)),
+        `${expected} in\n${errors.join('\n')}`,
+      );
     }
     assert.doesNotMatch(errors.join('\n'), /canary/);
   });
 
   it('comes from a folder in lexical order, with every plugin there and every name once', async () => {
     const files = new FakeHostFiles(new FakeClock());
-    files.seed({ '/etc/cp/b.yaml': good.replace('helper', 'second'), '/etc/cp/a.json': good, '/etc/cp/notes.txt': 'no', '/plugins/helper': 'x', '/plugins/second': 'x' });
+    files.seed({
+      '/etc/cp/b.yaml': good.replace('helper', 'second'),
+      '/etc/cp/a.json': good,
+      '/etc/cp/notes.txt': 'no',
+      '/plugins/helper': 'x',
+      '/plugins/second': 'x',
+    });
     const missing = await loadCredentialProviders(files, '/etc/cp', '/plugins');
-    assert.deepEqual(missing.errors, ['plugin binary /plugins/helper is not an executable file', 'plugin binary /plugins/second is not an executable file']);
+    assert.deepEqual(missing.errors, [
+      'plugin binary /plugins/helper is not an executable file',
+      'plugin binary /plugins/second is not an executable file',
+    ]);
     for (const name of ['helper', 'second']) await files.chmod(`/plugins/${name}`, 0o755);
-    assert.deepEqual((await loadCredentialProviders(files, '/etc/cp', '/plugins')).providers.map(({ name }) => name), ['helper', 'second']);
+    assert.deepEqual(
+      (await loadCredentialProviders(files, '/etc/cp', '/plugins')).providers.map(({ name }) => name),
+      ['helper', 'second'],
+    );
     files.seed({ '/etc/cp/c.yml': good });
-    assert.deepEqual((await loadCredentialProviders(files, '/etc/cp', '/plugins')).errors, ['/etc/cp/c.yml: duplicate provider name "helper" found in configuration file(s)']);
-    assert.match((await loadCredentialProviders(files, '/nowhere', '/plugins')).errors[0] ?? '', /unable to access path "\/nowhere"/);
+    assert.deepEqual((await loadCredentialProviders(files, '/etc/cp', '/plugins')).errors, [
+      '/etc/cp/c.yml: duplicate provider name "helper" found in configuration file(s)',
+    ]);
+    assert.match(
+      (await loadCredentialProviders(files, '/nowhere', '/plugins')).errors[0] ?? '',
+      /unable to access path "\/nowhere"/,
+    );
   });
 });

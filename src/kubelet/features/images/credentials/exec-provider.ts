@@ -64,27 +64,51 @@ export class ExecCredentialProvider {
 
   async #ask(repository: string): Promise<DockerConfig> {
     const { name, args, env, apiVersion } = this.#provider;
-    const failed = (why: string): KubeletError => new KubeletError('Unavailable', `credential provider plugin ${name} for image ${repository}: ${why}`, { op: 'credential provider' });
+    const failed = (why: string): KubeletError =>
+      new KubeletError('Unavailable', `credential provider plugin ${name} for image ${repository}: ${why}`, {
+        op: 'credential provider',
+      });
     const stdin = JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository });
-    const result = await this.#processes.run(`${this.#binDir}/${name}`, args, { stdin, env, timeoutMs: TIMEOUT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES });
-    if (result.exitCode !== 0) throw failed(`exit code ${result.exitCode}: ${redact(result.stderr, Object.values(env))}`);
+    const result = await this.#processes.run(`${this.#binDir}/${name}`, args, {
+      stdin,
+      env,
+      timeoutMs: TIMEOUT_MS,
+      outputLimitBytes: OUTPUT_LIMIT_BYTES,
+    });
+    if (result.exitCode !== 0)
+      throw failed(`exit code ${result.exitCode}: ${redact(result.stderr, Object.values(env))}`);
     let response: unknown;
     try {
       response = JSON.parse(result.stdout);
     } catch {
       throw failed('its answer is not valid JSON');
     }
-    if (!isRecord(response) || response.kind !== 'CredentialProviderResponse') throw failed('its answer is not a CredentialProviderResponse');
-    if (response.apiVersion !== apiVersion) throw failed(`apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}`);
+    if (!isRecord(response) || response.kind !== 'CredentialProviderResponse')
+      throw failed('its answer is not a CredentialProviderResponse');
+    if (response.apiVersion !== apiVersion)
+      throw failed(`apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}`);
     const config = authsOf(response.auth);
     if (config === undefined) throw failed('its answer has an "auth" that is not a map of username and password');
     this.#keep(repository, response, config, failed);
     return config;
   }
 
-  #keep(repository: string, response: Record<string, unknown>, config: DockerConfig, failed: (why: string) => KubeletError): void {
-    const key = response.cacheKeyType === 'Image' ? repository : response.cacheKeyType === 'Registry' ? registryOf(repository) : response.cacheKeyType === 'Global' ? GLOBAL_KEY : undefined;
-    if (key === undefined) throw failed('credential provider plugin did not return a valid cacheKeyType: one of Image, Registry, Global');
+  #keep(
+    repository: string,
+    response: Record<string, unknown>,
+    config: DockerConfig,
+    failed: (why: string) => KubeletError,
+  ): void {
+    const key =
+      response.cacheKeyType === 'Image'
+        ? repository
+        : response.cacheKeyType === 'Registry'
+          ? registryOf(repository)
+          : response.cacheKeyType === 'Global'
+            ? GLOBAL_KEY
+            : undefined;
+    if (key === undefined)
+      throw failed('credential provider plugin did not return a valid cacheKeyType: one of Image, Registry, Global');
     const given = typeof response.cacheDuration === 'string' ? parseDurationMs(response.cacheDuration) : undefined;
     const keepMs = given ?? this.#provider.defaultCacheMs;
     if (keepMs > 0) this.#cache.set(key, { config, untilMs: this.#clock.monotonicMs() + keepMs });
@@ -107,8 +131,12 @@ function authsOf(auth: unknown): DockerConfig | undefined {
   if (!isRecord(auth)) return undefined;
   const config: Record<string, DockerAuth> = {};
   for (const [place, entry] of Object.entries(auth)) {
-    if (!isRecord(entry) || typeof (entry.username ?? '') !== 'string' || typeof (entry.password ?? '') !== 'string') return undefined;
-    config[place] = { username: (entry.username as string | undefined) ?? '', password: (entry.password as string | undefined) ?? '' };
+    if (!isRecord(entry) || typeof (entry.username ?? '') !== 'string' || typeof (entry.password ?? '') !== 'string')
+      return undefined;
+    config[place] = {
+      username: (entry.username as string | undefined) ?? '',
+      password: (entry.password as string | undefined) ?? '',
+    };
   }
   return config;
 }
@@ -118,7 +146,10 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   let line = text.trim().split('\n')[0] ?? '';
   for (const secret of secrets) if (secret.length >= 4) line = line.replaceAll(secret, '[redacted]');
   return line
-    .replace(/((?:password|passwd|token|secret|authorization|auth|key)["']?\s*[=:]\s*)(?:(?:basic|bearer)\s+)?\S+/gi, '$1[redacted]')
+    .replace(
+      /((?:password|passwd|token|secret|authorization|auth|key)["']?\s*[=:]\s*)(?:(?:basic|bearer)\s+)?\S+/gi,
+      '$1[redacted]',
+    )
     .replace(/[A-Za-z0-9+/_=-]{32,}/g, '[redacted]')
     .slice(0, 300);
 }

@@ -5,7 +5,8 @@ import { parseDockerConfig } from './docker-config.ts';
 import { hashAuth, Keyring } from './keyring.ts';
 import { globMatches, matchesImage } from './match-image.ts';
 
-const who = (keyring: Keyring, repository: string): string[] => keyring.lookup(repository).map(({ username }) => username);
+const who = (keyring: Keyring, repository: string): string[] =>
+  keyring.lookup(repository).map(({ username }) => username);
 const ringOf = (...places: string[]): Keyring => {
   const keyring = new Keyring();
   keyring.add(Object.fromEntries(places.map((place) => [place, { username: place, password: 'p' }])), undefined);
@@ -14,7 +15,14 @@ const ringOf = (...places: string[]): Keyring => {
 
 describe('keyring', () => {
   it('finds credentials by host globs, port and path, the more specific first', () => {
-    const keyring = ringOf('gcr.io', 'gcr.io/team', 'https://gcr.io/team/app', '*.example.com', '*.*.example.com:8443', 'http://plain.local/v2/');
+    const keyring = ringOf(
+      'gcr.io',
+      'gcr.io/team',
+      'https://gcr.io/team/app',
+      '*.example.com',
+      '*.*.example.com:8443',
+      'http://plain.local/v2/',
+    );
     assert.deepEqual(who(keyring, 'gcr.io/team/app'), ['https://gcr.io/team/app', 'gcr.io/team', 'gcr.io']);
     assert.deepEqual(who(keyring, 'gcr.io/other'), ['gcr.io']);
     assert.deepEqual(who(keyring, 'a.example.com/x'), ['*.example.com']);
@@ -24,38 +32,84 @@ describe('keyring', () => {
   });
 
   it("uses index.docker.io for Docker Hub's images", () => {
-    assert.deepEqual(who(ringOf('https://index.docker.io/v1/'), 'docker.io/library/busybox'), ['https://index.docker.io/v1/']);
+    assert.deepEqual(who(ringOf('https://index.docker.io/v1/'), 'docker.io/library/busybox'), [
+      'https://index.docker.io/v1/',
+    ]);
     assert.deepEqual(who(ringOf('https://index.docker.io/v1/'), 'quay.io/x'), []);
   });
 
   it('keeps several credentials of one place in the order they were added', () => {
     const keyring = new Keyring();
-    for (const username of ['first', 'second']) keyring.add({ 'r.local': { username, password: 'p' } }, { uid: username, namespace: 'n', name: username });
+    for (const username of ['first', 'second'])
+      keyring.add({ 'r.local': { username, password: 'p' } }, { uid: username, namespace: 'n', name: username });
     assert.deepEqual(who(keyring, 'r.local/x'), ['first', 'second']);
   });
 
   it('matches globs as Go does', () => {
-    const cases: [string, string, boolean][] = [['*', '', true], ['a*b*c', 'aXbYc', true], ['a?c', 'abc', true], ['a?c', 'ac', false], ['[a-c]x', 'bx', true], ['[^a]x', 'ax', false], ['\\*', '*', true], ['[', '[', false]];
-    assert.deepEqual(cases.map(([pattern, text]) => globMatches(pattern, text)), cases.map(([, , expected]) => expected));
-    assert.equal(matchesImage(`${'*a'.repeat(30)}b.io`, `${'a'.repeat(60)}.io/x`), false, 'and without exponential time');
+    const cases: [string, string, boolean][] = [
+      ['*', '', true],
+      ['a*b*c', 'aXbYc', true],
+      ['a?c', 'abc', true],
+      ['a?c', 'ac', false],
+      ['[a-c]x', 'bx', true],
+      ['[^a]x', 'ax', false],
+      ['\\*', '*', true],
+      ['[', '[', false],
+    ];
+    assert.deepEqual(
+      cases.map(([pattern, text]) => globMatches(pattern, text)),
+      cases.map(([, , expected]) => expected),
+    );
+    assert.equal(
+      matchesImage(`${'*a'.repeat(30)}b.io`, `${'a'.repeat(60)}.io/x`),
+      false,
+      'and without exponential time',
+    );
   });
 
   it('matches any text against itself with parts replaced by stars', () => {
-    fc.assert(fc.property(fc.array(fc.stringMatching(/^[a-z]{1,5}$/), { minLength: 1, maxLength: 6 }), fc.infiniteStream(fc.boolean()), (parts, stars) => {
-      const pattern = parts.map((part) => (stars.next().value ? '*' : part)).join('');
-      assert.ok(globMatches(pattern, parts.join('')));
-    }));
+    fc.assert(
+      fc.property(
+        fc.array(fc.stringMatching(/^[a-z]{1,5}$/), { minLength: 1, maxLength: 6 }),
+        fc.infiniteStream(fc.boolean()),
+        (parts, stars) => {
+          const pattern = parts.map((part) => (stars.next().value ? '*' : part)).join('');
+          assert.ok(globMatches(pattern, parts.join('')));
+        },
+      ),
+    );
   });
 
   it('hashes credentials as upstream does in its pull records', () => {
     // The digest of {"username":"u","password":"a\\u003cb"}, which is how Go writes it.
-    assert.equal(hashAuth({ username: 'u', password: 'a<b' }), 'c505c9abf520e59fe86910368c927429147b2a18ab8a8581a5bac239a48988f0');
+    assert.equal(
+      hashAuth({ username: 'u', password: 'a<b' }),
+      'c505c9abf520e59fe86910368c927429147b2a18ab8a8581a5bac239a48988f0',
+    );
   });
 
   it('leaves out entries it cannot read, names them, and never quotes them', () => {
-    const parsed = parseDockerConfig(JSON.stringify({ auths: { good: { auth: 'dTpw' }, padded: { auth: 'dTpw\n' }, bad: { auth: 'c2VjcmV0' }, worse: 'secret', plain: { username: 'n', password: 'p:q' } } }), false);
-    assert.deepEqual(parsed.config, { good: { username: 'u', password: 'p' }, padded: { username: 'u', password: 'p' }, plain: { username: 'n', password: 'p:q' } });
-    assert.deepEqual(parsed.problems, ['entry "bad" has an "auth" that is not base64 of username:password', 'entry "worse" is not an object']);
+    const parsed = parseDockerConfig(
+      JSON.stringify({
+        auths: {
+          good: { auth: 'dTpw' },
+          padded: { auth: 'dTpw\n' },
+          bad: { auth: 'c2VjcmV0' },
+          worse: 'secret',
+          plain: { username: 'n', password: 'p:q' },
+        },
+      }),
+      false,
+    );
+    assert.deepEqual(parsed.config, {
+      good: { username: 'u', password: 'p' },
+      padded: { username: 'u', password: 'p' },
+      plain: { username: 'n', password: 'p:q' },
+    });
+    assert.deepEqual(parsed.problems, [
+      'entry "bad" has an "auth" that is not base64 of username:password',
+      'entry "worse" is not an object',
+    ]);
     assert.deepEqual(parseDockerConfig('{"auths": {"r": {"auth": "hunter2', false).problems, ['is not valid JSON']);
   });
 });

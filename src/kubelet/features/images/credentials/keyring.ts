@@ -33,7 +33,9 @@ export class Keyring {
   /** All that fit the repository (`docker.io/library/x`), the more specific place first. */
   lookup(repository: string): TrackedAuth[] {
     const keys = [...this.#credentials.keys()].sort().reverse();
-    const found = keys.filter((key) => matchesImage(key, repository)).flatMap((key) => this.#credentials.get(key) ?? []);
+    const found = keys
+      .filter((key) => matchesImage(key, repository))
+      .flatMap((key) => this.#credentials.get(key) ?? []);
     if (found.length > 0) return found;
     return isDefaultRegistry(repository) ? [...(this.#credentials.get(DEFAULT_REGISTRY) ?? [])] : [];
   }
@@ -58,7 +60,13 @@ function isDefaultRegistry(repository: string): boolean {
 
 /** The same digest upstream keeps in its pull records, so that records stay valid when the agent is replaced: SHA-256 of Go's JSON. */
 export function hashAuth(auth: DockerAuth): string {
-  const fields = { ...(auth.username === '' ? {} : { username: auth.username }), ...(auth.password === '' ? {} : { password: auth.password }) };
-  const json = JSON.stringify(fields).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const fields = {
+    ...(auth.username === '' ? {} : { username: auth.username }),
+    ...(auth.password === '' ? {} : { password: auth.password }),
+  };
+  const json = JSON.stringify(fields).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
   return createHash('sha256').update(json).digest('hex');
 }

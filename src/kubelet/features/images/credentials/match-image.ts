@@ -9,7 +9,9 @@ function parse(text: string): SchemelessUrl {
   const host = slash === -1 ? text : text.slice(0, slash);
   const path = slash === -1 ? '' : (text.slice(slash).split(/[?#]/)[0] ?? '');
   const port = /^(.*):([0-9]*)$/.exec(host);
-  return port === null ? { parts: host.split('.'), port: '', path } : { parts: (port[1] ?? '').split('.'), port: port[2] ?? '', path };
+  return port === null
+    ? { parts: host.split('.'), port: '', path }
+    : { parts: (port[1] ?? '').split('.'), port: port[2] ?? '', path };
 }
 
 /**
@@ -19,7 +21,8 @@ function parse(text: string): SchemelessUrl {
 export function matchesImage(pattern: string, repository: string): boolean {
   const glob = parse(pattern);
   const target = parse(repository);
-  if (glob.port !== target.port || glob.parts.length !== target.parts.length || !target.path.startsWith(glob.path)) return false;
+  if (glob.port !== target.port || glob.parts.length !== target.parts.length || !target.path.startsWith(glob.path))
+    return false;
   return glob.parts.every((part, index) => globMatches(part, target.parts[index] ?? ''));
 }
 

@@ -14,26 +14,42 @@ export interface NodeCredentialPlaces {
 }
 
 /** Where upstream looks, in its order: every config.json before any .dockercfg (credentialprovider/config.go). */
-function nodeCredentialPaths({ rootDir, workingDir, homeDir }: NodeCredentialPlaces): readonly { path: string; legacy: boolean }[] {
+function nodeCredentialPaths({
+  rootDir,
+  workingDir,
+  homeDir,
+}: NodeCredentialPlaces): readonly { path: string; legacy: boolean }[] {
   const home = homeDir === '/' ? '' : homeDir;
-  const modern = [rootDir, workingDir, `${home}/.docker`, '/.docker'].map((folder) => ({ path: `${folder === '/' ? '' : folder}/config.json`, legacy: false }));
-  const legacy = [rootDir, workingDir, homeDir, '/'].map((folder) => ({ path: `${folder === '/' ? '' : folder}/.dockercfg`, legacy: true }));
+  const modern = [rootDir, workingDir, `${home}/.docker`, '/.docker'].map((folder) => ({
+    path: `${folder === '/' ? '' : folder}/config.json`,
+    legacy: false,
+  }));
+  const legacy = [rootDir, workingDir, homeDir, '/'].map((folder) => ({
+    path: `${folder === '/' ? '' : folder}/.dockercfg`,
+    legacy: true,
+  }));
   return [...modern, ...legacy];
 }
 
 /** The node's own credentials: the first file found that can be read. Read for each pull, so that a change counts at once. */
-export async function readNodeCredentials(places: NodeCredentialPlaces, files: HostFiles, log: Logger): Promise<Keyring> {
+export async function readNodeCredentials(
+  places: NodeCredentialPlaces,
+  files: HostFiles,
+  log: Logger,
+): Promise<Keyring> {
   const keyring = new Keyring();
   for (const { path, legacy } of nodeCredentialPaths(places)) {
     let text: string;
     try {
       text = await files.readText(path, LIMIT_BYTES);
     } catch (error) {
-      if (!isKind(error, 'NotFound')) log.warn('registry credentials of the node cannot be read', { path, error: errorMessage(error) });
+      if (!isKind(error, 'NotFound'))
+        log.warn('registry credentials of the node cannot be read', { path, error: errorMessage(error) });
       continue;
     }
     const { config, problems } = parseDockerConfig(text, legacy);
-    for (const problem of problems) log.warn('registry credentials of the node cannot be used in full', { path, problem });
+    for (const problem of problems)
+      log.warn('registry credentials of the node cannot be used in full', { path, problem });
     if (problems.length > 0 && Object.keys(config).length === 0) continue;
     keyring.add(config, undefined);
     return keyring;

@@ -12,7 +12,11 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 
 const GROUP = 'kubelet.config.k8s.io';
 const KIND = 'CredentialProviderConfig';
-const PLUGIN_VERSIONS = ['credentialprovider.kubelet.k8s.io/v1', 'credentialprovider.kubelet.k8s.io/v1alpha1', 'credentialprovider.kubelet.k8s.io/v1beta1'];
+const PLUGIN_VERSIONS = [
+  'credentialprovider.kubelet.k8s.io/v1',
+  'credentialprovider.kubelet.k8s.io/v1alpha1',
+  'credentialprovider.kubelet.k8s.io/v1beta1',
+];
 
 const ConfigSchema = object('CredentialProviderConfig', {
   kind: string,
@@ -51,7 +55,11 @@ export interface LoadedProviders {
  * Configuration of credential provider plugins from a file, or from the *.json, *.yaml and *.yml files of a folder in lexical order
  * (upstream: credentialprovider/plugin/config.go). Checks all of it and that each plugin is there. Never throws; values of `env` are in no error.
  */
-export async function loadCredentialProviders(files: HostFiles, configPath: string, binDir: string): Promise<LoadedProviders> {
+export async function loadCredentialProviders(
+  files: HostFiles,
+  configPath: string,
+  binDir: string,
+): Promise<LoadedProviders> {
   const providers: CredentialProvider[] = [];
   const errors: string[] = [];
   try {
@@ -59,14 +67,18 @@ export async function loadCredentialProviders(files: HostFiles, configPath: stri
       const loaded = parseProviderConfig(await files.readText(file, 1024 * 1024), file);
       errors.push(...loaded.errors);
       for (const provider of loaded.providers) {
-        if (providers.some((known) => known.name === provider.name)) errors.push(`${file}: duplicate provider name ${JSON.stringify(provider.name)} found in configuration file(s)`);
+        if (providers.some((known) => known.name === provider.name))
+          errors.push(
+            `${file}: duplicate provider name ${JSON.stringify(provider.name)} found in configuration file(s)`,
+          );
         else providers.push(provider);
       }
     }
     for (const { name } of errors.length === 0 ? providers : []) {
       const info = await files.stat(`${binDir}/${name}`);
       if (info === undefined) errors.push(`plugin binary executable ${binDir}/${name} did not exist`);
-      else if (info.type !== 'file' || (info.mode & 0o111) === 0) errors.push(`plugin binary ${binDir}/${name} is not an executable file`);
+      else if (info.type !== 'file' || (info.mode & 0o111) === 0)
+        errors.push(`plugin binary ${binDir}/${name} is not an executable file`);
     }
   } catch (error) {
     errors.push(`credential provider config ${configPath}: ${errorMessage(error)}`);
@@ -76,7 +88,8 @@ export async function loadCredentialProviders(files: HostFiles, configPath: stri
 
 async function configFiles(files: HostFiles, configPath: string): Promise<string[]> {
   const info = await files.stat(configPath);
-  if (info === undefined) throw new Error(`unable to access path ${JSON.stringify(configPath)}: no such file or directory`);
+  if (info === undefined)
+    throw new Error(`unable to access path ${JSON.stringify(configPath)}: no such file or directory`);
   if (info.type !== 'directory') return [configPath];
   const names = (await files.list(configPath)).filter((name) => /\.(json|ya?ml)$/.test(name));
   if (names.length === 0) throw new Error(`no configuration files found in directory ${JSON.stringify(configPath)}`);
@@ -88,21 +101,33 @@ export function parseProviderConfig(text: string, file: string): LoadedProviders
   const [document] = splitDocuments(text, 2);
   if (document === undefined) return { providers: [], errors: [`${file}: is empty`] };
   const parsed = parseYaml(document.text, defaultManifestLimits.maxLexemes);
-  if (parsed.document === undefined || parsed.errors.length > 0) return { providers: [], errors: [`${file}:${line(text, document.offset + (parsed.errors[0]?.offset ?? 0))}: not valid YAML or JSON`] };
+  if (parsed.document === undefined || parsed.errors.length > 0)
+    return {
+      providers: [],
+      errors: [`${file}:${line(text, document.offset + (parsed.errors[0]?.offset ?? 0))}: not valid YAML or JSON`],
+    };
   const { value, problems, anchors } = toPlainValue(parsed.document, defaultManifestLimits);
   const root = parsed.document.contents;
-  const errors = problems.map((problem) => `${file}:${line(text, document.offset + problem.offset)}: ${problem.message}`);
+  const errors = problems.map(
+    (problem) => `${file}:${line(text, document.offset + problem.offset)}: ${problem.message}`,
+  );
   const fail = (path: FieldPath, message: string): void => {
-    errors.push(`${file}:${line(text, document.offset + locate(root, path, anchors))}: ${path.length === 0 ? '' : `${formatFieldPath(path)}: `}${message}`);
+    errors.push(
+      `${file}:${line(text, document.offset + locate(root, path, anchors))}: ${path.length === 0 ? '' : `${formatFieldPath(path)}: `}${message}`,
+    );
   };
   const decoded = decode(ConfigSchema, value, { mode: 'strict', hideValues: true });
   for (const error of decoded.errors) fail(error.path, error.message);
   const { kind, apiVersion, providers = [] } = decoded.value;
   if (kind !== KIND) fail(kind === undefined ? [] : ['kind'], `kind must be ${KIND}`);
-  if (!/^kubelet\.config\.k8s\.io\/v1((alpha|beta)1)?$/.test(apiVersion ?? '')) fail(apiVersion === undefined ? [] : ['apiVersion'], `apiVersion must be ${GROUP}/v1`);
+  if (!/^kubelet\.config\.k8s\.io\/v1((alpha|beta)1)?$/.test(apiVersion ?? ''))
+    fail(apiVersion === undefined ? [] : ['apiVersion'], `apiVersion must be ${GROUP}/v1`);
   if (providers.length === 0) fail([], 'providers: at least 1 item in plugins is required');
-  for (const [index, provider] of providers.entries()) checkProvider(provider, (field, message) => fail(['providers', index, ...field], message));
-  const duplicate = providers.find((provider, index) => providers.findIndex((other) => other.name === provider.name) !== index);
+  for (const [index, provider] of providers.entries())
+    checkProvider(provider, (field, message) => fail(['providers', index, ...field], message));
+  const duplicate = providers.find(
+    (provider, index) => providers.findIndex((other) => other.name === provider.name) !== index,
+  );
   if (duplicate !== undefined) fail(['providers'], `duplicate provider name ${JSON.stringify(duplicate.name)}`);
   return { providers: errors.length > 0 ? [] : providers.map(toProvider), errors };
 }
@@ -115,20 +140,43 @@ function checkProvider(provider: RawProvider, fail: (field: FieldPath, message: 
   if (name.includes(' ')) fail(['name'], `Invalid value: ${invalid}: provider name cannot contain spaces`);
   if (name === '.' || name === '..') fail(['name'], `Invalid value: ${invalid}: provider name cannot be '${name}'`);
   if (apiVersion === '') fail(['apiVersion'], 'Required value');
-  else if (!PLUGIN_VERSIONS.includes(apiVersion)) fail(['apiVersion'], `Unsupported value: ${JSON.stringify(apiVersion)}: supported values: ${PLUGIN_VERSIONS.map((version) => JSON.stringify(version)).join(', ')}`);
+  else if (!PLUGIN_VERSIONS.includes(apiVersion))
+    fail(
+      ['apiVersion'],
+      `Unsupported value: ${JSON.stringify(apiVersion)}: supported values: ${PLUGIN_VERSIONS.map((version) => JSON.stringify(version)).join(', ')}`,
+    );
   if (matchImages.length === 0) fail(['matchImages'], 'Required value: at least 1 item in matchImages is required');
   for (const [index, pattern] of matchImages.entries()) {
-    if (pattern === '' || /[\s%]/.test(pattern) || pattern.includes('://')) fail(['matchImages', index], `Invalid value: ${JSON.stringify(pattern)}: match image is invalid: expected host[:port][/path] without a scheme`);
+    if (pattern === '' || /[\s%]/.test(pattern) || pattern.includes('://'))
+      fail(
+        ['matchImages', index],
+        `Invalid value: ${JSON.stringify(pattern)}: match image is invalid: expected host[:port][/path] without a scheme`,
+      );
   }
   const cacheMs = defaultCacheDuration === undefined ? undefined : parseDurationMs(defaultCacheDuration);
   if (cacheMs === undefined) fail(['defaultCacheDuration'], 'Required value');
-  else if (cacheMs < 0) fail(['defaultCacheDuration'], `Invalid value: ${JSON.stringify(defaultCacheDuration)}: must be greater than or equal to 0`);
-  if (tokenAttributes !== undefined) fail(['tokenAttributes'], 'not supported yet: tokens of service accounts come from an API server, and this agent does not ask one for them');
+  else if (cacheMs < 0)
+    fail(
+      ['defaultCacheDuration'],
+      `Invalid value: ${JSON.stringify(defaultCacheDuration)}: must be greater than or equal to 0`,
+    );
+  if (tokenAttributes !== undefined)
+    fail(
+      ['tokenAttributes'],
+      'not supported yet: tokens of service accounts come from an API server, and this agent does not ask one for them',
+    );
 }
 
 function toProvider(provider: RawProvider): CredentialProvider {
   const { name, matchImages = [], defaultCacheDuration = '0s', apiVersion = '', args = [], env = [] } = provider;
-  return { name, matchImages, defaultCacheMs: parseDurationMs(defaultCacheDuration) ?? 0, apiVersion, args, env: Object.fromEntries(env.map((item) => [item.name, item.value])) };
+  return {
+    name,
+    matchImages,
+    defaultCacheMs: parseDurationMs(defaultCacheDuration) ?? 0,
+    apiVersion,
+    args,
+    env: Object.fromEntries(env.map((item) => [item.name, item.value])),
+  };
 }
 
 function line(text: string, offset: number): number {

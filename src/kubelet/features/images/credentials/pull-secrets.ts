@@ -14,7 +14,8 @@ const LEGACY_TYPE = { type: 'kubernetes.io/dockercfg', key: '.dockercfg' } as co
 function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
   for (const { type, key } of [JSON_TYPE, LEGACY_TYPE]) {
     const data = secret.data?.[key];
-    if (secret.type === type && data !== undefined && data !== '') return parseDockerConfig(Buffer.from(data, 'base64').toString('utf8'), type === LEGACY_TYPE.type);
+    if (secret.type === type && data !== undefined && data !== '')
+      return parseDockerConfig(Buffer.from(data, 'base64').toString('utf8'), type === LEGACY_TYPE.type);
   }
   return undefined;
 }
@@ -38,17 +39,30 @@ export async function findPullSecrets(pod: Pod, lookup: SecretLookup, log: Logge
       continue;
     }
     const parsed = dockerConfigOf(secret);
-    for (const problem of parsed?.problems ?? []) log.warn('image pull secret cannot be used in full', { pod: `${namespace}/${podName}`, secret: `${namespace}/${name}`, problem });
+    for (const problem of parsed?.problems ?? [])
+      log.warn('image pull secret cannot be used in full', {
+        pod: `${namespace}/${podName}`,
+        secret: `${namespace}/${name}`,
+        problem,
+      });
     if (parsed !== undefined) keyring.add(parsed.config, { uid: secret.metadata.uid, namespace, name });
   }
   return { keyring, missing };
 }
 
-async function secretOf(lookup: SecretLookup, namespace: string, name: string, log: Logger): Promise<Secret | undefined> {
+async function secretOf(
+  lookup: SecretLookup,
+  namespace: string,
+  name: string,
+  log: Logger,
+): Promise<Secret | undefined> {
   try {
     return await lookup.secret(namespace, name);
   } catch (error) {
-    log.warn('image pull secret could not be looked up', { secret: `${namespace}/${name}`, error: errorMessage(error) });
+    log.warn('image pull secret could not be looked up', {
+      secret: `${namespace}/${name}`,
+      error: errorMessage(error),
+    });
     return undefined;
   }
 }

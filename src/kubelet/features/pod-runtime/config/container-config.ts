@@ -46,7 +46,9 @@ export function containerConfig(pod: Pod, container: AnyContainer, facts: Contai
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
     resources: containerResources(pod, container, facts),
-    ...(container.lifecycle?.stopSignal === undefined || facts.settings.stopSignals !== true ? {} : { stopSignal: container.lifecycle.stopSignal }),
+    ...(container.lifecycle?.stopSignal === undefined || facts.settings.stopSignals !== true
+      ? {}
+      : { stopSignal: container.lifecycle.stopSignal }),
     security: containerSecurity(pod, container, facts),
   };
 }

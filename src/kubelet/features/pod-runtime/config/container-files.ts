@@ -42,7 +42,10 @@ export class ContainerFiles {
 
   /** Needs nothing of the sandbox, so it runs while that is being made. */
   async prepare(pod: Pod, container: AnyContainer): Promise<PreparedFiles> {
-    const [nextAttempt, terminationLog] = await Promise.all([this.#logDirectory(pod, container), this.#terminationLog(pod, container)]);
+    const [nextAttempt, terminationLog] = await Promise.all([
+      this.#logDirectory(pod, container),
+      this.#terminationLog(pod, container),
+    ]);
     return { nextAttempt, terminationLog };
   }
 
@@ -57,7 +60,9 @@ export class ContainerFiles {
   async #terminationLog(pod: Pod, container: AnyContainer): Promise<string | undefined> {
     if ((container.terminationMessagePath ?? '') === '') return undefined;
     const directory = `${this.podDir(pod)}/containers/${container.name}`;
-    const path = `${directory}/${Math.floor(this.#random.next() * 2 ** 32).toString(16).padStart(8, '0')}`;
+    const path = `${directory}/${Math.floor(this.#random.next() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0')}`;
     await this.#files.makeDirectory(directory, 0o750);
     await this.#files.writeFile(path, '', 0o666);
     // The mode given on creation is cut by the umask.
@@ -68,7 +73,9 @@ export class ContainerFiles {
   /** Writes the pod's /etc/hosts in place, because running containers have this very file mounted. */
   async writeHostsFile(pod: Pod, podIps: readonly string[]): Promise<string> {
     const path = `${this.podDir(pod)}/etc-hosts`;
-    const content = isHostNetwork(pod) ? hostNetworkHostsContent(pod, await this.#nodeHosts()) : managedHostsContent(pod, podIps, this.#settings.clusterDomain);
+    const content = isHostNetwork(pod)
+      ? hostNetworkHostsContent(pod, await this.#nodeHosts())
+      : managedHostsContent(pod, podIps, this.#settings.clusterDomain);
     await this.#files.writeFile(path, content, 0o644);
     await this.#files.chmod(path, 0o644);
     return path;

@@ -40,21 +40,33 @@ export function parseResolvConf(text: string): DnsConfig {
   for (const line of text.split('\n')) {
     const [keyword, ...fields] = line.trim().split(/\s+/);
     if (keyword === 'nameserver') {
-      if (fields[0] === undefined) throw new KubeletError('Invalid', 'Encountered error while parsing resolv conf file. Error: nameserver list is empty ');
+      if (fields[0] === undefined)
+        throw new KubeletError(
+          'Invalid',
+          'Encountered error while parsing resolv conf file. Error: nameserver list is empty ',
+        );
       servers.push(fields[0]);
     }
-    if (keyword === 'search') searches = fields.filter((domain) => domain !== '.').map((domain) => domain.replace(/\.$/, ''));
+    if (keyword === 'search')
+      searches = fields.filter((domain) => domain !== '.').map((domain) => domain.replace(/\.$/, ''));
     if (keyword === 'options') for (const option of fields) options.set(optionName(option), option);
   }
   return { servers, searches, options: [...options.values()] };
 }
 
 /** What is too much in the node's own file for pods of the policy ClusterFirst, whichever they are (upstream: network/dns CheckLimitsForResolvConf). */
-export function nodeResolverProblem({ searches }: DnsConfig, { path, clusterDomain }: { path: string; clusterDomain: string }): string | undefined {
+export function nodeResolverProblem(
+  { searches }: DnsConfig,
+  { path, clusterDomain }: { path: string; clusterDomain: string },
+): string | undefined {
   const most = clusterDomain === '' ? maxSearches : maxSearches - clusterSearches;
-  if (searches.length > most) return `Resolv.conf file '${path}' contains search line consisting of more than ${most} domains!`;
-  if (searches.some((domain) => domain.length > maxSearchLength)) return `Resolv.conf file ${goQuote(path)} contains a search path which length is more than allowed ${maxSearchLength} chars!`;
-  return searches.join(' ').length > maxSearchChars ? `Resolv.conf file '${path}' contains search line which length is more than allowed ${maxSearchChars} chars!` : undefined;
+  if (searches.length > most)
+    return `Resolv.conf file '${path}' contains search line consisting of more than ${most} domains!`;
+  if (searches.some((domain) => domain.length > maxSearchLength))
+    return `Resolv.conf file ${goQuote(path)} contains a search path which length is more than allowed ${maxSearchLength} chars!`;
+  return searches.join(' ').length > maxSearchChars
+    ? `Resolv.conf file '${path}' contains search line which length is more than allowed ${maxSearchChars} chars!`
+    : undefined;
 }
 
 /** The resolver configuration of a pod (upstream: network/dns GetPodDNS), with what the user should be told about it. */
@@ -74,12 +86,19 @@ function policyBase(pod: Pod, settings: DnsSettings, remarks: DnsRemark[]): DnsC
   const { clusterDns, clusterDomain } = settings;
   if (clusterDns.length === 0) {
     const { name, namespace, uid } = pod.metadata;
-    const message = 'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
-    remarks.push({ about: 'node', reason: 'MissingClusterDNS', message }, { about: 'pod', reason: 'MissingClusterDNS', message: `pod: "${name}_${namespace}(${uid})". ${message}` });
+    const message =
+      'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
+    remarks.push(
+      { about: 'node', reason: 'MissingClusterDNS', message },
+      { about: 'pod', reason: 'MissingClusterDNS', message: `pod: "${name}_${namespace}(${uid})". ${message}` },
+    );
     return host;
   }
   const hostSearches = settings.host?.searches ?? [];
-  const cluster = clusterDomain === '' ? [] : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
+  const cluster =
+    clusterDomain === ''
+      ? []
+      : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
   return { servers: clusterDns, searches: unique([...cluster, ...hostSearches]), options: ['ndots:5'] };
 }
 
@@ -92,7 +111,8 @@ function hostBase({ host, hostIps }: DnsSettings): DnsConfig {
 
 function mergeDns(base: DnsConfig, own: PodDNSConfig): DnsConfig {
   const options = new Map(base.options.map((option) => [optionName(option), option]));
-  for (const { name = '', value = '' } of own.options ?? []) options.set(name, value === '' ? name : `${name}:${value}`);
+  for (const { name = '', value = '' } of own.options ?? [])
+    options.set(name, value === '' ? name : `${name}:${value}`);
   return {
     servers: unique([...base.servers, ...(own.nameservers ?? [])]),
     searches: unique([...base.searches, ...(own.searches ?? [])]),
@@ -103,12 +123,20 @@ function mergeDns(base: DnsConfig, own: PodDNSConfig): DnsConfig {
 function fitLimits(dns: DnsConfig, remarks: DnsRemark[]): DnsConfig {
   const servers = dns.servers.slice(0, maxServers);
   if (servers.length < dns.servers.length) {
-    remarks.push({ about: 'pod', reason: 'DNSConfigForming', message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}` });
+    remarks.push({
+      about: 'pod',
+      reason: 'DNSConfigForming',
+      message: `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}`,
+    });
   }
   const searches = dns.searches.slice(0, maxSearches).filter((domain) => domain.length <= maxSearchLength);
   while (searches.join(' ').length > maxSearchChars) searches.pop();
   if (searches.length < dns.searches.length) {
-    remarks.push({ about: 'pod', reason: 'DNSConfigForming', message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}` });
+    remarks.push({
+      about: 'pod',
+      reason: 'DNSConfigForming',
+      message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(' ')}`,
+    });
   }
   return { servers, searches, options: dns.options };
 }

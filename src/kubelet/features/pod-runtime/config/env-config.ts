@@ -56,7 +56,12 @@ export async function loadEnvObjects(pod: Pod, container: AnyContainer, lookup: 
 export function resolveEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): Map<string, string> {
   const env = new Map<string, string>();
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
-    const data = configMapRef !== undefined ? configMapData(facts.objects, configMapRef) : secretRef !== undefined ? secretData(facts.objects, secretRef) : undefined;
+    const data =
+      configMapRef !== undefined
+        ? configMapData(facts.objects, configMapRef)
+        : secretRef !== undefined
+          ? secretData(facts.objects, secretRef)
+          : undefined;
     for (const [key, value] of data ?? []) env.set(prefix + key, value());
   }
   for (const { name, value = '', valueFrom } of container.env ?? []) {
@@ -75,18 +80,24 @@ function valueOf(pod: Pod, container: AnyContainer, from: EnvVarSource, facts: E
   const { namespace } = pod.metadata;
   if (from.fieldRef !== undefined) return podFieldValue(from.fieldRef, pod, facts);
   if (from.resourceFieldRef !== undefined) {
-    return resourceFieldValue(from.resourceFieldRef, pod, { container, defaultLimits: defaultLimitsOf(pod, facts.allocatable), defaultsInit: false });
+    return resourceFieldValue(from.resourceFieldRef, pod, {
+      container,
+      defaultLimits: defaultLimitsOf(pod, facts.allocatable),
+      defaultsInit: false,
+    });
   }
   if (from.configMapKeyRef !== undefined) {
     const { name, key, optional } = from.configMapKeyRef;
     const value = configMapData(facts.objects, from.configMapKeyRef)?.get(key);
-    if (value === undefined && optional !== true) throw new KubeletError('Invalid', `couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
+    if (value === undefined && optional !== true)
+      throw new KubeletError('Invalid', `couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
     return value?.();
   }
   if (from.secretKeyRef !== undefined) {
     const { name, key, optional } = from.secretKeyRef;
     const value = secretData(facts.objects, from.secretKeyRef)?.get(key);
-    if (value === undefined && optional !== true) throw new KubeletError('Invalid', `couldn't find key ${key} in Secret ${namespace}/${name}`);
+    if (value === undefined && optional !== true)
+      throw new KubeletError('Invalid', `couldn't find key ${key} in Secret ${namespace}/${name}`);
     return value?.();
   }
   return from.fileKeyRef === undefined ? '' : valueOfFile(from.fileKeyRef, facts.files);
@@ -95,12 +106,16 @@ function valueOf(pod: Pod, container: AnyContainer, from: EnvVarSource, facts: E
 /** As upstream, an optional key may be missing from its file, but the file has to be there and right; an empty value counts as none. */
 function valueOfFile({ volumeName, path, key, optional }: FileKeySelector, files: EnvFiles): string | undefined {
   const file = files.get(volumeName, path);
-  if (file.kind === 'no volume') throw new KubeletError('Invalid', `cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
+  if (file.kind === 'no volume')
+    throw new KubeletError('Invalid', `cannot find the volume ${goQuote(volumeName)} referenced by FileKeyRef`);
   if (file.kind === 'unreadable') throw unusable(file.why);
   const value = parsedEnvFileValue(file.text, key);
   if (value !== '') return value;
   if (optional === true) return undefined;
-  throw new KubeletError('Invalid', `environment variable key ${goQuote(key)} not found in file ${goQuote(file.hostPath)}`);
+  throw new KubeletError(
+    'Invalid',
+    `environment variable key ${goQuote(key)} not found in file ${goQuote(file.hostPath)}`,
+  );
 }
 
 function parsedEnvFileValue(text: string, key: string): string {
@@ -121,15 +136,21 @@ type EnvData = ReadonlyMap<string, () => string>;
 
 function configMapData(objects: EnvObjects, ref: { name: string; optional?: boolean }): EnvData | undefined {
   const found = objects.configMaps.get(ref.name);
-  if (found === undefined && ref.optional !== true) throw new KubeletError('Invalid', `configmap ${goQuote(ref.name)} not found`);
-  return found === undefined ? undefined : new Map(Object.entries(found.data ?? {}).map(([key, value]) => [key, () => value]));
+  if (found === undefined && ref.optional !== true)
+    throw new KubeletError('Invalid', `configmap ${goQuote(ref.name)} not found`);
+  return found === undefined
+    ? undefined
+    : new Map(Object.entries(found.data ?? {}).map(([key, value]) => [key, () => value]));
 }
 
 function secretData(objects: EnvObjects, ref: { name: string; optional?: boolean }): EnvData | undefined {
   const found = objects.secrets.get(ref.name);
-  if (found === undefined && ref.optional !== true) throw new KubeletError('Invalid', `secret ${goQuote(ref.name)} not found`);
+  if (found === undefined && ref.optional !== true)
+    throw new KubeletError('Invalid', `secret ${goQuote(ref.name)} not found`);
   if (found === undefined) return undefined;
-  const decoded = Object.entries(found.data ?? {}).map(([key, value]) => [key, () => decodedText(ref.name, key, value)] as const);
+  const decoded = Object.entries(found.data ?? {}).map(
+    ([key, value]) => [key, () => decodedText(ref.name, key, value)] as const,
+  );
   const plain = Object.entries(found.stringData ?? {}).map(([key, value]) => [key, () => value] as const);
   return new Map([...decoded, ...plain]);
 }
@@ -137,6 +158,10 @@ function secretData(objects: EnvObjects, ref: { name: string; optional?: boolean
 /** CRI carries variables as UTF-8 text. Other bytes are refused, as by upstream's client, rather than changed. */
 function decodedText(secret: string, key: string, base64: string): string {
   const bytes = Buffer.from(base64, 'base64');
-  if (!isUtf8(bytes)) throw new KubeletError('Invalid', `the value of key ${key} in secret ${goQuote(secret)} is not valid UTF-8 and cannot be an environment variable`);
+  if (!isUtf8(bytes))
+    throw new KubeletError(
+      'Invalid',
+      `the value of key ${key} in secret ${goQuote(secret)} is not valid UTF-8 and cannot be an environment variable`,
+    );
   return bytes.toString('utf8');
 }

@@ -10,7 +10,10 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 /** A file of variables is read into memory whole; a larger one is refused. Upstream sets no bound. */
 const LARGEST_BYTES = 1024 * 1024;
 
-export type EnvFile = { kind: 'no volume' } | { kind: 'unreadable'; why: string } | { kind: 'text'; hostPath: string; text: string };
+export type EnvFile =
+  | { kind: 'no volume' }
+  | { kind: 'unreadable'; why: string }
+  | { kind: 'text'; hostPath: string; text: string };
 
 /** The files that a container takes variables from. */
 export class EnvFiles {
@@ -28,20 +31,40 @@ export class EnvFiles {
 const keyOf = (volumeName: string, path: string): string => `${volumeName}/${path}`;
 
 /** Reads them anew for each start: an earlier container may have written them. The volume belongs to the pod, so nothing in it is trusted. */
-export async function loadEnvFiles(container: AnyContainer, volumes: PodVolumes, { files, log }: { files: HostFiles; log: Logger }): Promise<EnvFiles> {
-  const wanted = (container.env ?? []).map(({ valueFrom }) => valueFrom?.fileKeyRef).filter((reference) => reference !== undefined);
+export async function loadEnvFiles(
+  container: AnyContainer,
+  volumes: PodVolumes,
+  { files, log }: { files: HostFiles; log: Logger },
+): Promise<EnvFiles> {
+  const wanted = (container.env ?? [])
+    .map(({ valueFrom }) => valueFrom?.fileKeyRef)
+    .filter((reference) => reference !== undefined);
   const unique = new Map(wanted.map((reference) => [keyOf(reference.volumeName, reference.path), reference]));
   const read = async ({ volumeName, path }: FileKeySelector): Promise<EnvFile> => {
     const root = volumes.get(volumeName)?.hostPath ?? '';
     if (root === '') return { kind: 'no volume' };
-    const hostPath = `${root}/${path.split('/').filter((part) => part !== '').join('/')}`;
+    const hostPath = `${root}/${path
+      .split('/')
+      .filter((part) => part !== '')
+      .join('/')}`;
     try {
-      return { kind: 'text', hostPath, text: Buffer.from(await files.readBeneath(root, path, LARGEST_BYTES)).toString('utf8') };
+      return {
+        kind: 'text',
+        hostPath,
+        text: Buffer.from(await files.readBeneath(root, path, LARGEST_BYTES)).toString('utf8'),
+      };
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
       log.error('Failed to parse env file', { container: container.name, file: hostPath, error: errorMessage(error) });
-      return { kind: 'unreadable', why: isKind(error, 'NotFound') ? `there is no file ${goQuote(path)} in volume ${volumeName}` : `${goQuote(path)} in volume ${volumeName} is no file, or one of more than ${LARGEST_BYTES} bytes` };
+      return {
+        kind: 'unreadable',
+        why: isKind(error, 'NotFound')
+          ? `there is no file ${goQuote(path)} in volume ${volumeName}`
+          : `${goQuote(path)} in volume ${volumeName} is no file, or one of more than ${LARGEST_BYTES} bytes`,
+      };
     }
   };
-  return new EnvFiles(new Map(await Promise.all([...unique].map(async ([key, reference]) => [key, await read(reference)] as const))));
+  return new EnvFiles(
+    new Map(await Promise.all([...unique].map(async ([key, reference]) => [key, await read(reference)] as const))),
+  );
 }

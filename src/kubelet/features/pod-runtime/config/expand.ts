@@ -3,5 +3,7 @@
  * (upstream: third_party/forked/golang/expansion).
  */
 export function expandVariables(text: string, lookup: (name: string) => string | undefined): string {
-  return text.replace(/\$\$|\$\(([^)]*)\)/g, (found: string, name: string | undefined) => (name === undefined ? '$' : (lookup(name) ?? found)));
+  return text.replace(/\$\$|\$\(([^)]*)\)/g, (found: string, name: string | undefined) =>
+    name === undefined ? '$' : (lookup(name) ?? found),
+  );
 }

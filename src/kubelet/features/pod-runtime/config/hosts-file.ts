@@ -11,11 +11,16 @@ const maxFqdn = 64;
 function podHostname(pod: Pod, clusterDomain: string): { hostname: string; domain: string } {
   const { hostname, subdomain: sub, hostnameOverride } = pod.spec;
   if (hostnameOverride !== undefined) {
-    demand(checkDnsSubdomain(hostnameOverride), `pod HostnameOverride ${goQuote(hostnameOverride)} is not a valid DNS subdomain`);
+    demand(
+      checkDnsSubdomain(hostnameOverride),
+      `pod HostnameOverride ${goQuote(hostnameOverride)} is not a valid DNS subdomain`,
+    );
     return { hostname: truncate(pod, hostnameOverride), domain: '' };
   }
-  if (hostname !== undefined && hostname !== '') demand(checkDnsLabel(hostname), `pod Hostname ${goQuote(hostname)} is not a valid DNS label`);
-  if (sub !== undefined && sub !== '') demand(checkDnsLabel(sub), `pod Subdomain ${goQuote(sub)} is not a valid DNS label`);
+  if (hostname !== undefined && hostname !== '')
+    demand(checkDnsLabel(hostname), `pod Hostname ${goQuote(hostname)} is not a valid DNS label`);
+  if (sub !== undefined && sub !== '')
+    demand(checkDnsLabel(sub), `pod Subdomain ${goQuote(sub)} is not a valid DNS label`);
   const domain = sub === undefined || sub === '' ? '' : `${sub}.${pod.metadata.namespace}.svc.${clusterDomain}`;
   return { hostname: truncate(pod, hostname === undefined || hostname === '' ? pod.metadata.name : hostname), domain };
 }
@@ -27,7 +32,11 @@ function demand(complaints: readonly string[], message: string): void {
 function truncate(pod: Pod, hostname: string): string {
   if (hostname.length <= maxHostname) return hostname;
   const cut = hostname.slice(0, maxHostname).replace(/[-.]+$/, '');
-  if (cut === '') throw new KubeletError('Invalid', `hostname for pod ${goQuote(pod.metadata.name)} was invalid: ${goQuote(hostname)}`);
+  if (cut === '')
+    throw new KubeletError(
+      'Invalid',
+      `hostname for pod ${goQuote(pod.metadata.name)} was invalid: ${goQuote(hostname)}`,
+    );
   return cut;
 }
 
@@ -37,24 +46,29 @@ export function kernelHostname(pod: Pod, clusterDomain: string): string {
   if (domain === '' || pod.spec.setHostnameAsFQDN !== true) return hostname;
   const fqdn = `${hostname}.${domain}`;
   if (fqdn.length <= maxFqdn) return fqdn;
-  throw new KubeletError('Invalid', `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${maxFqdn} characters is the max, ${fqdn.length} characters requested)`);
+  throw new KubeletError(
+    'Invalid',
+    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${maxFqdn} characters is the max, ${fqdn.length} characters requested)`,
+  );
 }
 
 /** The /etc/hosts of a pod with its own network. The header is upstream's, so that tools which look for it find it. */
 export function managedHostsContent(pod: Pod, podIps: readonly string[], clusterDomain: string): string {
   const { hostname, domain } = podHostname(pod, clusterDomain);
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
-  return [
-    '# Kubernetes-managed hosts file.',
-    '127.0.0.1\tlocalhost',
-    '::1\tlocalhost ip6-localhost ip6-loopback',
-    'fe00::0\tip6-localnet',
-    'fe00::0\tip6-mcastprefix',
-    'fe00::1\tip6-allnodes',
-    'fe00::2\tip6-allrouters',
-    ...podIps.map((ip) => `${ip}\t${names}`),
-    '',
-  ].join('\n') + aliasLines(pod.spec.hostAliases);
+  return (
+    [
+      '# Kubernetes-managed hosts file.',
+      '127.0.0.1\tlocalhost',
+      '::1\tlocalhost ip6-localhost ip6-loopback',
+      'fe00::0\tip6-localnet',
+      'fe00::0\tip6-mcastprefix',
+      'fe00::1\tip6-allnodes',
+      'fe00::2\tip6-allrouters',
+      ...podIps.map((ip) => `${ip}\t${names}`),
+      '',
+    ].join('\n') + aliasLines(pod.spec.hostAliases)
+  );
 }
 
 /** The /etc/hosts of a pod on the host's network: the node's own, with the pod's aliases. */

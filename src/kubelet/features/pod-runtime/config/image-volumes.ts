@@ -11,7 +11,9 @@ import type { SyncRun } from '../sync-run.ts';
 export type MountedImage = NonNullable<Mount['image']>;
 
 /** Image volumes by name, each pulled; or what became of the one that cannot be had. */
-export type ImageVolumesOutcome = { kind: 'present'; images: ReadonlyMap<string, MountedImage> } | Extract<ImageOutcome, { kind: 'failed' }>;
+export type ImageVolumesOutcome =
+  | { kind: 'present'; images: ReadonlyMap<string, MountedImage> }
+  | Extract<ImageOutcome, { kind: 'failed' }>;
 
 /** containerd mounts images, and parts of them, since then; before, it takes the field for nothing: the folder stays empty, the part is the whole image. */
 const CONTAINERD_SINCE = { image: [2, 1], part: [2, 2] } as const;
@@ -33,12 +35,19 @@ export class ImageVolumes {
   }
 
   /** Rejects with `Aborted`, and with `Unimplemented` where the runtime cannot mount images. */
-  async ready(run: SyncRun, container: AnyContainer, runtimeHandler: () => Promise<string>): Promise<ImageVolumesOutcome> {
+  async ready(
+    run: SyncRun,
+    container: AnyContainer,
+    runtimeHandler: () => Promise<string>,
+  ): Promise<ImageVolumesOutcome> {
     const volumes = usedBy(run, container);
     const images = new Map<string, MountedImage>();
     if (volumes.length === 0) return { kind: 'present', images };
     // Asked each time: the runtime may be replaced while the agent runs.
-    const problem = unsupported(await this.#deps.runtime.version({ signal: run.signal }), mountsPart(container, volumes));
+    const problem = unsupported(
+      await this.#deps.runtime.version({ signal: run.signal }),
+      mountsPart(container, volumes),
+    );
     if (problem !== undefined) throw new KubeletError('Unimplemented', problem);
     for (const volume of volumes) {
       const outcome = await run.waitFor(this.#pull(run, volume, runtimeHandler));
@@ -53,7 +62,15 @@ export class ImageVolumes {
     if (known !== undefined) return known;
     const { pod, signal } = run;
     const { reference = '', pullPolicy } = volume.image ?? {};
-    const ensure = async (): Promise<ImageOutcome> => this.#deps.images.ensureVolume({ pod, volume: volume.name, reference, pullPolicy, runtimeHandler: await runtimeHandler(), signal });
+    const ensure = async (): Promise<ImageOutcome> =>
+      this.#deps.images.ensureVolume({
+        pod,
+        volume: volume.name,
+        reference,
+        pullPolicy,
+        runtimeHandler: await runtimeHandler(),
+        signal,
+      });
     const pull = track(ensure());
     run.imageVolumes.set(volume.name, pull);
     return pull;
@@ -67,14 +84,23 @@ function usedBy(run: SyncRun, container: AnyContainer): Volume[] {
 
 function mountsPart(container: AnyContainer, volumes: readonly Volume[]): boolean {
   const names = new Set(volumes.map(({ name }) => name));
-  return (container.volumeMounts ?? []).some(({ name, subPath = '', subPathExpr = '' }) => names.has(name) && `${subPath}${subPathExpr}` !== '');
+  return (container.volumeMounts ?? []).some(
+    ({ name, subPath = '', subPathExpr = '' }) => names.has(name) && `${subPath}${subPathExpr}` !== '',
+  );
 }
 
 function unsupported({ name, version }: RuntimeVersion, part: boolean): string | undefined {
   if (name !== 'containerd') return undefined;
-  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map((number) => Number.parseInt(number, 10));
-  const lacks = ([wantedMajor, wantedMinor]: readonly [number, number]): boolean => major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
-  const needs = (what: string, since: readonly [number, number], cannot: string): string => `${what} need containerd ${since.join('.')} or later: containerd ${version} of this node cannot mount ${cannot}`;
+  const [major = 0, minor = 0] = version
+    .replace(/^v/, '')
+    .split('.')
+    .map((number) => Number.parseInt(number, 10));
+  const lacks = ([wantedMajor, wantedMinor]: readonly [number, number]): boolean =>
+    major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
+  const needs = (what: string, since: readonly [number, number], cannot: string): string =>
+    `${what} need containerd ${since.join('.')} or later: containerd ${version} of this node cannot mount ${cannot}`;
   if (lacks(CONTAINERD_SINCE.image)) return needs('image volumes', CONTAINERD_SINCE.image, 'images');
-  return part && lacks(CONTAINERD_SINCE.part) ? needs('subPaths of image volumes', CONTAINERD_SINCE.part, 'parts of images') : undefined;
+  return part && lacks(CONTAINERD_SINCE.part)
+    ? needs('subPaths of image volumes', CONTAINERD_SINCE.part, 'parts of images')
+    : undefined;
 }

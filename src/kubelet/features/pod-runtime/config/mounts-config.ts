@@ -38,16 +38,22 @@ export function planVolumeMounts(container: AnyContainer, facts: MountFacts): Pl
   return (container.volumeMounts ?? []).map((mount, index) => planned(container, { mount, index, facts }));
 }
 
-function planned(container: AnyContainer, { mount, index, facts }: { mount: VolumeMount; index: number; facts: MountFacts }): PlannedMount {
+function planned(
+  container: AnyContainer,
+  { mount, index, facts }: { mount: VolumeMount; index: number; facts: MountFacts },
+): PlannedMount {
   const volume = facts.volumes.get(mount.name);
-  if (volume === undefined || volume.device === true) throw new KubeletError('Invalid', `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+  if (volume === undefined || volume.device === true)
+    throw new KubeletError('Invalid', `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
   const { subPath, shown } = effectiveSubPath(container, mount, facts.env);
   const image = facts.imageVolumes.get(mount.name);
   return {
     volume: mount.name,
     index,
     // A part of an image is the runtime's to find.
-    ...(subPath === '' || image !== undefined ? {} : { subPath, ...(shown === subPath ? {} : { shownSubPath: shown }) }),
+    ...(subPath === '' || image !== undefined
+      ? {}
+      : { subPath, ...(shown === subPath ? {} : { shownSubPath: shown }) }),
     mount: {
       ...(image === undefined ? {} : { image: { ...image, ...(subPath === '' ? {} : { subPath }) } }),
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
@@ -63,15 +69,21 @@ function planned(container: AnyContainer, { mount, index, facts }: { mount: Volu
 /** The raw devices of a container (upstream: kubelet_pods.go makeBlockVolumes). Throws `Invalid` with the message users see. */
 export function planDevices(container: AnyContainer, volumes: PodVolumes): ContainerConfig['devices'] {
   return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
-    if (!devicePath.startsWith('/')) throw new KubeletError('Invalid', `error DevicePath \`${devicePath}\` must be an absolute path`);
+    if (!devicePath.startsWith('/'))
+      throw new KubeletError('Invalid', `error DevicePath \`${devicePath}\` must be an absolute path`);
     const volume = volumes.get(name);
-    if (volume?.device !== true) throw new KubeletError('Invalid', `cannot find volume "${name}" to pass into container "${container.name}"`);
+    if (volume?.device !== true)
+      throw new KubeletError('Invalid', `cannot find volume "${name}" to pass into container "${container.name}"`);
     return { hostPath: volume.hostPath, containerPath: devicePath, permissions: volume.readOnly ? 'r' : 'mrw' };
   });
 }
 
 /** What leads where it must not is told as upstream does, but by its expression where a Secret is part of it. */
-function effectiveSubPath(container: AnyContainer, mount: VolumeMount, env: ReadonlyMap<string, string>): { subPath: string; shown: string } {
+function effectiveSubPath(
+  container: AnyContainer,
+  mount: VolumeMount,
+  env: ReadonlyMap<string, string>,
+): { subPath: string; shown: string } {
   let subPath = mount.subPath ?? '';
   let shown = subPath;
   if (mount.subPathExpr !== undefined && mount.subPathExpr !== '') {
@@ -84,8 +96,10 @@ function effectiveSubPath(container: AnyContainer, mount: VolumeMount, env: Read
     if (missing.size > 0) throw new KubeletError('Invalid', `missing value for ${[...missing].sort().join(', ')}`);
     shown = mayHoldSecret(container, mount.subPathExpr) ? mount.subPathExpr : subPath;
   }
-  if (subPath.startsWith('/')) throw new KubeletError('Invalid', `error SubPath \`${shown}\` must not be an absolute path`);
-  if (subPath.split('/').includes('..')) throw new KubeletError('Invalid', `unable to provision SubPath \`${shown}\`: must not contain '..'`);
+  if (subPath.startsWith('/'))
+    throw new KubeletError('Invalid', `error SubPath \`${shown}\` must not be an absolute path`);
+  if (subPath.split('/').includes('..'))
+    throw new KubeletError('Invalid', `unable to provision SubPath \`${shown}\`: must not contain '..'`);
   return { subPath, shown };
 }
 
@@ -93,10 +107,14 @@ function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
   const mode = mount.recursiveReadOnly ?? 'Disabled';
   if (mode === 'Disabled') return false;
   const refuse = (why: string): never => {
-    throw new KubeletError('Invalid', `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is ${why}`);
+    throw new KubeletError(
+      'Invalid',
+      `failed to resolve recursive read-only mode: volume "${mount.name}" requested recursive read-only mode, but it is ${why}`,
+    );
   };
   if (mount.readOnly !== true) refuse('not read-only');
-  if (mount.mountPropagation !== undefined && mount.mountPropagation !== 'None') refuse(`not compatible with propagation "${mount.mountPropagation}"`);
+  if (mount.mountPropagation !== undefined && mount.mountPropagation !== 'None')
+    refuse(`not compatible with propagation "${mount.mountPropagation}"`);
   if (mode === 'Enabled' && !supported) refuse('not supported by the runtime');
   return supported;
 }
@@ -115,7 +133,10 @@ function propagationOf(mount: VolumeMount): Mount['propagation'] {
 
 /** Whether the agent's /etc/hosts is mounted: not over one the container brings, and not before the pod has an address. */
 export function needsHostsFile(pod: Pod, container: AnyContainer, podIps: readonly string[]): boolean {
-  return (podIps.length > 0 || isHostNetwork(pod)) && !(container.volumeMounts ?? []).some((mount) => mount.mountPath === etcHosts);
+  return (
+    (podIps.length > 0 || isHostNetwork(pod)) &&
+    !(container.volumeMounts ?? []).some((mount) => mount.mountPath === etcHosts)
+  );
 }
 
 export function hostsFileMount(hostPath: string, selinuxEnabled: boolean): Mount {
@@ -123,8 +144,18 @@ export function hostsFileMount(hostPath: string, selinuxEnabled: boolean): Mount
 }
 
 /** Where the container writes why it ended; undefined when it names no path. */
-export function terminationLogMount(container: AnyContainer, hostPath: string, selinuxEnabled: boolean): Mount | undefined {
+export function terminationLogMount(
+  container: AnyContainer,
+  hostPath: string,
+  selinuxEnabled: boolean,
+): Mount | undefined {
   const path = container.terminationMessagePath ?? '';
   if (path === '') return undefined;
-  return { containerPath: path.startsWith('/') ? path : `/${path}`, hostPath, readOnly: false, selinuxRelabel: selinuxEnabled, propagation: 'private' };
+  return {
+    containerPath: path.startsWith('/') ? path : `/${path}`,
+    hostPath,
+    readOnly: false,
+    selinuxRelabel: selinuxEnabled,
+    propagation: 'private',
+  };
 }

@@ -8,7 +8,10 @@ import { aContainer, aPod } from '../testing/builders.ts';
 import { Harness, testNode } from '../testing/harness.ts';
 
 /** What the runtime was told of a pod that started. */
-async function told(spec: Partial<PodSpec>, h = new Harness()): Promise<{ sandbox: SandboxConfig; app: ContainerConfig }> {
+async function told(
+  spec: Partial<PodSpec>,
+  h = new Harness(),
+): Promise<{ sandbox: SandboxConfig; app: ContainerConfig }> {
   await h.sync(aPod(spec));
   const [sandbox] = h.runtime.sandboxes();
   const app = h.runtime.container('uid-1', 'app');
@@ -16,22 +19,42 @@ async function told(spec: Partial<PodSpec>, h = new Harness()): Promise<{ sandbo
   return { sandbox: sandbox.config, app: app.config };
 }
 
-const ofApp = async (fields: Partial<Container>): Promise<ContainerConfig> => (await told({ containers: [aContainer('app', fields)] })).app;
+const ofApp = async (fields: Partial<Container>): Promise<ContainerConfig> =>
+  (await told({ containers: [aContainer('app', fields)] })).app;
 
 test('arguments and folder go to the runtime; without them it takes those of the image', async () => {
-  const [given, left] = [await ofApp({ command: ['run'], args: ['$(A)', '-x'], workingDir: '/srv', env: [{ name: 'A', value: 'a' }] }), await ofApp({})];
+  const [given, left] = [
+    await ofApp({ command: ['run'], args: ['$(A)', '-x'], workingDir: '/srv', env: [{ name: 'A', value: 'a' }] }),
+    await ofApp({}),
+  ];
   assert.deepEqual([given.command, given.args, given.workingDir], [['run'], ['a', '-x'], '/srv']);
   assert.deepEqual([left.command, left.args, left.workingDir], [[], [], '']);
 });
 
 test('standard input and a terminal are there for containers that ask for them', async () => {
-  const cases: Partial<Container>[] = [{}, { stdin: true }, { stdin: true, stdinOnce: true }, { stdin: true, tty: true }];
+  const cases: Partial<Container>[] = [
+    {},
+    { stdin: true },
+    { stdin: true, stdinOnce: true },
+    { stdin: true, tty: true },
+  ];
   const seen = await Promise.all(cases.map((fields) => ofApp(fields)));
-  assert.deepEqual(seen.map(({ stdin, stdinOnce, tty }) => [stdin, stdinOnce, tty]), [[false, false, false], [true, false, false], [true, true, false], [true, false, true]]);
+  assert.deepEqual(
+    seen.map(({ stdin, stdinOnce, tty }) => [stdin, stdinOnce, tty]),
+    [
+      [false, false, false],
+      [true, false, false],
+      [true, true, false],
+      [true, false, true],
+    ],
+  );
 });
 
 test('ports have protocol and address of the host as they are written; TCP and all addresses are what is meant otherwise', async () => {
-  const ports = [{ containerPort: 53, hostPort: 5353, protocol: 'UDP' as const, hostIP: '127.0.0.1' }, { containerPort: 80, hostPort: 8080 }];
+  const ports = [
+    { containerPort: 53, hostPort: 5353, protocol: 'UDP' as const, hostIP: '127.0.0.1' },
+    { containerPort: 80, hostPort: 8080 },
+  ];
   const { sandbox } = await told({ containers: [aContainer('app', { ports })] });
   assert.deepEqual(sandbox.portMappings, [
     { protocol: 'UDP', containerPort: 53, hostPort: 5353, hostIp: '127.0.0.1' },
@@ -46,7 +69,10 @@ test('the file for the last words lies where the container wants it, below the r
     const { app } = await told({ containers: [aContainer('app', { terminationMessagePath })] }, h);
     return app.mounts.map(({ containerPath }) => containerPath).filter((path) => path !== '/etc/hosts');
   };
-  assert.deepEqual([await at('/tmp/last-words'), await at('last-words'), await at('')], [['/tmp/last-words'], ['/last-words'], []]);
+  assert.deepEqual(
+    [await at('/tmp/last-words'), await at('last-words'), await at('')],
+    [['/tmp/last-words'], ['/last-words'], []],
+  );
 });
 
 test('on a node with SELinux the runtime labels volumes, whatever way of labelling the pod chooses', async () => {
@@ -55,18 +81,41 @@ test('on a node with SELinux the runtime labels volumes, whatever way of labelli
   for (const seLinuxChangePolicy of ['Recursive', 'MountOption', undefined] as const) {
     const h = new Harness({ node: () => ({ ...testNode, selinuxEnabled: true }) });
     h.volumes = async () => new Map([['v', { name: 'v', hostPath: '/v', readOnly: false, selinuxRelabel: true }]]);
-    const { app } = await told({ volumes, containers, securityContext: { seLinuxOptions: { level: 's0:c1,c2' }, ...(seLinuxChangePolicy === undefined ? {} : { seLinuxChangePolicy }) } }, h);
-    assert.equal(app.mounts.find(({ containerPath }) => containerPath === '/v')?.selinuxRelabel, true, String(seLinuxChangePolicy));
+    const { app } = await told(
+      {
+        volumes,
+        containers,
+        securityContext: {
+          seLinuxOptions: { level: 's0:c1,c2' },
+          ...(seLinuxChangePolicy === undefined ? {} : { seLinuxChangePolicy }),
+        },
+      },
+      h,
+    );
+    assert.equal(
+      app.mounts.find(({ containerPath }) => containerPath === '/v')?.selinuxRelabel,
+      true,
+      String(seLinuxChangePolicy),
+    );
   }
 });
 
 test('what only a scheduler or Windows reads changes nothing of what the runtime is told', async () => {
   const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' as const };
-  const near = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', labelSelector: { matchLabels: { app: 'web' } } }] };
+  const near = {
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'web' } } },
+    ],
+  };
   const windowsOptions = { runAsUserName: 'Administrator', hostProcess: true };
   const forOthers: Partial<PodSpec> = {
-    schedulerName: 'my-scheduler', preemptionPolicy: 'Never', topologySpreadConstraints: [spread], schedulingGates: [{ name: 'later' }], schedulingGroup: { podGroupName: 'team' },
-    affinity: { podAffinity: near, podAntiAffinity: near }, securityContext: { windowsOptions },
+    schedulerName: 'my-scheduler',
+    preemptionPolicy: 'Never',
+    topologySpreadConstraints: [spread],
+    schedulingGates: [{ name: 'later' }],
+    schedulingGroup: { podGroupName: 'team' },
+    affinity: { podAffinity: near, podAntiAffinity: near },
+    securityContext: { windowsOptions },
   };
   const plain = await told({});
   for (const [name, value] of Object.entries(forOthers)) assert.deepEqual(await told({ [name]: value }), plain, name);

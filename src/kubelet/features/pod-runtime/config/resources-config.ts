@@ -15,7 +15,10 @@ const bestEffortOomScore = 1000;
 
 export interface ResourceFacts {
   settings: Pick<ContainerSettings, 'cpuCfsQuota' | 'cpuCfsQuotaPeriodUs' | 'singleProcessOomKill' | 'swapBehavior'>;
-  node: Pick<NodeFacts, 'memoryCapacityBytes' | 'swapCapacityBytes' | 'cgroupVersion' | 'swapControl' | 'hugePageSizes'>;
+  node: Pick<
+    NodeFacts,
+    'memoryCapacityBytes' | 'swapCapacityBytes' | 'cgroupVersion' | 'swapControl' | 'hugePageSizes'
+  >;
   placement: Pick<PodPlacement, 'exclusiveCpus' | 'pinning'>;
 }
 
@@ -25,7 +28,15 @@ export function containerResources(pod: Pod, container: AnyContainer, facts: Res
   const podLevel = pod.spec.resources?.limits;
   const cpuLimit = milliOf(limits, 'cpu') || milliOf(podLevel, 'cpu');
   const memoryLimit = bytesOf(limits, 'memory') || bytesOf(podLevel, 'memory');
-  const base = linuxResources({ cpuRequest: requests?.cpu === undefined ? undefined : milliOf(requests, 'cpu'), cpuLimit, memoryLimit, unlimited: facts.placement.exclusiveCpus?.(container.name) ?? false }, facts);
+  const base = linuxResources(
+    {
+      cpuRequest: requests?.cpu === undefined ? undefined : milliOf(requests, 'cpu'),
+      cpuLimit,
+      memoryLimit,
+      unlimited: facts.placement.exclusiveCpus?.(container.name) ?? false,
+    },
+    facts,
+  );
   return {
     ...base,
     ...facts.placement.pinning?.(container.name),
@@ -36,27 +47,51 @@ export function containerResources(pod: Pod, container: AnyContainer, facts: Res
 }
 
 /** What the sandbox as a whole asks for, told to runtimes that size a virtual machine by it (upstream: kuberuntime_sandbox_linux.go). */
-export function sandboxResources(pod: Pod, facts: ResourceFacts): { resources: LinuxResources; overhead: LinuxResources } {
+export function sandboxResources(
+  pod: Pod,
+  facts: ResourceFacts,
+): { resources: LinuxResources; overhead: LinuxResources } {
   const requests = podRequests(pod, { excludeOverhead: true });
   const limits = podLimits(pod, { excludeOverhead: true });
   const overhead = pod.spec.overhead;
   return {
     resources: linuxResources(
-      { cpuRequest: requests.cpu === undefined ? undefined : milliOf(requests, 'cpu'), cpuLimit: milliOf(limits, 'cpu'), memoryLimit: bytesOf(limits, 'memory'), unlimited: facts.placement.exclusiveCpus?.(undefined) ?? false },
+      {
+        cpuRequest: requests.cpu === undefined ? undefined : milliOf(requests, 'cpu'),
+        cpuLimit: milliOf(limits, 'cpu'),
+        memoryLimit: bytesOf(limits, 'memory'),
+        unlimited: facts.placement.exclusiveCpus?.(undefined) ?? false,
+      },
       facts,
     ),
-    overhead: overhead === undefined ? {} : linuxResources({ cpuRequest: milliOf(overhead, 'cpu'), cpuLimit: milliOf(overhead, 'cpu'), memoryLimit: bytesOf(overhead, 'memory'), unlimited: false }, facts),
+    overhead:
+      overhead === undefined
+        ? {}
+        : linuxResources(
+            {
+              cpuRequest: milliOf(overhead, 'cpu'),
+              cpuLimit: milliOf(overhead, 'cpu'),
+              memoryLimit: bytesOf(overhead, 'memory'),
+              unlimited: false,
+            },
+            facts,
+          ),
   };
 }
 
-function linuxResources(asked: { cpuRequest: number | undefined; cpuLimit: number; memoryLimit: number; unlimited: boolean }, { settings, node }: ResourceFacts): LinuxResources {
+function linuxResources(
+  asked: { cpuRequest: number | undefined; cpuLimit: number; memoryLimit: number; unlimited: boolean },
+  { settings, node }: ResourceFacts,
+): LinuxResources {
   const periodUs = settings.cpuCfsQuotaPeriodUs;
   const wholeContainerOom = node.cgroupVersion === 2 && settings.singleProcessOomKill !== true;
   return {
     // Without a request the limit is the request.
     cpuShares: sharesOfMilliCpu(asked.cpuRequest ?? asked.cpuLimit),
     ...(asked.memoryLimit === 0 ? {} : { memoryLimitBytes: asked.memoryLimit }),
-    ...(settings.cpuCfsQuota ? { cpuPeriod: periodUs, cpuQuota: asked.unlimited ? -1 : quotaOfMilliCpu(asked.cpuLimit, periodUs) } : {}),
+    ...(settings.cpuCfsQuota
+      ? { cpuPeriod: periodUs, cpuQuota: asked.unlimited ? -1 : quotaOfMilliCpu(asked.cpuLimit, periodUs) }
+      : {}),
     ...(wholeContainerOom ? { unified: { 'memory.oom.group': '1' } } : {}),
   };
 }
@@ -92,11 +127,16 @@ function isSidecar(pod: Pod, container: AnyContainer): boolean {
 }
 
 /** A limit for each size the kernel knows; 0 for those the container does not name. */
-function hugepageLimits(pod: Pod, container: AnyContainer, sizes: readonly string[]): { pageSize: string; limitBytes: number }[] {
+function hugepageLimits(
+  pod: Pod,
+  container: AnyContainer,
+  sizes: readonly string[],
+): { pageSize: string; limitBytes: number }[] {
   const asked = new Map<string, number>();
   for (const list of [pod.spec.resources?.limits, container.resources?.limits]) {
     for (const [name, amount] of Object.entries(list ?? {})) {
-      if (isHugePageResource(name)) asked.set(pageSizeName(quantityValue(name.slice('hugepages-'.length))), quantityValue(amount));
+      if (isHugePageResource(name))
+        asked.set(pageSizeName(quantityValue(name.slice('hugepages-'.length))), quantityValue(amount));
     }
   }
   return sizes.map((pageSize) => ({ pageSize, limitBytes: asked.get(pageSize) ?? 0 }));
@@ -111,12 +151,17 @@ function pageSizeName(sizeBytes: number): string {
 }
 
 /** No swap unless the node allows it and the container may (upstream: GetContainerSwapBehavior, KEP 2400). */
-function swap(pod: Pod, container: AnyContainer, context: { base: LinuxResources; memoryLimit: number; facts: ResourceFacts }): LinuxResources {
+function swap(
+  pod: Pod,
+  container: AnyContainer,
+  context: { base: LinuxResources; memoryLimit: number; facts: ResourceFacts },
+): LinuxResources {
   const { node, settings } = context.facts;
   if (!node.swapControl) return {};
   if (node.cgroupVersion === 1) return context.memoryLimit === 0 ? {} : { memorySwapLimitBytes: context.memoryLimit };
   const request = bytesOf(container.resources?.requests, 'memory');
-  const allowed = mayUseSwap(pod, container, { ...node, swapBehavior: settings.swapBehavior }) && request <= node.memoryCapacityBytes;
+  const allowed =
+    mayUseSwap(pod, container, { ...node, swapBehavior: settings.swapBehavior }) && request <= node.memoryCapacityBytes;
   const swapBytes = allowed ? Math.floor((request / node.memoryCapacityBytes) * node.swapCapacityBytes) : 0;
   return { unified: { ...context.base.unified, 'memory.swap.max': String(swapBytes) } };
 }

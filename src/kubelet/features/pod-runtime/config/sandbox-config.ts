@@ -62,5 +62,7 @@ function portMappings(ports: readonly ContainerPort[]): PortMapping[] {
 
 /** With dots as separators, which is what the runtime tells namespaces by (upstream: ConvertPodSysctlsVariableToDotsSeparator). */
 function sysctls(pod: Pod): Record<string, string> {
-  return Object.fromEntries((pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [dottedSysctl(name), value]));
+  return Object.fromEntries(
+    (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [dottedSysctl(name), value]),
+  );
 }

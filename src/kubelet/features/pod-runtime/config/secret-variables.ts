@@ -12,6 +12,9 @@ export function mayHoldSecret(container: AnyContainer, text: string, asked: Read
     if (name === undefined || asked.has(name)) return false;
     const settings = env.filter((variable) => variable.name === name);
     if (settings.length === 0) return envFrom.some(({ secretRef }) => secretRef !== undefined);
-    return settings.some(({ value = '', valueFrom }) => valueFrom?.secretKeyRef !== undefined || mayHoldSecret(container, value, new Set([...asked, name])));
+    return settings.some(
+      ({ value = '', valueFrom }) =>
+        valueFrom?.secretKeyRef !== undefined || mayHoldSecret(container, value, new Set([...asked, name])),
+    );
   });
 }

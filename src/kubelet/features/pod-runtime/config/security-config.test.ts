@@ -14,36 +14,91 @@ import { testNode, testSettings } from '../testing/harness.ts';
 const placement: PodPlacement = { cgroupParent: '/kubepods/pod' };
 type Security = ReturnType<typeof containerSecurity>;
 
-const security = (pod: Pod, container: Container, facts: Partial<SecurityFacts> = {}): Security => containerSecurity(pod, container, { settings: testSettings, node: testNode, placement, imageUser: { username: '' }, ...facts });
+const security = (pod: Pod, container: Container, facts: Partial<SecurityFacts> = {}): Security =>
+  containerSecurity(pod, container, {
+    settings: testSettings,
+    node: testNode,
+    placement,
+    imageUser: { username: '' },
+    ...facts,
+  });
 const own = (securityContext: SecurityContext): Container => aContainer('app', { securityContext });
-const sandbox = (pod: Pod, more: Partial<PodPlacement> = {}): SandboxConfig['security'] => sandboxSecurity(pod, { ...placement, ...more });
+const sandbox = (pod: Pod, more: Partial<PodPlacement> = {}): SandboxConfig['security'] =>
+  sandboxSecurity(pod, { ...placement, ...more });
 const where = '(pod: "web_default(uid-1)", container: app)';
 
 describe('users and groups', () => {
   test("the container's settings go over the pod's, and what is not set weakens nothing", () => {
-    const pod = aPod({ securityContext: { runAsUser: 1, runAsGroup: 2, fsGroup: 3, supplementalGroups: [4], seccompProfile: { type: 'RuntimeDefault' } }, shareProcessNamespace: true });
+    const pod = aPod({
+      securityContext: {
+        runAsUser: 1,
+        runAsGroup: 2,
+        fsGroup: 3,
+        supplementalGroups: [4],
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      shareProcessNamespace: true,
+    });
     const got = security(pod, own({ runAsUser: 9, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }));
     assert.deepEqual(
-      [got.runAsUser, got.runAsGroup, got.supplementalGroups, got.noNewPrivs, got.capabilities, got.seccomp, got.namespaces, got.privileged, got.maskedPaths.length, got.readonlyPaths.length],
-      [9, 2, [3, 4], true, { add: [], drop: ['ALL'] }, { type: 'RuntimeDefault' }, { network: 'pod', pid: 'pod', ipc: 'pod', userns: { mode: 'node' } }, false, 12, 5],
+      [
+        got.runAsUser,
+        got.runAsGroup,
+        got.supplementalGroups,
+        got.noNewPrivs,
+        got.capabilities,
+        got.seccomp,
+        got.namespaces,
+        got.privileged,
+        got.maskedPaths.length,
+        got.readonlyPaths.length,
+      ],
+      [
+        9,
+        2,
+        [3, 4],
+        true,
+        { add: [], drop: ['ALL'] },
+        { type: 'RuntimeDefault' },
+        { network: 'pod', pid: 'pod', ipc: 'pod', userns: { mode: 'node' } },
+        false,
+        12,
+        5,
+      ],
     );
   });
 
   test('groups of volumes come behind the own ones of a container, before those of the sandbox, and each once', () => {
-    const pod = aPod({ securityContext: { fsGroup: 3, supplementalGroups: [4, 5], supplementalGroupsPolicy: 'Strict' } });
+    const pod = aPod({
+      securityContext: { fsGroup: 3, supplementalGroups: [4, 5], supplementalGroupsPolicy: 'Strict' },
+    });
     const got = security(pod, aContainer('app'), { placement: { extraGroups: [9, 5] } });
     const ofSandbox = sandbox(pod, { extraGroups: [9, 5] });
-    assert.deepEqual([got.supplementalGroups, got.supplementalGroupsPolicy, ofSandbox.supplementalGroups, ofSandbox.supplementalGroupsPolicy], [[3, 4, 5, 9], 'Strict', [3, 9, 4, 5], 'Strict']);
+    assert.deepEqual(
+      [
+        got.supplementalGroups,
+        got.supplementalGroupsPolicy,
+        ofSandbox.supplementalGroups,
+        ofSandbox.supplementalGroupsPolicy,
+      ],
+      [[3, 4, 5, 9], 'Strict', [3, 9, 4, 5], 'Strict'],
+    );
   });
 
   test('the user comes from the image when nobody says, root when the image names none; a group alone goes with it', () => {
     assert.deepEqual(
-      [security(aPod(), aContainer('app'), { imageUser: { uid: 7, username: '' } }).runAsUser, security(aPod(), aContainer('app'), { imageUser: { username: 'www' } }).runAsUsername, security(aPod(), aContainer('app')).runAsUser],
+      [
+        security(aPod(), aContainer('app'), { imageUser: { uid: 7, username: '' } }).runAsUser,
+        security(aPod(), aContainer('app'), { imageUser: { username: 'www' } }).runAsUsername,
+        security(aPod(), aContainer('app')).runAsUser,
+      ],
       [7, 'www', 0],
     );
     const grouped = security(aPod({ securityContext: { runAsGroup: 5 } }), aContainer('app'));
     assert.deepEqual([grouped.runAsUser, grouped.runAsGroup], [0, 5]);
-    const named = security(aPod({ securityContext: { runAsGroup: 5 } }), aContainer('app'), { imageUser: { username: 'www' } });
+    const named = security(aPod({ securityContext: { runAsGroup: 5 } }), aContainer('app'), {
+      imageUser: { username: 'www' },
+    });
     assert.deepEqual([named.runAsUser, named.runAsUsername, named.runAsGroup], [undefined, 'www', 5]);
   });
 
@@ -52,16 +107,34 @@ describe('users and groups', () => {
       const { runAsUser, runAsGroup } = sandbox(aPod({ securityContext }));
       return [runAsUser, runAsGroup];
     };
-    assert.deepEqual([groups({ runAsGroup: 5 }), groups({ runAsUser: 4, runAsGroup: 5 })], [[undefined, undefined], [4, 5]]);
+    assert.deepEqual(
+      [groups({ runAsGroup: 5 }), groups({ runAsUser: 4, runAsGroup: 5 })],
+      [
+        [undefined, undefined],
+        [4, 5],
+      ],
+    );
   });
 
   test('capabilities are dropped by the name the runtime knows, and added only by that', () => {
-    assert.deepEqual(security(aPod(), own({ capabilities: { add: ['CAP_CHOWN', 'KILL'], drop: ['CAP_NET_RAW', 'cap_kill', 'ALL'] } })).capabilities, { add: ['CAP_CHOWN', 'KILL'], drop: ['NET_RAW', 'kill', 'ALL'] });
-    assert.deepEqual([security(aPod(), own({ capabilities: {} })).capabilities, security(aPod(), own({})).capabilities], [{ add: [], drop: [] }, undefined]);
+    assert.deepEqual(
+      security(aPod(), own({ capabilities: { add: ['CAP_CHOWN', 'KILL'], drop: ['CAP_NET_RAW', 'cap_kill', 'ALL'] } }))
+        .capabilities,
+      { add: ['CAP_CHOWN', 'KILL'], drop: ['NET_RAW', 'kill', 'ALL'] },
+    );
+    assert.deepEqual(
+      [security(aPod(), own({ capabilities: {} })).capabilities, security(aPod(), own({})).capabilities],
+      [{ add: [], drop: [] }, undefined],
+    );
   });
 
   test('a null says nothing: it neither hides what the pod says nor counts as 0', () => {
-    const nothing = { runAsUser: null, runAsGroup: null, runAsNonRoot: null, seLinuxOptions: null } as unknown as SecurityContext;
+    const nothing = {
+      runAsUser: null,
+      runAsGroup: null,
+      runAsNonRoot: null,
+      seLinuxOptions: null,
+    } as unknown as SecurityContext;
     const got = security(aPod({ securityContext: { runAsUser: 5, runAsGroup: 6 } }), own(nothing));
     assert.deepEqual([got.runAsUser, got.runAsGroup], [5, 6]);
     const bare = sandbox(aPod({ securityContext: nothing as Pod['spec']['securityContext'] }));
@@ -79,11 +152,21 @@ describe('runAsNonRoot', () => {
   const nonRoot = aPod({ securityContext: { runAsNonRoot: true } });
 
   test('refuses root, names, and what cannot be verified', () => {
-    const image = (uid: number | undefined, username = ''): Partial<SecurityFacts> => ({ imageUser: { uid, username } });
-    assert.throws(() => security(nonRoot, own({ runAsUser: 0 })), { message: `container's runAsUser breaks non-root policy ${where}` });
-    assert.throws(() => security(nonRoot, aContainer('app'), image(undefined, 'www')), { message: `container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root ${where}` });
-    assert.throws(() => security(nonRoot, aContainer('app'), image(0)), { message: `container has runAsNonRoot and image will run as root ${where}` });
-    assert.throws(() => security(nonRoot, aContainer('app'), image(undefined)), { message: `container has runAsNonRoot and image will run as root ${where}` });
+    const image = (uid: number | undefined, username = ''): Partial<SecurityFacts> => ({
+      imageUser: { uid, username },
+    });
+    assert.throws(() => security(nonRoot, own({ runAsUser: 0 })), {
+      message: `container's runAsUser breaks non-root policy ${where}`,
+    });
+    assert.throws(() => security(nonRoot, aContainer('app'), image(undefined, 'www')), {
+      message: `container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root ${where}`,
+    });
+    assert.throws(() => security(nonRoot, aContainer('app'), image(0)), {
+      message: `container has runAsNonRoot and image will run as root ${where}`,
+    });
+    assert.throws(() => security(nonRoot, aContainer('app'), image(undefined)), {
+      message: `container has runAsNonRoot and image will run as root ${where}`,
+    });
     assert.throws(() => security(nonRoot, aContainer('app'), image(2 ** 31)), {
       message: `container has runAsNonRoot and image has an invalid user id (2147483648). (Must be 1-(2147483647)): must be between 0 and 2147483647, inclusive ${where}`,
     });
@@ -91,30 +174,53 @@ describe('runAsNonRoot', () => {
     assert.equal(security(nonRoot, own({ runAsUser: 1 }), image(undefined, 'root')).runAsUser, 1);
   });
 
-  test("a container may lift it for itself, or be the only one bound by it, of whatever kind it is", () => {
+  test('a container may lift it for itself, or be the only one bound by it, of whatever kind it is', () => {
     assert.equal(security(nonRoot, own({ runAsNonRoot: false })).runAsUser, 0);
-    for (const container of [own({ runAsNonRoot: true }), anEphemeral('app', { securityContext: { runAsNonRoot: true } })]) assert.throws(() => security(aPod(), container as Container), { kind: 'Invalid' });
+    for (const container of [
+      own({ runAsNonRoot: true }),
+      anEphemeral('app', { securityContext: { runAsNonRoot: true } }),
+    ])
+      assert.throws(() => security(aPod(), container as Container), { kind: 'Invalid' });
   });
 
   test('is asked again at every start: an image that turned into one of root is refused (CVE-2019-11245)', () => {
     assert.equal(security(nonRoot, aContainer('app'), { imageUser: { uid: 1000, username: '' } }).runAsUser, 1000);
-    assert.throws(() => security(nonRoot, aContainer('app'), { imageUser: { uid: 0, username: '' } }), /will run as root/);
+    assert.throws(
+      () => security(nonRoot, aContainer('app'), { imageUser: { uid: 0, username: '' } }),
+      /will run as root/,
+    );
   });
 });
 
 describe('profiles', () => {
-  const seccomp = (profile: SeccompProfile | undefined, seccompDefault = false): Security['seccomp'] => security(aPod(), own({ seccompProfile: profile }), { settings: { ...testSettings, seccompDefault } }).seccomp;
+  const seccomp = (profile: SeccompProfile | undefined, seccompDefault = false): Security['seccomp'] =>
+    security(aPod(), own({ seccompProfile: profile }), { settings: { ...testSettings, seccompDefault } }).seccomp;
 
   test('without a seccomp profile it is Unconfined, or what seccompDefault makes of it; the sandbox always has the default', () => {
-    assert.deepEqual([seccomp(undefined), seccomp(undefined, true), seccomp({ type: 'Unconfined' }, true), seccomp({ type: 'RuntimeDefault' })], [{ type: 'Unconfined' }, { type: 'RuntimeDefault' }, { type: 'Unconfined' }, { type: 'RuntimeDefault' }]);
-    assert.deepEqual(sandbox(aPod({ securityContext: { seccompProfile: { type: 'Unconfined' } } })).seccomp, { type: 'RuntimeDefault' });
+    assert.deepEqual(
+      [
+        seccomp(undefined),
+        seccomp(undefined, true),
+        seccomp({ type: 'Unconfined' }, true),
+        seccomp({ type: 'RuntimeDefault' }),
+      ],
+      [{ type: 'Unconfined' }, { type: 'RuntimeDefault' }, { type: 'Unconfined' }, { type: 'RuntimeDefault' }],
+    );
+    assert.deepEqual(sandbox(aPod({ securityContext: { seccompProfile: { type: 'Unconfined' } } })).seccomp, {
+      type: 'RuntimeDefault',
+    });
   });
 
   test('a local profile is a file below the seccomp folder, and nothing else', () => {
     const local = (localhostProfile?: string): SeccompProfile => ({ type: 'Localhost', localhostProfile });
-    for (const name of ['p/x.json', './p//x.json']) assert.deepEqual(seccomp(local(name)), { type: 'Localhost', localhostRef: '/var/lib/kubelet/seccomp/p/x.json' });
-    for (const empty of [undefined, '', '.', './']) assert.throws(() => seccomp(local(empty), true), { message: 'localhostProfile must be set if seccompProfile type is Localhost.' });
-    for (const bad of ['../x', '/etc/x', 'a/../../x', 'a/..']) assert.throws(() => seccomp(local(bad)), { kind: 'Invalid' }, bad);
+    for (const name of ['p/x.json', './p//x.json'])
+      assert.deepEqual(seccomp(local(name)), { type: 'Localhost', localhostRef: '/var/lib/kubelet/seccomp/p/x.json' });
+    for (const empty of [undefined, '', '.', './'])
+      assert.throws(() => seccomp(local(empty), true), {
+        message: 'localhostProfile must be set if seccompProfile type is Localhost.',
+      });
+    for (const bad of ['../x', '/etc/x', 'a/../../x', 'a/..'])
+      assert.throws(() => seccomp(local(bad)), { kind: 'Invalid' }, bad);
   });
 
   test('a type that is not known is refused rather than taken for none', () => {
@@ -125,35 +231,80 @@ describe('profiles', () => {
   });
 
   test('annotations of old have no say in seccomp', () => {
-    const pod = aPod({}, { annotations: { 'seccomp.security.alpha.kubernetes.io/pod': 'unconfined', 'container.seccomp.security.alpha.kubernetes.io/app': 'unconfined' } });
-    assert.deepEqual(security(pod, aContainer('app'), { settings: { ...testSettings, seccompDefault: true } }).seccomp, { type: 'RuntimeDefault' });
+    const pod = aPod(
+      {},
+      {
+        annotations: {
+          'seccomp.security.alpha.kubernetes.io/pod': 'unconfined',
+          'container.seccomp.security.alpha.kubernetes.io/app': 'unconfined',
+        },
+      },
+    );
+    assert.deepEqual(
+      security(pod, aContainer('app'), { settings: { ...testSettings, seccompDefault: true } }).seccomp,
+      { type: 'RuntimeDefault' },
+    );
   });
 
   test('AppArmor: none leaves it to the runtime; a local profile needs a name', () => {
-    const apparmor = (pod: Pod, context: SecurityContext = {}): Security['apparmor'] => security(pod, own(context)).apparmor;
+    const apparmor = (pod: Pod, context: SecurityContext = {}): Security['apparmor'] =>
+      security(pod, own(context)).apparmor;
     assert.equal(apparmor(aPod()), undefined);
-    assert.deepEqual(apparmor(aPod({ securityContext: { appArmorProfile: { type: 'Localhost', localhostProfile: 'p' } } })), { type: 'Localhost', localhostRef: 'p' });
-    assert.deepEqual(apparmor(aPod({ securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } }), { appArmorProfile: { type: 'Unconfined' } }), { type: 'Unconfined' });
-    for (const localhostProfile of [undefined, '', '  ']) assert.throws(() => apparmor(aPod(), { appArmorProfile: { type: 'Localhost', localhostProfile } }), { message: 'missing localhost apparmor profile name' });
+    assert.deepEqual(
+      apparmor(aPod({ securityContext: { appArmorProfile: { type: 'Localhost', localhostProfile: 'p' } } })),
+      { type: 'Localhost', localhostRef: 'p' },
+    );
+    assert.deepEqual(
+      apparmor(aPod({ securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } }), {
+        appArmorProfile: { type: 'Unconfined' },
+      }),
+      { type: 'Unconfined' },
+    );
+    for (const localhostProfile of [undefined, '', '  '])
+      assert.throws(() => apparmor(aPod(), { appArmorProfile: { type: 'Localhost', localhostProfile } }), {
+        message: 'missing localhost apparmor profile name',
+      });
   });
 
   test("SELinux labels of a container replace the pod's as a whole", () => {
     const pod = aPod({ securityContext: { seLinuxOptions: { type: 'spc_t', level: 's0:c1,c2' } } });
-    assert.deepEqual([security(pod, aContainer('app')).selinux, security(pod, own({ seLinuxOptions: { level: 's0:c3' } })).selinux, sandbox(pod).selinux], [
-      { user: '', role: '', type: 'spc_t', level: 's0:c1,c2' }, { user: '', role: '', type: '', level: 's0:c3' }, { user: '', role: '', type: 'spc_t', level: 's0:c1,c2' },
-    ]);
+    assert.deepEqual(
+      [
+        security(pod, aContainer('app')).selinux,
+        security(pod, own({ seLinuxOptions: { level: 's0:c3' } })).selinux,
+        sandbox(pod).selinux,
+      ],
+      [
+        { user: '', role: '', type: 'spc_t', level: 's0:c1,c2' },
+        { user: '', role: '', type: '', level: 's0:c3' },
+        { user: '', role: '', type: 'spc_t', level: 's0:c1,c2' },
+      ],
+    );
   });
 });
 
 describe('paths and namespaces', () => {
   test('/proc is masked unless asked for otherwise by that very word', () => {
     const masked = (procMount: SecurityContext['procMount']): number[] => {
-      const { maskedPaths, readonlyPaths } = security(aPod({ hostUsers: false }), own({ procMount }), { placement: { userns: { mode: 'pod', hostId: 65536, length: 65536 } } });
+      const { maskedPaths, readonlyPaths } = security(aPod({ hostUsers: false }), own({ procMount }), {
+        placement: { userns: { mode: 'pod', hostId: 65536, length: 65536 } },
+      });
       return [maskedPaths.length, readonlyPaths.length];
     };
-    assert.deepEqual([masked(undefined), masked('Default'), masked('unmasked' as 'Default'), masked('Unmasked')], [[12, 5], [12, 5], [12, 5], [0, 0]]);
+    assert.deepEqual(
+      [masked(undefined), masked('Default'), masked('unmasked' as 'Default'), masked('Unmasked')],
+      [
+        [12, 5],
+        [12, 5],
+        [12, 5],
+        [0, 0],
+      ],
+    );
     const node = { ...testNode, thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'] };
-    assert.equal(security(aPod(), aContainer('app'), { node }).maskedPaths.at(-1), '/sys/devices/system/cpu/cpu0/thermal_throttle');
+    assert.equal(
+      security(aPod(), aContainer('app'), { node }).maskedPaths.at(-1),
+      '/sys/devices/system/cpu/cpu0/thermal_throttle',
+    );
   });
 
   test('each namespace of the host is shared only when asked for, and the PID namespace of the pod only when that of the host is not', () => {
@@ -161,9 +312,24 @@ describe('paths and namespaces', () => {
       const { network, pid, ipc } = security(aPod(spec), aContainer('app')).namespaces;
       return [network, pid, ipc];
     };
-    assert.deepEqual([of({}), of({ hostNetwork: true }), of({ hostPID: true }), of({ hostIPC: true }), of({ shareProcessNamespace: true }), of({ hostPID: true, shareProcessNamespace: true })], [
-      ['pod', 'container', 'pod'], ['node', 'container', 'pod'], ['pod', 'node', 'pod'], ['pod', 'container', 'node'], ['pod', 'pod', 'pod'], ['pod', 'node', 'pod'],
-    ]);
+    assert.deepEqual(
+      [
+        of({}),
+        of({ hostNetwork: true }),
+        of({ hostPID: true }),
+        of({ hostIPC: true }),
+        of({ shareProcessNamespace: true }),
+        of({ hostPID: true, shareProcessNamespace: true }),
+      ],
+      [
+        ['pod', 'container', 'pod'],
+        ['node', 'container', 'pod'],
+        ['pod', 'node', 'pod'],
+        ['pod', 'container', 'node'],
+        ['pod', 'pod', 'pod'],
+        ['pod', 'node', 'pod'],
+      ],
+    );
   });
 
   test('an ephemeral container sees the processes of its target, unless it sees those of the pod or the host anyway', () => {
@@ -171,13 +337,27 @@ describe('paths and namespaces', () => {
       const { pid, targetId } = security(aPod(spec), aContainer('app'), { targetId: containerId('c1') }).namespaces;
       return [pid, targetId];
     };
-    assert.deepEqual([target({}), target({ shareProcessNamespace: true }), target({ hostPID: true })], [['target', 'c1'], ['pod', undefined], ['node', undefined]]);
+    assert.deepEqual(
+      [target({}), target({ shareProcessNamespace: true }), target({ hostPID: true })],
+      [
+        ['target', 'c1'],
+        ['pod', undefined],
+        ['node', undefined],
+      ],
+    );
   });
 
   test('users of its own reach the sandbox and the container, and a pod that wants them never goes without', () => {
     const userns = { mode: 'pod', hostId: 65536, length: 65536 } as const;
     const pod = aPod({ hostUsers: false });
-    assert.deepEqual([security(pod, aContainer('app'), { placement: { userns } }).namespaces.userns, sandbox(pod, { userns }).namespaces.userns, sandbox(aPod(), { userns }).namespaces.userns], [userns, userns, { mode: 'node' }]);
+    assert.deepEqual(
+      [
+        security(pod, aContainer('app'), { placement: { userns } }).namespaces.userns,
+        sandbox(pod, { userns }).namespaces.userns,
+        sandbox(aPod(), { userns }).namespaces.userns,
+      ],
+      [userns, userns, { mode: 'node' }],
+    );
     const message = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
     assert.throws(() => security(pod, aContainer('app')), { message });
     assert.throws(() => sandbox(pod, { userns: { mode: 'node' } }), { message });
@@ -185,7 +365,15 @@ describe('paths and namespaces', () => {
 
   test('the sandbox is privileged when any container is, of whichever kind (CVE-2023-2727: no kind is passed over)', () => {
     const privileged = { securityContext: { privileged: true } };
-    const pods = [aPod(), aPod({ containers: [aContainer('app', privileged)] }), aPod({ initContainers: [aContainer('i1', privileged)] }), aPod({ ephemeralContainers: [anEphemeral('debug', privileged)] })];
-    assert.deepEqual(pods.map((pod) => sandbox(pod).privileged), [false, true, true, true]);
+    const pods = [
+      aPod(),
+      aPod({ containers: [aContainer('app', privileged)] }),
+      aPod({ initContainers: [aContainer('i1', privileged)] }),
+      aPod({ ephemeralContainers: [anEphemeral('debug', privileged)] }),
+    ];
+    assert.deepEqual(
+      pods.map((pod) => sandbox(pod).privileged),
+      [false, true, true, true],
+    );
   });
 });

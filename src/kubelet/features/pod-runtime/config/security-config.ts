@@ -1,17 +1,38 @@
 import type { Pod } from '../../../../api/core/pod.ts';
-import type { PodSecurityContext, SeccompProfile, SecurityContext, SELinuxOptions } from '../../../../api/core/security-context.ts';
+import type {
+  PodSecurityContext,
+  SeccompProfile,
+  SecurityContext,
+  SELinuxOptions,
+} from '../../../../api/core/security-context.ts';
 import { allContainers, isHostNetwork } from '../../../../api/pod.ts';
 import type { AnyContainer } from '../../../../api/pod.ts';
 import { KubeletError } from '../../../../base/errors.ts';
 import type { ContainerId } from '../../../model/ids.ts';
 import { effectiveAppArmor } from '../../../model/security-checks.ts';
-import type { ContainerConfig, NamespaceOptions, SandboxConfig, SecurityProfile, SelinuxOptions } from '../../../ports/runtime.ts';
+import type {
+  ContainerConfig,
+  NamespaceOptions,
+  SandboxConfig,
+  SecurityProfile,
+  SelinuxOptions,
+} from '../../../ports/runtime.ts';
 import type { ImageUser } from '../interfaces.ts';
 import type { ContainerSettings, NodeFacts, PodPlacement } from './node-facts.ts';
 
 const maskedPaths = [
-  '/proc/asound', '/proc/acpi', '/proc/interrupts', '/proc/kcore', '/proc/keys', '/proc/latency_stats', '/proc/timer_list', '/proc/timer_stats', '/proc/sched_debug',
-  '/proc/scsi', '/sys/firmware', '/sys/devices/virtual/powercap',
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
 ];
 const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 const maxUid = 2 ** 31 - 1;
@@ -28,25 +49,40 @@ export interface SecurityFacts {
 /** The container's own settings over the pod's, field by field (upstream: pkg/securitycontext DetermineEffectiveSecurityContext). */
 function effectiveSecurity(pod: Pod, container: AnyContainer): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
-  return { ...givenOnly({ seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot }), ...givenOnly(container.securityContext ?? {}) };
+  return {
+    ...givenOnly({ seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot }),
+    ...givenOnly(container.securityContext ?? {}),
+  };
 }
 
 /** A field that is null says nothing: it must neither hide the pod's nor count as the number 0. */
 function givenOnly<T extends object>(fields: T): Partial<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)) as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
+  ) as Partial<T>;
 }
 
 /** CRI's security context of a container (upstream: kuberuntime/security_context.go). Throws `Invalid`; anything unclear is refused, never weakened. */
-export function containerSecurity(pod: Pod, container: AnyContainer, facts: SecurityFacts): ContainerConfig['security'] {
+export function containerSecurity(
+  pod: Pod,
+  container: AnyContainer,
+  facts: SecurityFacts,
+): ContainerConfig['security'] {
   const effective = effectiveSecurity(pod, container);
   verifyNonRoot(pod, container, effective, facts.imageUser);
   const { capabilities, runAsUser, runAsGroup } = effective;
   const unmasked = effective.procMount === 'Unmasked';
   const namespaces = podNamespaces(pod, facts.placement);
   return {
-    capabilities: capabilities === undefined ? undefined : { add: capabilities.add ?? [], drop: (capabilities.drop ?? []).map(bareCapability) },
+    capabilities:
+      capabilities === undefined
+        ? undefined
+        : { add: capabilities.add ?? [], drop: (capabilities.drop ?? []).map(bareCapability) },
     privileged: effective.privileged ?? false,
-    namespaces: facts.targetId !== undefined && namespaces.pid === 'container' ? { ...namespaces, pid: 'target', targetId: facts.targetId } : namespaces,
+    namespaces:
+      facts.targetId !== undefined && namespaces.pid === 'container'
+        ? { ...namespaces, pid: 'target', targetId: facts.targetId }
+        : namespaces,
     selinux: selinuxOptions(effective.seLinuxOptions),
     ...(runAsUser === undefined ? imageRunAs(facts.imageUser) : { runAsUser }),
     runAsGroup,
@@ -56,7 +92,10 @@ export function containerSecurity(pod: Pod, container: AnyContainer, facts: Secu
     noNewPrivs: effective.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : [...maskedPaths, ...facts.node.thermalThrottlePaths],
     readonlyPaths: unmasked ? [] : readonlyPaths,
-    seccomp: seccompProfile(container.securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile, facts.settings),
+    seccomp: seccompProfile(
+      container.securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile,
+      facts.settings,
+    ),
     apparmor: apparmorProfile(pod, container),
   };
 }
@@ -83,10 +122,16 @@ function verifyNonRoot(pod: Pod, container: AnyContainer, effective: SecurityCon
     if (effective.runAsUser === 0) refuse("container's runAsUser breaks non-root policy");
     return;
   }
-  if (image.uid === undefined && image.username !== '') refuse(`container has runAsNonRoot and image has non-numeric user (${image.username}), cannot verify user is non-root`);
+  if (image.uid === undefined && image.username !== '')
+    refuse(
+      `container has runAsNonRoot and image has non-numeric user (${image.username}), cannot verify user is non-root`,
+    );
   const uid = image.uid ?? 0;
   if (uid === 0) refuse('container has runAsNonRoot and image will run as root');
-  if (uid < 0 || uid > maxUid) refuse(`container has runAsNonRoot and image has an invalid user id (${uid}). (Must be 1-(${maxUid})): must be between 0 and ${maxUid}, inclusive`);
+  if (uid < 0 || uid > maxUid)
+    refuse(
+      `container has runAsNonRoot and image has an invalid user id (${uid}). (Must be 1-(${maxUid})): must be between 0 and ${maxUid}, inclusive`,
+    );
 }
 
 /** `name_namespace(uid)`, as upstream's messages name a pod. */
@@ -110,7 +155,8 @@ function volumeGroups(pod: Pod, { extraGroups = [] }: Pick<PodPlacement, 'extraG
 
 function groupsPolicy(pod: Pod): PodSecurityContext['supplementalGroupsPolicy'] {
   const policy = pod.spec.securityContext?.supplementalGroupsPolicy ?? undefined;
-  if (policy !== undefined && policy !== 'Merge' && policy !== 'Strict') throw new KubeletError('Invalid', `unsupported supplementalGroupsPolicy: ${String(policy)}`);
+  if (policy !== undefined && policy !== 'Merge' && policy !== 'Strict')
+    throw new KubeletError('Invalid', `unsupported supplementalGroupsPolicy: ${String(policy)}`);
   return policy;
 }
 
@@ -121,14 +167,17 @@ function isProfileType(type: string): type is SecurityProfile['type'] {
 /** Upstream: kuberuntime/helpers.go fieldSeccompProfile, which takes an unknown type for Unconfined; here it is refused. The annotations of old have no effect since 1.27. */
 function seccompProfile(profile: SeccompProfile | undefined, settings: SecurityFacts['settings']): SecurityProfile {
   if (profile === undefined) return { type: settings.seccompDefault ? 'RuntimeDefault' : 'Unconfined' };
-  if (!isProfileType(profile.type)) throw new KubeletError('Invalid', `unknown seccomp profile type: ${JSON.stringify(profile.type)}`);
+  if (!isProfileType(profile.type))
+    throw new KubeletError('Invalid', `unknown seccomp profile type: ${JSON.stringify(profile.type)}`);
   if (profile.type !== 'Localhost') return { type: profile.type };
   const name = profile.localhostProfile ?? '';
   // Empty would be read as no profile at all (CVE-2023-2431).
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.length === 0) throw new KubeletError('Invalid', 'localhostProfile must be set if seccompProfile type is Localhost.');
+  if (parts.length === 0)
+    throw new KubeletError('Invalid', 'localhostProfile must be set if seccompProfile type is Localhost.');
   // Validation forbids this too; a profile outside the root would let a pod name any file of the host.
-  if (name.startsWith('/') || parts.includes('..')) throw new KubeletError('Invalid', `seccomp localhostProfile "${name}" must stay below the seccomp root`);
+  if (name.startsWith('/') || parts.includes('..'))
+    throw new KubeletError('Invalid', `seccomp localhostProfile "${name}" must stay below the seccomp root`);
   return { type: 'Localhost', localhostRef: `${settings.rootDir}/seccomp/${parts.join('/')}` };
 }
 
@@ -136,7 +185,8 @@ function seccompProfile(profile: SeccompProfile | undefined, settings: SecurityF
 function apparmorProfile(pod: Pod, container: AnyContainer): SecurityProfile | undefined {
   const profile = effectiveAppArmor(pod, container);
   if (profile === undefined) return undefined;
-  if (!isProfileType(profile.type)) throw new KubeletError('Invalid', `unknown apparmor profile type: ${JSON.stringify(profile.type)}`);
+  if (!isProfileType(profile.type))
+    throw new KubeletError('Invalid', `unknown apparmor profile type: ${JSON.stringify(profile.type)}`);
   if (profile.type !== 'Localhost') return { type: profile.type };
   const name = profile.localhostProfile ?? '';
   if (name.trim() === '') throw new KubeletError('Invalid', 'missing localhost apparmor profile name');
@@ -144,13 +194,16 @@ function apparmorProfile(pod: Pod, container: AnyContainer): SecurityProfile | u
 }
 
 function selinuxOptions(options: SELinuxOptions | undefined): SelinuxOptions | undefined {
-  return options === undefined ? undefined : { user: options.user ?? '', role: options.role ?? '', type: options.type ?? '', level: options.level ?? '' };
+  return options === undefined
+    ? undefined
+    : { user: options.user ?? '', role: options.role ?? '', type: options.type ?? '', level: options.level ?? '' };
 }
 
 /** Which namespaces the pod shares with whom (upstream: kuberuntime/util NamespacesForPod). Throws `Invalid` when user namespaces are asked for and not given. */
 function podNamespaces(pod: Pod, placement: Pick<PodPlacement, 'userns'>): NamespaceOptions {
   const { hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec;
-  if (hostUsers === false && placement.userns?.mode !== 'pod') throw new KubeletError('Invalid', "can't set `spec.hostUsers: false`, runtime does not support user namespaces");
+  if (hostUsers === false && placement.userns?.mode !== 'pod')
+    throw new KubeletError('Invalid', "can't set `spec.hostUsers: false`, runtime does not support user namespaces");
   return {
     network: isHostNetwork(pod) ? 'node' : 'pod',
     pid: hostPID === true ? 'node' : shareProcessNamespace === true ? 'pod' : 'container',
@@ -160,7 +213,10 @@ function podNamespaces(pod: Pod, placement: Pick<PodPlacement, 'userns'>): Names
 }
 
 /** CRI's security context of the sandbox (upstream: kuberuntime_sandbox.go generatePodSandboxLinuxConfig). */
-export function sandboxSecurity(pod: Pod, placement: Pick<PodPlacement, 'extraGroups' | 'userns'>): SandboxConfig['security'] {
+export function sandboxSecurity(
+  pod: Pod,
+  placement: Pick<PodPlacement, 'extraGroups' | 'userns'>,
+): SandboxConfig['security'] {
   const { runAsUser, runAsGroup, seLinuxOptions } = givenOnly(pod.spec.securityContext ?? {});
   return {
     namespaces: podNamespaces(pod, placement),

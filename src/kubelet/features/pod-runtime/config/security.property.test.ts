@@ -20,13 +20,24 @@ interface Case {
   spec: Json;
 }
 
-const images: readonly SecurityFacts['imageUser'][] = [{ username: '' }, { uid: 0, username: '' }, { uid: 1000, username: '' }, { username: 'www' }];
+const images: readonly SecurityFacts['imageUser'][] = [
+  { username: '' },
+  { uid: 0, username: '' },
+  { uid: 1000, username: '' },
+  { username: 'www' },
+];
 const userns = { mode: 'pod', hostId: 65_536, length: 65_536 } as const;
 
 function manifest({ ofPod, ofContainer, spec }: Case, kind = 'containers'): Json {
   const app = { name: 'app', image: 'app:1', securityContext: ofContainer };
-  const containers = kind === 'containers' ? { containers: [app] } : { containers: [{ name: 'main', image: 'main:1' }], [kind]: [app] };
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'default', uid: 'u' }, spec: { ...spec, securityContext: ofPod, ...containers } };
+  const containers =
+    kind === 'containers' ? { containers: [app] } : { containers: [{ name: 'main', image: 'main:1' }], [kind]: [app] };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'default', uid: 'u' },
+    spec: { ...spec, securityContext: ofPod, ...containers },
+  };
 }
 
 /** The pod as it comes from a manifest, or why it does not. */
@@ -43,7 +54,12 @@ function ask(given: Case, image: SecurityFacts['imageUser'], seccompDefault = fa
   if (complaints.length > 0 || container === undefined) return undefined;
   try {
     sandboxSecurity(pod, { userns });
-    return containerSecurity(pod, container, { settings: { ...testSettings, seccompDefault }, node: testNode, placement: { userns }, imageUser: image });
+    return containerSecurity(pod, container, {
+      settings: { ...testSettings, seccompDefault },
+      node: testNode,
+      placement: { userns },
+      imageUser: image,
+    });
   } catch {
     return undefined;
   }
@@ -55,7 +71,9 @@ const someCapabilities = ['CHOWN', 'NET_RAW', 'SYS_ADMIN', 'ALL'];
 function powers(security: Security): string[] {
   const { capabilities = { add: [], drop: [] }, namespaces } = security;
   const upper = (names: readonly string[]): string[] => names.map((name) => name.toUpperCase());
-  const kept = someCapabilities.filter((name) => !upper(capabilities.drop).includes(name) && !upper(capabilities.drop).includes('ALL'));
+  const kept = someCapabilities.filter(
+    (name) => !upper(capabilities.drop).includes(name) && !upper(capabilities.drop).includes('ALL'),
+  );
   const held: readonly [string, boolean][] = [
     ['privileged', security.privileged],
     ['is root', security.runAsUser === 0],
@@ -71,7 +89,12 @@ function powers(security: Security): string[] {
     ["the host's users", namespaces.userns?.mode !== 'pod'],
     ['all groups of the image', security.supplementalGroupsPolicy !== 'Strict'],
   ];
-  return [...held.filter(([, is]) => is).map(([name]) => name), ...capabilities.add.filter((name) => name !== '').map((name) => `has ${name}`), ...kept.map((name) => `keeps ${name}`), ...security.supplementalGroups.map((group) => `in group ${group}`)];
+  return [
+    ...held.filter(([, is]) => is).map(([name]) => name),
+    ...capabilities.add.filter((name) => name !== '').map((name) => `has ${name}`),
+    ...kept.map((name) => `keeps ${name}`),
+    ...security.supplementalGroups.map((group) => `in group ${group}`),
+  ];
 }
 
 /** Whether there was anything to compare: what is refused is not weaker. */
@@ -82,24 +105,108 @@ function assertNoWeaker(now: Security | undefined, before: Security | undefined,
   return true;
 }
 
-const profile = fc.oneof(fc.record({ type: fc.constantFrom('RuntimeDefault', 'Unconfined') }), fc.record({ type: fc.constant('Localhost'), localhostProfile: fc.constantFrom('a.json', 'b/c') }));
+const profile = fc.oneof(
+  fc.record({ type: fc.constantFrom('RuntimeDefault', 'Unconfined') }),
+  fc.record({ type: fc.constant('Localhost'), localhostProfile: fc.constantFrom('a.json', 'b/c') }),
+);
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined, freq: 2 });
-const ofBoth = { runAsUser: maybe(fc.constantFrom(0, 7, 1000)), runAsGroup: maybe(fc.constantFrom(0, 7)), runAsNonRoot: maybe(fc.boolean()), seccompProfile: maybe(profile), appArmorProfile: maybe(profile) };
+const ofBoth = {
+  runAsUser: maybe(fc.constantFrom(0, 7, 1000)),
+  runAsGroup: maybe(fc.constantFrom(0, 7)),
+  runAsNonRoot: maybe(fc.boolean()),
+  seccompProfile: maybe(profile),
+  appArmorProfile: maybe(profile),
+};
 const validCase: fc.Arbitrary<Case> = fc.record({
-  ofPod: fc.record({ ...ofBoth, fsGroup: maybe(fc.constantFrom(0, 3)), supplementalGroups: maybe(fc.subarray([0, 4, 5])), supplementalGroupsPolicy: maybe(fc.constantFrom('Merge', 'Strict')) }),
-  ofContainer: fc.record({
-    ...ofBoth, privileged: maybe(fc.boolean()), allowPrivilegeEscalation: maybe(fc.boolean()), readOnlyRootFilesystem: maybe(fc.boolean()), procMount: maybe(fc.constantFrom('Default', 'Unmasked')),
-    capabilities: maybe(fc.record({ add: maybe(fc.subarray(someCapabilities)), drop: maybe(fc.subarray(someCapabilities)) })),
+  ofPod: fc.record({
+    ...ofBoth,
+    fsGroup: maybe(fc.constantFrom(0, 3)),
+    supplementalGroups: maybe(fc.subarray([0, 4, 5])),
+    supplementalGroupsPolicy: maybe(fc.constantFrom('Merge', 'Strict')),
   }),
-  spec: fc.record({ hostUsers: maybe(fc.boolean()), hostPID: maybe(fc.boolean()), hostIPC: maybe(fc.boolean()), hostNetwork: maybe(fc.boolean()), shareProcessNamespace: maybe(fc.boolean()) }),
+  ofContainer: fc.record({
+    ...ofBoth,
+    privileged: maybe(fc.boolean()),
+    allowPrivilegeEscalation: maybe(fc.boolean()),
+    readOnlyRootFilesystem: maybe(fc.boolean()),
+    procMount: maybe(fc.constantFrom('Default', 'Unmasked')),
+    capabilities: maybe(
+      fc.record({ add: maybe(fc.subarray(someCapabilities)), drop: maybe(fc.subarray(someCapabilities)) }),
+    ),
+  }),
+  spec: fc.record({
+    hostUsers: maybe(fc.boolean()),
+    hostPID: maybe(fc.boolean()),
+    hostIPC: maybe(fc.boolean()),
+    hostNetwork: maybe(fc.boolean()),
+    shareProcessNamespace: maybe(fc.boolean()),
+  }),
 });
 
 /** Nothing that has a meaning for any of the fields. */
-const junk = fc.constantFrom<unknown[]>(null, '', ' ', [], {}, [null], [''], -1, 1.5, 2 ** 31, 2 ** 53, 'true', 'yes', 'unconfined', 'Unconfined ', 'unmasked', 'merge', '0', 'root', { type: '' }, { type: null }, { type: 'unconfined' }, { type: 'Localhost' }, { type: 'Localhost', localhostProfile: '' }, { type: 'Localhost', localhostProfile: '../x' }, { type: 'Localhost', localhostProfile: '/x' }, { type: 'RuntimeDefault', localhostProfile: 'x' }, { type: 'Localhost', localhostProfile: null }, { add: null, drop: null }, { add: [null] }, { drop: [''] }, { add: '' });
+const junk = fc.constantFrom<unknown[]>(
+  null,
+  '',
+  ' ',
+  [],
+  {},
+  [null],
+  [''],
+  -1,
+  1.5,
+  2 ** 31,
+  2 ** 53,
+  'true',
+  'yes',
+  'unconfined',
+  'Unconfined ',
+  'unmasked',
+  'merge',
+  '0',
+  'root',
+  { type: '' },
+  { type: null },
+  { type: 'unconfined' },
+  { type: 'Localhost' },
+  { type: 'Localhost', localhostProfile: '' },
+  { type: 'Localhost', localhostProfile: '../x' },
+  { type: 'Localhost', localhostProfile: '/x' },
+  { type: 'RuntimeDefault', localhostProfile: 'x' },
+  { type: 'Localhost', localhostProfile: null },
+  { add: null, drop: null },
+  { add: [null] },
+  { drop: [''] },
+  { add: '' },
+);
 const fields: readonly [keyof Case, string][] = [
-  ...['runAsUser', 'runAsGroup', 'runAsNonRoot', 'seccompProfile', 'appArmorProfile', 'fsGroup', 'supplementalGroups', 'supplementalGroupsPolicy', 'seLinuxOptions', 'sysctls'].map((name) => ['ofPod', name] as [keyof Case, string]),
-  ...['runAsUser', 'runAsGroup', 'runAsNonRoot', 'seccompProfile', 'appArmorProfile', 'privileged', 'allowPrivilegeEscalation', 'readOnlyRootFilesystem', 'procMount', 'capabilities', 'seLinuxOptions'].map((name) => ['ofContainer', name] as [keyof Case, string]),
-  ...['hostUsers', 'hostPID', 'hostIPC', 'hostNetwork', 'shareProcessNamespace', 'securityContext'].map((name) => ['spec', name] as [keyof Case, string]),
+  ...[
+    'runAsUser',
+    'runAsGroup',
+    'runAsNonRoot',
+    'seccompProfile',
+    'appArmorProfile',
+    'fsGroup',
+    'supplementalGroups',
+    'supplementalGroupsPolicy',
+    'seLinuxOptions',
+    'sysctls',
+  ].map((name) => ['ofPod', name] as [keyof Case, string]),
+  ...[
+    'runAsUser',
+    'runAsGroup',
+    'runAsNonRoot',
+    'seccompProfile',
+    'appArmorProfile',
+    'privileged',
+    'allowPrivilegeEscalation',
+    'readOnlyRootFilesystem',
+    'procMount',
+    'capabilities',
+    'seLinuxOptions',
+  ].map((name) => ['ofContainer', name] as [keyof Case, string]),
+  ...['hostUsers', 'hostPID', 'hostIPC', 'hostNetwork', 'shareProcessNamespace', 'securityContext'].map(
+    (name) => ['spec', name] as [keyof Case, string],
+  ),
 ];
 
 function put(given: Case, [part, name]: [keyof Case, string], value: unknown): Case {
@@ -110,9 +217,22 @@ describe('security contexts', () => {
   test('a field that is empty, null or invalid is refused, or leaves the container no stronger than without it', () => {
     let compared = 0;
     fc.assert(
-      fc.property(validCase, fc.constantFrom(...fields), junk, fc.constantFrom(...images), fc.boolean(), (given, field, value, image, seccompDefault) => {
-        compared += Number(assertNoWeaker(ask(put(given, field, value), image, seccompDefault), ask(put(given, field, undefined), image, seccompDefault), { given, field, value }));
-      }),
+      fc.property(
+        validCase,
+        fc.constantFrom(...fields),
+        junk,
+        fc.constantFrom(...images),
+        fc.boolean(),
+        (given, field, value, image, seccompDefault) => {
+          compared += Number(
+            assertNoWeaker(
+              ask(put(given, field, value), image, seccompDefault),
+              ask(put(given, field, undefined), image, seccompDefault),
+              { given, field, value },
+            ),
+          );
+        },
+      ),
       { numRuns: 3000 },
     );
     assert.ok(compared > 60, `only ${compared} pods were let through`);
@@ -120,15 +240,33 @@ describe('security contexts', () => {
 
   test('a restriction more never takes another away', () => {
     const restriction: fc.Arbitrary<[keyof Case, string, unknown]> = fc.constantFrom<[keyof Case, string, unknown][]>(
-      ['ofPod', 'runAsNonRoot', true], ['ofPod', 'seccompProfile', { type: 'RuntimeDefault' }], ['ofPod', 'seccompProfile', { type: 'Localhost', localhostProfile: 'x.json' }], ['ofPod', 'appArmorProfile', { type: 'RuntimeDefault' }], ['ofPod', 'supplementalGroupsPolicy', 'Strict'],
-      ['ofPod', 'runAsUser', 1000], ['ofContainer', 'runAsUser', 1000], ['ofContainer', 'runAsNonRoot', true], ['ofContainer', 'seccompProfile', { type: 'RuntimeDefault' }], ['ofContainer', 'appArmorProfile', { type: 'Localhost', localhostProfile: 'p' }],
-      ['ofContainer', 'privileged', false], ['ofContainer', 'allowPrivilegeEscalation', false], ['ofContainer', 'readOnlyRootFilesystem', true], ['ofContainer', 'procMount', 'Default'], ['ofContainer', 'capabilities', { drop: ['ALL'] }],
-      ['spec', 'hostUsers', false], ['spec', 'hostPID', false], ['spec', 'hostIPC', false], ['spec', 'hostNetwork', false], ['spec', 'shareProcessNamespace', false],
+      ['ofPod', 'runAsNonRoot', true],
+      ['ofPod', 'seccompProfile', { type: 'RuntimeDefault' }],
+      ['ofPod', 'seccompProfile', { type: 'Localhost', localhostProfile: 'x.json' }],
+      ['ofPod', 'appArmorProfile', { type: 'RuntimeDefault' }],
+      ['ofPod', 'supplementalGroupsPolicy', 'Strict'],
+      ['ofPod', 'runAsUser', 1000],
+      ['ofContainer', 'runAsUser', 1000],
+      ['ofContainer', 'runAsNonRoot', true],
+      ['ofContainer', 'seccompProfile', { type: 'RuntimeDefault' }],
+      ['ofContainer', 'appArmorProfile', { type: 'Localhost', localhostProfile: 'p' }],
+      ['ofContainer', 'privileged', false],
+      ['ofContainer', 'allowPrivilegeEscalation', false],
+      ['ofContainer', 'readOnlyRootFilesystem', true],
+      ['ofContainer', 'procMount', 'Default'],
+      ['ofContainer', 'capabilities', { drop: ['ALL'] }],
+      ['spec', 'hostUsers', false],
+      ['spec', 'hostPID', false],
+      ['spec', 'hostIPC', false],
+      ['spec', 'hostNetwork', false],
+      ['spec', 'shareProcessNamespace', false],
     );
     let compared = 0;
     fc.assert(
       fc.property(validCase, restriction, fc.constantFrom(...images), (given, [part, name, value], image) => {
-        compared += Number(assertNoWeaker(ask(put(given, [part, name], value), image), ask(given, image), { given, part, name, value }));
+        compared += Number(
+          assertNoWeaker(ask(put(given, [part, name], value), image), ask(given, image), { given, part, name, value }),
+        );
       }),
       { numRuns: 3000 },
     );
@@ -142,7 +280,9 @@ describe('security contexts', () => {
         const wild = value === undefined ? given : put(given, field, value);
         const verdicts = ['containers', 'initContainers', 'ephemeralContainers'].map((kind) => {
           const { pod, complaints } = accept(manifest(wild, kind));
-          const told = complaints.filter((complaint) => complaint.includes('securityContext')).map((complaint) => complaint.replace(/spec\.\w+\[0\]/, 'spec.KIND[0]').replaceAll(kind, 'KIND'));
+          const told = complaints
+            .filter((complaint) => complaint.includes('securityContext'))
+            .map((complaint) => complaint.replace(/spec\.\w+\[0\]/, 'spec.KIND[0]').replaceAll(kind, 'KIND'));
           if (told.length > 0) return { told: told.sort() };
           const app = [...allContainers(pod)].find(({ container }) => container.name === 'app')?.container;
           return app === undefined ? {} : { got: outcome(pod, app, image) };
@@ -157,7 +297,12 @@ describe('security contexts', () => {
 
 function outcome(pod: Pod, container: AnyContainer, imageUser: SecurityFacts['imageUser']): unknown {
   try {
-    return containerSecurity(pod, container, { settings: testSettings, node: testNode, placement: { userns }, imageUser });
+    return containerSecurity(pod, container, {
+      settings: testSettings,
+      node: testNode,
+      placement: { userns },
+      imageUser,
+    });
   } catch (error) {
     return String(error);
   }

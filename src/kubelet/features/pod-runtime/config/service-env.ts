@@ -14,7 +14,9 @@ export async function loadServices(pod: Pod, lookup: ServiceLookup): Promise<rea
   } catch (error) {
     if (!isKind(error, 'Unavailable')) throw error;
     if (isStaticPod(pod)) return [];
-    throw new KubeletError('Unavailable', 'services have not yet been read at least once, cannot construct envvars', { cause: error });
+    throw new KubeletError('Unavailable', 'services have not yet been read at least once, cannot construct envvars', {
+      cause: error,
+    });
   }
 }
 
@@ -22,7 +24,10 @@ export async function loadServices(pod: Pod, lookup: ServiceLookup): Promise<rea
  * The variables by which containers find services: those of the pod's namespace unless it wants none, and the API server's in any case
  * (upstream: kubelet_pods.go getServiceEnvVarMap, envvars.FromServices). A service without an address of its own has none.
  */
-export function computeServiceEnv(services: readonly Service[], { namespace, enableServiceLinks }: { namespace: string; enableServiceLinks: boolean }): ReadonlyMap<string, string> {
+export function computeServiceEnv(
+  services: readonly Service[],
+  { namespace, enableServiceLinks }: { namespace: string; enableServiceLinks: boolean },
+): ReadonlyMap<string, string> {
   const chosen = new Map<string, Service>();
   for (const service of services) {
     const { clusterIP = '' } = service.spec;
@@ -30,7 +35,8 @@ export function computeServiceEnv(services: readonly Service[], { namespace, ena
     const { metadata } = service;
     const isMaster = metadata.namespace === master.namespace && metadata.name === master.name;
     // One of the pod's own namespace stands before the API server's.
-    if (isMaster ? !chosen.has(metadata.name) : metadata.namespace === namespace && enableServiceLinks) chosen.set(metadata.name, service);
+    if (isMaster ? !chosen.has(metadata.name) : metadata.namespace === namespace && enableServiceLinks)
+      chosen.set(metadata.name, service);
   }
   return new Map([...chosen.values()].flatMap(variablesOf));
 }
@@ -40,13 +46,20 @@ function variablesOf({ metadata, spec }: Service): [string, string][] {
   const name = variableName(metadata.name);
   const first = ports[0];
   if (first === undefined) return [[`${name}_SERVICE_HOST`, clusterIP]];
-  const named = ports.filter((port) => port.name).map((port): [string, string] => [`${name}_SERVICE_PORT_${variableName(port.name ?? '')}`, String(port.port)]);
+  const named = ports
+    .filter((port) => port.name)
+    .map((port): [string, string] => [`${name}_SERVICE_PORT_${variableName(port.name ?? '')}`, String(port.port)]);
   const host = clusterIP.includes(':') ? `[${clusterIP}]` : clusterIP;
   const links = ports.flatMap(({ port, protocol = 'TCP' }, index): [string, string][] => {
     const scheme = protocol.toLowerCase();
     const url = `${scheme}://${host}:${port}`;
     const prefix = `${name}_PORT_${port}_${protocol.toUpperCase()}`;
-    const own: [string, string][] = [[prefix, url], [`${prefix}_PROTO`, scheme], [`${prefix}_PORT`, String(port)], [`${prefix}_ADDR`, clusterIP]];
+    const own: [string, string][] = [
+      [prefix, url],
+      [`${prefix}_PROTO`, scheme],
+      [`${prefix}_PORT`, String(port)],
+      [`${prefix}_ADDR`, clusterIP],
+    ];
     return index === 0 ? [[`${name}_PORT`, url], ...own] : own;
   });
   return [[`${name}_SERVICE_HOST`, clusterIP], [`${name}_SERVICE_PORT`, String(first.port)], ...named, ...links];

@@ -15,7 +15,8 @@ function harness(...users: ImageUser[]): Harness {
   return h;
 }
 
-const usersOf = (h: Harness): unknown[] => h.runtime.containers().map(({ config: { security } }) => security.runAsUser ?? security.runAsUsername);
+const usersOf = (h: Harness): unknown[] =>
+  h.runtime.containers().map(({ config: { security } }) => security.runAsUser ?? security.runAsUsername);
 
 /** Lets the container end and the pod be looked at until it runs again, or is known not to. */
 async function restart(h: Harness, pod: ReturnType<typeof aPod>): Promise<string[]> {
@@ -41,6 +42,13 @@ test('an image that turned into one of root meanwhile is root only where that is
   await h.sync(pod);
   const [failure = ''] = await restart(h, pod);
   assert.match(failure, /^CreateContainerConfigError container has runAsNonRoot and image will run as root/);
-  assert.deepEqual(usersOf(h).filter((user) => user !== 1000), []);
-  assert.ok(h.events.some((event) => event.startsWith('Warning Failed Error: container has runAsNonRoot and image will run as root')));
+  assert.deepEqual(
+    usersOf(h).filter((user) => user !== 1000),
+    [],
+  );
+  assert.ok(
+    h.events.some((event) =>
+      event.startsWith('Warning Failed Error: container has runAsNonRoot and image will run as root'),
+    ),
+  );
 });

@@ -18,7 +18,12 @@ export interface SubPathRequest {
 }
 
 /** Upstream's layout (subpath_linux.go); what is mounted here goes with the pod's folder. */
-function subPathTarget({ podDir, volume, container, index }: Pick<SubPathRequest, 'podDir' | 'volume' | 'container' | 'index'>): string {
+function subPathTarget({
+  podDir,
+  volume,
+  container,
+  index,
+}: Pick<SubPathRequest, 'podDir' | 'volume' | 'container' | 'index'>): string {
   return `${podDir}/volume-subpaths/${volume}/${container}/${index}`;
 }
 
@@ -27,12 +32,27 @@ function subPathTarget({ podDir, volume, container, index }: Pick<SubPathRequest
  * starts again finds the mount of its last start and keeps it if it still shows what the path leads to.
  * Rejects with the messages users see, which tell nothing of the host's file system; what was wrong is in the log.
  */
-export async function prepareSubPath(deps: { mounts: Pick<Mounts, 'bindBeneath'>; log: Logger }, request: SubPathRequest): Promise<string> {
+export async function prepareSubPath(
+  deps: { mounts: Pick<Mounts, 'bindBeneath'>; log: Logger },
+  request: SubPathRequest,
+): Promise<string> {
   const { container, volume, volumePath, subPath, shownSubPath = subPath } = request;
   const target = subPathTarget(request);
   const bind = (): Promise<BindBeneathResult> => deps.mounts.bindBeneath({ root: volumePath, subPath, target });
-  const result = await bind().catch((error: unknown): BindBeneathResult => ({ kind: 'refused', step: 'open', why: errorMessage(error) }));
+  const result = await bind().catch(
+    (error: unknown): BindBeneathResult => ({ kind: 'refused', step: 'open', why: errorMessage(error) }),
+  );
   if (result.kind === 'mounted') return target;
-  deps.log.error('a part of a volume cannot be mounted', { path: target, container, volume, subPath: shownSubPath, error: result.why });
-  throw new KubeletError('Invalid', `failed to ${result.step === 'create' ? 'create subPath directory' : 'prepare subPath'} for volumeMount "${volume}" of container "${container}"`, { op: 'prepareSubPath' });
+  deps.log.error('a part of a volume cannot be mounted', {
+    path: target,
+    container,
+    volume,
+    subPath: shownSubPath,
+    error: result.why,
+  });
+  throw new KubeletError(
+    'Invalid',
+    `failed to ${result.step === 'create' ? 'create subPath directory' : 'prepare subPath'} for volumeMount "${volume}" of container "${container}"`,
+    { op: 'prepareSubPath' },
+  );
 }

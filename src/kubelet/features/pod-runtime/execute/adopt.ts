@@ -25,21 +25,34 @@ export function mayExistAfter(kind: ErrorKind): boolean {
 /** Whether the name is known to be taken, so that the next attempt number helps. */
 export function isNameTaken(kind: ErrorKind, message: string): boolean {
   // The one place that reads a message: containerd answers with code Unknown here, and nothing else tells this from other failures.
-  return kind === 'AlreadyExists' || (kind === 'Internal' && /name .* is reserved|name .* is already in use/.test(message));
+  return (
+    kind === 'AlreadyExists' || (kind === 'Internal' && /name .* is reserved|name .* is already in use/.test(message))
+  );
 }
 
-export async function findContainerOf(runtime: ContainerRuntime, wanted: { uid: PodUid; name: string; attempt: number }, options: CallOptions): Promise<Listed | undefined> {
+export async function findContainerOf(
+  runtime: ContainerRuntime,
+  wanted: { uid: PodUid; name: string; attempt: number },
+  options: CallOptions,
+): Promise<Listed | undefined> {
   const listed = await runtime.listContainers({ podUid: wanted.uid }, options);
   return listed.find((candidate) => candidate.name === wanted.name && candidate.attempt === wanted.attempt);
 }
 
-export async function findSandboxOf(runtime: ContainerRuntime, wanted: { uid: PodUid; attempt: number }, options: CallOptions): Promise<ListedSandbox | undefined> {
+export async function findSandboxOf(
+  runtime: ContainerRuntime,
+  wanted: { uid: PodUid; attempt: number },
+  options: CallOptions,
+): Promise<ListedSandbox | undefined> {
   const listed = await runtime.listSandboxes({ podUid: wanted.uid }, options);
   return listed.find((candidate) => candidate.attempt === wanted.attempt);
 }
 
 /** What to do about a container found under the name we wanted. */
-export function computeAdoption(found: Pick<Listed, 'state' | 'sandboxId'>, sandbox: SandboxId): 'start' | 'take' | 'remove' {
+export function computeAdoption(
+  found: Pick<Listed, 'state' | 'sandboxId'>,
+  sandbox: SandboxId,
+): 'start' | 'take' | 'remove' {
   if (found.sandboxId !== sandbox) return found.state === 'running' ? 'take' : 'remove';
   if (found.state === 'created') return 'start';
   return found.state === 'running' ? 'take' : 'remove';

@@ -14,7 +14,13 @@ import { loadEnvFiles } from '../config/env-files.ts';
 import { ImageVolumes, type ImageVolumesOutcome, type MountedImage } from '../config/image-volumes.ts';
 import type { ImageOutcome } from '../interfaces.ts';
 import type { PlannedMount } from '../config/mounts-config.ts';
-import { hostsFileMount, needsHostsFile, planDevices, planVolumeMounts, terminationLogMount } from '../config/mounts-config.ts';
+import {
+  hostsFileMount,
+  needsHostsFile,
+  planDevices,
+  planVolumeMounts,
+  terminationLogMount,
+} from '../config/mounts-config.ts';
 import type { NodeFacts } from '../config/node-facts.ts';
 import type { SandboxMaker } from './sandbox.ts';
 import type { Tracked } from '../start-pacer.ts';
@@ -64,7 +70,8 @@ export class ConfigBuilder {
     let image = run.images.get(container.name);
     if (image === undefined) {
       const { pod, signal } = run;
-      const ensure = async (): Promise<ImageOutcome> => this.#deps.images.ensure({ pod, container, runtimeHandler: await this.#sandboxes.runtimeHandler(run), signal });
+      const ensure = async (): Promise<ImageOutcome> =>
+        this.#deps.images.ensure({ pod, container, runtimeHandler: await this.#sandboxes.runtimeHandler(run), signal });
       image = track(ensure());
       run.images.set(container.name, image);
     }
@@ -85,20 +92,71 @@ export class ConfigBuilder {
     const volumes = await this.#volumes(run);
     const files = await run.waitFor(this.#prepared(run, container));
     const [placement, env, sandboxConfig, runtimeHandler] = await Promise.all([
-      run.placement(), this.#environment(run, container, { volumes, node, podIps }), this.#sandboxes.configOf(run), this.#sandboxes.runtimeHandler(run),
+      run.placement(),
+      this.#environment(run, container, { volumes, node, podIps }),
+      this.#sandboxes.configOf(run),
+      this.#sandboxes.runtimeHandler(run),
     ]);
-    const planned = planVolumeMounts(container, { volumes, imageVolumes: start.imageVolumes, env, podIps, selinuxEnabled: node.selinuxEnabled, recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false });
-    const mounts = [...(await this.#resolve(run, container, planned)), ...(await this.#ownMounts(run, container, { files, node, podIps }))];
-    const extraGroups = [...new Set([...(placement.extraGroups ?? []), ...[...volumes.values()].flatMap((volume) => volume.extraGroups ?? [])])];
-    const facts = { settings, node, placement: { ...placement, extraGroups }, devices: planDevices(container, volumes), imageRef: start.image.imageRef, imageUser: start.image.user, runtimeHandler, env, mounts, targetId: start.targetId };
-    return { configOf: (attempt) => containerConfig(pod, container, { ...facts, attempt }), sandboxConfig, nextAttempt: files.nextAttempt };
+    const planned = planVolumeMounts(container, {
+      volumes,
+      imageVolumes: start.imageVolumes,
+      env,
+      podIps,
+      selinuxEnabled: node.selinuxEnabled,
+      recursiveReadOnlySupported: node.handlers.get(runtimeHandler)?.recursiveReadOnlyMounts ?? false,
+    });
+    const mounts = [
+      ...(await this.#resolve(run, container, planned)),
+      ...(await this.#ownMounts(run, container, { files, node, podIps })),
+    ];
+    const extraGroups = [
+      ...new Set([
+        ...(placement.extraGroups ?? []),
+        ...[...volumes.values()].flatMap((volume) => volume.extraGroups ?? []),
+      ]),
+    ];
+    const facts = {
+      settings,
+      node,
+      placement: { ...placement, extraGroups },
+      devices: planDevices(container, volumes),
+      imageRef: start.image.imageRef,
+      imageUser: start.image.user,
+      runtimeHandler,
+      env,
+      mounts,
+      targetId: start.targetId,
+    };
+    return {
+      configOf: (attempt) => containerConfig(pod, container, { ...facts, attempt }),
+      sandboxConfig,
+      nextAttempt: files.nextAttempt,
+    };
   }
 
-  async #environment(run: SyncRun, container: AnyContainer, { volumes, node, podIps }: { volumes: PodVolumes; node: NodeFacts; podIps: readonly string[] }): Promise<Map<string, string>> {
+  async #environment(
+    run: SyncRun,
+    container: AnyContainer,
+    { volumes, node, podIps }: { volumes: PodVolumes; node: NodeFacts; podIps: readonly string[] },
+  ): Promise<Map<string, string>> {
     const { pod } = run;
-    const [objects, services, files] = await Promise.all([loadEnvObjects(pod, container, this.#deps.objects), loadServices(pod, this.#deps.services), loadEnvFiles(container, volumes, this.#deps)]);
-    const serviceEnv = computeServiceEnv(services, { namespace: pod.metadata.namespace, enableServiceLinks: pod.spec.enableServiceLinks ?? true });
-    return resolveEnv(pod, container, { objects, podIps, hostIps: node.hostIps, allocatable: node.allocatable, serviceEnv, files });
+    const [objects, services, files] = await Promise.all([
+      loadEnvObjects(pod, container, this.#deps.objects),
+      loadServices(pod, this.#deps.services),
+      loadEnvFiles(container, volumes, this.#deps),
+    ]);
+    const serviceEnv = computeServiceEnv(services, {
+      namespace: pod.metadata.namespace,
+      enableServiceLinks: pod.spec.enableServiceLinks ?? true,
+    });
+    return resolveEnv(pod, container, {
+      objects,
+      podIps,
+      hostIps: node.hostIps,
+      allocatable: node.allocatable,
+      serviceEnv,
+      files,
+    });
   }
 
   /** Where the pod keeps its files on the host. */
@@ -130,19 +188,37 @@ export class ConfigBuilder {
     return Promise.all(
       planned.map(async ({ mount, volume, index, subPath, shownSubPath }) => {
         if (subPath === undefined) return mount;
-        return { ...mount, hostPath: await prepareSubPath(this.#deps, { podDir, container: container.name, index, volume, volumePath: mount.hostPath, subPath, shownSubPath }) };
+        return {
+          ...mount,
+          hostPath: await prepareSubPath(this.#deps, {
+            podDir,
+            container: container.name,
+            index,
+            volume,
+            volumePath: mount.hostPath,
+            subPath,
+            shownSubPath,
+          }),
+        };
       }),
     );
   }
 
-  async #ownMounts(run: SyncRun, container: AnyContainer, facts: { files: PreparedFiles; node: NodeFacts; podIps: readonly string[] }): Promise<Mount[]> {
+  async #ownMounts(
+    run: SyncRun,
+    container: AnyContainer,
+    facts: { files: PreparedFiles; node: NodeFacts; podIps: readonly string[] },
+  ): Promise<Mount[]> {
     const { files, node, podIps } = facts;
     const mounts: Mount[] = [];
     if (needsHostsFile(run.pod, container, podIps)) {
       run.hostsFile ??= this.#files.writeHostsFile(run.pod, podIps);
       mounts.push(hostsFileMount(await run.hostsFile, node.selinuxEnabled));
     }
-    const termination = files.terminationLog === undefined ? undefined : terminationLogMount(container, files.terminationLog, node.selinuxEnabled);
+    const termination =
+      files.terminationLog === undefined
+        ? undefined
+        : terminationLogMount(container, files.terminationLog, node.selinuxEnabled);
     return termination === undefined ? mounts : [...mounts, termination];
   }
 }

@@ -90,13 +90,26 @@ export class StepExecutors {
     if (step.reason === 'RestartAllContainers') this.#noteReset(run);
     const { pod, status, signal } = run;
     try {
-      const fold = await this.#parts.killer.killContainer({ pod, status, signal, container, reason: step.reason, message: step.message, graceMs: step.graceMs });
+      const fold = await this.#parts.killer.killContainer({
+        pod,
+        status,
+        signal,
+        container,
+        reason: step.reason,
+        message: step.message,
+        graceMs: step.graceMs,
+      });
       run.status = fold(run.status);
       this.#result(run, step.kind, undefined);
       return 'next';
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      run.fail({ scope: 'kill', container: step.name, reason: waitingReasons.killContainerError, message: errorMessage(error) });
+      run.fail({
+        scope: 'kill',
+        container: step.name,
+        reason: waitingReasons.killContainerError,
+        message: errorMessage(error),
+      });
       this.#result(run, step.kind, errorMessage(error));
       // Starting beside one that may still run is the one thing that must not happen.
       return 'stop';
@@ -114,7 +127,11 @@ export class StepExecutors {
       return 'next';
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      log.warn('could not remove an ended container', { pod: run.pod.metadata.name, container: step.name, error: errorMessage(error) });
+      log.warn('could not remove an ended container', {
+        pod: run.pod.metadata.name,
+        container: step.name,
+        error: errorMessage(error),
+      });
       if (step.reason !== 'restart-all') return 'next';
       run.fail({ scope: 'kill', container: step.name, reason: 'RemoveContainerError', message: errorMessage(error) });
       this.#result(run, step.kind, errorMessage(error));
@@ -123,7 +140,8 @@ export class StepExecutors {
   }
 
   #noteReset(run: SyncRun): void {
-    for (const { container, exited } of resetSources(run.pod, run.status)) this.#parts.backoff.noteReset(run.pod, container, exited);
+    for (const { container, exited } of resetSources(run.pod, run.status))
+      this.#parts.backoff.noteReset(run.pod, container, exited);
   }
 
   async #startContainer(run: SyncRun, step: StepOf<'startContainer'>): Promise<StepVerdict> {
@@ -132,7 +150,9 @@ export class StepExecutors {
     const container = findContainer(run.pod, step.name)?.container;
     if (container === undefined) return 'next';
     // Judged by what was known when this was decided: a container that was just killed has not crashed.
-    const exited = run.planned.containers.find((candidate) => candidate.name === step.name && candidate.state === 'exited');
+    const exited = run.planned.containers.find(
+      (candidate) => candidate.name === step.name && candidate.state === 'exited',
+    );
     if (exited !== undefined && step.role !== 'ephemeral') backoff.noteStart(run.pod, container, exited);
     try {
       await run.takeSlot(pacer);
@@ -160,7 +180,11 @@ export class StepExecutors {
   }
 
   /** What fails is tried again by the next pass; the rest of this one goes on. */
-  async #resize(run: SyncRun, step: StepOf<'resizePod' | 'resizeContainer'>, work: (resizer: PodResizer) => Promise<string | undefined>): Promise<StepVerdict> {
+  async #resize(
+    run: SyncRun,
+    step: StepOf<'resizePod' | 'resizeContainer'>,
+    work: (resizer: PodResizer) => Promise<string | undefined>,
+  ): Promise<StepVerdict> {
     const { clock } = this.#parts.deps;
     run.tried.add(resizeKey(step));
     const fromMs = run.resize?.fromMs ?? clock.monotonicMs();
@@ -181,7 +205,9 @@ export class StepExecutors {
       if (container !== undefined && step.adopt === undefined) this.#parts.builder.begin(run, container);
     }
     if (!steps.some((step) => step.kind === 'createSandbox')) return;
-    const later = [...(run.pod.spec.initContainers ?? []), ...run.pod.spec.containers].filter(({ name }) => !starting.has(name));
+    const later = [...(run.pod.spec.initContainers ?? []), ...run.pod.spec.containers].filter(
+      ({ name }) => !starting.has(name),
+    );
     if (later.length > 0) this.#parts.deps.images.prefetch(run.pod, later, run.signal);
   }
 
@@ -191,9 +217,19 @@ export class StepExecutors {
     const { name, namespace, uid } = run.pod.metadata;
     for (const wait of run.waits) {
       const where = `${name}_${namespace}(${uid})`;
-      deps.events.event(run.pod, 'Warning', containerEvents.backOff, `Back-off restarting failed container ${wait.container} in pod ${where}`, wait.container);
+      deps.events.event(
+        run.pod,
+        'Warning',
+        containerEvents.backOff,
+        `Back-off restarting failed container ${wait.container} in pod ${where}`,
+        wait.container,
+      );
       const message = `back-off ${describe(wait.delayMs)} restarting failed container=${wait.container} pod=${where}`;
-      failures.set(run.uid, wait.container, { reason: waitingReasons.crashLoopBackOff, message, retryAtMs: wait.untilMs });
+      failures.set(run.uid, wait.container, {
+        reason: waitingReasons.crashLoopBackOff,
+        message,
+        retryAtMs: wait.untilMs,
+      });
     }
   }
 
@@ -202,7 +238,13 @@ export class StepExecutors {
     else this.#record(run, 'result', 'Warning', reason, failure);
   }
 
-  #record(run: SyncRun, kind: 'decision' | 'result', type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #record(
+    run: SyncRun,
+    kind: 'decision' | 'result',
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): void {
     this.#parts.deps.timeline.record(run.uid, { kind, type, reason, message });
   }
 }

@@ -18,11 +18,18 @@ export interface KillSpec {
 }
 
 /** What to kill a container by. A pod that is not known any more, or a container that is not in it, is restored from the runtime's records. */
-export function computeKillSpec(pod: Pod | undefined, status: PodRuntimeStatus, actual: ContainerRuntimeStatus, reason: KillReason): KillSpec {
+export function computeKillSpec(
+  pod: Pod | undefined,
+  status: PodRuntimeStatus,
+  actual: ContainerRuntimeStatus,
+  reason: KillReason,
+): KillSpec {
   const container = pod === undefined ? undefined : findContainer(pod, actual.name)?.container;
-  if (pod !== undefined && container !== undefined) return { pod, container, graceMs: graceOf(pod, container, reason), preStop: container.lifecycle?.preStop };
+  if (pod !== undefined && container !== undefined)
+    return { pod, container, graceMs: graceOf(pod, container, reason), preStop: container.lifecycle?.preStop };
   const restored = restoreFromAnnotations(actual.annotations);
-  const seconds = pod?.metadata.deletionGracePeriodSeconds ?? restored.deletionGraceSeconds ?? restored.terminationGraceSeconds;
+  const seconds =
+    pod?.metadata.deletionGracePeriodSeconds ?? restored.deletionGraceSeconds ?? restored.terminationGraceSeconds;
   return {
     pod: pod ?? podOfRecords(status),
     container: { name: actual.name, image: actual.image, ports: restored.ports },
@@ -37,7 +44,12 @@ function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number 
   if (deletion !== undefined) return deletion * 1000;
   const grace = pod.spec.terminationGracePeriodSeconds;
   if (grace === undefined) return minRuntimeGraceMs;
-  const probe = reason === 'LivenessProbe' ? container.livenessProbe : reason === 'StartupProbe' ? container.startupProbe : undefined;
+  const probe =
+    reason === 'LivenessProbe'
+      ? container.livenessProbe
+      : reason === 'StartupProbe'
+        ? container.startupProbe
+        : undefined;
   return (probe?.terminationGracePeriodSeconds ?? grace) * 1000;
 }
 

@@ -10,12 +10,17 @@ import { Harness } from '../testing/harness.ts';
 import { computeTerminationOrder } from '../plan/termination-order.ts';
 
 const side = (name: string): ReturnType<typeof aContainer> => aContainer(name, { restartPolicy: 'Always' });
-const withSidecars = aPod({ initContainers: [side('side'), aContainer('i1'), side('s2')], containers: [aContainer('app'), aContainer('log')] });
+const withSidecars = aPod({
+  initContainers: [side('side'), aContainer('i1'), side('s2')],
+  containers: [aContainer('app'), aContainer('log')],
+});
 const preStop = { lifecycle: { preStop: { exec: { command: ['drain'] } } } };
 
 /** When each process ended, since the kill began. */
 function ends(h: Harness, sinceMs: number): string[] {
-  return h.runtime.journal.processes.filter(({ what, atMs }) => what === 'exited' && atMs >= sinceMs).map(({ atMs, name, exitCode }) => `${atMs - sinceMs} ${name} ${exitCode}`);
+  return h.runtime.journal.processes
+    .filter(({ what, atMs }) => what === 'exited' && atMs >= sinceMs)
+    .map(({ atMs, name, exitCode }) => `${atMs - sinceMs} ${name} ${exitCode}`);
 }
 
 async function running(pod: Pod, script: (h: Harness) => void = () => {}): Promise<{ h: Harness; beganMs: number }> {
@@ -29,15 +34,32 @@ async function running(pod: Pod, script: (h: Harness) => void = () => {}): Promi
 }
 
 test('regular containers end first, then sidecars from the last to the first', () => {
-  assert.deepEqual([...computeTerminationOrder(withSidecars, ['app', 'log', 'side', 's2'])], [['s2', ['app', 'log']], ['side', ['app', 'log', 's2']]]);
-  assert.deepEqual([...computeTerminationOrder(withSidecars, ['log', 'side'])], [['s2', ['log']], ['side', ['log']]]);
+  assert.deepEqual(
+    [...computeTerminationOrder(withSidecars, ['app', 'log', 'side', 's2'])],
+    [
+      ['s2', ['app', 'log']],
+      ['side', ['app', 'log', 's2']],
+    ],
+  );
+  assert.deepEqual(
+    [...computeTerminationOrder(withSidecars, ['log', 'side'])],
+    [
+      ['s2', ['log']],
+      ['side', ['log']],
+    ],
+  );
 });
 
 describe('grace', () => {
-  const probe = (seconds: number): NonNullable<Pod['spec']['containers'][number]['livenessProbe']> => ({ terminationGracePeriodSeconds: seconds });
+  const probe = (seconds: number): NonNullable<Pod['spec']['containers'][number]['livenessProbe']> => ({
+    terminationGracePeriodSeconds: seconds,
+  });
   const pod = aPod({ containers: [aContainer('app', { livenessProbe: probe(5), startupProbe: probe(3) })] });
-  const spec = (subject: Pod | undefined, reason: Parameters<typeof computeKillSpec>[3] = 'Unknown', annotations: Record<string, string> = {}): number =>
-    computeKillSpec(subject, aStatus(), aRun('app', 'running', { annotations }), reason).graceMs;
+  const spec = (
+    subject: Pod | undefined,
+    reason: Parameters<typeof computeKillSpec>[3] = 'Unknown',
+    annotations: Record<string, string> = {},
+  ): number => computeKillSpec(subject, aStatus(), aRun('app', 'running', { annotations }), reason).graceMs;
 
   test("is the pod's, a probe's own for its kills, and the deleter's over all", () => {
     assert.deepEqual([spec(pod), spec(pod, 'LivenessProbe'), spec(pod, 'StartupProbe')], [30_000, 5000, 3000]);
@@ -47,13 +69,23 @@ describe('grace', () => {
 
   test("comes from the container's annotations when the pod is lost, deletion before termination, damage counting as absent", () => {
     const termination = { 'io.kubernetes.pod.terminationGracePeriod': '40' };
-    assert.deepEqual([spec(undefined, 'Unknown', termination), spec(undefined, 'Unknown', { ...termination, 'io.kubernetes.pod.deletionGracePeriod': '4' }), spec(undefined, 'Unknown', { 'io.kubernetes.pod.terminationGracePeriod': 'soon' })], [40_000, 4000, 2000]);
+    assert.deepEqual(
+      [
+        spec(undefined, 'Unknown', termination),
+        spec(undefined, 'Unknown', { ...termination, 'io.kubernetes.pod.deletionGracePeriod': '4' }),
+        spec(undefined, 'Unknown', { 'io.kubernetes.pod.terminationGracePeriod': 'soon' }),
+      ],
+      [40_000, 4000, 2000],
+    );
   });
 });
 
 describe('killing a pod', () => {
   test('stops regular containers side by side, then sidecars in reverse, then the sandbox, and removes nothing', async () => {
-    const pod = aPod({ initContainers: [side('side'), side('s2')], containers: [aContainer('app'), aContainer('log')] });
+    const pod = aPod({
+      initContainers: [side('side'), side('s2')],
+      containers: [aContainer('app'), aContainer('log')],
+    });
     const { h, beganMs } = await running(pod, (it) => {
       it.runtime.behaviour('app', { stopMs: 1000 });
       it.runtime.behaviour('log', { stopMs: 2000 });
@@ -61,19 +93,40 @@ describe('killing a pod', () => {
     const outcome = await h.kill(pod);
     assert.deepEqual([outcome.failures, outcome.aborted], [[], false]);
     assert.deepEqual(ends(h, beganMs), ['1000 app 143', '2000 log 143', '2005 s2 143', '2010 side 143']);
-    assert.deepEqual(h.calls('stopSandbox', 'removeSandbox', 'removeContainer').map((line) => line.split(' ')[1]), ['stopSandbox']);
-    assert.deepEqual(h.told.filter((line) => line.startsWith('cache')), ['cache app#0 exited', 'cache log#0 exited', 'cache s2#0 exited', 'cache side#0 exited', 'cache sandbox#0 stopped']);
-    assert.deepEqual(h.events.slice(0, 2).sort(), ['Normal Killing Stopping container app [app]', 'Normal Killing Stopping container log [log]']);
+    assert.deepEqual(
+      h.calls('stopSandbox', 'removeSandbox', 'removeContainer').map((line) => line.split(' ')[1]),
+      ['stopSandbox'],
+    );
+    assert.deepEqual(
+      h.told.filter((line) => line.startsWith('cache')),
+      [
+        'cache app#0 exited',
+        'cache log#0 exited',
+        'cache s2#0 exited',
+        'cache side#0 exited',
+        'cache sandbox#0 stopped',
+      ],
+    );
+    assert.deepEqual(h.events.slice(0, 2).sort(), [
+      'Normal Killing Stopping container app [app]',
+      'Normal Killing Stopping container log [log]',
+    ]);
   });
 
   test('a container that ignores the signal is killed at the end of the grace', async () => {
-    const { h, beganMs } = await running(aPod({ terminationGracePeriodSeconds: 10 }), (it) => it.runtime.behaviour('app', { ignoresTerm: true }));
+    const { h, beganMs } = await running(aPod({ terminationGracePeriodSeconds: 10 }), (it) =>
+      it.runtime.behaviour('app', { ignoresTerm: true }),
+    );
     await h.kill(aPod({ terminationGracePeriodSeconds: 10 }));
     assert.deepEqual(ends(h, beganMs), ['10000 app 137']);
   });
 
   test('an override takes the place of the grace, and the runtime always gets two seconds', async () => {
-    for (const [graceMs, endMs] of [[5000, 5000], [1000, 2000], [0, 2000]] as const) {
+    for (const [graceMs, endMs] of [
+      [5000, 5000],
+      [1000, 2000],
+      [0, 2000],
+    ] as const) {
       const { h, beganMs } = await running(aPod(), (it) => it.runtime.behaviour('app', { ignoresTerm: true }));
       await h.kill(aPod(), { graceMs });
       assert.deepEqual(ends(h, beganMs), [`${endMs} app 137`]);
@@ -87,7 +140,10 @@ describe('killing a pod', () => {
       it.hook = () => new Promise((resolve) => it.clock.setTimer(4000, () => resolve({ ok: true })));
     });
     await h.kill(pod);
-    assert.deepEqual([h.hookCalls, ends(h, beganMs), h.calls('stopContainer')], [['app drain'], ['10000 app 137'], [`${beganMs + 4000} stopContainer app`]]);
+    assert.deepEqual(
+      [h.hookCalls, ends(h, beganMs), h.calls('stopContainer')],
+      [['app drain'], ['10000 app 137'], [`${beganMs + 4000} stopContainer app`]],
+    );
   });
 
   test('a preStop that never ends is cut at the grace, and the container still gets two seconds', async () => {
@@ -107,7 +163,13 @@ describe('killing a pod', () => {
       it.hook = async () => ({ ok: false, message: 'password=1' });
     });
     await h.kill(pod);
-    assert.deepEqual([h.containers, h.events], [['app#0 143'], ['Normal Killing Stopping container app [app]', 'Warning FailedPreStopHook PreStopHook failed [app]']]);
+    assert.deepEqual(
+      [h.containers, h.events],
+      [
+        ['app#0 143'],
+        ['Normal Killing Stopping container app [app]', 'Warning FailedPreStopHook PreStopHook failed [app]'],
+      ],
+    );
   });
 
   test('without grace there is no preStop', async () => {
@@ -139,12 +201,19 @@ describe('killing a pod', () => {
     controller.abort();
     assert.equal((await h.finish(first)).aborted, true);
     const second = await h.kill(pod, { graceMs: 5000 });
-    assert.deepEqual([second.failures, h.hookCalls, h.events.filter((line) => line.includes('Killing')).length], [[], ['app drain'], 1]);
+    assert.deepEqual(
+      [second.failures, h.hookCalls, h.events.filter((line) => line.includes('Killing')).length],
+      [[], ['app drain'], 1],
+    );
     assert.deepEqual(ends(h, beganMs), ['6000 app 137']);
   });
 
   test('aborting at any moment leaves no timer and no slot behind, and asking again finishes', async () => {
-    const pod = aPod({ terminationGracePeriodSeconds: 3, initContainers: [side('side')], containers: [aContainer('app', preStop), aContainer('log')] });
+    const pod = aPod({
+      terminationGracePeriodSeconds: 3,
+      initContainers: [side('side')],
+      containers: [aContainer('app', preStop), aContainer('log')],
+    });
     for (let atMs = 0; atMs <= 3200; atMs += 200) {
       const { h } = await running(pod, (it) => {
         it.runtime.behaviour('log', { ignoresTerm: true });
@@ -157,21 +226,34 @@ describe('killing a pod', () => {
       await h.finish(first);
       assert.equal(h.pods.stopPacer.held, 0);
       const again = await h.kill(pod);
-      assert.deepEqual([again.failures, h.containers.some((line) => line.endsWith('running'))], [[], false], `at ${atMs} ms`);
+      assert.deepEqual(
+        [again.failures, h.containers.some((line) => line.endsWith('running'))],
+        [[], false],
+        `at ${atMs} ms`,
+      );
     }
   });
 
   test('a pod that only the runtime knows is killed by its records, hook included', async () => {
     const pod = aPod({ terminationGracePeriodSeconds: 4, containers: [aContainer('app', preStop)] });
     const { h, beganMs } = await running(pod, (it) => it.runtime.behaviour('app', { ignoresTerm: true }));
-    await h.finish(h.pods.killPod({ pod: undefined, status: await h.status(pod), signal: new AbortController().signal }));
-    assert.deepEqual([h.hookCalls, ends(h, beganMs), h.runtime.sandboxes().map(({ ready }) => ready)], [['app drain'], ['4000 app 137'], [false]]);
+    await h.finish(
+      h.pods.killPod({ pod: undefined, status: await h.status(pod), signal: new AbortController().signal }),
+    );
+    assert.deepEqual(
+      [h.hookCalls, ends(h, beganMs), h.runtime.sandboxes().map(({ ready }) => ready)],
+      [['app drain'], ['4000 app 137'], [false]],
+    );
   });
 
   test('what cannot be stopped is a failure, and the sandbox is stopped all the same', async () => {
-    const { h } = await running(aPod(), (it) => it.runtime.fail('stopContainer', { kind: 'Internal', message: 'stuck', times: 1 }));
+    const { h } = await running(aPod(), (it) =>
+      it.runtime.fail('stopContainer', { kind: 'Internal', message: 'stuck', times: 1 }),
+    );
     const outcome = await h.kill(aPod());
-    assert.deepEqual(outcome.failures, [{ scope: 'kill', container: 'app', reason: 'KillContainerError', message: 'stuck' }]);
+    assert.deepEqual(outcome.failures, [
+      { scope: 'kill', container: 'app', reason: 'KillContainerError', message: 'stuck' },
+    ]);
     assert.equal(h.runtime.sandboxes()[0]?.ready, false);
   });
 
@@ -186,9 +268,17 @@ describe('killing a pod', () => {
 
   test('what is gone already is success', async () => {
     const h = new Harness();
-    const outcome = await h.finish(h.pods.killPod({ pod: aPod(), status: aStatus([aRun('app', 'running')]), signal: new AbortController().signal }));
+    const outcome = await h.finish(
+      h.pods.killPod({ pod: aPod(), status: aStatus([aRun('app', 'running')]), signal: new AbortController().signal }),
+    );
     assert.deepEqual([outcome.failures, outcome.status.containers], [[], []]);
-    const nothing = await h.finish(h.pods.killPod({ pod: aPod(), status: emptyPodRuntimeStatus({ uid: podUid('x'), name: 'x', namespace: 'y' }, 0), signal: new AbortController().signal }));
+    const nothing = await h.finish(
+      h.pods.killPod({
+        pod: aPod(),
+        status: emptyPodRuntimeStatus({ uid: podUid('x'), name: 'x', namespace: 'y' }, 0),
+        signal: new AbortController().signal,
+      }),
+    );
     assert.deepEqual(nothing.failures, []);
   });
 
@@ -200,7 +290,9 @@ describe('killing a pod', () => {
     const beganMs = h.clock.monotonicMs();
     const known = new Map<Pod, PodRuntimeStatus>();
     for (const pod of pods) known.set(pod, await h.status(pod));
-    const kills = [...known].map(([pod, status]) => h.pods.killPod({ pod, status, signal: new AbortController().signal }));
+    const kills = [...known].map(([pod, status]) =>
+      h.pods.killPod({ pod, status, signal: new AbortController().signal }),
+    );
     await h.finish(Promise.all(kills));
     assert.ok(h.clock.monotonicMs() - beganMs < 32_000, `took ${h.clock.monotonicMs() - beganMs} ms`);
   });

@@ -80,7 +80,11 @@ export class PodKiller {
     let status = request.status;
     const failures: KillFailure[] = [];
     try {
-      const claim = { critical: pod !== undefined && isCriticalPod(pod), priority: pod === undefined ? 0 : podPriority(pod), leaseMs: stopLeaseMs };
+      const claim = {
+        critical: pod !== undefined && isCriticalPod(pod),
+        priority: pod === undefined ? 0 : podPriority(pod),
+        leaseMs: stopLeaseMs,
+      };
       const slot = await this.#pacer.acquire(claim, signal);
       try {
         const results = await this.#killContainers(request, failures);
@@ -109,9 +113,16 @@ export class PodKiller {
     if (flight === undefined) {
       flight = {};
       this.#inFlight.set(container.id, flight);
-      events.event(spec.pod, 'Normal', containerEvents.killing, request.message ?? `Stopping container ${container.name}`, container.name);
+      events.event(
+        spec.pod,
+        'Normal',
+        containerEvents.killing,
+        request.message ?? `Stopping container ${container.name}`,
+        container.name,
+      );
     }
-    if (spec.preStop !== undefined && graceMs > 0 && container.state === 'running') await this.#preStop({ request, spec, flight, graceMs });
+    if (spec.preStop !== undefined && graceMs > 0 && container.state === 'running')
+      await this.#preStop({ request, spec, flight, graceMs });
     if (request.turn !== undefined && leftMs() > 0) await waitWithin(clock, leftMs(), request.turn, signal);
     try {
       await runtime.stopContainer(container.id, Math.max(leftMs(), minRuntimeGraceMs), { signal });
@@ -131,17 +142,38 @@ export class PodKiller {
     for (const { id } of status.containers) this.#inFlight.delete(id);
   }
 
-  async #killContainers(request: KillPodRequest, failures: KillFailure[]): Promise<((status: PodRuntimeStatus) => PodRuntimeStatus)[]> {
-    const alive = request.status.containers.filter((container) => container.state === 'running' || container.state === 'unknown');
-    const order = request.pod === undefined ? new Map<string, string[]>() : computeTerminationOrder(request.pod, alive.map((container) => container.name));
+  async #killContainers(
+    request: KillPodRequest,
+    failures: KillFailure[],
+  ): Promise<((status: PodRuntimeStatus) => PodRuntimeStatus)[]> {
+    const alive = request.status.containers.filter(
+      (container) => container.state === 'running' || container.state === 'unknown',
+    );
+    const order =
+      request.pod === undefined
+        ? new Map<string, string[]>()
+        : computeTerminationOrder(
+            request.pod,
+            alive.map((container) => container.name),
+          );
     const ended = new Map(alive.map((container) => [container.name, Promise.withResolvers<void>()]));
     const kills = alive.map(async (container) => {
       const turn = Promise.all((order.get(container.name) ?? []).map((name) => ended.get(name)?.promise));
       try {
-        return await this.killContainer({ ...request, container, reason: 'Unknown', turn: order.has(container.name) ? turn : undefined });
+        return await this.killContainer({
+          ...request,
+          container,
+          reason: 'Unknown',
+          turn: order.has(container.name) ? turn : undefined,
+        });
       } catch (error) {
         if (isKind(error, 'Aborted')) throw error;
-        failures.push({ scope: 'kill', container: container.name, reason: waitingReasons.killContainerError, message: errorMessage(error) });
+        failures.push({
+          scope: 'kill',
+          container: container.name,
+          reason: waitingReasons.killContainerError,
+          message: errorMessage(error),
+        });
         return (status: PodRuntimeStatus): PodRuntimeStatus => status;
       } finally {
         ended.get(container.name)?.resolve();
@@ -153,7 +185,10 @@ export class PodKiller {
     return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   }
 
-  async #stopSandboxes(request: KillPodRequest, failures: KillFailure[]): Promise<((status: PodRuntimeStatus) => PodRuntimeStatus)[]> {
+  async #stopSandboxes(
+    request: KillPodRequest,
+    failures: KillFailure[],
+  ): Promise<((status: PodRuntimeStatus) => PodRuntimeStatus)[]> {
     const { runtime, cache, onChange } = this.#deps;
     const { status, signal } = request;
     const folds: ((status: PodRuntimeStatus) => PodRuntimeStatus)[] = [];
@@ -177,13 +212,22 @@ export class PodKiller {
     return folds;
   }
 
-  async #preStop(kill: { request: KillContainerRequest; spec: KillSpec; flight: KillInFlight; graceMs: number }): Promise<void> {
+  async #preStop(kill: {
+    request: KillContainerRequest;
+    spec: KillSpec;
+    flight: KillInFlight;
+    graceMs: number;
+  }): Promise<void> {
     const { request, spec, flight, graceMs } = kill;
     flight.hook ??= this.#startHook(request, spec);
     const { done, controller } = flight.hook;
     const inTime = await waitWithin(this.#deps.clock, graceMs, done.promise, request.signal);
     if (inTime) return;
-    this.#deps.log.info('preStop hook did not end within the grace period', { pod: spec.pod.metadata.name, container: spec.container.name, graceMs });
+    this.#deps.log.info('preStop hook did not end within the grace period', {
+      pod: spec.pod.metadata.name,
+      container: spec.container.name,
+      graceMs,
+    });
     controller.abort();
   }
 
@@ -195,7 +239,11 @@ export class PodKiller {
     const run = async (): Promise<void> => {
       let message = '';
       try {
-        const result = await hooks.run({ pod, container, id: request.container.id, podIp, runsOn: true }, spec.preStop ?? {}, controller.signal);
+        const result = await hooks.run(
+          { pod, container, id: request.container.id, podIp, runsOn: true },
+          spec.preStop ?? {},
+          controller.signal,
+        );
         if (result.ok) return;
         message = result.message;
       } catch (error) {
@@ -219,13 +267,20 @@ export class PodKiller {
   }
 
   /** Reads how it ended, once, for status and cache. Not being able to is no reason to say that it still runs. */
-  async #noteEnd(status: PodRuntimeStatus, container: ContainerRuntimeStatus, signal: AbortSignal): Promise<(status: PodRuntimeStatus) => PodRuntimeStatus> {
+  async #noteEnd(
+    status: PodRuntimeStatus,
+    container: ContainerRuntimeStatus,
+    signal: AbortSignal,
+  ): Promise<(status: PodRuntimeStatus) => PodRuntimeStatus> {
     const { cache } = this.#deps;
     let end: ContainerRuntimeStatus | undefined;
     try {
       end = await this.#look(container, signal);
     } catch (error) {
-      this.#deps.log.warn('could not read how a container ended', { container: container.name, error: errorMessage(error) });
+      this.#deps.log.warn('could not read how a container ended', {
+        container: container.name,
+        error: errorMessage(error),
+      });
       return (before) => before;
     }
     if (end === undefined) {

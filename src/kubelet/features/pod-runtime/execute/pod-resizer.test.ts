@@ -17,7 +17,13 @@ class World {
   readonly containers = new Map<string, ResourceRequirements>();
   podLevel: ResourceRequirements | undefined;
   flushes = 0;
-  values: CgroupValues | undefined = { cpuShares: 102, cpuQuotaUs: 20_000, cpuPeriodUs: 100_000, memoryBytes: 128 * MiB, memoryUsageBytes: 10 * MiB };
+  values: CgroupValues | undefined = {
+    cpuShares: 102,
+    cpuQuotaUs: 20_000,
+    cpuPeriodUs: 100_000,
+    memoryBytes: 128 * MiB,
+    memoryUsageBytes: 10 * MiB,
+  };
   wanted: CgroupLimits = {};
   refusal: Error | undefined;
   readonly written: CgroupLimits[] = [];
@@ -54,12 +60,18 @@ class World {
 
   /** What the runtime was asked since the last look. */
   calls(): string[] {
-    return this.h.runtime.journal.writes.filter(({ op }) => op !== 'runSandbox').map(({ op, target }) => `${op} ${target.container ?? ''}`.trim());
+    return this.h.runtime.journal.writes
+      .filter(({ op }) => op !== 'runSandbox')
+      .map(({ op, target }) => `${op} ${target.container ?? ''}`.trim());
   }
 }
 
-const of = (cpu: string, memory: string): ResourceRequirements => ({ requests: { cpu, memory }, limits: { cpu, memory } });
-const pod = (resources: ResourceRequirements, fields: Partial<Container> = {}): Pod => aPod({ containers: [aContainer('app', { resources, ...fields })] });
+const of = (cpu: string, memory: string): ResourceRequirements => ({
+  requests: { cpu, memory },
+  limits: { cpu, memory },
+});
+const pod = (resources: ResourceRequirements, fields: Partial<Container> = {}): Pod =>
+  aPod({ containers: [aContainer('app', { resources, ...fields })] });
 
 async function running(resources: ResourceRequirements, fields: Partial<Container> = {}): Promise<World> {
   const world = new World();
@@ -74,10 +86,23 @@ describe('a running pod that was granted other resources', () => {
     world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 256 * MiB };
     const outcome = await world.h.sync(pod(of('500m', '128Mi')));
     assert.deepEqual([outcome.failures, world.h.containers], [[], ['app#0 running']]);
-    assert.deepEqual(world.calls(), ['updateSandboxResources', 'updateContainerResources app', 'updateSandboxResources', 'updateSandboxResources', 'updateContainerResources app']);
-    assert.deepEqual(world.written, [{ memoryBytes: 256 * MiB }, { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 }, { cpuShares: 512 }]);
+    assert.deepEqual(world.calls(), [
+      'updateSandboxResources',
+      'updateContainerResources app',
+      'updateSandboxResources',
+      'updateSandboxResources',
+      'updateContainerResources app',
+    ]);
+    assert.deepEqual(world.written, [
+      { memoryBytes: 256 * MiB },
+      { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 },
+      { cpuShares: 512 },
+    ]);
     const [record] = world.h.runtime.containers();
-    assert.deepEqual([record?.resources.memoryLimitBytes, record?.resources.cpuQuota, record?.resources.cpuShares], [128 * MiB, 50_000, 512]);
+    assert.deepEqual(
+      [record?.resources.memoryLimitBytes, record?.resources.cpuQuota, record?.resources.cpuShares],
+      [128 * MiB, 50_000, 512],
+    );
     assert.deepEqual(world.containers.get('app'), of('500m', '128Mi'));
     assert.deepEqual((await world.h.sync(pod(of('500m', '128Mi')))).steps, []);
   });
@@ -86,26 +111,49 @@ describe('a running pod that was granted other resources', () => {
     const world = await running(of('500m', '128Mi'));
     world.wanted = { cpuShares: 51, cpuQuotaUs: 5000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
     await world.h.sync(pod(of('50m', '64Mi')));
-    assert.deepEqual(world.calls(), ['updateContainerResources app', 'updateSandboxResources', 'updateContainerResources app', 'updateSandboxResources', 'updateSandboxResources']);
-    assert.deepEqual(world.written, [{ memoryBytes: 64 * MiB }, { cpuShares: 51 }, { cpuQuotaUs: 5000, cpuPeriodUs: 100_000 }]);
+    assert.deepEqual(world.calls(), [
+      'updateContainerResources app',
+      'updateSandboxResources',
+      'updateContainerResources app',
+      'updateSandboxResources',
+      'updateSandboxResources',
+    ]);
+    assert.deepEqual(world.written, [
+      { memoryBytes: 64 * MiB },
+      { cpuShares: 51 },
+      { cpuQuotaUs: 5000, cpuPeriodUs: 100_000 },
+    ]);
   });
 
   test('while memory changes, its CPU and its huge pages stay as they are', async () => {
-    const world = await running({ limits: { cpu: '100m', memory: '64Mi', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '100m', memory: '64Mi', 'hugepages-2Mi': '4Mi' } });
+    const world = await running({
+      limits: { cpu: '100m', memory: '64Mi', 'hugepages-2Mi': '4Mi' },
+      requests: { cpu: '100m', memory: '64Mi', 'hugepages-2Mi': '4Mi' },
+    });
     world.values = undefined;
-    await world.h.sync(pod({ limits: { cpu: '300m', memory: '128Mi', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '300m', memory: '128Mi', 'hugepages-2Mi': '4Mi' } }));
+    await world.h.sync(
+      pod({
+        limits: { cpu: '300m', memory: '128Mi', 'hugepages-2Mi': '4Mi' },
+        requests: { cpu: '300m', memory: '128Mi', 'hugepages-2Mi': '4Mi' },
+      }),
+    );
     const [record] = world.h.runtime.containers();
     assert.equal(record?.resources.memoryLimitBytes, 128 * MiB);
     assert.deepEqual(record.resources.hugepageLimits, [{ pageSize: '2MB', limitBytes: 4 * MiB }]);
   });
 
   test('with RestartContainer starts once more, and the record is on the disk before anything else happens', async () => {
-    const fields: Partial<Container> = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
+    const fields: Partial<Container> = {
+      resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }],
+    };
     const world = await running(of('100m', '64Mi'), fields);
     world.wanted = { memoryBytes: 128 * MiB };
     await world.h.sync(pod(of('100m', '128Mi'), fields));
     assert.deepEqual([world.h.containers, world.flushes], [['app#0 143', 'app#1 running'], 1]);
-    assert.ok(world.h.events.includes('Normal Killing Container app resize requires restart [app]'), world.h.events.join('\n'));
+    assert.ok(
+      world.h.events.includes('Normal Killing Container app resize requires restart [app]'),
+      world.h.events.join('\n'),
+    );
     assert.deepEqual((await world.h.sync(pod(of('100m', '128Mi'), fields))).steps, []);
   });
 });
@@ -114,7 +162,11 @@ test('a pod whose group was there before its sandbox gets it as the pod was gran
   const world = new World();
   world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
   await world.h.sync(pod(of('500m', '64Mi')), { placement: { cgroupParent: '/kubepods/pod', groupExisted: true } });
-  assert.deepEqual(world.written, [{ memoryBytes: 64 * MiB }, { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 }, { cpuShares: 512 }]);
+  assert.deepEqual(world.written, [
+    { memoryBytes: 64 * MiB },
+    { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 },
+    { cpuShares: 512 },
+  ]);
   const other = new World();
   other.wanted = world.wanted;
   await other.h.sync(pod(of('500m', '64Mi')), { placement: { cgroupParent: '/kubepods/pod', groupExisted: false } });
@@ -128,8 +180,15 @@ test('a group that an earlier agent left as it should not be is put right, once,
   // Its own runtime does not know the sandbox.
   next.h.runtime.fail('updateSandboxResources', { kind: 'Unimplemented' });
   await next.h.finish(next.h.begin(pod(of('500m', '64Mi')), { status: await world.h.status(pod(of('500m', '64Mi'))) }));
-  assert.deepEqual(next.written, [{ memoryBytes: 64 * MiB }, { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 }, { cpuShares: 512 }]);
-  assert.deepEqual(next.calls().filter((call) => call.includes('Container')), []);
+  assert.deepEqual(next.written, [
+    { memoryBytes: 64 * MiB },
+    { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 },
+    { cpuShares: 512 },
+  ]);
+  assert.deepEqual(
+    next.calls().filter((call) => call.includes('Container')),
+    [],
+  );
 });
 
 test('so is the group of a pod that has a sandbox and nothing in it that runs, before its container starts, when the records are lost', async () => {
@@ -138,9 +197,18 @@ test('so is the group of a pod that has a sandbox and nothing in it that runs, b
   const next = new World();
   next.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
   next.h.runtime.fail('updateSandboxResources', { kind: 'Unimplemented' });
-  const outcome = await next.h.finish(next.h.begin(pod(of('500m', '64Mi')), { status: await world.h.status(pod(of('500m', '64Mi'))) }));
-  assert.deepEqual(next.written, [{ memoryBytes: 64 * MiB }, { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 }, { cpuShares: 512 }]);
-  assert.deepEqual(outcome.steps.map(({ kind }) => kind), ['resizePod', 'resizePod', 'resizePod', 'resizePod', 'startContainer']);
+  const outcome = await next.h.finish(
+    next.h.begin(pod(of('500m', '64Mi')), { status: await world.h.status(pod(of('500m', '64Mi'))) }),
+  );
+  assert.deepEqual(next.written, [
+    { memoryBytes: 64 * MiB },
+    { cpuQuotaUs: 50_000, cpuPeriodUs: 100_000 },
+    { cpuShares: 512 },
+  ]);
+  assert.deepEqual(
+    outcome.steps.map(({ kind }) => kind),
+    ['resizePod', 'resizePod', 'resizePod', 'resizePod', 'startContainer'],
+  );
 });
 
 describe('an agent that died before it could record what it did', () => {
@@ -156,7 +224,13 @@ describe('an agent that died before it could record what it did', () => {
   test('is followed by one that raises the group again which it had brought back to the old record', async () => {
     const world = await running(of('100m', '128Mi'), fields);
     world.containers.set('app', { ...of('100m', '64Mi'), requests: { cpu: '100m', memory: '128Mi' } });
-    world.values = { cpuShares: 102, cpuQuotaUs: 10_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB, memoryUsageBytes: 10 * MiB };
+    world.values = {
+      cpuShares: 102,
+      cpuQuotaUs: 10_000,
+      cpuPeriodUs: 100_000,
+      memoryBytes: 64 * MiB,
+      memoryUsageBytes: 10 * MiB,
+    };
     world.wanted = { memoryBytes: 128 * MiB };
     await world.h.sync(pod(of('100m', '128Mi'), fields));
     assert.deepEqual(world.written, [{ memoryBytes: 128 * MiB }]);
@@ -167,7 +241,9 @@ describe('an agent that died before it could record what it did', () => {
     const world = await running(of('100m', '64Mi'), fields);
     world.wanted = { memoryBytes: 128 * MiB };
     world.h.runtime.hang('startContainer', { times: 1 });
-    const { signal, abort } = ((controller) => ({ signal: controller.signal, abort: () => controller.abort() }))(new AbortController());
+    const { signal, abort } = ((controller) => ({ signal: controller.signal, abort: () => controller.abort() }))(
+      new AbortController(),
+    );
     const grown = pod(of('100m', '128Mi'), fields);
     const pass = world.h.begin(grown, { status: await world.h.status(grown), signal });
     await world.h.clock.advance(40_000);
@@ -201,7 +277,10 @@ describe('a resize that cannot be', () => {
     world.wanted = { memoryBytes: 256 * MiB };
     world.h.runtime.fail('updateSandboxResources', { kind: 'Internal', times: 1 });
     const { failures } = await world.h.sync(pod(of('100m', '128Mi')));
-    assert.match(failures[0]?.message ?? '', /^failed to notify runtime for UpdatePodSandboxResources \(resource=memory\); resize rejected: /);
+    assert.match(
+      failures[0]?.message ?? '',
+      /^failed to notify runtime for UpdatePodSandboxResources \(resource=memory\); resize rejected: /,
+    );
     assert.deepEqual([world.written, world.calls()], [[], ['updateSandboxResources']]);
     world.h.runtime.fail('updateSandboxResources', { kind: 'Unimplemented' });
     assert.deepEqual((await world.h.sync(pod(of('100m', '128Mi')))).failures, []);
@@ -213,18 +292,25 @@ describe('a resize that cannot be', () => {
     world.wanted = { memoryBytes: 256 * MiB };
     world.refusal = new KubeletError('Invalid', 'write memory.max: invalid argument');
     const { failures } = await world.h.sync(pod(of('100m', '128Mi')));
-    assert.deepEqual([failures[0]?.message, world.calls()], ['write memory.max: invalid argument', ['updateSandboxResources', 'updateSandboxResources']]);
+    assert.deepEqual(
+      [failures[0]?.message, world.calls()],
+      ['write memory.max: invalid argument', ['updateSandboxResources', 'updateSandboxResources']],
+    );
   });
 
   test('does not keep the other containers of the pod from starting', async () => {
     const world = new World();
-    const both = (resources: ResourceRequirements): Pod => aPod({ containers: [aContainer('app', { resources }), aContainer('log')] });
+    const both = (resources: ResourceRequirements): Pod =>
+      aPod({ containers: [aContainer('app', { resources }), aContainer('log')] });
     await world.h.sync(both(of('100m', '64Mi')));
     const log = world.h.runtime.containers().find(({ config }) => config.name === 'log');
     world.h.runtime.killContainer(log?.id ?? '', { exitCode: 1 });
     await world.h.clock.advance(1000);
     world.h.runtime.fail('updateContainerResources', { kind: 'Unavailable' });
     const { failures } = await world.h.sync(both(of('100m', '128Mi')));
-    assert.deepEqual([failures.map(({ scope }) => scope), world.h.containers], [['resize'], ['app#0 running', 'log#0 1', 'log#1 running']]);
+    assert.deepEqual(
+      [failures.map(({ scope }) => scope), world.h.containers],
+      [['resize'], ['app#0 running', 'log#0 1', 'log#1 running']],
+    );
   });
 });

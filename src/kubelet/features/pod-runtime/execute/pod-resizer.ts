@@ -41,7 +41,11 @@ export class PodResizer {
     const { resize } = this.#deps;
     if (resize === undefined) return undefined;
     const uid = podUid(pod.metadata.uid);
-    return { container: (name) => resize.actuated.container(uid, name), podLevel: resize.actuated.podLevel(uid), podUnsettled: this.#unsettled.has(uid) };
+    return {
+      container: (name) => resize.actuated.container(uid, name),
+      podLevel: resize.actuated.podLevel(uid),
+      podUnsettled: this.#unsettled.has(uid),
+    };
   }
 
   /** Takes over what an earlier agent brought about and did not live to record. */
@@ -51,7 +55,8 @@ export class PodResizer {
     const uid = podUid(pod.metadata.uid);
     for (const container of resizable(pod)) {
       const actual = newestContainer(status, container.name);
-      if (actual === undefined || !isDoneUnrecorded(pod, container, actual, actuated.container(uid, container.name))) continue;
+      if (actual === undefined || !isDoneUnrecorded(pod, container, actual, actuated.container(uid, container.name)))
+        continue;
       actuated.setContainer(uid, container.name, recordOf(pod, container));
       // A record that was behind may have had the group brought back to what it said.
       this.#looked.delete(uid);
@@ -91,22 +96,29 @@ export class PodResizer {
     this.#looked.add(run.uid);
     const { resources } = run.pod.spec;
     if (resources !== undefined) actuated.setPodLevel(run.uid, withoutClaims(resources));
-    for (const container of resizable(run.pod)) actuated.setContainer(run.uid, container.name, recordOf(run.pod, container));
+    for (const container of resizable(run.pod))
+      actuated.setContainer(run.uid, container.name, recordOf(run.pod, container));
   }
 
   async resizePod(run: SyncRun, step: StepOf<'resizePod'>): Promise<string | undefined> {
-    return this.#try(run, async ({ actuated, cgroups }) => {
-      const values = await cgroups.read(run.pod);
-      if (values !== undefined) {
-        const wanted = cgroups.wanted(run.pod);
-        if (step.phase === 'raise' && step.resource === 'memory') await this.#checkUsage(run, step, { values, wanted });
-        for (const limits of changesOf(step, values, wanted)) await this.#applyToPod(run, { resource: step.resource, values, limits }, cgroups);
-      }
-      if (step.phase !== 'lower') return;
-      this.#recordPodLevel(run, step.resource, actuated);
-      // The last step of a resize.
-      if (step.resource === 'cpu') this.#unsettled.delete(run.uid);
-    }, () => void this.#unsettled.add(run.uid));
+    return this.#try(
+      run,
+      async ({ actuated, cgroups }) => {
+        const values = await cgroups.read(run.pod);
+        if (values !== undefined) {
+          const wanted = cgroups.wanted(run.pod);
+          if (step.phase === 'raise' && step.resource === 'memory')
+            await this.#checkUsage(run, step, { values, wanted });
+          for (const limits of changesOf(step, values, wanted))
+            await this.#applyToPod(run, { resource: step.resource, values, limits }, cgroups);
+        }
+        if (step.phase !== 'lower') return;
+        this.#recordPodLevel(run, step.resource, actuated);
+        // The last step of a resize.
+        if (step.resource === 'cpu') this.#unsettled.delete(run.uid);
+      },
+      () => void this.#unsettled.add(run.uid),
+    );
   }
 
   async resizeContainer(run: SyncRun, step: StepOf<'resizeContainer'>): Promise<string | undefined> {
@@ -115,7 +127,10 @@ export class PodResizer {
       const container = resizable(run.pod).find(({ name }) => name === step.name);
       const actual = run.status.containers.find(({ id }) => id === step.id);
       if (container === undefined || actual === undefined) return;
-      const recorded = actuated.container(run.uid, step.name) ?? recordOfRuntime(run.pod, container, actual) ?? recordOf(run.pod, container);
+      const recorded =
+        actuated.container(run.uid, step.name) ??
+        recordOfRuntime(run.pod, container, actual) ??
+        recordOf(run.pod, container);
       const next = { ...container, resources: mixed(container.resources ?? {}, recorded, step.resource) };
       const resources = containerResources(run.pod, next, { settings, node: node(), placement: await run.placement() });
       await runtime.updateContainerResources(step.id, resources, { signal: run.signal });
@@ -131,7 +146,11 @@ export class PodResizer {
     this.#looked.delete(uid);
   }
 
-  async #try(run: SyncRun, work: (resize: NonNullable<PodRuntimeDeps['resize']>) => Promise<void>, onFailure: () => void = () => undefined): Promise<string | undefined> {
+  async #try(
+    run: SyncRun,
+    work: (resize: NonNullable<PodRuntimeDeps['resize']>) => Promise<void>,
+    onFailure: () => void = () => undefined,
+  ): Promise<string | undefined> {
     const { resize } = this.#deps;
     if (resize === undefined || run.resizeFailed) return undefined;
     try {
@@ -149,21 +168,37 @@ export class PodResizer {
   }
 
   /** A limit below what is in use would kill what it is meant for. */
-  async #checkUsage(run: SyncRun, step: StepOf<'resizePod'>, { values, wanted }: { values: CgroupValues; wanted: CgroupLimits }): Promise<void> {
+  async #checkUsage(
+    run: SyncRun,
+    step: StepOf<'resizePod'>,
+    { values, wanted }: { values: CgroupValues; wanted: CgroupLimits },
+  ): Promise<void> {
     const problems: string[] = [];
     const podLimit = wanted.memoryBytes ?? 0;
     if (podLimit > 0 && podLimit < unlimitedIsMost(values.memoryBytes) && values.memoryUsageBytes >= podLimit) {
-      problems.push(`attempting to set pod memory limit (${podLimit}) below current usage (${values.memoryUsageBytes})`);
+      problems.push(
+        `attempting to set pod memory limit (${podLimit}) below current usage (${values.memoryUsageBytes})`,
+      );
     }
     for (const { id, name, limitBytes } of step.lowered) {
       const usage = await this.#deps.runtime.containerMemoryBytes(id, { signal: run.signal });
       if (usage === undefined) problems.push(`missing container ${JSON.stringify(name)} memory usage`);
-      else if (usage >= limitBytes) problems.push(`attempting to set container ${JSON.stringify(name)} memory limit (${limitBytes}) below current usage (${usage})`);
+      else if (usage >= limitBytes)
+        problems.push(
+          `attempting to set container ${JSON.stringify(name)} memory limit (${limitBytes}) below current usage (${usage})`,
+        );
     }
-    if (problems.length > 0) throw new Error(`cannot decrease memory limits: ${problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`}`);
+    if (problems.length > 0)
+      throw new Error(
+        `cannot decrease memory limits: ${problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`}`,
+      );
   }
 
-  async #applyToPod(run: SyncRun, { resource, values, limits }: { resource: ResizedResource; values: CgroupValues; limits: CgroupLimits }, cgroups: PodCgroups): Promise<void> {
+  async #applyToPod(
+    run: SyncRun,
+    { resource, values, limits }: { resource: ResizedResource; values: CgroupValues; limits: CgroupLimits },
+    cgroups: PodCgroups,
+  ): Promise<void> {
     const before = { ...values };
     Object.assign(values, limits);
     // The runtime first: it may refuse.
@@ -171,7 +206,12 @@ export class PodResizer {
     try {
       await cgroups.update(run.pod, limits);
     } catch (error) {
-      await this.#tellRuntime(run, resource, before).catch((again: unknown) => this.#deps.log.warn('the runtime could not be told that a resize was taken back', { pod: podKey(run.pod), error: errorMessage(again) }));
+      await this.#tellRuntime(run, resource, before).catch((again: unknown) =>
+        this.#deps.log.warn('the runtime could not be told that a resize was taken back', {
+          pod: podKey(run.pod),
+          error: errorMessage(again),
+        }),
+      );
       throw error;
     }
   }
@@ -181,11 +221,18 @@ export class PodResizer {
     if (run.sandbox === undefined) return;
     const { overhead } = sandboxResources(run.pod, { settings, node: node(), placement: await run.placement() });
     try {
-      await runtime.updateSandboxResources(run.sandbox.id, { resources: withoutOverhead(run.pod, values), overhead }, { signal: run.signal });
+      await runtime.updateSandboxResources(
+        run.sandbox.id,
+        { resources: withoutOverhead(run.pod, values), overhead },
+        { signal: run.signal },
+      );
     } catch (error) {
       if (isKind(error, 'Unimplemented')) return;
       if (isKind(error, 'Aborted')) throw error;
-      throw new Error(`failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected: ${errorMessage(error)}`, { cause: error });
+      throw new Error(
+        `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected: ${errorMessage(error)}`,
+        { cause: error },
+      );
     }
   }
 
@@ -223,7 +270,11 @@ function withoutClaims({ limits, requests }: ResourceRequirements): ResourceRequ
 }
 
 /** `resource` as wanted, the other one as it is, everything else as wanted. */
-function mixed(wanted: ResourceRequirements, current: ResourceRequirements, resource: ResizedResource): ResourceRequirements {
+function mixed(
+  wanted: ResourceRequirements,
+  current: ResourceRequirements,
+  resource: ResizedResource,
+): ResourceRequirements {
   const other = resource === 'memory' ? 'cpu' : 'memory';
   const mix = (list: ResourceList | undefined, now: ResourceList | undefined): ResourceList | undefined => {
     if (list === undefined && now === undefined) return undefined;
@@ -235,14 +286,22 @@ function mixed(wanted: ResourceRequirements, current: ResourceRequirements, reso
 }
 
 /** Limits before requests on the way up, requests before limits on the way down; what stays is not written. A limit that the pod does not name stays as it is. */
-function changesOf({ resource, phase }: Pick<StepOf<'resizePod'>, 'resource' | 'phase'>, values: CgroupValues, wanted: CgroupLimits): CgroupLimits[] {
+function changesOf(
+  { resource, phase }: Pick<StepOf<'resizePod'>, 'resource' | 'phase'>,
+  values: CgroupValues,
+  wanted: CgroupLimits,
+): CgroupLimits[] {
   const rises = (before: number, after: number): boolean => unlimitedIsMost(after) > unlimitedIsMost(before);
   const falls = (before: number, after: number): boolean => unlimitedIsMost(after) < unlimitedIsMost(before);
   const moves = phase === 'raise' ? rises : falls;
-  if (resource === 'memory') return wanted.memoryBytes !== undefined && wanted.memoryBytes !== 0 && moves(values.memoryBytes, wanted.memoryBytes) ? [{ memoryBytes: wanted.memoryBytes }] : [];
+  if (resource === 'memory')
+    return wanted.memoryBytes !== undefined && wanted.memoryBytes !== 0 && moves(values.memoryBytes, wanted.memoryBytes)
+      ? [{ memoryBytes: wanted.memoryBytes }]
+      : [];
   const changes: CgroupLimits[] = [];
   const { cpuQuotaUs, cpuPeriodUs, cpuShares } = wanted;
-  if (cpuQuotaUs !== undefined && cpuQuotaUs !== 0 && moves(values.cpuQuotaUs, cpuQuotaUs)) changes.push({ cpuQuotaUs, ...(cpuPeriodUs === undefined ? {} : { cpuPeriodUs }) });
+  if (cpuQuotaUs !== undefined && cpuQuotaUs !== 0 && moves(values.cpuQuotaUs, cpuQuotaUs))
+    changes.push({ cpuQuotaUs, ...(cpuPeriodUs === undefined ? {} : { cpuPeriodUs }) });
   if (cpuShares !== undefined && moves(values.cpuShares, cpuShares)) changes.push({ cpuShares });
   return phase === 'raise' ? changes : changes.reverse();
 }
@@ -253,7 +312,11 @@ const WEIGHT_LOSS = 27;
 const PAGE_LOSS_BYTES = 65_536;
 
 function differs(values: CgroupValues, { memoryBytes = 0, cpuQuotaUs = 0, cpuShares }: CgroupLimits): boolean {
-  return (memoryBytes !== 0 && Math.abs(unlimitedIsMost(values.memoryBytes) - memoryBytes) >= PAGE_LOSS_BYTES) || (cpuQuotaUs !== 0 && cpuQuotaUs !== values.cpuQuotaUs) || (cpuShares !== undefined && Math.abs(cpuShares - values.cpuShares) > WEIGHT_LOSS);
+  return (
+    (memoryBytes !== 0 && Math.abs(unlimitedIsMost(values.memoryBytes) - memoryBytes) >= PAGE_LOSS_BYTES) ||
+    (cpuQuotaUs !== 0 && cpuQuotaUs !== values.cpuQuotaUs) ||
+    (cpuShares !== undefined && Math.abs(cpuShares - values.cpuShares) > WEIGHT_LOSS)
+  );
 }
 
 function unlimitedIsMost(amount: number): number {
@@ -265,6 +328,14 @@ function withoutOverhead(pod: Pod, { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryB
   const { overhead } = pod.spec;
   const [milli, bytes] = [milliOf(overhead, 'cpu'), bytesOf(overhead, 'memory')];
   const shares = milli === 0 ? cpuShares : sharesOfMilliCpu(Math.max(0, milliCpuOfShares(cpuShares) - milli));
-  const quota = cpuQuotaUs < 0 || milli === 0 ? cpuQuotaUs : quotaOfMilliCpu(Math.max(0, milliCpuOfQuota(cpuQuotaUs, cpuPeriodUs) - milli), cpuPeriodUs);
-  return { cpuShares: shares, cpuQuota: quota, cpuPeriod: cpuPeriodUs, ...(memoryBytes < 0 ? {} : { memoryLimitBytes: Math.max(0, memoryBytes - bytes) }) };
+  const quota =
+    cpuQuotaUs < 0 || milli === 0
+      ? cpuQuotaUs
+      : quotaOfMilliCpu(Math.max(0, milliCpuOfQuota(cpuQuotaUs, cpuPeriodUs) - milli), cpuPeriodUs);
+  return {
+    cpuShares: shares,
+    cpuQuota: quota,
+    cpuPeriod: cpuPeriodUs,
+    ...(memoryBytes < 0 ? {} : { memoryLimitBytes: Math.max(0, memoryBytes - bytes) }),
+  };
 }

@@ -35,10 +35,17 @@ export class SandboxMaker {
     try {
       // First the turn: done for all waiting pods at once, what follows would keep the first of them from starting.
       const slot = await run.takeSlot(this.#pacer);
-      const [handler, { dns, remarks }, placed] = await Promise.all([this.runtimeHandler(run), this.#dns(run.pod), run.placement(), this.#makeLogDirectory(run.pod)]);
+      const [handler, { dns, remarks }, placed] = await Promise.all([
+        this.runtimeHandler(run),
+        this.#dns(run.pod),
+        run.placement(),
+        this.#makeLogDirectory(run.pod),
+      ]);
       const { placement, node } = { placement: placed, node: this.#deps.node() };
-      if (placed.groupExisted === true && this.#deps.resize !== undefined) await settleGroup(run.pod, this.#deps.resize.cgroups);
-      const configOf = (attempt: number): SandboxConfig => sandboxConfig(run.pod, attempt, { settings: this.#deps.settings, node, placement, dns });
+      if (placed.groupExisted === true && this.#deps.resize !== undefined)
+        await settleGroup(run.pod, this.#deps.resize.cgroups);
+      const configOf = (attempt: number): SandboxConfig =>
+        sandboxConfig(run.pod, attempt, { settings: this.#deps.settings, node, placement, dns });
       const beganMs = clock.monotonicMs();
       const made = await this.#runUntilKnown(run, configOf, { attempt: step.attempt, handler });
       slot.observe(clock.monotonicMs() - beganMs);
@@ -53,9 +60,17 @@ export class SandboxMaker {
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
       const message = errorMessage(error);
-      log.error('could not create the pod sandbox', { pod: run.pod.metadata.name, namespace: run.pod.metadata.namespace, error: message });
+      log.error('could not create the pod sandbox', {
+        pod: run.pod.metadata.name,
+        namespace: run.pod.metadata.namespace,
+        error: message,
+      });
       events.event(run.pod, 'Warning', podEvents.failedCreatePodSandBox, `Failed to create pod sandbox: ${message}`);
-      run.fail({ scope: 'sandbox', reason: waitingReasons.createPodSandboxError, message: `Failed to create sandbox for pod "${formatPod(run.pod)}": ${message}` });
+      run.fail({
+        scope: 'sandbox',
+        reason: waitingReasons.createPodSandboxError,
+        message: `Failed to create sandbox for pod "${formatPod(run.pod)}": ${message}`,
+      });
       this.#deps.onChange(run.uid, { kind: 'failure' });
       return false;
     }
@@ -65,7 +80,12 @@ export class SandboxMaker {
   async configOf(run: SyncRun): Promise<SandboxConfig> {
     if (run.sandboxConfig !== undefined) return run.sandboxConfig;
     const [{ dns }, placement] = await Promise.all([this.#dns(run.pod), run.placement()]);
-    run.sandboxConfig = sandboxConfig(run.pod, run.sandbox?.attempt ?? 0, { settings: this.#deps.settings, node: this.#deps.node(), placement, dns });
+    run.sandboxConfig = sandboxConfig(run.pod, run.sandbox?.attempt ?? 0, {
+      settings: this.#deps.settings,
+      node: this.#deps.node(),
+      placement,
+      dns,
+    });
     return run.sandboxConfig;
   }
 
@@ -78,14 +98,23 @@ export class SandboxMaker {
 
   async #dns(pod: Pod): Promise<{ dns: DnsConfig; remarks: readonly DnsRemark[] }> {
     const { settings } = this.#deps;
-    return computePodDns(pod, { clusterDomain: settings.clusterDomain, clusterDns: settings.clusterDns, host: await this.#deps.hostDns(), hostIps: this.#deps.node().hostIps });
+    return computePodDns(pod, {
+      clusterDomain: settings.clusterDomain,
+      clusterDns: settings.clusterDns,
+      host: await this.#deps.hostDns(),
+      hostIps: this.#deps.node().hostIps,
+    });
   }
 
   #makeLogDirectory(pod: Pod): Promise<void> {
     return this.#deps.files.makeDirectory(podLogDirectory(pod, this.#deps.settings.podLogsDir), 0o755);
   }
 
-  async #runUntilKnown(run: SyncRun, configOf: (attempt: number) => SandboxConfig, first: { attempt: number; handler: string }): Promise<{ id: SandboxId; config: SandboxConfig }> {
+  async #runUntilKnown(
+    run: SyncRun,
+    configOf: (attempt: number) => SandboxConfig,
+    first: { attempt: number; handler: string },
+  ): Promise<{ id: SandboxId; config: SandboxConfig }> {
     const { runtime, log } = this.#deps;
     const options = { signal: run.signal };
     for (let attempt = first.attempt; ; attempt++) {
@@ -97,7 +126,11 @@ export class SandboxMaker {
         if (!mayExistAfter(kind)) throw error;
         const found = await findSandboxOf(runtime, { uid: run.uid, attempt }, options);
         if (found?.ready === true) {
-          log.info('took over a sandbox whose creation had been given up on', { pod: run.pod.metadata.name, sandbox: found.id, attempt });
+          log.info('took over a sandbox whose creation had been given up on', {
+            pod: run.pod.metadata.name,
+            sandbox: found.id,
+            attempt,
+          });
           return { id: found.id, config };
         }
         // One that is there and not ready holds the name until garbage collection.
@@ -115,7 +148,13 @@ export class SandboxMaker {
       run.sandbox = { id, attempt: status.attempt, ips: status.ips };
       cache.noteSandbox(status);
     } catch (error) {
-      if (!isKind(error, 'Aborted')) events.event(run.pod, 'Warning', podEvents.failedPodSandBoxStatus, `Unable to get pod sandbox status: ${errorMessage(error)}`);
+      if (!isKind(error, 'Aborted'))
+        events.event(
+          run.pod,
+          'Warning',
+          podEvents.failedPodSandBoxStatus,
+          `Unable to get pod sandbox status: ${errorMessage(error)}`,
+        );
       throw error;
     }
     onChange(run.uid, { kind: 'sandbox', id });

@@ -46,11 +46,18 @@ export class ContainerStarter {
   }
 
   /** undefined when it started. Rejects with `Aborted`, and with `VolumesFailed`, which is no fault of this container. */
-  async start(run: SyncRun, container: AnyContainer, step: StepOf<'startContainer'>): Promise<ContainerFailure | undefined> {
+  async start(
+    run: SyncRun,
+    container: AnyContainer,
+    step: StepOf<'startContainer'>,
+  ): Promise<ContainerFailure | undefined> {
     try {
       const sandbox = run.sandbox;
       if (sandbox === undefined) throw new StartError(waitingReasons.createContainerError, 'the pod has no sandbox');
-      const created: Created = step.adopt === undefined ? await this.#create(run, container, { attempt: step.attempt, sandbox: sandbox.id }) : { kind: 'created', id: step.adopt };
+      const created: Created =
+        step.adopt === undefined
+          ? await this.#create(run, container, { attempt: step.attempt, sandbox: sandbox.id })
+          : { kind: 'created', id: step.adopt };
       const status = await this.#start(run, container, created);
       await this.#postStart(run, container, status);
       return undefined;
@@ -61,7 +68,11 @@ export class ContainerStarter {
     }
   }
 
-  async #create(run: SyncRun, container: AnyContainer, want: { attempt: number; sandbox: SandboxId }): Promise<Created> {
+  async #create(
+    run: SyncRun,
+    container: AnyContainer,
+    want: { attempt: number; sandbox: SandboxId },
+  ): Promise<Created> {
     const { events } = this.#deps;
     const image = await run.waitFor(this.#builder.image(run, container));
     if (image.kind === 'failed') {
@@ -74,7 +85,11 @@ export class ContainerStarter {
     let attempt = want.attempt;
     let first: ContainerConfig;
     try {
-      const built = await this.#builder.build(run, container, { image, imageVolumes, targetId: this.#targetOf(run, container) });
+      const built = await this.#builder.build(run, container, {
+        image,
+        imageVolumes,
+        targetId: this.#targetOf(run, container),
+      });
       ({ configOf, sandboxConfig } = built);
       // Without a record in the runtime the log files tell how often it ran before.
       if (attempt === 0) attempt = built.nextAttempt;
@@ -83,7 +98,13 @@ export class ContainerStarter {
       if (isKind(error, 'Aborted') || error instanceof VolumesFailed) throw error;
       throw this.#failedBy(run, container, waitingReasons.createContainerConfigError, error);
     }
-    const created = await this.#createUntilKnown(run, container, { configOf, first, sandboxConfig, attempt, sandbox: want.sandbox });
+    const created = await this.#createUntilKnown(run, container, {
+      configOf,
+      first,
+      sandboxConfig,
+      attempt,
+      sandbox: want.sandbox,
+    });
     events.event(run.pod, 'Normal', containerEvents.created, 'Container created', container.name);
     return created;
   }
@@ -104,16 +125,32 @@ export class ContainerStarter {
   async #createUntilKnown(
     run: SyncRun,
     container: AnyContainer,
-    want: { configOf: (attempt: number) => ContainerConfig; first: ContainerConfig; sandboxConfig: SandboxConfig; attempt: number; sandbox: SandboxId },
+    want: {
+      configOf: (attempt: number) => ContainerConfig;
+      first: ContainerConfig;
+      sandboxConfig: SandboxConfig;
+      attempt: number;
+      sandbox: SandboxId;
+    },
   ): Promise<Created> {
     const { runtime } = this.#deps;
     const options = { signal: run.signal };
     for (let attempt = want.attempt; ; attempt++) {
       try {
-        return { kind: 'created', id: await runtime.createContainer(want.sandbox, attempt === want.attempt ? want.first : want.configOf(attempt), want.sandboxConfig, options) };
+        return {
+          kind: 'created',
+          id: await runtime.createContainer(
+            want.sandbox,
+            attempt === want.attempt ? want.first : want.configOf(attempt),
+            want.sandboxConfig,
+            options,
+          ),
+        };
       } catch (error) {
         if (isKind(error, 'Aborted')) throw error;
-        const adopted = mayExistAfter(errorKind(error)) ? await this.#adopt(run, { name: container.name, attempt, sandbox: want.sandbox }) : 'nothing';
+        const adopted = mayExistAfter(errorKind(error))
+          ? await this.#adopt(run, { name: container.name, attempt, sandbox: want.sandbox })
+          : 'nothing';
         if (typeof adopted !== 'string') return adopted;
         const taken = adopted === 'removed' || isNameTaken(errorKind(error), errorMessage(error));
         if (taken && attempt + 1 < want.attempt + maxTries) continue;
@@ -123,21 +160,33 @@ export class ContainerStarter {
   }
 
   /** Looks for the container a failed create may have left: ours to go on with, or in the way. */
-  async #adopt(run: SyncRun, want: { name: string; attempt: number; sandbox: SandboxId }): Promise<Created | 'nothing' | 'removed'> {
+  async #adopt(
+    run: SyncRun,
+    want: { name: string; attempt: number; sandbox: SandboxId },
+  ): Promise<Created | 'nothing' | 'removed'> {
     const { runtime, log } = this.#deps;
     const options = { signal: run.signal };
     try {
       const found = await findContainerOf(runtime, { uid: run.uid, ...want }, options);
       if (found === undefined) return 'nothing';
       const decision = computeAdoption(found, want.sandbox);
-      log.info('found a container whose creation had been given up on', { pod: run.pod.metadata.name, container: want.name, attempt: want.attempt, decision });
+      log.info('found a container whose creation had been given up on', {
+        pod: run.pod.metadata.name,
+        container: want.name,
+        attempt: want.attempt,
+        decision,
+      });
       if (decision === 'start') return { kind: 'created', id: found.id };
       if (decision === 'take') return { kind: 'running', id: found.id };
       await runtime.removeContainer(found.id, options);
       return 'removed';
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      log.warn('could not look for a container after a failed create', { pod: run.pod.metadata.name, container: want.name, error: errorMessage(error) });
+      log.warn('could not look for a container after a failed create', {
+        pod: run.pod.metadata.name,
+        container: want.name,
+        error: errorMessage(error),
+      });
       return 'nothing';
     }
   }
@@ -161,7 +210,11 @@ export class ContainerStarter {
     }
     events.event(run.pod, 'Normal', containerEvents.started, 'Container started', container.name);
     const status = await this.#note(run, container, created.id);
-    if (status === undefined) throw new StartError(waitingReasons.runContainerError, `container ${container.name} is gone or cannot be read right after its start`);
+    if (status === undefined)
+      throw new StartError(
+        waitingReasons.runContainerError,
+        `container ${container.name} is gone or cannot be read right after its start`,
+      );
     this.#deps.onStarted?.(run.pod, status);
     return status;
   }
@@ -177,7 +230,11 @@ export class ContainerStarter {
       return status;
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      log.warn('could not read the status of a container', { pod: run.pod.metadata.name, container: container.name, error: errorMessage(error) });
+      log.warn('could not read the status of a container', {
+        pod: run.pod.metadata.name,
+        container: container.name,
+        error: errorMessage(error),
+      });
       return undefined;
     }
   }
@@ -195,11 +252,22 @@ export class ContainerStarter {
     events.event(run.pod, 'Warning', containerEvents.failedPostStartHook, 'PostStartHook failed', container.name);
     const { pod, signal } = run;
     try {
-      const fold = await this.#killer.killContainer({ pod, signal, status: run.status, container: status, reason: 'FailedPostStartHook', message: 'FailedPostStartHook' });
+      const fold = await this.#killer.killContainer({
+        pod,
+        signal,
+        status: run.status,
+        container: status,
+        reason: 'FailedPostStartHook',
+        message: 'FailedPostStartHook',
+      });
       run.status = fold(run.status);
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      log.error('could not kill a container whose postStart hook failed', { pod: pod.metadata.name, container: container.name, error: errorMessage(error) });
+      log.error('could not kill a container whose postStart hook failed', {
+        pod: pod.metadata.name,
+        container: container.name,
+        error: errorMessage(error),
+      });
     }
     throw new StartError(waitingReasons.postStartHookError, result.message);
   }

@@ -46,7 +46,9 @@ export function computeInitActions(facts: PlanFacts, draft: Draft): boolean {
       continue;
     }
     if (laterHasTrace && !isRestartableInit(container)) continue;
-    const verdict = isRestartableInit(container) ? sidecarVerdict(facts, draft, container, actual) : initVerdict(facts, draft, container, actual);
+    const verdict = isRestartableInit(container)
+      ? sidecarVerdict(facts, draft, container, actual)
+      : initVerdict(facts, draft, container, actual);
     if (verdict === 'pod-over') {
       draft.killPod = true;
       return false;
@@ -101,7 +103,12 @@ function sidecarVerdict(facts: PlanFacts, draft: Draft, container: Container, ac
 }
 
 /** A sidecar has started once its startup probe passed; its liveness then never holds the next container back. */
-function runningSidecarVerdict(facts: PlanFacts, draft: Draft, container: Container, actual: ContainerRuntimeStatus): Verdict {
+function runningSidecarVerdict(
+  facts: PlanFacts,
+  draft: Draft,
+  container: Container,
+  actual: ContainerRuntimeStatus,
+): Verdict {
   const { name } = container;
   if (container.startupProbe !== undefined) {
     const startup = facts.probe('startup', actual.id);

@@ -34,23 +34,109 @@ const noSandbox: readonly never[] = [];
 
 describe('sandbox', () => {
   const rows: [name: string, pod: Pod, status: PodRuntimeStatus, expected: string[]][] = [
-    ['a new pod gets a sandbox and all its containers in order', two, aStatus([], noSandbox), ['sandbox 0 new-pod', 'start regular app#0', 'start regular log#0']],
+    [
+      'a new pod gets a sandbox and all its containers in order',
+      two,
+      aStatus([], noSandbox),
+      ['sandbox 0 new-pod', 'start regular app#0', 'start regular log#0'],
+    ],
     ['a settled pod needs nothing', two, aStatus([aRun('app', 'running'), aRun('log', 'running')]), []],
-    ['a sandbox that is not ready is made anew with the next attempt, and containers go on counting', aPod(), aStatus([aRun('app', 137)], [aSandbox({ ready: false })]), ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular app#1']],
-    ['two ready sandboxes are reconciled into a new one', aPod(), aStatus([aRun('app', 'running')], [aSandbox({ attempt: 1 }), aSandbox()]), ['killPod sandbox-changed 30000', 'sandbox 2 several-ready', 'start regular app#1']],
-    ['a ready sandbox that is not the newest does not count', aPod(), aStatus([aRun('app', 'running')], [aSandbox({ attempt: 1, ready: false }), aSandbox()]), ['killPod sandbox-changed 30000', 'sandbox 2 not-ready', 'start regular app#1']],
-    ['a pod that went over to the host network gets a new sandbox', aPod({ hostNetwork: true }), aStatus([aRun('app', 'running')]), ['killPod sandbox-changed 30000', 'sandbox 1 network-mode-changed', 'start regular app#1']],
-    ['a sandbox without an IP is made anew', aPod(), aStatus([], [aSandbox({ ips: [] })]), ['killPod sandbox-changed 30000', 'sandbox 1 no-ip', 'start regular app#0']],
-    ['a host network pod needs no IP', aPod({ hostNetwork: true }), aStatus([aRun('app', 'running')], [aSandbox({ ips: [], hostNetwork: true })]), []],
-    ['with Never a pod that had containers is stopped, not made again', aPod({ restartPolicy: 'Never' }), aStatus([aRun('app', 'running')], [aSandbox({ attempt: 1, ready: false }), aSandbox()]), ['killPod nothing-to-run 30000']],
-    ['with Never a pod that had containers and is stopped needs nothing', aPod({ restartPolicy: 'Never' }), aStatus([aRun('app', 137)], [aSandbox({ ready: false })]), []],
-    ['with Never a sandbox is retried while no container was ever made', aPod({ restartPolicy: 'Never' }), aStatus([], [aSandbox({ ready: false })]), ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular app#0']],
-    ['with OnFailure containers that succeeded are not run again in the new sandbox', aPod({ restartPolicy: 'OnFailure', containers: two.spec.containers }), aStatus([aRun('app', 0), aRun('log', 1)], [aSandbox({ ready: false })]), ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular log#1']],
-    ['with OnFailure a pod whose containers all succeeded needs no new sandbox', aPod({ restartPolicy: 'OnFailure' }), aStatus([aRun('app', 0)], [aSandbox({ ready: false })]), []],
-    ["a container's own OnFailure counts over the pod's Always", aPod({ containers: [aContainer('app', { restartPolicy: 'OnFailure' }), aContainer('log')] }), aStatus([aRun('app', 0), aRun('log', 0)], [aSandbox({ ready: false })]), ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular log#1']],
-    ['a new sandbox purges init containers and begins with the first', aPod({ initContainers: [aContainer('i1'), aContainer('i2')] }), aStatus([aRun('app', 137), aRun('i2', 0), aRun('i1', 0)], [aSandbox({ ready: false })]), ['killPod sandbox-changed 30000', 'remove i1-0 purge', 'remove i2-0 purge', 'sandbox 1 not-ready', 'start init i1#1']],
-    ['a new pod with init containers starts only the first', aPod({ initContainers: [aContainer('i1'), aContainer('i2')] }), aStatus([], noSandbox), ['sandbox 0 new-pod', 'start init i1#0']],
-    ['the grace of a deleted pod is the one the deleter gave', aPod({}, { deletionGracePeriodSeconds: 5 }), aStatus([aRun('app', 'running')], [aSandbox({ ready: false })]), ['killPod sandbox-changed 5000', 'sandbox 1 not-ready', 'start regular app#1']],
+    [
+      'a sandbox that is not ready is made anew with the next attempt, and containers go on counting',
+      aPod(),
+      aStatus([aRun('app', 137)], [aSandbox({ ready: false })]),
+      ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular app#1'],
+    ],
+    [
+      'two ready sandboxes are reconciled into a new one',
+      aPod(),
+      aStatus([aRun('app', 'running')], [aSandbox({ attempt: 1 }), aSandbox()]),
+      ['killPod sandbox-changed 30000', 'sandbox 2 several-ready', 'start regular app#1'],
+    ],
+    [
+      'a ready sandbox that is not the newest does not count',
+      aPod(),
+      aStatus([aRun('app', 'running')], [aSandbox({ attempt: 1, ready: false }), aSandbox()]),
+      ['killPod sandbox-changed 30000', 'sandbox 2 not-ready', 'start regular app#1'],
+    ],
+    [
+      'a pod that went over to the host network gets a new sandbox',
+      aPod({ hostNetwork: true }),
+      aStatus([aRun('app', 'running')]),
+      ['killPod sandbox-changed 30000', 'sandbox 1 network-mode-changed', 'start regular app#1'],
+    ],
+    [
+      'a sandbox without an IP is made anew',
+      aPod(),
+      aStatus([], [aSandbox({ ips: [] })]),
+      ['killPod sandbox-changed 30000', 'sandbox 1 no-ip', 'start regular app#0'],
+    ],
+    [
+      'a host network pod needs no IP',
+      aPod({ hostNetwork: true }),
+      aStatus([aRun('app', 'running')], [aSandbox({ ips: [], hostNetwork: true })]),
+      [],
+    ],
+    [
+      'with Never a pod that had containers is stopped, not made again',
+      aPod({ restartPolicy: 'Never' }),
+      aStatus([aRun('app', 'running')], [aSandbox({ attempt: 1, ready: false }), aSandbox()]),
+      ['killPod nothing-to-run 30000'],
+    ],
+    [
+      'with Never a pod that had containers and is stopped needs nothing',
+      aPod({ restartPolicy: 'Never' }),
+      aStatus([aRun('app', 137)], [aSandbox({ ready: false })]),
+      [],
+    ],
+    [
+      'with Never a sandbox is retried while no container was ever made',
+      aPod({ restartPolicy: 'Never' }),
+      aStatus([], [aSandbox({ ready: false })]),
+      ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular app#0'],
+    ],
+    [
+      'with OnFailure containers that succeeded are not run again in the new sandbox',
+      aPod({ restartPolicy: 'OnFailure', containers: two.spec.containers }),
+      aStatus([aRun('app', 0), aRun('log', 1)], [aSandbox({ ready: false })]),
+      ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular log#1'],
+    ],
+    [
+      'with OnFailure a pod whose containers all succeeded needs no new sandbox',
+      aPod({ restartPolicy: 'OnFailure' }),
+      aStatus([aRun('app', 0)], [aSandbox({ ready: false })]),
+      [],
+    ],
+    [
+      "a container's own OnFailure counts over the pod's Always",
+      aPod({ containers: [aContainer('app', { restartPolicy: 'OnFailure' }), aContainer('log')] }),
+      aStatus([aRun('app', 0), aRun('log', 0)], [aSandbox({ ready: false })]),
+      ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular log#1'],
+    ],
+    [
+      'a new sandbox purges init containers and begins with the first',
+      aPod({ initContainers: [aContainer('i1'), aContainer('i2')] }),
+      aStatus([aRun('app', 137), aRun('i2', 0), aRun('i1', 0)], [aSandbox({ ready: false })]),
+      [
+        'killPod sandbox-changed 30000',
+        'remove i1-0 purge',
+        'remove i2-0 purge',
+        'sandbox 1 not-ready',
+        'start init i1#1',
+      ],
+    ],
+    [
+      'a new pod with init containers starts only the first',
+      aPod({ initContainers: [aContainer('i1'), aContainer('i2')] }),
+      aStatus([], noSandbox),
+      ['sandbox 0 new-pod', 'start init i1#0'],
+    ],
+    [
+      'the grace of a deleted pod is the one the deleter gave',
+      aPod({}, { deletionGracePeriodSeconds: 5 }),
+      aStatus([aRun('app', 'running')], [aSandbox({ ready: false })]),
+      ['killPod sandbox-changed 5000', 'sandbox 1 not-ready', 'start regular app#1'],
+    ],
   ];
   for (const [name, pod, status, expected] of rows) test(name, () => assert.deepEqual(plan(pod, status), expected));
 });
@@ -59,9 +145,24 @@ describe('a pod that is given up', () => {
   const dead = [aSandbox({ ready: false })];
   const never = (spec: Partial<Pod['spec']> = {}): Pod => aPod({ restartPolicy: 'Never', ...spec });
   const rows: [name: string, pod: Pod, status: PodRuntimeStatus, expected: boolean][] = [
-    ['is one with Never whose sandbox died after containers were made, whether they are known or not', never({ containers: two.spec.containers }), aStatus([aRun('app', 0)], dead), true],
-    ['is one with Never whose sandbox died between its init and its regular containers', never({ initContainers: [aContainer('i1')] }), aStatus([aRun('i1', 0)], dead), true],
-    ['is one with OnFailure that has done all it is for', aPod({ restartPolicy: 'OnFailure' }), aStatus([aRun('app', 0)], dead), true],
+    [
+      'is one with Never whose sandbox died after containers were made, whether they are known or not',
+      never({ containers: two.spec.containers }),
+      aStatus([aRun('app', 0)], dead),
+      true,
+    ],
+    [
+      'is one with Never whose sandbox died between its init and its regular containers',
+      never({ initContainers: [aContainer('i1')] }),
+      aStatus([aRun('i1', 0)], dead),
+      true,
+    ],
+    [
+      'is one with OnFailure that has done all it is for',
+      aPod({ restartPolicy: 'OnFailure' }),
+      aStatus([aRun('app', 0)], dead),
+      true,
+    ],
     ['is not one whose sandbox is there', never(), aStatus([aRun('app', 0)]), false],
     ['is not one that never had a container', never(), aStatus([], dead), false],
     ['is not one that has not begun', never(), aStatus([], noSandbox), false],
@@ -71,45 +172,166 @@ describe('a pod that is given up', () => {
 });
 
 describe('regular containers', () => {
-  const policy = (restartPolicy: 'Always' | 'OnFailure' | 'Never'): Pod => aPod({ restartPolicy, containers: two.spec.containers });
+  const policy = (restartPolicy: 'Always' | 'OnFailure' | 'Never'): Pod =>
+    aPod({ restartPolicy, containers: two.spec.containers });
   const never = policy('Never');
   const rows: [name: string, pod: Pod, status: PodRuntimeStatus, expected: string[], more?: Partial<PlanFacts>][] = [
     ['one that is missing is started', two, aStatus([aRun('app', 'running')]), ['start regular log#0']],
-    ['Always restarts after success', policy('Always'), aStatus([aRun('app', 0), aRun('log', 'running')]), ['start regular app#1']],
-    ['OnFailure restarts after failure', policy('OnFailure'), aStatus([aRun('app', 3), aRun('log', 'running')]), ['start regular app#1']],
+    [
+      'Always restarts after success',
+      policy('Always'),
+      aStatus([aRun('app', 0), aRun('log', 'running')]),
+      ['start regular app#1'],
+    ],
+    [
+      'OnFailure restarts after failure',
+      policy('OnFailure'),
+      aStatus([aRun('app', 3), aRun('log', 'running')]),
+      ['start regular app#1'],
+    ],
     ['OnFailure leaves success alone', policy('OnFailure'), aStatus([aRun('app', 0), aRun('log', 'running')]), []],
     ['Never leaves failure alone', never, aStatus([aRun('app', 3), aRun('log', 'running')]), []],
-    ['the pod is stopped when nothing is kept and nothing starts', never, aStatus([aRun('app', 3), aRun('log', 0)]), ['killPod nothing-to-run 30000']],
-    ['OnFailure stops the pod once all succeeded', policy('OnFailure'), aStatus([aRun('app', 0), aRun('log', 0)]), ['killPod nothing-to-run 30000']],
-    ['one in unknown state is killed first, then started', aPod(), aStatus([aRun('app', 'unknown')]), ['kill app-0 Unknown', 'start regular app#1']],
-    ['one left created in this sandbox is taken over', aPod(), aStatus([aRun('app', 'created', { attempt: 2 })]), ['start regular app#2 adopted']],
-    ['one left created in another sandbox is not', aPod(), aStatus([aRun('app', 'created', { sandboxId: sandboxId('old') })]), ['start regular app#1']],
-    ['one left created of another image is not', aPod(), aStatus([aRun('app', 'created', { annotations: {} })]), ['start regular app#1']],
-    ['a changed image restarts even with Never', never, aStatus([aRun('app', 'running', { annotations: {} }), aRun('log', 'running')]), ['kill app-0 DefinitionChanged', 'start regular app#1']],
-    ['failed liveness kills and restarts', aPod(), aStatus([aRun('app', 'running')]), ['kill app-0 LivenessProbe', 'start regular app#1'], { probe: (type) => (type === 'liveness' ? 'failure' : undefined) }],
-    ['failed startup kills and restarts', aPod(), aStatus([aRun('app', 'running')]), ['kill app-0 StartupProbe', 'start regular app#1'], { probe: (type) => (type === 'startup' ? 'failure' : 'success') }],
-    ['failed readiness kills nothing', aPod(), aStatus([aRun('app', 'running')]), [], { probe: (type) => (type === 'readiness' ? 'failure' : 'success') }],
-    ['an inconclusive liveness kills nothing', aPod(), aStatus([aRun('app', 'running')]), [], { probe: () => 'inconclusive' }],
-    ['failed liveness with Never kills and does not restart', never, aStatus([aRun('app', 'running'), aRun('log', 'running')]), ['kill app-0 LivenessProbe'], { probe: (type, id) => (type === 'liveness' && id === 'app-0' ? 'failure' : undefined) }],
-    ['failed liveness of the last one with Never stops the pod', aPod({ restartPolicy: 'Never' }), aStatus([aRun('app', 'running')]), ['killPod nothing-to-run 30000'], { probe: (type) => (type === 'liveness' ? 'failure' : undefined) }],
-    ["a container's own Never counts over the pod's Always", aPod({ containers: [aContainer('app', { restartPolicy: 'Never' }), aContainer('log')] }), aStatus([aRun('app', 1), aRun('log', 'running')]), []],
-    ["a container's own Always counts over the pod's Never", aPod({ restartPolicy: 'Never', containers: [aContainer('app', { restartPolicy: 'Always' })] }), aStatus([aRun('app', 0)]), ['start regular app#1']],
-    ['a deleted pod starts nothing', aPod({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }), aStatus([aRun('app', 1)]), ['killPod nothing-to-run 30000']],
-    ['only the newest run counts', aPod({ restartPolicy: 'OnFailure' }), aStatus([aRun('app', 'running', { attempt: 1 }), aRun('app', 1)]), []],
+    [
+      'the pod is stopped when nothing is kept and nothing starts',
+      never,
+      aStatus([aRun('app', 3), aRun('log', 0)]),
+      ['killPod nothing-to-run 30000'],
+    ],
+    [
+      'OnFailure stops the pod once all succeeded',
+      policy('OnFailure'),
+      aStatus([aRun('app', 0), aRun('log', 0)]),
+      ['killPod nothing-to-run 30000'],
+    ],
+    [
+      'one in unknown state is killed first, then started',
+      aPod(),
+      aStatus([aRun('app', 'unknown')]),
+      ['kill app-0 Unknown', 'start regular app#1'],
+    ],
+    [
+      'one left created in this sandbox is taken over',
+      aPod(),
+      aStatus([aRun('app', 'created', { attempt: 2 })]),
+      ['start regular app#2 adopted'],
+    ],
+    [
+      'one left created in another sandbox is not',
+      aPod(),
+      aStatus([aRun('app', 'created', { sandboxId: sandboxId('old') })]),
+      ['start regular app#1'],
+    ],
+    [
+      'one left created of another image is not',
+      aPod(),
+      aStatus([aRun('app', 'created', { annotations: {} })]),
+      ['start regular app#1'],
+    ],
+    [
+      'a changed image restarts even with Never',
+      never,
+      aStatus([aRun('app', 'running', { annotations: {} }), aRun('log', 'running')]),
+      ['kill app-0 DefinitionChanged', 'start regular app#1'],
+    ],
+    [
+      'failed liveness kills and restarts',
+      aPod(),
+      aStatus([aRun('app', 'running')]),
+      ['kill app-0 LivenessProbe', 'start regular app#1'],
+      { probe: (type) => (type === 'liveness' ? 'failure' : undefined) },
+    ],
+    [
+      'failed startup kills and restarts',
+      aPod(),
+      aStatus([aRun('app', 'running')]),
+      ['kill app-0 StartupProbe', 'start regular app#1'],
+      { probe: (type) => (type === 'startup' ? 'failure' : 'success') },
+    ],
+    [
+      'failed readiness kills nothing',
+      aPod(),
+      aStatus([aRun('app', 'running')]),
+      [],
+      { probe: (type) => (type === 'readiness' ? 'failure' : 'success') },
+    ],
+    [
+      'an inconclusive liveness kills nothing',
+      aPod(),
+      aStatus([aRun('app', 'running')]),
+      [],
+      { probe: () => 'inconclusive' },
+    ],
+    [
+      'failed liveness with Never kills and does not restart',
+      never,
+      aStatus([aRun('app', 'running'), aRun('log', 'running')]),
+      ['kill app-0 LivenessProbe'],
+      { probe: (type, id) => (type === 'liveness' && id === 'app-0' ? 'failure' : undefined) },
+    ],
+    [
+      'failed liveness of the last one with Never stops the pod',
+      aPod({ restartPolicy: 'Never' }),
+      aStatus([aRun('app', 'running')]),
+      ['killPod nothing-to-run 30000'],
+      { probe: (type) => (type === 'liveness' ? 'failure' : undefined) },
+    ],
+    [
+      "a container's own Never counts over the pod's Always",
+      aPod({ containers: [aContainer('app', { restartPolicy: 'Never' }), aContainer('log')] }),
+      aStatus([aRun('app', 1), aRun('log', 'running')]),
+      [],
+    ],
+    [
+      "a container's own Always counts over the pod's Never",
+      aPod({ restartPolicy: 'Never', containers: [aContainer('app', { restartPolicy: 'Always' })] }),
+      aStatus([aRun('app', 0)]),
+      ['start regular app#1'],
+    ],
+    [
+      'a deleted pod starts nothing',
+      aPod({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      aStatus([aRun('app', 1)]),
+      ['killPod nothing-to-run 30000'],
+    ],
+    [
+      'only the newest run counts',
+      aPod({ restartPolicy: 'OnFailure' }),
+      aStatus([aRun('app', 'running', { attempt: 1 }), aRun('app', 1)]),
+      [],
+    ],
   ];
-  for (const [name, pod, status, expected, more] of rows) test(name, () => assert.deepEqual(plan(pod, status, more), expected));
+  for (const [name, pod, status, expected, more] of rows)
+    test(name, () => assert.deepEqual(plan(pod, status, more), expected));
 
   test('a restart says so in the message, a plain kill does not', () => {
     const probe: PlanFacts['probe'] = (type, id) => (type === 'liveness' && id === 'app-0' ? 'failure' : undefined);
     const running = aStatus([aRun('app', 'running'), aRun('log', 'running')]);
-    const messages = [policy('Always'), never].map((pod) => computePodActions(factsOf(pod, running, { probe })).steps.find((step) => step.kind === 'killContainer')?.message);
-    assert.deepEqual(messages, ['Container app failed liveness probe, will be restarted', 'Container app failed liveness probe']);
+    const messages = [policy('Always'), never].map(
+      (pod) =>
+        computePodActions(factsOf(pod, running, { probe })).steps.find((step) => step.kind === 'killContainer')
+          ?.message,
+    );
+    assert.deepEqual(messages, [
+      'Container app failed liveness probe, will be restarted',
+      'Container app failed liveness probe',
+    ]);
   });
 });
 
 describe('restart rules', () => {
-  const rules = (restartPolicy: 'Always' | 'Never' | 'OnFailure' | undefined, operator: 'In' | 'NotIn', values: number[], action: 'Restart' | 'RestartAllContainers' = 'Restart'): Pod =>
-    aPod({ restartPolicy: 'Never', containers: [aContainer('app', { restartPolicy, restartPolicyRules: [{ action, exitCodes: { operator, values } }] }), aContainer('log')] });
+  const rules = (
+    restartPolicy: 'Always' | 'Never' | 'OnFailure' | undefined,
+    operator: 'In' | 'NotIn',
+    values: number[],
+    action: 'Restart' | 'RestartAllContainers' = 'Restart',
+  ): Pod =>
+    aPod({
+      restartPolicy: 'Never',
+      containers: [
+        aContainer('app', { restartPolicy, restartPolicyRules: [{ action, exitCodes: { operator, values } }] }),
+        aContainer('log'),
+      ],
+    });
   const exit = (code: number): PodRuntimeStatus => aStatus([aRun('app', code), aRun('log', 'running')]);
   const rows: [name: string, pod: Pod, code: number, expected: string[]][] = [
     ['a code that is listed restarts', rules('Never', 'In', [42]), 42, ['start regular app#1']],
@@ -124,7 +346,16 @@ describe('restart rules', () => {
   test('the first rule that matches wins', () => {
     const pod = aPod({
       restartPolicy: 'Never',
-      containers: [aContainer('app', { restartPolicy: 'Never', restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }, { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }] }), aContainer('log')],
+      containers: [
+        aContainer('app', {
+          restartPolicy: 'Never',
+          restartPolicyRules: [
+            { action: 'Restart', exitCodes: { operator: 'In', values: [42] } },
+            { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } },
+          ],
+        }),
+        aContainer('log'),
+      ],
     });
     assert.deepEqual(plan(pod, exit(42)), ['start regular app#1']);
   });
@@ -132,44 +363,141 @@ describe('restart rules', () => {
   test('RestartAllContainers kills and removes regular, then init containers, and the one that asked last', () => {
     const pod = aPod({
       initContainers: [aContainer('i1'), aContainer('side', { restartPolicy: 'Always' })],
-      containers: [aContainer('app', { restartPolicy: 'Never', restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }] }), aContainer('log')],
+      containers: [
+        aContainer('app', {
+          restartPolicy: 'Never',
+          restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
+        }),
+        aContainer('log'),
+      ],
     });
-    const status = aStatus([aRun('app', 42, { attempt: 1 }), aRun('app', 1), aRun('log', 'running'), aRun('side', 'running'), aRun('i1', 0)]);
-    assert.deepEqual(plan(pod, status), [
-      'remove app-0 restart-all', 'kill log-0 RestartAllContainers 0', 'remove log-0 restart-all', 'remove i1-0 restart-all',
-      'kill side-0 RestartAllContainers 0', 'remove side-0 restart-all', 'remove app-1 restart-all',
+    const status = aStatus([
+      aRun('app', 42, { attempt: 1 }),
+      aRun('app', 1),
+      aRun('log', 'running'),
+      aRun('side', 'running'),
+      aRun('i1', 0),
     ]);
-    assert.deepEqual(plan(pod, aStatus([aRun('app', 42, { attempt: 1 })])), ['remove app-1 restart-all'], 'half done, it goes on');
-    assert.deepEqual(plan(pod, aStatus([])), ['start init i1#0'], 'once all are gone the pod starts from its first init container');
+    assert.deepEqual(plan(pod, status), [
+      'remove app-0 restart-all',
+      'kill log-0 RestartAllContainers 0',
+      'remove log-0 restart-all',
+      'remove i1-0 restart-all',
+      'kill side-0 RestartAllContainers 0',
+      'remove side-0 restart-all',
+      'remove app-1 restart-all',
+    ]);
+    assert.deepEqual(
+      plan(pod, aStatus([aRun('app', 42, { attempt: 1 })])),
+      ['remove app-1 restart-all'],
+      'half done, it goes on',
+    );
+    assert.deepEqual(
+      plan(pod, aStatus([])),
+      ['start init i1#0'],
+      'once all are gone the pod starts from its first init container',
+    );
   });
 });
 
 describe('init containers', () => {
-  const pod = (restartPolicy: 'Always' | 'OnFailure' | 'Never' = 'Always'): Pod => aPod({ restartPolicy, initContainers: [aContainer('i1'), aContainer('i2')] });
+  const pod = (restartPolicy: 'Always' | 'OnFailure' | 'Never' = 'Always'): Pod =>
+    aPod({ restartPolicy, initContainers: [aContainer('i1'), aContainer('i2')] });
   const rows: [name: string, pod: Pod, status: PodRuntimeStatus, expected: string[], more?: Partial<PlanFacts>][] = [
     ['the first starts when none has a record', pod(), aStatus(), ['start init i1#0']],
     ['nothing starts while one runs', pod(), aStatus([aRun('i1', 'running')]), []],
     ['the next starts after the one before succeeded', pod(), aStatus([aRun('i1', 0)]), ['start init i2#0']],
-    ['regular containers start once the last succeeded, even if records of the others are gone', pod(), aStatus([aRun('i2', 0)]), ['start regular app#0']],
+    [
+      'regular containers start once the last succeeded, even if records of the others are gone',
+      pod(),
+      aStatus([aRun('i2', 0)]),
+      ['start regular app#0'],
+    ],
     ['one that failed is started again', pod('OnFailure'), aStatus([aRun('i1', 1)]), ['start init i1#1']],
-    ['one that failed with Never ends the pod', pod('Never'), aStatus([aRun('i1', 1)]), ['killPod nothing-to-run 30000']],
-    ['one killed for lack of memory failed, whatever its code', pod('Never'), aStatus([aRun('i1', 0, { reason: 'OOMKilled' })]), ['killPod nothing-to-run 30000']],
-    ['one in unknown state is killed and started again', pod(), aStatus([aRun('i1', 'unknown')]), ['kill i1-0 Unknown', 'start init i1#1']],
-    ['one in unknown state with Never ends the pod', pod('Never'), aStatus([aRun('i1', 'unknown')]), ['killPod nothing-to-run 30000']],
+    [
+      'one that failed with Never ends the pod',
+      pod('Never'),
+      aStatus([aRun('i1', 1)]),
+      ['killPod nothing-to-run 30000'],
+    ],
+    [
+      'one killed for lack of memory failed, whatever its code',
+      pod('Never'),
+      aStatus([aRun('i1', 0, { reason: 'OOMKilled' })]),
+      ['killPod nothing-to-run 30000'],
+    ],
+    [
+      'one in unknown state is killed and started again',
+      pod(),
+      aStatus([aRun('i1', 'unknown')]),
+      ['kill i1-0 Unknown', 'start init i1#1'],
+    ],
+    [
+      'one in unknown state with Never ends the pod',
+      pod('Never'),
+      aStatus([aRun('i1', 'unknown')]),
+      ['killPod nothing-to-run 30000'],
+    ],
     ['one left created is taken over', pod(), aStatus([aRun('i1', 'created')]), ['start init i1#0 adopted']],
-    ['a changed image in a finished one does not run it again', pod(), aStatus([aRun('app', 'running'), aRun('i2', 0, { annotations: {} }), aRun('i1', 0, { annotations: {} })]), []],
-    ['a changed image in the last one while the pod initialises does not run it again', pod(), aStatus([aRun('i2', 0, { annotations: {} })]), ['start regular app#0']],
-    ['once a regular container runs, records of init containers do not matter', pod(), aStatus([aRun('app', 'running'), aRun('i2', 1)]), []],
-    ['an exited regular container does not prove that the pod was initialised', pod(), aStatus([aRun('app', 1)]), ['start init i1#0']],
-    ['older runs are pruned, the newest is kept', pod(), aStatus([aRun('i1', 1, { attempt: 2 }), aRun('i1', 1, { attempt: 1 }), aRun('i1', 1)]), ['remove i1-1 prune', 'remove i1-0 prune', 'start init i1#3']],
-    ['a restart rule of an init container counts over Never', aPod({ restartPolicy: 'Never', initContainers: [aContainer('i1', { restartPolicy: 'Never', restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [9] } }] })] }), aStatus([aRun('i1', 9)]), ['start init i1#1']],
-    ['one that waits out its back-off holds back what comes after it', aPod({ initContainers: [aContainer('i1')] }), aStatus([aRun('i1', 1)]), [], { crashWait: () => ({ waitMs: 5000, delayMs: 10_000 }) }],
+    [
+      'a changed image in a finished one does not run it again',
+      pod(),
+      aStatus([aRun('app', 'running'), aRun('i2', 0, { annotations: {} }), aRun('i1', 0, { annotations: {} })]),
+      [],
+    ],
+    [
+      'a changed image in the last one while the pod initialises does not run it again',
+      pod(),
+      aStatus([aRun('i2', 0, { annotations: {} })]),
+      ['start regular app#0'],
+    ],
+    [
+      'once a regular container runs, records of init containers do not matter',
+      pod(),
+      aStatus([aRun('app', 'running'), aRun('i2', 1)]),
+      [],
+    ],
+    [
+      'an exited regular container does not prove that the pod was initialised',
+      pod(),
+      aStatus([aRun('app', 1)]),
+      ['start init i1#0'],
+    ],
+    [
+      'older runs are pruned, the newest is kept',
+      pod(),
+      aStatus([aRun('i1', 1, { attempt: 2 }), aRun('i1', 1, { attempt: 1 }), aRun('i1', 1)]),
+      ['remove i1-1 prune', 'remove i1-0 prune', 'start init i1#3'],
+    ],
+    [
+      'a restart rule of an init container counts over Never',
+      aPod({
+        restartPolicy: 'Never',
+        initContainers: [
+          aContainer('i1', {
+            restartPolicy: 'Never',
+            restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [9] } }],
+          }),
+        ],
+      }),
+      aStatus([aRun('i1', 9)]),
+      ['start init i1#1'],
+    ],
+    [
+      'one that waits out its back-off holds back what comes after it',
+      aPod({ initContainers: [aContainer('i1')] }),
+      aStatus([aRun('i1', 1)]),
+      [],
+      { crashWait: () => ({ waitMs: 5000, delayMs: 10_000 }) },
+    ],
   ];
-  for (const [name, subject, status, expected, more] of rows) test(name, () => assert.deepEqual(plan(subject, status, more), expected));
+  for (const [name, subject, status, expected, more] of rows)
+    test(name, () => assert.deepEqual(plan(subject, status, more), expected));
 });
 
 describe('sidecars', () => {
-  const side = (fields: Parameters<typeof aContainer>[1] = {}): ReturnType<typeof aContainer> => aContainer('side', { restartPolicy: 'Always', ...fields });
+  const side = (fields: Parameters<typeof aContainer>[1] = {}): ReturnType<typeof aContainer> =>
+    aContainer('side', { restartPolicy: 'Always', ...fields });
   const pod = aPod({ initContainers: [side(), aContainer('i2')] });
   const probed = aPod({ initContainers: [side({ startupProbe: {} }), aContainer('i2')] });
   const alive = aPod({ initContainers: [side({ livenessProbe: {} })] });
@@ -179,35 +507,113 @@ describe('sidecars', () => {
     ['it starts first', pod, aStatus(), ['start sidecar side#0']],
     ['the next starts as soon as it runs', pod, aStatus([aRun('side', 'running')]), ['start init i2#0']],
     ['with a startup probe the next waits for the verdict', probed, aStatus([aRun('side', 'running')]), []],
-    ['with a startup probe that is not decided the next waits', probed, aStatus([aRun('side', 'running')]), [], { probe: () => 'unknown' }],
-    ['once its startup probe passed the next starts', probed, aStatus([aRun('side', 'running')]), ['start init i2#0'], { probe: () => 'success' }],
-    ['a failed startup probe restarts it', probed, aStatus([aRun('side', 'running')]), ['kill side-0 StartupProbe', 'start sidecar side#1'], { probe: () => 'failure' }],
-    ['a failed liveness probe restarts it without holding the next back', alive, aStatus([aRun('side', 'running')]), ['kill side-0 LivenessProbe', 'start sidecar side#1', 'start regular app#0'], failing],
-    ['a changed image restarts it', aPod({ initContainers: [side()] }), aStatus([aRun('app', 'running'), aRun('side', 'running', { annotations: {} })]), ['kill side-0 DefinitionChanged', 'start sidecar side#1']],
-    ['when it exits it is restarted, even with Never', never, aStatus([aRun('app', 'running'), aRun('side', 0)]), ['start sidecar side#1']],
-    ['when its record is gone and the pod runs it is started', never, aStatus([aRun('app', 'running')]), ['start sidecar side#0']],
-    ['it is not restarted once the pod is over', never, aStatus([aRun('app', 0), aRun('side', 'running')]), ['killPod nothing-to-run 30000']],
-    ['one in unknown state is killed and started', never, aStatus([aRun('app', 'running'), aRun('side', 'unknown')]), ['kill side-0 Unknown', 'start sidecar side#1']],
-    ['a second one after a first that runs', aPod({ initContainers: [side(), aContainer('s2', { restartPolicy: 'Always' })] }), aStatus([aRun('side', 'running')]), ['start sidecar s2#0']],
-    ['one that crashed while a later init container runs is restarted', pod, aStatus([aRun('i2', 'running'), aRun('side', 1)]), ['start sidecar side#1']],
-    ['one that waits out its back-off does not hold back regular containers', never, aStatus([aRun('app', 'created'), aRun('side', 1)]), ['start regular app#0 adopted'], { crashWait: (container) => (container.name === 'side' ? { waitMs: 1, delayMs: 10_000 } : undefined) }],
+    [
+      'with a startup probe that is not decided the next waits',
+      probed,
+      aStatus([aRun('side', 'running')]),
+      [],
+      { probe: () => 'unknown' },
+    ],
+    [
+      'once its startup probe passed the next starts',
+      probed,
+      aStatus([aRun('side', 'running')]),
+      ['start init i2#0'],
+      { probe: () => 'success' },
+    ],
+    [
+      'a failed startup probe restarts it',
+      probed,
+      aStatus([aRun('side', 'running')]),
+      ['kill side-0 StartupProbe', 'start sidecar side#1'],
+      { probe: () => 'failure' },
+    ],
+    [
+      'a failed liveness probe restarts it without holding the next back',
+      alive,
+      aStatus([aRun('side', 'running')]),
+      ['kill side-0 LivenessProbe', 'start sidecar side#1', 'start regular app#0'],
+      failing,
+    ],
+    [
+      'a changed image restarts it',
+      aPod({ initContainers: [side()] }),
+      aStatus([aRun('app', 'running'), aRun('side', 'running', { annotations: {} })]),
+      ['kill side-0 DefinitionChanged', 'start sidecar side#1'],
+    ],
+    [
+      'when it exits it is restarted, even with Never',
+      never,
+      aStatus([aRun('app', 'running'), aRun('side', 0)]),
+      ['start sidecar side#1'],
+    ],
+    [
+      'when its record is gone and the pod runs it is started',
+      never,
+      aStatus([aRun('app', 'running')]),
+      ['start sidecar side#0'],
+    ],
+    [
+      'it is not restarted once the pod is over',
+      never,
+      aStatus([aRun('app', 0), aRun('side', 'running')]),
+      ['killPod nothing-to-run 30000'],
+    ],
+    [
+      'one in unknown state is killed and started',
+      never,
+      aStatus([aRun('app', 'running'), aRun('side', 'unknown')]),
+      ['kill side-0 Unknown', 'start sidecar side#1'],
+    ],
+    [
+      'a second one after a first that runs',
+      aPod({ initContainers: [side(), aContainer('s2', { restartPolicy: 'Always' })] }),
+      aStatus([aRun('side', 'running')]),
+      ['start sidecar s2#0'],
+    ],
+    [
+      'one that crashed while a later init container runs is restarted',
+      pod,
+      aStatus([aRun('i2', 'running'), aRun('side', 1)]),
+      ['start sidecar side#1'],
+    ],
+    [
+      'one that waits out its back-off does not hold back regular containers',
+      never,
+      aStatus([aRun('app', 'created'), aRun('side', 1)]),
+      ['start regular app#0 adopted'],
+      { crashWait: (container) => (container.name === 'side' ? { waitMs: 1, delayMs: 10_000 } : undefined) },
+    ],
   ];
-  for (const [name, subject, status, expected, more] of rows) test(name, () => assert.deepEqual(plan(subject, status, more), expected));
+  for (const [name, subject, status, expected, more] of rows)
+    test(name, () => assert.deepEqual(plan(subject, status, more), expected));
 });
 
 describe('ephemeral containers', () => {
   const pod = aPod({ ephemeralContainers: [anEphemeral('debug')], initContainers: [aContainer('i1')] });
-  test('they start at any time, before init containers are done', () => assert.deepEqual(plan(pod, aStatus([aRun('i1', 'running')])), ['start ephemeral debug#0']));
-  test('they are never restarted', () => assert.deepEqual(plan(pod, aStatus([aRun('debug', 1), aRun('i1', 'running')])), []));
-  test('one created and never started is started', () => assert.deepEqual(plan(pod, aStatus([aRun('debug', 'created'), aRun('i1', 'running')])), ['start ephemeral debug#0 adopted']));
-  test('they wait for the sandbox', () => assert.deepEqual(plan(pod, aStatus([], noSandbox)), ['sandbox 0 new-pod', 'start init i1#0']));
+  test('they start at any time, before init containers are done', () =>
+    assert.deepEqual(plan(pod, aStatus([aRun('i1', 'running')])), ['start ephemeral debug#0']));
+  test('they are never restarted', () =>
+    assert.deepEqual(plan(pod, aStatus([aRun('debug', 1), aRun('i1', 'running')])), []));
+  test('one created and never started is started', () =>
+    assert.deepEqual(plan(pod, aStatus([aRun('debug', 'created'), aRun('i1', 'running')])), [
+      'start ephemeral debug#0 adopted',
+    ]));
+  test('they wait for the sandbox', () =>
+    assert.deepEqual(plan(pod, aStatus([], noSandbox)), ['sandbox 0 new-pod', 'start init i1#0']));
 });
 
 describe('back-off', () => {
   test('a container in back-off waits, the others do not', () => {
-    const actions = computePodActions(factsOf(two, aStatus([aRun('app', 1, { attempt: 3 }), aRun('log', 1)]), { crashWait: (container) => (container.name === 'app' ? { waitMs: 7000, delayMs: 40_000 } : undefined) }));
+    const actions = computePodActions(
+      factsOf(two, aStatus([aRun('app', 1, { attempt: 3 }), aRun('log', 1)]), {
+        crashWait: (container) => (container.name === 'app' ? { waitMs: 7000, delayMs: 40_000 } : undefined),
+      }),
+    );
     assert.deepEqual(actions.steps, [{ kind: 'startContainer', name: 'log', role: 'regular', attempt: 1 }]);
-    assert.deepEqual(actions.waits, [{ container: 'app', untilMs: 17_000, waitMs: 7000, delayMs: 40_000, why: 'CrashLoopBackOff' }]);
+    assert.deepEqual(actions.waits, [
+      { container: 'app', untilMs: 17_000, waitMs: 7000, delayMs: 40_000, why: 'CrashLoopBackOff' },
+    ]);
   });
 
   test('a pod whose only container waits is not stopped', () => {
@@ -216,7 +622,9 @@ describe('back-off', () => {
 
   test('a kill for failed liveness happens also when the start must wait for an earlier crash', () => {
     const status = aStatus([aRun('app', 'running', { attempt: 1 }), aRun('app', 1)]);
-    const actions = computePodActions(factsOf(aPod(), status, { probe: () => 'failure', crashWait: () => ({ waitMs: 1, delayMs: 2 }) }));
+    const actions = computePodActions(
+      factsOf(aPod(), status, { probe: () => 'failure', crashWait: () => ({ waitMs: 1, delayMs: 2 }) }),
+    );
     assert.deepEqual([actions.steps.map((step) => step.kind), actions.waits.length], [['killContainer'], 1]);
   });
 });

@@ -9,7 +9,16 @@ import { isPodLevelChanged, isStartedOtherwise, resizeSteps } from './compute-re
 import { isDefinitionChanged } from './container-hash.ts';
 import type { Draft, PlanFacts } from './plan-facts.ts';
 import { killStep, mustRestartToResize, unknownMessage } from './plan-facts.ts';
-import { initRole, resetSources, restartableContainers, restartsAfterExit, restartsAfterKill, shouldBeStarted, shouldRestartAllContainers, triggersRestartAll } from './restart-policy.ts';
+import {
+  initRole,
+  resetSources,
+  restartableContainers,
+  restartsAfterExit,
+  restartsAfterKill,
+  shouldBeStarted,
+  shouldRestartAllContainers,
+  triggersRestartAll,
+} from './restart-policy.ts';
 import type { SandboxDecision } from './sandbox-changed.ts';
 import { computeSandboxDecision } from './sandbox-changed.ts';
 import type { ContainerRole, KillReason, Step, StepOf, Wait } from './steps.ts';
@@ -32,10 +41,16 @@ export interface PodActions {
 export function computePodActions(facts: PlanFacts): PodActions {
   const { pod, status } = facts;
   const sandbox = computeSandboxDecision(pod, status);
-  if ((facts.restartAll ?? shouldRestartAllContainers(pod, status)) && !mustResetWait(facts)) return planReset(facts, sandbox);
+  if ((facts.restartAll ?? shouldRestartAllContainers(pod, status)) && !mustResetWait(facts))
+    return planReset(facts, sandbox);
   if (sandbox.kind === 'create') return planNewSandbox(facts, sandbox);
 
-  const draft: Draft = { kills: surplusKills(status), starts: [], resize: { updates: [], restarts: false }, killPod: false };
+  const draft: Draft = {
+    kills: surplusKills(status),
+    starts: [],
+    resize: { updates: [], restarts: false },
+    killPod: false,
+  };
   for (const container of pod.spec.ephemeralContainers ?? []) {
     const actual = newestContainer(status, container.name);
     // Never restarted; but one that was made and not started (the agent died in between) is started now.
@@ -44,17 +59,37 @@ export function computePodActions(facts: PlanFacts): PodActions {
   const initialized = computeInitActions(facts, draft);
   if (initialized && !draft.killPod) planRegular(facts, draft);
   if (draft.killPod) {
-    return { steps: [killPodStep(pod, 'nothing-to-run'), ...pruneSteps(pod, status)], waits: [], sandbox: undefined, initialized };
+    return {
+      steps: [killPodStep(pod, 'nothing-to-run'), ...pruneSteps(pod, status)],
+      waits: [],
+      sandbox: undefined,
+      initialized,
+    };
   }
   const { starts, waits } = splitByBackoff(facts, draft.starts, sandbox);
-  return { steps: [...draft.kills, ...pruneSteps(pod, status), ...resizeSteps(draft.resize, mustResizePod(facts, starts)), ...starts], waits, sandbox, initialized };
+  return {
+    steps: [
+      ...draft.kills,
+      ...pruneSteps(pod, status),
+      ...resizeSteps(draft.resize, mustResizePod(facts, starts)),
+      ...starts,
+    ],
+    waits,
+    sandbox,
+    initialized,
+  };
 }
 
 /** Whether the pod's own cgroup has to follow, apart from containers that run: for its own resources, or for those of containers that start. */
 function mustResizePod({ pod, actuated }: PlanFacts, starts: readonly Step[]): boolean {
   if (actuated === undefined) return false;
   const starting = new Set(starts.flatMap((step) => (step.kind === 'startContainer' ? [step.name] : [])));
-  return isPodLevelChanged(pod, actuated) || restartableContainers(pod).some((container) => starting.has(container.name) && isStartedOtherwise(pod, container, actuated));
+  return (
+    isPodLevelChanged(pod, actuated) ||
+    restartableContainers(pod).some(
+      (container) => starting.has(container.name) && isStartedOtherwise(pod, container, actuated),
+    )
+  );
 }
 
 /** Of several live runs of one container (a create that took effect late, a hand at work) only the newest is kept. */
@@ -89,7 +124,9 @@ function planRegular(facts: PlanFacts, draft: Draft): void {
       started++;
       continue;
     }
-    draft.kills.push(killStep(actual, cause.reason, cause.restart ? `${cause.message}, will be restarted` : cause.message));
+    draft.kills.push(
+      killStep(actual, cause.reason, cause.restart ? `${cause.message}, will be restarted` : cause.message),
+    );
     if (!cause.restart) continue;
     draft.starts.push({ container, role: 'regular' });
     started++;
@@ -98,13 +135,20 @@ function planRegular(facts: PlanFacts, draft: Draft): void {
   if (kept === 0 && started === 0) draft.killPod = true;
 }
 
-function killCause(facts: PlanFacts, container: Container, actual: ContainerRuntimeStatus): { reason: KillReason; message: string; restart: boolean } | undefined {
+function killCause(
+  facts: PlanFacts,
+  container: Container,
+  actual: ContainerRuntimeStatus,
+): { reason: KillReason; message: string; restart: boolean } | undefined {
   const { name } = container;
   // A changed definition restarts whatever the policy says.
-  if (isDefinitionChanged(container, actual)) return { reason: 'DefinitionChanged', message: `Container ${name} definition changed`, restart: true };
+  if (isDefinitionChanged(container, actual))
+    return { reason: 'DefinitionChanged', message: `Container ${name} definition changed`, restart: true };
   const restart = restartsAfterKill(facts.pod, container);
-  if (facts.probe('liveness', actual.id) === 'failure') return { reason: 'LivenessProbe', message: `Container ${name} failed liveness probe`, restart };
-  if (facts.probe('startup', actual.id) === 'failure') return { reason: 'StartupProbe', message: `Container ${name} failed startup probe`, restart };
+  if (facts.probe('liveness', actual.id) === 'failure')
+    return { reason: 'LivenessProbe', message: `Container ${name} failed liveness probe`, restart };
+  if (facts.probe('startup', actual.id) === 'failure')
+    return { reason: 'StartupProbe', message: `Container ${name} failed startup probe`, restart };
   return undefined;
 }
 
@@ -113,24 +157,42 @@ function planNewSandbox(facts: PlanFacts, sandbox: Extract<SandboxDecision, { ki
   const { pod, status } = facts;
   // A new pod has nothing to stop; leftovers of a changed sandbox are stopped even when nothing comes after.
   const stop = status.sandboxes.length > 0 || status.containers.length > 0;
-  const over: PodActions = { steps: stop ? [killPodStep(pod, 'nothing-to-run')] : [], waits: [], sandbox: undefined, initialized: true };
+  const over: PodActions = {
+    steps: stop ? [killPodStep(pod, 'nothing-to-run')] : [],
+    waits: [],
+    sandbox: undefined,
+    initialized: true,
+  };
   if (isNeverMadeAgain(pod, status, sandbox)) return settle(over, status);
   const regular = pod.spec.containers.filter((container) => !isDoneForGood(pod, container, status));
 
   const first = pod.spec.initContainers?.[0];
   const planned: Draft['starts'] =
-    first === undefined ? regular.map((container) => ({ container, role: 'regular' })) : [{ container: first, role: initRole(first) }];
+    first === undefined
+      ? regular.map((container) => ({ container, role: 'regular' }))
+      : [{ container: first, role: initRole(first) }];
   const { starts, waits } = splitByBackoff(facts, planned, sandbox);
   const steps: Step[] = [];
-  if (stop) steps.push(killPodStep(pod, 'sandbox-changed'), ...purgeSteps(pod, status), ...resizeSteps({ updates: [], restarts: false }, mustResizePod(facts, starts)));
+  if (stop)
+    steps.push(
+      killPodStep(pod, 'sandbox-changed'),
+      ...purgeSteps(pod, status),
+      ...resizeSteps({ updates: [], restarts: false }, mustResizePod(facts, starts)),
+    );
   steps.push({ kind: 'createSandbox', attempt: sandbox.attempt, reason: sandbox.reason }, ...starts);
   return { steps, waits, sandbox, initialized: first === undefined };
 }
 
 /** With Never, containers that once existed are not made again; if none ever was, the sandbox is retried. Others end when all is done. */
-function isNeverMadeAgain(pod: Pod, status: PodRuntimeStatus, sandbox: Extract<SandboxDecision, { kind: 'create' }>): boolean {
+function isNeverMadeAgain(
+  pod: Pod,
+  status: PodRuntimeStatus,
+  sandbox: Extract<SandboxDecision, { kind: 'create' }>,
+): boolean {
   if (pod.spec.restartPolicy === 'Never' && sandbox.attempt !== 0 && status.containers.length > 0) return true;
-  return pod.spec.containers.every((container) => isDoneForGood(pod, container, status)) && hasAnyRegularCreated(pod, status);
+  return (
+    pod.spec.containers.every((container) => isDoneForGood(pod, container, status)) && hasAnyRegularCreated(pod, status)
+  );
 }
 
 /**
@@ -145,7 +207,9 @@ export function isGivenUp(pod: Pod, status: PodRuntimeStatus): boolean {
 
 /** A pod that is over and already stopped needs no step: "nothing to do" is the empty plan. */
 function settle(over: PodActions, status: PodRuntimeStatus): PodActions {
-  const stopped = !status.sandboxes.some((sandbox) => sandbox.ready) && !status.containers.some((container) => container.state === 'running' || container.state === 'unknown');
+  const stopped =
+    !status.sandboxes.some((sandbox) => sandbox.ready) &&
+    !status.containers.some((container) => container.state === 'running' || container.state === 'unknown');
   return stopped ? { ...over, steps: [] } : over;
 }
 
@@ -180,7 +244,13 @@ function planReset(facts: PlanFacts, sandbox: SandboxDecision): PodActions {
   for (const containers of [pod.spec.containers, pod.spec.initContainers ?? []]) {
     for (const container of containers) {
       for (const actual of status.containers.filter((candidate) => candidate.name === container.name)) {
-        const remove: Step = { kind: 'removeContainer', id: actual.id, name: actual.name, reason: 'restart-all', keepLogs: true };
+        const remove: Step = {
+          kind: 'removeContainer',
+          id: actual.id,
+          name: actual.name,
+          reason: 'restart-all',
+          keepLogs: true,
+        };
         if (triggersRestartAll(container, actual)) sources.push(remove);
         else if (actual.state === 'exited') targets.push(remove);
         else targets.push({ ...killStep(actual, 'RestartAllContainers', 'killing'), graceMs: 0 }, remove);
@@ -196,7 +266,13 @@ function pruneSteps(pod: Pod, status: PodRuntimeStatus): Step[] {
     status.containers
       .filter((actual) => actual.name === container.name && (actual.state === 'exited' || actual.state === 'unknown'))
       .slice(1)
-      .map((actual) => ({ kind: 'removeContainer' as const, id: actual.id, name: actual.name, reason: 'prune' as const, keepLogs: false })),
+      .map((actual) => ({
+        kind: 'removeContainer' as const,
+        id: actual.id,
+        name: actual.name,
+        reason: 'prune' as const,
+        keepLogs: false,
+      })),
   );
 }
 
@@ -204,7 +280,13 @@ function purgeSteps(pod: Pod, status: PodRuntimeStatus): Step[] {
   return (pod.spec.initContainers ?? []).flatMap((container) =>
     status.containers
       .filter((actual) => actual.name === container.name)
-      .map((actual) => ({ kind: 'removeContainer' as const, id: actual.id, name: actual.name, reason: 'purge' as const, keepLogs: false })),
+      .map((actual) => ({
+        kind: 'removeContainer' as const,
+        id: actual.id,
+        name: actual.name,
+        reason: 'purge' as const,
+        keepLogs: false,
+      })),
   );
 }
 
@@ -212,11 +294,17 @@ function purgeSteps(pod: Pod, status: PodRuntimeStatus): Step[] {
  * Turns what should start into steps, and what must wait into waits. An init container that waits holds back all that come after it;
  * a sidecar or regular container only itself. Ephemeral containers never ran before, so they never wait.
  */
-function splitByBackoff(facts: PlanFacts, planned: Draft['starts'], sandbox: SandboxDecision): { starts: Step[]; waits: Wait[] } {
+function splitByBackoff(
+  facts: PlanFacts,
+  planned: Draft['starts'],
+  sandbox: SandboxDecision,
+): { starts: Step[]; waits: Wait[] } {
   const starts: Step[] = [];
   const waits: Wait[] = [];
   for (const { container, role } of planned) {
-    const exited = facts.status.containers.find((actual) => actual.name === container.name && actual.state === 'exited');
+    const exited = facts.status.containers.find(
+      (actual) => actual.name === container.name && actual.state === 'exited',
+    );
     const wait = exited === undefined ? undefined : facts.crashWait(container, exited);
     if (wait === undefined) {
       starts.push(startStep(facts.status, container, role, sandbox));
@@ -229,14 +317,27 @@ function splitByBackoff(facts: PlanFacts, planned: Draft['starts'], sandbox: San
 }
 
 /** A container that was created and never started is taken over rather than made again, if it is of this definition and sandbox. */
-function startStep(status: PodRuntimeStatus, container: AnyContainer, role: ContainerRole, sandbox: SandboxDecision): StepOf<'startContainer'> {
+function startStep(
+  status: PodRuntimeStatus,
+  container: AnyContainer,
+  role: ContainerRole,
+  sandbox: SandboxDecision,
+): StepOf<'startContainer'> {
   const newest = newestContainer(status, container.name);
   const step = { kind: 'startContainer' as const, name: container.name, role };
   if (newest === undefined) return { ...step, attempt: 0 };
-  const usable = newest.state === 'created' && sandbox.kind === 'keep' && newest.sandboxId === sandbox.sandbox.id && !isDefinitionChanged(container, newest);
+  const usable =
+    newest.state === 'created' &&
+    sandbox.kind === 'keep' &&
+    newest.sandboxId === sandbox.sandbox.id &&
+    !isDefinitionChanged(container, newest);
   if (usable) return { ...step, attempt: newest.attempt, adopt: newest.id };
   // The one alive comes first and need not have the highest number.
-  return { ...step, attempt: 1 + Math.max(...status.containers.filter(({ name }) => name === container.name).map(({ attempt }) => attempt)) };
+  return {
+    ...step,
+    attempt:
+      1 + Math.max(...status.containers.filter(({ name }) => name === container.name).map(({ attempt }) => attempt)),
+  };
 }
 
 function killPodStep(pod: Pod, reason: StepOf<'killPod'>['reason']): Step {

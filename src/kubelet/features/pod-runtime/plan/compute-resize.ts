@@ -20,7 +20,10 @@ export interface ActuatedFacts {
 }
 
 /** What is to be done about one running container whose resources are not what its pod was granted. */
-export type ContainerResize = { kind: 'none' } | { kind: 'restart' } | { kind: 'update'; changes: readonly ResourceChange[] };
+export type ContainerResize =
+  | { kind: 'none' }
+  | { kind: 'restart' }
+  | { kind: 'update'; changes: readonly ResourceChange[] };
 
 export interface ResourceChange {
   resource: ResizedResource;
@@ -40,18 +43,31 @@ interface Amounts {
  * Compares what a running container was granted with what is on record for it (upstream: computePodResizeAction). Without a record the
  * runtime's own facts count, and without those the container counts as made as it should be: a lost file restarts nothing.
  */
-export function computeContainerResize(pod: Pod, container: Container, actual: ContainerRuntimeStatus, actuated: ActuatedFacts): ContainerResize {
+export function computeContainerResize(
+  pod: Pod,
+  container: Container,
+  actual: ContainerRuntimeStatus,
+  actuated: ActuatedFacts,
+): ContainerResize {
   if (actual.state !== 'running') return { kind: 'none' };
   const recorded = actuated.container(container.name) ?? recordOfRuntime(pod, container, actual);
   if (recorded === undefined) return { kind: 'none' };
   const wanted = amountsOf(pod.spec.resources, container.resources);
   // A record of the pod as a whole says nothing of a pod that has no resources of its own.
   const current = amountsOf(pod.spec.resources === undefined ? undefined : actuated.podLevel, recorded);
-  const memory = changeOf('memory', { limit: [current.memoryLimit, wanted.memoryLimit], request: [current.memoryRequest, wanted.memoryRequest] });
-  const cpu = changeOf('cpu', { limit: [current.cpuLimit, wanted.cpuLimit], request: [current.cpuRequest, wanted.cpuRequest] });
+  const memory = changeOf('memory', {
+    limit: [current.memoryLimit, wanted.memoryLimit],
+    request: [current.memoryRequest, wanted.memoryRequest],
+  });
+  const cpu = changeOf('cpu', {
+    limit: [current.cpuLimit, wanted.cpuLimit],
+    request: [current.cpuRequest, wanted.cpuRequest],
+  });
   const changes = [memory, cpu].filter((change) => change !== undefined);
   if (changes.length === 0) return { kind: 'none' };
-  return changes.some(({ resource }) => restartsFor(container, resource)) ? { kind: 'restart' } : { kind: 'update', changes };
+  return changes.some(({ resource }) => restartsFor(container, resource))
+    ? { kind: 'restart' }
+    : { kind: 'update', changes };
 }
 
 /**
@@ -62,18 +78,32 @@ export function isStartedOtherwise(pod: Pod, container: Container, actuated: Act
   const recorded = actuated.container(container.name);
   if (recorded === undefined) return false;
   const [wanted, current] = [amountsOf(pod.spec.resources, container.resources), amountsOf(undefined, recorded)];
-  return wanted.memoryLimit !== current.memoryLimit || wanted.memoryRequest !== current.memoryRequest || wanted.cpuLimit !== current.cpuLimit || wanted.cpuRequest !== current.cpuRequest;
+  return (
+    wanted.memoryLimit !== current.memoryLimit ||
+    wanted.memoryRequest !== current.memoryRequest ||
+    wanted.cpuLimit !== current.cpuLimit ||
+    wanted.cpuRequest !== current.cpuRequest
+  );
 }
 
 /** Brought about, and not on record: the agent died in between. Otherwise a container would be restarted for it once more. */
-export function isDoneUnrecorded(pod: Pod, container: Container, actual: ContainerRuntimeStatus, recorded: ResourceRequirements | undefined): boolean {
+export function isDoneUnrecorded(
+  pod: Pod,
+  container: Container,
+  actual: ContainerRuntimeStatus,
+  recorded: ResourceRequirements | undefined,
+): boolean {
   if (recorded === undefined || actual.state !== 'running' || actual.resources === undefined) return false;
   const sameRequest = bytesOf(recorded.requests, 'memory') === bytesOf(container.resources?.requests, 'memory');
   return sameRequest && runsAsAsked(pod, container, actual.resources, true);
 }
 
 /** What the runtime says of a container that has no record; undefined when that is what it should be, or when it says nothing. */
-export function recordOfRuntime(pod: Pod, container: Container, { resources: made }: ContainerRuntimeStatus): ResourceRequirements | undefined {
+export function recordOfRuntime(
+  pod: Pod,
+  container: Container,
+  { resources: made }: ContainerRuntimeStatus,
+): ResourceRequirements | undefined {
   if (made === undefined || runsAsAsked(pod, container, made)) return undefined;
   const limits: ResourceList = {};
   const cpuLimit = milliCpuOfQuota(made.cpuQuota, made.cpuPeriod);
@@ -86,22 +116,36 @@ export function recordOfRuntime(pod: Pod, container: Container, { resources: mad
 
 function amountsOf(podLevel: ResourceRequirements | undefined, own: ResourceRequirements | undefined): Amounts {
   const limits = effectiveLimits(podLevel, { resources: own });
-  return { memoryLimit: bytesOf(limits, 'memory'), cpuLimit: milliOf(limits, 'cpu'), memoryRequest: bytesOf(own?.requests, 'memory'), cpuRequest: milliOf(own?.requests, 'cpu') };
+  return {
+    memoryLimit: bytesOf(limits, 'memory'),
+    cpuLimit: milliOf(limits, 'cpu'),
+    memoryRequest: bytesOf(own?.requests, 'memory'),
+    cpuRequest: milliOf(own?.requests, 'cpu'),
+  };
 }
 
 /** The limit decides on the direction, and the request where the limit stays. 0 is none at all. */
-function changeOf(resource: ResizedResource, { limit, request }: Record<'limit' | 'request', readonly [number, number]>): ResourceChange | undefined {
+function changeOf(
+  resource: ResizedResource,
+  { limit, request }: Record<'limit' | 'request', readonly [number, number]>,
+): ResourceChange | undefined {
   const [oldLimit, newLimit] = limit.map((amount) => (amount === 0 ? Infinity : amount)) as [number, number];
   if (newLimit !== oldLimit) {
     const down = newLimit < oldLimit;
-    return { resource, direction: down ? 'down' : 'up', ...(down && resource === 'memory' ? { lowerLimitBytes: newLimit } : {}) };
+    return {
+      resource,
+      direction: down ? 'down' : 'up',
+      ...(down && resource === 'memory' ? { lowerLimitBytes: newLimit } : {}),
+    };
   }
   const [oldRequest, newRequest] = request;
   return newRequest === oldRequest ? undefined : { resource, direction: newRequest < oldRequest ? 'down' : 'up' };
 }
 
 function restartsFor(container: Container, resource: ResizedResource): boolean {
-  return container.resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer';
+  return (
+    container.resizePolicy?.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer'
+  );
 }
 
 /** Whether the pod's own CPU or memory is not what is on record. A pod without any needs no record. */
@@ -114,7 +158,12 @@ export function isPodLevelChanged(pod: Pod, actuated: ActuatedFacts): boolean {
 }
 
 function rawAmounts(resources: ResourceRequirements | undefined): number[] {
-  return [bytesOf(resources?.limits, 'memory'), bytesOf(resources?.requests, 'memory'), milliOf(resources?.limits, 'cpu'), milliOf(resources?.requests, 'cpu')];
+  return [
+    bytesOf(resources?.limits, 'memory'),
+    bytesOf(resources?.requests, 'memory'),
+    milliOf(resources?.limits, 'cpu'),
+    milliOf(resources?.requests, 'cpu'),
+  ];
 }
 
 /** Whether anything of the pod that runs is not yet what it was granted (upstream: IsPodResizeInProgress). */
@@ -123,7 +172,11 @@ export function isResizeUnderWay(pod: Pod, status: PodRuntimeStatus, actuated: A
     const actual = newestContainer(status, container.name);
     return actual !== undefined && computeContainerResize(pod, container, actual, actuated).kind !== 'none';
   });
-  return someContainer || actuated.podUnsettled === true || (pod.spec.resources !== undefined && actuated.podLevel !== undefined && isPodLevelChanged(pod, actuated));
+  return (
+    someContainer ||
+    actuated.podUnsettled === true ||
+    (pod.spec.resources !== undefined && actuated.podLevel !== undefined && isPodLevelChanged(pod, actuated))
+  );
 }
 
 /** What the planner finds while it goes through the containers. */
@@ -139,13 +192,27 @@ export interface ResizeDraft {
  */
 export function resizeSteps(draft: ResizeDraft, podLevelChanged: boolean): Step[] {
   return (['memory', 'cpu'] as const).flatMap((resource) => {
-    const updates = draft.updates.flatMap(({ actual, changes }) => changes.filter((change) => change.resource === resource).map((change) => ({ actual, change })));
+    const updates = draft.updates.flatMap(({ actual, changes }) =>
+      changes.filter((change) => change.resource === resource).map((change) => ({ actual, change })),
+    );
     if (updates.length === 0 && !draft.restarts && !podLevelChanged) return [];
-    const lowered = updates.flatMap(({ actual, change }) => (change.lowerLimitBytes === undefined ? [] : [{ id: actual.id, name: actual.name, limitBytes: change.lowerLimitBytes }]));
-    const ordered = [...updates.filter(({ change }) => change.direction === 'down'), ...updates.filter(({ change }) => change.direction === 'up')];
+    const lowered = updates.flatMap(({ actual, change }) =>
+      change.lowerLimitBytes === undefined
+        ? []
+        : [{ id: actual.id, name: actual.name, limitBytes: change.lowerLimitBytes }],
+    );
+    const ordered = [
+      ...updates.filter(({ change }) => change.direction === 'down'),
+      ...updates.filter(({ change }) => change.direction === 'up'),
+    ];
     return [
       { kind: 'resizePod' as const, resource, phase: 'raise' as const, lowered },
-      ...ordered.map(({ actual }) => ({ kind: 'resizeContainer' as const, id: actual.id, name: actual.name, resource })),
+      ...ordered.map(({ actual }) => ({
+        kind: 'resizeContainer' as const,
+        id: actual.id,
+        name: actual.name,
+        resource,
+      })),
       { kind: 'resizePod' as const, resource, phase: 'lower' as const, lowered: [] },
     ];
   });

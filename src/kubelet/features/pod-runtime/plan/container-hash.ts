@@ -13,7 +13,10 @@ export function containerHash(container: Pick<AnyContainer, 'name' | 'image'>): 
 }
 
 /** Whether the running container was made from another definition. One without a hash counts as changed, as upstream reads it as 0. */
-export function isDefinitionChanged(container: Pick<AnyContainer, 'name' | 'image'>, actual: Pick<ContainerRuntimeStatus, 'annotations'>): boolean {
+export function isDefinitionChanged(
+  container: Pick<AnyContainer, 'name' | 'image'>,
+  actual: Pick<ContainerRuntimeStatus, 'annotations'>,
+): boolean {
   return normalise(actual.annotations[runtimeAnnotations.containerHash]) !== containerHash(container);
 }
 
@@ -23,7 +26,10 @@ function normalise(hash: string | undefined): string {
 
 /** JSON as Go writes it: keys sorted, and `<`, `>`, `&` and two line separators escaped. */
 function goJson(fields: Readonly<Record<string, string>>): string {
-  return JSON.stringify(fields).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(fields).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function fnv32a(text: string): number {

@@ -15,7 +15,10 @@ export interface PlanFacts {
   /** The verdict on this very container; undefined when it was never probed. */
   probe: (type: ProbeType, id: ContainerId) => ProbeVerdict | undefined;
   /** What is left of the crash back-off of a container whose newest finished run is `exited`; undefined when it may start now. */
-  crashWait: (container: AnyContainer, exited: ContainerRuntimeStatus) => { waitMs: number; delayMs: number } | undefined;
+  crashWait: (
+    container: AnyContainer,
+    exited: ContainerRuntimeStatus,
+  ) => { waitMs: number; delayMs: number } | undefined;
   /** Wall time, for saying until when something waits. */
   nowMs: number;
   /** Says whether all containers are to be reset; by default the runtime's records tell. */
@@ -34,7 +37,12 @@ export interface Draft {
 }
 
 /** Notes what a running container needs for its resources; true when it must be restarted for them, which is in the draft then. */
-export function mustRestartToResize(facts: PlanFacts, draft: Draft, container: Container, actual: ContainerRuntimeStatus): boolean {
+export function mustRestartToResize(
+  facts: PlanFacts,
+  draft: Draft,
+  container: Container,
+  actual: ContainerRuntimeStatus,
+): boolean {
   if (facts.actuated === undefined) return false;
   const resize = computeContainerResize(facts.pod, container, actual, facts.actuated);
   if (resize.kind === 'update') draft.resize.updates.push({ container, actual, changes: resize.changes });

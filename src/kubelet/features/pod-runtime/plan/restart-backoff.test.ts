@@ -9,7 +9,11 @@ import { aContainer, aPod, aRun, aStatus } from '../testing/builders.ts';
 const pod = aPod();
 const app = pod.spec.containers[0] ?? aContainer('app');
 
-function setUp(config = crashBackoffConfig()): { clock: FakeClock; backoff: RestartBackoff; crash: () => ContainerRuntimeStatus } {
+function setUp(config = crashBackoffConfig()): {
+  clock: FakeClock;
+  backoff: RestartBackoff;
+  crash: () => ContainerRuntimeStatus;
+} {
   const clock = new FakeClock();
   let attempt = 0;
   return {
@@ -45,7 +49,10 @@ describe('the crash back-off', () => {
   });
 
   test('starts over after a run of more than 600 s, not after one of exactly 600 s', async () => {
-    for (const [ranMs, expected] of [[600_000, 20_000], [600_001, undefined]] as const) {
+    for (const [ranMs, expected] of [
+      [600_000, 20_000],
+      [600_001, undefined],
+    ] as const) {
       const { clock, backoff, crash } = setUp();
       for (let index = 0; index < 2; index++) backoff.noteStart(pod, app, crash());
       await clock.advance(ranMs);
@@ -84,7 +91,8 @@ describe('the crash back-off', () => {
   });
 
   test('starts anew for another image or other resources, not for another order of them', () => {
-    const limited = (limits: Record<string, string>): string => crashKey(pod, aContainer('app', { resources: { limits } }));
+    const limited = (limits: Record<string, string>): string =>
+      crashKey(pod, aContainer('app', { resources: { limits } }));
     assert.notEqual(crashKey(pod, app), crashKey(pod, aContainer('app', { image: 'app:2' })));
     assert.notEqual(limited({ cpu: '1' }), limited({ cpu: '2' }));
     assert.equal(limited({ cpu: '1', memory: '1Gi' }), limited({ memory: '1Gi', cpu: '1' }));
@@ -104,19 +112,39 @@ describe('the crash back-off', () => {
 describe('a freshly started agent', () => {
   const config = crashBackoffConfig();
   test('judges the delay by the pause before the newest run', () => {
-    const runs = (pauseMs: number): ContainerRuntimeStatus[] => [aRun('app', 1, { attempt: 20, createdAtMs: 100_000 + pauseMs }), aRun('app', 1, { attempt: 19, finishedAtMs: 100_000 })];
-    assert.deepEqual([500, 10_100, 20_100, 40_100, 299_000].map((pauseMs) => deriveCrashDelayMs(runs(pauseMs), config)), [10_000, 20_000, 40_000, 80_000, 300_000]);
+    const runs = (pauseMs: number): ContainerRuntimeStatus[] => [
+      aRun('app', 1, { attempt: 20, createdAtMs: 100_000 + pauseMs }),
+      aRun('app', 1, { attempt: 19, finishedAtMs: 100_000 }),
+    ];
+    assert.deepEqual(
+      [500, 10_100, 20_100, 40_100, 299_000].map((pauseMs) => deriveCrashDelayMs(runs(pauseMs), config)),
+      [10_000, 20_000, 40_000, 80_000, 300_000],
+    );
   });
 
   test('judges by the number of attempts when the run before is gone or the pause makes no sense', () => {
-    assert.deepEqual([0, 1, 2, 5, 50].map((attempt) => deriveCrashDelayMs([aRun('app', 1, { attempt })], config)), [undefined, 10_000, 20_000, 160_000, 300_000]);
-    assert.equal(deriveCrashDelayMs([aRun('app', 1, { attempt: 2, createdAtMs: 9_000_000 }), aRun('app', 1, { attempt: 1, finishedAtMs: 1000 })], config), 20_000);
+    assert.deepEqual(
+      [0, 1, 2, 5, 50].map((attempt) => deriveCrashDelayMs([aRun('app', 1, { attempt })], config)),
+      [undefined, 10_000, 20_000, 160_000, 300_000],
+    );
+    assert.equal(
+      deriveCrashDelayMs(
+        [aRun('app', 1, { attempt: 2, createdAtMs: 9_000_000 }), aRun('app', 1, { attempt: 1, finishedAtMs: 1000 })],
+        config,
+      ),
+      20_000,
+    );
   });
 
   test('goes on waiting where the former one waited', () => {
     const { clock, backoff } = setUp();
     const now = clock.nowMs();
-    const crashed = aRun('app', 1, { attempt: 3, createdAtMs: now - 9000, startedAtMs: now - 9000, finishedAtMs: now - 8000 });
+    const crashed = aRun('app', 1, {
+      attempt: 3,
+      createdAtMs: now - 9000,
+      startedAtMs: now - 9000,
+      finishedAtMs: now - 8000,
+    });
     backoff.adopt(pod, aStatus([crashed]));
     assert.deepEqual(backoff.wait(pod, app, crashed), { waitMs: 32_000, delayMs: 40_000 });
   });
@@ -124,7 +152,12 @@ describe('a freshly started agent', () => {
   test('does not hold up a container that ran well for long, one of another image, or a pod it knows', () => {
     const { clock, backoff, crash } = setUp();
     const now = clock.nowMs();
-    const long = aRun('app', 1, { attempt: 9, createdAtMs: now - 700_000, startedAtMs: now - 700_000, finishedAtMs: now });
+    const long = aRun('app', 1, {
+      attempt: 9,
+      createdAtMs: now - 700_000,
+      startedAtMs: now - 700_000,
+      finishedAtMs: now,
+    });
     backoff.adopt(pod, aStatus([long]));
     assert.equal(backoff.wait(pod, app, long), undefined);
     const other = { ...aPod(), metadata: { ...pod.metadata, uid: 'uid-2' } };

@@ -17,7 +17,11 @@ export interface CrashBackoffConfig {
 
 /** 10 s doubling to the node's `crashLoopBackOff.maxContainerRestartPeriod` (300 s); reset after a run of 600 s, whatever the cap. */
 export function crashBackoffConfig(maxContainerRestartPeriodMs = 300_000): CrashBackoffConfig {
-  return { initialMs: Math.min(10_000, maxContainerRestartPeriodMs), maxMs: maxContainerRestartPeriodMs, resetAfterMs: 600_000 };
+  return {
+    initialMs: Math.min(10_000, maxContainerRestartPeriodMs),
+    maxMs: maxContainerRestartPeriodMs,
+    resetAfterMs: 600_000,
+  };
 }
 
 /** All times monotonic milliseconds, so that a stepped wall clock neither stretches nor skips a wait. */
@@ -28,15 +32,26 @@ export interface CrashEntry {
 }
 
 /** What is left to wait of the back-off after a run that ended at `finishedAtMs`; undefined when it may start now. */
-function computeCrashWait(entry: CrashEntry | undefined, finishedAtMs: number, nowMs: number, config: CrashBackoffConfig): { waitMs: number; delayMs: number } | undefined {
+function computeCrashWait(
+  entry: CrashEntry | undefined,
+  finishedAtMs: number,
+  nowMs: number,
+  config: CrashBackoffConfig,
+): { waitMs: number; delayMs: number } | undefined {
   if (entry === undefined || isExpired(entry, finishedAtMs, config)) return undefined;
   const waitMs = finishedAtMs + entry.delayMs - nowMs;
   return waitMs <= 0 ? undefined : { waitMs, delayMs: entry.delayMs };
 }
 
 /** The entry after starting again at `nowMs` a container whose last run ended at `finishedAtMs` (upstream: flowcontrol.Backoff Next). */
-function computeNextCrash(entry: CrashEntry | undefined, finishedAtMs: number, nowMs: number, config: CrashBackoffConfig): CrashEntry {
-  if (entry === undefined || isExpired(entry, finishedAtMs, config)) return { delayMs: config.initialMs, startedAtMs: nowMs };
+function computeNextCrash(
+  entry: CrashEntry | undefined,
+  finishedAtMs: number,
+  nowMs: number,
+  config: CrashBackoffConfig,
+): CrashEntry {
+  if (entry === undefined || isExpired(entry, finishedAtMs, config))
+    return { delayMs: config.initialMs, startedAtMs: nowMs };
   return { delayMs: Math.min(config.maxMs, entry.delayMs * 2), startedAtMs: nowMs };
 }
 
@@ -48,11 +63,15 @@ function isExpired(entry: CrashEntry, finishedAtMs: number, config: CrashBackoff
  * The delay a container met by a freshly started agent is at, judged by the runtime's records: the pause before its newest run, else its
  * number of attempts. Errs on the long side, so that restarting the agent does not set a crash loop free. Runs newest first.
  */
-export function deriveCrashDelayMs(runs: readonly ContainerRuntimeStatus[], config: CrashBackoffConfig): number | undefined {
+export function deriveCrashDelayMs(
+  runs: readonly ContainerRuntimeStatus[],
+  config: CrashBackoffConfig,
+): number | undefined {
   const [newest, previous] = runs;
   if (newest === undefined || newest.attempt === 0) return undefined;
   const byAttempts = Math.min(config.maxMs, config.initialMs * 2 ** Math.min(newest.attempt - 1, 30));
-  if (previous === undefined || previous.finishedAtMs === 0 || newest.createdAtMs < previous.finishedAtMs) return byAttempts;
+  if (previous === undefined || previous.finishedAtMs === 0 || newest.createdAtMs < previous.finishedAtMs)
+    return byAttempts;
   const pauseMs = newest.createdAtMs - previous.finishedAtMs;
   if (pauseMs > config.maxMs) return byAttempts;
   let delayMs = config.initialMs;
@@ -68,7 +87,10 @@ export function crashKey(pod: Pod, container: AnyContainer): string {
 }
 
 function listText(list: ResourceList | undefined): string {
-  return Object.entries(list ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)).map(([name, amount]) => `${name}=${amount}`).join(',');
+  return Object.entries(list ?? {})
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, amount]) => `${name}=${amount}`)
+    .join(',');
 }
 
 interface PodEntries {
@@ -93,7 +115,11 @@ export class RestartBackoff {
     this.#config = config;
   }
 
-  wait(pod: Pod, container: AnyContainer, exited: ContainerRuntimeStatus): { waitMs: number; delayMs: number } | undefined {
+  wait(
+    pod: Pod,
+    container: AnyContainer,
+    exited: ContainerRuntimeStatus,
+  ): { waitMs: number; delayMs: number } | undefined {
     if (this.#pods.get(pod.metadata.uid)?.resetFor === exited.id) return undefined;
     const entry = this.#pods.get(pod.metadata.uid)?.entries.get(crashKey(pod, container));
     return computeCrashWait(entry, this.#finishedAt(pod, exited), this.#clock.monotonicMs(), this.#config);
@@ -103,7 +129,10 @@ export class RestartBackoff {
   noteStart(pod: Pod, container: AnyContainer, exited: ContainerRuntimeStatus): void {
     const { entries } = this.#pod(pod.metadata.uid);
     const key = crashKey(pod, container);
-    entries.set(key, computeNextCrash(entries.get(key), this.#finishedAt(pod, exited), this.#clock.monotonicMs(), this.#config));
+    entries.set(
+      key,
+      computeNextCrash(entries.get(key), this.#finishedAt(pod, exited), this.#clock.monotonicMs(), this.#config),
+    );
   }
 
   /**

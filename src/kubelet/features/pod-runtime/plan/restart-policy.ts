@@ -31,7 +31,11 @@ export function restartsAfterKill(pod: Pod, container: AnyContainer): boolean {
 }
 
 /** Whether a container that is not running is to be started (upstream: container/helpers.go ShouldContainerBeRestarted). */
-export function shouldBeStarted(pod: Pod, container: AnyContainer, newest: ContainerRuntimeStatus | undefined): boolean {
+export function shouldBeStarted(
+  pod: Pod,
+  container: AnyContainer,
+  newest: ContainerRuntimeStatus | undefined,
+): boolean {
   if (isDeleted(pod)) return false;
   if (newest === undefined) return true;
   if (newest.state === 'running') return false;
@@ -41,7 +45,9 @@ export function shouldBeStarted(pod: Pod, container: AnyContainer, newest: Conta
 
 /** An init container that ended without having done its work (upstream: kuberuntime/helpers.go isInitContainerFailed). */
 export function isInitFailed(status: ContainerRuntimeStatus): boolean {
-  return status.reason === 'OOMKilled' || (status.state === 'exited' && status.exitCode !== 0) || status.state === 'unknown';
+  return (
+    status.reason === 'OOMKilled' || (status.state === 'exited' && status.exitCode !== 0) || status.state === 'unknown'
+  );
 }
 
 export function initRole(container: Pick<Container, 'restartPolicy'>): ContainerRole {
@@ -53,8 +59,13 @@ export function restartableContainers(pod: Pod): Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }
 
-export function triggersRestartAll(container: AnyContainer, status: Pick<ContainerRuntimeStatus, 'state' | 'exitCode'>): boolean {
-  return status.state === 'exited' && matchingRestartRule(container, status.exitCode)?.action === 'RestartAllContainers';
+export function triggersRestartAll(
+  container: AnyContainer,
+  status: Pick<ContainerRuntimeStatus, 'state' | 'exitCode'>,
+): boolean {
+  return (
+    status.state === 'exited' && matchingRestartRule(container, status.exitCode)?.action === 'RestartAllContainers'
+  );
 }
 
 /**
@@ -67,7 +78,10 @@ export function shouldRestartAllContainers(pod: Pod, status: PodRuntimeStatus): 
 }
 
 /** The containers whose newest run asks for the reset of all. */
-export function resetSources(pod: Pod, status: PodRuntimeStatus): { container: Container; exited: ContainerRuntimeStatus }[] {
+export function resetSources(
+  pod: Pod,
+  status: PodRuntimeStatus,
+): { container: Container; exited: ContainerRuntimeStatus }[] {
   return restartableContainers(pod).flatMap((container) => {
     const newest = newestContainer(status, container.name);
     return newest !== undefined && triggersRestartAll(container, newest) ? [{ container, exited: newest }] : [];

@@ -55,7 +55,10 @@ ephemeral  *          -          -                stays  stays  stays
 const POLICIES = ['Always', 'OnFailure', 'Never'] as const;
 type Policy = (typeof POLICIES)[number];
 
-const rule = (action: 'Restart' | 'RestartAllContainers', operator: 'In' | 'NotIn' = 'In'): ContainerRestartRule => ({ action, exitCodes: { operator, values: [42] } });
+const rule = (action: 'Restart' | 'RestartAllContainers', operator: 'In' | 'NotIn' = 'In'): ContainerRestartRule => ({
+  action,
+  exitCodes: { operator, values: [42] },
+});
 const RULES: Readonly<Record<string, ContainerRestartRule[] | undefined>> = {
   '-': undefined,
   'In-Restart': [rule('Restart')],
@@ -83,7 +86,8 @@ function fate(kind: string, pod: Pod, exitCode: number): string {
   // While an init container is at work, nothing else runs yet.
   const status = aStatus([aRun('subject', exitCode), ...(kind === 'init' ? [] : [aRun('other', 'running')])]);
   const { steps } = computePodActions(factsOf(pod, status));
-  if (steps.some((step) => step.kind === 'removeContainer' && step.reason === 'restart-all')) return steps.some((step) => step.kind === 'startContainer') ? 'reset and more' : 'reset';
+  if (steps.some((step) => step.kind === 'removeContainer' && step.reason === 'restart-all'))
+    return steps.some((step) => step.kind === 'startContainer') ? 'reset and more' : 'reset';
   if (steps.some((step) => step.kind === 'killPod')) return 'over';
   const started = steps.flatMap((step) => (step.kind === 'startContainer' ? [step.name] : []));
   if (started.length === 0) return steps.length === 0 ? 'stays' : JSON.stringify(steps);
@@ -91,20 +95,33 @@ function fate(kind: string, pod: Pod, exitCode: number): string {
 }
 
 describe('what becomes of a container that ended', () => {
-  const rows = TABLE.trim().split('\n').slice(1).map((line) => line.split(/\s+/));
+  const rows = TABLE.trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(/\s+/));
   for (const [kind = '', podPolicy = '', own = '', rules = '', ...words] of rows) {
     for (const policy of podPolicy === '*' ? POLICIES : [podPolicy as Policy]) {
       test(`${kind}, pod ${policy}, own ${own}, rule ${rules}: ${words.join(' ')}`, () => {
         assert.ok(rules in RULES);
-        const pod = podWith(kind, policy, { ...(own === '-' ? {} : { restartPolicy: own as Policy }), ...(RULES[rules] === undefined ? {} : { restartPolicyRules: RULES[rules] }) });
-        assert.deepEqual([0, 1, 42].map((code) => fate(kind, pod, code)), words);
+        const pod = podWith(kind, policy, {
+          ...(own === '-' ? {} : { restartPolicy: own as Policy }),
+          ...(RULES[rules] === undefined ? {} : { restartPolicyRules: RULES[rules] }),
+        });
+        assert.deepEqual(
+          [0, 1, 42].map((code) => fate(kind, pod, code)),
+          words,
+        );
       });
     }
   }
 
   test('the table has every kind with every policy and rule that the API allows', () => {
     const seen = new Set(rows.map(([kind, , own, rules]) => `${kind} ${own} ${rules}`));
-    const missing = ['Always', 'OnFailure', 'Never'].flatMap((own) => Object.keys(RULES).slice(0, 5).flatMap((rules) => (seen.has(`regular ${own} ${rules}`) ? [] : [`regular ${own} ${rules}`])));
+    const missing = ['Always', 'OnFailure', 'Never'].flatMap((own) =>
+      Object.keys(RULES)
+        .slice(0, 5)
+        .flatMap((rules) => (seen.has(`regular ${own} ${rules}`) ? [] : [`regular ${own} ${rules}`])),
+    );
     assert.deepEqual(missing, []);
   });
 });

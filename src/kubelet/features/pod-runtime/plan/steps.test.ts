@@ -11,8 +11,20 @@ test('each step reads as one sentence', () => {
       describeStep({ kind: 'killPod', reason: 'nothing-to-run', graceMs: 30_000 }),
       describeStep({ kind: 'startContainer', name: 'web', role: 'regular', attempt: 0 }),
       describeStep({ kind: 'startContainer', name: 'proxy', role: 'sidecar', attempt: 2 }),
-      describeStep({ kind: 'killContainer', id: containerId('c'), name: 'web', reason: 'LivenessProbe', message: 'Container web failed liveness probe' }),
-      describeStep({ kind: 'removeContainer', id: containerId('0123456789abcdef'), name: 'init', reason: 'prune', keepLogs: false }),
+      describeStep({
+        kind: 'killContainer',
+        id: containerId('c'),
+        name: 'web',
+        reason: 'LivenessProbe',
+        message: 'Container web failed liveness probe',
+      }),
+      describeStep({
+        kind: 'removeContainer',
+        id: containerId('0123456789abcdef'),
+        name: 'init',
+        reason: 'prune',
+        keepLogs: false,
+      }),
     ],
     [
       'Create sandbox number 0, because the pod has none.',

@@ -5,7 +5,13 @@ import { unreachable } from '../../../../base/errors.ts';
 export type ContainerRole = 'init' | 'sidecar' | 'regular' | 'ephemeral';
 
 /** Why a container is killed (upstream: kuberuntime_manager.go containerKillReason). Decides which grace period applies. */
-export type KillReason = 'StartupProbe' | 'LivenessProbe' | 'FailedPostStartHook' | 'RestartAllContainers' | 'DefinitionChanged' | 'Unknown';
+export type KillReason =
+  | 'StartupProbe'
+  | 'LivenessProbe'
+  | 'FailedPostStartHook'
+  | 'RestartAllContainers'
+  | 'DefinitionChanged'
+  | 'Unknown';
 
 /** Why a new sandbox is needed (upstream: kuberuntime/util PodSandboxChanged). */
 export type SandboxReason = 'new-pod' | 'several-ready' | 'not-ready' | 'network-mode-changed' | 'no-ip';
@@ -23,14 +29,23 @@ export interface StepArgs {
    * Brings the pod's own cgroup to what the pod was granted: what grows (`raise`) before its containers do, what shrinks (`lower`) after
    * them. `lowered` are containers about to get a lower memory limit than they have: none may use more already.
    */
-  resizePod: { resource: 'memory' | 'cpu'; phase: 'raise' | 'lower'; lowered: readonly { id: ContainerId; name: string; limitBytes: number }[] };
+  resizePod: {
+    resource: 'memory' | 'cpu';
+    phase: 'raise' | 'lower';
+    lowered: readonly { id: ContainerId; name: string; limitBytes: number }[];
+  };
   /** New CPU or memory for a container, which runs on. */
   resizeContainer: { id: ContainerId; name: string; resource: 'memory' | 'cpu' };
   /**
    * `attempt` is one more than the newest attempt in the runtime, or 0 when the runtime knows none; then the executor raises it past
    * what the log directory holds (a runtime that lost its state must not append to an old log).
    */
-  startContainer: { name: string; role: ContainerRole; attempt: number; /** Created earlier and never started: only start it. */ adopt?: ContainerId };
+  startContainer: {
+    name: string;
+    role: ContainerRole;
+    attempt: number /** Created earlier and never started: only start it. */;
+    adopt?: ContainerId;
+  };
 }
 
 export type StepKind = keyof StepArgs;
@@ -62,7 +77,12 @@ const removeReasons: Readonly<Record<StepArgs['removeContainer']['reason'], stri
   'restart-all': 'all containers of the pod restart',
 };
 
-const roleNames: Readonly<Record<ContainerRole, string>> = { init: 'init container', sidecar: 'sidecar', regular: 'container', ephemeral: 'ephemeral container' };
+const roleNames: Readonly<Record<ContainerRole, string>> = {
+  init: 'init container',
+  sidecar: 'sidecar',
+  regular: 'container',
+  ephemeral: 'ephemeral container',
+};
 
 const resourceNames: Readonly<Record<StepArgs['resizePod']['resource'], string>> = { memory: 'memory', cpu: 'CPU' };
 
@@ -84,7 +104,9 @@ export function describeStep(step: Step): string {
     case 'resizeContainer':
       return `Give container ${step.name} its new ${resourceNames[step.resource]}, without a restart.`;
     case 'startContainer':
-      return step.attempt === 0 ? `Start ${roleNames[step.role]} ${step.name}.` : `Start ${roleNames[step.role]} ${step.name} again (restart ${step.attempt}).`;
+      return step.attempt === 0
+        ? `Start ${roleNames[step.role]} ${step.name}.`
+        : `Start ${roleNames[step.role]} ${step.name} again (restart ${step.attempt}).`;
     default:
       return unreachable(step);
   }
@@ -101,5 +123,7 @@ function shortId(id: ContainerId | SandboxId): string {
 
 /** What a pass remembers of a resize it tried. */
 export function resizeKey(step: StepOf<'resizePod' | 'resizeContainer'>): string {
-  return step.kind === 'resizePod' ? `${step.kind} ${step.resource} ${step.phase}` : `${step.kind} ${step.resource} ${step.id}`;
+  return step.kind === 'resizePod'
+    ? `${step.kind} ${step.resource} ${step.phase}`
+    : `${step.kind} ${step.resource} ${step.id}`;
 }

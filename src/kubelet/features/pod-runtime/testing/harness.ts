@@ -18,13 +18,29 @@ import { PodRuntime } from '../pod-runtime.ts';
 import type { SyncOutcome, SyncPodRequest } from '../sync-run.ts';
 
 export const testSettings: ContainerSettings = {
-  rootDir: '/var/lib/kubelet', podLogsDir: '/var/log/pods', clusterDomain: 'cluster.local', clusterDns: ['10.96.0.10'], seccompDefault: false, cpuCfsQuota: true,
-  cpuCfsQuotaPeriodUs: 100_000, singleProcessOomKill: undefined, swapBehavior: '',
+  rootDir: '/var/lib/kubelet',
+  podLogsDir: '/var/log/pods',
+  clusterDomain: 'cluster.local',
+  clusterDns: ['10.96.0.10'],
+  seccompDefault: false,
+  cpuCfsQuota: true,
+  cpuCfsQuotaPeriodUs: 100_000,
+  singleProcessOomKill: undefined,
+  swapBehavior: '',
 };
 
 export const testNode: NodeFacts = {
-  nodeName: 'node-1', hostIps: ['192.168.0.1'], memoryCapacityBytes: 8 * 2 ** 30, swapCapacityBytes: 0, allocatable: { cpu: '2', memory: '8Gi' }, cgroupVersion: 1, swapControl: false,
-  hugePageSizes: ['2MB'], thermalThrottlePaths: [], selinuxEnabled: false, handlers: new Map(),
+  nodeName: 'node-1',
+  hostIps: ['192.168.0.1'],
+  memoryCapacityBytes: 8 * 2 ** 30,
+  swapCapacityBytes: 0,
+  allocatable: { cpu: '2', memory: '8Gi' },
+  cgroupVersion: 1,
+  swapControl: false,
+  hugePageSizes: ['2MB'],
+  thermalThrottlePaths: [],
+  selinuxEnabled: false,
+  handlers: new Map(),
 };
 
 /** The agent's part around PodRuntime on fakes: what it said is kept, what it needs can be scripted. */
@@ -42,8 +58,14 @@ export class Harness {
   /** By `liveness app#0`. */
   readonly verdicts = new Map<string, ProbeVerdict>();
   readonly hookCalls: string[] = [];
-  image: (name: string) => Promise<ImageOutcome> = async (name) => ({ kind: 'present', imageRef: name, user: { uid: 0, username: '' } });
-  hook: (name: string, signal: AbortSignal) => Promise<{ ok: true } | { ok: false; message: string }> = async () => ({ ok: true });
+  image: (name: string) => Promise<ImageOutcome> = async (name) => ({
+    kind: 'present',
+    imageRef: name,
+    user: { uid: 0, username: '' },
+  });
+  hook: (name: string, signal: AbortSignal) => Promise<{ ok: true } | { ok: false; message: string }> = async () => ({
+    ok: true,
+  });
   volumes: () => Promise<PodVolumes> = async () => new Map();
   objects: PodRuntimeDeps['objects'] = { configMap: () => undefined, secret: () => undefined };
   services: PodRuntimeDeps['services']['services'] = () => [];
@@ -56,7 +78,14 @@ export class Harness {
     this.files = new FakeHostFiles(clock);
     this.mounts = new FakeMounts(this.files);
     this.pods = new PodRuntime({
-      runtime: this.runtime, files: this.files, mounts: this.mounts, clock, random: seededRandom(1), log: silentLogger, settings: testSettings, node: () => testNode,
+      runtime: this.runtime,
+      files: this.files,
+      mounts: this.mounts,
+      clock,
+      random: seededRandom(1),
+      log: silentLogger,
+      settings: testSettings,
+      node: () => testNode,
       hostDns: async () => ({ servers: ['1.1.1.1'], searches: [], options: [] }),
       images: {
         ensure: ({ container }) => this.image(container.image ?? ''),
@@ -77,14 +106,22 @@ export class Harness {
       },
       cache: {
         noteContainer: (_pod, status) => void this.told.push(`cache ${status.name}#${status.attempt} ${status.state}`),
-        noteSandbox: (status) => void this.told.push(`cache sandbox#${status.attempt} ${status.ready ? 'ready' : 'stopped'}`),
+        noteSandbox: (status) =>
+          void this.told.push(`cache sandbox#${status.attempt} ${status.ready ? 'ready' : 'stopped'}`),
         noteContainerRemoved: () => void this.told.push('cache removed'),
         noteUnsure: () => void this.told.push('cache unsure'),
       },
-      objects: { configMap: (namespace, name) => this.objects.configMap(namespace, name), secret: (namespace, name) => this.objects.secret(namespace, name) },
+      objects: {
+        configMap: (namespace, name) => this.objects.configMap(namespace, name),
+        secret: (namespace, name) => this.objects.secret(namespace, name),
+      },
       services: { services: () => this.services() },
       handlers: { lookup: () => this.handler },
-      events: { event: (_pod, type, reason, message, container) => void this.events.push(`${type} ${reason} ${message}${container === undefined ? '' : ` [${container}]`}`), nodeEvent: (type, reason, message) => void this.events.push(`${type} ${reason} ${message} [node]`) },
+      events: {
+        event: (_pod, type, reason, message, container) =>
+          void this.events.push(`${type} ${reason} ${message}${container === undefined ? '' : ` [${container}]`}`),
+        nodeEvent: (type, reason, message) => void this.events.push(`${type} ${reason} ${message} [node]`),
+      },
       timeline: { record: (_uid, entry) => void this.timeline.push(`${entry.kind} ${entry.reason} ${entry.message}`) },
       onChange: (_uid, what) => void this.told.push(`change ${what.kind === 'container' ? what.name : what.kind}`),
       cores: 2,
@@ -97,9 +134,19 @@ export class Harness {
     const uid = podUid(pod.metadata.uid);
     const quiet = { timeoutMs: 0 };
     const containers: ContainerRuntimeStatus[] = [];
-    const sandboxes = await Promise.all((await this.runtime.listSandboxes({ podUid: uid }, quiet)).map(({ id }) => this.runtime.sandboxStatus(id, quiet)));
-    for (const { id } of await this.runtime.listContainers({ podUid: uid }, quiet)) containers.push(await this.runtime.containerStatus(id, quiet));
-    return { uid, name: pod.metadata.name, namespace: pod.metadata.namespace, sandboxes, containers, observedAtMs: this.clock.monotonicMs() };
+    const sandboxes = await Promise.all(
+      (await this.runtime.listSandboxes({ podUid: uid }, quiet)).map(({ id }) => this.runtime.sandboxStatus(id, quiet)),
+    );
+    for (const { id } of await this.runtime.listContainers({ podUid: uid }, quiet))
+      containers.push(await this.runtime.containerStatus(id, quiet));
+    return {
+      uid,
+      name: pod.metadata.name,
+      namespace: pod.metadata.namespace,
+      sandboxes,
+      containers,
+      observedAtMs: this.clock.monotonicMs(),
+    };
   }
 
   /** One pass, with as much virtual time as it needs. */
@@ -109,11 +156,19 @@ export class Harness {
 
   /** A pass under way. */
   begin(pod: Pod, more: Partial<SyncPodRequest> & { status: PodRuntimeStatus }): Promise<SyncOutcome> {
-    return this.pods.syncPod({ pod, volumes: () => this.volumes(), placement: { cgroupParent: '/kubepods/pod' }, signal: new AbortController().signal, ...more });
+    return this.pods.syncPod({
+      pod,
+      volumes: () => this.volumes(),
+      placement: { cgroupParent: '/kubepods/pod' },
+      signal: new AbortController().signal,
+      ...more,
+    });
   }
 
   async kill(pod: Pod, more: Partial<KillPodRequest> = {}): Promise<KillOutcome> {
-    return this.finish(this.pods.killPod({ pod, status: await this.status(pod), signal: new AbortController().signal, ...more }));
+    return this.finish(
+      this.pods.killPod({ pod, status: await this.status(pod), signal: new AbortController().signal, ...more }),
+    );
   }
 
   async finish<T>(work: Promise<T>, limitMs = 600_000): Promise<T> {
@@ -128,11 +183,17 @@ export class Harness {
 
   /** `app#0 running`, oldest first. */
   get containers(): string[] {
-    return this.runtime.containers().map(({ config, state, exitCode }) => `${config.name}#${config.attempt} ${state === 'exited' ? exitCode : state}`);
+    return this.runtime
+      .containers()
+      .map(
+        ({ config, state, exitCode }) => `${config.name}#${config.attempt} ${state === 'exited' ? exitCode : state}`,
+      );
   }
 
   calls(...ops: string[]): string[] {
-    return this.runtime.journal.writes.filter(({ op }) => ops.includes(op)).map(({ op, target, atMs }) => `${atMs} ${op} ${target.container ?? ''}`.trim());
+    return this.runtime.journal.writes
+      .filter(({ op }) => ops.includes(op))
+      .map(({ op, target, atMs }) => `${atMs} ${op} ${target.container ?? ''}`.trim());
   }
 
   uid(pod: Pod): PodUid {

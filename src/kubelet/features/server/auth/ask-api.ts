@@ -24,7 +24,12 @@ export function askApi<T>(what: string, { clock, random }: Asking, ask: () => Pr
       try {
         return await ask();
       } catch (error) {
-        if (attempt === ATTEMPTS || signal.aborted || !isApiError(error, 'ServiceUnavailable', 'InternalError', 'TooManyRequests', 'Timeout', 'ServerTimeout')) throw error;
+        if (
+          attempt === ATTEMPTS ||
+          signal.aborted ||
+          !isApiError(error, 'ServiceUnavailable', 'InternalError', 'TooManyRequests', 'Timeout', 'ServerTimeout')
+        )
+          throw error;
       }
       await sleep(clock, jitter(random, backoffDelayMs(PAUSES, attempt), JITTER), signal);
     }

@@ -26,30 +26,48 @@ export interface AuthenticatorOptions {
 }
 
 /** Who asks: by certificate, else by token, else nobody in particular where that is allowed. Who shows something that is wrong is not let in as nobody (upstream: DelegatingAuthenticatorConfig). */
-export function createAuthenticator({ clientAuthorities, tokens, anonymous, asking }: AuthenticatorOptions): Authenticator {
-  const ways = [...(clientAuthorities === undefined ? [] : [byCertificate(clientAuthorities, asking.clock)]), ...(tokens === undefined ? [] : [byToken(tokens, asking)])];
+export function createAuthenticator({
+  clientAuthorities,
+  tokens,
+  anonymous,
+  asking,
+}: AuthenticatorOptions): Authenticator {
+  const ways = [
+    ...(clientAuthorities === undefined ? [] : [byCertificate(clientAuthorities, asking.clock)]),
+    ...(tokens === undefined ? [] : [byToken(tokens, asking)]),
+  ];
   return {
     authenticate: async (facts) => {
       const errors: string[] = [];
       for (const way of ways) {
         const result = await way.authenticate(facts);
-        if (result.outcome === 'user') return { outcome: 'user', user: { ...result.user, groups: withGroup(result.user.groups) } };
+        if (result.outcome === 'user')
+          return { outcome: 'user', user: { ...result.user, groups: withGroup(result.user.groups) } };
         if (result.outcome === 'failed') errors.push(result.error);
       }
       if (errors.length > 0) return { outcome: 'failed', error: errors.join('; ') };
-      return anonymous ? { outcome: 'user', user: { name: 'system:anonymous', groups: ['system:unauthenticated'] } } : { outcome: 'none' };
+      return anonymous
+        ? { outcome: 'user', user: { name: 'system:anonymous', groups: ['system:unauthenticated'] } }
+        : { outcome: 'none' };
     },
   };
 }
 
-const withGroup = (groups: readonly string[]): readonly string[] => (groups.includes(AUTHENTICATED) || groups.includes('system:unauthenticated') ? groups : [...groups, AUTHENTICATED]);
+const withGroup = (groups: readonly string[]): readonly string[] =>
+  groups.includes(AUTHENTICATED) || groups.includes('system:unauthenticated') ? groups : [...groups, AUTHENTICATED];
 
 function byCertificate(authorities: () => string, clock: Clock): Authenticator {
   const judge = createClientCertificateJudge({ authorities, nowMs: () => clock.nowMs() });
-  return { authenticate: ({ clientCertificate }) => Promise.resolve(clientCertificate === undefined ? { outcome: 'none' } : judge(clientCertificate)) };
+  return {
+    authenticate: ({ clientCertificate }) =>
+      Promise.resolve(clientCertificate === undefined ? { outcome: 'none' } : judge(clientCertificate)),
+  };
 }
 
-function byToken({ client, holdsMs }: { readonly client: ApiClient; readonly holdsMs: number }, asking: Asking): Authenticator {
+function byToken(
+  { client, holdsMs }: { readonly client: ApiClient; readonly holdsMs: number },
+  asking: Asking,
+): Authenticator {
   const cache = new ReviewCache<AuthenticationOutcome>({
     clock: asking.clock,
     entries: TOKENS,
@@ -57,12 +75,24 @@ function byToken({ client, holdsMs }: { readonly client: ApiClient; readonly hol
     holdsMs: ({ outcome }) => (outcome === 'user' ? holdsMs : Math.min(holdsMs, UNKNOWN_HOLDS_MS)),
   });
   const review = async (token: string): Promise<AuthenticationOutcome> => {
-    const object: TokenReview = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: { name: '', namespace: '', uid: '' }, spec: { token } };
+    const object: TokenReview = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      metadata: { name: '', namespace: '', uid: '' },
+      spec: { token },
+    };
     const { status } = await askApi('review a token', asking, () => client.create(tokenReviews, object));
     const user = status?.user;
-    if (status?.authenticated !== true || user?.username === undefined) return { outcome: 'failed', error: status?.error === undefined || status.error === '' ? 'invalid bearer token' : status.error };
+    if (status?.authenticated !== true || user?.username === undefined)
+      return {
+        outcome: 'failed',
+        error: status?.error === undefined || status.error === '' ? 'invalid bearer token' : status.error,
+      };
     const { username: name, uid, groups = [], extra } = user;
-    return { outcome: 'user', user: { name, groups, ...(uid !== undefined && uid !== '' && { uid }), ...(extra !== undefined && { extra }) } };
+    return {
+      outcome: 'user',
+      user: { name, groups, ...(uid !== undefined && uid !== '' && { uid }), ...(extra !== undefined && { extra }) },
+    };
   };
   return {
     authenticate: async ({ authorization }) => {

@@ -21,27 +21,50 @@ export interface ReviewAuthorizerOptions {
 }
 
 /** Asks the API server whether the user may do that to `nodes/<subresource>` of this node (authorization.mode Webhook). Who is not allowed is denied; rejects when there is no answer. */
-export function createReviewAuthorizer({ client, nodeName, allowedHoldsMs, deniedHoldsMs, asking }: ReviewAuthorizerOptions): Authorizer {
-  const cache = new ReviewCache<'allowed' | 'denied'>({ clock: asking.clock, entries: ANSWERS, atOnce: REVIEWS_AT_ONCE, holdsMs: (answer) => (answer === 'allowed' ? allowedHoldsMs : deniedHoldsMs) });
+export function createReviewAuthorizer({
+  client,
+  nodeName,
+  allowedHoldsMs,
+  deniedHoldsMs,
+  asking,
+}: ReviewAuthorizerOptions): Authorizer {
+  const cache = new ReviewCache<'allowed' | 'denied'>({
+    clock: asking.clock,
+    entries: ANSWERS,
+    atOnce: REVIEWS_AT_ONCE,
+    holdsMs: (answer) => (answer === 'allowed' ? allowedHoldsMs : deniedHoldsMs),
+  });
   return {
     authorize: (user, attributes) => {
       const spec = reviewSpec(user, attributes, nodeName);
       return cache.get(JSON.stringify(spec), async () => {
-        const object: SubjectAccessReview = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: { name: '', namespace: '', uid: '' }, spec };
+        const object: SubjectAccessReview = {
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SubjectAccessReview',
+          metadata: { name: '', namespace: '', uid: '' },
+          spec,
+        };
         const { status } = await askApi('review access', asking, () => client.create(subjectAccessReviews, object));
-        if (status?.allowed === true && status.denied === true) throw new KubeletError('Invalid', 'webhook subject access review returned both allow and deny response');
+        if (status?.allowed === true && status.denied === true)
+          throw new KubeletError('Invalid', 'webhook subject access review returned both allow and deny response');
         return status?.allowed === true ? 'allowed' : 'denied';
       });
     },
   };
 }
 
-function reviewSpec({ name, uid, groups, extra }: UserInfo, { verb, subresource }: NodeAttributes, nodeName: string): SubjectAccessReview['spec'] {
+function reviewSpec(
+  { name, uid, groups, extra }: UserInfo,
+  { verb, subresource }: NodeAttributes,
+  nodeName: string,
+): SubjectAccessReview['spec'] {
   return {
     user: name,
     ...(uid !== undefined && { uid }),
     groups: [...groups],
-    ...(extra !== undefined && { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])) }),
+    ...(extra !== undefined && {
+      extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])),
+    }),
     resourceAttributes: { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName },
   };
 }

@@ -20,11 +20,34 @@ const clock = new FakeClock();
 const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 const day = 86_400_000;
 const times = { notBeforeMs: clock.nowMs() - day, notAfterMs: clock.nowMs() + 100 * day };
-const authority = writeCertificate({ subject: { commonName: 'ca' }, publicKey: createPublicKey(key), ...times, isAuthority: true, keyUsages: ['certSign'], extendedKeyUsages: [], altNames: noNames }, { selfSignedBy: key });
+const authority = writeCertificate(
+  {
+    subject: { commonName: 'ca' },
+    publicKey: createPublicKey(key),
+    ...times,
+    isAuthority: true,
+    keyUsages: ['certSign'],
+    extendedKeyUsages: [],
+    altNames: noNames,
+  },
+  { selfSignedBy: key },
+);
 
-function certificate(commonName: string, organizations: readonly string[], usage: string = extendedUsages.clientAuth, signer = key): Uint8Array {
+function certificate(
+  commonName: string,
+  organizations: readonly string[],
+  usage: string = extendedUsages.clientAuth,
+  signer = key,
+): Uint8Array {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const template = { subject: { commonName, organizations }, publicKey, ...times, keyUsages: ['digitalSignature'] as const, extendedKeyUsages: [usage], altNames: noNames };
+  const template = {
+    subject: { commonName, organizations },
+    publicKey,
+    ...times,
+    keyUsages: ['digitalSignature'] as const,
+    extendedKeyUsages: [usage],
+    altNames: noNames,
+  };
   return new X509Certificate(writeCertificate(template, { certificate: authority, key: signer })).raw;
 }
 
@@ -46,13 +69,24 @@ class FakeReviews {
     if (object.kind === 'TokenReview') {
       const { spec } = object as TokenReview;
       const name = this.tokens.get(spec.token ?? '');
-      return { ...object, status: name === undefined ? { authenticated: false } : { authenticated: true, user: { username: name, groups: ['monitoring'] } } };
+      return {
+        ...object,
+        status:
+          name === undefined
+            ? { authenticated: false }
+            : { authenticated: true, user: { username: name, groups: ['monitoring'] } },
+      };
     }
     const { spec } = object as SubjectAccessReview;
     const { verb = '', subresource = '', resource, name } = spec.resourceAttributes ?? {};
     assert.deepEqual([resource, name], ['nodes', 'n1']);
     this.accessReviews.push(`${spec.user}: ${verb} ${subresource}`);
-    return { ...object, status: { allowed: this.rights.some(([who, what, where]) => who === spec.user && what === verb && where === subresource) } };
+    return {
+      ...object,
+      status: {
+        allowed: this.rights.some(([who, what, where]) => who === spec.user && what === verb && where === subresource),
+      },
+    };
   }
 }
 
@@ -67,11 +101,39 @@ function setUp({ anonymous = false, tokens = true, certificates = true, mode = '
   const time = new FakeClock();
   const api = new FakeReviews();
   const asking = { clock: time, random: seededRandom(1) };
-  const authenticator = createAuthenticator({ clientAuthorities: certificates ? () => authority : undefined, tokens: tokens ? { client: api.client, holdsMs: 120_000 } : undefined, anonymous, asking });
-  const authorizer = mode === 'AlwaysAllow' ? allowAll : createReviewAuthorizer({ client: api.client, nodeName: 'n1', allowedHoldsMs: 300_000, deniedHoldsMs: 30_000, asking });
+  const authenticator = createAuthenticator({
+    clientAuthorities: certificates ? () => authority : undefined,
+    tokens: tokens ? { client: api.client, holdsMs: 120_000 } : undefined,
+    anonymous,
+    asking,
+  });
+  const authorizer =
+    mode === 'AlwaysAllow'
+      ? allowAll
+      : createReviewAuthorizer({
+          client: api.client,
+          nodeName: 'n1',
+          allowedHoldsMs: 300_000,
+          deniedHoldsMs: 30_000,
+          asking,
+        });
   const guard = createRequestGuard({ authenticator, authorizer, log: silentLogger });
-  const ask = async (path: string, { method = 'GET', token, der, isUpgrade = false }: { method?: string; token?: string; der?: Uint8Array; isUpgrade?: boolean } = {}): Promise<GuardVerdict> => {
-    const answer = guard.check({ method, path, isUpgrade, clientCertificate: der, authorization: token === undefined ? undefined : `Bearer ${token}` });
+  const ask = async (
+    path: string,
+    {
+      method = 'GET',
+      token,
+      der,
+      isUpgrade = false,
+    }: { method?: string; token?: string; der?: Uint8Array; isUpgrade?: boolean } = {},
+  ): Promise<GuardVerdict> => {
+    const answer = guard.check({
+      method,
+      path,
+      isUpgrade,
+      clientCertificate: der,
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+    });
     let verdict: GuardVerdict | undefined;
     void answer.then((given) => (verdict = given));
     await time.advanceUntil(() => verdict !== undefined, 60_000);
@@ -86,36 +148,60 @@ const status = (verdict: GuardVerdict): number => (verdict.outcome === 'allowed'
 describe('who asks', () => {
   it('is told by a certificate of the client CA, and is in system:authenticated', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
-    const verdict = await ask('/pods', { der: certificate('kube-apiserver-kubelet-client', ['kubeadm:cluster-admins']) });
+    const verdict = await ask('/pods', {
+      der: certificate('kube-apiserver-kubelet-client', ['kubeadm:cluster-admins']),
+    });
     assert.ok(verdict.outcome === 'allowed');
-    assert.deepEqual([verdict.user.name, verdict.user.groups], ['kube-apiserver-kubelet-client', ['kubeadm:cluster-admins', 'system:authenticated']]);
+    assert.deepEqual(
+      [verdict.user.name, verdict.user.groups],
+      ['kube-apiserver-kubelet-client', ['kubeadm:cluster-admins', 'system:authenticated']],
+    );
   });
 
   it('is told by a token the API server knows', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
-    assert.deepEqual(await ask('/metrics', { token: 'good' }), { outcome: 'allowed', user: { name: 'prometheus', groups: ['monitoring', 'system:authenticated'] } });
+    assert.deepEqual(await ask('/metrics', { token: 'good' }), {
+      outcome: 'allowed',
+      user: { name: 'prometheus', groups: ['monitoring', 'system:authenticated'] },
+    });
   });
 
   it('is nobody, and refused, by default', async () => {
-    for (const path of ['/healthz', '/pods', '/metrics', '/exec/ns/p/c', '/nothing']) assert.deepEqual(await setUp({ mode: 'AlwaysAllow' }).ask(path), unauthorized, path);
+    for (const path of ['/healthz', '/pods', '/metrics', '/exec/ns/p/c', '/nothing'])
+      assert.deepEqual(await setUp({ mode: 'AlwaysAllow' }).ask(path), unauthorized, path);
   });
 
   it('is system:anonymous where that is let in, but not with a credential that is wrong', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow', anonymous: true });
-    assert.deepEqual(await ask('/pods'), { outcome: 'allowed', user: { name: 'system:anonymous', groups: ['system:unauthenticated'] } });
+    assert.deepEqual(await ask('/pods'), {
+      outcome: 'allowed',
+      user: { name: 'system:anonymous', groups: ['system:unauthenticated'] },
+    });
     assert.deepEqual(await ask('/pods', { token: 'bad' }), unauthorized);
     const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
-    assert.deepEqual(await ask('/pods', { der: certificate('system:masters', [], extendedUsages.clientAuth, stranger) }), unauthorized);
+    assert.deepEqual(
+      await ask('/pods', { der: certificate('system:masters', [], extendedUsages.clientAuth, stranger) }),
+      unauthorized,
+    );
   });
 
   it('is not told by a certificate for servers, nor by any where no client CA is configured', async () => {
-    assert.deepEqual(await setUp({ mode: 'AlwaysAllow' }).ask('/pods', { der: certificate('x', [], extendedUsages.serverAuth) }), unauthorized);
-    assert.deepEqual(await setUp({ mode: 'AlwaysAllow', certificates: false }).ask('/pods', { der: certificate('x', []) }), unauthorized);
+    assert.deepEqual(
+      await setUp({ mode: 'AlwaysAllow' }).ask('/pods', { der: certificate('x', [], extendedUsages.serverAuth) }),
+      unauthorized,
+    );
+    assert.deepEqual(
+      await setUp({ mode: 'AlwaysAllow', certificates: false }).ask('/pods', { der: certificate('x', []) }),
+      unauthorized,
+    );
   });
 
   it('may have a token beside a certificate that is wrong', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
-    assert.equal(status(await ask('/pods', { token: 'good', der: certificate('x', [], extendedUsages.serverAuth) })), 200);
+    assert.equal(
+      status(await ask('/pods', { token: 'good', der: certificate('x', [], extendedUsages.serverAuth) })),
+      200,
+    );
   });
 
   it('is asked once for many, and again when the answer is too old', async () => {
@@ -143,7 +229,9 @@ describe('who asks', () => {
 
   it('may ask with countless tokens without filling the memory or keeping the API server busy', async () => {
     const { ask, api } = setUp({ mode: 'AlwaysAllow' });
-    const verdicts = await Promise.all(Array.from({ length: 500 }, (_, index) => ask('/pods', { token: `guess-${index}` })));
+    const verdicts = await Promise.all(
+      Array.from({ length: 500 }, (_, index) => ask('/pods', { token: `guess-${index}` })),
+    );
     assert.ok(verdicts.every((verdict) => status(verdict) === 401));
     assert.ok(api.tokenReviews <= 64, String(api.tokenReviews));
   });
@@ -176,7 +264,11 @@ describe('may they', () => {
     ['/debug/flags/v', ['get', 'proxy']],
     ['/anything/else', ['get', 'proxy']],
   ];
-  const all = ['get', 'create', 'update', 'delete', 'patch'].flatMap((verb) => ['healthz', 'pods', 'configz', 'statusz', 'stats', 'metrics', 'log', 'checkpoint', 'proxy', 'spec'].map((subresource) => [verb, subresource] as const));
+  const all = ['get', 'create', 'update', 'delete', 'patch'].flatMap((verb) =>
+    ['healthz', 'pods', 'configz', 'statusz', 'stats', 'metrics', 'log', 'checkpoint', 'proxy', 'spec'].map(
+      (subresource) => [verb, subresource] as const,
+    ),
+  );
 
   for (const [path, ...enough] of table) {
     it(`GET ${path} with ${enough.map(([verb, subresource]) => `${verb} nodes/${subresource}`).join(' or ')}, and nothing else`, async () => {
@@ -204,15 +296,27 @@ describe('may they', () => {
 
   it('is refused in upstream’s words', async () => {
     const { ask } = setUp();
-    assert.deepEqual(await ask('/pods', { token: 'good' }), { outcome: 'refused', status: 403, body: 'Forbidden (user=prometheus, verb=get, resource=nodes, subresource(s)=[pods proxy])\n' });
-    assert.deepEqual(await ask('/metrics', { method: 'POST', token: 'good' }), { outcome: 'refused', status: 403, body: 'Forbidden (user=prometheus, verb=create, resource=nodes, subresource(s)=[metrics])\n' });
+    assert.deepEqual(await ask('/pods', { token: 'good' }), {
+      outcome: 'refused',
+      status: 403,
+      body: 'Forbidden (user=prometheus, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+    });
+    assert.deepEqual(await ask('/metrics', { method: 'POST', token: 'good' }), {
+      outcome: 'refused',
+      status: 403,
+      body: 'Forbidden (user=prometheus, verb=create, resource=nodes, subresource(s)=[metrics])\n',
+    });
   });
 
   it('cannot be told while the API server does not answer: that is no refusal', async () => {
     const { ask, api } = setUp();
     const der = certificate('apiserver', []);
     api.failure = new ApiStatusError('ServiceUnavailable', 'down');
-    assert.deepEqual(await ask('/pods', { der }), { outcome: 'refused', status: 500, body: 'Authorization error (user=apiserver, verb=get, resource=nodes, subresource=pods)' });
+    assert.deepEqual(await ask('/pods', { der }), {
+      outcome: 'refused',
+      status: 500,
+      body: 'Authorization error (user=apiserver, verb=get, resource=nodes, subresource=pods)',
+    });
   });
 
   it('is asked in order, up to the first right that is there, and remembered: five minutes, refusals for half a minute', async () => {

@@ -29,27 +29,52 @@ describe('what a request to the secure server needs', () => {
     ['/', ['proxy']],
     ['/Pods', ['proxy']],
   ];
-  const methods: readonly [method: string, verb: string][] = [['GET', 'get'], ['POST', 'create'], ['PUT', 'update'], ['PATCH', 'patch'], ['DELETE', 'delete'], ['HEAD', ''], ['OPTIONS', ''], ['TRACE', '']];
+  const methods: readonly [method: string, verb: string][] = [
+    ['GET', 'get'],
+    ['POST', 'create'],
+    ['PUT', 'update'],
+    ['PATCH', 'patch'],
+    ['DELETE', 'delete'],
+    ['HEAD', ''],
+    ['OPTIONS', ''],
+    ['TRACE', ''],
+  ];
   for (const [path, expected] of subresources) {
     it(`${path} needs one of nodes/${expected.join(', nodes/')}, with the verb of the method`, () => {
-      for (const [method, verb] of methods) assert.deepEqual(routeAttributes(method, path, false), { verb, subresources: expected }, method);
+      for (const [method, verb] of methods)
+        assert.deepEqual(routeAttributes(method, path, false), { verb, subresources: expected }, method);
     });
   }
 
   for (const action of ['/exec', '/attach', '/run', '/portForward']) {
     it(`${action} needs create, whichever method it comes by, with an upgrade or without`, () => {
       for (const [method] of methods) {
-        for (const isUpgrade of [false, true]) assert.deepEqual(routeAttributes(method, `${action}/ns/pod/c`, isUpgrade), { verb: 'create', subresources: ['proxy'] });
+        for (const isUpgrade of [false, true])
+          assert.deepEqual(routeAttributes(method, `${action}/ns/pod/c`, isUpgrade), {
+            verb: 'create',
+            subresources: ['proxy'],
+          });
       }
     });
   }
 
   it('never takes an upgrade for reading', () => {
-    fc.assert(fc.property(fc.string(), fc.constantFrom(...methods.map(([method]) => method)), (path, method) => routeAttributes(method, path, true).verb === 'create'));
+    fc.assert(
+      fc.property(
+        fc.string(),
+        fc.constantFrom(...methods.map(([method]) => method)),
+        (path, method) => routeAttributes(method, path, true).verb === 'create',
+      ),
+    );
   });
 
   it('asks for proxy wherever nothing finer is known', () => {
     const known = new Set(subresources.map(([path]) => path.split('/')[1]));
-    fc.assert(fc.property(fc.string().filter((segment) => !known.has(segment.split('/')[0] ?? '')), (segment) => assert.deepEqual(routeAttributes('GET', `/${segment}`, false).subresources, ['proxy'])));
+    fc.assert(
+      fc.property(
+        fc.string().filter((segment) => !known.has(segment.split('/')[0] ?? '')),
+        (segment) => assert.deepEqual(routeAttributes('GET', `/${segment}`, false).subresources, ['proxy']),
+      ),
+    );
   });
 });

@@ -4,7 +4,13 @@ export interface RouteAttributes {
   readonly subresources: readonly string[];
 }
 
-const verbs: Readonly<Record<string, string>> = { POST: 'create', GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+const verbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
 
 /** What changes a container or opens a way into it is `create`, whichever method it comes by (k8s.io issue 136550: GET of a WebSocket is no reading). */
 const actions: readonly string[] = ['/run', '/exec', '/attach', '/portForward'];

@@ -7,7 +7,14 @@ interface ModelGroup {
   limits: Partial<GroupLimits>;
 }
 
-const NO_LIMITS: GroupLimits = { cpuShares: 2, cpuPeriodUs: 100_000, cpuQuotaUs: 0, memoryBytes: Infinity, memorySwapBytes: Infinity, memoryReservationBytes: Infinity };
+const NO_LIMITS: GroupLimits = {
+  cpuShares: 2,
+  cpuPeriodUs: 100_000,
+  cpuQuotaUs: 0,
+  memoryBytes: Infinity,
+  memorySwapBytes: Infinity,
+  memoryReservationBytes: Infinity,
+};
 
 /** Groups and disks of a node as they would be counted: groups are added, work and go. */
 export class ModelNode implements GroupStats, FsStats {
@@ -41,12 +48,46 @@ export class ModelNode implements GroupStats, FsStats {
     const { cpuNs, memoryBytes } = group;
     return {
       atMs: this.#nowMs(),
-      cpu: { usageNs: cpuNs, userNs: cpuNs / 2, systemNs: cpuNs / 2, periods: 4, throttledPeriods: 3, throttledNs: 2e9, burstPeriods: 0, burstNs: 0 },
-      memory: {
-        usageBytes: memoryBytes, workingSetBytes: memoryBytes, rssBytes: memoryBytes, cacheBytes: 0, mappedFileBytes: 0, swapBytes: 0, activeFileBytes: 0, inactiveFileBytes: 0, pageFaults: 5, majorPageFaults: 1,
-        kernelBytes: 0, maxUsageBytes: memoryBytes, failures: 0, oomKills: 0,
+      cpu: {
+        usageNs: cpuNs,
+        userNs: cpuNs / 2,
+        systemNs: cpuNs / 2,
+        periods: 4,
+        throttledPeriods: 3,
+        throttledNs: 2e9,
+        burstPeriods: 0,
+        burstNs: 0,
       },
-      io: { bytes: [{ device: '/dev/vda', major: 253, minor: 0, counts: new Map([['Read', 512], ['Write', 1024]] as const) }], operations: [] },
+      memory: {
+        usageBytes: memoryBytes,
+        workingSetBytes: memoryBytes,
+        rssBytes: memoryBytes,
+        cacheBytes: 0,
+        mappedFileBytes: 0,
+        swapBytes: 0,
+        activeFileBytes: 0,
+        inactiveFileBytes: 0,
+        pageFaults: 5,
+        majorPageFaults: 1,
+        kernelBytes: 0,
+        maxUsageBytes: memoryBytes,
+        failures: 0,
+        oomKills: 0,
+      },
+      io: {
+        bytes: [
+          {
+            device: '/dev/vda',
+            major: 253,
+            minor: 0,
+            counts: new Map([
+              ['Read', 512],
+              ['Write', 1024],
+            ] as const),
+          },
+        ],
+        operations: [],
+      },
       threads: { current: 2, limit: 0 },
     };
   }
@@ -58,7 +99,9 @@ export class ModelNode implements GroupStats, FsStats {
 
   children(path: string): string[] {
     const prefix = path === '/' ? '/' : `${path}/`;
-    return [...this.groups.keys()].filter((each) => each !== '/' && each.startsWith(prefix) && !each.slice(prefix.length).includes('/')).map((each) => each.slice(prefix.length));
+    return [...this.groups.keys()]
+      .filter((each) => each !== '/' && each.startsWith(prefix) && !each.slice(prefix.length).includes('/'))
+      .map((each) => each.slice(prefix.length));
   }
 
   processIds(path: string): number[] {
@@ -74,7 +117,21 @@ export class ModelNode implements GroupStats, FsStats {
   }
 
   interfaces(pid: number) {
-    return pid === 0 ? [] : [{ name: 'eth0', rxBytes: pid, rxPackets: 1, rxErrors: 0, rxDropped: 0, txBytes: pid * 2, txPackets: 1, txErrors: 0, txDropped: 0 }];
+    return pid === 0
+      ? []
+      : [
+          {
+            name: 'eth0',
+            rxBytes: pid,
+            rxPackets: 1,
+            rxErrors: 0,
+            rxDropped: 0,
+            txBytes: pid * 2,
+            txPackets: 1,
+            txErrors: 0,
+            txDropped: 0,
+          },
+        ];
   }
 
   disks() {
@@ -87,7 +144,14 @@ export class ModelNode implements GroupStats, FsStats {
 
   async fileSystem() {
     await this.hung;
-    return { atMs: this.#nowMs(), capacityBytes: 1000, availableBytes: 400, freeBytes: 500, inodes: 100, inodesFree: 60 };
+    return {
+      atMs: this.#nowMs(),
+      capacityBytes: 1000,
+      availableBytes: 400,
+      freeBytes: 500,
+      inodes: 100,
+      inodesFree: 60,
+    };
   }
 
   remoteFileSystem() {
@@ -107,8 +171,23 @@ export class ModelNode implements GroupStats, FsStats {
     return {
       groups: this,
       fs: this,
-      runtime: { writableLayers: () => Promise.resolve(this.layers), imageFs: () => Promise.resolve({ mountpoint: '/images', atMs: 0, usedBytes: 77, inodesUsed: 3 }) },
-      machine: { machineId: 'm', systemUuid: 's', bootId: 'b', osVersion: 'os', kernelVersion: '6.1', bootedAtMs: 500, cores: 2, physicalCores: 2, sockets: 1, memoryBytes: 1e9, swapBytes: 0 },
+      runtime: {
+        writableLayers: () => Promise.resolve(this.layers),
+        imageFs: () => Promise.resolve({ mountpoint: '/images', atMs: 0, usedBytes: 77, inodesUsed: 3 }),
+      },
+      machine: {
+        machineId: 'm',
+        systemUuid: 's',
+        bootId: 'b',
+        osVersion: 'os',
+        kernelVersion: '6.1',
+        bootedAtMs: 500,
+        cores: 2,
+        physicalCores: 2,
+        sockets: 1,
+        memoryBytes: 1e9,
+        swapBytes: 0,
+      },
       agentGroup: undefined,
       runtimeGroup: undefined,
     };

@@ -14,7 +14,14 @@ const UNCORRECTED = 4;
 /** blkid(8): nothing found. */
 const NOTHING_FOUND = 2;
 /** Which Debian, Fedora, SUSE and Alpine name alike. */
-const packagesOfFsTypes: ReadonlyMap<string, string> = new Map([['ext2', 'e2fsprogs'], ['ext3', 'e2fsprogs'], ['ext4', 'e2fsprogs'], ['xfs', 'xfsprogs'], ['btrfs', 'btrfs-progs'], ['vfat', 'dosfstools']]);
+const packagesOfFsTypes: ReadonlyMap<string, string> = new Map([
+  ['ext2', 'e2fsprogs'],
+  ['ext3', 'e2fsprogs'],
+  ['ext4', 'e2fsprogs'],
+  ['xfs', 'xfsprogs'],
+  ['btrfs', 'btrfs-progs'],
+  ['vfat', 'dosfstools'],
+]);
 const UNKNOWN_DATA = 'unknown data, probably partitions';
 
 export interface DiskMount {
@@ -40,11 +47,16 @@ export class DiskMounter {
   /** At an existing directory. */
   async mount(device: string, target: string, { fsType, options }: DiskMount): Promise<void> {
     // It becomes a part of a program's name.
-    if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(fsType)) throw new KubeletError('Invalid', `fsType ${JSON.stringify(fsType)} is no name of a file system`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(fsType))
+      throw new KubeletError('Invalid', `fsType ${JSON.stringify(fsType)} is no name of a file system`);
     const readOnly = options.includes('ro');
     const found = await this.#formatOf(device);
     if (found === '') {
-      if (readOnly) throw new KubeletError('Invalid', `cannot mount unformatted disk ${device} as we are manipulating it in read-only mode`);
+      if (readOnly)
+        throw new KubeletError(
+          'Invalid',
+          `cannot mount unformatted disk ${device} as we are manipulating it in read-only mode`,
+        );
       await this.#format(device, fsType);
     } else if (!readOnly && found !== UNKNOWN_DATA) {
       await this.#repair(device);
@@ -52,16 +64,29 @@ export class DiskMounter {
     try {
       await this.#mounts.mount(target, { fsType, source: device, options: [...options, 'defaults'] });
     } catch (error) {
-      if (isKind(error, 'Invalid') && found !== '' && found !== fsType) throw new KubeletError('Invalid', `failed to mount the volume as "${fsType}", it already contains ${found}. Mount error: ${errorMessage(error)}`, { cause: error });
+      if (isKind(error, 'Invalid') && found !== '' && found !== fsType)
+        throw new KubeletError(
+          'Invalid',
+          `failed to mount the volume as "${fsType}", it already contains ${found}. Mount error: ${errorMessage(error)}`,
+          { cause: error },
+        );
       throw error;
     }
   }
 
   /** '' for an empty disk. */
   async #formatOf(device: string): Promise<string> {
-    const { exitCode, stdout, stderr } = await this.#run('blkid', ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device], LOOK_LIMIT_MS);
+    const { exitCode, stdout, stderr } = await this.#run(
+      'blkid',
+      ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device],
+      LOOK_LIMIT_MS,
+    );
     if (exitCode === NOTHING_FOUND) return '';
-    if (exitCode !== 0) throw new KubeletError('Unavailable', `failed to get disk format of disk ${device}: exit status ${exitCode}: ${stderr.trim()}`);
+    if (exitCode !== 0)
+      throw new KubeletError(
+        'Unavailable',
+        `failed to get disk format of disk ${device}: exit status ${exitCode}: ${stderr.trim()}`,
+      );
     const valueOf = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(stdout)?.[1] ?? '';
     return valueOf('PTTYPE') === '' ? valueOf('TYPE') : UNKNOWN_DATA;
   }
@@ -69,9 +94,18 @@ export class DiskMounter {
   async #repair(device: string): Promise<void> {
     try {
       const { exitCode, stdout, stderr } = await this.#run('fsck', ['-a', device], REPAIR_LIMIT_MS);
-      if (exitCode === UNCORRECTED) throw new KubeletError('Unavailable', `'fsck' found errors on device ${device} but could not correct them: ${`${stdout}${stderr}`.trim()}`);
+      if (exitCode === UNCORRECTED)
+        throw new KubeletError(
+          'Unavailable',
+          `'fsck' found errors on device ${device} but could not correct them: ${`${stdout}${stderr}`.trim()}`,
+        );
       if (exitCode === CORRECTED) this.#log.info('a disk had errors, which fsck corrected', { device });
-      else if (exitCode !== 0) this.#log.warn('fsck could not check a disk; it is mounted as it is', { device, exitCode, output: stderr.trim() });
+      else if (exitCode !== 0)
+        this.#log.warn('fsck could not check a disk; it is mounted as it is', {
+          device,
+          exitCode,
+          output: stderr.trim(),
+        });
     } catch (error) {
       if (!isKind(error, 'NotFound')) throw error;
       this.#log.warn('fsck is not installed on this node; disks are mounted unchecked', { device });
@@ -82,16 +116,30 @@ export class DiskMounter {
     const program = `mkfs.${fsType}`;
     const forced = fsType === 'ext4' || fsType === 'ext3' ? ['-F', '-m0'] : fsType === 'xfs' ? ['-f'] : [];
     this.#log.info('an empty disk is formatted', { device, fsType });
-    const failed = (why: string, cause?: unknown): KubeletError => new KubeletError('Unavailable', `format of disk "${device}" failed: type:("${fsType}") ${why}`, { cause });
-    const { exitCode, stdout, stderr } = await this.#run(program, [...forced, device], FORMAT_LIMIT_MS).catch((error: unknown) => {
-      if (!isKind(error, 'NotFound')) throw error;
-      const where = packagesOfFsTypes.get(fsType);
-      throw failed(`errcode:(executable file not found in $PATH): ${program} is not installed on this node${where === undefined ? '' : `: it is in the package ${where}`}`, error);
-    });
+    const failed = (why: string, cause?: unknown): KubeletError =>
+      new KubeletError('Unavailable', `format of disk "${device}" failed: type:("${fsType}") ${why}`, { cause });
+    const { exitCode, stdout, stderr } = await this.#run(program, [...forced, device], FORMAT_LIMIT_MS).catch(
+      (error: unknown) => {
+        if (!isKind(error, 'NotFound')) throw error;
+        const where = packagesOfFsTypes.get(fsType);
+        throw failed(
+          `errcode:(executable file not found in $PATH): ${program} is not installed on this node${where === undefined ? '' : `: it is in the package ${where}`}`,
+          error,
+        );
+      },
+    );
     if (exitCode !== 0) throw failed(`errcode:(exit status ${exitCode}) output:(${`${stdout}${stderr}`.trim()})`);
   }
 
-  async #run(program: string, args: readonly string[], timeoutMs: number): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-    return this.#processes.run(program, args, { timeoutMs, outputLimitBytes: OUTPUT_LIMIT_BYTES, env: { LC_ALL: 'C' } });
+  async #run(
+    program: string,
+    args: readonly string[],
+    timeoutMs: number,
+  ): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+    return this.#processes.run(program, args, {
+      timeoutMs,
+      outputLimitBytes: OUTPUT_LIMIT_BYTES,
+      env: { LC_ALL: 'C' },
+    });
   }
 }

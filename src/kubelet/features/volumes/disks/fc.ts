@@ -32,8 +32,13 @@ export class FibreChannelDisks implements DiskSource {
   describe(spec: VolumeSpec): { id: string; folder: string; context: Record<string, string> } {
     const { targetWWNs = [], wwids = [], lun = 0 } = sourceOf(spec) ?? {};
     const byWwn = targetWWNs.length > 0;
-    if ([...targetWWNs, ...wwids].some((name) => name.includes('/'))) throw new KubeletError('Invalid', `fc: ${JSON.stringify([...targetWWNs, ...wwids].join(' '))} names no disk`);
-    return { id: byWwn ? `[${targetWWNs.join(' ')}]:${lun}` : `[${wwids.join(' ')}]`, folder: byWwn ? `${targetWWNs.join('-')}-lun-${lun}` : wwids.join('-'), context: {} };
+    if ([...targetWWNs, ...wwids].some((name) => name.includes('/')))
+      throw new KubeletError('Invalid', `fc: ${JSON.stringify([...targetWWNs, ...wwids].join(' '))} names no disk`);
+    return {
+      id: byWwn ? `[${targetWWNs.join(' ')}]:${lun}` : `[${wwids.join(' ')}]`,
+      folder: byWwn ? `${targetWWNs.join('-')}-lun-${lun}` : wwids.join('-'),
+      context: {},
+    };
   }
 
   /** A disk that is there already is not looked for; multipath, where it has one path, is given the chance of more. */
@@ -61,7 +66,9 @@ export class FibreChannelDisks implements DiskSource {
     const { targetWWNs = [], wwids = [], lun = 0 } = sourceOf(spec) ?? {};
     const byWwn = targetWWNs.length > 0;
     const folder = byWwn ? BY_PATH : BY_ID;
-    const patterns = byWwn ? targetWWNs.map((wwn) => new RegExp(`^(pci-.*-fc|fc)-0x${escaped(wwn)}-lun-${lun}$`)) : wwids.map((wwid) => new RegExp(`^scsi-${escaped(wwid.replaceAll(' ', '_'))}$`));
+    const patterns = byWwn
+      ? targetWWNs.map((wwn) => new RegExp(`^(pci-.*-fc|fc)-0x${escaped(wwn)}-lun-${lun}$`))
+      : wwids.map((wwid) => new RegExp(`^scsi-${escaped(wwid.replaceAll(' ', '_'))}$`));
     let single: string | undefined;
     for (const name of await this.#files.list(folder)) {
       if (!patterns.some((pattern) => pattern.test(name))) continue;
@@ -74,8 +81,12 @@ export class FibreChannelDisks implements DiskSource {
   }
 
   async #run(program: string, args: readonly string[]): Promise<void> {
-    const { exitCode, stderr } = await this.#processes.run(program, args, { timeoutMs: CALL_LIMIT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES });
-    if (exitCode !== 0) throw new KubeletError('Unavailable', `${program} ${args.join(' ')}: exit status ${exitCode}: ${stderr.trim()}`);
+    const { exitCode, stderr } = await this.#processes.run(program, args, {
+      timeoutMs: CALL_LIMIT_MS,
+      outputLimitBytes: OUTPUT_LIMIT_BYTES,
+    });
+    if (exitCode !== 0)
+      throw new KubeletError('Unavailable', `${program} ${args.join(' ')}: exit status ${exitCode}: ${stderr.trim()}`);
   }
 }
 

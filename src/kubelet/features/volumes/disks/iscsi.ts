@@ -19,7 +19,9 @@ const SECRET_TYPE = 'kubernetes.io/iscsi-chap';
 /** iscsiadm(8): a session that is there already; nothing there to work on. */
 const ALREADY = 15;
 const NOTHING_THERE = [2, 21];
-const DISCOVERY_KEYS = ['username', 'password', 'username_in', 'password_in'].map((word) => `discovery.sendtargets.auth.${word}`);
+const DISCOVERY_KEYS = ['username', 'password', 'username_in', 'password_in'].map(
+  (word) => `discovery.sendtargets.auth.${word}`,
+);
 const SESSION_KEYS = ['username', 'password', 'username_in', 'password_in'].map((word) => `node.session.auth.${word}`);
 
 type Source = ISCSIVolumeSource | ISCSIPersistentVolumeSource;
@@ -45,13 +47,28 @@ function sourceOf(spec: VolumeSpec): Source | undefined {
   return spec.kind === 'inline' ? spec.volume.iscsi : spec.persistentVolume.spec.iscsi;
 }
 
-const withPort = (portal: string): string => (/:\d+$/.test(portal.replace(/^\[[^\]]*\]/, '')) ? portal : `${portal}:3260`);
+const withPort = (portal: string): string =>
+  /:\d+$/.test(portal.replace(/^\[[^\]]*\]/, '')) ? portal : `${portal}:3260`;
 
 function targetOf(spec: VolumeSpec): Target {
-  const { targetPortal = '', portals = [], iqn = '', lun = 0, iscsiInterface = 'default', initiatorName = '' } = sourceOf(spec) ?? {};
+  const {
+    targetPortal = '',
+    portals = [],
+    iqn = '',
+    lun = 0,
+    iscsiInterface = 'default',
+    initiatorName = '',
+  } = sourceOf(spec) ?? {};
   const all = [...new Set([targetPortal, ...portals].map(withPort))];
   const cloned = initiatorName === '' ? undefined : iscsiInterface;
-  return { portals: all, iqn, lun, iface: cloned === undefined ? iscsiInterface : `${all[0]}:${spec.name}`, copyOf: cloned, initiator: initiatorName };
+  return {
+    portals: all,
+    iqn,
+    lun,
+    iface: cloned === undefined ? iscsiInterface : `${all[0]}:${spec.name}`,
+    copyOf: cloned,
+    initiator: initiatorName,
+  };
 }
 
 /**
@@ -73,7 +90,8 @@ export class IscsiDisks implements DiskSource {
 
   describe(spec: VolumeSpec): { id: string; folder: string; context: Record<string, string> } {
     const { portals, iqn, lun, iface, copyOf } = targetOf(spec);
-    if ([...portals, iqn, iface].some((name) => name.includes('/') || name.startsWith('-'))) throw new KubeletError('Invalid', `iscsi: ${JSON.stringify([...portals, iqn, iface].join(' '))} names no target`);
+    if ([...portals, iqn, iface].some((name) => name.includes('/') || name.startsWith('-')))
+      throw new KubeletError('Invalid', `iscsi: ${JSON.stringify([...portals, iqn, iface].join(' '))} names no target`);
     return {
       id: `${portals[0]}:${iqn}:${lun}`,
       folder: `iface-${iface}/${portals[0]}-${iqn}-lun-${lun}`,
@@ -96,7 +114,11 @@ export class IscsiDisks implements DiskSource {
         }
       }
       const [device] = devices;
-      if (device === undefined) throw new KubeletError('Unavailable', `failed to get any path for iscsi disk, last err seen:\n${errors.at(-1) ?? ''}`);
+      if (device === undefined)
+        throw new KubeletError(
+          'Unavailable',
+          `failed to get any path for iscsi disk, last err seen:\n${errors.at(-1) ?? ''}`,
+        );
       const disk = await this.#diskOf(device);
       return (await this.#bus.multipathOf(disk)) ?? device;
     });
@@ -106,7 +128,13 @@ export class IscsiDisks implements DiskSource {
     const { iqn = '', portals = '', iface = 'default', ownIface, device = '' } = context;
     return this.#oneAtATime(iqn, async () => {
       if (device !== '') await this.#removeDisks(device);
-      if (others.some((other) => other.context?.['iqn'] === iqn && other.context['portals']?.split(',')[0] === portals.split(',')[0])) return;
+      if (
+        others.some(
+          (other) =>
+            other.context?.['iqn'] === iqn && other.context['portals']?.split(',')[0] === portals.split(',')[0],
+        )
+      )
+        return;
       for (const portal of portals.split(',')) {
         await this.#call(['-m', 'node', '-p', portal, '-T', iqn, '--logout', '-I', iface], NOTHING_THERE);
         await this.#call(['-m', 'node', '-p', portal, '-T', iqn, '-o', 'delete', '-I', iface], NOTHING_THERE);
@@ -115,48 +143,92 @@ export class IscsiDisks implements DiskSource {
     });
   }
 
-  async #attachBy(portal: string, target: Target, more: { transport: string; source: Source | undefined; secret: Readonly<Record<string, string>> }): Promise<string> {
+  async #attachBy(
+    portal: string,
+    target: Target,
+    more: { transport: string; source: Source | undefined; secret: Readonly<Record<string, string>> },
+  ): Promise<string> {
     const { iqn, lun } = target;
     let host = (await this.#bus.iscsiHosts(iqn)).get(portal);
     if (host === undefined) {
       await this.#logIn(portal, target, more);
       host = (await this.#bus.iscsiHosts(iqn)).get(portal);
-      if (host === undefined) throw new KubeletError('Unavailable', `iscsi: no session to portal ${portal} after its login`);
+      if (host === undefined)
+        throw new KubeletError('Unavailable', `iscsi: no session to portal ${portal} after its login`);
     }
     await this.#bus.scanLun(host, lun);
     return this.#deviceBy(portal, target, more.transport);
   }
 
-  async #logIn(portal: string, { iqn, iface }: Target, { source, secret }: { source: Source | undefined; secret: Readonly<Record<string, string>> }): Promise<void> {
+  async #logIn(
+    portal: string,
+    { iqn, iface }: Target,
+    { source, secret }: { source: Source | undefined; secret: Readonly<Record<string, string>> },
+  ): Promise<void> {
     const discovery = ['-m', 'discoverydb', '-t', 'sendtargets', '-p', portal, '-I', iface];
     const node = ['-m', 'node', '-p', portal, '-T', iqn, '-I', iface];
     await this.#call([...discovery, '-o', 'new']).catch(() => undefined);
-    if (source?.chapAuthDiscovery === true) await this.#setSecrets(discovery, { method: 'discovery.sendtargets.auth.authmethod', keys: DISCOVERY_KEYS, secret });
+    if (source?.chapAuthDiscovery === true)
+      await this.#setSecrets(discovery, {
+        method: 'discovery.sendtargets.auth.authmethod',
+        keys: DISCOVERY_KEYS,
+        secret,
+      });
     try {
       await this.#call([...discovery, '--discover']);
     } catch (error) {
       await this.#call([...discovery, '-o', 'delete']).catch(() => undefined);
-      throw new KubeletError('Unavailable', `iscsi: failed to sendtargets to portal ${portal}: ${errorMessage(error)}`, { cause: error });
+      throw new KubeletError(
+        'Unavailable',
+        `iscsi: failed to sendtargets to portal ${portal}: ${errorMessage(error)}`,
+        { cause: error },
+      );
     }
     // Other LUNs of the target stay unseen (upstream: kubernetes/kubernetes#90982); older versions do not know the setting.
     await this.#call([...node, '-o', 'update', '-n', 'node.session.scan', '-v', 'manual']).catch(() => undefined);
-    if (source?.chapAuthSession === true) await this.#setSecrets(node, { method: 'node.session.auth.authmethod', keys: SESSION_KEYS, secret });
+    if (source?.chapAuthSession === true)
+      await this.#setSecrets(node, { method: 'node.session.auth.authmethod', keys: SESSION_KEYS, secret });
     try {
       await this.#call([...node, '--login'], [ALREADY]);
     } catch (error) {
       await this.#call([...node, '-o', 'delete']).catch(() => undefined);
-      throw new KubeletError('Unavailable', `iscsi: failed to attach disk: Error: ${errorMessage(error)}`, { cause: error });
+      throw new KubeletError('Unavailable', `iscsi: failed to attach disk: Error: ${errorMessage(error)}`, {
+        cause: error,
+      });
     }
     // So that a reboot does not wait for a target that is gone.
-    await this.#call(['-m', 'node', '-p', portal, '-T', iqn, '-o', 'update', '-n', 'node.startup', '-v', 'manual']).catch(() => undefined);
+    await this.#call([
+      '-m',
+      'node',
+      '-p',
+      portal,
+      '-T',
+      iqn,
+      '-o',
+      'update',
+      '-n',
+      'node.startup',
+      '-v',
+      'manual',
+    ]).catch(() => undefined);
   }
 
   /** Errors name the key, never the value. */
-  async #setSecrets(record: readonly string[], { method, keys, secret }: { method: string; keys: readonly string[]; secret: Readonly<Record<string, string>> }): Promise<void> {
-    const wanted: [string, string][] = [[method, 'CHAP'], ...keys.flatMap((key): [string, string][] => (secret[key] === undefined ? [] : [[key, secret[key]]]))];
+  async #setSecrets(
+    record: readonly string[],
+    { method, keys, secret }: { method: string; keys: readonly string[]; secret: Readonly<Record<string, string>> },
+  ): Promise<void> {
+    const wanted: [string, string][] = [
+      [method, 'CHAP'],
+      ...keys.flatMap((key): [string, string][] => (secret[key] === undefined ? [] : [[key, secret[key]]])),
+    ];
     for (const [key, value] of wanted) {
       const { exitCode } = await this.#run([...record, '-o', 'update', '-n', key, '-v', value]);
-      if (exitCode !== 0) throw new KubeletError('Unavailable', `iscsi: failed to update key "${key}" with CHAP: exit status ${exitCode}`);
+      if (exitCode !== 0)
+        throw new KubeletError(
+          'Unavailable',
+          `iscsi: failed to update key "${key}" with CHAP: exit status ${exitCode}`,
+        );
     }
   }
 
@@ -169,22 +241,30 @@ export class IscsiDisks implements DiskSource {
   }
 
   async #copyIface(iface: string, initiator: string, shown: string): Promise<void> {
-    const settings = new Map([...shown.matchAll(/^(iface\.\S+) = (.*)$/gm)].map(([, key = '', value = '']) => [key, value]));
+    const settings = new Map(
+      [...shown.matchAll(/^(iface\.\S+) = (.*)$/gm)].map(([, key = '', value = '']) => [key, value]),
+    );
     settings.delete('iface.iscsi_ifacename');
     settings.set('iface.initiatorname', initiator);
     await this.#call(['-m', 'iface', '-I', iface, '-o', 'new'], [ALREADY]);
-    for (const [key, value] of [...settings].sort()) if (value !== '<empty>') await this.#call(['-m', 'iface', '-I', iface, '-o', 'update', '-n', key, '-v', value]);
+    for (const [key, value] of [...settings].sort())
+      if (value !== '<empty>') await this.#call(['-m', 'iface', '-I', iface, '-o', 'update', '-n', key, '-v', value]);
   }
 
   async #deviceBy(portal: string, { iqn, lun }: Target, transport: string): Promise<string> {
     const suffix = `ip-${portal.replaceAll(/[[\]]/g, '')}-iscsi-${iqn}-lun-${lun}`;
-    const fits = (name: string): boolean => (transport === 'tcp' ? name === suffix : name.startsWith('pci-') && name.endsWith(`-${suffix}`));
+    const fits = (name: string): boolean =>
+      transport === 'tcp' ? name === suffix : name.startsWith('pci-') && name.endsWith(`-${suffix}`);
     const { clock, files } = this.#parts;
     const endMs = clock.monotonicMs() + DEVICE_LIMIT_MS;
     for (;;) {
       const name = (await files.list('/dev/disk/by-path')).find(fits);
       if (name !== undefined) return `/dev/disk/by-path/${name}`;
-      if (clock.monotonicMs() >= endMs) throw new KubeletError('Timeout', `Timed out waiting for device at path /dev/disk/by-path/${suffix} after ${DEVICE_LIMIT_MS / 1000}s`);
+      if (clock.monotonicMs() >= endMs)
+        throw new KubeletError(
+          'Timeout',
+          `Timed out waiting for device at path /dev/disk/by-path/${suffix} after ${DEVICE_LIMIT_MS / 1000}s`,
+        );
       await sleep(clock, DEVICE_LOOK_MS);
     }
   }
@@ -200,39 +280,68 @@ export class IscsiDisks implements DiskSource {
     const disk = await this.#diskOf(device);
     const multipath = await this.#bus.multipathOf(disk);
     const disks = multipath === undefined ? [disk] : await this.#bus.slavesOf(multipath);
-    if (multipath !== undefined) await this.#parts.processes.run('multipath', ['-f', multipath], { timeoutMs: CALL_LIMIT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES });
+    if (multipath !== undefined)
+      await this.#parts.processes.run('multipath', ['-f', multipath], {
+        timeoutMs: CALL_LIMIT_MS,
+        outputLimitBytes: OUTPUT_LIMIT_BYTES,
+      });
     for (const one of disks) await this.#bus.removeDisk(one);
   }
 
   async #secretOf(spec: VolumeSpec, pod: Pod): Promise<Readonly<Record<string, string>>> {
     const source = sourceOf(spec);
-    if (source?.secretRef === undefined || (source.chapAuthDiscovery !== true && source.chapAuthSession !== true)) return {};
+    if (source?.secretRef === undefined || (source.chapAuthDiscovery !== true && source.chapAuthSession !== true))
+      return {};
     const { name = '' } = source.secretRef;
-    const namespace = ('namespace' in source.secretRef ? source.secretRef.namespace : undefined) ?? pod.metadata.namespace;
+    const namespace =
+      ('namespace' in source.secretRef ? source.secretRef.namespace : undefined) ?? pod.metadata.namespace;
     const secret = await this.#parts.objects.get('Secret', namespace, name);
-    if (secret === undefined) throw new KubeletError('NotFound', `couldn't get secret ${namespace}/${name} error: secrets "${name}" not found`);
-    if (secret.type !== SECRET_TYPE) throw new KubeletError('Invalid', `couldn't get secret ${namespace}/${name} error: cannot get secret of type ${secret.type ?? 'Opaque'}`);
-    return Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
+    if (secret === undefined)
+      throw new KubeletError('NotFound', `couldn't get secret ${namespace}/${name} error: secrets "${name}" not found`);
+    if (secret.type !== SECRET_TYPE)
+      throw new KubeletError(
+        'Invalid',
+        `couldn't get secret ${namespace}/${name} error: cannot get secret of type ${secret.type ?? 'Opaque'}`,
+      );
+    return Object.fromEntries(
+      Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
+    );
   }
 
   async #call(args: readonly string[], alsoFine: readonly number[] = []): Promise<string> {
     const { exitCode, stdout, stderr } = await this.#run(args);
-    if (exitCode !== 0 && !alsoFine.includes(exitCode)) throw new KubeletError('Unavailable', `iscsiadm ${args.slice(0, 2).join(' ')}: exit status ${exitCode}: ${stderr.trim() || stdout.trim()}`);
+    if (exitCode !== 0 && !alsoFine.includes(exitCode))
+      throw new KubeletError(
+        'Unavailable',
+        `iscsiadm ${args.slice(0, 2).join(' ')}: exit status ${exitCode}: ${stderr.trim() || stdout.trim()}`,
+      );
     return stdout;
   }
 
   async #run(args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
     try {
-      return await this.#parts.processes.run('iscsiadm', args, { timeoutMs: CALL_LIMIT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES, env: { LC_ALL: 'C' } });
+      return await this.#parts.processes.run('iscsiadm', args, {
+        timeoutMs: CALL_LIMIT_MS,
+        outputLimitBytes: OUTPUT_LIMIT_BYTES,
+        env: { LC_ALL: 'C' },
+      });
     } catch (error) {
-      if (isKind(error, 'NotFound')) throw new KubeletError('Unavailable', 'iscsiadm is not installed on this node: it is in the package open-iscsi (Debian, Ubuntu, SUSE) or iscsi-initiator-utils (Fedora, RHEL)', { cause: error });
+      if (isKind(error, 'NotFound'))
+        throw new KubeletError(
+          'Unavailable',
+          'iscsiadm is not installed on this node: it is in the package open-iscsi (Debian, Ubuntu, SUSE) or iscsi-initiator-utils (Fedora, RHEL)',
+          { cause: error },
+        );
       throw error;
     }
   }
 
   #oneAtATime<T>(iqn: string, work: () => Promise<T>): Promise<T> {
     const result = (this.#targets.get(iqn) ?? Promise.resolve()).then(work);
-    this.#targets.set(iqn, result.catch(() => undefined));
+    this.#targets.set(
+      iqn,
+      result.catch(() => undefined),
+    );
     return result;
   }
 }

@@ -5,7 +5,16 @@ import { KubeletError } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
 import type { EventRecorder } from '../../../ports/recorder.ts';
-import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../../ports/volume-plugin.ts';
+import {
+  pluginFolder,
+  type StagedVolume,
+  type VolumeOnDisk,
+  type VolumePlugin,
+  type VolumeReady,
+  type VolumeRequest,
+  type VolumeSpec,
+  type VolumeStaging,
+} from '../../../ports/volume-plugin.ts';
 import { failureText, SetUpFailed } from '../set-up-volume.ts';
 import { DEFAULT_FS_TYPE, type DiskMounter } from './disk-mounter.ts';
 import { bindIntoPod, isMounted, linkDevice } from '../kinds/pod-mounts.ts';
@@ -29,7 +38,10 @@ function sourceOf(spec: VolumeSpec): LocalVolumeSource | undefined {
 
 /** Upstream gives up before it begins, and says so. */
 function noMounter({ name }: VolumeSpec, why: string): SetUpFailed {
-  return new SetUpFailed(volumeEvents.failedMount, failureText('MountVolume.NewMounter initialization failed', name, why));
+  return new SetUpFailed(
+    volumeEvents.failedMount,
+    failureText('MountVolume.NewMounter initialization failed', name, why),
+  );
 }
 
 /** A folder or a disk of this node as a PersistentVolume. A disk that is wanted as a file system is mounted once, and formatted if it is empty. */
@@ -55,17 +67,22 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
 
   async stage({ spec, planned }: { pod: Pod; spec: VolumeSpec; planned: StagedVolume }): Promise<StagedVolume> {
     const { path, fsType } = sourceOf(spec) ?? { path: '' };
-    if (path.split('/').includes('..')) throw new KubeletError('Invalid', `invalid path: ${path} must not contain '..'`);
+    if (path.split('/').includes('..'))
+      throw new KubeletError('Invalid', `invalid path: ${path} must not contain '..'`);
     const type = (await this.#parts.guardedFiles.stat(path))?.type;
     if (spec.mode === 'Block') {
       if (type === undefined) throw new KubeletError('NotFound', `path "${path}" does not exist`);
-      if (type !== 'block') throw new KubeletError('Invalid', `path "${path}" is not a block device, as volumeMode Block needs`);
+      if (type !== 'block')
+        throw new KubeletError('Invalid', `path "${path}" is not a block device, as volumeMode Block needs`);
       return { ...planned, path };
     }
     if (type === 'directory') return { ...planned, path };
     if (type === undefined) throw noMounter(spec, `path "${path}" does not exist`);
     if (type !== 'block') throw noMounter(spec, 'only directory and block device are supported');
-    await this.#mountDisk(path, planned.path, { fsType: fsType ?? DEFAULT_FS_TYPE, options: [...(spec.readOnly ? ['ro'] : []), ...spec.mountOptions] });
+    await this.#mountDisk(path, planned.path, {
+      fsType: fsType ?? DEFAULT_FS_TYPE,
+      options: [...(spec.readOnly ? ['ro'] : []), ...spec.mountOptions],
+    });
     return planned;
   }
 
@@ -78,7 +95,11 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
     } catch (error) {
       await files.remove(target);
       const why = error instanceof Error ? error.message : String(error);
-      throw new KubeletError('Unavailable', `local: failed to mount device ${device} at ${target} (fstype: ${how.fsType}), error ${why}`, { cause: error });
+      throw new KubeletError(
+        'Unavailable',
+        `local: failed to mount device ${device} at ${target} (fstype: ${how.fsType}), error ${why}`,
+        { cause: error },
+      );
     }
   }
 
@@ -95,16 +116,26 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
   }
 
   /** The first pod's group stays (upstream: local.go). */
-  async #warnOfOtherGroup(pod: Pod, { path, name, fsGroup }: { path: string; name: string; fsGroup: number }): Promise<void> {
+  async #warnOfOtherGroup(
+    pod: Pod,
+    { path, name, fsGroup }: { path: string; name: string; fsGroup: number },
+  ): Promise<void> {
     const gid = (await this.#parts.guardedFiles.stat(path))?.gid;
     if (gid === undefined || gid === fsGroup) return;
-    this.#parts.recorder.event(pod, 'Warning', volumeEvents.alreadyMountedVolume, `The requested fsGroup is ${fsGroup}, but the volume ${name} has GID ${gid}. The volume may not be shareable.`);
+    this.#parts.recorder.event(
+      pod,
+      'Warning',
+      volumeEvents.alreadyMountedVolume,
+      `The requested fsGroup is ${fsGroup}, but the volume ${name} has GID ${gid}. The volume may not be shareable.`,
+    );
   }
 
   async #isUsedByOthers(podUid: string, specName: string): Promise<boolean> {
     const { files, rootDir } = this.#parts;
     const pods = `${rootDir.replace(/\/+$/, '')}/pods`;
-    for (const uid of await files.list(pods)) if (uid !== podUid && (await files.list(`${pods}/${uid}/volumes/${pluginFolder(NAME)}`)).includes(specName)) return true;
+    for (const uid of await files.list(pods))
+      if (uid !== podUid && (await files.list(`${pods}/${uid}/volumes/${pluginFolder(NAME)}`)).includes(specName))
+        return true;
     return false;
   }
 

@@ -6,14 +6,19 @@ import type { FakeProgram } from '../../../ports/testing/fake-processes.ts';
 import { ROOT, secret, testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const IQN = 'iqn.2026-01.org.example:disk';
-const disk = (more: object = {}): Volume => ({ name: 'd', iscsi: { targetPortal: '10.0.0.1', iqn: IQN, lun: 2, ...more } });
+const disk = (more: object = {}): Volume => ({
+  name: 'd',
+  iscsi: { targetPortal: '10.0.0.1', iqn: IQN, lun: 2, ...more },
+});
 const STAGED = `${ROOT}/plugins/kubernetes.io/iscsi/iface-default/10.0.0.1:3260-${IQN}-lun-2`;
 const SESSION = '/sys/class/iscsi_host/host3/device/session1';
 
 type World = ReturnType<typeof volumeWorld>;
 
 /** A node with open-iscsi: logging in makes a session, which shows LUN 2 as /dev/sdx; logging out takes both away. */
-function iscsiNode(fails: (args: string) => Partial<{ exitCode: number; stderr: string }> | undefined = () => undefined): World {
+function iscsiNode(
+  fails: (args: string) => Partial<{ exitCode: number; stderr: string }> | undefined = () => undefined,
+): World {
   const world = volumeWorld();
   world.files.seed({ '/sys/class/scsi_host/host3/scan': '', '/dev/disk/by-path/other': '' });
   world.files.seed({ '/dev/sdx': 'block' }, true);
@@ -21,7 +26,8 @@ function iscsiNode(fails: (args: string) => Partial<{ exitCode: number; stderr: 
     const line = args.join(' ');
     const failure = fails(line);
     if (failure !== undefined) return failure;
-    if (line.includes('-m iface') && line.includes('show')) return { stdout: 'iface.iscsi_ifacename = default\niface.transport_name = tcp\niface.initiatorname = <empty>\n' };
+    if (line.includes('-m iface') && line.includes('show'))
+      return { stdout: 'iface.iscsi_ifacename = default\niface.transport_name = tcp\niface.initiatorname = <empty>\n' };
     if (line.includes('--login')) {
       world.files.seed({
         [`${SESSION}/iscsi_session/session1/targetname`]: `${IQN}\n`,
@@ -39,7 +45,8 @@ function iscsiNode(fails: (args: string) => Partial<{ exitCode: number; stderr: 
   return world;
 }
 
-const calls = (world: World): string[] => world.processes.runs.filter(({ program }) => program === 'iscsiadm').map(({ args }) => args.join(' '));
+const calls = (world: World): string[] =>
+  world.processes.runs.filter(({ program }) => program === 'iscsiadm').map(({ args }) => args.join(' '));
 
 test('an iSCSI disk is discovered, logged in to, scanned for its LUN alone, mounted once, and left when its last pod goes', async () => {
   const world = iscsiNode();
@@ -53,11 +60,14 @@ test('an iSCSI disk is discovered, logged in to, scanned for its LUN alone, moun
     `-m node -p 10.0.0.1:3260 -T ${IQN} -o update -n node.startup -v manual`,
   ]);
   assert.equal(world.files.peek('/sys/class/scsi_host/host3/scan'), '0 0 2');
-  assert.deepEqual(world.mounts.mounted.map(({ path, source }) => [path, source]), [
-    [STAGED, `/dev/disk/by-path/ip-10.0.0.1:3260-iscsi-${IQN}-lun-2`],
-    [volumePath('u1', 'iscsi', 'd'), STAGED],
-    [volumePath('u2', 'iscsi', 'd'), STAGED],
-  ]);
+  assert.deepEqual(
+    world.mounts.mounted.map(({ path, source }) => [path, source]),
+    [
+      [STAGED, `/dev/disk/by-path/ip-10.0.0.1:3260-iscsi-${IQN}-lun-2`],
+      [volumePath('u1', 'iscsi', 'd'), STAGED],
+      [volumePath('u2', 'iscsi', 'd'), STAGED],
+    ],
+  );
   assert.deepEqual(world.manager.volumesInUse(), [`kubernetes.io/iscsi/10.0.0.1:3260:${IQN}:2`]);
   await world.manager.tearDown(podUid('u1'));
   await world.clock.settle();
@@ -65,8 +75,18 @@ test('an iSCSI disk is discovered, logged in to, scanned for its LUN alone, moun
   world.processes.runs.length = 0;
   await world.manager.tearDown(podUid('u2'));
   await world.clock.settle();
-  assert.deepEqual(calls(world), [`-m node -p 10.0.0.1:3260 -T ${IQN} --logout -I default`, `-m node -p 10.0.0.1:3260 -T ${IQN} -o delete -I default`]);
-  assert.deepEqual([world.mounts.mounted, world.files.peek('/sys/block/sdx/device/delete'), await world.files.list(`${ROOT}/plugins/kubernetes.io/iscsi/iface-default`)], [[], '1', []]);
+  assert.deepEqual(calls(world), [
+    `-m node -p 10.0.0.1:3260 -T ${IQN} --logout -I default`,
+    `-m node -p 10.0.0.1:3260 -T ${IQN} -o delete -I default`,
+  ]);
+  assert.deepEqual(
+    [
+      world.mounts.mounted,
+      world.files.peek('/sys/block/sdx/device/delete'),
+      await world.files.list(`${ROOT}/plugins/kubernetes.io/iscsi/iface-default`),
+    ],
+    [[], '1', []],
+  );
 });
 
 test('an iSCSI disk of a pod that went while no agent ran is unmounted and logged out of', async () => {
@@ -83,7 +103,9 @@ test('an iSCSI disk of a pod that went while no agent ran is unmounted and logge
 });
 
 test('CHAP secrets are set for the target and in no event, log or note', async () => {
-  const world = iscsiNode((args) => (args.includes('node.session.auth.password -v') ? { exitCode: 5, stderr: 'cannot set hunter2' } : undefined));
+  const world = iscsiNode((args) =>
+    args.includes('node.session.auth.password -v') ? { exitCode: 5, stderr: 'cannot set hunter2' } : undefined,
+  );
   const chap = { chapAuthSession: true, secretRef: { name: 'chap' } };
   void world.manager.ensure(testPod('u1', [disk(chap)])).catch(() => undefined);
   await world.clock.settle();
@@ -91,10 +113,20 @@ test('CHAP secrets are set for the target and in no event, log or note', async (
   world.objects.set('Secret', { ...secret('chap', {}), type: 'Opaque' });
   await world.clock.advance(600);
   assert.match(world.events.at(-1) ?? '', /cannot get secret of type Opaque$/);
-  world.objects.set('Secret', { ...secret('chap', { 'node.session.auth.username': 'me', 'node.session.auth.password': 'hunter2' }), type: 'kubernetes.io/iscsi-chap' });
+  world.objects.set('Secret', {
+    ...secret('chap', { 'node.session.auth.username': 'me', 'node.session.auth.password': 'hunter2' }),
+    type: 'kubernetes.io/iscsi-chap',
+  });
   await world.clock.advance(2000);
-  assert.match(world.events.at(-1) ?? '', /failed to get any path for iscsi disk, last err seen:\niscsi: failed to update key "node.session.auth.password" with CHAP: exit status 5$/);
-  assert.ok(calls(world).includes(`-m node -p 10.0.0.1:3260 -T ${IQN} -I default -o update -n node.session.auth.authmethod -v CHAP`));
+  assert.match(
+    world.events.at(-1) ?? '',
+    /failed to get any path for iscsi disk, last err seen:\niscsi: failed to update key "node.session.auth.password" with CHAP: exit status 5$/,
+  );
+  assert.ok(
+    calls(world).includes(
+      `-m node -p 10.0.0.1:3260 -T ${IQN} -I default -o update -n node.session.auth.authmethod -v CHAP`,
+    ),
+  );
   const told = JSON.stringify([world.events, world.log.lines, world.files.peek(`${STAGED}.json`)]);
   assert.equal(told.includes('hunter2'), false);
 });
@@ -103,22 +135,41 @@ test('what fails on the way to an iSCSI disk is told: no program, no target, no 
   const without = volumeWorld();
   void without.manager.ensure(testPod('u1', [disk()])).catch(() => undefined);
   await without.clock.settle();
-  assert.match(without.events[0] ?? '', /MountVolume.MountDevice failed for volume "d" : iscsiadm is not installed on this node: it is in the package open-iscsi/);
-  const unreachable = iscsiNode((args) => (args.includes('--discover') ? { exitCode: 4, stderr: 'iscsiadm: cannot make connection to 10.0.0.1' } : undefined));
+  assert.match(
+    without.events[0] ?? '',
+    /MountVolume.MountDevice failed for volume "d" : iscsiadm is not installed on this node: it is in the package open-iscsi/,
+  );
+  const unreachable = iscsiNode((args) =>
+    args.includes('--discover') ? { exitCode: 4, stderr: 'iscsiadm: cannot make connection to 10.0.0.1' } : undefined,
+  );
   void unreachable.manager.ensure(testPod('u1', [disk()])).catch(() => undefined);
   await unreachable.clock.settle();
-  assert.match(unreachable.events[0] ?? '', /iscsi: failed to sendtargets to portal 10.0.0.1:3260: .*cannot make connection to 10.0.0.1$/s);
+  assert.match(
+    unreachable.events[0] ?? '',
+    /iscsi: failed to sendtargets to portal 10.0.0.1:3260: .*cannot make connection to 10.0.0.1$/s,
+  );
   const silent = iscsiNode();
   void silent.manager.ensure(testPod('u1', [disk({ lun: 7 })])).catch(() => undefined);
   await silent.clock.advance(31_000);
-  assert.match(silent.events.at(-1) ?? '', /Timed out waiting for device at path \/dev\/disk\/by-path\/ip-10.0.0.1:3260-iscsi-.*-lun-7 after 30s$/);
+  assert.match(
+    silent.events.at(-1) ?? '',
+    /Timed out waiting for device at path \/dev\/disk\/by-path\/ip-10.0.0.1:3260-iscsi-.*-lun-7 after 30s$/,
+  );
 });
 
 test('an initiator of its own gets an interface of its own, which goes with the disk', async () => {
   const world = iscsiNode();
   await world.manager.ensure(testPod('u1', [disk({ initiatorName: 'iqn.2026-01.org.example:me' })]));
   const own = '-m iface -I 10.0.0.1:3260:d';
-  assert.deepEqual(calls(world).filter((call) => call.startsWith('-m iface')), ['-m iface -I default -o show', `${own} -o new`, `${own} -o update -n iface.initiatorname -v iqn.2026-01.org.example:me`, `${own} -o update -n iface.transport_name -v tcp`]);
+  assert.deepEqual(
+    calls(world).filter((call) => call.startsWith('-m iface')),
+    [
+      '-m iface -I default -o show',
+      `${own} -o new`,
+      `${own} -o update -n iface.initiatorname -v iqn.2026-01.org.example:me`,
+      `${own} -o update -n iface.transport_name -v tcp`,
+    ],
+  );
   await world.manager.tearDown(podUid('u1'));
   await world.clock.settle();
   assert.equal(calls(world).at(-1), `${own} -o delete`);
@@ -148,33 +199,67 @@ test('names that lead elsewhere, or look like options, reach no program and no f
 /** A node with two paths to one Fibre Channel disk, which multipath has made one or not. */
 async function fibreNode(multipath: boolean): Promise<World> {
   const world = volumeWorld();
-  world.files.seed({ '/sys/class/scsi_host/host0/scan': '', '/sys/block/sdx/device/delete': '', '/sys/block/sdy/device/delete': '', '/dev/disk/by-path/other': '', ...(multipath ? { '/sys/block/dm-0/slaves/sdx': '', '/sys/block/dm-0/slaves/sdy': '' } : {}) });
+  world.files.seed({
+    '/sys/class/scsi_host/host0/scan': '',
+    '/sys/block/sdx/device/delete': '',
+    '/sys/block/sdy/device/delete': '',
+    '/dev/disk/by-path/other': '',
+    ...(multipath ? { '/sys/block/dm-0/slaves/sdx': '', '/sys/block/dm-0/slaves/sdy': '' } : {}),
+  });
   world.files.seed({ '/dev/sdx': 'block', '/dev/sdy': 'block', '/dev/dm-0': 'block' }, true);
   await world.files.symlink('../../sdx', '/dev/disk/by-path/pci-0000:00:1f.2-fc-0x500a0981891b8dc5-lun-0');
   await world.files.symlink('../../sdy', '/dev/disk/by-path/fc-0x500a0981991b8dc5-lun-0');
-  for (const program of ['blkid', 'fsck', 'multipath', 'blockdev']) world.processes.install(program, () => (program === 'blkid' ? { stdout: 'TYPE=ext4\n' } : {}));
+  for (const program of ['blkid', 'fsck', 'multipath', 'blockdev'])
+    world.processes.install(program, () => (program === 'blkid' ? { stdout: 'TYPE=ext4\n' } : {}));
   return world;
 }
 
-const fibre = (more: object = {}): Volume => ({ name: 'f', fc: { targetWWNs: ['500a0981891b8dc5', '500a0981991b8dc5'], lun: 0, ...more } });
+const fibre = (more: object = {}): Volume => ({
+  name: 'f',
+  fc: { targetWWNs: ['500a0981891b8dc5', '500a0981991b8dc5'], lun: 0, ...more },
+});
 
 test('a Fibre Channel disk is used through multipath where there is one, and its paths are removed afterwards', async () => {
   const world = await fibreNode(true);
   await world.manager.ensure(testPod('u1', [fibre()]));
   const staged = `${ROOT}/plugins/kubernetes.io/fc/500a0981891b8dc5-500a0981991b8dc5-lun-0`;
-  assert.deepEqual([world.mounts.mounted[0]?.path, world.mounts.mounted[0]?.source, world.files.peek('/sys/class/scsi_host/host0/scan')], [staged, '/dev/dm-0', '']);
+  assert.deepEqual(
+    [
+      world.mounts.mounted[0]?.path,
+      world.mounts.mounted[0]?.source,
+      world.files.peek('/sys/class/scsi_host/host0/scan'),
+    ],
+    [staged, '/dev/dm-0', ''],
+  );
   await world.manager.tearDown(podUid('u1'));
   await world.clock.settle();
-  assert.deepEqual(world.processes.runs.map(({ program, args }) => [program, ...args].join(' ')).slice(2), ['multipath -f /dev/dm-0', 'blockdev --flushbufs /dev/sdx', 'blockdev --flushbufs /dev/sdy']);
-  assert.deepEqual([world.files.peek('/sys/block/sdx/device/delete'), world.files.peek('/sys/block/sdy/device/delete'), world.mounts.mounted], ['1', '1', []]);
+  assert.deepEqual(world.processes.runs.map(({ program, args }) => [program, ...args].join(' ')).slice(2), [
+    'multipath -f /dev/dm-0',
+    'blockdev --flushbufs /dev/sdx',
+    'blockdev --flushbufs /dev/sdy',
+  ]);
+  assert.deepEqual(
+    [
+      world.files.peek('/sys/block/sdx/device/delete'),
+      world.files.peek('/sys/block/sdy/device/delete'),
+      world.mounts.mounted,
+    ],
+    ['1', '1', []],
+  );
 });
 
 test('without multipath the hosts are scanned and a plain path is used; what is not there is said', async () => {
   const plain = await fibreNode(false);
   await plain.manager.ensure(testPod('u1', [fibre()]));
-  assert.deepEqual([plain.mounts.mounted[0]?.source, plain.files.peek('/sys/class/scsi_host/host0/scan')], ['/dev/sdy', '- - -']);
+  assert.deepEqual(
+    [plain.mounts.mounted[0]?.source, plain.files.peek('/sys/class/scsi_host/host0/scan')],
+    ['/dev/sdy', '- - -'],
+  );
   const none = await fibreNode(false);
   void none.manager.ensure(testPod('u1', [fibre({ lun: 9 })])).catch(() => undefined);
   await none.clock.settle();
-  assert.equal(none.events[0], 'pod-u1 Warning FailedMount MountVolume.MountDevice failed for volume "f" : no fc disk found');
+  assert.equal(
+    none.events[0],
+    'pod-u1 Warning FailedMount MountVolume.MountDevice failed for volume "f" : no fc disk found',
+  );
 });

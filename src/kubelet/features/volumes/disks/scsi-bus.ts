@@ -32,7 +32,8 @@ export class ScsiBus {
     const disk = device.slice(device.lastIndexOf('/') + 1);
     if (disk.startsWith('dm-')) return device;
     for (const name of await this.#files.list('/sys/block')) {
-      if (name.startsWith('dm-') && (await this.#files.list(`/sys/block/${name}/slaves`)).includes(disk)) return `/dev/${name}`;
+      if (name.startsWith('dm-') && (await this.#files.list(`/sys/block/${name}/slaves`)).includes(disk))
+        return `/dev/${name}`;
     }
     return undefined;
   }
@@ -47,12 +48,18 @@ export class ScsiBus {
   async iscsiHosts(iqn: string): Promise<Map<string, string>> {
     const hosts = new Map<string, string>();
     for (const host of await this.#files.list(ISCSI_HOSTS)) {
-      for (const session of (await this.#files.list(`${ISCSI_HOSTS}/${host}/device`)).filter((name) => name.startsWith('session'))) {
+      for (const session of (await this.#files.list(`${ISCSI_HOSTS}/${host}/device`)).filter((name) =>
+        name.startsWith('session'),
+      )) {
         const base = `${ISCSI_HOSTS}/${host}/device/${session}`;
         if ((await this.#text(`${base}/iscsi_session/${session}/targetname`)) !== iqn) continue;
         for (const connection of (await this.#files.list(base)).filter((name) => name.startsWith('connection'))) {
           const at = `${base}/${connection}/iscsi_connection/${connection}`;
-          for (const prefix of ['', 'persistent_']) hosts.set(portalOf(await this.#text(`${at}/${prefix}address`), await this.#text(`${at}/${prefix}port`)), host);
+          for (const prefix of ['', 'persistent_'])
+            hosts.set(
+              portalOf(await this.#text(`${at}/${prefix}address`), await this.#text(`${at}/${prefix}port`)),
+              host,
+            );
         }
       }
     }
@@ -64,4 +71,5 @@ export class ScsiBus {
   }
 }
 
-const portalOf = (address: string, port: string): string => (address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`);
+const portalOf = (address: string, port: string): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;

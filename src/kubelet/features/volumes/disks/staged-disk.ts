@@ -2,7 +2,16 @@ import type { Pod } from '../../../../api/core/pod.ts';
 import { isKind, KubeletError } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
-import { pluginFolder, type StagedVolume, type VolumeOnDisk, type VolumePlugin, type VolumeReady, type VolumeRequest, type VolumeSpec, type VolumeStaging } from '../../../ports/volume-plugin.ts';
+import {
+  pluginFolder,
+  type StagedVolume,
+  type VolumeOnDisk,
+  type VolumePlugin,
+  type VolumeReady,
+  type VolumeRequest,
+  type VolumeSpec,
+  type VolumeStaging,
+} from '../../../ports/volume-plugin.ts';
 import { DEFAULT_FS_TYPE, type DiskMounter } from './disk-mounter.ts';
 import { bindIntoPod, isMounted, linkDevice } from '../kinds/pod-mounts.ts';
 
@@ -62,7 +71,9 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
   plan(spec: VolumeSpec): StagedVolume {
     const { id, folder, context } = this.#source.describe(spec);
     // Portals, names of targets and ids of disks come from whoever wrote the pod: none may lead elsewhere, or be taken for an option.
-    for (const part of folder.split('/')) if (part === '' || part === '.' || part === '..' || part.startsWith('-') || /\s/.test(part)) throw new KubeletError('Invalid', `${this.name}: ${JSON.stringify(id)} is no name of a disk`);
+    for (const part of folder.split('/'))
+      if (part === '' || part === '.' || part === '..' || part.startsWith('-') || /\s/.test(part))
+        throw new KubeletError('Invalid', `${this.name}: ${JSON.stringify(id)} is no name of a disk`);
     const at = `${this.#folder}/${spec.mode === 'Block' ? 'volumeDevices/' : ''}${folder}`;
     return { key: `${this.name}/${id}`, path: spec.mode === 'Block' ? '' : at, context: { ...context, at } };
   }
@@ -77,7 +88,10 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     await this.#note(`${at}.json`, staged);
     if (spec.mode === 'Filesystem' && !(await isMounted(mounts, at))) {
       await files.makeDirectory(at, FOLDER_MODE);
-      await disks.mount(device, at, { fsType: this.#source.sourceOf(spec)?.fsType || DEFAULT_FS_TYPE, options: [...(spec.readOnly ? ['ro'] : []), ...spec.mountOptions] });
+      await disks.mount(device, at, {
+        fsType: this.#source.sourceOf(spec)?.fsType || DEFAULT_FS_TYPE,
+        options: [...(spec.readOnly ? ['ro'] : []), ...spec.mountOptions],
+      });
     }
     return staged;
   }
@@ -154,5 +168,14 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
 const atOf = ({ context }: StagedVolume): string => context?.['at'] ?? '';
 
 function isStaged(value: unknown): value is StagedVolume {
-  return typeof value === 'object' && value !== null && 'key' in value && 'path' in value && 'context' in value && typeof value.key === 'string' && typeof value.path === 'string' && typeof value.context === 'object';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'key' in value &&
+    'path' in value &&
+    'context' in value &&
+    typeof value.key === 'string' &&
+    typeof value.path === 'string' &&
+    typeof value.context === 'object'
+  );
 }

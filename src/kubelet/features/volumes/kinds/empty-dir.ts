@@ -35,15 +35,21 @@ export class EmptyDirPlugin implements VolumePlugin {
     await this.#files.makeDirectory(path, EVERYBODY);
     await this.#mount(pod, sourceOf(spec), { path, mounted });
     const group = gid === undefined ? undefined : { gid, readOnly: false };
-    if (group !== undefined && !(await belongsToGroup(this.#files, path, group))) await giveToGroup(this.#files, path, group);
+    if (group !== undefined && !(await belongsToGroup(this.#files, path, group)))
+      await giveToGroup(this.#files, path, group);
     return { hostPath: path, readOnly: false, selinuxRelabel: true };
   }
 
-  async #mount(pod: Pod, source: EmptyDirVolumeSource | undefined, { path, mounted }: Pick<VolumeRequest, 'path' | 'mounted'>): Promise<void> {
+  async #mount(
+    pod: Pod,
+    source: EmptyDirVolumeSource | undefined,
+    { path, mounted }: Pick<VolumeRequest, 'path' | 'mounted'>,
+  ): Promise<void> {
     const { medium = '', sizeLimit } = source ?? {};
     if (medium === '') return;
     if (medium === 'Memory') await this.#tmpfs.ensure(pod, path, { sizeLimit, mounted });
-    else if (medium === 'HugePages' || medium.startsWith('HugePages-')) await this.#hugePages.ensure(pod, path, { medium, sizeLimit, mounted });
+    else if (medium === 'HugePages' || medium.startsWith('HugePages-'))
+      await this.#hugePages.ensure(pod, path, { medium, sizeLimit, mounted });
     else throw new KubeletError('Invalid', `unknown storage medium "${medium}"`);
   }
 }

@@ -5,7 +5,16 @@ import { podUid } from '../../../model/ids.ts';
 import { secret, testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const DRIVER = '/drivers/example.org~disk/disk';
-const flex: Volume = { name: 'f', flexVolume: { driver: 'example.org/disk', fsType: 'ext4', readOnly: true, options: { size: '1' }, secretRef: { name: 's' } } };
+const flex: Volume = {
+  name: 'f',
+  flexVolume: {
+    driver: 'example.org/disk',
+    fsType: 'ext4',
+    readOnly: true,
+    options: { size: '1' },
+    secretRef: { name: 's' },
+  },
+};
 const PATH = volumePath('u1', 'flexvolume', 'f');
 
 /** A node with a driver that mounts; `answers` replace its answers by command. */
@@ -14,7 +23,8 @@ function world(answers: Record<string, object> = {}) {
   made.objects.set('Secret', { ...secret('s', { key: 'word' }), type: 'example.org/disk' });
   made.processes.install(DRIVER, async ({ args }) => {
     const [command = ''] = args;
-    if (command === 'mount' && answers['mount'] === undefined) made.mounts.seedMount(args[1] ?? '', 'ext4', '/dev/flex');
+    if (command === 'mount' && answers['mount'] === undefined)
+      made.mounts.seedMount(args[1] ?? '', 'ext4', '/dev/flex');
     if (command === 'unmount' && answers['unmount'] === undefined) await made.mounts.unmount(args[1] ?? '');
     return { stdout: JSON.stringify(answers[command] ?? { status: 'Success', capabilities: { attach: false } }) };
   });
@@ -33,8 +43,16 @@ test('a driver is asked what it can, mounts with all it needs to know, and unmou
   const [init, mount] = made.processes.runs;
   assert.deepEqual([init?.args, mount?.args.slice(0, 2)], [['init'], ['mount', PATH]]);
   assert.deepEqual(JSON.parse(mount?.args[2] ?? ''), {
-    'kubernetes.io/fsType': 'ext4', 'kubernetes.io/readwrite': 'ro', 'kubernetes.io/pvOrVolumeName': 'f', 'kubernetes.io/pod.name': 'pod-u1', 'kubernetes.io/pod.namespace': 'default', 'kubernetes.io/pod.uid': 'u1',
-    'kubernetes.io/serviceAccount.name': 'sa', 'kubernetes.io/mounterArgs.FsGroup': '7', 'kubernetes.io/secret/key': 'd29yZA==', size: '1',
+    'kubernetes.io/fsType': 'ext4',
+    'kubernetes.io/readwrite': 'ro',
+    'kubernetes.io/pvOrVolumeName': 'f',
+    'kubernetes.io/pod.name': 'pod-u1',
+    'kubernetes.io/pod.namespace': 'default',
+    'kubernetes.io/pod.uid': 'u1',
+    'kubernetes.io/serviceAccount.name': 'sa',
+    'kubernetes.io/mounterArgs.FsGroup': '7',
+    'kubernetes.io/secret/key': 'd29yZA==',
+    size: '1',
   });
   made.manager.stop();
   await made.restart().tearDown(podUid('u1'));
@@ -49,11 +67,23 @@ test('a driver that cannot unmount has it done for it', async () => {
 });
 
 test('what a driver says is told, and a driver that is not there, attaches or talks nonsense too', async () => {
-  assert.equal(await firstEvent(world({ mount: { status: 'Failure', message: 'no such disk' } })), 'mount command failed, status: Failure, reason: no such disk');
-  assert.match((await firstEvent(world({ init: { status: 'Success' } }))) ?? '', /^flexVolume driver example.org\/disk wants to attach volumes, which this agent does not do/);
+  assert.equal(
+    await firstEvent(world({ mount: { status: 'Failure', message: 'no such disk' } })),
+    'mount command failed, status: Failure, reason: no such disk',
+  );
+  assert.match(
+    (await firstEvent(world({ init: { status: 'Success' } }))) ?? '',
+    /^flexVolume driver example.org\/disk wants to attach volumes, which this agent does not do/,
+  );
   const silent = world();
   silent.processes.install(DRIVER, () => ({ exitCode: 1, stderr: 'Traceback' }));
-  assert.match((await firstEvent(silent)) ?? '', /^flexVolume driver example.org\/disk: init: exit status 1, its answer is no JSON/);
+  assert.match(
+    (await firstEvent(silent)) ?? '',
+    /^flexVolume driver example.org\/disk: init: exit status 1, its answer is no JSON/,
+  );
   const none = volumeWorld();
-  assert.equal(await firstEvent(none), 'no volume plugin matched: there is no flexVolume driver /drivers/example.org~disk/disk');
+  assert.equal(
+    await firstEvent(none),
+    'no volume plugin matched: there is no flexVolume driver /drivers/example.org~disk/disk',
+  );
 });

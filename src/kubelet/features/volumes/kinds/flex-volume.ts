@@ -6,7 +6,13 @@ import type { ClusterObjects } from '../../../ports/cluster-objects.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
 import type { Processes } from '../../../ports/processes.ts';
-import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
+import type {
+  VolumeOnDisk,
+  VolumePlugin,
+  VolumeReady,
+  VolumeRequest,
+  VolumeSpec,
+} from '../../../ports/volume-plugin.ts';
 import { isMounted } from './pod-mounts.ts';
 
 const CALL_LIMIT_MS = 110_000;
@@ -60,7 +66,11 @@ export class FlexVolumePlugin implements VolumePlugin {
     const { files, mounts } = this.#parts;
     const driver = sourceOf(spec)?.driver ?? '';
     const { attach, fsGroup, selinuxRelabel } = await this.#capabilitiesOf(driver);
-    if (attach) throw new KubeletError('Unimplemented', `flexVolume driver ${driver} wants to attach volumes, which this agent does not do: answer init with "capabilities": {"attach": false}, or use a CSI driver`);
+    if (attach)
+      throw new KubeletError(
+        'Unimplemented',
+        `flexVolume driver ${driver} wants to attach volumes, which this agent does not do: answer init with "capabilities": {"attach": false}, or use a CSI driver`,
+      );
     if (!(mounted ?? (await isMounted(mounts, path)))) {
       await files.makeDirectory(path, FOLDER_MODE);
       await this.#noteDriver(pod.metadata.uid, spec.name, driver);
@@ -92,9 +102,16 @@ export class FlexVolumePlugin implements VolumePlugin {
     const known = this.#known.get(driver);
     if (known !== undefined) return known;
     const asked = this.#call(driver, ['init']).then((answer) => {
-      const given = typeof answer['capabilities'] === 'object' && answer['capabilities'] !== null ? (answer['capabilities'] as Partial<Record<keyof Capabilities, unknown>>) : {};
+      const given =
+        typeof answer['capabilities'] === 'object' && answer['capabilities'] !== null
+          ? (answer['capabilities'] as Partial<Record<keyof Capabilities, unknown>>)
+          : {};
       // What a driver does not deny it can.
-      return { attach: given.attach !== false, fsGroup: given.fsGroup !== false, selinuxRelabel: given.selinuxRelabel !== false };
+      return {
+        attach: given.attach !== false,
+        fsGroup: given.fsGroup !== false,
+        selinuxRelabel: given.selinuxRelabel !== false,
+      };
     });
     this.#known.set(driver, asked);
     asked.catch(() => this.#known.delete(driver));
@@ -121,11 +138,19 @@ export class FlexVolumePlugin implements VolumePlugin {
   async #secretsOf(source: Source | undefined, pod: Pod): Promise<Record<string, string>> {
     if (source?.secretRef === undefined) return {};
     const { name = '' } = source.secretRef;
-    const namespace = ('namespace' in source.secretRef ? source.secretRef.namespace : undefined) ?? pod.metadata.namespace;
+    const namespace =
+      ('namespace' in source.secretRef ? source.secretRef.namespace : undefined) ?? pod.metadata.namespace;
     const secret = await this.#parts.objects.get('Secret', namespace, name);
-    if (secret === undefined) throw new KubeletError('NotFound', `couldn't get secret ${namespace}/${name} err: secrets "${name}" not found`);
-    if (secret.type !== source.driver) throw new KubeletError('Invalid', `couldn't get secret ${namespace}/${name} err: cannot get secret of type ${secret.type ?? 'Opaque'}`);
-    return Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [`kubernetes.io/secret/${key}`, value]));
+    if (secret === undefined)
+      throw new KubeletError('NotFound', `couldn't get secret ${namespace}/${name} err: secrets "${name}" not found`);
+    if (secret.type !== source.driver)
+      throw new KubeletError(
+        'Invalid',
+        `couldn't get secret ${namespace}/${name} err: cannot get secret of type ${secret.type ?? 'Opaque'}`,
+      );
+    return Object.fromEntries(
+      Object.entries(secret.data ?? {}).map(([key, value]) => [`kubernetes.io/secret/${key}`, value]),
+    );
   }
 
   /** Rejects with `Unimplemented` for a call the driver does not know. */
@@ -133,15 +158,29 @@ export class FlexVolumePlugin implements VolumePlugin {
     const program = driver.split('/').at(-1) ?? '';
     const [command] = args;
     const path = `${this.#parts.driverDir}/${driver.replaceAll('/', '~')}/${program}`;
-    if (program === '' || driver.split('/').includes('..')) throw new KubeletError('Invalid', `flexVolume driver ${JSON.stringify(driver)} is no name of a driver`);
-    const answer = await this.#parts.processes.run(path, args, { timeoutMs: CALL_LIMIT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES }).catch((error: unknown) => {
-      if (isKind(error, 'NotFound')) throw new KubeletError('NotFound', `no volume plugin matched: there is no flexVolume driver ${path}`, { cause: error });
-      throw error;
-    });
+    if (program === '' || driver.split('/').includes('..'))
+      throw new KubeletError('Invalid', `flexVolume driver ${JSON.stringify(driver)} is no name of a driver`);
+    const answer = await this.#parts.processes
+      .run(path, args, { timeoutMs: CALL_LIMIT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES })
+      .catch((error: unknown) => {
+        if (isKind(error, 'NotFound'))
+          throw new KubeletError('NotFound', `no volume plugin matched: there is no flexVolume driver ${path}`, {
+            cause: error,
+          });
+        throw error;
+      });
     const status = parsed(`${answer.stdout}${answer.stderr}`);
-    if (status instanceof Error) throw new KubeletError('Unavailable', `flexVolume driver ${driver}: ${command}: exit status ${answer.exitCode}, its answer is no JSON: ${errorMessage(status)}`);
+    if (status instanceof Error)
+      throw new KubeletError(
+        'Unavailable',
+        `flexVolume driver ${driver}: ${command}: exit status ${answer.exitCode}, its answer is no JSON: ${errorMessage(status)}`,
+      );
     if (status['status'] === NOT_SUPPORTED) throw new KubeletError('Unimplemented', NOT_SUPPORTED);
-    if (status['status'] !== 'Success') throw new KubeletError('Unavailable', `${command} command failed, status: ${String(status['status'])}, reason: ${String(status['message'] ?? '')}`);
+    if (status['status'] !== 'Success')
+      throw new KubeletError(
+        'Unavailable',
+        `${command} command failed, status: ${String(status['status'])}, reason: ${String(status['message'] ?? '')}`,
+      );
     return status;
   }
 

@@ -34,7 +34,8 @@ export class HostPathPlugin implements VolumePlugin {
 
   async setUp({ spec }: VolumeRequest): Promise<VolumeReady> {
     const { path = '', type = '' } = sourceOf(spec) ?? {};
-    if (path.split('/').includes('..')) throw new KubeletError('Invalid', `invalid HostPath \`${path}\`: must not contain '..'`);
+    if (path.split('/').includes('..'))
+      throw new KubeletError('Invalid', `invalid HostPath \`${path}\`: must not contain '..'`);
     if (type !== '') await this.#check(path, type);
     return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: false };
   }
@@ -45,7 +46,8 @@ export class HostPathPlugin implements VolumePlugin {
     const info = await this.#look(path);
     if (info === undefined && type === 'DirectoryOrCreate') return this.#files.makeDirectory(path, 0o755);
     if (info === undefined && type === 'FileOrCreate') return this.#makeFile(path);
-    if (info?.type !== wanted[0]) throw new KubeletError('Invalid', `hostPath type check failed: ${path} is not ${wanted[1]}`);
+    if (info?.type !== wanted[0])
+      throw new KubeletError('Invalid', `hostPath type check failed: ${path} is not ${wanted[1]}`);
   }
 
   async #look(path: string): Promise<FileInfo | undefined> {

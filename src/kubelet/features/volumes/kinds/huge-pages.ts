@@ -15,8 +15,13 @@ export function hugePageSizeOf(pod: Pod, medium: string): string {
   const wanted = medium.startsWith(MEDIUM_PREFIX) ? quantityValue(medium.slice(MEDIUM_PREFIX.length)) : undefined;
   const fitting = requested.filter((size) => wanted === undefined || quantityValue(size) === wanted);
   const [first] = fitting;
-  if (first === undefined) throw new KubeletError('Invalid', `medium ${medium}: hugePages storage requested, but there is no resource request for huge pages`);
-  if (fitting.some((size) => quantityValue(size) !== quantityValue(first))) throw new KubeletError('Invalid', `medium: ${medium} can't be used if container requests multiple huge page sizes`);
+  if (first === undefined)
+    throw new KubeletError(
+      'Invalid',
+      `medium ${medium}: hugePages storage requested, but there is no resource request for huge pages`,
+    );
+  if (fitting.some((size) => quantityValue(size) !== quantityValue(first)))
+    throw new KubeletError('Invalid', `medium: ${medium} can't be used if container requests multiple huge page sizes`);
   return first;
 }
 
@@ -37,11 +42,21 @@ export class HugePages {
   }
 
   /** Mounts a hugetlbfs at an existing directory unless one is there. */
-  async ensure(pod: Pod, path: string, how: { medium: string; sizeLimit: string | undefined; mounted: boolean | undefined }): Promise<void> {
+  async ensure(
+    pod: Pod,
+    path: string,
+    how: { medium: string; sizeLimit: string | undefined; mounted: boolean | undefined },
+  ): Promise<void> {
     const size = hugePageSizeOf(pod, how.medium);
-    const mounted = how.mounted ?? (await this.#mounts.listBelow(path)).some((mount) => mount.path === path && mount.fsType === 'hugetlbfs');
+    const mounted =
+      how.mounted ??
+      (await this.#mounts.listBelow(path)).some((mount) => mount.path === path && mount.fsType === 'hugetlbfs');
     if (mounted) return;
     const limitBytes = how.sizeLimit === undefined ? 0 : quantityValue(how.sizeLimit);
-    await this.#mounts.mount(path, { fsType: 'hugetlbfs', source: 'nodev', options: [`pagesize=${size}`, ...(limitBytes > 0 ? [`size=${limitBytes}`] : [])] });
+    await this.#mounts.mount(path, {
+      fsType: 'hugetlbfs',
+      source: 'nodev',
+      options: [`pagesize=${size}`, ...(limitBytes > 0 ? [`size=${limitBytes}`] : [])],
+    });
   }
 }

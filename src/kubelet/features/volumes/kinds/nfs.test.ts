@@ -8,15 +8,36 @@ const share = { name: 'n', nfs: { server: 'fd00::1', path: '/export', readOnly: 
 
 test('an export is mounted by the mount program of its kind, with the options of the volume', async () => {
   const world = volumeWorld();
-  world.objects.set('PersistentVolumeClaim', { metadata: { name: 'c', namespace: 'default', uid: '' }, spec: { volumeName: 'pv' } });
-  world.objects.set('PersistentVolume', { metadata: { name: 'pv', namespace: '', uid: '' }, spec: { nfs: { server: 'nfs.local', path: '/e' }, mountOptions: ['nfsvers=4.2', 'hard'] } });
-  const volumes = await world.manager.ensure(testPod('u1', [share, { name: 'c', persistentVolumeClaim: { claimName: 'c' } }], { securityContext: { fsGroup: 1 } }));
-  assert.deepEqual(world.mounts.mounted.map(({ path, fsType, source, options }) => [path, fsType, source, options.words]), [
-    [volumePath('u1', 'nfs', 'n'), 'nfs', '[fd00::1]:/export', ['ro']],
-    [volumePath('u1', 'nfs', 'pv'), 'nfs', 'nfs.local:/e', ['hard', 'nfsvers=4.2']],
-  ]);
-  assert.deepEqual(volumes.get('n'), { name: 'n', hostPath: volumePath('u1', 'nfs', 'n'), readOnly: true, selinuxRelabel: false });
-  assert.deepEqual(world.files.calls.filter((call) => call.startsWith('giveToGroup')), []);
+  world.objects.set('PersistentVolumeClaim', {
+    metadata: { name: 'c', namespace: 'default', uid: '' },
+    spec: { volumeName: 'pv' },
+  });
+  world.objects.set('PersistentVolume', {
+    metadata: { name: 'pv', namespace: '', uid: '' },
+    spec: { nfs: { server: 'nfs.local', path: '/e' }, mountOptions: ['nfsvers=4.2', 'hard'] },
+  });
+  const volumes = await world.manager.ensure(
+    testPod('u1', [share, { name: 'c', persistentVolumeClaim: { claimName: 'c' } }], {
+      securityContext: { fsGroup: 1 },
+    }),
+  );
+  assert.deepEqual(
+    world.mounts.mounted.map(({ path, fsType, source, options }) => [path, fsType, source, options.words]),
+    [
+      [volumePath('u1', 'nfs', 'n'), 'nfs', '[fd00::1]:/export', ['ro']],
+      [volumePath('u1', 'nfs', 'pv'), 'nfs', 'nfs.local:/e', ['hard', 'nfsvers=4.2']],
+    ],
+  );
+  assert.deepEqual(volumes.get('n'), {
+    name: 'n',
+    hostPath: volumePath('u1', 'nfs', 'n'),
+    readOnly: true,
+    selinuxRelabel: false,
+  });
+  assert.deepEqual(
+    world.files.calls.filter((call) => call.startsWith('giveToGroup')),
+    [],
+  );
 });
 
 test('a node without mount.nfs says which package has it', async () => {
@@ -24,19 +45,29 @@ test('a node without mount.nfs says which package has it', async () => {
   world.mounts.mount = () => Promise.reject(new KubeletError('NotFound', 'mount.nfs is not installed on this node'));
   void world.manager.ensure(testPod('u1', [share])).catch(() => undefined);
   await world.clock.settle();
-  assert.equal(world.events[0], 'pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "n" : mount.nfs is not installed on this node: it is in the package nfs-common (Debian, Ubuntu) or nfs-utils (Fedora, RHEL, SUSE, Alpine)');
+  assert.equal(
+    world.events[0],
+    'pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "n" : mount.nfs is not installed on this node: it is in the package nfs-common (Debian, Ubuntu) or nfs-utils (Fedora, RHEL, SUSE, Alpine)',
+  );
 });
 
 test('a server that hangs keeps its own pod waiting, and the pod may go and come again meanwhile', async () => {
   const world = volumeWorld();
-  world.mounts.fail('mount', { below: volumePath('u1', 'nfs', 'n'), kind: 'Timeout', message: 'no answer within 30000 ms' });
+  world.mounts.fail('mount', {
+    below: volumePath('u1', 'nfs', 'n'),
+    kind: 'Timeout',
+    message: 'no answer within 30000 ms',
+  });
   const waiting = assert.rejects(world.manager.ensure(testPod('u1', [share])));
   await world.clock.settle();
   await world.manager.ensure(testPod('u2', [share]));
   assert.match(world.events[0] ?? '', /MountVolume.SetUp failed for volume "n" : .*no answer within 30000 ms/);
   await world.manager.tearDown(podUid('u1'));
   await waiting;
-  assert.deepEqual(world.mounts.mounted.map(({ path }) => path), [volumePath('u2', 'nfs', 'n')]);
+  assert.deepEqual(
+    world.mounts.mounted.map(({ path }) => path),
+    [volumePath('u2', 'nfs', 'n')],
+  );
 });
 
 test('a mount whose server is gone is left by force when the pod ends', async () => {

@@ -2,7 +2,13 @@ import type { NFSVolumeSource } from '../../../../api/core/volume-source-remote.
 import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
-import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
+import type {
+  VolumeOnDisk,
+  VolumePlugin,
+  VolumeReady,
+  VolumeRequest,
+  VolumeSpec,
+} from '../../../ports/volume-plugin.ts';
 import { isMounted } from './pod-mounts.ts';
 
 const FOLDER_MODE = 0o750;
@@ -33,10 +39,20 @@ export class NfsPlugin implements VolumePlugin {
     await this.#files.makeDirectory(path, FOLDER_MODE);
     const options = [...new Set([...spec.mountOptions, ...(spec.readOnly ? ['ro'] : [])])].sort();
     try {
-      await this.#mounts.mount(path, { fsType: 'nfs', source: `${server.includes(':') && !server.startsWith('[') ? `[${server}]` : server}:${exported}`, options, helper: true });
+      await this.#mounts.mount(path, {
+        fsType: 'nfs',
+        source: `${server.includes(':') && !server.startsWith('[') ? `[${server}]` : server}:${exported}`,
+        options,
+        helper: true,
+      });
     } catch (error) {
       await this.#cleanUp(path);
-      if (isKind(error, 'NotFound') && /mount\.nfs is not installed/.test(errorMessage(error))) throw new KubeletError('Unavailable', `${errorMessage(error)}: it is in the package nfs-common (Debian, Ubuntu) or nfs-utils (Fedora, RHEL, SUSE, Alpine)`, { cause: error });
+      if (isKind(error, 'NotFound') && /mount\.nfs is not installed/.test(errorMessage(error)))
+        throw new KubeletError(
+          'Unavailable',
+          `${errorMessage(error)}: it is in the package nfs-common (Debian, Ubuntu) or nfs-utils (Fedora, RHEL, SUSE, Alpine)`,
+          { cause: error },
+        );
       throw error;
     }
     return ready;

@@ -8,9 +8,16 @@ import { nestedMountPoints } from '../objects/nested-mounts.ts';
 import { configMap, secret, testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 /** The error of the first attempt, undefined when the volume was made. */
-async function firstError(world: ReturnType<typeof volumeWorld>, volume: Volume, spec: Partial<PodSpec> = {}): Promise<string | undefined> {
+async function firstError(
+  world: ReturnType<typeof volumeWorld>,
+  volume: Volume,
+  spec: Partial<PodSpec> = {},
+): Promise<string | undefined> {
   const stop = new AbortController();
-  const waiting = world.manager.ensure(testPod('u1', [volume], spec), stop.signal).then(() => undefined, (error: unknown) => errorMessage(error));
+  const waiting = world.manager.ensure(testPod('u1', [volume], spec), stop.signal).then(
+    () => undefined,
+    (error: unknown) => errorMessage(error),
+  );
   await world.clock.settle();
   stop.abort();
   await waiting;
@@ -19,7 +26,7 @@ async function firstError(world: ReturnType<typeof volumeWorld>, volume: Volume,
 
 const MIB = 2 ** 20;
 
-test('hostPath type checks answer in upstream\'s words', async () => {
+test("hostPath type checks answer in upstream's words", async () => {
   const cases: [string, string, string | undefined][] = [
     ['Directory', '/file', 'hostPath type check failed: /file is not a directory'],
     ['Directory', '/none', 'hostPath type check failed: /none is not a directory'],
@@ -42,7 +49,11 @@ test('hostPath type checks answer in upstream\'s words', async () => {
     world.files.seed({ '/file': 'content', '/dir/x': '' });
     world.files.seed({ '/sock': 'socket', '/char': 'char', '/block': 'block' }, true);
     await world.files.symlink('/file', '/link');
-    assert.equal(await firstError(world, { name: 'h', hostPath: { path, type: type as 'File' } }), expected, `${type} ${path}`);
+    assert.equal(
+      await firstError(world, { name: 'h', hostPath: { path, type: type as 'File' } }),
+      expected,
+      `${type} ${path}`,
+    );
     assert.equal(world.files.peek('/file'), 'content');
   }
 });
@@ -50,42 +61,95 @@ test('hostPath type checks answer in upstream\'s words', async () => {
 test('hostPath makes folders 0755 and files 0644', async () => {
   const world = volumeWorld();
   world.files.seed({ '/dir/x': '' });
-  await world.manager.ensure(testPod('u1', [{ name: 'd', hostPath: { path: '/dir/d', type: 'DirectoryOrCreate' } }, { name: 'f', hostPath: { path: '/dir/f', type: 'FileOrCreate' } }]));
-  assert.deepEqual([(await world.files.lstat('/dir/d'))?.mode, (await world.files.lstat('/dir/f'))?.mode, (await world.files.lstat('/dir/f'))?.type], [0o755, 0o644, 'file']);
+  await world.manager.ensure(
+    testPod('u1', [
+      { name: 'd', hostPath: { path: '/dir/d', type: 'DirectoryOrCreate' } },
+      { name: 'f', hostPath: { path: '/dir/f', type: 'FileOrCreate' } },
+    ]),
+  );
+  assert.deepEqual(
+    [
+      (await world.files.lstat('/dir/d'))?.mode,
+      (await world.files.lstat('/dir/f'))?.mode,
+      (await world.files.lstat('/dir/f'))?.type,
+    ],
+    [0o755, 0o644, 'file'],
+  );
 });
 
 test('a host path on a dead mount says that it does not answer', async () => {
   const world = volumeWorld();
   world.files.fail('stat', { below: '/nfs', kind: 'Timeout', message: 'no answer within 5000 ms' });
-  assert.match((await firstError(world, { name: 'h', hostPath: { path: '/nfs/a', type: 'Directory' } })) ?? '', /no answer/);
+  assert.match(
+    (await firstError(world, { name: 'h', hostPath: { path: '/nfs/a', type: 'Directory' } })) ?? '',
+    /no answer/,
+  );
 });
 
 test('a tmpfs is as large as the least of node, pod and sizeLimit', () => {
-  const limited: Partial<PodSpec> = { containers: [{ name: 'a', image: 'x', resources: { limits: { memory: '64Mi' } } }, { name: 'b', image: 'x', resources: { limits: { memory: '32Mi' } } }] };
-  const half: Partial<PodSpec> = { containers: [{ name: 'a', image: 'x', resources: { limits: { memory: '64Mi' } } }, { name: 'b', image: 'x' }] };
+  const limited: Partial<PodSpec> = {
+    containers: [
+      { name: 'a', image: 'x', resources: { limits: { memory: '64Mi' } } },
+      { name: 'b', image: 'x', resources: { limits: { memory: '32Mi' } } },
+    ],
+  };
+  const half: Partial<PodSpec> = {
+    containers: [
+      { name: 'a', image: 'x', resources: { limits: { memory: '64Mi' } } },
+      { name: 'b', image: 'x' },
+    ],
+  };
   const size = (spec: Partial<PodSpec>, sizeLimit?: string, node = 1024 * MIB): number | undefined => {
     const bytes = computeTmpfsSizeBytes(testPod('u', [], spec), sizeLimit, node);
     return bytes === undefined ? undefined : bytes / MIB;
   };
-  assert.deepEqual([size({}), size(limited), size(half), size(limited, '10Mi'), size(limited, '1Gi'), size({}, '2Gi'), size({}, '0'), size({}, undefined, 0)], [1024, 96, 1024, 10, 96, 1024, 1024, undefined]);
+  assert.deepEqual(
+    [
+      size({}),
+      size(limited),
+      size(half),
+      size(limited, '10Mi'),
+      size(limited, '1Gi'),
+      size({}, '2Gi'),
+      size({}, '0'),
+      size({}, undefined, 0),
+    ],
+    [1024, 96, 1024, 10, 96, 1024, 1024, undefined],
+  );
 });
 
 test('medium Memory is kept out of swap, and where that cannot be, said once', async () => {
   const world = volumeWorld();
   await world.manager.ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }]));
-  assert.deepEqual(world.mounts.mounted.map((mount) => mount.options), [{ noswap: true, sizeBytes: MIB }]);
+  assert.deepEqual(
+    world.mounts.mounted.map((mount) => mount.options),
+    [{ noswap: true, sizeBytes: MIB }],
+  );
   assert.deepEqual(world.events, []);
   const swapping = volumeWorld();
   swapping.mounts.noswapSupported = false;
   swapping.files.seed({ '/proc/swaps': 'Filename Type\n/dev/sda2 partition\n' });
-  await swapping.manager.ensure(testPod('u1', [{ name: 'm', emptyDir: { medium: 'Memory' } }, { name: 'n', emptyDir: { medium: 'Memory' } }]));
+  await swapping.manager.ensure(
+    testPod('u1', [
+      { name: 'm', emptyDir: { medium: 'Memory' } },
+      { name: 'n', emptyDir: { medium: 'Memory' } },
+    ]),
+  );
   await swapping.manager.ensure(testPod('u2', [{ name: 'm', emptyDir: { medium: 'Memory' } }]));
-  assert.deepEqual(swapping.events, ['node Warning PossibleMemoryBackedVolumesOnDisk The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.']);
+  assert.deepEqual(swapping.events, [
+    'node Warning PossibleMemoryBackedVolumesOnDisk The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.',
+  ]);
 });
 
 test('media that are not there are refused with a clear reason', async () => {
-  assert.equal(await firstError(volumeWorld(), { name: 'm', emptyDir: { medium: 'HugePages-2Mi' } }), 'medium HugePages-2Mi: hugePages storage requested, but there is no resource request for huge pages');
-  assert.equal(await firstError(volumeWorld(), { name: 'm', emptyDir: { medium: 'Floppy' } }), 'unknown storage medium "Floppy"');
+  assert.equal(
+    await firstError(volumeWorld(), { name: 'm', emptyDir: { medium: 'HugePages-2Mi' } }),
+    'medium HugePages-2Mi: hugePages storage requested, but there is no resource request for huge pages',
+  );
+  assert.equal(
+    await firstError(volumeWorld(), { name: 'm', emptyDir: { medium: 'Floppy' } }),
+    'unknown storage medium "Floppy"',
+  );
 });
 
 test('fsGroup owns an emptyDir, files made in it inherit the group, and content made later is left alone', async () => {
@@ -103,12 +167,35 @@ test('fsGroup owns an emptyDir, files made in it inherit the group, and content 
 test('items choose keys, paths and modes; defaultMode holds for the rest', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', { ...configMap('c', { a: '1', b: '2' }), binaryData: { z: 'AAH/' } });
-  await world.manager.ensure(testPod('u1', [{ name: 'c', configMap: { name: 'c', defaultMode: 0o440, items: [{ key: 'a', path: 'x/y' }, { key: 'z', path: 'z', mode: 0o400 }] } }]));
+  await world.manager.ensure(
+    testPod('u1', [
+      {
+        name: 'c',
+        configMap: {
+          name: 'c',
+          defaultMode: 0o440,
+          items: [
+            { key: 'a', path: 'x/y' },
+            { key: 'z', path: 'z', mode: 0o400 },
+          ],
+        },
+      },
+    ]),
+  );
   const path = volumePath('u1', 'configmap', 'c');
-  assert.deepEqual([world.files.peek(`${path}/x/y`), (await world.files.stat(`${path}/x/y`))?.mode, [...(await world.files.readBytes(`${path}/z`))], (await world.files.stat(`${path}/z`))?.mode, await world.files.lstat(`${path}/b`)], ['1', 0o440, [0, 1, 255], 0o400, undefined]);
+  assert.deepEqual(
+    [
+      world.files.peek(`${path}/x/y`),
+      (await world.files.stat(`${path}/x/y`))?.mode,
+      [...(await world.files.readBytes(`${path}/z`))],
+      (await world.files.stat(`${path}/z`))?.mode,
+      await world.files.lstat(`${path}/b`),
+    ],
+    ['1', 0o440, [0, 1, 255], 0o400, undefined],
+  );
 });
 
-test('missing keys and objects fail unless optional, in upstream\'s words', async () => {
+test("missing keys and objects fail unless optional, in upstream's words", async () => {
   const withObjects = (): ReturnType<typeof volumeWorld> => {
     const world = volumeWorld();
     world.objects.set('ConfigMap', configMap('c', { a: '1' }));
@@ -116,29 +203,64 @@ test('missing keys and objects fail unless optional, in upstream\'s words', asyn
     return world;
   };
   const items = [{ key: 'none', path: 'p' }];
-  assert.equal(await firstError(withObjects(), { name: 'v', configMap: { name: 'c', items } }), 'configmap references non-existent config key: none');
-  assert.equal(await firstError(withObjects(), { name: 'v', secret: { secretName: 's', items } }), 'references non-existent secret key: none');
-  assert.equal(await firstError(withObjects(), { name: 'v', secret: { secretName: 'none' } }), 'secret "none" not found');
-  assert.equal(await firstError(withObjects(), { name: 'v', configMap: { name: 'c', items, optional: true } }), undefined);
-  assert.equal(await firstError(withObjects(), { name: 'v', secret: { secretName: 'none', optional: true } }), undefined);
+  assert.equal(
+    await firstError(withObjects(), { name: 'v', configMap: { name: 'c', items } }),
+    'configmap references non-existent config key: none',
+  );
+  assert.equal(
+    await firstError(withObjects(), { name: 'v', secret: { secretName: 's', items } }),
+    'references non-existent secret key: none',
+  );
+  assert.equal(
+    await firstError(withObjects(), { name: 'v', secret: { secretName: 'none' } }),
+    'secret "none" not found',
+  );
+  assert.equal(
+    await firstError(withObjects(), { name: 'v', configMap: { name: 'c', items, optional: true } }),
+    undefined,
+  );
+  assert.equal(
+    await firstError(withObjects(), { name: 'v', secret: { secretName: 'none', optional: true } }),
+    undefined,
+  );
 });
 
 test('a hostile item path is refused', async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', configMap('c', { a: '1' }));
-  assert.equal(await firstError(world, { name: 'v', configMap: { name: 'c', items: [{ key: 'a', path: '../../../../etc/cron.d/x' }] } }), "invalid path: must not contain '..': ../../../../etc/cron.d/x");
+  assert.equal(
+    await firstError(world, {
+      name: 'v',
+      configMap: { name: 'c', items: [{ key: 'a', path: '../../../../etc/cron.d/x' }] },
+    }),
+    "invalid path: must not contain '..': ../../../../etc/cron.d/x",
+  );
 });
 
-test('projected volumes merge their sources; downwardAPI files follow the pod\'s labels', async () => {
+test("projected volumes merge their sources; downwardAPI files follow the pod's labels", async () => {
   const world = volumeWorld();
   world.objects.set('ConfigMap', configMap('c', { a: '1' }));
   world.objects.set('Secret', secret('s', { p: 'w' }));
-  const sources = [{ configMap: { name: 'c' } }, { secret: { name: 's', items: [{ key: 'p', path: 'sec/p' }] } }, { downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }, { path: 'app', fieldRef: { fieldPath: "metadata.labels['app']" } }] } }];
+  const sources = [
+    { configMap: { name: 'c' } },
+    { secret: { name: 's', items: [{ key: 'p', path: 'sec/p' }] } },
+    {
+      downwardAPI: {
+        items: [
+          { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+          { path: 'app', fieldRef: { fieldPath: "metadata.labels['app']" } },
+        ],
+      },
+    },
+  ];
   const pod = testPod('u1', [{ name: 'all', projected: { sources } }]);
   const labelled = (labels: Record<string, string>) => ({ ...pod, metadata: { ...pod.metadata, labels } });
   await world.manager.ensure(labelled({ b: '2', app: 'web' }));
   const path = volumePath('u1', 'projected', 'all');
-  assert.deepEqual(['a', 'sec/p', 'labels', 'app'].map((name) => world.files.peek(`${path}/${name}`)), ['1', 'w', 'app="web"\nb="2"', 'web']);
+  assert.deepEqual(
+    ['a', 'sec/p', 'labels', 'app'].map((name) => world.files.peek(`${path}/${name}`)),
+    ['1', 'w', 'app="web"\nb="2"', 'web'],
+  );
   await world.manager.ensure(labelled({ app: 'api' }));
   await world.clock.settle();
   assert.equal(world.files.peek(`${path}/app`), 'api');
@@ -146,7 +268,17 @@ test('projected volumes merge their sources; downwardAPI files follow the pod\'s
 
 test('a volume mounted inside a read-only one has its mount point made', () => {
   const pod = testPod('u', [], {
-    containers: [{ name: 'm', image: 'x', volumeMounts: [{ name: 'c', mountPath: '/etc/app/' }, { name: 'e', mountPath: '/etc/app/cache/deep' }, { name: 'f', mountPath: '/etc/application' }] }],
+    containers: [
+      {
+        name: 'm',
+        image: 'x',
+        volumeMounts: [
+          { name: 'c', mountPath: '/etc/app/' },
+          { name: 'e', mountPath: '/etc/app/cache/deep' },
+          { name: 'f', mountPath: '/etc/application' },
+        ],
+      },
+    ],
   });
   assert.deepEqual(nestedMountPoints(pod, 'c'), ['cache/deep']);
   assert.deepEqual(nestedMountPoints(pod, 'e'), []);

@@ -9,7 +9,11 @@ export async function isMounted(mounts: Mounts, path: string): Promise<boolean> 
 }
 
 /** Shows what is ready on the node at a pod's volume folder. Nothing when it is there already. */
-export async function bindIntoPod(parts: { files: HostFiles; mounts: Mounts }, source: string, request: Pick<VolumeRequest, 'path' | 'mounted' | 'spec'>): Promise<void> {
+export async function bindIntoPod(
+  parts: { files: HostFiles; mounts: Mounts },
+  source: string,
+  request: Pick<VolumeRequest, 'path' | 'mounted' | 'spec'>,
+): Promise<void> {
   const { files, mounts } = parts;
   const { path, mounted, spec } = request;
   if (mounted ?? (await isMounted(mounts, path))) return;
@@ -17,7 +21,12 @@ export async function bindIntoPod(parts: { files: HostFiles; mounts: Mounts }, s
   const { readOnly, mountOptions } = spec;
   try {
     if (mountOptions.length === 0) await mounts.bind(source, path, { readOnly });
-    else await mounts.mount(path, { fsType: 'none', source, options: ['bind', ...(readOnly ? ['ro'] : []), ...mountOptions] });
+    else
+      await mounts.mount(path, {
+        fsType: 'none',
+        source,
+        options: ['bind', ...(readOnly ? ['ro'] : []), ...mountOptions],
+      });
   } catch (error) {
     await files.remove(path);
     throw error;
@@ -25,7 +34,11 @@ export async function bindIntoPod(parts: { files: HostFiles; mounts: Mounts }, s
 }
 
 /** The link to a raw device that containers get it by. */
-export async function linkDevice(files: HostFiles, device: string, { path, spec }: Pick<VolumeRequest, 'path' | 'spec'>): Promise<VolumeReady> {
+export async function linkDevice(
+  files: HostFiles,
+  device: string,
+  { path, spec }: Pick<VolumeRequest, 'path' | 'spec'>,
+): Promise<VolumeReady> {
   const there = await files.lstat(path);
   if (there?.type !== 'symlink' || (await files.readLink(path)) !== device) {
     await files.remove(path);

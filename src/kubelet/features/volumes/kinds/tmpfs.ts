@@ -12,16 +12,27 @@ import type { NodeEventRecorder } from '../../../ports/recorder.ts';
 /** What a pod may use of memory as a whole; undefined when nothing bounds it. Same rule as for the limit of its cgroup. */
 function podMemoryLimitBytes(pod: Pod): number | undefined {
   if (podQos(pod) === 'BestEffort') return undefined;
-  const limited = (list: Readonly<Record<string, string>> | undefined): boolean => quantityValue(list?.['memory'] ?? '0') > 0;
-  const everyone = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every((container) => limited(container.resources?.limits));
+  const limited = (list: Readonly<Record<string, string>> | undefined): boolean =>
+    quantityValue(list?.['memory'] ?? '0') > 0;
+  const everyone = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every((container) =>
+    limited(container.resources?.limits),
+  );
   if (!everyone && !limited(pod.spec.resources?.limits)) return undefined;
   const bytes = quantityValue(podLimits(pod)['memory'] ?? '0');
   return bytes > 0 ? bytes : undefined;
 }
 
 /** The least of what applies (upstream: emptydir, calculateEmptyDirMemorySize); undefined when nothing does: the kernel's half of memory. */
-export function computeTmpfsSizeBytes(pod: Pod, sizeLimit: string | undefined, nodeAllocatableBytes: number): number | undefined {
-  const candidates = [nodeAllocatableBytes, podMemoryLimitBytes(pod) ?? 0, sizeLimit === undefined ? 0 : quantityValue(sizeLimit)].filter((bytes) => bytes > 0);
+export function computeTmpfsSizeBytes(
+  pod: Pod,
+  sizeLimit: string | undefined,
+  nodeAllocatableBytes: number,
+): number | undefined {
+  const candidates = [
+    nodeAllocatableBytes,
+    podMemoryLimitBytes(pod) ?? 0,
+    sizeLimit === undefined ? 0 : quantityValue(sizeLimit),
+  ].filter((bytes) => bytes > 0);
   return candidates.length === 0 ? undefined : Math.min(...candidates);
 }
 
@@ -44,9 +55,14 @@ export class Tmpfs {
   }
 
   /** Mounts a tmpfs at an existing directory unless one is there. */
-  async ensure(pod: Pod, path: string, how: { sizeLimit?: string | undefined; mounted: boolean | undefined }): Promise<void> {
+  async ensure(
+    pod: Pod,
+    path: string,
+    how: { sizeLimit?: string | undefined; mounted: boolean | undefined },
+  ): Promise<void> {
     const { mounts, nodeAllocatableMemoryBytes } = this.#options;
-    const mounted = how.mounted ?? (await mounts.listBelow(path)).some((mount) => mount.path === path && mount.fsType === 'tmpfs');
+    const mounted =
+      how.mounted ?? (await mounts.listBelow(path)).some((mount) => mount.path === path && mount.fsType === 'tmpfs');
     if (mounted) return;
     const sizeBytes = computeTmpfsSizeBytes(pod, how.sizeLimit, nodeAllocatableMemoryBytes());
     await mounts.mountTmpfs(path, { noswap: true, ...(sizeBytes === undefined ? {} : { sizeBytes }) });
@@ -56,7 +72,11 @@ export class Tmpfs {
   /** In upstream's words (container_manager_linux.go), when the first volume is made that this is true of. */
   async #warnOfSwap(): Promise<void> {
     if (!(await this.#maySwap())) return;
-    this.#options.recorder.nodeEvent('Warning', nodeEvents.possibleMemoryBackedVolumesOnDisk, 'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.');
+    this.#options.recorder.nodeEvent(
+      'Warning',
+      nodeEvents.possibleMemoryBackedVolumesOnDisk,
+      'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.',
+    );
   }
 
   async #maySwap(): Promise<boolean> {

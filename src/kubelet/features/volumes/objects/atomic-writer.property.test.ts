@@ -15,7 +15,10 @@ const names = fc.constantFrom('a', 'b', 'dir/a', 'dir/b', 'dir/deep/c', 'other')
 const contents = fc.dictionary(names, fc.constantFrom('', '1', '2', 'longer'), { maxKeys: 5, noNullPrototype: true });
 type Contents = Record<string, string>;
 
-const payloadOf = (content: Contents): Payload => new Map(Object.entries(content).map(([name, text]) => [name, { content: new TextEncoder().encode(text), mode: 0o644 }]));
+const payloadOf = (content: Contents): Payload =>
+  new Map(
+    Object.entries(content).map(([name, text]) => [name, { content: new TextEncoder().encode(text), mode: 0o644 }]),
+  );
 
 /** The agent dies (every call fails) after `calls` calls. */
 function dyingAfter(files: FakeHostFiles, calls: number): HostFiles {
@@ -24,7 +27,8 @@ function dyingAfter(files: FakeHostFiles, calls: number): HostFiles {
     get(target, property) {
       const value: unknown = Reflect.get(target, property);
       if (typeof value !== 'function') return value;
-      return (...args: unknown[]): unknown => (left-- > 0 ? Reflect.apply(value, target, args) : Promise.reject(new KubeletError('Aborted', 'killed')));
+      return (...args: unknown[]): unknown =>
+        left-- > 0 ? Reflect.apply(value, target, args) : Promise.reject(new KubeletError('Aborted', 'killed'));
     },
   });
 }
@@ -51,15 +55,21 @@ test('killed at any call, readers see whole old or whole new files, and the next
       const files = new FakeHostFiles(clock);
       files.seed({ '/etc/passwd': 'root' });
       await files.makeDirectory(V, 0o777);
-      const writer = (host: HostFiles): AtomicWriter => new AtomicWriter({ files: host, clock, random: seededRandom(seed), log: recordingLog() });
+      const writer = (host: HostFiles): AtomicWriter =>
+        new AtomicWriter({ files: host, clock, random: seededRandom(seed), log: recordingLog() });
       await writer(files).write(V, payloadOf(before));
       assert.deepEqual(await visible(files), before);
-      await writer(dyingAfter(files, killedAt)).write(V, payloadOf(after)).catch(() => undefined);
+      await writer(dyingAfter(files, killedAt))
+        .write(V, payloadOf(after))
+        .catch(() => undefined);
       const between = await visible(files);
       const swapped = Object.entries(between).every(([name, text]) => after[name] === text);
       const untouched = Object.entries(between).every(([name, text]) => before[name] === text);
       assert.ok(swapped || untouched, JSON.stringify({ before, after, between }));
-      await new AtomicWriter({ files, clock, random: seededRandom(seed + 1), log: recordingLog() }).write(V, payloadOf(after));
+      await new AtomicWriter({ files, clock, random: seededRandom(seed + 1), log: recordingLog() }).write(
+        V,
+        payloadOf(after),
+      );
       assert.deepEqual(await visible(files), after);
       assert.equal((await files.list(V)).filter((name) => name.startsWith('..2') || name === '..data_tmp').length, 1);
       assert.equal(files.peek('/etc/passwd'), 'root');

@@ -18,16 +18,24 @@ function world() {
   return { clock, files, log, writer: new AtomicWriter({ files, clock, random: seededRandom(7), log }) };
 }
 
-const payload = (content: Record<string, string>, mode = 0o644): Payload => new Map(Object.entries(content).map(([name, text]) => [name, { content: new TextEncoder().encode(text), mode }]));
-const hiddenOf = async (files: FakeHostFiles): Promise<string[]> => (await files.list(V)).filter((name) => name.startsWith('..2'));
+const payload = (content: Record<string, string>, mode = 0o644): Payload =>
+  new Map(Object.entries(content).map(([name, text]) => [name, { content: new TextEncoder().encode(text), mode }]));
+const hiddenOf = async (files: FakeHostFiles): Promise<string[]> =>
+  (await files.list(V)).filter((name) => name.startsWith('..2'));
 
 test('files are shown through links into a hidden folder that a rename swaps', async () => {
   const { files, writer } = world();
   assert.equal(await writer.write(V, payload({ a: '1', 'dir/b': '2' }, 0o400)), true);
   const [hidden = ''] = await hiddenOf(files);
   assert.match(hidden, /^\.\.2026_01_02_03_04_05\.\d+$/);
-  assert.deepEqual([await files.readLink(`${V}/..data`), await files.readLink(`${V}/a`), await files.readLink(`${V}/dir`)], [hidden, '..data/a', '..data/dir']);
-  assert.deepEqual([files.peek(`${V}/a`), files.peek(`${V}/dir/b`), (await files.stat(`${V}/a`))?.mode], ['1', '2', 0o400]);
+  assert.deepEqual(
+    [await files.readLink(`${V}/..data`), await files.readLink(`${V}/a`), await files.readLink(`${V}/dir`)],
+    [hidden, '..data/a', '..data/dir'],
+  );
+  assert.deepEqual(
+    [files.peek(`${V}/a`), files.peek(`${V}/dir/b`), (await files.stat(`${V}/a`))?.mode],
+    ['1', '2', 0o400],
+  );
 });
 
 test('unchanged content is not written again, a changed, added or removed file is', async () => {
@@ -37,7 +45,10 @@ test('unchanged content is not written again, a changed, added or removed file i
   assert.equal(await writer.write(V, payload({ b: '2', a: '1' })), false);
   assert.deepEqual(await hiddenOf(files), first);
   assert.equal(await writer.write(V, payload({ a: '1', c: '3' })), true);
-  assert.deepEqual([files.peek(`${V}/a`), await files.lstat(`${V}/b`), files.peek(`${V}/c`), (await hiddenOf(files)).length], ['1', undefined, '3', 1]);
+  assert.deepEqual(
+    [files.peek(`${V}/a`), await files.lstat(`${V}/b`), files.peek(`${V}/c`), (await hiddenOf(files)).length],
+    ['1', undefined, '3', 1],
+  );
   assert.notDeepEqual(await hiddenOf(files), first);
 });
 
@@ -59,7 +70,10 @@ test('a failure leaves the old content visible and no half-written folder; what 
   await files.makeDirectory(`${V}/..2020_01_01_00_00_00.1/x`, 0o755);
   await files.symlink('..2020_01_01_00_00_00.1', `${V}/..data_tmp`);
   await writer.write(V, payload({ a: 'new' }));
-  assert.deepEqual([files.peek(`${V}/a`), (await hiddenOf(files)).length, await files.lstat(`${V}/..data_tmp`)], ['new', 1, undefined]);
+  assert.deepEqual(
+    [files.peek(`${V}/a`), (await hiddenOf(files)).length, await files.lstat(`${V}/..data_tmp`)],
+    ['new', 1, undefined],
+  );
 });
 
 test('a data link swapped for one to the host deletes and overwrites nothing there', async () => {
@@ -69,7 +83,10 @@ test('a data link swapped for one to the host deletes and overwrites nothing the
     await files.remove(`${V}/..data`);
     await files.symlink(target, `${V}/..data`);
     await writer.write(V, payload({ passwd: 'evil' }));
-    assert.deepEqual([files.peek('/etc/passwd'), await files.list('/etc'), files.peek(`${V}/passwd`)], ['root', ['passwd'], 'evil']);
+    assert.deepEqual(
+      [files.peek('/etc/passwd'), await files.list('/etc'), files.peek(`${V}/passwd`)],
+      ['root', ['passwd'], 'evil'],
+    );
     assert.equal(log.lines.filter((line) => line.level === 'warn').length, 1);
   }
 });
@@ -84,7 +101,10 @@ test('hidden folders and visible names swapped for links to the host are not fol
   await files.symlink('/etc/passwd', `${V}/gone`);
   await files.symlink('/etc/passwd', `${V}/..2019_01_01_00_00_00.5`);
   await writer.write(V, payload({ a: '2' }));
-  assert.deepEqual([files.peek('/etc/passwd'), await files.list('/etc'), files.peek(`${V}/a`)], ['root', ['passwd'], '2']);
+  assert.deepEqual(
+    [files.peek('/etc/passwd'), await files.list('/etc'), files.peek(`${V}/a`)],
+    ['root', ['passwd'], '2'],
+  );
 });
 
 test('a data link that became a folder or a file is replaced', async () => {
@@ -96,14 +116,34 @@ test('a data link that became a folder or a file is replaced', async () => {
     else await files.makeDirectory(`${V}/..data/a/b`, 0o755);
     await files.makeDirectory(`${V}/..data_tmp/x`, 0o755);
     assert.equal(await writer.write(V, payload({ a: '2' })), true);
-    assert.deepEqual([files.peek(`${V}/a`), (await hiddenOf(files)).length, await files.lstat(`${V}/..data_tmp`)], ['2', 1, undefined], kind);
+    assert.deepEqual(
+      [files.peek(`${V}/a`), (await hiddenOf(files)).length, await files.lstat(`${V}/..data_tmp`)],
+      ['2', 1, undefined],
+      kind,
+    );
   }
 });
 
 test('paths that leave the volume, or belong to the writer, are refused before anything is written', async () => {
   const { files, writer } = world();
-  for (const name of ['', '/etc/passwd', '../x', 'a/../../x', '..data', '..2026', 'x/../..', './..x', `${'n'.repeat(256)}`, 'a\0b', '.']) {
-    await assert.rejects(writer.write(V, payload({ [name]: 'x' })), (error) => errorKind(error) === 'Invalid', JSON.stringify(name));
+  for (const name of [
+    '',
+    '/etc/passwd',
+    '../x',
+    'a/../../x',
+    '..data',
+    '..2026',
+    'x/../..',
+    './..x',
+    `${'n'.repeat(256)}`,
+    'a\0b',
+    '.',
+  ]) {
+    await assert.rejects(
+      writer.write(V, payload({ [name]: 'x' })),
+      (error) => errorKind(error) === 'Invalid',
+      JSON.stringify(name),
+    );
   }
   assert.deepEqual(await files.list(V), ['.keep']);
   await writer.write(V, payload({ '.a': 'dotted names are fine' }));
@@ -113,5 +153,13 @@ test('the group of the pod can read all of it, and enter its folders', async () 
   const { files, writer } = world();
   await writer.write(V, payload({ 'd/a': '1' }, 0o400), 2000);
   const seen = await Promise.all([V, `${V}/..data`, `${V}/..data/d`, `${V}/d/a`].map(async (name) => files.stat(name)));
-  assert.deepEqual(seen.map((info) => [info?.gid, info?.mode.toString(8)]), [[2000, '2755'], [2000, '2755'], [2000, '2755'], [2000, '440']]);
+  assert.deepEqual(
+    seen.map((info) => [info?.gid, info?.mode.toString(8)]),
+    [
+      [2000, '2755'],
+      [2000, '2755'],
+      [2000, '2755'],
+      [2000, '440'],
+    ],
+  );
 });

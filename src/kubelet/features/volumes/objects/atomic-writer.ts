@@ -51,7 +51,9 @@ export class AtomicWriter {
     try {
       const target = await this.#options.files.readLink(`${folder}/${DATA}`);
       if (!HIDDEN.test(target)) {
-        this.#options.log.warn('a volume was tampered with: its data link points elsewhere and is replaced', { path: folder });
+        this.#options.log.warn('a volume was tampered with: its data link points elsewhere and is replaced', {
+          path: folder,
+        });
         return undefined;
       }
       return (await this.#options.files.lstat(`${folder}/${target}`))?.type === 'directory' ? target : undefined;
@@ -105,7 +107,10 @@ export class AtomicWriter {
       return hidden;
     } catch (error) {
       await files.removeTree(`${folder}/${hidden}`).catch((leftover: unknown) => {
-        this.#options.log.debug(2, 'a half-written volume folder stays until the next write', { path: `${folder}/${hidden}`, error: errorMessage(leftover) });
+        this.#options.log.debug(2, 'a half-written volume folder stays until the next write', {
+          path: `${folder}/${hidden}`,
+          error: errorMessage(leftover),
+        });
       });
       throw error;
     }
@@ -121,7 +126,10 @@ export class AtomicWriter {
 
   /** Never one that is there: writing into it would mix old and new content. */
   async #newHiddenName(folder: string): Promise<string> {
-    const stamp = new Date(this.#options.clock.nowMs()).toISOString().replace(/\.\d+Z$/, '').replaceAll(/[-T:]/g, '_');
+    const stamp = new Date(this.#options.clock.nowMs())
+      .toISOString()
+      .replace(/\.\d+Z$/, '')
+      .replaceAll(/[-T:]/g, '_');
     for (;;) {
       const name = `..${stamp}.${Math.floor(this.#options.random.next() * 4_294_967_296)}`;
       if ((await this.#options.files.lstat(`${folder}/${name}`)) === undefined) return name;
@@ -133,7 +141,8 @@ export class AtomicWriter {
     for (const name of names) {
       const link = `${folder}/${name}`;
       const info = await files.lstat(link);
-      if (info !== undefined && info.type !== 'symlink') throw new KubeletError('Conflict', `${link} is in the way of a file of the volume`);
+      if (info !== undefined && info.type !== 'symlink')
+        throw new KubeletError('Conflict', `${link} is in the way of a file of the volume`);
       if (info !== undefined) {
         if ((await files.readLink(link)) === `${DATA}/${name}`) continue;
         await files.remove(link);
@@ -144,14 +153,16 @@ export class AtomicWriter {
     for (const name of await files.list(folder)) {
       if (name.startsWith('..') || names.has(name)) continue;
       const link = `${folder}/${name}`;
-      if ((await files.lstat(link))?.type === 'symlink' && (await files.readLink(link)) === `${DATA}/${name}`) await files.remove(link);
+      if ((await files.lstat(link))?.type === 'symlink' && (await files.readLink(link)) === `${DATA}/${name}`)
+        await files.remove(link);
     }
   }
 
   async #removeLeftovers(folder: string, hidden: string): Promise<void> {
     for (const name of await this.#options.files.list(folder)) {
       if (name === hidden || !HIDDEN.test(name)) continue;
-      if ((await this.#options.files.lstat(`${folder}/${name}`))?.type === 'directory') await this.#options.files.removeTree(`${folder}/${name}`);
+      if ((await this.#options.files.lstat(`${folder}/${name}`))?.type === 'directory')
+        await this.#options.files.removeTree(`${folder}/${name}`);
     }
   }
 }

@@ -14,7 +14,10 @@ export function nestedMountPoints(pod: Pod, volumeName: string): string[] {
       const base = path.normalize(`${own.mountPath}/`);
       for (const other of mounts) {
         const target = path.normalize(other.mountPath);
-        const relative = target.startsWith(base) && other.name !== volumeName ? path.normalize(`${own.subPath ?? ''}/${target.slice(base.length)}`).replace(/^\/+|\/+$/g, '') : '';
+        const relative =
+          target.startsWith(base) && other.name !== volumeName
+            ? path.normalize(`${own.subPath ?? ''}/${target.slice(base.length)}`).replace(/^\/+|\/+$/g, '')
+            : '';
         if (relative !== '' && !relative.startsWith('..')) found.add(relative);
       }
     }

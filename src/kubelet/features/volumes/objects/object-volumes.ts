@@ -22,11 +22,16 @@ export interface ObjectVolumeOptions {
 }
 
 /** Writes a payload into a volume's folder, on disk or in memory. Shared by all kinds that show objects as files. */
-export async function showPayload(options: ObjectVolumeOptions, request: VolumeRequest, content: { payload: Payload; inMemory: boolean; settled: boolean }): Promise<VolumeReady> {
+export async function showPayload(
+  options: ObjectVolumeOptions,
+  request: VolumeRequest,
+  content: { payload: Payload; inMemory: boolean; settled: boolean },
+): Promise<VolumeReady> {
   const { pod, spec, path, mounted, fsGroup } = request;
   await options.files.makeDirectory(path, 0o777);
   if (content.inMemory) await options.tmpfs.ensure(pod, path, { mounted });
-  for (const nested of nestedMountPoints(pod, spec.podVolume)) await options.files.makeDirectoryBeneath(path, nested, 0o755);
+  for (const nested of nestedMountPoints(pod, spec.podVolume))
+    await options.files.makeDirectoryBeneath(path, nested, 0o755);
   await options.writer.write(path, content.payload, fsGroup);
   return { hostPath: path, readOnly: true, selinuxRelabel: true, settled: content.settled };
 }
@@ -34,7 +39,8 @@ export async function showPayload(options: ObjectVolumeOptions, request: VolumeR
 /** The content of one ConfigMap; its absence is an error unless optional. */
 export async function loadConfigMap(objects: ClusterObjects, pod: Pod, source: { name: string; optional: boolean }) {
   const found = await objects.get('ConfigMap', pod.metadata.namespace, source.name);
-  if (found === undefined && !source.optional) throw new KubeletError('NotFound', `configmap "${source.name}" not found`);
+  if (found === undefined && !source.optional)
+    throw new KubeletError('NotFound', `configmap "${source.name}" not found`);
   return found;
 }
 
@@ -44,8 +50,10 @@ export async function loadSecret(objects: ClusterObjects, pod: Pod, source: { na
   return found;
 }
 
-const configMapOf = (spec: VolumeSpec): ConfigMapVolumeSource | undefined => (spec.kind === 'inline' ? spec.volume.configMap : undefined);
-const secretOf = (spec: VolumeSpec): SecretVolumeSource | undefined => (spec.kind === 'inline' ? spec.volume.secret : undefined);
+const configMapOf = (spec: VolumeSpec): ConfigMapVolumeSource | undefined =>
+  spec.kind === 'inline' ? spec.volume.configMap : undefined;
+const secretOf = (spec: VolumeSpec): SecretVolumeSource | undefined =>
+  spec.kind === 'inline' ? spec.volume.secret : undefined;
 
 export class ConfigMapPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/configmap';
@@ -67,7 +75,11 @@ export class ConfigMapPlugin implements VolumePlugin {
   async setUp(request: VolumeRequest): Promise<VolumeReady> {
     const { name = '', items, defaultMode = READABLE_BY_ALL, optional = false } = configMapOf(request.spec) ?? {};
     const configMap = await loadConfigMap(this.#options.objects, request.pod, { name, optional });
-    return showPayload(this.#options, request, { payload: configMapPayload({ items, defaultMode, optional }, configMap), inMemory: false, settled: configMap?.immutable === true });
+    return showPayload(this.#options, request, {
+      payload: configMapPayload({ items, defaultMode, optional }, configMap),
+      inMemory: false,
+      settled: configMap?.immutable === true,
+    });
   }
 }
 
@@ -90,8 +102,17 @@ export class SecretPlugin implements VolumePlugin {
   }
 
   async setUp(request: VolumeRequest): Promise<VolumeReady> {
-    const { secretName: name = '', items, defaultMode = READABLE_BY_ALL, optional = false } = secretOf(request.spec) ?? {};
+    const {
+      secretName: name = '',
+      items,
+      defaultMode = READABLE_BY_ALL,
+      optional = false,
+    } = secretOf(request.spec) ?? {};
     const secret = await loadSecret(this.#options.objects, request.pod, { name, optional });
-    return showPayload(this.#options, request, { payload: secretPayload({ items, defaultMode, optional }, secret), inMemory: true, settled: secret?.immutable === true });
+    return showPayload(this.#options, request, {
+      payload: secretPayload({ items, defaultMode, optional }, secret),
+      inMemory: true,
+      settled: secret?.immutable === true,
+    });
   }
 }

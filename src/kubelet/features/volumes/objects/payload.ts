@@ -27,17 +27,24 @@ const LONGEST_PATH = 4096;
 /** Throws Invalid when a key that `items` names is missing and the source is not optional. */
 export function configMapPayload(selection: KeySelection, configMap: ConfigMap | undefined): Payload {
   const values = new Map<string, () => Uint8Array>();
-  for (const [key, value] of Object.entries(configMap?.binaryData ?? {})) values.set(key, () => Buffer.from(value, 'base64'));
+  for (const [key, value] of Object.entries(configMap?.binaryData ?? {}))
+    values.set(key, () => Buffer.from(value, 'base64'));
   for (const [key, value] of Object.entries(configMap?.data ?? {})) values.set(key, () => Buffer.from(value, 'utf8'));
   return select(selection, values, (key) => `configmap references non-existent config key: ${key}`);
 }
 
 export function secretPayload(selection: KeySelection, secret: Secret | undefined): Payload {
-  const values = new Map(Object.entries(secret?.data ?? {}).map(([key, value]) => [key, () => Buffer.from(value, 'base64')]));
+  const values = new Map(
+    Object.entries(secret?.data ?? {}).map(([key, value]) => [key, () => Buffer.from(value, 'base64')]),
+  );
   return select(selection, values, (key) => `references non-existent secret key: ${key}`);
 }
 
-function select(selection: KeySelection, values: ReadonlyMap<string, () => Uint8Array>, missing: (key: string) => string): Payload {
+function select(
+  selection: KeySelection,
+  values: ReadonlyMap<string, () => Uint8Array>,
+  missing: (key: string) => string,
+): Payload {
   const payload = new Map<string, PayloadFile>();
   if (selection.items === undefined || selection.items.length === 0) {
     for (const [key, value] of values) payload.set(key, { content: value(), mode: selection.defaultMode });
@@ -69,7 +76,8 @@ function problemOfPath(name: string): string | undefined {
   if (name.includes('\0')) return 'must not contain a null byte';
   const parts = name.split('/');
   if (parts.includes('..')) return `must not contain '..': ${name}`;
-  if (parts.some((part) => Buffer.byteLength(part) > LONGEST_NAME)) return `filenames must be less than or equal to ${LONGEST_NAME} characters`;
+  if (parts.some((part) => Buffer.byteLength(part) > LONGEST_NAME))
+    return `filenames must be less than or equal to ${LONGEST_NAME} characters`;
   const first = path.normalize(name).split('/')[0] ?? '';
   if (first.startsWith('..')) return `must not start with '..': ${name}`;
   if (first === '.') return `must name a file: ${name}`;

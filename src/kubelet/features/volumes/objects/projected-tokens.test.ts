@@ -7,7 +7,10 @@ import { commonUserOf } from './projected.ts';
 import { testPod, volumePath, volumeWorld } from '../testing/volume-world.ts';
 
 const HOUR_MS = 3_600_000;
-const projected = { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 'token', audience: 'vault', expirationSeconds: 3600 } }] } };
+const projected = {
+  name: 'token',
+  projected: { sources: [{ serviceAccountToken: { path: 'token', audience: 'vault', expirationSeconds: 3600 } }] },
+};
 const file = (uid: string): string => `${volumePath(uid, 'projected', 'token')}/token`;
 
 function world() {
@@ -30,7 +33,21 @@ test('a pod finds its token, gets a new one in time, and asks for none meanwhile
   const made = world();
   const pod = testPod('u1', [projected], { serviceAccountName: 'robot' });
   await made.manager.ensure(pod);
-  assert.deepEqual([made.files.peek(file('u1')), made.orders], ['token-1', [{ namespace: 'default', serviceAccount: 'robot', audiences: ['vault'], expirationSeconds: 3600, pod: { name: 'pod-u1', uid: 'u1' } }]]);
+  assert.deepEqual(
+    [made.files.peek(file('u1')), made.orders],
+    [
+      'token-1',
+      [
+        {
+          namespace: 'default',
+          serviceAccount: 'robot',
+          audiences: ['vault'],
+          expirationSeconds: 3600,
+          pod: { name: 'pod-u1', uid: 'u1' },
+        },
+      ],
+    ],
+  );
   await made.manager.ensure({ ...pod, metadata: { ...pod.metadata, labels: { a: 'b' } } });
   await made.clock.advance(40 * 60_000);
   assert.equal(made.orders.length, 1);
@@ -48,14 +65,19 @@ test('an old token stays while no new one is to be had, and its end is told', as
   await made.clock.advance(59 * 60_000);
   assert.deepEqual([made.files.peek(file('u1')), made.events], ['token-1', []]);
   await made.clock.advance(2 * 60_000);
-  assert.match(made.events[0] ?? '', /MountVolume.SetUp failed for volume "token" : token .* expired and refresh failed: API server is away$/);
+  assert.match(
+    made.events[0] ?? '',
+    /MountVolume.SetUp failed for volume "token" : token .* expired and refresh failed: API server is away$/,
+  );
   delete made.state.fails;
   await made.clock.advance(3 * 60_000);
   assert.equal(made.files.peek(file('u1')), 'token-2');
 });
 
 test('who may read a token follows fsGroup and the one user of all containers', async () => {
-  const containers = [{ name: 'main', image: 'x', volumeMounts: [{ name: 'token', mountPath: '/t' }], securityContext: { runAsUser: 7 } }];
+  const containers = [
+    { name: 'main', image: 'x', volumeMounts: [{ name: 'token', mountPath: '/t' }], securityContext: { runAsUser: 7 } },
+  ];
   const seen = async (spec: object): Promise<number[]> => {
     const made = world();
     await made.manager.ensure(testPod('u1', [projected], spec));
@@ -65,14 +87,21 @@ test('who may read a token follows fsGroup and the one user of all containers', 
   assert.deepEqual(await seen({}), [0o644, 0, 0]);
   assert.deepEqual(await seen({ containers }), [0o600, 7, 0]);
   assert.deepEqual(await seen({ securityContext: { fsGroup: 9 } }), [0o640, 0, 9]);
-  assert.equal(commonUserOf(testPod('u', [], { containers: [...containers, { name: 'b', image: 'x', securityContext: { runAsUser: 8 } }] })), undefined);
+  assert.equal(
+    commonUserOf(
+      testPod('u', [], { containers: [...containers, { name: 'b', image: 'x', securityContext: { runAsUser: 8 } }] }),
+    ),
+    undefined,
+  );
 });
 
 test('without an API server the pod is told that nobody gives out tokens', async () => {
   const made = volumeWorld();
   void made.manager.ensure(testPod('u1', [projected])).catch(() => undefined);
   await made.clock.settle();
-  assert.deepEqual(made.events, ['pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "token" : failed to fetch token: cannot use TokenManager when kubelet is in standalone mode']);
+  assert.deepEqual(made.events, [
+    'pod-u1 Warning FailedMount MountVolume.SetUp failed for volume "token" : failed to fetch token: cannot use TokenManager when kubelet is in standalone mode',
+  ]);
 });
 
 test('sources whose gates are off are refused, and all that is wrong is said at once', async () => {
@@ -80,5 +109,8 @@ test('sources whose gates are off are refused, and all that is wrong is said at 
   const sources = [{ clusterTrustBundle: { name: 'x', path: 'ca' } }, { configMap: { name: 'none' } }];
   void made.manager.ensure(testPod('u1', [{ name: 'p', projected: { sources } }])).catch(() => undefined);
   await made.clock.settle();
-  assert.match(made.events[0] ?? '', /: \[ClusterTrustBundle projection is not supported in static kubelet mode: .*, configmap "none" not found\]$/);
+  assert.match(
+    made.events[0] ?? '',
+    /: \[ClusterTrustBundle projection is not supported in static kubelet mode: .*, configmap "none" not found\]$/,
+  );
 });

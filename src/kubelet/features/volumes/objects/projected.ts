@@ -1,13 +1,24 @@
 import { Buffer } from 'node:buffer';
 import type { Pod } from '../../../../api/core/pod.ts';
 import type { ResourceList } from '../../../../api/core/resource-requirements.ts';
-import type { DownwardAPIVolumeFile, ProjectedVolumeSource, ServiceAccountTokenProjection, VolumeProjection } from '../../../../api/core/volume-source.ts';
+import type {
+  DownwardAPIVolumeFile,
+  ProjectedVolumeSource,
+  ServiceAccountTokenProjection,
+  VolumeProjection,
+} from '../../../../api/core/volume-source.ts';
 import { podMetadataValue, resourceFieldValue } from '../../../../api/downward-fields.ts';
 import { allContainers } from '../../../../api/pod.ts';
 import { errorMessage, KubeletError } from '../../../../base/errors.ts';
 import type { ClusterObjectChange } from '../../../ports/cluster-objects.ts';
 import type { PodTokens } from '../../../ports/tokens.ts';
-import type { VolumeOnDisk, VolumePlugin, VolumeReady, VolumeRequest, VolumeSpec } from '../../../ports/volume-plugin.ts';
+import type {
+  VolumeOnDisk,
+  VolumePlugin,
+  VolumeReady,
+  VolumeRequest,
+  VolumeSpec,
+} from '../../../ports/volume-plugin.ts';
 import { loadConfigMap, loadSecret, showPayload, type ObjectVolumeOptions } from './object-volumes.ts';
 import { configMapPayload, secretPayload, type Payload, type PayloadFile } from './payload.ts';
 
@@ -25,7 +36,12 @@ interface DownwardSource {
 function downwardPayload(pod: Pod, { items, defaultMode, nodeAllocatable }: DownwardSource): Payload {
   const payload = new Map<string, PayloadFile>();
   for (const { path, fieldRef, resourceFieldRef, mode = defaultMode } of items) {
-    const text = fieldRef !== undefined ? podMetadataValue(pod, fieldRef.fieldPath) : resourceFieldRef !== undefined ? resourceFieldValue(resourceFieldRef, pod, { defaultLimits: nodeAllocatable, defaultsInit: true }) : '';
+    const text =
+      fieldRef !== undefined
+        ? podMetadataValue(pod, fieldRef.fieldPath)
+        : resourceFieldRef !== undefined
+          ? resourceFieldValue(resourceFieldRef, pod, { defaultLimits: nodeAllocatable, defaultsInit: true })
+          : '';
     payload.set(path, { content: Buffer.from(text, 'utf8'), mode });
   }
   return payload;
@@ -50,16 +66,26 @@ export class DownwardApiPlugin implements VolumePlugin {
   }
 
   async setUp(request: VolumeRequest): Promise<VolumeReady> {
-    const { items = [], defaultMode = READABLE_BY_ALL } = (request.spec.kind === 'inline' ? request.spec.volume.downwardAPI : undefined) ?? {};
-    return showPayload(this.#options, request, { payload: downwardPayload(request.pod, { items, defaultMode, nodeAllocatable: this.#options.nodeAllocatable() }), inMemory: true, settled: false });
+    const { items = [], defaultMode = READABLE_BY_ALL } =
+      (request.spec.kind === 'inline' ? request.spec.volume.downwardAPI : undefined) ?? {};
+    return showPayload(this.#options, request, {
+      payload: downwardPayload(request.pod, { items, defaultMode, nodeAllocatable: this.#options.nodeAllocatable() }),
+      inMemory: true,
+      settled: false,
+    });
   }
 }
 
-const sourceOf = (spec: VolumeSpec): ProjectedVolumeSource | undefined => (spec.kind === 'inline' ? spec.volume.projected : undefined);
+const sourceOf = (spec: VolumeSpec): ProjectedVolumeSource | undefined =>
+  spec.kind === 'inline' ? spec.volume.projected : undefined;
 
 /** The one user that all containers of the pod run as; undefined when they differ or one says nothing (upstream: volume/util FsUserFrom). */
 export function commonUserOf(pod: Pod): number | undefined {
-  const users = new Set(allContainers(pod).map(({ container }) => container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser));
+  const users = new Set(
+    allContainers(pod).map(
+      ({ container }) => container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser,
+    ),
+  );
   return users.size === 1 ? [...users][0] : undefined;
 }
 
@@ -87,7 +113,9 @@ export class ProjectedPlugin implements VolumePlugin {
   objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[] {
     const { namespace } = pod.metadata;
     return (sourceOf(spec)?.sources ?? []).flatMap((source): ClusterObjectChange[] => [
-      ...(source.configMap === undefined ? [] : [{ kind: 'ConfigMap' as const, namespace, name: source.configMap.name }]),
+      ...(source.configMap === undefined
+        ? []
+        : [{ kind: 'ConfigMap' as const, namespace, name: source.configMap.name }]),
       ...(source.secret === undefined ? [] : [{ kind: 'Secret' as const, namespace, name: source.secret.name }]),
     ]);
   }
@@ -100,12 +128,17 @@ export class ProjectedPlugin implements VolumePlugin {
     const { sources = [], defaultMode = READABLE_BY_ALL } = sourceOf(request.spec) ?? {};
     const results = await Promise.allSettled(sources.map((source) => this.#project(request, source, defaultMode)));
     const errors = results.filter((result) => result.status === 'rejected').map(({ reason }) => errorMessage(reason));
-    if (errors.length > 0) throw new KubeletError('Unavailable', errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`);
+    if (errors.length > 0)
+      throw new KubeletError('Unavailable', errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`);
     const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     // Where two sources name one file the later one wins.
     const payload = new Map(found.flatMap((one) => [...one.payload]));
     const againInMs = Math.min(...found.map((one) => one.againInMs ?? Number.POSITIVE_INFINITY));
-    const ready = await showPayload(this.#options, request, { payload, inMemory: true, settled: found.every((one) => one.settled) });
+    const ready = await showPayload(this.#options, request, {
+      payload,
+      inMemory: true,
+      settled: found.every((one) => one.settled),
+    });
     return Number.isFinite(againInMs) ? { ...ready, againInMs } : ready;
   }
 
@@ -119,31 +152,63 @@ export class ProjectedPlugin implements VolumePlugin {
     if (source.configMap !== undefined) {
       const { name, items, optional = false } = source.configMap;
       const configMap = await loadConfigMap(objects, pod, { name, optional });
-      return { payload: configMapPayload({ items, defaultMode, optional }, configMap), settled: configMap?.immutable === true };
+      return {
+        payload: configMapPayload({ items, defaultMode, optional }, configMap),
+        settled: configMap?.immutable === true,
+      };
     }
     if (source.secret !== undefined) {
       const { name, items, optional = false } = source.secret;
       const secret = await loadSecret(objects, pod, { name, optional });
       return { payload: secretPayload({ items, defaultMode, optional }, secret), settled: secret?.immutable === true };
     }
-    if (source.downwardAPI !== undefined) return { payload: downwardPayload(pod, { items: source.downwardAPI.items ?? [], defaultMode, nodeAllocatable: this.#options.nodeAllocatable() }), settled: true };
+    if (source.downwardAPI !== undefined)
+      return {
+        payload: downwardPayload(pod, {
+          items: source.downwardAPI.items ?? [],
+          defaultMode,
+          nodeAllocatable: this.#options.nodeAllocatable(),
+        }),
+        settled: true,
+      };
     if (source.serviceAccountToken !== undefined) return this.#token(request, source.serviceAccountToken, defaultMode);
     throw refusedSource(source);
   }
 
   /** Whom a token is for may read it and nobody else: the group by fsGroup, or the one user of all containers. */
-  async #token({ pod, fsGroup }: VolumeRequest, { path, audience = '', expirationSeconds = TOKEN_LIFE_SECONDS }: ServiceAccountTokenProjection, defaultMode: number): Promise<Projection> {
+  async #token(
+    { pod, fsGroup }: VolumeRequest,
+    { path, audience = '', expirationSeconds = TOKEN_LIFE_SECONDS }: ServiceAccountTokenProjection,
+    defaultMode: number,
+  ): Promise<Projection> {
     const { name, namespace, uid } = pod.metadata;
     const user = commonUserOf(pod);
-    const { token, againInMs } = await this.#options.tokens.get({ namespace, serviceAccount: pod.spec.serviceAccountName ?? 'default', audiences: audience === '' ? [] : [audience], expirationSeconds, pod: { name, uid } });
+    const { token, againInMs } = await this.#options.tokens.get({
+      namespace,
+      serviceAccount: pod.spec.serviceAccountName ?? 'default',
+      audiences: audience === '' ? [] : [audience],
+      expirationSeconds,
+      pod: { name, uid },
+    });
     const mode = user !== undefined || fsGroup !== undefined ? OWNER_ONLY : defaultMode;
-    return { payload: new Map([[path, { content: Buffer.from(token, 'utf8'), mode, ...(user === undefined ? {} : { uid: user }) }]]), againInMs, settled: true };
+    return {
+      payload: new Map([
+        [path, { content: Buffer.from(token, 'utf8'), mode, ...(user === undefined ? {} : { uid: user }) }],
+      ]),
+      againInMs,
+      settled: true,
+    };
   }
 }
 
 /** Sources that upstream serves only with gates that are off by default; its words with the gates off. */
 function refusedSource(source: VolumeProjection): KubeletError {
-  if (source.clusterTrustBundle !== undefined) return new KubeletError('Unimplemented', 'ClusterTrustBundle projection is not supported in static kubelet mode: its feature gate ClusterTrustBundleProjection is off');
-  if (source.podCertificate !== undefined) return new KubeletError('Unimplemented', 'unimplemented: the feature gate PodCertificateRequest is off');
+  if (source.clusterTrustBundle !== undefined)
+    return new KubeletError(
+      'Unimplemented',
+      'ClusterTrustBundle projection is not supported in static kubelet mode: its feature gate ClusterTrustBundleProjection is off',
+    );
+  if (source.podCertificate !== undefined)
+    return new KubeletError('Unimplemented', 'unimplemented: the feature gate PodCertificateRequest is off');
   return new KubeletError('Invalid', 'a projected source says nothing');
 }

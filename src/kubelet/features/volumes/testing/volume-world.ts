@@ -33,7 +33,10 @@ export function configMap(name: string, data: Record<string, string>): ConfigMap
 }
 
 export function secret(name: string, data: Record<string, string>): Secret {
-  return { metadata: { name, namespace: 'default', uid: '' }, data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')])) };
+  return {
+    metadata: { name, namespace: 'default', uid: '' },
+    data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')])),
+  };
 }
 
 /** Objects by kind and name, whatever their namespace. */
@@ -53,7 +56,9 @@ class TestObjects implements ClusterObjects {
   }
 
   list<Kind extends ClusterKind>(kind: Kind): readonly ClusterKinds[Kind][] {
-    return [...this.#objects].filter(([key]) => key.startsWith(`${kind}/`)).map(([, object]) => object as ClusterKinds[Kind]);
+    return [...this.#objects]
+      .filter(([key]) => key.startsWith(`${kind}/`))
+      .map(([, object]) => object as ClusterKinds[Kind]);
   }
 
   onChange(): () => void {
@@ -79,7 +84,10 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
   const log = recordingLog();
   const objects = new TestObjects();
   const events: string[] = [];
-  const noTokens: TokenSource = { request: () => Promise.reject(new KubeletError('Unavailable', 'cannot use TokenManager when kubelet is in standalone mode')) };
+  const noTokens: TokenSource = {
+    request: () =>
+      Promise.reject(new KubeletError('Unavailable', 'cannot use TokenManager when kubelet is in standalone mode')),
+  };
   const start = () =>
     createVolumeManager({
       rootDir: ROOT,
@@ -92,7 +100,10 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
       clock,
       random: seededRandom(1),
       log,
-      recorder: { event: (pod, type, reason, message) => events.push(`${pod.metadata.name} ${type} ${reason} ${message}`), nodeEvent: (type, reason, message) => events.push(`node ${type} ${reason} ${message}`) },
+      recorder: {
+        event: (pod, type, reason, message) => events.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
+        nodeEvent: (type, reason, message) => events.push(`node ${type} ${reason} ${message}`),
+      },
       standalone: options.standalone ?? true,
       driverDir: '/drivers',
       attachGate: options.attachGate,
@@ -104,4 +115,5 @@ export function volumeWorld(options: VolumeWorldOptions = {}) {
   return { clock, files, mounts, processes, log, objects, events, manager: start(), restart: start };
 }
 
-export const volumePath = (uid: string, folder: string, name: string): string => `${ROOT}/pods/${uid}/volumes/kubernetes.io~${folder}/${name}`;
+export const volumePath = (uid: string, folder: string, name: string): string =>
+  `${ROOT}/pods/${uid}/volumes/kubernetes.io~${folder}/${name}`;
