@@ -1,4 +1,5 @@
 import tseslint from 'typescript-eslint';
+import { outsideLookup } from './scripts/lint/outside-lookup.ts';
 
 const noAmbientTime = [
   { selector: "MemberExpression[object.name='Date'][property.name='now']", message: 'Inject Clock.' },
@@ -45,8 +46,8 @@ const config = tseslint.config(
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/consistent-type-imports': 'error',
-      'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
-      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      'max-lines': ['error', { max: 550, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 110, skipBlankLines: true, skipComments: true }],
       'max-params': ['error', 5],
       eqeqeq: ['error', 'always'],
       'no-restricted-syntax': ['error', ...always],
@@ -83,8 +84,23 @@ const config = tseslint.config(
     },
   },
   {
+    files: ['src/**/*.ts'],
+    ignores: [
+      '**/*.test.ts',
+      '**/testing/**',
+      'src/pki/request-reader.ts',
+      'src/control-plane/pki/request-policy.ts',
+      'src/control-plane/authz/rbac/policy-rules.ts',
+      'src/kubelet/adapters/net/net-dial-errors.ts',
+      'src/kubelet/adapters/tls/tls-settings.ts',
+    ],
+    plugins: { local: { rules: { 'outside-lookup': outsideLookup } } },
+    rules: { 'local/outside-lookup': 'error' },
+  },
+  {
     files: ['**/*.test.ts', 'test/**/*.ts', '**/testing/**/*.ts'],
     rules: {
+      'max-lines': ['error', { max: 1100, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': 'off',
       '@typescript-eslint/no-floating-promises': 'off',
       '@typescript-eslint/require-await': 'off',
