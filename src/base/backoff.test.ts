@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { backoffDelayMs, nextBackoff, type BackoffCurve, type BackoffEntry } from './backoff.ts';
+import type { BackoffCurve, BackoffEntry } from './backoff.ts';
+import { backoffDelayMs, nextBackoff } from './backoff.ts';
 
 /** Upstream's curve for crashed containers. */
 const crash: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };

@@ -11,7 +11,10 @@ export function backoffDelayMs(curve: BackoffCurve, failures: number): number {
   return Math.min(curve.maxMs, curve.initialMs * curve.factor ** (failures - 1));
 }
 
-/** One key's back-off: how long the current delay is and when it was last stretched. Wall or monotonic, the caller chooses once. */
+/**
+ * One key's back-off: how long the current delay is and when it was last stretched. Wall or monotonic, the caller
+ * chooses once.
+ */
 export interface BackoffEntry {
   delayMs: number;
   lastUpdateMs: number;

@@ -6,8 +6,8 @@ export interface Timer {
 }
 
 /**
- * The only source of time. Two kinds on purpose: durations come from `monotonicMs`, which never jumps;
- * `nowMs` is wall time, which may (no RTC at boot, NTP steps), and is only for what people read or what crosses a restart.
+ * The only source of time. Two kinds on purpose: durations come from `monotonicMs`, which never jumps; `nowMs` is wall
+ * time, which may (no RTC at boot, NTP steps), and is only for what people read or what crosses a restart.
  */
 export interface Clock {
   /** Wall time, milliseconds since the Unix epoch. */

@@ -5,7 +5,10 @@ export interface DueEntry {
   fire: (() => void) | undefined;
 }
 
-/** Calls in the order of their times, and of their making where times are equal. Adding and taking cost log n; cancelling costs nothing. */
+/**
+ * Calls in the order of their times, and of their making where times are equal. Adding and taking cost log n;
+ * cancelling costs nothing.
+ */
 export class DueHeap {
   readonly #heap: DueEntry[] = [];
   #order = 0;

@@ -30,7 +30,7 @@ describe('errors', () => {
     );
   });
 
-  it('name a case that nobody handled', () => {
+  it('name an unhandled case', () => {
     assert.throws(() => unreachable({ kind: 'new' } as never), /unhandled case \{"kind":"new"\}/);
   });
 });

@@ -16,7 +16,10 @@ export interface KubeletErrorOptions {
   cause?: unknown;
 }
 
-/** The one error class that crosses module borders. Adapters translate gRPC codes, HTTP statuses and errno into it exactly once. */
+/**
+ * The one error class that crosses module borders. Adapters translate gRPC codes, HTTP statuses and errno into it
+ * exactly once.
+ */
 export class KubeletError extends Error {
   readonly kind: ErrorKind;
   readonly op: string | undefined;

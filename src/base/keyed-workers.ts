@@ -1,12 +1,12 @@
 /**
  * Runs work per key.
- * 1. At most one run per key at any time; different keys run side by side.
- * 2. Items arriving during a run are folded into one pending item; the newest fold is what runs next.
- * 3. A run that throws is reported and does not stop the lane.
- * 4. A lane without work holds no memory.
+ * 1. At most one run per key at a time; different keys run concurrently.
+ * 2. Items that arrive during a run are folded into one pending item, which runs next.
+ * 3. A run that throws is reported and does not stop the worker of its key.
+ * 4. A key without work holds no memory.
  */
 export class KeyedWorkers<K, T> {
-  readonly #lanes = new Map<K, { pending: T | undefined; hasPending: boolean }>();
+  readonly #workers = new Map<K, { pending: T | undefined; hasPending: boolean }>();
   readonly #run: (key: K, item: T) => Promise<void>;
   readonly #fold: (pending: T, next: T) => T;
   readonly #onError: (key: K, error: unknown) => void;
@@ -22,29 +22,29 @@ export class KeyedWorkers<K, T> {
     this.#onError = options.onError;
   }
 
-  /** Hands `item` to the lane of `key`: runs now if the lane is free, else folds into what is pending. */
+  /** Runs `item` now if no run of `key` is active; otherwise folds it into the pending item. */
   submit(key: K, item: T): void {
-    const lane = this.#lanes.get(key);
-    if (lane === undefined) {
-      this.#lanes.set(key, { pending: undefined, hasPending: false });
+    const worker = this.#workers.get(key);
+    if (worker === undefined) {
+      this.#workers.set(key, { pending: undefined, hasPending: false });
       void this.#drain(key, item);
       return;
     }
-    lane.pending = lane.hasPending ? this.#fold(lane.pending as T, item) : item;
-    lane.hasPending = true;
+    worker.pending = worker.hasPending ? this.#fold(worker.pending as T, item) : item;
+    worker.hasPending = true;
   }
 
   isBusy(key: K): boolean {
-    return this.#lanes.has(key);
+    return this.#workers.has(key);
   }
 
   get busyCount(): number {
-    return this.#lanes.size;
+    return this.#workers.size;
   }
 
-  /** Resolves when no lane has work. */
+  /** Resolves when no key has work. */
   async whenIdle(): Promise<void> {
-    while (this.#lanes.size > 0) {
+    while (this.#workers.size > 0) {
       await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
     }
   }
@@ -60,16 +60,16 @@ export class KeyedWorkers<K, T> {
   async #drain(key: K, first: T): Promise<void> {
     let item = first;
     for (;;) {
-      // A report that throws must not stop the lane either, and there is nobody left to tell.
+      // `onError` that throws must not stop the worker either; the error cannot be reported anywhere else.
       await this.#attempt(key, item).catch(() => undefined);
-      const lane = this.#lanes.get(key);
-      if (lane === undefined || !lane.hasPending) break;
-      item = lane.pending as T;
-      lane.pending = undefined;
-      lane.hasPending = false;
+      const worker = this.#workers.get(key);
+      if (worker === undefined || !worker.hasPending) break;
+      item = worker.pending as T;
+      worker.pending = undefined;
+      worker.hasPending = false;
     }
-    this.#lanes.delete(key);
-    if (this.#lanes.size === 0) {
+    this.#workers.delete(key);
+    if (this.#workers.size === 0) {
       const waiters = this.#idleWaiters;
       this.#idleWaiters = [];
       for (const resolve of waiters) resolve();

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sleep } from './clock.ts';
-import { createLoop, type LoopOptions } from './loop.ts';
+import type { LoopOptions } from './loop.ts';
+import { createLoop } from './loop.ts';
 import { seededRandom } from './random.ts';
 import { FakeClock } from './testing/fake-clock.ts';
 import { recordingLog } from './testing/recording-log.ts';
@@ -72,7 +73,7 @@ describe('loop', () => {
     );
   });
 
-  it('goes on when the period cannot be told', async () => {
+  it('continues when computing the period fails', async () => {
     let asked = 0;
     const { clock, loop, log, startedAtMs } = harness({
       periodMs: () => {
@@ -90,7 +91,7 @@ describe('loop', () => {
     );
   });
 
-  it('stops for good when the running pass has ended, whatever wakes it', async () => {
+  it('stops permanently when the running pass has ended, whatever wakes it', async () => {
     const { clock, loop, startedAtMs } = harness({ passMs: 100 });
     loop.start();
     let stopped = false;

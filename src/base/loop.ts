@@ -1,14 +1,18 @@
 import type { Clock, Timer } from './clock.ts';
 import { errorMessage } from './errors.ts';
 import type { Logger } from './log.ts';
-import { jitter, type Random } from './random.ts';
+import type { Random } from './random.ts';
+import { jitter } from './random.ts';
 
 export interface LoopOptions {
   name: string;
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Pause between the end of one pass and the start of the next. May be a function so that a loop can slow down and speed up. */
+  /**
+   * Pause between the end of one pass and the start of the next. May be a function so that a loop can slow down and
+   * speed up.
+   */
   periodMs: number | (() => number);
   /** Random stretch of the pause, as a share of it. */
   jitterFactor?: number;
@@ -21,13 +25,13 @@ export interface Loop {
   start(): void;
   /** Runs a pass as soon as possible; wakes arriving during a pass lead to exactly one more. */
   wake(): void;
-  /** Stops for good and resolves when no pass is running. */
+  /** Stops permanently and resolves when no pass is running. */
   stop(): Promise<void>;
   /** Monotonic time of the end of the last pass that did not throw; undefined before the first. For health checks. */
   lastSuccessMs(): number | undefined;
 }
 
-/** The pause of a loop whose period could not be told: no mistake may end a loop. */
+/** The pause of a loop whose period function failed: an error must not end a loop. */
 const PERIOD_UNKNOWN_MS = 10_000;
 
 type LoopState = 'idle' | 'waiting' | 'running' | 'stopped';

@@ -1,5 +1,10 @@
-import { isIP } from 'node:net';
+import { addressScope, parseIp } from './ip-address.ts';
 
-/** Whether a host, in lower case and without brackets, is this machine to itself. Names other than `localhost` are not looked up. */
-export const isLoopbackHost = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+/**
+ * Whether a host, in lower case and without brackets, is this machine to itself. Names other than `localhost` are not
+ * looked up.
+ */
+export function isLoopbackHost(host: string): boolean {
+  const address = parseIp(host);
+  return address === undefined ? host === 'localhost' : addressScope(address) === 'loopback';
+}

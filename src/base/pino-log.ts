@@ -1,5 +1,7 @@
-import { pino, type Logger as PinoLogger } from 'pino';
+import type { Logger as PinoLogger } from 'pino';
+import { pino } from 'pino';
 import type { LogFields, Logger } from './log.ts';
+import { printable, shortened } from './printable.ts';
 
 export interface LogOptions {
   /** `text` is klog's line format, which log shippers for kubelets parse; `json` is one object per line. */
@@ -13,8 +15,12 @@ export interface LogOptions {
   program: string;
 }
 
-/** Numbers beside pino's own levels, so that -v maps onto one level each: the higher the klog level, the lower pino's. */
+/**
+ * Numbers beside pino's own levels, so that -v maps onto one level each: the higher the klog level, the lower pino's.
+ */
 const DEBUG_BASE = 20;
+/** Of one value. */
+const MAX_TEXT_LENGTH = 16_384;
 
 /** A log whose verbosity can be changed; loggers made of it by `with` follow. */
 export interface AdjustableLogger extends Logger {
@@ -23,7 +29,7 @@ export interface AdjustableLogger extends Logger {
 
 export function createPinoLog(options: LogOptions): AdjustableLogger {
   const destination = {
-    write: (line: string) => options.write(options.format === 'json' ? line : klogLine(line, options)),
+    write: (line: string) => options.write(printable(options.format === 'json' ? line : klogLine(line, options))),
   };
   const root = pino(
     {
@@ -46,17 +52,35 @@ export function createPinoLog(options: LogOptions): AdjustableLogger {
 
 function wrap(target: PinoLogger, threshold: { readonly verbosity: number }): Logger {
   return {
-    error: (message, fields) => target.error(fields ?? {}, message),
-    warn: (message, fields) => target.warn(fields ?? {}, message),
-    info: (message, fields) => target.info(fields ?? {}, message),
+    error: (message, fields) => target.error(bounded(fields ?? {}), shortened(message, MAX_TEXT_LENGTH)),
+    warn: (message, fields) => target.warn(bounded(fields ?? {}), shortened(message, MAX_TEXT_LENGTH)),
+    info: (message, fields) => target.info(bounded(fields ?? {}), shortened(message, MAX_TEXT_LENGTH)),
     debug: (level, message, fields) => {
-      if (level <= threshold.verbosity) target.info({ v: Math.min(level, DEBUG_BASE), ...fields }, message);
+      if (level <= threshold.verbosity)
+        target.info(bounded({ v: Math.min(level, DEBUG_BASE), ...fields }), shortened(message, MAX_TEXT_LENGTH));
     },
-    with: (fields) => wrap(target.child(fields), threshold),
+    with: (fields) => wrap(target.child(bounded(fields)), threshold),
   };
 }
 
-const LETTERS: Readonly<Record<string, string>> = { error: 'E', warn: 'W', info: 'I' };
+/** Shortens text from outside to a bounded length. */
+function bounded(fields: LogFields): LogFields {
+  const long = Object.entries(fields).filter(
+    ([, value]) => typeof value === 'string' && value.length > MAX_TEXT_LENGTH,
+  );
+  return long.length === 0
+    ? fields
+    : {
+        ...fields,
+        ...Object.fromEntries(long.map(([key, value]) => [key, shortened(String(value), MAX_TEXT_LENGTH)])),
+      };
+}
+
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  ['error', 'E'],
+  ['warn', 'W'],
+  ['info', 'I'],
+]);
 
 /** `I1121 15:04:05.000000   1234 kubelet] "message" key="value"`, as klog's structured text format. */
 function klogLine(json: string, { pid, program }: LogOptions): string {
@@ -69,8 +93,8 @@ function klogLine(json: string, { pid, program }: LogOptions): string {
   const text = pairs
     .map(
       ([key, value]) =>
-        ` ${key}=${typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)}`,
+        ` ${/^[\w./-]+$/.test(key) ? key : JSON.stringify(key)}=${typeof value === 'number' || typeof value === 'boolean' ? value : JSON.stringify(value)}`,
     )
     .join('');
-  return `${LETTERS[level] ?? 'I'}${day} ${time} ${String(pid).padStart(7)} ${program}] ${JSON.stringify(msg)}${text}\n`;
+  return `${LETTERS.get(level) ?? 'I'}${day} ${time} ${String(pid).padStart(7)} ${program}] ${JSON.stringify(msg)}${text}\n`;
 }

@@ -34,7 +34,7 @@ describe('texts that are not what they should be', () => {
     );
   });
 
-  it('are told where they break', () => {
+  it('name the position of the error', () => {
     assert.equal(
       messageOf(() => parseYamlQuietly('a: [1')),
       'it is no YAML: BAD_INDENT at line 1, column 6',

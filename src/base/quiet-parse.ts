@@ -1,6 +1,9 @@
 import { parse, YAMLParseError } from 'yaml';
 
-/** The error of a text that is not what it should be. Its message tells where, and quotes nothing of the text: that may be a secret, and errors go into logs. */
+/**
+ * The error of a text that is not what it should be. Its message tells where, and quotes nothing of the text: that may
+ * be a secret, and errors go into logs.
+ */
 export class UnreadableText extends Error {}
 
 /** As JSON.parse, whose own errors quote what they stumble over. Throws UnreadableText. */

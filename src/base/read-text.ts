@@ -1,6 +1,9 @@
 import { Buffer } from 'node:buffer';
 
-/** The whole of a stream as text, or undefined when it is longer than `limitBytes`: then the rest is not read, and a stream of Node is destroyed. */
+/**
+ * The whole of a stream as text, or undefined when it is longer than `limitBytes`: then the rest is not read, and a
+ * stream of Node is destroyed.
+ */
 export async function readText(chunks: AsyncIterable<Uint8Array>, limitBytes: number): Promise<string | undefined> {
   const read: Uint8Array[] = [];
   let bytes = 0;

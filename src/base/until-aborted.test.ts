@@ -6,14 +6,14 @@ import { untilAborted } from './until-aborted.ts';
 const never = new Promise<never>(() => undefined);
 const aborted = (error: unknown): boolean => isKind(error, 'Aborted');
 
-describe('work that is waited for until somebody gives it up', () => {
+describe('work that is awaited until an abort', () => {
   it('comes to what it comes to', async () => {
     const { signal } = new AbortController();
     assert.equal(await untilAborted(Promise.resolve(1), signal), 1);
     await assert.rejects(untilAborted(Promise.reject(new Error('its own')), signal), /its own/);
   });
 
-  it('is waited for no longer when it is given up, before or meanwhile', async () => {
+  it('is no longer awaited after an abort, before or meanwhile', async () => {
     const controller = new AbortController();
     const waiting = untilAborted(never, controller.signal);
     controller.abort();
@@ -21,11 +21,11 @@ describe('work that is waited for until somebody gives it up', () => {
     await assert.rejects(untilAborted(never, controller.signal), aborted);
   });
 
-  it('may fail when nobody waits any more', async () => {
+  it('may fail after its caller has aborted', async () => {
     await assert.rejects(untilAborted(Promise.reject(new Error('late')), AbortSignal.abort()), aborted);
   });
 
-  it('is given up in the words of whoever waits', async () => {
+  it("is aborted with the caller's error", async () => {
     const signal = AbortSignal.abort(new Error('closed'));
     await assert.rejects(
       untilAborted(never, signal, () => signal.reason as unknown),

@@ -1,6 +1,9 @@
 import { KubeletError } from './errors.ts';
 
-/** What `work` comes to, or a rejection (with `Aborted`, unless told otherwise) as soon as `signal` aborts, whether the work heeds it or not; it goes on by itself then. */
+/**
+ * What `work` comes to, or a rejection (with `Aborted` by default) as soon as `signal` aborts, whether the
+ * work reacts to the signal or not. The work itself continues.
+ */
 export function untilAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,

@@ -1,12 +1,12 @@
 import type { Clock, Timer } from './clock.ts';
 
 /** Notices that nothing was heard for `limitMs`, once. One timer, however much is heard. */
-export interface SilenceWatch {
+export interface IdleTimer {
   heard(): void;
   cancel(): void;
 }
 
-export function watchSilence(clock: Clock, limitMs: number, silent: () => void): SilenceWatch {
+export function startIdleTimer(clock: Clock, limitMs: number, silent: () => void): IdleTimer {
   let lastMs = clock.monotonicMs();
   let timer: Timer;
   const look = (): void => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { watchSilence } from './silence.ts';
+import { startIdleTimer } from './idle-timer.ts';
 import { FakeClock } from './testing/fake-clock.ts';
 
 test('silence is noticed so long after the last word, however many there were, and only once', async () => {
   const clock = new FakeClock();
   const silentMs: number[] = [];
-  const watch = watchSilence(clock, 100, () => silentMs.push(clock.monotonicMs()));
+  const watch = startIdleTimer(clock, 100, () => silentMs.push(clock.monotonicMs()));
   for (let word = 0; word < 5; word += 1) {
     await clock.advance(90);
     watch.heard();
@@ -18,6 +18,6 @@ test('silence is noticed so long after the last word, however many there were, a
 
 test('what is no longer of interest is not told', async () => {
   const clock = new FakeClock();
-  watchSilence(clock, 100, () => assert.fail('told')).cancel();
+  startIdleTimer(clock, 100, () => assert.fail('told')).cancel();
   await clock.advance(1_000);
 });

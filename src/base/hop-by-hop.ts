@@ -1,0 +1,41 @@
+/** Headers as Node gives them: names in small letters. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * For one connection only, whatever `Connection` says (RFC 9110 sections 7.6.1, 11.7 and 6.6.2, and what HTTP/2 has
+ * taken over from HTTP/1.1).
+ */
+const fixed: ReadonlySet<string> = new Set([
+  'connection',
+  'proxy-connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-authentication-info',
+]);
+
+/** What goes on to the next hop: neither the headers of the standard's list nor those that `Connection` names. */
+export function endToEndHeaders(headers: Headers): Record<string, string | readonly string[]> {
+  const named = listedIn(headers.connection);
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      (header): header is [string, string | readonly string[]] =>
+        header[1] !== undefined && !fixed.has(header[0]) && !named.has(header[0]),
+    ),
+  );
+}
+
+function listedIn(connection: string | readonly string[] | undefined): ReadonlySet<string> {
+  const text = typeof connection === 'string' ? connection : (connection ?? []).join(',');
+  return new Set(
+    text
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  );
+}

@@ -1,0 +1,38 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/**
+ * The head of the answer to a request that asks for no other protocol. Rejects, and ends the request, when none comes
+ * that can be used: an error, a switch of protocols, a status before 200, a coding of the body that Node does not take
+ * off. Without a listener for `upgrade` Node ends such a request without an answer and without an error.
+ */
+export function answerTo(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.on('error', reject);
+    request.on('upgrade', (_answer: IncomingMessage, socket: Duplex) => {
+      socket.destroy();
+      reject(new Error('the server switched to another protocol, which was not asked for'));
+    });
+    request.on('response', (answer) => {
+      const fault = answerFault(answer);
+      if (fault === undefined) return resolve(answer);
+      request.destroy();
+      reject(new Error(fault));
+    });
+    request.on('close', () => reject(new Error('the connection was closed without an answer')));
+  });
+}
+
+/** Why an answer cannot be used, whatever its body is. */
+export function answerFault({
+  statusCode = 0,
+  headers,
+}: Pick<IncomingMessage, 'statusCode' | 'headers'>): string | undefined {
+  // Node hands over a 101 that names no protocol, and reads a body of an unknown coding up to the end of the
+  // connection.
+  if (statusCode < 200) return `the server answered with status ${statusCode}`;
+  const coding = headers['transfer-encoding'];
+  return coding === undefined || coding.toLowerCase() === 'chunked'
+    ? undefined
+    : `the server used the transfer coding ${JSON.stringify(coding.slice(0, 64))}, which is not supported`;
+}

@@ -1,0 +1,226 @@
+import { seededRandom } from '../random.ts';
+import type { Random } from '../random.ts';
+
+/** A request head as it goes over the wire, with what it was made of. */
+export interface OddRequest {
+  readonly id: number;
+  readonly method: string;
+  readonly target: string;
+  readonly hosts: readonly string[];
+  /** Latin-1. */
+  readonly head: string;
+}
+
+const methods = ['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
+const oddMethods = ['TRACE', 'CONNECT', 'PURGE', 'get', 'Get', 'constructor', '__proto__', 'M-SEARCH'];
+const plainHosts = ['n', 'node.example:10250', '10.0.0.1:10250', '[fd00::1]:10250'];
+const oddHosts = [
+  '\u00fc.\u00fc/pods?x=&aaa',
+  'n/pods',
+  'n/pods?x=',
+  'n?x=/pods',
+  'n#',
+  '#/pods',
+  'user@n',
+  'n\\pods',
+  '',
+  ' ',
+  'n m',
+  '%2fpods',
+  'n%2fpods',
+  'n, m',
+  'http://n/pods',
+  '[::1/pods',
+  'n:1:2',
+  '..',
+  '.',
+  'n/../pods',
+  'n;x',
+  "n'",
+  'n"',
+  'xn--',
+  'x'.repeat(300),
+  '\u00ff',
+  '2130706433',
+  '0x7f.1',
+  'n/exec/ns/p/c?',
+  'n/containerLogs/ns/p/c#',
+  'constructor',
+  '*',
+  '/',
+  '//n',
+  '[',
+  ']',
+  '[v1.x]',
+  'n:port',
+  'n\tm',
+];
+/** What a path may hold and still have one meaning. */
+const tame = [
+  ';',
+  ';x=y',
+  '%3b',
+  '@',
+  ':',
+  '|',
+  '^',
+  '`',
+  '"',
+  '{',
+  '}',
+  '[',
+  ']',
+  '<',
+  '>',
+  '%20',
+  '+',
+  '~',
+  '*',
+  '$',
+  '!',
+  "'",
+  '&',
+  '=',
+  ',',
+  '%e2%80%ae',
+  '%7e',
+  '%2c',
+  '%C3%BC',
+  '..x',
+  '.',
+  '/pods',
+  '/metrics',
+  '/exec',
+  'x',
+];
+const fierce = [
+  '%2f',
+  '%2F',
+  '%2e',
+  '%2E%2e',
+  '..',
+  '/..',
+  '/../',
+  '/./',
+  '//',
+  '%3f',
+  '#',
+  '%23',
+  '%25',
+  '%252f',
+  '%25252e',
+  '\\',
+  '%5c',
+  '%00',
+  '%0d%0a',
+  '%0a',
+  '%zz',
+  '%',
+  '%c0%af',
+  '%u002f',
+  '%ff',
+  '\u00fc',
+  '\u007f',
+  '\t',
+  ' ',
+];
+const queries = [
+  '',
+  '?',
+  '??',
+  '?x=1',
+  '?x=/pods',
+  '?x=#',
+  '?/../pods',
+  '?cmd=id&cmd=%2f',
+  '?%',
+  '?=&=&;',
+  '?x=?y=?',
+  "?'",
+];
+const tameExtras = [
+  'X-Original-URL: /pods',
+  'X-Rewrite-URL: /pods',
+  'X-Forwarded-Host: n/pods',
+  'X-Forwarded-Prefix: /pods',
+  'X-HTTP-Method-Override: DELETE',
+  'Forwarded: host="n/pods"',
+  'Connection: Host',
+  'Content-Length: 0',
+];
+const extras = [
+  'Connection: upgrade\r\nUpgrade: SPDY/3.1',
+  'Connection: close',
+  'Content-Length: 0\r\nContent-Length: 0',
+  'Transfer-Encoding: chunked\r\nContent-Length: 0',
+  'Transfer-Encoding: identity',
+  'Expect: 200-maybe',
+  'Upgrade: h2c',
+  'Host : n',
+  'TE: trailers',
+  ':path: /pods',
+  'Content-Length: -1',
+];
+
+const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
+
+/**
+ * `count` heads, the same for the same seed: paths of `paths`, changed in ways that parsers see differently, under
+ * hosts of all kinds. Each says its number as bearer token and in `X-Id`.
+ */
+export function oddRequests(seed: number, count: number, paths: readonly string[]): readonly OddRequest[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: count }, (_, id) => oddRequest(random, id, paths));
+}
+
+function oddRequest(random: Random, id: number, paths: readonly string[]): OddRequest {
+  // One part is bad enough to be refused, or none: a request that is bad all over shows less.
+  const bad = pick(random, ['', '', '', '', '', '', 'path', 'host', 'form', 'rest'] as const);
+  const method =
+    random.next() < (bad === 'rest' ? 0.5 : 0.9) ? 'GET' : pick(random, bad === 'rest' ? oddMethods : methods);
+  const path = `${pathOf(random, pick(random, paths), bad === 'path')}${pick(random, queries)}`;
+  const target = bad === 'form' ? targetOf(random, path) : path;
+  const hosts = bad === 'host' ? oddHostsOf(random) : [pick(random, plainHosts)];
+  const version =
+    bad === 'rest' && random.next() < 0.5
+      ? pick(random, ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.2', 'http/1.1', ''])
+      : 'HTTP/1.1';
+  const extra = bad === 'rest' || random.next() < 0.03 ? [pick(random, bad === 'rest' ? extras : tameExtras)] : [];
+  const names = hosts.map((host) => `${random.next() < 0.9 ? 'Host' : 'hOST'}: ${host}`);
+  const lines = [
+    `${method} ${target} ${version}`.trimEnd(),
+    ...names,
+    `Authorization: Bearer ${id}`,
+    `X-Id: ${id}`,
+    ...extra,
+  ];
+  return { id, method, target, hosts, head: `${lines.join('\r\n')}\r\n\r\n` };
+}
+
+function oddHostsOf(random: Random): readonly string[] {
+  const chance = random.next();
+  if (chance < 0.85) return [pick(random, oddHosts)];
+  return chance < 0.9 ? [] : [pick(random, plainHosts), pick(random, [...oddHosts, ...plainHosts])];
+}
+
+function pathOf(random: Random, path: string, isBad: boolean): string {
+  let text = path;
+  for (let change = Math.floor(random.next() * 3); change > 0; change--) {
+    const at = 1 + Math.floor(random.next() * text.length);
+    const chance = random.next();
+    if (chance < 0.5) text = text.slice(0, at) + pick(random, tame) + text.slice(at);
+    else if (chance < 0.8) text = text.slice(0, at) + escaped(text.slice(at, at + 1)) + text.slice(at + 1);
+    else text = text.slice(0, at) + text.slice(at, at + 1).toUpperCase() + text.slice(at + 1);
+  }
+  const at = Math.floor(random.next() * (text.length + 1));
+  return isBad ? text.slice(0, at) + pick(random, fierce) + text.slice(at) : text;
+}
+
+const escaped = (letter: string): string =>
+  letter === '' ? '' : `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`;
+
+function targetOf(random: Random, path: string): string {
+  if (random.next() < 0.6)
+    return `${pick(random, ['http', 'https', 'HTTP', 'ftp', 'file'])}://${pick(random, [...plainHosts, ...oddHosts])}${path}`;
+  return pick(random, ['*', 'n:443', path.slice(1), `/${path}`, `?${path}`, `#${path}`, '', `\u00fc${path}`]);
+}
