@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { SubjectAttribute } from './subject.ts';
 
 export type KeyUsageName =
   | 'digitalSignature'
@@ -20,10 +21,10 @@ export interface AltNames {
 
 /** What is to stand in a certificate. */
 export interface CertificateTemplate {
-  /** Either by its usual parts or, where somebody asked for a whole name, as DER. */
+  /** Its usual parts, or all attributes in their order. */
   readonly subject:
     | { readonly commonName: string; readonly organizations?: readonly string[] }
-    | { readonly der: Uint8Array };
+    | { readonly attributes: readonly SubjectAttribute[] };
   readonly publicKey: KeyObject;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;

@@ -1,15 +1,19 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { subjectValues } from './certificate-names.ts';
+import { errorMessage } from '../base/errors.ts';
+import { subjectOf } from './certificate-reader.ts';
 import { extendedUsages } from './certificate-template.ts';
 import { isIssuedBy } from './judge-certificate.ts';
 import { certificatesOf } from './pem.ts';
+import type { CertificateSubject } from './subject.ts';
 
 /** How many certificates' users are remembered: one for each client that stays connected. */
 const REMEMBERED = 2000;
-const UID = '1.3.6.1.4.1.57683.2';
 
 export interface ClientCertificateOptions {
-  /** The bundle of authorities for clients (--client-ca-file), PEM; asked each time, so that an exchanged one counts at once. */
+  /**
+   * The bundle of authorities for clients (--client-ca-file), PEM; asked each time, so that an exchanged one counts at
+   * once.
+   */
   readonly authorities: () => string;
   readonly nowMs: () => number;
 }
@@ -34,8 +38,9 @@ interface Known {
 }
 
 /**
- * Client certificates: the common name is the user, each organization a group. TLS has shown that the client has the key; that the certificate is of one
- * of today's authorities, for clients, and valid now is checked at each request. A chain has no intermediates.
+ * Client certificates: the common name is the user, each organization a group. TLS has shown that the client has the
+ * key; that the certificate is of one of today's authorities, for clients, and valid now is checked at each request. A
+ * chain has no intermediates. One whose subject is not unambiguous is a wrong credential.
  */
 export function createClientCertificateJudge({
   authorities,
@@ -84,12 +89,7 @@ function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certi
   try {
     certificate = new X509Certificate(der);
   } catch (error) {
-    return {
-      ...always,
-      verdict: failed(
-        `x509: the client certificate cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      ),
-    };
+    return { ...always, verdict: failed(`x509: the client certificate cannot be read: ${errorMessage(error)}`) };
   }
   const issuer = trusted.find((authority) => isIssuedBy(certificate, authority));
   if (issuer === undefined)
@@ -109,20 +109,25 @@ function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certi
   }
   const fromMs = Math.max(certificate.validFromDate.getTime(), issuer.validFromDate.getTime());
   const toMs = Math.min(certificate.validToDate.getTime(), issuer.validToDate.getTime());
-  return { verdict: userOf(certificate, fingerprint), fromMs, toMs };
+  return { verdict: userOf(der, fingerprint), fromMs, toMs };
 }
 
-function userOf(certificate: X509Certificate, fingerprint: string): CertificateVerdict {
-  const name = subjectValues(certificate, 'CN').at(-1);
-  if (name === undefined || name === '') return { outcome: 'none' };
-  const uids = subjectValues(certificate, UID);
-  if (uids.length > 1) return failed(`expected 1 UID, but found multiple: [${uids.join(' ')}]`);
-  if (uids[0] === '') return failed('UID cannot be an empty string');
-  const user: CertificateUser = {
-    name,
-    groups: subjectValues(certificate, 'O'),
-    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] },
-    ...(uids[0] !== undefined && { uid: uids[0] }),
+function userOf(der: Uint8Array, fingerprint: string): CertificateVerdict {
+  let subject: CertificateSubject;
+  try {
+    subject = subjectOf(der);
+  } catch (error) {
+    return failed(`x509: the subject of the client certificate cannot be read: ${errorMessage(error)}`);
+  }
+  const { commonName: name, organizations: groups, uid } = subject;
+  if (name === undefined) return { outcome: 'none' };
+  return {
+    outcome: 'user',
+    user: {
+      name,
+      groups,
+      extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] },
+      ...(uid !== undefined && { uid }),
+    },
   };
-  return { outcome: 'user', user };
 }

@@ -1,8 +1,12 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
-import { canonicalAddress, namesOf } from './certificate-names.ts';
+import { canonicalAddress } from './canonical-address.ts';
+import { namesOf } from './certificate-reader.ts';
 import type { AltNames } from './certificate-template.ts';
 
-/** What is to become of a certificate that is there. `broken` needs a person: nothing is overwritten that somebody may have put there on purpose. */
+/**
+ * What to do with an existing certificate. `broken` needs an operator: files are not overwritten that an operator may
+ * have put there on purpose.
+ */
 export type Judgement =
   | { readonly kind: 'keep' }
   | { readonly kind: 'renew'; readonly why: string }

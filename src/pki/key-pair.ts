@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { KubeletError } from '../base/errors.ts';
-import { namesOf } from './certificate-names.ts';
+import { namesOf } from './certificate-reader.ts';
 import { privateKeyPem } from './pem.ts';
 
 /** What decisions need to know of a certificate. */
@@ -30,7 +30,10 @@ export function keyPair(certificate: string, key: string): KeyPair {
   };
 }
 
-/** A pair as it lies in files, one for both or one each. Throws for what cannot be read, and for a key that is not the certificate's. */
+/**
+ * A pair as it lies in files, one for both or one each. Throws for what cannot be read, and for a key that is not the
+ * certificate's.
+ */
 export function readKeyPair(certificateText: string, keyText: string): KeyPair {
   const certificate = (certificateText.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [])
     .map((block) => `${block}\n`)

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { KubeletError } from '../base/errors.ts';
 
 /** The armour: base64 in lines of 64 between a head and a foot. */
 export function toPem(label: string, der: Uint8Array): string {
@@ -10,18 +11,40 @@ export function toPem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
-/** The bytes of the first block, and what it says it is. */
-export function fromPem(text: string): { readonly label: string; readonly der: Uint8Array } | undefined {
-  const match = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\s]*?)-----END \1-----/.exec(text);
-  if (match === null) return undefined;
-  return { label: match[1] ?? '', der: Buffer.from(match[2] ?? '', 'base64') };
+/**
+ * The bytes of the only block of a text. Throws `Invalid` where there is another one, or one with headers: readers
+ * differ in which of them they take. Words around the block are passed over, as OpenSSL writes some.
+ */
+export function onlyPemBlock(text: string, label: string): Uint8Array {
+  const [begin, end] = [`-----BEGIN ${label}-----`, `-----END ${label}-----`];
+  const [start, stop] = [text.indexOf(begin), text.indexOf(end)];
+  if (start < 0 || stop < start || count(text, '-----BEGIN ') > 1 || count(text, '-----END ') > 1)
+    throw new KubeletError('Invalid', `PEM block type must be ${label}, and there must be one block`);
+  const base64 = text.slice(start + begin.length, stop).replaceAll(/[ \t\r\n]/g, '');
+  const der = Buffer.from(base64, 'base64');
+  if (base64 === '' || der.toString('base64') !== base64)
+    throw new KubeletError('Invalid', `the ${label} has something in it that is not base64`);
+  return der;
 }
+
+const count = (text: string, word: string): number => text.split(word).length - 1;
 
 /** All certificates of a bundle, in order. Throws what Node throws for one that is broken. */
 export function certificatesOf(text: string): readonly X509Certificate[] {
-  return [...text.matchAll(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g)].map(
-    ([block]) => new X509Certificate(block),
-  );
+  return certificateBlocks(text).map((block) => new X509Certificate(block));
+}
+
+/** From each head on to the next foot. A head without a foot is looked for once. */
+function certificateBlocks(text: string): readonly string[] {
+  const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----'];
+  const blocks: string[] = [];
+  for (let at = text.indexOf(begin); at >= 0; ) {
+    const stop = text.indexOf(end, at + begin.length);
+    if (stop < 0) break;
+    blocks.push(text.slice(at, stop + end.length));
+    at = text.indexOf(begin, stop + end.length);
+  }
+  return blocks;
 }
 
 /** A private key as OpenSSL and kubeadm write it: SEC 1 for elliptic keys, PKCS 1 for RSA. */

@@ -1,114 +1,146 @@
-/** Certificate requests (PKCS 10). Imported only when one is read, like `x509-writer.ts`. */
-import { createPublicKey, verify } from 'node:crypto';
+/** Certificate requests (PKCS 10): the only reader of them. */
+import { verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { CertificationRequest } from '@peculiar/asn1-csr';
-import { AsnConvert } from '@peculiar/asn1-schema';
-import { Extensions, Name, SubjectAlternativeName } from '@peculiar/asn1-x509';
-import { KubeletError } from '../base/errors.ts';
+import { errorMessage, KubeletError } from '../base/errors.ts';
+import { altNamesOf, readExtensions } from './alternative-names.ts';
 import type { AltNames } from './certificate-template.ts';
-import { fromPem } from './pem.ts';
+import { derError, DerFields, derTags, readBits, readObjectId, readOnly } from './der-reader.ts';
+import type { DerElement } from './der-reader.ts';
+import { onlyPemBlock } from './pem.ts';
+import { readRequestedKey } from './requested-key.ts';
+import { readRequestedSubject, valuesOf } from './subject.ts';
+import type { SubjectAttribute } from './subject.ts';
 
 export interface CertificateRequest extends AltNames {
+  /** The whole subject, in the order of the request. */
+  readonly attributes: readonly SubjectAttribute[];
+  /** '' where there is none. */
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** What of the subject a certificate may carry: the attributes that everybody knows. */
-  readonly subjectDer: Uint8Array;
+  /** Its private key has signed the request. */
   readonly publicKey: KeyObject;
-  /** Whether who asks has the private key. */
-  readonly isSignedByItself: boolean;
 }
 
-const objectIds = {
-  commonName: '2.5.4.3',
-  organization: '2.5.4.10',
-  subjectAltName: '2.5.29.17',
-  extensionRequest: '1.2.840.113549.1.9.14',
-} as const;
+/** Of the request in PEM. Enough for hundreds of names. */
+const longestRequest = 65_536;
+const extensionRequestId = '1.2.840.113549.1.9.14';
+const attributesTag = 0xa0;
 
-/** Country, organization, unit, common name, serial number, locality, province, street, postal code: Go's signers drop all others, a user's UID among them. */
-const carried: ReadonlySet<string> = new Set([
-  '2.5.4.6',
-  '2.5.4.10',
-  '2.5.4.11',
-  '2.5.4.3',
-  '2.5.4.5',
-  '2.5.4.7',
-  '2.5.4.8',
-  '2.5.4.9',
-  '2.5.4.17',
+interface SignatureAlgorithm {
+  readonly digest: string | null;
+  readonly keyType: 'rsa' | 'ec' | 'ed25519';
+}
+
+/** By object identifier. SHA-1 and what is older is not trusted. */
+const algorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map([
+  ['1.2.840.113549.1.1.11', { digest: 'sha256', keyType: 'rsa' }],
+  ['1.2.840.113549.1.1.12', { digest: 'sha384', keyType: 'rsa' }],
+  ['1.2.840.113549.1.1.13', { digest: 'sha512', keyType: 'rsa' }],
+  ['1.2.840.10045.4.3.2', { digest: 'sha256', keyType: 'ec' }],
+  ['1.2.840.10045.4.3.3', { digest: 'sha384', keyType: 'ec' }],
+  ['1.2.840.10045.4.3.4', { digest: 'sha512', keyType: 'ec' }],
+  ['1.3.101.112', { digest: null, keyType: 'ed25519' }],
 ]);
 
-/** By object identifier of the signature. SHA-1 and what is older is not trusted. */
-const digests: Readonly<Record<string, string | null>> = {
-  '1.2.840.113549.1.1.11': 'sha256',
-  '1.2.840.113549.1.1.12': 'sha384',
-  '1.2.840.113549.1.1.13': 'sha512',
-  '1.2.840.10045.4.3.2': 'sha256',
-  '1.2.840.10045.4.3.3': 'sha384',
-  '1.2.840.10045.4.3.4': 'sha512',
-  '1.3.101.112': null,
-};
-
-/** Reads a request in PEM. Throws `Invalid` for what is none. */
+/**
+ * Reads a request in PEM. Throws `Invalid` for what is none, for a subject or names that no certificate can carry, and
+ * for one that its own key has not signed.
+ */
 export function readCertificateRequest(pem: string): CertificateRequest {
-  const block = fromPem(pem);
-  if (block === undefined || block.label !== 'CERTIFICATE REQUEST')
-    throw new KubeletError('Invalid', 'PEM block type must be CERTIFICATE REQUEST');
+  return reading(() => {
+    const { subject, attributes, publicKey } = readSigned(pem);
+    const requested = readRequestedSubject(subject);
+    const extensions = requestedExtensions(attributes);
+    return {
+      attributes: requested,
+      commonName: valuesOf(requested, 'commonName')[0] ?? '',
+      organizations: valuesOf(requested, 'organization'),
+      publicKey,
+      ...altNamesOf(extensions, 'request'),
+    };
+  });
+}
+
+/** The same; a text says why it cannot be read, which no later try will change. */
+export function tryCertificateRequest(pem: string): CertificateRequest | string {
   try {
-    return readDer(block.der);
+    return readCertificateRequest(pem);
   } catch (error) {
-    throw new KubeletError(
-      'Invalid',
-      `the certificate request cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
+    return errorMessage(error);
   }
 }
 
-function readDer(der: Uint8Array): CertificateRequest {
-  const request = AsnConvert.parse(der, CertificationRequest);
-  const { subject, subjectPKInfo } = request.certificationRequestInfo;
-  const publicKey = createPublicKey({
-    key: Buffer.from(AsnConvert.serialize(subjectPKInfo)),
-    format: 'der',
-    type: 'spki',
-  });
-  const values = (type: string): string[] =>
-    [...subject].flatMap((part) => part.filter((each) => each.type === type).map(({ value }) => value.toString()));
-  return {
-    commonName: values(objectIds.commonName).at(-1) ?? '',
-    organizations: values(objectIds.organization),
-    subjectDer: new Uint8Array(
-      AsnConvert.serialize(new Name(subject.filter((part) => part.every(({ type }) => carried.has(type))))),
-    ),
-    publicKey,
-    isSignedByItself: verifySignature(request, publicKey),
-    ...altNamesOf(request),
-  };
+/**
+ * Throws `Invalid` for what is no request or not signed by its own key. What a foreign signer makes of its subject and
+ * extensions is left to that signer.
+ */
+export function checkRequestSignature(pem: string): void {
+  reading(() => readSigned(pem));
 }
 
-function verifySignature(request: CertificationRequest, publicKey: KeyObject): boolean {
-  const digest = digests[request.signatureAlgorithm.algorithm];
-  const signed = request.certificationRequestInfoRaw;
-  return (
-    digest !== undefined &&
-    signed !== undefined &&
-    verify(digest, Buffer.from(signed), publicKey, Buffer.from(request.signature))
+function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new KubeletError('Invalid', `the certificate request cannot be read: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+interface SignedRequest {
+  readonly subject: DerElement;
+  readonly attributes: DerElement;
+  readonly publicKey: KeyObject;
+}
+
+function readSigned(pem: string): SignedRequest {
+  if (pem.length > longestRequest) throw derError(`the request is longer than ${longestRequest} bytes`);
+  const request = new DerFields(
+    readOnly(onlyPemBlock(pem, 'CERTIFICATE REQUEST'), derTags.sequence, 'the request').content,
   );
+  const signed = request.take(derTags.sequence, 'the signed part');
+  const algorithm = readAlgorithm(request.take(derTags.sequence, 'the algorithm of the signature'));
+  const signature = readBits(request.take(derTags.bitString, 'the signature'), 'the signature');
+  request.end('the request');
+  const info = new DerFields(signed.content);
+  const version = info.take(derTags.integer, 'the version').content;
+  if (version.length !== 1 || version[0] !== 0) throw derError('the version of the request is not 0');
+  const subject = info.take(derTags.sequence, 'the subject');
+  const publicKey = readRequestedKey(info.take(derTags.sequence, 'the public key'));
+  const attributes = info.take(attributesTag, 'the attributes');
+  info.end('the signed part');
+  const isSigned =
+    algorithm.keyType === publicKey.asymmetricKeyType && verify(algorithm.digest, signed.bytes, publicKey, signature);
+  if (!isSigned) throw derError('the signature is not by the key of the request');
+  return { subject, attributes, publicKey };
 }
 
-function altNamesOf({ certificationRequestInfo }: CertificationRequest): AltNames {
-  const wanted = (certificationRequestInfo.attributes ?? []).find(({ type }) => type === objectIds.extensionRequest)
-    ?.values[0];
-  const extension =
-    wanted === undefined
-      ? undefined
-      : AsnConvert.parse(wanted, Extensions).find(({ extnID }) => extnID === objectIds.subjectAltName);
-  const names = extension === undefined ? [] : [...AsnConvert.parse(extension.extnValue, SubjectAlternativeName)];
-  return {
-    dnsNames: names.flatMap(({ dNSName }) => dNSName ?? []),
-    ipAddresses: names.flatMap(({ iPAddress }) => iPAddress ?? []),
-    emailAddresses: names.flatMap(({ rfc822Name }) => rfc822Name ?? []),
-    uris: names.flatMap(({ uniformResourceIdentifier }) => uniformResourceIdentifier ?? []),
-  };
+/** RSA has NULL for its parameters, the others have none. */
+function readAlgorithm({ content }: DerElement): SignatureAlgorithm {
+  const fields = new DerFields(content);
+  const id = readObjectId(fields.take(derTags.objectId, 'the algorithm of the signature'));
+  const algorithm = algorithms.get(id);
+  if (algorithm === undefined) throw derError(`the algorithm ${id} of the signature is not supported`);
+  if (algorithm.keyType === 'rsa' && fields.take(derTags.null, 'the parameters of the signature').content.length > 0)
+    throw derError('the parameters of the signature are not NULL');
+  fields.end('the algorithm of the signature');
+  return algorithm;
+}
+
+/** The extensions that are requested; no attribute may be there twice. */
+function requestedExtensions(attributes: DerElement): ReadonlyMap<string, Uint8Array> {
+  const found = new Map<string, DerElement>();
+  for (const { content } of new DerFields(attributes.content).all(derTags.sequence, 'an attribute of the request')) {
+    const fields = new DerFields(content);
+    const id = readObjectId(fields.take(derTags.objectId, 'the type of an attribute'));
+    const values = fields.take(derTags.set, 'the values of an attribute');
+    fields.end('an attribute of the request');
+    if (found.has(id)) throw derError(`the attribute ${id} of the request is there twice`);
+    found.set(id, values);
+  }
+  const requested = found.get(extensionRequestId);
+  return requested === undefined
+    ? new Map()
+    : readExtensions(readOnly(requested.content, derTags.sequence, 'the requested extensions'));
 }

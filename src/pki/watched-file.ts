@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { errorMessage } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 
-/** Writers change a file in several steps; and where the kernel tells nothing, it is looked at this often. */
+/** Writers change a file in several steps; and where the kernel tells nothing, it is checked this often. */
 const SETTLE_MS = 200;
 const LOOK_AGAIN_MS = 60_000;
 
@@ -18,8 +18,8 @@ export interface WatchedFileOptions<T> {
 }
 
 /**
- * A file whose newest good content counts: read at the start, where a bad one throws, and again whenever it changes, where a bad one is logged and the
- * last good one stays in force.
+ * A file whose newest good content counts: read at the start, where a bad one throws, and again whenever it changes,
+ * where a bad one is logged and the last good one stays in force.
  */
 export class WatchedFile<T> {
   readonly #options: WatchedFileOptions<T>;
@@ -28,7 +28,7 @@ export class WatchedFile<T> {
   #value: T;
   #watcher: FSWatcher | undefined;
   #next: { readonly timer: Timer; readonly dueMs: number } | undefined;
-  /** Said once, however often the file is looked at. */
+  /** Said once, however often the file is checked. */
   #failure: string | undefined;
 
   constructor(options: WatchedFileOptions<T>) {

@@ -25,8 +25,12 @@ import {
   Version,
 } from '@peculiar/asn1-x509';
 import { KubeletError } from '../base/errors.ts';
+import { subjectAltNameId } from './alternative-names.ts';
+import { canonicalAddress } from './canonical-address.ts';
 import type { AltNames, CertificateTemplate } from './certificate-template.ts';
 import { toPem } from './pem.ts';
+import { subjectAttributes } from './subject.ts';
+import type { SubjectAttribute } from './subject.ts';
 
 export interface SigningAuthority {
   /** PEM. */
@@ -79,24 +83,19 @@ function positiveSerial(): Uint8Array {
 }
 
 export const objectIds = {
-  commonName: '2.5.4.3',
-  organization: '2.5.4.10',
   basicConstraints: '2.5.29.19',
   keyUsage: '2.5.29.15',
   extendedKeyUsage: '2.5.29.37',
   subjectKeyIdentifier: '2.5.29.14',
   authorityKeyIdentifier: '2.5.29.35',
-  subjectAltName: '2.5.29.17',
+  subjectAltName: subjectAltNameId,
 } as const;
 
+/** Each attribute in an RDN of its own. */
 export function subjectName(subject: CertificateTemplate['subject']): Name {
-  if ('der' in subject) return AsnConvert.parse(subject.der, Name);
-  const attributes = [
-    ...(subject.organizations ?? []).map((organization) => [objectIds.organization, organization] as const),
-    [objectIds.commonName, subject.commonName] as const,
-  ];
   return new Name(
-    attributes.map(([type, value]) => {
+    attributesOf(subject).map(({ name, value }) => {
+      const type = subjectAttributes[name];
       const isPrintable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
       return new RelativeDistinguishedName([
         new AttributeTypeAndValue({
@@ -106,6 +105,15 @@ export function subjectName(subject: CertificateTemplate['subject']): Name {
       ]);
     }),
   );
+}
+
+function attributesOf(subject: CertificateTemplate['subject']): readonly SubjectAttribute[] {
+  if ('attributes' in subject) return subject.attributes;
+  const { commonName, organizations = [] } = subject;
+  return [
+    ...organizations.map((value): SubjectAttribute => ({ name: 'organization', value })),
+    { name: 'commonName', value: commonName },
+  ];
 }
 
 /** How a key signs: the algorithm's name in the certificate, and the digest. */
@@ -173,8 +181,15 @@ function extensionsOf(template: CertificateTemplate, issuer: Certificate | undef
           ),
         ]
       : []),
+    // Critical where nothing else says whose the certificate is (RFC 5280).
     ...(hasNames(altNames)
-      ? [extension(objectIds.subjectAltName, new SubjectAlternativeName(generalNames(altNames)), false)]
+      ? [
+          extension(
+            objectIds.subjectAltName,
+            new SubjectAlternativeName(generalNames(altNames)),
+            attributesOf(template.subject).length === 0,
+          ),
+        ]
       : []),
   ];
 }
@@ -204,7 +219,7 @@ export function generalNames({ dnsNames, ipAddresses, emailAddresses, uris }: Al
   return [
     ...dnsNames.map((dNSName) => new GeneralName({ dNSName })),
     ...emailAddresses.map((rfc822Name) => new GeneralName({ rfc822Name })),
-    ...ipAddresses.map((iPAddress) => new GeneralName({ iPAddress })),
+    ...ipAddresses.map((address) => new GeneralName({ iPAddress: canonicalAddress(address) })),
     ...uris.map((uniformResourceIdentifier) => new GeneralName({ uniformResourceIdentifier })),
   ];
 }
