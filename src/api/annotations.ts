@@ -16,10 +16,15 @@ export const annotations = {
   providedNodeIp: 'alpha.kubernetes.io/provided-node-ip',
 } as const;
 
-/** Values of the `config.source` annotation, and of the log fields that name a source. `server` is this project's own: manifests handed to the agent over HTTP. */
+/**
+ * Values of the `config.source` annotation, and of the log fields that name a source. `server` is this project's own:
+ * manifests handed to the agent over HTTP.
+ */
 export type PodSource = 'file' | 'http' | 'server' | 'api';
 
-/** Labels on sandboxes and containers in the runtime (upstream: kuberuntime/labels.go, staging kubelet/types/labels.go). */
+/**
+ * Labels on sandboxes and containers in the runtime (upstream: kuberuntime/labels.go, staging kubelet/types/labels.go).
+ */
 export const runtimeLabels = {
   podName: 'io.kubernetes.pod.name',
   podNamespace: 'io.kubernetes.pod.namespace',
@@ -53,7 +58,7 @@ export const nodeLabels = {
   instanceType: 'node.kubernetes.io/instance-type',
 } as const;
 
-/** Taints that keep pods off a node, or make them leave it, by what is told of its state. */
+/** Taints that keep pods off a node, or evict them, depending on its reported state. */
 export const nodeTaints = {
   notReady: 'node.kubernetes.io/not-ready',
   unreachable: 'node.kubernetes.io/unreachable',

@@ -1,3 +1,4 @@
+import { ownValue } from '../base/lookup.ts';
 import type { Pod } from './core/pod.ts';
 import type { ResourceList } from './core/resource-requirements.ts';
 import type { Toleration } from './core/scheduling.ts';
@@ -12,7 +13,10 @@ export type AppliedRuntimeClass =
   | { readonly kind: 'applied'; readonly pod: Pod }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** What the API server makes of a pod whose runtime class is this one (upstream: the admission plugin RuntimeClass): its overhead and where it may run. */
+/**
+ * What the API server makes of a pod whose runtime class is this one (upstream: the admission plugin RuntimeClass): its
+ * overhead and where it may run.
+ */
 export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeClass): AppliedRuntimeClass {
   const spec = { ...pod.spec };
   if (overhead === undefined && spec.overhead !== undefined) return { kind: 'refused', message: overheadWithoutClass };
@@ -42,7 +46,7 @@ export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeCla
 function sameAmounts(left: ResourceList, right: ResourceList): boolean {
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return [...names].every((name) => {
-    const [one, other] = [left[name], right[name]];
+    const [one, other] = [ownValue(left, name), ownValue(right, name)];
     return one !== undefined && other !== undefined && compareQuantities(one, other) === 0;
   });
 }

@@ -12,17 +12,22 @@ export interface AttachableVolume {
 
 const ISCSI_PORT = 3260;
 
-/** Name of the VolumeAttachment that stands for this volume on this node (upstream: csi_attacher.go getAttachmentName). */
+/**
+ * Name of the VolumeAttachment that stands for this volume on this node (upstream: csi_attacher.go getAttachmentName).
+ */
 export function attachmentName(handle: string, driver: string, nodeName: string): string {
   return `csi-${createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex')}`;
 }
 
-/** Whether whoever attaches volumes gave that name; attachments that somebody else has made are theirs. */
+/** Whether the attach/detach controller chose that name; attachments of other clients are not changed. */
 export const isAttachmentName = (name: string): boolean => /^csi-[0-9a-f]{64}$/.test(name);
 
 export const csiVolumeKey = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-/** undefined for kinds that nobody attaches. A CSI volume may be of a driver that needs no attaching: its CSIDriver says so. */
+/**
+ * undefined for kinds that are not attached. A CSI volume may be of a driver that needs no attaching: its CSIDriver
+ * says so.
+ */
 export function attachableVolume(
   source: Pick<PersistentVolumeSpec, 'csi' | 'iscsi' | 'fc'> | Pick<Volume, 'iscsi' | 'fc'>,
 ): AttachableVolume | undefined {

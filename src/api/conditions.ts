@@ -18,7 +18,10 @@ export function isConditionTrue(conditions: readonly ConditionLike[] | undefined
   return findCondition(conditions, type)?.status === 'True';
 }
 
-/** The time of transition is that of the status, not of its reason or message: it stays while the status does (upstream: SetStatusCondition, UpdatePodCondition). */
+/**
+ * The time of transition is that of the status, not of its reason or message: it stays while the status does (upstream:
+ * SetStatusCondition, UpdatePodCondition).
+ */
 export function transitionTime(
   before: (ConditionLike & { readonly lastTransitionTime?: string }) | undefined,
   status: string,

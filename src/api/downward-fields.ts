@@ -1,3 +1,4 @@
+import { ownValue } from '../base/lookup.ts';
 import { KubeletError } from '../base/errors.ts';
 import type { ObjectFieldSelector, ResourceFieldSelector } from './core/container.ts';
 import type { Pod } from './core/pod.ts';
@@ -9,8 +10,8 @@ import { parseQuantity } from './quantity.ts';
 import { checkLabelKey } from './validation/names.ts';
 
 /**
- * The downward API: what a pod is told of itself, in variables and in files. Everything here throws `Invalid` with upstream's message.
- * (Upstream: kubelet_pods.go podFieldSelectorRuntimeValue, pkg/fieldpath, pkg/api/v1/resource.)
+ * The downward API: a pod's own fields, in variables and in files. Everything here throws `Invalid` with upstream's
+ * message. (Upstream: kubelet_pods.go podFieldSelectorRuntimeValue, pkg/fieldpath, pkg/api/v1/resource.)
  */
 export interface PodAddresses {
   /** Primary family first; on the host's network the host's. */
@@ -101,12 +102,15 @@ export function resourceFieldValue(selector: ResourceFieldSelector, pod: Pod, fa
     throw invalid(`unsupported container resource : ${resource}`);
   const isDefaulted = which === 'limits' && limitable.has(name) && (named?.kind !== 'init' || facts.defaultsInit);
   const amount =
-    nonZero(subject.resources?.[which]?.[name]) ?? (isDefaulted ? facts.defaultLimits[name] : undefined) ?? '0';
+    nonZero(ownValue(subject.resources?.[which], name)) ?? (isDefaulted ? facts.defaultLimits[name] : undefined) ?? '0';
   const divisor = parseQuantity(nonZero(selector.divisor) ?? '1').nanos;
   return String((parseQuantity(amount).nanos + divisor - 1n) / divisor);
 }
 
-/** For variables: what the node can give, or less if the pod as a whole is limited (upstream: defaultPodLimitsForDownwardAPI). */
+/**
+ * For variables: what the node can give, or less if the pod as a whole is limited (upstream:
+ * defaultPodLimitsForDownwardAPI).
+ */
 export function defaultLimitsOf(pod: Pod, allocatable: ResourceList): ResourceList {
   const limits = { ...allocatable };
   for (const name of ['cpu', 'memory']) {

@@ -1,5 +1,7 @@
+import { lookupTable } from '../base/lookup.ts';
+
 /** Go durations, as in KubeletConfiguration and some annotations: `300ms`, `1h2m3.5s`, `-1.5h`. */
-const unitNanos: Readonly<Record<string, bigint>> = {
+const unitNanos: Readonly<Record<string, bigint>> = lookupTable({
   ns: 1n,
   us: 1_000n,
   µs: 1_000n,
@@ -8,7 +10,7 @@ const unitNanos: Readonly<Record<string, bigint>> = {
   s: 1_000_000_000n,
   m: 60_000_000_000n,
   h: 3_600_000_000_000n,
-};
+});
 const maxNanos = 2n ** 63n - 1n;
 const part = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
@@ -68,6 +70,6 @@ function decimal(nanos: bigint, unit: bigint): string {
   const fraction = (nanos % unit)
     .toString()
     .padStart(unit.toString().length - 1, '0')
-    .replace(/0+$/, '');
+    .replace(/(?<!0)0+$/, '');
   return fraction === '' ? `${nanos / unit}` : `${nanos / unit}.${fraction}`;
 }

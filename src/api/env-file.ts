@@ -5,10 +5,11 @@ import { KubeletError } from '../base/errors.ts';
 const longestLineBytes = 64 * 1024;
 
 /**
- * The value of `key` in a file of variables; '' when it is not there (upstream: kubelet/util/env ParseEnv). The syntax is a small part of the
- * shell's: `NAME='value'`, in single quotes, over as many lines as it takes, nothing in it is special; white space before the name, a comment
- * behind the value, comment lines and blank lines are passed over. A space after the equals sign means an empty value. The first line of that
- * name counts, and what comes after it is not looked at. Throws `Invalid`, naming the line and nothing of what it says.
+ * The value of `key` in a file of variables; '' when it is not there (upstream: kubelet/util/env ParseEnv). The syntax
+ * is a small part of the shell's: `NAME='value'`, in single quotes, over as many lines as it takes, nothing in it is
+ * special; white space before the name, a comment behind the value, comment lines and blank lines are passed over. A
+ * space after the equals sign means an empty value. The first line of that name counts, and what comes after it is not
+ * looked at. Throws `Invalid`, naming the line and nothing of what it says.
  */
 export function envFileValue(text: string, key: string): string {
   const lines = new Lines(text);
@@ -18,7 +19,7 @@ export function envFileValue(text: string, key: string): string {
     const equals = assignment.indexOf('=');
     if (equals === -1) throw lines.invalid("missing '='");
     const name = assignment.slice(0, equals);
-    if (name.replace(/[ \t]+$/, '') === '') throw lines.invalid('empty variable name');
+    if (name === '') throw lines.invalid('empty variable name');
     if (/[ \t]$/.test(name)) throw lines.invalid("whitespace before '=' is not allowed");
     const rest = assignment.slice(equals + 1);
     const value = /^[ \t]/.test(rest) ? '' : quotedValue(lines, rest);

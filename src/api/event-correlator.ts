@@ -25,8 +25,8 @@ interface Seen {
 }
 
 /**
- * What becomes of an event among others: similar ones are combined, equal ones counted, and an object of which too much is said is heard of less
- * often. Does no I/O and reads no clock.
+ * What becomes of an event among others: similar ones are combined, equal ones counted, and an object of which too much
+ * is said is heard of less often. Does no I/O and reads no clock.
  */
 export class EventCorrelator {
   readonly #similar = new BoundedMap<string, Similar>(REMEMBERED);
@@ -88,7 +88,7 @@ export class EventCorrelator {
   }
 }
 
-/** Source, object and type; what is told apart besides comes behind. */
+/** Source, object and type; further distinguishing fields are appended. */
 function keyOf({ source, involvedObject, type }: Event, more: readonly (string | undefined)[]): string {
   const { kind, namespace, name, uid, apiVersion } = involvedObject;
   return [source?.component, source?.host, kind, namespace, name, uid, apiVersion, type, ...more]

@@ -1,6 +1,11 @@
-/** Characters that Go's strconv prints as they are: letters, marks, numbers, punctuation, symbols and the ASCII space. */
-const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
-const named: Readonly<Record<string, string>> = {
+import { lookupTable } from '../base/lookup.ts';
+
+/**
+ * All but the characters that Go's strconv prints as they are: letters, marks, numbers, punctuation, symbols and the
+ * ASCII space.
+ */
+const special = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+const named: Readonly<Record<string, string>> = lookupTable({
   '"': '\\"',
   '\\': '\\\\',
   '\x07': '\\a',
@@ -10,18 +15,17 @@ const named: Readonly<Record<string, string>> = {
   '\r': '\\r',
   '\t': '\\t',
   '\v': '\\v',
-};
+});
 
 /** Text in quotes as Go's %q writes it. */
 export function goQuote(text: string): string {
   if (/^[ !#-[\]-~]*$/.test(text)) return `"${text}"`;
-  return `"${[...text].map(quoteCharacter).join('')}"`;
+  return `"${text.replaceAll(special, quoteCharacter)}"`;
 }
 
 function quoteCharacter(character: string): string {
   const short = named[character];
   if (short !== undefined) return short;
-  if (printable.test(character)) return character;
   const code = character.codePointAt(0) ?? 0;
   if (code >= 0xd800 && code <= 0xdfff) return '\\ufffd';
   const hex = code.toString(16);

@@ -1,9 +1,13 @@
 import type { Node, Taint } from './core/node.ts';
 import type { Pod } from './core/pod.ts';
 import type { NodeSelectorRequirement, NodeSelectorTerm, Toleration } from './core/scheduling.ts';
-import { matchesRequirement, type Labels } from './selectors.ts';
+import type { Labels } from './label-requirement.ts';
+import { matchesRequirement } from './label-requirement.ts';
 
-/** Whether the pod's node selector and required node affinity let it run here (upstream: component-helpers scheduling/corev1/nodeaffinity). */
+/**
+ * Whether the pod's node selector and required node affinity let it run here (upstream: component-helpers
+ * scheduling/corev1/nodeaffinity).
+ */
 export function matchesNodeAffinity(pod: Pick<Pod, 'spec'>, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {}))
@@ -27,7 +31,9 @@ function matchesTerm(term: NodeSelectorTerm, name: string, labels: Labels): bool
 const holds = ({ key, operator, values = [] }: NodeSelectorRequirement, among: Labels): boolean =>
   matchesRequirement({ key, operator, values }, among);
 
-/** The first taint of these effects that the pod does not tolerate; those that would end it here unless said otherwise. */
+/**
+ * The first taint of these effects that the pod does not tolerate; those that would end it here unless said otherwise.
+ */
 export function untoleratedTaint(
   pod: Pick<Pod, 'spec'>,
   taints: readonly Taint[],
@@ -41,7 +47,10 @@ export function untoleratedTaint(
   );
 }
 
-/** An empty key tolerates every key, an empty effect every effect (core/v1 Toleration.ToleratesTaint). `Lt` and `Gt` need an alpha gate. */
+/**
+ * An empty key tolerates every key, an empty effect every effect (core/v1 Toleration.ToleratesTaint). `Lt` and `Gt`
+ * need an alpha gate.
+ */
 export function tolerates(
   { key = '', operator = 'Equal', value = '', effect }: Toleration,
   taint: Taint,

@@ -1,3 +1,4 @@
+import { ownValue } from '../base/lookup.ts';
 import type { Container } from './core/container.ts';
 import type { Pod } from './core/pod.ts';
 import type { ResourceList, ResourceRequirements } from './core/resource-requirements.ts';
@@ -16,12 +17,14 @@ export function allocationOf(pod: Pod): PodAllocation {
   return pod.spec.resources === undefined ? { containers } : { containers, pod: pod.spec.resources };
 }
 
-/** The pod as it was granted (upstream: UpdatePodFromAllocation). The same object when that is what the spec asks for. */
+/**
+ * The pod as it was granted (upstream: UpdatePodFromAllocation). The same object when that is what the spec asks for.
+ */
 export function withAllocation(pod: Pod, allocation: PodAllocation): Pod {
   const { spec } = pod;
   const apply = (containers: readonly Container[] | undefined): Container[] | undefined =>
     containers?.map((container) => {
-      const granted = allocation.containers[container.name];
+      const granted = ownValue(allocation.containers, container.name);
       return granted === undefined || sameRequirements(granted, container.resources)
         ? container
         : { ...container, resources: granted };
@@ -63,7 +66,7 @@ function sameList(left: ResourceList = {}, right: ResourceList = {}): boolean {
   const names = Object.keys(left);
   return (
     names.length === Object.keys(right).length &&
-    names.every((name) => right[name] !== undefined && compareQuantities(left[name] ?? '0', right[name]) === 0)
+    names.every((name) => Object.hasOwn(right, name) && compareQuantities(left[name] ?? '0', right[name] ?? '0') === 0)
   );
 }
 

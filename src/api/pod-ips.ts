@@ -3,7 +3,10 @@ import { isHostNetwork } from './pod.ts';
 
 const isV6 = (ip: string): boolean => ip.includes(':');
 
-/** The addresses of a pod as it shows them: at most one of each family, the family of the node's first address first (upstream: sortPodIPs). */
+/**
+ * The addresses of a pod as it shows them: at most one of each family, the family of the node's first address first
+ * (upstream: sortPodIPs).
+ */
 export function orderPodIps(ips: readonly string[], nodeIps: readonly string[]): readonly string[] {
   if (ips.length === 1) return ips;
   const primaryV6 = isV6(nodeIps[0] ?? '');
@@ -12,7 +15,7 @@ export function orderPodIps(ips: readonly string[], nodeIps: readonly string[]):
   );
 }
 
-/** The addresses a pod is told of as its own: on the host's network those of the host. */
+/** The addresses a pod sees as its own: on the host's network those of the host. */
 export function podAddresses(pod: Pod, sandboxIps: readonly string[], nodeIps: readonly string[]): readonly string[] {
   return isHostNetwork(pod) ? nodeIps : orderPodIps(sandboxIps, nodeIps);
 }

@@ -32,7 +32,10 @@ export function secretNames(pod: Pod): Set<string> {
   return named(names);
 }
 
-/** Names of the ConfigMaps, in the pod's namespace, that its spec mentions (upstream: api/v1/pod VisitPodConfigmapNames). */
+/**
+ * Names of the ConfigMaps, in the pod's namespace, that its spec mentions (upstream: api/v1/pod
+ * VisitPodConfigmapNames).
+ */
 export function configMapNames(pod: Pod): Set<string> {
   const names: (string | undefined)[] = [];
   for (const { container } of allContainers(pod)) {
@@ -46,7 +49,10 @@ export function configMapNames(pod: Pod): Set<string> {
   return named(names);
 }
 
-/** Names of the claims, in the pod's namespace, that its volumes use: named ones and those made for its ephemeral volumes. */
+/**
+ * Names of the claims, in the pod's namespace, that its volumes use: named ones and those made for its ephemeral
+ * volumes.
+ */
 export function claimNames(pod: Pod): Set<string> {
   return named(
     (pod.spec.volumes ?? []).map((volume) =>

@@ -63,7 +63,10 @@ export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[annotations.configMirror] !== undefined;
 }
 
-/** Pods that admission and eviction spare: static ones, mirrors, and those of system priority (upstream: types/pod_update.go). */
+/**
+ * Pods that admission and eviction spare: static ones, mirrors, and those of system priority (upstream:
+ * types/pod_update.go).
+ */
 export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= priorities.systemCritical;
 }
@@ -95,7 +98,12 @@ export function isHostNetwork(pod: Pod): boolean {
   return pod.spec.hostNetwork === true;
 }
 
-/** Succeeded or Failed: no container of it will run again. */
-export function isTerminalPhase(pod: Pod): boolean {
-  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+/** No container of a pod in this phase will run again. */
+export function isTerminalPhase(phase: string | undefined): phase is 'Failed' | 'Succeeded' {
+  return phase === 'Failed' || phase === 'Succeeded';
+}
+
+/** The same of a pod, by its status in the API. */
+export function isTerminalPod({ status }: Pick<Pod, 'status'>): boolean {
+  return isTerminalPhase(status?.phase);
 }

@@ -13,8 +13,9 @@ export function podQos(pod: Pod): PodQOSClass {
 }
 
 /**
- * BestEffort: nobody asks for CPU or memory. Guaranteed: everybody limits both and requests exactly the limit. Burstable: the rest.
- * Resources given for the pod as a whole replace those of its containers (upstream: core/v1/helper/qos).
+ * BestEffort: no container requests CPU or memory. Guaranteed: every container limits both and requests exactly the
+ * limit. Burstable: the rest. Resources given for the pod as a whole replace those of its containers (upstream:
+ * core/v1/helper/qos).
  */
 export function computePodQos(pod: Pod): PodQOSClass {
   const parties: (ResourceRequirements | undefined)[] =

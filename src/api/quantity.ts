@@ -1,8 +1,10 @@
+import { lookupTable } from '../base/lookup.ts';
 import { KubeletError } from '../base/errors.ts';
 
 /**
- * Resource quantities: `500m`, `1.5Gi`, `12e6`. Objects keep them as text; this file does the arithmetic.
- * Rules from apimachinery `resource.Quantity`: smallest unit is 1n, anything finer is rounded away from zero; binary suffixes cap at 2^63-1.
+ * Resource quantities: `500m`, `1.5Gi`, `12e6`. Objects keep them as text; this file does the arithmetic. Rules from
+ * apimachinery `resource.Quantity`: smallest unit is 1n, anything finer is rounded away from zero; binary suffixes cap
+ * at 2^63-1.
  */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
@@ -16,9 +18,16 @@ const maxTextLength = 256;
 const maxExponent = 60;
 const nano = 1_000_000_000n;
 const maxBinaryNanos = (2n ** 63n - 1n) * nano;
-const shape = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
-const binaryPowers: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
-const decimalPowers: Readonly<Record<string, number>> = {
+const shape = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
+const binaryPowers: Readonly<Record<string, bigint>> = lookupTable({
+  Ki: 10n,
+  Mi: 20n,
+  Gi: 30n,
+  Ti: 40n,
+  Pi: 50n,
+  Ei: 60n,
+});
+const decimalPowers: Readonly<Record<string, number>> = lookupTable({
   n: -9,
   u: -6,
   m: -3,
@@ -29,7 +38,7 @@ const decimalPowers: Readonly<Record<string, number>> = {
   T: 12,
   P: 15,
   E: 18,
-};
+});
 const decimalSuffixes = new Map(Object.entries(decimalPowers).map(([suffix, power]) => [power, suffix]));
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
@@ -69,8 +78,8 @@ interface Unit {
 
 function unitOf(suffix: string): Unit | undefined {
   const decimal = decimalPowers[suffix];
-  if (decimal !== undefined && Object.hasOwn(decimalPowers, suffix)) return { format: 'DecimalSI', power: decimal };
-  const binary = Object.hasOwn(binaryPowers, suffix) ? binaryPowers[suffix] : undefined;
+  if (decimal !== undefined) return { format: 'DecimalSI', power: decimal };
+  const binary = binaryPowers[suffix];
   if (binary !== undefined) return { format: 'BinarySI', power: Number(binary) };
   if (!/^[eE][-+]?[0-9]+$/.test(suffix)) return undefined;
   const power = Number(suffix.slice(1));

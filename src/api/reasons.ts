@@ -1,4 +1,7 @@
-/** Every reason string a user can see in events and statuses, in one place. Names follow upstream: pkg/kubelet/events/event.go, images/types.go, status/generate.go, lifecycle/predicate.go. */
+/**
+ * Every reason string a user can see in events and statuses, in one place. Names follow upstream:
+ * pkg/kubelet/events/event.go, images/types.go, status/generate.go, lifecycle/predicate.go.
+ */
 
 /** Events about a container. */
 export const containerEvents = {
@@ -210,7 +213,10 @@ export const nodeConditionReasons = {
 } as const;
 export type NodeConditionReason = (typeof nodeConditionReasons)[keyof typeof nodeConditionReasons];
 
-/** Admission refused for want of a resource: `OutOfcpu`, `OutOfephemeral-storage` (the resource name is appended as it is). */
+/**
+ * Admission refused for want of a resource: `OutOfcpu`, `OutOfephemeral-storage` (the resource name is appended as it
+ * is).
+ */
 export function outOfReason(resource: string): string {
   return `OutOf${resource}`;
 }

@@ -29,7 +29,9 @@ export function isHugePageResource(name: string): boolean {
   return name.startsWith('hugepages-');
 }
 
-/** A resource with a domain that is not Kubernetes' own, such as `example.com/gpu` (core/helper IsExtendedResourceName). */
+/**
+ * A resource with a domain that is not Kubernetes' own, such as `example.com/gpu` (core/helper IsExtendedResourceName).
+ */
 export function isExtendedResource(name: string): boolean {
   return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 }
@@ -55,7 +57,10 @@ export function podLimits(pod: Pod, options: PodResourceOptions = {}): ResourceL
   return formatList(total);
 }
 
-/** Sum over the containers alone. An init container needs itself plus the sidecars started before it; the pod needs the larger of that and its steady state. */
+/**
+ * Sum over the containers alone. An init container needs itself plus the sidecars started before it; the pod needs the
+ * larger of that and its steady state.
+ */
 export function aggregateContainers(pod: Pod, which: Which, options: PodResourceOptions = {}): ResourceList {
   return formatList(aggregate(pod, which, options));
 }

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-  formatFieldSelector,
-  formatLabelSelector,
-  matchesRequirement,
-  parseFieldSelector,
-  parseLabelSelector,
-} from './selectors.ts';
-import type { Requirement } from './selectors.ts';
+import { matchesRequirement } from './label-requirement.ts';
+import { formatFieldSelector, formatLabelSelector, parseFieldSelector, parseLabelSelector } from './selectors.ts';
+import type { Requirement } from './label-requirement.ts';
 
 const requirement = (key: string, operator: Requirement['operator'], ...values: string[]): Requirement => ({
   key,

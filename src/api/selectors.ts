@@ -1,52 +1,44 @@
+import { lookupTable, ownValue } from '../base/lookup.ts';
 import type { LabelSelector } from './core/meta.ts';
 import type { Pod } from './core/pod.ts';
 import { goQuote } from './go-quote.ts';
+import { compileRequirements } from './label-requirement.ts';
+import type { LabelMatcher, Labels, Requirement, SelectorOperator } from './label-requirement.ts';
 import { checkLabelKey, checkLabelValue } from './validation/names.ts';
-
-export type Labels = Readonly<Record<string, string>>;
-export type SelectorOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt';
-export interface Requirement {
-  readonly key: string;
-  readonly operator: SelectorOperator;
-  readonly values: readonly string[];
-}
 
 /** An absent selector selects nothing, an empty one everything (meta/v1 LabelSelector). */
 export function matchesLabelSelector(selector: LabelSelector | undefined, labels: Labels): boolean {
-  if (selector === undefined) return false;
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
-    if (!matchesRequirement({ key, operator: 'In', values: [value] }, labels)) return false;
-  return (selector.matchExpressions ?? []).every((expression) =>
-    matchesRequirement({ key: expression.key, operator: expression.operator, values: expression.values ?? [] }, labels),
+  return selector !== undefined && matcherOf(selector, () => requirementsOf(selector)).matches(labels);
+}
+
+/** Whether the labels have all of these (the selectors of services). */
+export function matchesLabels(wanted: Labels, labels: Labels): boolean {
+  return matcherOf(wanted, () => requirementsOf({ matchLabels: wanted })).matches(labels);
+}
+
+/** Of selectors that were asked before: they are parts of objects, and those are replaced, never changed. */
+const matchers = new WeakMap<LabelSelector | Labels, LabelMatcher>();
+
+function matcherOf(selector: LabelSelector | Labels, requirements: () => readonly Requirement[]): LabelMatcher {
+  let matcher = matchers.get(selector);
+  if (matcher === undefined) matchers.set(selector, (matcher = compileRequirements(requirements())));
+  return matcher;
+}
+
+export function requirementsOf(selector: LabelSelector): Requirement[] {
+  const equal = Object.entries(selector.matchLabels ?? {}).map(
+    ([key, value]): Requirement => ({ key, operator: 'In', values: [value] }),
   );
+  const expressions = (selector.matchExpressions ?? []).map(
+    ({ key, operator, values }): Requirement => ({ key, operator, values: values ?? [] }),
+  );
+  return [...equal, ...expressions];
 }
 
-/** NotIn and DoesNotExist also hold for a missing key; Gt and Lt compare whole numbers (node selectors only). */
-export function matchesRequirement(requirement: Requirement, labels: Labels): boolean {
-  const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
-  switch (requirement.operator) {
-    case 'In':
-      return value !== undefined && requirement.values.includes(value);
-    case 'NotIn':
-      return value === undefined || !requirement.values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-    case 'Gt':
-    case 'Lt':
-      return comparesWhole(requirement, value);
-  }
-}
-
-function comparesWhole(requirement: Requirement, value: string | undefined): boolean {
-  const [bound] = requirement.values;
-  if (value === undefined || bound === undefined || requirement.values.length !== 1) return false;
-  if (!/^[-+]?[0-9]+$/.test(value) || !/^[-+]?[0-9]+$/.test(bound)) return false;
-  return requirement.operator === 'Gt' ? BigInt(value) > BigInt(bound) : BigInt(value) < BigInt(bound);
-}
-
-/** Parses `a=b,c!=d,e in (x,y),!f,g,h>1`, in order of keys, values sorted. A string result says what is wrong, in the API server's words. */
+/**
+ * Parses `a=b,c!=d,e in (x,y),!f,g,h>1`, in order of keys, values sorted. A string result says what is wrong, in the
+ * API server's words.
+ */
 export function parseLabelSelector(text: string): Requirement[] | string {
   if (text === '') return [];
   const parser = new LabelSelectorParser(text);
@@ -88,7 +80,7 @@ interface Token {
   readonly text: string;
 }
 const symbols = new Set([')', ',', '!', '==', '=', '>', '<', '!=', '(']);
-const operators: Readonly<Record<string, SelectorOperator>> = {
+const operators: Readonly<Record<string, SelectorOperator>> = lookupTable({
   in: 'In',
   notin: 'NotIn',
   '=': 'In',
@@ -96,9 +88,12 @@ const operators: Readonly<Record<string, SelectorOperator>> = {
   '!=': 'NotIn',
   '>': 'Gt',
   '<': 'Lt',
-};
+});
 
-/** Symbols are as long as they can be; everything else up to a symbol or a blank is an identifier, `in` and `notin` included. */
+/**
+ * Symbols are as long as they can be; everything else up to a symbol or a blank is an identifier, `in` and `notin`
+ * included.
+ */
 function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
   for (const [found] of text.matchAll(/[=!(),><]+|[^=!(),><\s]+/g)) {
@@ -167,7 +162,7 @@ class LabelSelectorParser {
     if (negated) return { key, operator: 'DoesNotExist', values: [] };
     if (this.#isEndOr(',')) return { key, operator: 'Exists', values: [] };
     const { text: symbol } = this.#take();
-    const operator = Object.hasOwn(operators, symbol) ? operators[symbol] : undefined;
+    const operator = operators[symbol];
     if (operator === undefined) throw unparsed(`found '${symbol}', expected: in, notin, =, ==, !=, gt, lt`);
     const values = [...new Set(symbol === 'in' || symbol === 'notin' ? this.#values() : [this.#exactValue()])].sort();
     checkValues(key, operator, values);
@@ -227,8 +222,8 @@ export interface FieldRequirement {
 }
 
 /**
- * Parses `metadata.name=a,status.phase!=Running`. In values `\\`, `\,` and `\=` stand for what follows the backslash. A string result says what is wrong, in the
- * API server's words (apimachinery fields/selector.go).
+ * Parses `metadata.name=a,status.phase!=Running`. In values `\\`, `\,` and `\=` stand for what follows the backslash. A
+ * string result says what is wrong, in the API server's words (apimachinery fields/selector.go).
  */
 export function parseFieldSelector(text: string): FieldRequirement[] | string {
   const requirements: FieldRequirement[] = [];
@@ -263,6 +258,15 @@ function unescapeValue(escaped: string): { readonly text: string } | { readonly 
   return { text };
 }
 
+/** The value that a selector demands of the field, if it demands one (apimachinery fields RequiresExactMatch). */
+export function exactMatch(requirements: readonly FieldRequirement[], field: string): string | undefined {
+  return requirements.find((each) => each.equal && each.field === field)?.value;
+}
+
+/** A selector of the objects whose field has the value, whatever signs are in it. */
+export const fieldEquals = (field: string, value: string): string =>
+  formatFieldSelector([{ field, equal: true, value }]);
+
 export function formatFieldSelector(requirements: readonly FieldRequirement[]): string {
   return requirements
     .map(
@@ -293,5 +297,24 @@ export function matchesFields(
   requirements: readonly FieldRequirement[],
   fields: Readonly<Record<string, string>>,
 ): boolean {
-  return requirements.every(({ field, equal, value }) => (fields[field] === value) === equal);
+  return requirements.every(({ field, equal, value }) => (ownValue(fields, field) === value) === equal);
+}
+
+/** The same made ready for being asked of many objects: an object costs no more than its fields do. */
+export function compileFields(
+  requirements: readonly FieldRequirement[],
+): (fields: Readonly<Record<string, string>>) => boolean {
+  const byField = new Map<string, { readonly equal: Set<string>; readonly unequal: Set<string> }>();
+  for (const { field, equal, value } of requirements) {
+    let values = byField.get(field);
+    if (values === undefined) byField.set(field, (values = { equal: new Set(), unequal: new Set() }));
+    (equal ? values.equal : values.unequal).add(value);
+  }
+  const all = [...byField];
+  return (fields) =>
+    all.every(([field, { equal, unequal }]) => {
+      const value = ownValue(fields, field);
+      if (value === undefined) return equal.size === 0;
+      return (equal.size === 0 || (equal.size === 1 && equal.has(value))) && !unequal.has(value);
+    });
 }

@@ -1,7 +1,7 @@
 /**
- * Whether two values of the API mean the same: as deep equality, but lists and maps that are empty count as absent (upstream: equality.Semantic).
- * Texts do not: an empty one is something in a map, and where it is nothing it was dropped when the object was read (`dropZeros`).
- * Quantities are compared as text, for decoding makes them canonical.
+ * Whether two values of the API mean the same: as deep equality, but lists and maps that are empty count as absent
+ * (upstream: equality.Semantic). Texts do not: an empty one is something in a map, and where it is nothing it was
+ * dropped when the object was read (`dropZeros`). Quantities are compared as text, for decoding makes them canonical.
  */
 export function semanticEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;

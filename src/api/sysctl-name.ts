@@ -20,7 +20,10 @@ const ipcNames = new Set([
   'kernel.msg',
 ]);
 
-/** The form with dots, by which the runtime tells namespaces. Where the first separator is a slash, dots stand for slashes inside a name: `net/ipv4/conf/eno2.100/rp_filter`. */
+/**
+ * The form with dots, by which the runtime tells namespaces. Where the first separator is a slash, dots stand for
+ * slashes inside a name: `net/ipv4/conf/eno2.100/rp_filter`.
+ */
 export function dottedSysctl(name: string): string {
   if (/[./]/.exec(name)?.[0] !== '/') return name;
   return name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));

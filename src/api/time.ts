@@ -3,7 +3,10 @@ export function formatTime(ms: number): string {
   return `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-/** As `formatTime`, with the six decimals of a MicroTime, the last three of which are 0: leases and audit events have such. */
+/**
+ * As `formatTime`, with the six decimals of a MicroTime, the last three of which are 0: leases and audit events have
+ * such.
+ */
 export function formatMicroTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }

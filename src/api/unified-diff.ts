@@ -7,7 +7,10 @@ interface Edit {
   readonly line: string;
 }
 
-/** What changed between two JSON values, as a unified diff of their printed forms: the text that upstream adds to refusals of immutable fields. '' when nothing did. */
+/**
+ * What changed between two JSON values, as a unified diff of their printed forms: the text that upstream adds to
+ * refusals of immutable fields. '' when nothing did.
+ */
 export function unifiedDiff(before: unknown, after: unknown): string {
   const edits = computeEdits(printed(before), printed(after));
   const hunks = hunksOf(edits);

@@ -1,4 +1,7 @@
-/** AdmissionReview of admission.k8s.io/v1: what webhooks are asked and what they answer. Which fields exist follows k8s.io/api/admission/v1. */
+/**
+ * AdmissionReview of admission.k8s.io/v1: what webhooks are asked and what they answer. Which fields exist follows
+ * k8s.io/api/admission/v1.
+ */
 import { array, boolean, bytes, map, object, oneOf, opaque, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { UserInfoSchema } from '../authentication/token-review.ts';
@@ -20,7 +23,10 @@ export type GroupVersionResource = Infer<typeof GroupVersionResourceSchema>;
 
 export const AdmissionRequestSchema = object('AdmissionRequest', {
   uid: required(string),
-  /** The kind the webhook's rules name; `requestKind` is that of the request, which differs with `matchPolicy: Equivalent`. */
+  /**
+   * The kind the webhook's rules name; `requestKind` is that of the request, which differs with `matchPolicy:
+   * Equivalent`.
+   */
   kind: required(GroupVersionKindSchema),
   resource: required(GroupVersionResourceSchema),
   subResource: string,

@@ -1,15 +1,18 @@
-/** MutatingWebhookConfiguration of admissionregistration.k8s.io/v1. Which fields exist follows k8s.io/api/admissionregistration/v1. */
-import { array, object, oneOf, required, string } from '../schema/schema.ts';
+/**
+ * MutatingWebhookConfiguration of admissionregistration.k8s.io/v1. Which fields exist follows
+ * k8s.io/api/admissionregistration/v1.
+ */
+import { array, field, filled, object, oneOf, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
 import { webhookFields } from './webhook.ts';
 
 export const ReinvocationPolicySchema = oneOf('Never', 'IfNeeded');
 export type ReinvocationPolicy = Infer<typeof ReinvocationPolicySchema>;
 
 export const MutatingWebhookSchema = object('MutatingWebhook', {
-  ...webhookFields,
-  reinvocationPolicy: ReinvocationPolicySchema,
+  ...webhookFields({ objectSelector: 11, matchConditions: 12 }),
+  reinvocationPolicy: pointer(10, ReinvocationPolicySchema),
 });
 export type MutatingWebhook = Infer<typeof MutatingWebhookSchema>;
 
@@ -17,15 +20,7 @@ export type MutatingWebhook = Infer<typeof MutatingWebhookSchema>;
 export const MutatingWebhookConfigurationSchema = object('MutatingWebhookConfiguration', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  webhooks: array(MutatingWebhookSchema, ['name']),
+  metadata: filled(1, ObjectMetaSchema),
+  webhooks: field(2, array(MutatingWebhookSchema, ['name'])),
 });
 export type MutatingWebhookConfiguration = Infer<typeof MutatingWebhookConfigurationSchema>;
-
-export const MutatingWebhookConfigurationListSchema = object('MutatingWebhookConfigurationList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(MutatingWebhookConfigurationSchema)),
-});
-export type MutatingWebhookConfigurationList = Infer<typeof MutatingWebhookConfigurationListSchema>;

@@ -1,11 +1,14 @@
-/** ValidatingWebhookConfiguration of admissionregistration.k8s.io/v1. Which fields exist follows k8s.io/api/admissionregistration/v1. */
-import { array, object, required, string } from '../schema/schema.ts';
+/**
+ * ValidatingWebhookConfiguration of admissionregistration.k8s.io/v1. Which fields exist follows
+ * k8s.io/api/admissionregistration/v1.
+ */
+import { array, field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
 import { webhookFields } from './webhook.ts';
 
 export const ValidatingWebhookSchema = object('ValidatingWebhook', {
-  ...webhookFields,
+  ...webhookFields({ objectSelector: 10, matchConditions: 11 }),
 });
 export type ValidatingWebhook = Infer<typeof ValidatingWebhookSchema>;
 
@@ -13,15 +16,7 @@ export type ValidatingWebhook = Infer<typeof ValidatingWebhookSchema>;
 export const ValidatingWebhookConfigurationSchema = object('ValidatingWebhookConfiguration', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  webhooks: array(ValidatingWebhookSchema, ['name']),
+  metadata: filled(1, ObjectMetaSchema),
+  webhooks: field(2, array(ValidatingWebhookSchema, ['name'])),
 });
 export type ValidatingWebhookConfiguration = Infer<typeof ValidatingWebhookConfigurationSchema>;
-
-export const ValidatingWebhookConfigurationListSchema = object('ValidatingWebhookConfigurationList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(ValidatingWebhookConfigurationSchema)),
-});
-export type ValidatingWebhookConfigurationList = Infer<typeof ValidatingWebhookConfigurationListSchema>;

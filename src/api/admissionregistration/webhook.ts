@@ -1,5 +1,8 @@
-/** What both webhook configurations of admissionregistration.k8s.io/v1 share. Which fields exist follows k8s.io/api/admissionregistration/v1. */
-import { array, bytes, int32, object, oneOf, required, string } from '../schema/schema.ts';
+/**
+ * What both webhook configurations of admissionregistration.k8s.io/v1 share. Which fields exist follows
+ * k8s.io/api/admissionregistration/v1.
+ */
+import { array, bytes, field, inline, int32, object, oneOf, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema } from '../core/meta.ts';
 
@@ -19,50 +22,53 @@ export const SideEffectsSchema = oneOf('Unknown', 'None', 'Some', 'NoneOnDryRun'
 export type SideEffects = Infer<typeof SideEffectsSchema>;
 
 export const WebhookServiceReferenceSchema = object('ServiceReference', {
-  namespace: required(string),
-  name: required(string),
-  path: string,
-  port: int32,
+  namespace: required(1, string),
+  name: required(2, string),
+  path: pointer(3, string),
+  port: pointer(4, int32),
 });
 export type WebhookServiceReference = Infer<typeof WebhookServiceReferenceSchema>;
 
 /** Exactly one of `url` and `service`. */
 export const WebhookClientConfigSchema = object('WebhookClientConfig', {
-  url: string,
-  service: WebhookServiceReferenceSchema,
+  url: pointer(3, string),
+  service: field(1, WebhookServiceReferenceSchema),
   /** Certificates in PEM, in base64. */
-  caBundle: bytes,
+  caBundle: field(2, bytes),
 });
 export type WebhookClientConfig = Infer<typeof WebhookClientConfigSchema>;
 
 export const RuleWithOperationsSchema = object('RuleWithOperations', {
-  operations: array(WebhookOperationSchema),
-  apiGroups: array(string),
-  apiVersions: array(string),
-  /** `pods`, `pods/log`; a star stands for any resource, any subresource, or both. */
-  resources: array(string),
-  scope: WebhookScopeSchema,
+  operations: field(1, array(WebhookOperationSchema)),
+  ...inline(2, {
+    apiGroups: field(1, array(string)),
+    apiVersions: field(2, array(string)),
+    /** `pods`, `pods/log`; a star stands for any resource, any subresource, or both. */
+    resources: field(3, array(string)),
+    scope: pointer(4, WebhookScopeSchema),
+  }),
 });
 export type RuleWithOperations = Infer<typeof RuleWithOperationsSchema>;
 
 export const MatchConditionSchema = object('MatchCondition', {
-  name: required(string),
-  expression: required(string),
+  name: required(1, string),
+  expression: required(2, string),
 });
 export type MatchCondition = Infer<typeof MatchConditionSchema>;
 
-/** The fields of a webhook of either configuration. */
-export const webhookFields = {
-  name: required(string),
-  clientConfig: required(WebhookClientConfigSchema),
-  rules: array(RuleWithOperationsSchema),
-  failurePolicy: FailurePolicySchema,
-  matchPolicy: MatchPolicySchema,
-  namespaceSelector: LabelSelectorSchema,
-  objectSelector: LabelSelectorSchema,
-  /** Absent is refused by validation. */
-  sideEffects: SideEffectsSchema,
-  timeoutSeconds: int32,
-  admissionReviewVersions: required(array(string)),
-  matchConditions: array(MatchConditionSchema, ['name']),
-} as const;
+/** The fields of a webhook of either configuration; the two number some of them differently. */
+export const webhookFields = (numbers: { readonly objectSelector: number; readonly matchConditions: number }) =>
+  ({
+    name: required(1, string),
+    clientConfig: required(2, WebhookClientConfigSchema),
+    rules: field(3, array(RuleWithOperationsSchema)),
+    failurePolicy: pointer(4, FailurePolicySchema),
+    matchPolicy: pointer(9, MatchPolicySchema),
+    namespaceSelector: field(5, LabelSelectorSchema),
+    objectSelector: field(numbers.objectSelector, LabelSelectorSchema),
+    /** Absent is refused by validation. */
+    sideEffects: pointer(6, SideEffectsSchema, { mustBeWritten: true }),
+    timeoutSeconds: pointer(7, int32),
+    admissionReviewVersions: required(8, array(string)),
+    matchConditions: field(numbers.matchConditions, array(MatchConditionSchema, ['name'])),
+  }) as const;

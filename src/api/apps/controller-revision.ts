@@ -1,21 +1,16 @@
-/** ControllerRevision of apps/v1: an immutable snapshot of what a controller rolled out. Which fields exist follows k8s.io/api/apps/v1. */
-import { array, int64, object, opaque, required, string } from '../schema/schema.ts';
+/**
+ * ControllerRevision of apps/v1: an immutable snapshot of what a controller rolled out. Which fields exist follows
+ * k8s.io/api/apps/v1.
+ */
+import { field, filled, int64, object, opaque, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
 
 export const ControllerRevisionSchema = object('ControllerRevision', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  data: opaque,
-  revision: required(int64),
+  metadata: filled(1, ObjectMetaSchema),
+  data: field(2, opaque),
+  revision: required(3, int64),
 });
 export type ControllerRevision = Infer<typeof ControllerRevisionSchema>;
-
-export const ControllerRevisionListSchema = object('ControllerRevisionList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(ControllerRevisionSchema)),
-});
-export type ControllerRevisionList = Infer<typeof ControllerRevisionListSchema>;

@@ -1,67 +1,72 @@
 /** DaemonSet of apps/v1. Which fields exist follows k8s.io/api/apps/v1. */
-import { array, int32, int64, intOrString, object, oneOf, required, string, time } from '../schema/schema.ts';
+import {
+  array,
+  field,
+  filled,
+  int32,
+  int64,
+  intOrString,
+  object,
+  oneOf,
+  pointer,
+  required,
+  string,
+  time,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { LabelSelectorSchema, ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { LabelSelectorSchema, ObjectMetaSchema } from '../core/meta.ts';
 import { ConditionStatusSchema } from '../core/pod-status.ts';
 import { PodTemplateSpecSchema } from '../core/pod-template.ts';
 
 export const RollingUpdateDaemonSetSchema = object('RollingUpdateDaemonSet', {
-  maxUnavailable: intOrString,
-  maxSurge: intOrString,
+  maxUnavailable: pointer(1, intOrString),
+  maxSurge: pointer(2, intOrString),
 });
 export type RollingUpdateDaemonSet = Infer<typeof RollingUpdateDaemonSetSchema>;
 
 export const DaemonSetUpdateStrategySchema = object('DaemonSetUpdateStrategy', {
-  type: oneOf('RollingUpdate', 'OnDelete'),
-  rollingUpdate: RollingUpdateDaemonSetSchema,
+  type: field(1, oneOf('RollingUpdate', 'OnDelete')),
+  rollingUpdate: field(2, RollingUpdateDaemonSetSchema),
 });
 export type DaemonSetUpdateStrategy = Infer<typeof DaemonSetUpdateStrategySchema>;
 
 export const DaemonSetSpecSchema = object('DaemonSetSpec', {
-  selector: required(LabelSelectorSchema),
-  template: required(PodTemplateSpecSchema),
-  updateStrategy: DaemonSetUpdateStrategySchema,
-  minReadySeconds: int32,
-  revisionHistoryLimit: int32,
+  selector: required(1, LabelSelectorSchema),
+  template: required(2, PodTemplateSpecSchema),
+  updateStrategy: field(3, DaemonSetUpdateStrategySchema),
+  minReadySeconds: field(4, int32),
+  revisionHistoryLimit: pointer(6, int32),
 });
 export type DaemonSetSpec = Infer<typeof DaemonSetSpecSchema>;
 
 export const DaemonSetConditionSchema = object('DaemonSetCondition', {
-  type: required(string),
-  status: required(ConditionStatusSchema),
-  lastTransitionTime: time,
-  reason: string,
-  message: string,
+  type: required(1, string),
+  status: required(2, ConditionStatusSchema),
+  lastTransitionTime: field(3, time),
+  reason: field(4, string),
+  message: field(5, string),
 });
 export type DaemonSetCondition = Infer<typeof DaemonSetConditionSchema>;
 
 export const DaemonSetStatusSchema = object('DaemonSetStatus', {
-  currentNumberScheduled: required(int32),
-  numberMisscheduled: required(int32),
-  desiredNumberScheduled: required(int32),
-  numberReady: required(int32),
-  observedGeneration: int64,
-  updatedNumberScheduled: int32,
-  numberAvailable: int32,
-  numberUnavailable: int32,
-  collisionCount: int32,
-  conditions: array(DaemonSetConditionSchema, ['type']),
+  currentNumberScheduled: required(1, int32),
+  numberMisscheduled: required(2, int32),
+  desiredNumberScheduled: required(3, int32),
+  numberReady: required(4, int32),
+  observedGeneration: field(5, int64),
+  updatedNumberScheduled: field(6, int32),
+  numberAvailable: field(7, int32),
+  numberUnavailable: field(8, int32),
+  collisionCount: pointer(9, int32),
+  conditions: field(10, array(DaemonSetConditionSchema, ['type'])),
 });
 export type DaemonSetStatus = Infer<typeof DaemonSetStatusSchema>;
 
 export const DaemonSetSchema = object('DaemonSet', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(DaemonSetSpecSchema),
-  status: DaemonSetStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, DaemonSetSpecSchema),
+  status: field(3, DaemonSetStatusSchema),
 });
 export type DaemonSet = Infer<typeof DaemonSetSchema>;
-
-export const DaemonSetListSchema = object('DaemonSetList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(DaemonSetSchema)),
-});
-export type DaemonSetList = Infer<typeof DaemonSetListSchema>;

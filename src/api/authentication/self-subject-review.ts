@@ -1,11 +1,11 @@
 /** SelfSubjectReview of authentication.k8s.io/v1: who am I? Which fields exist follows k8s.io/api/authentication/v1. */
-import { object, required, string } from '../schema/schema.ts';
+import { field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { UserInfoSchema } from './token-review.ts';
 
 export const SelfSubjectReviewStatusSchema = object('SelfSubjectReviewStatus', {
-  userInfo: UserInfoSchema,
+  userInfo: field(1, UserInfoSchema),
 });
 export type SelfSubjectReviewStatus = Infer<typeof SelfSubjectReviewStatusSchema>;
 
@@ -13,7 +13,7 @@ export type SelfSubjectReviewStatus = Infer<typeof SelfSubjectReviewStatusSchema
 export const SelfSubjectReviewSchema = object('SelfSubjectReview', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  status: SelfSubjectReviewStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  status: field(2, SelfSubjectReviewStatusSchema),
 });
 export type SelfSubjectReview = Infer<typeof SelfSubjectReviewSchema>;

@@ -1,36 +1,39 @@
-/** TokenRequest of authentication.k8s.io/v1: the body of a service account's `token`. Which fields exist follows k8s.io/api/authentication/v1. */
-import { array, int64, object, required, string, time } from '../schema/schema.ts';
+/**
+ * TokenRequest of authentication.k8s.io/v1: the body of a service account's `token`. Which fields exist follows
+ * k8s.io/api/authentication/v1.
+ */
+import { array, field, filled, int64, object, pointer, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 
 /** The token ends with this object. */
 export const BoundObjectReferenceSchema = object('BoundObjectReference', {
-  kind: string,
-  apiVersion: string,
-  name: string,
-  uid: string,
+  kind: field(1, string),
+  apiVersion: field(2, string),
+  name: field(3, string),
+  uid: field(4, string),
 });
 export type BoundObjectReference = Infer<typeof BoundObjectReferenceSchema>;
 
 export const TokenRequestSpecSchema = object('TokenRequestSpec', {
   /** Empty: the API server's own. */
-  audiences: required(array(string)),
-  expirationSeconds: int64,
-  boundObjectRef: BoundObjectReferenceSchema,
+  audiences: filled(1, array(string)),
+  expirationSeconds: pointer(4, int64),
+  boundObjectRef: field(3, BoundObjectReferenceSchema),
 });
 export type TokenRequestSpec = Infer<typeof TokenRequestSpecSchema>;
 
 export const TokenRequestStatusSchema = object('TokenRequestStatus', {
-  token: required(string),
-  expirationTimestamp: time,
+  token: filled(1, string),
+  expirationTimestamp: field(2, time),
 });
 export type TokenRequestStatus = Infer<typeof TokenRequestStatusSchema>;
 
 export const TokenRequestSchema = object('TokenRequest', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(TokenRequestSpecSchema),
-  status: TokenRequestStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, TokenRequestSpecSchema),
+  status: field(3, TokenRequestStatusSchema),
 });
 export type TokenRequest = Infer<typeof TokenRequestSchema>;

@@ -1,27 +1,30 @@
-/** TokenReview of authentication.k8s.io/v1: whose is this token? Which fields exist follows k8s.io/api/authentication/v1. */
-import { array, boolean, map, object, required, string } from '../schema/schema.ts';
+/**
+ * TokenReview of authentication.k8s.io/v1: whose is this token? Which fields exist follows
+ * k8s.io/api/authentication/v1.
+ */
+import { array, boolean, field, filled, map, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 
 export const UserInfoSchema = object('UserInfo', {
-  username: string,
-  uid: string,
-  groups: array(string),
-  extra: map(array(string)),
+  username: field(1, string),
+  uid: field(2, string),
+  groups: field(3, array(string)),
+  extra: field(4, map(array(string))),
 });
 export type UserInfo = Infer<typeof UserInfoSchema>;
 
 export const TokenReviewSpecSchema = object('TokenReviewSpec', {
-  token: string,
-  audiences: array(string),
+  token: field(1, string, { mustBeWritten: true }),
+  audiences: field(2, array(string)),
 });
 export type TokenReviewSpec = Infer<typeof TokenReviewSpecSchema>;
 
 export const TokenReviewStatusSchema = object('TokenReviewStatus', {
-  authenticated: boolean,
-  user: UserInfoSchema,
-  audiences: array(string),
-  error: string,
+  authenticated: field(1, boolean),
+  user: field(2, UserInfoSchema),
+  audiences: field(4, array(string)),
+  error: field(3, string),
 });
 export type TokenReviewStatus = Infer<typeof TokenReviewStatusSchema>;
 
@@ -29,8 +32,8 @@ export type TokenReviewStatus = Infer<typeof TokenReviewStatusSchema>;
 export const TokenReviewSchema = object('TokenReview', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(TokenReviewSpecSchema),
-  status: TokenReviewStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: required(2, TokenReviewSpecSchema),
+  status: field(3, TokenReviewStatusSchema),
 });
 export type TokenReview = Infer<typeof TokenReviewSchema>;

@@ -1,66 +1,66 @@
 /** What the access reviews of authorization.k8s.io/v1 share. Which fields exist follows k8s.io/api/authorization/v1. */
-import { array, boolean, map, object, required, string } from '../schema/schema.ts';
+import { array, boolean, field, map, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorRequirementSchema } from '../core/meta.ts';
 
 /** Of meta/v1; its operators are those of label selectors, but not a closed set. */
 export const FieldSelectorRequirementSchema = object('FieldSelectorRequirement', {
-  key: required(string),
-  operator: required(string),
-  values: array(string),
+  key: required(1, string),
+  operator: required(2, string),
+  values: field(3, array(string)),
 });
 export type FieldSelectorRequirement = Infer<typeof FieldSelectorRequirementSchema>;
 
 /** Either of the two. */
 export const FieldSelectorAttributesSchema = object('FieldSelectorAttributes', {
-  rawSelector: string,
-  requirements: array(FieldSelectorRequirementSchema),
+  rawSelector: field(1, string),
+  requirements: field(2, array(FieldSelectorRequirementSchema)),
 });
 export type FieldSelectorAttributes = Infer<typeof FieldSelectorAttributesSchema>;
 
 /** Either of the two. */
 export const LabelSelectorAttributesSchema = object('LabelSelectorAttributes', {
-  rawSelector: string,
-  requirements: array(LabelSelectorRequirementSchema),
+  rawSelector: field(1, string),
+  requirements: field(2, array(LabelSelectorRequirementSchema)),
 });
 export type LabelSelectorAttributes = Infer<typeof LabelSelectorAttributesSchema>;
 
 export const ResourceAttributesSchema = object('ResourceAttributes', {
   /** Empty: cluster-wide, or all namespaces. */
-  namespace: string,
-  verb: string,
-  group: string,
-  version: string,
-  resource: string,
-  subresource: string,
+  namespace: field(1, string),
+  verb: field(2, string),
+  group: field(3, string),
+  version: field(4, string),
+  resource: field(5, string),
+  subresource: field(6, string),
   /** Empty: all. */
-  name: string,
-  fieldSelector: FieldSelectorAttributesSchema,
-  labelSelector: LabelSelectorAttributesSchema,
+  name: field(7, string),
+  fieldSelector: field(8, FieldSelectorAttributesSchema),
+  labelSelector: field(9, LabelSelectorAttributesSchema),
 });
 export type ResourceAttributes = Infer<typeof ResourceAttributesSchema>;
 
 export const NonResourceAttributesSchema = object('NonResourceAttributes', {
-  path: string,
-  verb: string,
+  path: field(1, string),
+  verb: field(2, string),
 });
 export type NonResourceAttributes = Infer<typeof NonResourceAttributesSchema>;
 
 /** Exactly one of resource and non-resource attributes. */
 export const SubjectAccessReviewSpecSchema = object('SubjectAccessReviewSpec', {
-  resourceAttributes: ResourceAttributesSchema,
-  nonResourceAttributes: NonResourceAttributesSchema,
-  user: string,
-  groups: array(string),
-  extra: map(array(string)),
-  uid: string,
+  resourceAttributes: field(1, ResourceAttributesSchema),
+  nonResourceAttributes: field(2, NonResourceAttributesSchema),
+  user: field(3, string),
+  groups: field(4, array(string)),
+  extra: field(5, map(array(string))),
+  uid: field(6, string),
 });
 export type SubjectAccessReviewSpec = Infer<typeof SubjectAccessReviewSpecSchema>;
 
 export const SubjectAccessReviewStatusSchema = object('SubjectAccessReviewStatus', {
-  allowed: required(boolean),
-  denied: boolean,
-  reason: string,
-  evaluationError: string,
+  allowed: required(1, boolean),
+  denied: field(4, boolean),
+  reason: field(2, string),
+  evaluationError: field(3, string),
 });
 export type SubjectAccessReviewStatus = Infer<typeof SubjectAccessReviewStatusSchema>;

@@ -1,5 +1,8 @@
-/** SelfSubjectAccessReview of authorization.k8s.io/v1: may I do that? Which fields exist follows k8s.io/api/authorization/v1. */
-import { object, required, string } from '../schema/schema.ts';
+/**
+ * SelfSubjectAccessReview of authorization.k8s.io/v1: may I do that? Which fields exist follows
+ * k8s.io/api/authorization/v1.
+ */
+import { field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import {
@@ -10,8 +13,8 @@ import {
 
 /** Exactly one of the two. */
 export const SelfSubjectAccessReviewSpecSchema = object('SelfSubjectAccessReviewSpec', {
-  resourceAttributes: ResourceAttributesSchema,
-  nonResourceAttributes: NonResourceAttributesSchema,
+  resourceAttributes: field(1, ResourceAttributesSchema),
+  nonResourceAttributes: field(2, NonResourceAttributesSchema),
 });
 export type SelfSubjectAccessReviewSpec = Infer<typeof SelfSubjectAccessReviewSpecSchema>;
 
@@ -19,8 +22,8 @@ export type SelfSubjectAccessReviewSpec = Infer<typeof SelfSubjectAccessReviewSp
 export const SelfSubjectAccessReviewSchema = object('SelfSubjectAccessReview', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(SelfSubjectAccessReviewSpecSchema),
-  status: SubjectAccessReviewStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: required(2, SelfSubjectAccessReviewSpecSchema),
+  status: field(3, SubjectAccessReviewStatusSchema),
 });
 export type SelfSubjectAccessReview = Infer<typeof SelfSubjectAccessReviewSchema>;

@@ -1,32 +1,35 @@
-/** SelfSubjectRulesReview of authorization.k8s.io/v1: what may I do in this namespace? Which fields exist follows k8s.io/api/authorization/v1. */
-import { array, boolean, object, required, string } from '../schema/schema.ts';
+/**
+ * SelfSubjectRulesReview of authorization.k8s.io/v1: what may I do in this namespace? Which fields exist follows
+ * k8s.io/api/authorization/v1.
+ */
+import { array, boolean, field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 
 export const ResourceRuleSchema = object('ResourceRule', {
-  verbs: required(array(string)),
-  apiGroups: array(string),
-  resources: array(string),
-  resourceNames: array(string),
+  verbs: required(1, array(string)),
+  apiGroups: field(2, array(string)),
+  resources: field(3, array(string)),
+  resourceNames: field(4, array(string)),
 });
 export type ResourceRule = Infer<typeof ResourceRuleSchema>;
 
 export const NonResourceRuleSchema = object('NonResourceRule', {
-  verbs: required(array(string)),
-  nonResourceURLs: array(string),
+  verbs: required(1, array(string)),
+  nonResourceURLs: field(2, array(string)),
 });
 export type NonResourceRule = Infer<typeof NonResourceRuleSchema>;
 
 export const SelfSubjectRulesReviewSpecSchema = object('SelfSubjectRulesReviewSpec', {
-  namespace: string,
+  namespace: field(1, string),
 });
 export type SelfSubjectRulesReviewSpec = Infer<typeof SelfSubjectRulesReviewSpecSchema>;
 
 export const SubjectRulesReviewStatusSchema = object('SubjectRulesReviewStatus', {
-  resourceRules: required(array(ResourceRuleSchema)),
-  nonResourceRules: required(array(NonResourceRuleSchema)),
-  incomplete: required(boolean),
-  evaluationError: string,
+  resourceRules: required(1, array(ResourceRuleSchema)),
+  nonResourceRules: required(2, array(NonResourceRuleSchema)),
+  incomplete: required(3, boolean),
+  evaluationError: field(4, string),
 });
 export type SubjectRulesReviewStatus = Infer<typeof SubjectRulesReviewStatusSchema>;
 
@@ -34,8 +37,8 @@ export type SubjectRulesReviewStatus = Infer<typeof SubjectRulesReviewStatusSche
 export const SelfSubjectRulesReviewSchema = object('SelfSubjectRulesReview', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(SelfSubjectRulesReviewSpecSchema),
-  status: SubjectRulesReviewStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: required(2, SelfSubjectRulesReviewSpecSchema),
+  status: field(3, SubjectRulesReviewStatusSchema),
 });
 export type SelfSubjectRulesReview = Infer<typeof SelfSubjectRulesReviewSchema>;

@@ -1,5 +1,8 @@
-/** SubjectAccessReview of authorization.k8s.io/v1: may this user do that? Which fields exist follows k8s.io/api/authorization/v1. */
-import { object, required, string } from '../schema/schema.ts';
+/**
+ * SubjectAccessReview of authorization.k8s.io/v1: may this user do that? Which fields exist follows
+ * k8s.io/api/authorization/v1.
+ */
+import { field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { SubjectAccessReviewSpecSchema, SubjectAccessReviewStatusSchema } from './access-review.ts';
@@ -8,8 +11,8 @@ import { SubjectAccessReviewSpecSchema, SubjectAccessReviewStatusSchema } from '
 export const SubjectAccessReviewSchema = object('SubjectAccessReview', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(SubjectAccessReviewSpecSchema),
-  status: SubjectAccessReviewStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: required(2, SubjectAccessReviewSpecSchema),
+  status: field(3, SubjectAccessReviewStatusSchema),
 });
 export type SubjectAccessReview = Infer<typeof SubjectAccessReviewSchema>;

@@ -1,39 +1,39 @@
 /** CertificateSigningRequest of certificates.k8s.io/v1. Which fields exist follows k8s.io/api/certificates/v1. */
-import { array, bytes, int32, map, object, required, string, time } from '../schema/schema.ts';
+import { array, bytes, field, filled, int32, map, object, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
 import { ConditionStatusSchema } from '../core/pod-status.ts';
 
 export const CertificateSigningRequestSpecSchema = object('CertificateSigningRequestSpec', {
   /** PKCS #10 in PEM, in base64. */
-  request: required(bytes),
-  signerName: required(string),
-  expirationSeconds: int32,
+  request: required(1, bytes),
+  signerName: required(7, string),
+  expirationSeconds: pointer(8, int32),
   /** A closed set, checked by validation. */
-  usages: array(string),
+  usages: field(5, array(string)),
   /** Who asked; the API server fills these in. */
-  username: string,
-  uid: string,
-  groups: array(string),
-  extra: map(array(string)),
+  username: field(2, string),
+  uid: field(3, string),
+  groups: field(4, array(string)),
+  extra: field(6, map(array(string))),
 });
 export type CertificateSigningRequestSpec = Infer<typeof CertificateSigningRequestSpecSchema>;
 
 export const CertificateSigningRequestConditionSchema = object('CertificateSigningRequestCondition', {
   /** `Approved`, `Denied`, `Failed`, or a signer's own. */
-  type: required(string),
-  status: required(ConditionStatusSchema),
-  reason: string,
-  message: string,
-  lastUpdateTime: time,
-  lastTransitionTime: time,
+  type: required(1, string),
+  status: required(6, ConditionStatusSchema),
+  reason: field(2, string),
+  message: field(3, string),
+  lastUpdateTime: field(4, time),
+  lastTransitionTime: field(5, time),
 });
 export type CertificateSigningRequestCondition = Infer<typeof CertificateSigningRequestConditionSchema>;
 
 export const CertificateSigningRequestStatusSchema = object('CertificateSigningRequestStatus', {
-  conditions: array(CertificateSigningRequestConditionSchema, ['type'], { patch: 'replace' }),
+  conditions: field(1, array(CertificateSigningRequestConditionSchema, ['type'], { patch: 'replace' })),
   /** A chain in PEM, in base64. */
-  certificate: bytes,
+  certificate: field(2, bytes),
 });
 export type CertificateSigningRequestStatus = Infer<typeof CertificateSigningRequestStatusSchema>;
 
@@ -41,16 +41,8 @@ export type CertificateSigningRequestStatus = Infer<typeof CertificateSigningReq
 export const CertificateSigningRequestSchema = object('CertificateSigningRequest', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(CertificateSigningRequestSpecSchema),
-  status: CertificateSigningRequestStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: required(2, CertificateSigningRequestSpecSchema),
+  status: field(3, CertificateSigningRequestStatusSchema),
 });
 export type CertificateSigningRequest = Infer<typeof CertificateSigningRequestSchema>;
-
-export const CertificateSigningRequestListSchema = object('CertificateSigningRequestList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(CertificateSigningRequestSchema)),
-});
-export type CertificateSigningRequestList = Infer<typeof CertificateSigningRequestListSchema>;

@@ -1,15 +1,18 @@
 import type { ApiObject, ObjectKey, ResourceType } from './resource-type.ts';
 
 /**
- * The API as controllers, scheduler and, on a node of a cluster, the agent use it. One implementation calls the embedded API server in its own
- * process, another speaks HTTP to any API server; nothing that uses it may know which. Every method rejects with `ApiStatusError`.
- * Objects are values: whoever wants a changed one makes a new one.
+ * The API as controllers, scheduler and, on a node of a cluster, the agent use it. One implementation calls the
+ * embedded API server in its own process, another speaks HTTP to any API server; nothing that uses it may know which.
+ * Every method rejects with `ApiStatusError`. Objects are immutable: a change makes a new one.
  */
 export interface ApiClient {
   get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, options?: GetOptions): Promise<T>;
   /** `namespace` '' lists all namespaces. */
   list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options?: ListOptions): Promise<ListResult<T>>;
-  /** Ends when `signal` aborts, when the server ends it, or with an `ERROR` event (410 Expired: list again). Rejects when it cannot be begun. */
+  /**
+   * Ends when `signal` aborts, when the server ends it, or with an `ERROR` event (410 Expired: list again). Rejects
+   * when it cannot be begun.
+   */
   watch<T extends ApiObject>(
     type: ResourceType<T>,
     namespace: string,
@@ -26,13 +29,21 @@ export interface ApiClient {
   patch<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: PatchOptions): Promise<T>;
   /** Resolves when the deletion is accepted: graceful deletion and finalizers may keep the object for a while. */
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>;
-  /** POST to a subresource with a body of another kind (`binding`, `eviction`, `token`); the answer's body as it came. */
+  /**
+   * POST to a subresource with a body of another kind (`binding`, `eviction`, `token`); the answer's body as it came.
+   */
   post(type: ResourceType, key: ObjectKey, subresource: string, body: object): Promise<unknown>;
-  /** Calls `listener` when it is worth asking again after nothing had been to be had; absent where it always is. Returns what ends it. */
+  /**
+   * Calls `listener` when it is worth asking again after nothing had been to be had; absent where it always is. Returns
+   * what ends it.
+   */
   onReturn?(listener: ReturnListener): () => void;
 }
 
-/** `answers`: a server that could not be reached for a while, and that many others waited for. `admitted`: the client itself had not been able to ask, or not as who it is now. */
+/**
+ * `answers`: a server that could not be reached for a while, and that many others waited for. `admitted`: the client
+ * itself had not been able to ask, or not as who it is now.
+ */
 export type ReturnListener = (why: 'answers' | 'admitted') => void;
 
 export interface GetOptions {
@@ -44,7 +55,10 @@ export interface ListOptions {
   readonly fieldSelector?: string;
   readonly limit?: number;
   readonly continue?: string;
-  /** Absent: the newest. `0`: whatever is at hand. Else at least that version, or exactly with `resourceVersionMatch: 'Exact'`. */
+  /**
+   * Absent: the newest. `0`: whatever is at hand. Else at least that version, or exactly with `resourceVersionMatch:
+   * 'Exact'`.
+   */
   readonly resourceVersion?: string;
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
@@ -64,7 +78,7 @@ export interface WatchOptions {
   readonly allowBookmarks?: boolean;
   /** WatchList: first all objects as ADDED, then a bookmark with the annotation `k8s.io/initial-events-end`. */
   readonly sendInitialEvents?: boolean;
-  /** The server ends it by itself after so long. */
+  /** The server ends it after this time. */
   readonly timeoutSeconds?: number;
   /** The server has taken it; nothing may have happened yet. */
   readonly onOpen?: () => void;

@@ -162,7 +162,7 @@ it('a server that ends every watch at once is not asked in a tight loop', async 
   await informers.stop();
 });
 
-it('one watch per kind, however many ask for it; who comes late is told what there is; who leaves is told nothing', async () => {
+it('one watch per kind, for any number of handlers; a late handler gets the existing objects; a removed one gets nothing', async () => {
   const { clock, api, informers, informer, said } = setUp();
   assert.equal(informers.for(configMaps), informer);
   api.seed(configMaps, build('a'));

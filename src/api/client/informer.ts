@@ -21,14 +21,17 @@ export interface InformerHandlers<T> {
   onDelete?(last: T, finalStateUnknown: boolean): void;
 }
 
-/** All objects of a kind as last seen, and word of each change. They belong to everyone: nobody changes them in place. */
+/**
+ * All objects of a kind as last seen, and notification of each change. They are shared and must not be changed in
+ * place.
+ */
 export interface Informer<T extends ApiObject> extends ObjectLister<T> {
   readonly type: ResourceType<T>;
   /** Those that are there already come first, as `onAdd`. Returns what ends it. */
   addHandlers(handlers: InformerHandlers<T>): () => void;
   /** The index of that name; `by` counts only for the first who asks. */
   index(name: string, by: IndexBy<T>): ObjectIndex<T>;
-  /** Whether the first list is in, and was told to all handlers. */
+  /** Whether the first list was received, and delivered to all handlers. */
   hasSynced(): boolean;
   /** Resolves when `hasSynced`; never, when it was stopped before. */
   whenSynced(): Promise<void>;
@@ -42,7 +45,7 @@ export interface Informers {
   /** Resolves when every informer asked for so far has its first list. */
   whenSynced(): Promise<void>;
   hasSynced(): boolean;
-  /** Stops for good; resolves when no watch is left. */
+  /** Stops permanently; resolves when no watch is left. */
   stop(): Promise<void>;
 }
 
@@ -53,7 +56,7 @@ export interface InformersOptions {
   readonly log: Logger;
 }
 
-/** An informer that is started and stopped by itself. */
+/** An informer that is started and stopped independently. */
 export interface OwnInformer<T extends ApiObject> extends Informer<T> {
   start(): void;
   stop(): Promise<void>;

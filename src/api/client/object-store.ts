@@ -13,7 +13,7 @@ export interface ObjectIndex<T> {
 /** What an object is found by: no value, one, or several. Must be pure, for it is asked about the old object again. */
 export type IndexBy<T> = (object: T) => readonly string[];
 
-/** Reading side of a store. The objects belong to everyone: nobody changes them in place. */
+/** Reading side of a store. The objects are shared and must not be changed in place. */
 export interface ObjectLister<T extends ApiObject> {
   get(key: ObjectKey): T | undefined;
   /** By `namespace/name`. */

@@ -23,7 +23,10 @@ const bookmark = (resourceVersion: string, initialEventsEnd = false): WatchEvent
 });
 const wrong = (error: Error): WatchEvent<ConfigMap> => ({ type: 'ERROR', error });
 
-/** Answers call by call: with events of a watch, which then stays open or ends, a list, or an error. When there is no answer left, watches stay open. */
+/**
+ * Answers call by call: with events of a watch, which then stays open or ends, a list, or an error. When there is no
+ * answer left, watches stay open.
+ */
 type Scripted =
   | { readonly events: readonly WatchEvent<ConfigMap>[]; readonly ends?: boolean; readonly breaksAfterMs?: number }
   | { readonly list: ListResult<ConfigMap> }
@@ -202,7 +205,7 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('is not kept from stopping by a list that nobody answers', async () => {
+  it('is not kept from stopping by a list without a response', async () => {
     const clock = new FakeClock();
     const silent = new FakeApiClient({ clock, streamsLists: false });
     let asked = 0;
@@ -306,7 +309,7 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('delivers what it is told to make of each object, in lists and events', async () => {
+  it('delivers the transformed objects, in lists and events', async () => {
     const full = (name: string): ConfigMap => ({
       ...map(name, '30'),
       metadata: { ...map(name, '30').metadata, managedFields: [{ manager: 'm' }] },

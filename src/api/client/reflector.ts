@@ -6,7 +6,7 @@ import { errorMessage, KubeletError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { jitter } from '../../base/random.ts';
 import type { Random } from '../../base/random.ts';
-import { watchSilence } from '../../base/silence.ts';
+import { startIdleTimer } from '../../base/idle-timer.ts';
 import { untilAborted } from '../../base/until-aborted.ts';
 import { isApiError } from '../status/api-status-error.ts';
 import type { ApiClient } from './api-client.ts';
@@ -20,15 +20,18 @@ const retryCurve: BackoffCurve = { initialMs: 200, maxMs: 30_000, factor: 2 };
 const FORGET_FAILURES_MS = 120_000;
 /** A server may ask for any pause; it is asked whether it still means it. */
 const LONGEST_PAUSE_MS = 300_000;
-/** Whoever waits for a server begins within this time of its return. */
+/** Waiting callers start within this time of the server's return. */
 const RETURN_SPREAD_MS = 3_000;
 const LIST_LIMIT_MS = 60_000;
 const PAGE = 500;
-/** API servers send a bookmark about once a minute: so long without a word means that nobody is at the other end. */
+/** API servers send a bookmark about once a minute: this long without data means that the connection is dead. */
 const SILENCE_LIMIT_MS = 150_000;
-/** A watch that ends by itself before this, having said nothing, counts as a failure. */
+/** A watch that ends before this without any event counts as a failure. */
 const SHORTEST_WATCH_MS = 1_000;
-/** Servers are asked to end a watch after this, and up to as much again: so that all are spread over all servers in time. */
+/**
+ * Servers are asked to end a watch after this, and up to as much again: so that all are spread over all servers in
+ * time.
+ */
 const WATCH_SECONDS = 300;
 
 export interface ReflectorOptions<T extends ApiObject> {
@@ -42,7 +45,7 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly random: Random;
   readonly log: Logger;
   readonly sink: ReflectorSink<T>;
-  /** What is delivered in place of each object: what nobody reads need not be kept (`withoutManagedFields`). */
+  /** Transforms each object before it is delivered: unused fields need not be kept (`withoutManagedFields`). */
   readonly transform?: (object: T) => T;
   /** Called with each failure, and with undefined when what is delivered is up to date again. */
   readonly onProblem?: (problem: FollowProblem | undefined) => void;
@@ -55,7 +58,7 @@ export interface FollowProblem {
   readonly error: unknown;
 }
 
-/** What comes next. `watch` goes on after `version`; `list` begins anew, at least at `version` where there is one. */
+/** What comes next. `watch` goes on after `version`; `list` starts again, at least at `version` where there is one. */
 type Step = { readonly kind: 'list'; readonly version: string } | { readonly kind: 'watch'; readonly version: string };
 
 /** Without who set which field, which is half of many objects and only of interest to those who write. */
@@ -65,12 +68,15 @@ export function withoutManagedFields<T extends ApiObject>(object: T): T {
 }
 
 /**
- * Follows all objects of a kind: lists, then watches, for as long as `signal` is not aborted (upstream: client-go tools/cache Reflector).
- * 1. A watch that ends goes on from the last version that was seen, bookmarks included; only `410`, and a server that went back in time, list again.
- * 2. Servers that stream their lists (WatchList) are asked to; one that refuses, or does not come to an end, is listed in pages from then on.
+ * Follows all objects of a kind: lists, then watches, for as long as `signal` is not aborted (upstream: client-go
+ * tools/cache Reflector).
+ * 1. A watch that ends goes on from the last version that was seen, bookmarks included; only `410`, and a server that
+ *    went back in time, list again.
+ * 2. Servers that stream their lists (WatchList) are asked to; one that refuses, or does not come to an end, is listed
+ *    in pages from then on.
  * 3. The sink never gets a part of a list: what a streamed list has sent counts when its end is announced.
- * 4. Failures wait, longer each time, and at least as long as the server says; they never end it. The end of an outage that another request has found ends the wait.
- *    A watch that was open for a while was none, however it ended.
+ * 4. Failures wait, longer each time, and at least as long as the server says; they never end it. The end of an outage
+ *    that another request has found ends the wait. A watch that was open for a while was none, however it ended.
  */
 export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>, signal: AbortSignal): Promise<void> {
   await new Reflector(options, signal).run();
@@ -199,13 +205,13 @@ class Reflector<T extends ApiObject> {
     const session = new WatchSession(this.#sink, from, streamList);
     const ended = Promise.withResolvers<'ended' | 'silent'>();
     stop.signal.addEventListener('abort', () => ended.resolve('ended'), { once: true });
-    const silence = watchSilence(clock, SILENCE_LIMIT_MS, () => ended.resolve('silent'));
+    const idleTimer = startIdleTimer(clock, SILENCE_LIMIT_MS, () => ended.resolve('silent'));
     let how: 'ended' | 'silent';
     let openedMs = Infinity;
     try {
-      // A server that does not end what was aborted must not hold this up: whoever is done first counts.
+      // A server that does not end what was aborted must not hold this up: the first to finish counts.
       how = await Promise.race([
-        this.#consume(session, { opened: () => (openedMs = clock.monotonicMs()), heard: silence.heard }, stop.signal),
+        this.#consume(session, { opened: () => (openedMs = clock.monotonicMs()), heard: idleTimer.heard }, stop.signal),
         ended.promise,
       ]);
     } catch (error) {
@@ -217,7 +223,7 @@ class Reflector<T extends ApiObject> {
       throw new WatchFailure(session.version, error);
     } finally {
       session.close();
-      silence.cancel();
+      idleTimer.cancel();
       stop.abort();
       this.#signal.removeEventListener('abort', abort);
     }
@@ -235,7 +241,8 @@ class Reflector<T extends ApiObject> {
       if (how === 'silent') this.#streamsLists = false;
       return { kind: 'list', version: from };
     }
-    // A server that was put back in time says nothing to who waits for its future. One that says nothing at all is asked for everything it has.
+    // A server that was put back in time says nothing to who waits for its future. One that says nothing at all is
+    // asked for everything it has.
     return how === 'silent' && !session.heard
       ? { kind: 'list', version: '' }
       : { kind: 'watch', version: session.version };
@@ -266,7 +273,10 @@ class Reflector<T extends ApiObject> {
   }
 }
 
-/** What is tried next, after a pause unless the past was forgotten. A list that is refused as too old is asked for without a version; a watch lists at least what it saw. */
+/**
+ * What is tried next, after a pause unless the past was forgotten. A list that is refused as too old is asked for
+ * without a version; a watch lists at least what it saw.
+ */
 function nextAfterFailure(step: Step, version: string, cause: unknown): Step {
   if (isApiError(cause, 'Expired', 'Gone')) return { kind: 'list', version: step.kind === 'watch' ? version : '' };
   // A server that was put back does not know the version yet: what it has counts.
@@ -274,7 +284,10 @@ function nextAfterFailure(step: Step, version: string, cause: unknown): Step {
   return { kind: step.kind, version: step.kind === 'watch' ? version : step.version };
 }
 
-/** Upstream: metav1.CauseTypeResourceVersionTooLarge. Other time-outs are only those of a busy server, which need not be asked for everything. */
+/**
+ * Upstream: metav1.CauseTypeResourceVersionTooLarge. Other time-outs are only those of a busy server, which need not be
+ * asked for everything.
+ */
 const isTooLarge = (cause: unknown): boolean =>
   isApiError(cause, 'Timeout') &&
   (cause.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');

@@ -1,4 +1,7 @@
-/** One constant per kind: what code passes to an `ApiClient` to say which kind it means. In the order of groups, then names. */
+/**
+ * One constant per kind: what code passes to an `ApiClient` to say which kind it means. In the order of groups, then
+ * names.
+ */
 import type { MutatingWebhookConfiguration } from '../admissionregistration/mutating-webhook-configuration.ts';
 import type { ValidatingWebhookConfiguration } from '../admissionregistration/validating-webhook-configuration.ts';
 import type { ControllerRevision } from '../apps/controller-revision.ts';
@@ -41,288 +44,110 @@ import type { CSIDriver } from '../storage/csi-driver.ts';
 import type { CSINode } from '../storage/csi-node.ts';
 import type { StorageClass } from '../storage/storage-class.ts';
 import type { VolumeAttachment } from '../storage/volume-attachment.ts';
-import type { ResourceType } from './resource-type.ts';
+import type { ApiObject, ResourceType } from './resource-type.ts';
 
-export const configMaps: ResourceType<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-};
-export const endpoints: ResourceType<Endpoints> = {
-  group: '',
-  version: 'v1',
-  kind: 'Endpoints',
-  plural: 'endpoints',
-  namespaced: true,
-};
-export const events: ResourceType<Event> = {
-  group: '',
-  version: 'v1',
-  kind: 'Event',
-  plural: 'events',
-  namespaced: true,
-};
-export const limitRanges: ResourceType<LimitRange> = {
-  group: '',
-  version: 'v1',
-  kind: 'LimitRange',
-  plural: 'limitranges',
-  namespaced: true,
-};
-export const namespaces: ResourceType<Namespace> = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-};
-export const nodes: ResourceType<Node> = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
-export const persistentVolumes: ResourceType<PersistentVolume> = {
-  group: '',
-  version: 'v1',
-  kind: 'PersistentVolume',
-  plural: 'persistentvolumes',
-  namespaced: false,
-};
-export const persistentVolumeClaims: ResourceType<PersistentVolumeClaim> = {
-  group: '',
-  version: 'v1',
-  kind: 'PersistentVolumeClaim',
-  plural: 'persistentvolumeclaims',
-  namespaced: true,
-};
-export const pods: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
-export const resourceQuotas: ResourceType<ResourceQuota> = {
-  group: '',
-  version: 'v1',
-  kind: 'ResourceQuota',
-  plural: 'resourcequotas',
-  namespaced: true,
-};
-export const secrets: ResourceType<Secret> = {
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  namespaced: true,
-};
-export const services: ResourceType<Service> = {
-  group: '',
-  version: 'v1',
-  kind: 'Service',
-  plural: 'services',
-  namespaced: true,
-};
-export const serviceAccounts: ResourceType<ServiceAccount> = {
-  group: '',
-  version: 'v1',
-  kind: 'ServiceAccount',
-  plural: 'serviceaccounts',
-  namespaced: true,
-};
-export const mutatingWebhookConfigurations: ResourceType<MutatingWebhookConfiguration> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'MutatingWebhookConfiguration',
-  plural: 'mutatingwebhookconfigurations',
-  namespaced: false,
-};
-export const validatingWebhookConfigurations: ResourceType<ValidatingWebhookConfiguration> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'ValidatingWebhookConfiguration',
-  plural: 'validatingwebhookconfigurations',
-  namespaced: false,
-};
-export const controllerRevisions: ResourceType<ControllerRevision> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'ControllerRevision',
-  plural: 'controllerrevisions',
-  namespaced: true,
-};
-export const daemonSets: ResourceType<DaemonSet> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'DaemonSet',
-  plural: 'daemonsets',
-  namespaced: true,
-};
-export const deployments: ResourceType<Deployment> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-};
-export const replicaSets: ResourceType<ReplicaSet> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'ReplicaSet',
-  plural: 'replicasets',
-  namespaced: true,
-};
-export const selfSubjectReviews: ResourceType<SelfSubjectReview> = {
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  kind: 'SelfSubjectReview',
-  plural: 'selfsubjectreviews',
-  namespaced: false,
-};
-export const tokenReviews: ResourceType<TokenReview> = {
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  kind: 'TokenReview',
-  plural: 'tokenreviews',
-  namespaced: false,
-};
-export const localSubjectAccessReviews: ResourceType<LocalSubjectAccessReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  kind: 'LocalSubjectAccessReview',
-  plural: 'localsubjectaccessreviews',
-  namespaced: true,
-};
-export const selfSubjectAccessReviews: ResourceType<SelfSubjectAccessReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  kind: 'SelfSubjectAccessReview',
-  plural: 'selfsubjectaccessreviews',
-  namespaced: false,
-};
-export const selfSubjectRulesReviews: ResourceType<SelfSubjectRulesReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  kind: 'SelfSubjectRulesReview',
-  plural: 'selfsubjectrulesreviews',
-  namespaced: false,
-};
-export const subjectAccessReviews: ResourceType<SubjectAccessReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  kind: 'SubjectAccessReview',
-  plural: 'subjectaccessreviews',
-  namespaced: false,
-};
-export const jobs: ResourceType<Job> = { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true };
-export const certificateSigningRequests: ResourceType<CertificateSigningRequest> = {
-  group: 'certificates.k8s.io',
-  version: 'v1',
-  kind: 'CertificateSigningRequest',
-  plural: 'certificatesigningrequests',
-  namespaced: false,
-};
-export const leases: ResourceType<Lease> = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  kind: 'Lease',
-  plural: 'leases',
-  namespaced: true,
-};
-export const endpointSlices: ResourceType<EndpointSlice> = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  kind: 'EndpointSlice',
-  plural: 'endpointslices',
-  namespaced: true,
-};
-export const eventsV1Events: ResourceType<EventsV1Event> = {
-  group: 'events.k8s.io',
-  version: 'v1',
-  kind: 'Event',
-  plural: 'events',
-  namespaced: true,
-};
-export const nodeMetrics: ResourceType<NodeMetrics> = {
-  group: 'metrics.k8s.io',
-  version: 'v1beta1',
-  kind: 'NodeMetrics',
-  plural: 'nodes',
-  namespaced: false,
-};
-export const podMetrics: ResourceType<PodMetrics> = {
-  group: 'metrics.k8s.io',
-  version: 'v1beta1',
-  kind: 'PodMetrics',
-  plural: 'pods',
-  namespaced: true,
-};
-export const runtimeClasses: ResourceType<RuntimeClass> = {
-  group: 'node.k8s.io',
-  version: 'v1',
-  kind: 'RuntimeClass',
-  plural: 'runtimeclasses',
-  namespaced: false,
-};
-export const podDisruptionBudgets: ResourceType<PodDisruptionBudget> = {
-  group: 'policy',
-  version: 'v1',
-  kind: 'PodDisruptionBudget',
-  plural: 'poddisruptionbudgets',
-  namespaced: true,
-};
-export const clusterRoles: ResourceType<ClusterRole> = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'ClusterRole',
-  plural: 'clusterroles',
-  namespaced: false,
-};
-export const clusterRoleBindings: ResourceType<ClusterRoleBinding> = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'ClusterRoleBinding',
-  plural: 'clusterrolebindings',
-  namespaced: false,
-};
-export const roles: ResourceType<Role> = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'Role',
-  plural: 'roles',
-  namespaced: true,
-};
-export const roleBindings: ResourceType<RoleBinding> = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'RoleBinding',
-  plural: 'rolebindings',
-  namespaced: true,
-};
-export const priorityClasses: ResourceType<PriorityClass> = {
-  group: 'scheduling.k8s.io',
-  version: 'v1',
-  kind: 'PriorityClass',
-  plural: 'priorityclasses',
-  namespaced: false,
-};
-export const csiDrivers: ResourceType<CSIDriver> = {
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'CSIDriver',
-  plural: 'csidrivers',
-  namespaced: false,
-};
-export const csiNodes: ResourceType<CSINode> = {
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'CSINode',
-  plural: 'csinodes',
-  namespaced: false,
-};
-export const storageClasses: ResourceType<StorageClass> = {
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'StorageClass',
-  plural: 'storageclasses',
-  namespaced: false,
-};
-export const volumeAttachments: ResourceType<VolumeAttachment> = {
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'VolumeAttachment',
-  plural: 'volumeattachments',
-  namespaced: false,
-};
+const namespaced = <T extends ApiObject>(apiVersion: string, kind: string, plural: string): ResourceType<T> =>
+  typeOf(apiVersion, kind, plural, true);
+const clusterScoped = <T extends ApiObject>(apiVersion: string, kind: string, plural: string): ResourceType<T> =>
+  typeOf(apiVersion, kind, plural, false);
+
+function typeOf(apiVersion: string, kind: string, plural: string, isNamespaced: boolean): ResourceType<never> {
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  return { group, version, kind, plural, namespaced: isNamespaced };
+}
+
+export const configMaps = namespaced<ConfigMap>('v1', 'ConfigMap', 'configmaps');
+export const endpoints = namespaced<Endpoints>('v1', 'Endpoints', 'endpoints');
+export const events = namespaced<Event>('v1', 'Event', 'events');
+export const limitRanges = namespaced<LimitRange>('v1', 'LimitRange', 'limitranges');
+export const namespaces = clusterScoped<Namespace>('v1', 'Namespace', 'namespaces');
+export const nodes = clusterScoped<Node>('v1', 'Node', 'nodes');
+export const persistentVolumes = clusterScoped<PersistentVolume>('v1', 'PersistentVolume', 'persistentvolumes');
+export const persistentVolumeClaims = namespaced<PersistentVolumeClaim>(
+  'v1',
+  'PersistentVolumeClaim',
+  'persistentvolumeclaims',
+);
+export const pods = namespaced<Pod>('v1', 'Pod', 'pods');
+export const resourceQuotas = namespaced<ResourceQuota>('v1', 'ResourceQuota', 'resourcequotas');
+export const secrets = namespaced<Secret>('v1', 'Secret', 'secrets');
+export const services = namespaced<Service>('v1', 'Service', 'services');
+export const serviceAccounts = namespaced<ServiceAccount>('v1', 'ServiceAccount', 'serviceaccounts');
+export const mutatingWebhookConfigurations = clusterScoped<MutatingWebhookConfiguration>(
+  'admissionregistration.k8s.io/v1',
+  'MutatingWebhookConfiguration',
+  'mutatingwebhookconfigurations',
+);
+export const validatingWebhookConfigurations = clusterScoped<ValidatingWebhookConfiguration>(
+  'admissionregistration.k8s.io/v1',
+  'ValidatingWebhookConfiguration',
+  'validatingwebhookconfigurations',
+);
+export const controllerRevisions = namespaced<ControllerRevision>(
+  'apps/v1',
+  'ControllerRevision',
+  'controllerrevisions',
+);
+export const daemonSets = namespaced<DaemonSet>('apps/v1', 'DaemonSet', 'daemonsets');
+export const deployments = namespaced<Deployment>('apps/v1', 'Deployment', 'deployments');
+export const replicaSets = namespaced<ReplicaSet>('apps/v1', 'ReplicaSet', 'replicasets');
+export const selfSubjectReviews = clusterScoped<SelfSubjectReview>(
+  'authentication.k8s.io/v1',
+  'SelfSubjectReview',
+  'selfsubjectreviews',
+);
+export const tokenReviews = clusterScoped<TokenReview>('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews');
+export const localSubjectAccessReviews = namespaced<LocalSubjectAccessReview>(
+  'authorization.k8s.io/v1',
+  'LocalSubjectAccessReview',
+  'localsubjectaccessreviews',
+);
+export const selfSubjectAccessReviews = clusterScoped<SelfSubjectAccessReview>(
+  'authorization.k8s.io/v1',
+  'SelfSubjectAccessReview',
+  'selfsubjectaccessreviews',
+);
+export const selfSubjectRulesReviews = clusterScoped<SelfSubjectRulesReview>(
+  'authorization.k8s.io/v1',
+  'SelfSubjectRulesReview',
+  'selfsubjectrulesreviews',
+);
+export const subjectAccessReviews = clusterScoped<SubjectAccessReview>(
+  'authorization.k8s.io/v1',
+  'SubjectAccessReview',
+  'subjectaccessreviews',
+);
+export const jobs = namespaced<Job>('batch/v1', 'Job', 'jobs');
+export const certificateSigningRequests = clusterScoped<CertificateSigningRequest>(
+  'certificates.k8s.io/v1',
+  'CertificateSigningRequest',
+  'certificatesigningrequests',
+);
+export const leases = namespaced<Lease>('coordination.k8s.io/v1', 'Lease', 'leases');
+export const endpointSlices = namespaced<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices');
+export const eventsV1Events = namespaced<EventsV1Event>('events.k8s.io/v1', 'Event', 'events');
+export const nodeMetrics = clusterScoped<NodeMetrics>('metrics.k8s.io/v1beta1', 'NodeMetrics', 'nodes');
+export const podMetrics = namespaced<PodMetrics>('metrics.k8s.io/v1beta1', 'PodMetrics', 'pods');
+export const runtimeClasses = clusterScoped<RuntimeClass>('node.k8s.io/v1', 'RuntimeClass', 'runtimeclasses');
+export const podDisruptionBudgets = namespaced<PodDisruptionBudget>(
+  'policy/v1',
+  'PodDisruptionBudget',
+  'poddisruptionbudgets',
+);
+export const clusterRoles = clusterScoped<ClusterRole>('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles');
+export const clusterRoleBindings = clusterScoped<ClusterRoleBinding>(
+  'rbac.authorization.k8s.io/v1',
+  'ClusterRoleBinding',
+  'clusterrolebindings',
+);
+export const roles = namespaced<Role>('rbac.authorization.k8s.io/v1', 'Role', 'roles');
+export const roleBindings = namespaced<RoleBinding>('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings');
+export const priorityClasses = clusterScoped<PriorityClass>('scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses');
+export const csiDrivers = clusterScoped<CSIDriver>('storage.k8s.io/v1', 'CSIDriver', 'csidrivers');
+export const csiNodes = clusterScoped<CSINode>('storage.k8s.io/v1', 'CSINode', 'csinodes');
+export const storageClasses = clusterScoped<StorageClass>('storage.k8s.io/v1', 'StorageClass', 'storageclasses');
+export const volumeAttachments = clusterScoped<VolumeAttachment>(
+  'storage.k8s.io/v1',
+  'VolumeAttachment',
+  'volumeattachments',
+);

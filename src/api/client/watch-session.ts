@@ -12,7 +12,10 @@ export interface ReflectorSink<T> {
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
 }
 
-/** The server tells an older past than it did before: its store was put back (a restored etcd). What is known has to be asked for anew. */
+/**
+ * The server tells an older past than it did before: its store was put back (a restored etcd). What is known has to be
+ * requested again.
+ */
 export class WentBack extends Error {
   constructor(before: string, now: string) {
     super(`the server was at resource version ${before} and is at ${now} now`);

@@ -1,31 +1,23 @@
 /** Lease of coordination.k8s.io/v1. Which fields exist follows k8s.io/api/coordination/v1. */
-import { array, int32, object, required, string, time } from '../schema/schema.ts';
+import { field, filled, int32, microTime, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
 
 export const LeaseSpecSchema = object('LeaseSpec', {
-  holderIdentity: string,
-  leaseDurationSeconds: int32,
-  acquireTime: time,
-  renewTime: time,
-  leaseTransitions: int32,
-  strategy: string,
-  preferredHolder: string,
+  holderIdentity: pointer(1, string),
+  leaseDurationSeconds: pointer(2, int32),
+  acquireTime: field(3, microTime),
+  renewTime: field(4, microTime),
+  leaseTransitions: pointer(5, int32),
+  strategy: pointer(6, string),
+  preferredHolder: pointer(7, string),
 });
 export type LeaseSpec = Infer<typeof LeaseSpecSchema>;
 
 export const LeaseSchema = object('Lease', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(LeaseSpecSchema),
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, LeaseSpecSchema),
 });
 export type Lease = Infer<typeof LeaseSchema>;
-
-export const LeaseListSchema = object('LeaseList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(LeaseSchema)),
-});
-export type LeaseList = Infer<typeof LeaseListSchema>;

@@ -1,12 +1,12 @@
 /** Binding of core/v1: the body that puts a pod on a node. Which fields exist follows k8s.io/api/core/v1. */
-import { object, required, string } from '../schema/schema.ts';
+import { filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';
 
 export const BindingSchema = object('Binding', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  target: required(ObjectReferenceSchema),
+  metadata: filled(1, ObjectMetaSchema),
+  target: required(2, ObjectReferenceSchema),
 });
 export type Binding = Infer<typeof BindingSchema>;

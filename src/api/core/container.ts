@@ -1,5 +1,24 @@
-/** Containers of every kind: regular, init and ephemeral share all but one field. Which fields exist follows k8s.io/api/core/v1. */
-import { array, atomic, boolean, int32, object, oneOf, quantity, required, set, string } from '../schema/schema.ts';
+/**
+ * Containers of every kind: regular, init and ephemeral share all but one field. Which fields exist follows
+ * k8s.io/api/core/v1.
+ */
+import {
+  array,
+  atomic,
+  boolean,
+  field,
+  filled,
+  inline,
+  int32,
+  knownValues,
+  object,
+  oneOf,
+  pointer,
+  quantity,
+  required,
+  set,
+  string,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LifecycleSchema, ProbeSchema } from './probe.ts';
 import { ResourceRequirementsSchema } from './resource-requirements.ts';
@@ -9,138 +28,142 @@ export const ProtocolSchema = oneOf('TCP', 'UDP', 'SCTP');
 export type Protocol = Infer<typeof ProtocolSchema>;
 
 export const ContainerPortSchema = object('ContainerPort', {
-  name: string,
-  hostPort: int32,
-  containerPort: required(int32),
-  protocol: ProtocolSchema,
-  hostIP: string,
+  name: field(1, string),
+  hostPort: field(2, int32),
+  containerPort: required(3, int32),
+  protocol: field(4, ProtocolSchema),
+  hostIP: field(5, string),
 });
 export type ContainerPort = Infer<typeof ContainerPortSchema>;
 
 export const ObjectFieldSelectorSchema = atomic(
-  object('ObjectFieldSelector', { apiVersion: string, fieldPath: required(string) }),
+  object('ObjectFieldSelector', { apiVersion: field(1, string), fieldPath: required(2, string) }),
 );
 export type ObjectFieldSelector = Infer<typeof ObjectFieldSelectorSchema>;
 
 export const ResourceFieldSelectorSchema = atomic(
   object('ResourceFieldSelector', {
-    containerName: string,
-    resource: required(string),
-    divisor: quantity,
+    containerName: field(1, string),
+    resource: required(2, string),
+    divisor: field(3, quantity),
   }),
 );
 export type ResourceFieldSelector = Infer<typeof ResourceFieldSelectorSchema>;
 
 export const ConfigMapKeySelectorSchema = atomic(
   object('ConfigMapKeySelector', {
-    name: required(string),
-    key: required(string),
-    optional: boolean,
+    ...inline(1, { name: filled(1, string) }),
+    key: required(2, string),
+    optional: pointer(3, boolean),
   }),
 );
 export type ConfigMapKeySelector = Infer<typeof ConfigMapKeySelectorSchema>;
 
 export const SecretKeySelectorSchema = atomic(
-  object('SecretKeySelector', { name: required(string), key: required(string), optional: boolean }),
+  object('SecretKeySelector', {
+    ...inline(1, { name: filled(1, string) }),
+    key: required(2, string),
+    optional: pointer(3, boolean),
+  }),
 );
 export type SecretKeySelector = Infer<typeof SecretKeySelectorSchema>;
 
 export const FileKeySelectorSchema = atomic(
   object('FileKeySelector', {
-    volumeName: required(string),
-    path: required(string),
-    key: required(string),
-    optional: boolean,
+    volumeName: required(1, string),
+    path: required(2, string),
+    key: required(3, string),
+    optional: pointer(4, boolean),
   }),
 );
 export type FileKeySelector = Infer<typeof FileKeySelectorSchema>;
 
 export const EnvVarSourceSchema = object('EnvVarSource', {
-  fieldRef: ObjectFieldSelectorSchema,
-  resourceFieldRef: ResourceFieldSelectorSchema,
-  configMapKeyRef: ConfigMapKeySelectorSchema,
-  secretKeyRef: SecretKeySelectorSchema,
-  fileKeyRef: FileKeySelectorSchema,
+  fieldRef: field(1, ObjectFieldSelectorSchema),
+  resourceFieldRef: field(2, ResourceFieldSelectorSchema),
+  configMapKeyRef: field(3, ConfigMapKeySelectorSchema),
+  secretKeyRef: field(4, SecretKeySelectorSchema),
+  fileKeyRef: field(5, FileKeySelectorSchema),
 });
 export type EnvVarSource = Infer<typeof EnvVarSourceSchema>;
 
 export const EnvVarSchema = object('EnvVar', {
-  name: required(string),
-  value: string,
-  valueFrom: EnvVarSourceSchema,
+  name: required(1, string),
+  value: field(2, string),
+  valueFrom: field(3, EnvVarSourceSchema),
 });
 export type EnvVar = Infer<typeof EnvVarSchema>;
 
 export const ConfigMapEnvSourceSchema = object('ConfigMapEnvSource', {
-  name: required(string),
-  optional: boolean,
+  ...inline(1, { name: filled(1, string) }),
+  optional: pointer(2, boolean),
 });
 export type ConfigMapEnvSource = Infer<typeof ConfigMapEnvSourceSchema>;
 
 export const SecretEnvSourceSchema = object('SecretEnvSource', {
-  name: required(string),
-  optional: boolean,
+  ...inline(1, { name: filled(1, string) }),
+  optional: pointer(2, boolean),
 });
 export type SecretEnvSource = Infer<typeof SecretEnvSourceSchema>;
 
 export const EnvFromSourceSchema = object('EnvFromSource', {
-  prefix: string,
-  configMapRef: ConfigMapEnvSourceSchema,
-  secretRef: SecretEnvSourceSchema,
+  prefix: field(1, string),
+  configMapRef: field(2, ConfigMapEnvSourceSchema),
+  secretRef: field(3, SecretEnvSourceSchema),
 });
 export type EnvFromSource = Infer<typeof EnvFromSourceSchema>;
 
-export const RecursiveReadOnlyModeSchema = oneOf('Disabled', 'IfPossible', 'Enabled');
+export const RecursiveReadOnlyModeSchema = knownValues('Disabled', 'IfPossible', 'Enabled');
 export type RecursiveReadOnlyMode = Infer<typeof RecursiveReadOnlyModeSchema>;
 
 export const MountPropagationModeSchema = oneOf('None', 'HostToContainer', 'Bidirectional');
 export type MountPropagationMode = Infer<typeof MountPropagationModeSchema>;
 
 export const VolumeMountSchema = object('VolumeMount', {
-  name: required(string),
-  readOnly: boolean,
-  recursiveReadOnly: RecursiveReadOnlyModeSchema,
-  mountPath: required(string),
-  subPath: string,
-  mountPropagation: MountPropagationModeSchema,
-  subPathExpr: string,
+  name: required(1, string),
+  readOnly: field(2, boolean),
+  recursiveReadOnly: pointer(7, RecursiveReadOnlyModeSchema),
+  mountPath: required(3, string),
+  subPath: field(4, string),
+  mountPropagation: pointer(5, MountPropagationModeSchema),
+  subPathExpr: field(6, string),
 });
 export type VolumeMount = Infer<typeof VolumeMountSchema>;
 
 export const VolumeDeviceSchema = object('VolumeDevice', {
-  name: required(string),
-  devicePath: required(string),
+  name: required(1, string),
+  devicePath: required(2, string),
 });
 export type VolumeDevice = Infer<typeof VolumeDeviceSchema>;
 
-export const ResourceResizeRestartPolicySchema = oneOf('NotRequired', 'RestartContainer');
+export const ResourceResizeRestartPolicySchema = knownValues('NotRequired', 'RestartContainer');
 export type ResourceResizeRestartPolicy = Infer<typeof ResourceResizeRestartPolicySchema>;
 
 export const ContainerResizePolicySchema = object('ContainerResizePolicy', {
-  resourceName: required(string),
-  restartPolicy: required(ResourceResizeRestartPolicySchema),
+  resourceName: required(1, string),
+  restartPolicy: required(2, ResourceResizeRestartPolicySchema),
 });
 export type ContainerResizePolicy = Infer<typeof ContainerResizePolicySchema>;
 
-export const ContainerRestartRuleOnExitCodesOperatorSchema = oneOf('In', 'NotIn');
+export const ContainerRestartRuleOnExitCodesOperatorSchema = knownValues('In', 'NotIn');
 export type ContainerRestartRuleOnExitCodesOperator = Infer<typeof ContainerRestartRuleOnExitCodesOperatorSchema>;
 
 export const ContainerRestartRuleOnExitCodesSchema = object('ContainerRestartRuleOnExitCodes', {
-  operator: ContainerRestartRuleOnExitCodesOperatorSchema,
-  values: set(int32),
+  operator: field(1, ContainerRestartRuleOnExitCodesOperatorSchema, { mustBeWritten: true }),
+  values: field(2, set(int32)),
 });
 export type ContainerRestartRuleOnExitCodes = Infer<typeof ContainerRestartRuleOnExitCodesSchema>;
 
-export const ContainerRestartRuleActionSchema = oneOf('Restart', 'RestartAllContainers');
+export const ContainerRestartRuleActionSchema = knownValues('Restart', 'RestartAllContainers');
 export type ContainerRestartRuleAction = Infer<typeof ContainerRestartRuleActionSchema>;
 
 export const ContainerRestartRuleSchema = object('ContainerRestartRule', {
-  action: ContainerRestartRuleActionSchema,
-  exitCodes: ContainerRestartRuleOnExitCodesSchema,
+  action: field(1, ContainerRestartRuleActionSchema, { mustBeWritten: true }),
+  exitCodes: field(2, ContainerRestartRuleOnExitCodesSchema),
 });
 export type ContainerRestartRule = Infer<typeof ContainerRestartRuleSchema>;
 
-export const ContainerRestartPolicySchema = oneOf('Always', 'Never', 'OnFailure');
+export const ContainerRestartPolicySchema = knownValues('Always', 'Never', 'OnFailure');
 export type ContainerRestartPolicy = Infer<typeof ContainerRestartPolicySchema>;
 
 export const TerminationMessagePolicySchema = oneOf('File', 'FallbackToLogsOnError');
@@ -150,31 +173,31 @@ export const PullPolicySchema = oneOf('Always', 'Never', 'IfNotPresent');
 export type PullPolicy = Infer<typeof PullPolicySchema>;
 
 const containerFields = {
-  name: required(string),
-  image: string,
-  command: array(string),
-  args: array(string),
-  workingDir: string,
-  ports: array(ContainerPortSchema, ['containerPort', 'protocol'], { keyDefaults: { protocol: 'TCP' } }),
-  envFrom: array(EnvFromSourceSchema),
-  env: array(EnvVarSchema, ['name']),
-  resources: ResourceRequirementsSchema,
-  resizePolicy: array(ContainerResizePolicySchema),
-  restartPolicy: ContainerRestartPolicySchema,
-  restartPolicyRules: array(ContainerRestartRuleSchema),
-  volumeMounts: array(VolumeMountSchema, ['mountPath']),
-  volumeDevices: array(VolumeDeviceSchema, ['devicePath']),
-  livenessProbe: ProbeSchema,
-  readinessProbe: ProbeSchema,
-  startupProbe: ProbeSchema,
-  lifecycle: LifecycleSchema,
-  terminationMessagePath: string,
-  terminationMessagePolicy: TerminationMessagePolicySchema,
-  imagePullPolicy: PullPolicySchema,
-  securityContext: SecurityContextSchema,
-  stdin: boolean,
-  stdinOnce: boolean,
-  tty: boolean,
+  name: required(1, string),
+  image: field(2, string),
+  command: field(3, array(string)),
+  args: field(4, array(string)),
+  workingDir: field(5, string),
+  ports: field(6, array(ContainerPortSchema, ['containerPort', 'protocol'], { keyDefaults: { protocol: 'TCP' } })),
+  envFrom: field(19, array(EnvFromSourceSchema)),
+  env: field(7, array(EnvVarSchema, ['name'])),
+  resources: field(8, ResourceRequirementsSchema),
+  resizePolicy: field(23, array(ContainerResizePolicySchema)),
+  restartPolicy: pointer(24, ContainerRestartPolicySchema),
+  restartPolicyRules: field(25, array(ContainerRestartRuleSchema)),
+  volumeMounts: field(9, array(VolumeMountSchema, ['mountPath'])),
+  volumeDevices: field(21, array(VolumeDeviceSchema, ['devicePath'])),
+  livenessProbe: field(10, ProbeSchema),
+  readinessProbe: field(11, ProbeSchema),
+  startupProbe: field(22, ProbeSchema),
+  lifecycle: field(12, LifecycleSchema),
+  terminationMessagePath: field(13, string),
+  terminationMessagePolicy: field(20, TerminationMessagePolicySchema),
+  imagePullPolicy: field(14, PullPolicySchema),
+  securityContext: field(15, SecurityContextSchema),
+  stdin: field(16, boolean),
+  stdinOnce: field(17, boolean),
+  tty: field(18, boolean),
 } as const;
 
 export const ContainerSchema = object('Container', containerFields);
@@ -182,7 +205,7 @@ export type Container = Infer<typeof ContainerSchema>;
 
 /** Every field of a container is decoded; validation refuses those that an ephemeral container may not have. */
 export const EphemeralContainerSchema = object('EphemeralContainer', {
-  ...containerFields,
-  targetContainerName: string,
+  ...inline(1, containerFields),
+  targetContainerName: field(2, string),
 });
 export type EphemeralContainer = Infer<typeof EphemeralContainerSchema>;

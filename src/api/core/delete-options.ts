@@ -1,21 +1,21 @@
 /** DeleteOptions of meta/v1: the body of a DELETE, and what an eviction passes on. */
-import { array, boolean, int64, object, string } from '../schema/schema.ts';
+import { array, boolean, field, int64, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
 export const PreconditionsSchema = object('Preconditions', {
-  uid: string,
-  resourceVersion: string,
+  uid: pointer(1, string),
+  resourceVersion: pointer(2, string),
 });
 export type Preconditions = Infer<typeof PreconditionsSchema>;
 
 export const DeleteOptionsSchema = object('DeleteOptions', {
   kind: string,
   apiVersion: string,
-  gracePeriodSeconds: int64,
-  preconditions: PreconditionsSchema,
-  orphanDependents: boolean,
-  propagationPolicy: string,
-  dryRun: array(string),
-  ignoreStoreReadErrorWithClusterBreakingPotential: boolean,
+  gracePeriodSeconds: pointer(1, int64),
+  preconditions: field(2, PreconditionsSchema),
+  orphanDependents: pointer(3, boolean),
+  propagationPolicy: pointer(4, string),
+  dryRun: field(5, array(string)),
+  ignoreStoreReadErrorWithClusterBreakingPotential: pointer(6, boolean),
 });
 export type DeleteOptions = Infer<typeof DeleteOptionsSchema>;

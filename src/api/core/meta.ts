@@ -1,75 +1,81 @@
-/** Object metadata, list metadata and the references between objects (meta/v1 and core/v1). Which fields exist follows k8s.io/api/core/v1. */
+/**
+ * Object metadata, list metadata and the references between objects (meta/v1 and core/v1). Which fields exist follows
+ * k8s.io/api/core/v1.
+ */
 import {
   array,
   atomic,
   boolean,
+  field,
+  fieldSet,
+  filled,
   int64,
+  knownValues,
   map,
   object,
-  oneOf,
-  opaque,
+  pointer,
   required,
   set,
   string,
   time,
 } from '../schema/schema.ts';
-import type { Infer } from '../schema/schema.ts';
+import type { Infer, ObjectSchema } from '../schema/schema.ts';
 
 export const OwnerReferenceSchema = atomic(
   object('OwnerReference', {
-    apiVersion: required(string),
-    kind: required(string),
-    name: required(string),
-    uid: required(string),
-    controller: boolean,
-    blockOwnerDeletion: boolean,
+    apiVersion: required(5, string),
+    kind: required(1, string),
+    name: required(3, string),
+    uid: required(4, string),
+    controller: pointer(6, boolean),
+    blockOwnerDeletion: pointer(7, boolean),
   }),
 );
 export type OwnerReference = Infer<typeof OwnerReferenceSchema>;
 
-export const ManagedFieldsOperationTypeSchema = oneOf('Apply', 'Update');
+export const ManagedFieldsOperationTypeSchema = knownValues('Apply', 'Update');
 export type ManagedFieldsOperationType = Infer<typeof ManagedFieldsOperationTypeSchema>;
 
 export const ManagedFieldsEntrySchema = object('ManagedFieldsEntry', {
-  manager: string,
-  operation: ManagedFieldsOperationTypeSchema,
-  apiVersion: string,
-  time: time,
-  fieldsType: string,
-  fieldsV1: opaque,
-  subresource: string,
+  manager: field(1, string),
+  operation: field(2, ManagedFieldsOperationTypeSchema),
+  apiVersion: field(3, string),
+  time: field(4, time),
+  fieldsType: field(6, string),
+  fieldsV1: pointer(7, fieldSet),
+  subresource: field(8, string),
 });
 export type ManagedFieldsEntry = Infer<typeof ManagedFieldsEntrySchema>;
 
 const optionalMeta = {
-  generateName: string,
-  selfLink: string,
-  resourceVersion: string,
-  generation: int64,
-  creationTimestamp: time,
-  deletionTimestamp: time,
-  deletionGracePeriodSeconds: int64,
-  labels: map(string),
-  annotations: map(string),
-  ownerReferences: array(OwnerReferenceSchema, ['uid']),
-  finalizers: set(string, 'merge'),
-  managedFields: array(ManagedFieldsEntrySchema),
+  generateName: field(2, string),
+  selfLink: field(4, string),
+  resourceVersion: field(6, string),
+  generation: field(7, int64),
+  creationTimestamp: field(8, time),
+  deletionTimestamp: field(9, time),
+  deletionGracePeriodSeconds: pointer(10, int64),
+  labels: field(11, map(string)),
+  annotations: field(12, map(string)),
+  ownerReferences: field(13, array(OwnerReferenceSchema, ['uid'])),
+  finalizers: field(14, set(string, 'merge')),
+  managedFields: field(17, array(ManagedFieldsEntrySchema)),
 } as const;
 
 /** `name`, `namespace` and `uid` are always there after decoding; empty when not given. */
 export const ObjectMetaSchema = object('ObjectMeta', {
-  name: required(string),
-  namespace: required(string),
-  uid: required(string),
+  name: filled(1, string),
+  namespace: filled(3, string),
+  uid: filled(5, string),
   ...optionalMeta,
 });
 export type ObjectMeta = Infer<typeof ObjectMetaSchema>;
 
 /** Metadata inside a template, where nothing is mandatory. */
 export const EmbeddedObjectMetaSchema = object('ObjectMeta', {
-  name: string,
-  namespace: string,
-  uid: string,
+  name: field(1, string),
+  namespace: field(3, string),
+  uid: field(5, string),
   ...optionalMeta,
 });
 export type EmbeddedObjectMeta = Infer<typeof EmbeddedObjectMetaSchema>;
@@ -88,53 +94,70 @@ export const ListMetaSchema = object('ListMeta', {
 });
 export type ListMeta = Infer<typeof ListMetaSchema>;
 
-export const LabelSelectorOperatorSchema = oneOf('In', 'NotIn', 'Exists', 'DoesNotExist');
+/** The list of a kind, as the API answers it: `listOf(PodSchema)` is `PodList`. */
+export const listOf = <Item extends ObjectSchema>(item: Item) =>
+  object(`${item.name}List`, {
+    apiVersion: string,
+    kind: string,
+    metadata: ListMetaSchema,
+    items: required(array(item)),
+  });
+
+/** The same for a type: `ListOf<Pod>`. */
+export interface ListOf<Item> {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: ListMeta;
+  items: Item[];
+}
+
+export const LabelSelectorOperatorSchema = knownValues('In', 'NotIn', 'Exists', 'DoesNotExist');
 export type LabelSelectorOperator = Infer<typeof LabelSelectorOperatorSchema>;
 
 export const LabelSelectorRequirementSchema = object('LabelSelectorRequirement', {
-  key: required(string),
-  operator: required(LabelSelectorOperatorSchema),
-  values: array(string),
+  key: required(1, string),
+  operator: required(2, LabelSelectorOperatorSchema),
+  values: field(3, array(string)),
 });
 export type LabelSelectorRequirement = Infer<typeof LabelSelectorRequirementSchema>;
 
 export const LabelSelectorSchema = atomic(
   object('LabelSelector', {
-    matchLabels: map(string),
-    matchExpressions: array(LabelSelectorRequirementSchema),
+    matchLabels: field(1, map(string)),
+    matchExpressions: field(2, array(LabelSelectorRequirementSchema)),
   }),
 );
 export type LabelSelector = Infer<typeof LabelSelectorSchema>;
 
-export const LocalObjectReferenceSchema = atomic(object('LocalObjectReference', { name: required(string) }));
+export const LocalObjectReferenceSchema = atomic(object('LocalObjectReference', { name: filled(1, string) }));
 export type LocalObjectReference = Infer<typeof LocalObjectReferenceSchema>;
 
 export const ObjectReferenceSchema = atomic(
   object('ObjectReference', {
-    kind: string,
-    namespace: string,
-    name: string,
-    uid: string,
-    apiVersion: string,
-    resourceVersion: string,
-    fieldPath: string,
+    kind: field(1, string),
+    namespace: field(2, string),
+    name: field(3, string),
+    uid: field(4, string),
+    apiVersion: field(5, string),
+    resourceVersion: field(6, string),
+    fieldPath: field(7, string),
   }),
 );
 export type ObjectReference = Infer<typeof ObjectReferenceSchema>;
 
 export const TypedLocalObjectReferenceSchema = atomic(
   object('TypedLocalObjectReference', {
-    apiGroup: string,
-    kind: required(string),
-    name: required(string),
+    apiGroup: pointer(1, string),
+    kind: required(2, string),
+    name: required(3, string),
   }),
 );
 export type TypedLocalObjectReference = Infer<typeof TypedLocalObjectReferenceSchema>;
 
 export const TypedObjectReferenceSchema = object('TypedObjectReference', {
-  apiGroup: string,
-  kind: required(string),
-  name: required(string),
-  namespace: string,
+  apiGroup: pointer(1, string),
+  kind: required(2, string),
+  name: required(3, string),
+  namespace: pointer(4, string),
 });
 export type TypedObjectReference = Infer<typeof TypedObjectReferenceSchema>;

@@ -1,7 +1,7 @@
 /** PersistentVolumeClaim of core/v1. Which fields exist follows k8s.io/api/core/v1. */
-import { array, map, object, oneOf, required, string, time } from '../schema/schema.ts';
+import { array, field, filled, map, object, oneOf, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from './meta.ts';
+import { ObjectMetaSchema } from './meta.ts';
 import { ConditionStatusSchema } from './pod-status.ts';
 import { ResourceListSchema } from './resource-requirements.ts';
 import { PersistentVolumeAccessModeSchema, PersistentVolumeClaimSpecSchema } from './volume-source.ts';
@@ -10,46 +10,38 @@ export const PersistentVolumeClaimPhaseSchema = oneOf('Pending', 'Bound', 'Lost'
 export type PersistentVolumeClaimPhase = Infer<typeof PersistentVolumeClaimPhaseSchema>;
 
 export const PersistentVolumeClaimConditionSchema = object('PersistentVolumeClaimCondition', {
-  type: required(string),
-  status: required(ConditionStatusSchema),
-  lastProbeTime: time,
-  lastTransitionTime: time,
-  reason: string,
-  message: string,
+  type: required(1, string),
+  status: required(2, ConditionStatusSchema),
+  lastProbeTime: field(3, time),
+  lastTransitionTime: field(4, time),
+  reason: field(5, string),
+  message: field(6, string),
 });
 export type PersistentVolumeClaimCondition = Infer<typeof PersistentVolumeClaimConditionSchema>;
 
 export const ModifyVolumeStatusSchema = object('ModifyVolumeStatus', {
-  targetVolumeAttributesClassName: string,
-  status: required(string),
+  targetVolumeAttributesClassName: field(1, string),
+  status: required(2, string),
 });
 export type ModifyVolumeStatus = Infer<typeof ModifyVolumeStatusSchema>;
 
 export const PersistentVolumeClaimStatusSchema = object('PersistentVolumeClaimStatus', {
-  phase: PersistentVolumeClaimPhaseSchema,
-  accessModes: array(PersistentVolumeAccessModeSchema),
-  capacity: ResourceListSchema,
-  conditions: array(PersistentVolumeClaimConditionSchema, ['type']),
-  allocatedResources: ResourceListSchema,
-  allocatedResourceStatuses: map(string),
-  currentVolumeAttributesClassName: string,
-  modifyVolumeStatus: ModifyVolumeStatusSchema,
+  phase: field(1, PersistentVolumeClaimPhaseSchema),
+  accessModes: field(2, array(PersistentVolumeAccessModeSchema)),
+  capacity: field(3, ResourceListSchema),
+  conditions: field(4, array(PersistentVolumeClaimConditionSchema, ['type'])),
+  allocatedResources: field(5, ResourceListSchema),
+  allocatedResourceStatuses: field(7, map(string)),
+  currentVolumeAttributesClassName: pointer(8, string),
+  modifyVolumeStatus: field(9, ModifyVolumeStatusSchema),
 });
 export type PersistentVolumeClaimStatus = Infer<typeof PersistentVolumeClaimStatusSchema>;
 
 export const PersistentVolumeClaimSchema = object('PersistentVolumeClaim', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(PersistentVolumeClaimSpecSchema),
-  status: PersistentVolumeClaimStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, PersistentVolumeClaimSpecSchema),
+  status: field(3, PersistentVolumeClaimStatusSchema),
 });
 export type PersistentVolumeClaim = Infer<typeof PersistentVolumeClaimSchema>;
-
-export const PersistentVolumeClaimListSchema = object('PersistentVolumeClaimList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(PersistentVolumeClaimSchema)),
-});
-export type PersistentVolumeClaimList = Infer<typeof PersistentVolumeClaimListSchema>;

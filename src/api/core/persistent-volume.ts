@@ -1,20 +1,27 @@
-/** PersistentVolume of core/v1. Which fields exist follows k8s.io/api/core/v1; sources that upstream hands to CSI only are kept as they came. */
+/**
+ * PersistentVolume of core/v1. Which fields exist follows k8s.io/api/core/v1; sources that upstream hands to CSI only
+ * are kept as they came.
+ */
 import {
   array,
   atomic,
   boolean,
+  field,
+  filled,
   granular,
+  inline,
   int32,
   map,
   object,
   oneOf,
   opaque,
+  pointer,
   required,
   string,
   time,
 } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';
+import { ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';
 import { ResourceListSchema } from './resource-requirements.ts';
 import { NodeSelectorSchema } from './scheduling.ts';
 import { FCVolumeSourceSchema, NFSVolumeSourceSchema } from './volume-source-remote.ts';
@@ -25,50 +32,52 @@ import {
 } from './volume-source.ts';
 
 /** A secret that may lie in any namespace. */
-export const SecretReferenceSchema = atomic(object('SecretReference', { name: string, namespace: string }));
+export const SecretReferenceSchema = atomic(
+  object('SecretReference', { name: field(1, string), namespace: field(2, string) }),
+);
 export type SecretReference = Infer<typeof SecretReferenceSchema>;
 
 export const LocalVolumeSourceSchema = object('LocalVolumeSource', {
-  path: required(string),
-  fsType: string,
+  path: required(1, string),
+  fsType: pointer(2, string),
 });
 export type LocalVolumeSource = Infer<typeof LocalVolumeSourceSchema>;
 
 export const ISCSIPersistentVolumeSourceSchema = object('ISCSIPersistentVolumeSource', {
-  targetPortal: required(string),
-  iqn: required(string),
-  lun: required(int32),
-  iscsiInterface: string,
-  fsType: string,
-  readOnly: boolean,
-  portals: array(string),
-  chapAuthDiscovery: boolean,
-  chapAuthSession: boolean,
-  secretRef: SecretReferenceSchema,
-  initiatorName: string,
+  targetPortal: required(1, string),
+  iqn: required(2, string),
+  lun: required(3, int32),
+  iscsiInterface: field(4, string),
+  fsType: field(5, string),
+  readOnly: field(6, boolean),
+  portals: field(7, array(string)),
+  chapAuthDiscovery: field(8, boolean),
+  chapAuthSession: field(11, boolean),
+  secretRef: field(10, SecretReferenceSchema),
+  initiatorName: pointer(12, string),
 });
 export type ISCSIPersistentVolumeSource = Infer<typeof ISCSIPersistentVolumeSourceSchema>;
 
 export const FlexPersistentVolumeSourceSchema = object('FlexPersistentVolumeSource', {
-  driver: required(string),
-  fsType: string,
-  secretRef: SecretReferenceSchema,
-  readOnly: boolean,
-  options: map(string),
+  driver: required(1, string),
+  fsType: field(2, string),
+  secretRef: field(3, SecretReferenceSchema),
+  readOnly: field(4, boolean),
+  options: field(5, map(string)),
 });
 export type FlexPersistentVolumeSource = Infer<typeof FlexPersistentVolumeSourceSchema>;
 
 export const CSIPersistentVolumeSourceSchema = object('CSIPersistentVolumeSource', {
-  driver: required(string),
-  volumeHandle: required(string),
-  readOnly: boolean,
-  fsType: string,
-  volumeAttributes: map(string),
-  controllerPublishSecretRef: SecretReferenceSchema,
-  nodeStageSecretRef: SecretReferenceSchema,
-  nodePublishSecretRef: SecretReferenceSchema,
-  controllerExpandSecretRef: SecretReferenceSchema,
-  nodeExpandSecretRef: SecretReferenceSchema,
+  driver: required(1, string),
+  volumeHandle: required(2, string),
+  readOnly: field(3, boolean),
+  fsType: field(4, string),
+  volumeAttributes: field(5, map(string)),
+  controllerPublishSecretRef: field(6, SecretReferenceSchema),
+  nodeStageSecretRef: field(7, SecretReferenceSchema),
+  nodePublishSecretRef: field(8, SecretReferenceSchema),
+  controllerExpandSecretRef: field(9, SecretReferenceSchema),
+  nodeExpandSecretRef: field(10, SecretReferenceSchema),
 });
 export type CSIPersistentVolumeSource = Infer<typeof CSIPersistentVolumeSourceSchema>;
 
@@ -76,42 +85,44 @@ export const PersistentVolumeReclaimPolicySchema = oneOf('Recycle', 'Delete', 'R
 export type PersistentVolumeReclaimPolicy = Infer<typeof PersistentVolumeReclaimPolicySchema>;
 
 export const VolumeNodeAffinitySchema = object('VolumeNodeAffinity', {
-  required: NodeSelectorSchema,
+  required: field(1, NodeSelectorSchema),
 });
 export type VolumeNodeAffinity = Infer<typeof VolumeNodeAffinitySchema>;
 
 export const PersistentVolumeSpecSchema = object('PersistentVolumeSpec', {
-  capacity: ResourceListSchema,
-  accessModes: array(PersistentVolumeAccessModeSchema),
-  claimRef: granular(ObjectReferenceSchema),
-  persistentVolumeReclaimPolicy: PersistentVolumeReclaimPolicySchema,
-  storageClassName: string,
-  mountOptions: array(string),
-  volumeMode: PersistentVolumeModeSchema,
-  nodeAffinity: VolumeNodeAffinitySchema,
-  volumeAttributesClassName: string,
-  hostPath: HostPathVolumeSourceSchema,
-  local: LocalVolumeSourceSchema,
-  nfs: NFSVolumeSourceSchema,
-  iscsi: ISCSIPersistentVolumeSourceSchema,
-  fc: FCVolumeSourceSchema,
-  csi: CSIPersistentVolumeSourceSchema,
-  flexVolume: FlexPersistentVolumeSourceSchema,
-  gcePersistentDisk: opaque,
-  awsElasticBlockStore: opaque,
-  glusterfs: opaque,
-  rbd: opaque,
-  cinder: opaque,
-  cephfs: opaque,
-  flocker: opaque,
-  azureFile: opaque,
-  vsphereVolume: opaque,
-  quobyte: opaque,
-  azureDisk: opaque,
-  photonPersistentDisk: opaque,
-  portworxVolume: opaque,
-  scaleIO: opaque,
-  storageos: opaque,
+  capacity: field(1, ResourceListSchema),
+  accessModes: field(3, array(PersistentVolumeAccessModeSchema)),
+  claimRef: field(4, granular(ObjectReferenceSchema)),
+  persistentVolumeReclaimPolicy: field(5, PersistentVolumeReclaimPolicySchema),
+  storageClassName: field(6, string),
+  mountOptions: field(7, array(string)),
+  volumeMode: pointer(8, PersistentVolumeModeSchema),
+  nodeAffinity: field(9, VolumeNodeAffinitySchema),
+  volumeAttributesClassName: pointer(10, string),
+  ...inline(2, {
+    hostPath: field(3, HostPathVolumeSourceSchema),
+    local: field(20, LocalVolumeSourceSchema),
+    nfs: field(5, NFSVolumeSourceSchema),
+    iscsi: field(7, ISCSIPersistentVolumeSourceSchema),
+    fc: field(10, FCVolumeSourceSchema),
+    csi: field(22, CSIPersistentVolumeSourceSchema),
+    flexVolume: field(12, FlexPersistentVolumeSourceSchema),
+    gcePersistentDisk: pointer(1, opaque),
+    awsElasticBlockStore: pointer(2, opaque),
+    glusterfs: pointer(4, opaque),
+    rbd: pointer(6, opaque),
+    cinder: pointer(8, opaque),
+    cephfs: pointer(9, opaque),
+    flocker: pointer(11, opaque),
+    azureFile: pointer(13, opaque),
+    vsphereVolume: pointer(14, opaque),
+    quobyte: pointer(15, opaque),
+    azureDisk: pointer(16, opaque),
+    photonPersistentDisk: pointer(17, opaque),
+    portworxVolume: pointer(18, opaque),
+    scaleIO: pointer(19, opaque),
+    storageos: pointer(21, opaque),
+  }),
 });
 export type PersistentVolumeSpec = Infer<typeof PersistentVolumeSpecSchema>;
 
@@ -119,10 +130,10 @@ export const PersistentVolumePhaseSchema = oneOf('Pending', 'Available', 'Bound'
 export type PersistentVolumePhase = Infer<typeof PersistentVolumePhaseSchema>;
 
 export const PersistentVolumeStatusSchema = object('PersistentVolumeStatus', {
-  phase: PersistentVolumePhaseSchema,
-  message: string,
-  reason: string,
-  lastPhaseTransitionTime: time,
+  phase: field(1, PersistentVolumePhaseSchema),
+  message: field(2, string),
+  reason: field(3, string),
+  lastPhaseTransitionTime: field(4, time),
 });
 export type PersistentVolumeStatus = Infer<typeof PersistentVolumeStatusSchema>;
 
@@ -130,16 +141,8 @@ export type PersistentVolumeStatus = Infer<typeof PersistentVolumeStatusSchema>;
 export const PersistentVolumeSchema = object('PersistentVolume', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(PersistentVolumeSpecSchema),
-  status: PersistentVolumeStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, PersistentVolumeSpecSchema),
+  status: field(3, PersistentVolumeStatusSchema),
 });
 export type PersistentVolume = Infer<typeof PersistentVolumeSchema>;
-
-export const PersistentVolumeListSchema = object('PersistentVolumeList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(PersistentVolumeSchema)),
-});
-export type PersistentVolumeList = Infer<typeof PersistentVolumeListSchema>;

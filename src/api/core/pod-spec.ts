@@ -1,5 +1,19 @@
 /** What the user asks for: PodSpec of core/v1, every field of v1.36. Which fields exist follows k8s.io/api/core/v1. */
-import { array, atomic, boolean, int32, int64, map, object, oneOf, required, string } from '../schema/schema.ts';
+import {
+  array,
+  atomic,
+  boolean,
+  field,
+  int32,
+  int64,
+  knownValues,
+  map,
+  object,
+  oneOf,
+  pointer,
+  required,
+  string,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ContainerSchema, EphemeralContainerSchema } from './container.ts';
 import { LocalObjectReferenceSchema } from './meta.ts';
@@ -9,51 +23,51 @@ import { PodSecurityContextSchema } from './security-context.ts';
 import { VolumeSchema } from './volume.ts';
 
 export const HostAliasSchema = object('HostAlias', {
-  ip: required(string),
-  hostnames: array(string),
+  ip: required(1, string),
+  hostnames: field(2, array(string)),
 });
 export type HostAlias = Infer<typeof HostAliasSchema>;
 
 export const PodDNSConfigOptionSchema = object('PodDNSConfigOption', {
-  name: string,
-  value: string,
+  name: field(1, string),
+  value: pointer(2, string),
 });
 export type PodDNSConfigOption = Infer<typeof PodDNSConfigOptionSchema>;
 
 export const PodDNSConfigSchema = object('PodDNSConfig', {
-  nameservers: array(string),
-  searches: array(string),
-  options: array(PodDNSConfigOptionSchema),
+  nameservers: field(1, array(string)),
+  searches: field(2, array(string)),
+  options: field(3, array(PodDNSConfigOptionSchema)),
 });
 export type PodDNSConfig = Infer<typeof PodDNSConfigSchema>;
 
 export const PodReadinessGateSchema = object('PodReadinessGate', {
-  conditionType: required(string),
+  conditionType: required(1, string),
 });
 export type PodReadinessGate = Infer<typeof PodReadinessGateSchema>;
 
-export const OSNameSchema = oneOf('linux', 'windows');
+export const OSNameSchema = knownValues('linux', 'windows');
 export type OSName = Infer<typeof OSNameSchema>;
 
 export const PodOSSchema = object('PodOS', {
-  name: required(OSNameSchema),
+  name: required(1, OSNameSchema),
 });
 export type PodOS = Infer<typeof PodOSSchema>;
 
 export const PodSchedulingGateSchema = object('PodSchedulingGate', {
-  name: required(string),
+  name: required(1, string),
 });
 export type PodSchedulingGate = Infer<typeof PodSchedulingGateSchema>;
 
 export const PodResourceClaimSchema = object('PodResourceClaim', {
-  name: required(string),
-  resourceClaimName: string,
-  resourceClaimTemplateName: string,
+  name: required(1, string),
+  resourceClaimName: pointer(3, string),
+  resourceClaimTemplateName: pointer(4, string),
 });
 export type PodResourceClaim = Infer<typeof PodResourceClaimSchema>;
 
 export const PodSchedulingGroupSchema = object('PodSchedulingGroup', {
-  podGroupName: string,
+  podGroupName: pointer(1, string),
 });
 export type PodSchedulingGroup = Infer<typeof PodSchedulingGroupSchema>;
 
@@ -67,47 +81,47 @@ export const PreemptionPolicySchema = oneOf('PreemptLowerPriority', 'Never');
 export type PreemptionPolicy = Infer<typeof PreemptionPolicySchema>;
 
 export const PodSpecSchema = object('PodSpec', {
-  volumes: array(VolumeSchema, ['name'], { retainKeys: true }),
-  initContainers: array(ContainerSchema, ['name']),
-  containers: required(array(ContainerSchema, ['name'])),
-  ephemeralContainers: array(EphemeralContainerSchema, ['name']),
-  restartPolicy: RestartPolicySchema,
-  terminationGracePeriodSeconds: int64,
-  activeDeadlineSeconds: int64,
-  dnsPolicy: DNSPolicySchema,
-  nodeSelector: atomic(map(string)),
-  serviceAccountName: string,
-  serviceAccount: string,
-  automountServiceAccountToken: boolean,
-  nodeName: string,
-  hostNetwork: boolean,
-  hostPID: boolean,
-  hostIPC: boolean,
-  shareProcessNamespace: boolean,
-  securityContext: PodSecurityContextSchema,
-  imagePullSecrets: array(LocalObjectReferenceSchema, ['name']),
-  hostname: string,
-  subdomain: string,
-  affinity: AffinitySchema,
-  schedulerName: string,
-  tolerations: array(TolerationSchema),
-  hostAliases: array(HostAliasSchema, ['ip']),
-  priorityClassName: string,
-  priority: int32,
-  dnsConfig: PodDNSConfigSchema,
-  readinessGates: array(PodReadinessGateSchema),
-  runtimeClassName: string,
-  enableServiceLinks: boolean,
-  preemptionPolicy: PreemptionPolicySchema,
-  overhead: ResourceListSchema,
-  topologySpreadConstraints: array(TopologySpreadConstraintSchema, ['topologyKey', 'whenUnsatisfiable']),
-  setHostnameAsFQDN: boolean,
-  os: PodOSSchema,
-  hostUsers: boolean,
-  schedulingGates: array(PodSchedulingGateSchema, ['name']),
-  resourceClaims: array(PodResourceClaimSchema, ['name'], { retainKeys: true }),
-  resources: ResourceRequirementsSchema,
-  hostnameOverride: string,
-  schedulingGroup: PodSchedulingGroupSchema,
+  volumes: field(1, array(VolumeSchema, ['name'], { retainKeys: true })),
+  initContainers: field(20, array(ContainerSchema, ['name'])),
+  containers: required(2, array(ContainerSchema, ['name'])),
+  ephemeralContainers: field(34, array(EphemeralContainerSchema, ['name'])),
+  restartPolicy: field(3, RestartPolicySchema),
+  terminationGracePeriodSeconds: pointer(4, int64),
+  activeDeadlineSeconds: pointer(5, int64),
+  dnsPolicy: field(6, DNSPolicySchema),
+  nodeSelector: field(7, atomic(map(string))),
+  serviceAccountName: field(8, string),
+  serviceAccount: field(9, string),
+  automountServiceAccountToken: pointer(21, boolean),
+  nodeName: field(10, string),
+  hostNetwork: field(11, boolean),
+  hostPID: field(12, boolean),
+  hostIPC: field(13, boolean),
+  shareProcessNamespace: pointer(27, boolean),
+  securityContext: field(14, PodSecurityContextSchema),
+  imagePullSecrets: field(15, array(LocalObjectReferenceSchema, ['name'])),
+  hostname: field(16, string),
+  subdomain: field(17, string),
+  affinity: field(18, AffinitySchema),
+  schedulerName: field(19, string),
+  tolerations: field(22, array(TolerationSchema)),
+  hostAliases: field(23, array(HostAliasSchema, ['ip'])),
+  priorityClassName: field(24, string),
+  priority: pointer(25, int32),
+  dnsConfig: field(26, PodDNSConfigSchema),
+  readinessGates: field(28, array(PodReadinessGateSchema)),
+  runtimeClassName: pointer(29, string),
+  enableServiceLinks: pointer(30, boolean),
+  preemptionPolicy: pointer(31, PreemptionPolicySchema),
+  overhead: field(32, ResourceListSchema),
+  topologySpreadConstraints: field(33, array(TopologySpreadConstraintSchema, ['topologyKey', 'whenUnsatisfiable'])),
+  setHostnameAsFQDN: pointer(35, boolean),
+  os: field(36, PodOSSchema),
+  hostUsers: pointer(37, boolean),
+  schedulingGates: field(38, array(PodSchedulingGateSchema, ['name'])),
+  resourceClaims: field(39, array(PodResourceClaimSchema, ['name'], { retainKeys: true })),
+  resources: field(40, ResourceRequirementsSchema),
+  hostnameOverride: pointer(41, string),
+  schedulingGroup: field(43, PodSchedulingGroupSchema),
 });
 export type PodSpec = Infer<typeof PodSpecSchema>;

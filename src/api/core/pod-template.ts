@@ -1,11 +1,11 @@
 /** PodTemplateSpec of core/v1: what controllers make pods from. Which fields exist follows k8s.io/api/core/v1. */
-import { object, required } from '../schema/schema.ts';
+import { filled, object } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { EmbeddedObjectMetaSchema } from './meta.ts';
 import { PodSpecSchema } from './pod-spec.ts';
 
 export const PodTemplateSpecSchema = object('PodTemplateSpec', {
-  metadata: required(EmbeddedObjectMetaSchema),
-  spec: required(PodSpecSchema),
+  metadata: filled(1, EmbeddedObjectMetaSchema),
+  spec: filled(2, PodSpecSchema),
 });
 export type PodTemplateSpec = Infer<typeof PodTemplateSpecSchema>;

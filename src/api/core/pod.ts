@@ -1,7 +1,7 @@
-/** Pod and PodList of core/v1. Which fields exist follows k8s.io/api/core/v1. */
-import { array, object, required, string } from '../schema/schema.ts';
+/** Pod of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+import { field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from './meta.ts';
+import { ObjectMetaSchema } from './meta.ts';
 import { PodSpecSchema } from './pod-spec.ts';
 import { PodStatusSchema } from './pod-status.ts';
 
@@ -9,16 +9,8 @@ import { PodStatusSchema } from './pod-status.ts';
 export const PodSchema = object('Pod', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(PodSpecSchema),
-  status: PodStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, PodSpecSchema),
+  status: field(3, PodStatusSchema),
 });
 export type Pod = Infer<typeof PodSchema>;
-
-export const PodListSchema = object('PodList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(PodSchema)),
-});
-export type PodList = Infer<typeof PodListSchema>;

@@ -1,15 +1,27 @@
 /** Probes, lifecycle hooks and the actions both use. Which fields exist follows k8s.io/api/core/v1. */
-import { array, int32, int64, intOrString, object, oneOf, required, string } from '../schema/schema.ts';
+import {
+  array,
+  field,
+  inline,
+  int32,
+  int64,
+  intOrString,
+  object,
+  oneOf,
+  pointer,
+  required,
+  string,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
 export const ExecActionSchema = object('ExecAction', {
-  command: array(string),
+  command: field(1, array(string)),
 });
 export type ExecAction = Infer<typeof ExecActionSchema>;
 
 export const HTTPHeaderSchema = object('HTTPHeader', {
-  name: required(string),
-  value: required(string),
+  name: required(1, string),
+  value: required(2, string),
 });
 export type HTTPHeader = Infer<typeof HTTPHeaderSchema>;
 
@@ -17,58 +29,60 @@ export const URISchemeSchema = oneOf('HTTP', 'HTTPS');
 export type URIScheme = Infer<typeof URISchemeSchema>;
 
 export const HTTPGetActionSchema = object('HTTPGetAction', {
-  path: string,
-  port: required(intOrString),
-  host: string,
-  scheme: URISchemeSchema,
-  httpHeaders: array(HTTPHeaderSchema),
+  path: field(1, string),
+  port: required(2, intOrString),
+  host: field(3, string),
+  scheme: field(4, URISchemeSchema),
+  httpHeaders: field(5, array(HTTPHeaderSchema)),
 });
 export type HTTPGetAction = Infer<typeof HTTPGetActionSchema>;
 
 export const TCPSocketActionSchema = object('TCPSocketAction', {
-  port: required(intOrString),
-  host: string,
+  port: required(1, intOrString),
+  host: field(2, string),
 });
 export type TCPSocketAction = Infer<typeof TCPSocketActionSchema>;
 
 export const GRPCActionSchema = object('GRPCAction', {
-  port: required(int32),
-  service: string,
+  port: required(1, int32),
+  service: pointer(2, string),
 });
 export type GRPCAction = Infer<typeof GRPCActionSchema>;
 
 export const SleepActionSchema = object('SleepAction', {
-  seconds: required(int64),
+  seconds: required(1, int64),
 });
 export type SleepAction = Infer<typeof SleepActionSchema>;
 
 export const ProbeHandlerSchema = object('ProbeHandler', {
-  exec: ExecActionSchema,
-  httpGet: HTTPGetActionSchema,
-  tcpSocket: TCPSocketActionSchema,
-  grpc: GRPCActionSchema,
+  exec: field(1, ExecActionSchema),
+  httpGet: field(2, HTTPGetActionSchema),
+  tcpSocket: field(3, TCPSocketActionSchema),
+  grpc: field(4, GRPCActionSchema),
 });
 export type ProbeHandler = Infer<typeof ProbeHandlerSchema>;
 
 export const ProbeSchema = object('Probe', {
-  exec: ExecActionSchema,
-  httpGet: HTTPGetActionSchema,
-  tcpSocket: TCPSocketActionSchema,
-  grpc: GRPCActionSchema,
-  initialDelaySeconds: int32,
-  timeoutSeconds: int32,
-  periodSeconds: int32,
-  successThreshold: int32,
-  failureThreshold: int32,
-  terminationGracePeriodSeconds: int64,
+  ...inline(1, {
+    exec: field(1, ExecActionSchema),
+    httpGet: field(2, HTTPGetActionSchema),
+    tcpSocket: field(3, TCPSocketActionSchema),
+    grpc: field(4, GRPCActionSchema),
+  }),
+  initialDelaySeconds: field(2, int32),
+  timeoutSeconds: field(3, int32),
+  periodSeconds: field(4, int32),
+  successThreshold: field(5, int32),
+  failureThreshold: field(6, int32),
+  terminationGracePeriodSeconds: pointer(7, int64),
 });
 export type Probe = Infer<typeof ProbeSchema>;
 
 export const LifecycleHandlerSchema = object('LifecycleHandler', {
-  exec: ExecActionSchema,
-  httpGet: HTTPGetActionSchema,
-  tcpSocket: TCPSocketActionSchema,
-  sleep: SleepActionSchema,
+  exec: field(1, ExecActionSchema),
+  httpGet: field(2, HTTPGetActionSchema),
+  tcpSocket: field(3, TCPSocketActionSchema),
+  sleep: field(4, SleepActionSchema),
 });
 export type LifecycleHandler = Infer<typeof LifecycleHandlerSchema>;
 
@@ -142,8 +156,8 @@ export const SignalSchema = oneOf(
 export type Signal = Infer<typeof SignalSchema>;
 
 export const LifecycleSchema = object('Lifecycle', {
-  postStart: LifecycleHandlerSchema,
-  preStop: LifecycleHandlerSchema,
-  stopSignal: SignalSchema,
+  postStart: field(1, LifecycleHandlerSchema),
+  preStop: field(2, LifecycleHandlerSchema),
+  stopSignal: pointer(3, SignalSchema),
 });
 export type Lifecycle = Infer<typeof LifecycleSchema>;

@@ -1,23 +1,15 @@
-/** Secret and SecretList of core/v1. Values are base64 text. Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, bytes, map, object, required, string } from '../schema/schema.ts';
+/** Secret of core/v1. Values are base64 text. Which fields exist follows k8s.io/api/core/v1. */
+import { boolean, bytes, field, filled, map, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from './meta.ts';
+import { ObjectMetaSchema } from './meta.ts';
 
 export const SecretSchema = object('Secret', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  immutable: boolean,
-  data: map(bytes),
-  stringData: map(string),
-  type: string,
+  metadata: filled(1, ObjectMetaSchema),
+  immutable: pointer(5, boolean),
+  data: field(2, map(bytes)),
+  stringData: field(4, map(string)),
+  type: field(3, string),
 });
 export type Secret = Infer<typeof SecretSchema>;
-
-export const SecretListSchema = object('SecretList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(SecretSchema)),
-});
-export type SecretList = Infer<typeof SecretListSchema>;

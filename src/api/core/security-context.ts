@@ -1,26 +1,37 @@
-/** What a pod and its containers may do and whom they run as. Which fields exist follows k8s.io/api/core/v1. */
-import { array, boolean, int64, object, oneOf, required, string } from '../schema/schema.ts';
+/** Security settings of a pod and its containers. Which fields exist follows k8s.io/api/core/v1. */
+import {
+  array,
+  boolean,
+  field,
+  int64,
+  knownValues,
+  object,
+  oneOf,
+  pointer,
+  required,
+  string,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
 export const CapabilitiesSchema = object('Capabilities', {
-  add: array(string),
-  drop: array(string),
+  add: field(1, array(string)),
+  drop: field(2, array(string)),
 });
 export type Capabilities = Infer<typeof CapabilitiesSchema>;
 
 export const SELinuxOptionsSchema = object('SELinuxOptions', {
-  user: string,
-  role: string,
-  type: string,
-  level: string,
+  user: field(1, string),
+  role: field(2, string),
+  type: field(3, string),
+  level: field(4, string),
 });
 export type SELinuxOptions = Infer<typeof SELinuxOptionsSchema>;
 
 export const WindowsSecurityContextOptionsSchema = object('WindowsSecurityContextOptions', {
-  gmsaCredentialSpecName: string,
-  gmsaCredentialSpec: string,
-  runAsUserName: string,
-  hostProcess: boolean,
+  gmsaCredentialSpecName: pointer(1, string),
+  gmsaCredentialSpec: pointer(2, string),
+  runAsUserName: pointer(3, string),
+  hostProcess: pointer(4, boolean),
 });
 export type WindowsSecurityContextOptions = Infer<typeof WindowsSecurityContextOptionsSchema>;
 
@@ -28,8 +39,8 @@ export const SeccompProfileTypeSchema = oneOf('Unconfined', 'RuntimeDefault', 'L
 export type SeccompProfileType = Infer<typeof SeccompProfileTypeSchema>;
 
 export const SeccompProfileSchema = object('SeccompProfile', {
-  type: required(SeccompProfileTypeSchema),
-  localhostProfile: string,
+  type: required(1, SeccompProfileTypeSchema),
+  localhostProfile: pointer(2, string),
 });
 export type SeccompProfile = Infer<typeof SeccompProfileSchema>;
 
@@ -37,8 +48,8 @@ export const AppArmorProfileTypeSchema = oneOf('Unconfined', 'RuntimeDefault', '
 export type AppArmorProfileType = Infer<typeof AppArmorProfileTypeSchema>;
 
 export const AppArmorProfileSchema = object('AppArmorProfile', {
-  type: required(AppArmorProfileTypeSchema),
-  localhostProfile: string,
+  type: required(1, AppArmorProfileTypeSchema),
+  localhostProfile: pointer(2, string),
 });
 export type AppArmorProfile = Infer<typeof AppArmorProfileSchema>;
 
@@ -46,24 +57,24 @@ export const ProcMountTypeSchema = oneOf('Default', 'Unmasked');
 export type ProcMountType = Infer<typeof ProcMountTypeSchema>;
 
 export const SecurityContextSchema = object('SecurityContext', {
-  capabilities: CapabilitiesSchema,
-  privileged: boolean,
-  seLinuxOptions: SELinuxOptionsSchema,
-  windowsOptions: WindowsSecurityContextOptionsSchema,
-  runAsUser: int64,
-  runAsGroup: int64,
-  runAsNonRoot: boolean,
-  readOnlyRootFilesystem: boolean,
-  allowPrivilegeEscalation: boolean,
-  procMount: ProcMountTypeSchema,
-  seccompProfile: SeccompProfileSchema,
-  appArmorProfile: AppArmorProfileSchema,
+  capabilities: field(1, CapabilitiesSchema),
+  privileged: pointer(2, boolean),
+  seLinuxOptions: field(3, SELinuxOptionsSchema),
+  windowsOptions: field(10, WindowsSecurityContextOptionsSchema),
+  runAsUser: pointer(4, int64),
+  runAsGroup: pointer(8, int64),
+  runAsNonRoot: pointer(5, boolean),
+  readOnlyRootFilesystem: pointer(6, boolean),
+  allowPrivilegeEscalation: pointer(7, boolean),
+  procMount: pointer(9, ProcMountTypeSchema),
+  seccompProfile: field(11, SeccompProfileSchema),
+  appArmorProfile: field(12, AppArmorProfileSchema),
 });
 export type SecurityContext = Infer<typeof SecurityContextSchema>;
 
 export const SysctlSchema = object('Sysctl', {
-  name: required(string),
-  value: required(string),
+  name: required(1, string),
+  value: required(2, string),
 });
 export type Sysctl = Infer<typeof SysctlSchema>;
 
@@ -73,22 +84,22 @@ export type SupplementalGroupsPolicy = Infer<typeof SupplementalGroupsPolicySche
 export const PodFSGroupChangePolicySchema = oneOf('OnRootMismatch', 'Always');
 export type PodFSGroupChangePolicy = Infer<typeof PodFSGroupChangePolicySchema>;
 
-export const PodSELinuxChangePolicySchema = oneOf('Recursive', 'MountOption');
+export const PodSELinuxChangePolicySchema = knownValues('Recursive', 'MountOption');
 export type PodSELinuxChangePolicy = Infer<typeof PodSELinuxChangePolicySchema>;
 
 export const PodSecurityContextSchema = object('PodSecurityContext', {
-  seLinuxOptions: SELinuxOptionsSchema,
-  windowsOptions: WindowsSecurityContextOptionsSchema,
-  runAsUser: int64,
-  runAsGroup: int64,
-  runAsNonRoot: boolean,
-  supplementalGroups: array(int64),
-  supplementalGroupsPolicy: SupplementalGroupsPolicySchema,
-  fsGroup: int64,
-  sysctls: array(SysctlSchema),
-  fsGroupChangePolicy: PodFSGroupChangePolicySchema,
-  seccompProfile: SeccompProfileSchema,
-  appArmorProfile: AppArmorProfileSchema,
-  seLinuxChangePolicy: PodSELinuxChangePolicySchema,
+  seLinuxOptions: field(1, SELinuxOptionsSchema),
+  windowsOptions: field(8, WindowsSecurityContextOptionsSchema),
+  runAsUser: pointer(2, int64),
+  runAsGroup: pointer(6, int64),
+  runAsNonRoot: pointer(3, boolean),
+  supplementalGroups: field(4, array(int64)),
+  supplementalGroupsPolicy: pointer(12, SupplementalGroupsPolicySchema),
+  fsGroup: pointer(5, int64),
+  sysctls: field(7, array(SysctlSchema)),
+  fsGroupChangePolicy: pointer(9, PodFSGroupChangePolicySchema),
+  seccompProfile: field(10, SeccompProfileSchema),
+  appArmorProfile: field(11, AppArmorProfileSchema),
+  seLinuxChangePolicy: pointer(13, PodSELinuxChangePolicySchema),
 });
 export type PodSecurityContext = Infer<typeof PodSecurityContextSchema>;

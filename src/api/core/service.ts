@@ -3,116 +3,111 @@ import {
   array,
   atomic,
   boolean,
+  field,
+  filled,
   int32,
   intOrString,
   map,
   object,
   oneOf,
+  pointer,
   required,
   string,
   time,
 } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from './meta.ts';
+import { ObjectMetaSchema } from './meta.ts';
 import { ConditionStatusSchema } from './pod-status.ts';
 
 export const ServiceTypeSchema = oneOf('ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName');
 export type ServiceType = Infer<typeof ServiceTypeSchema>;
 
 export const ServicePortSchema = object('ServicePort', {
-  name: string,
-  protocol: oneOf('TCP', 'UDP', 'SCTP'),
-  appProtocol: string,
-  port: required(int32),
-  targetPort: intOrString,
-  nodePort: int32,
+  name: field(1, string),
+  protocol: field(2, oneOf('TCP', 'UDP', 'SCTP')),
+  appProtocol: pointer(6, string),
+  port: required(3, int32),
+  targetPort: field(4, intOrString),
+  nodePort: field(5, int32),
 });
 export type ServicePort = Infer<typeof ServicePortSchema>;
 
 export const ClientIPConfigSchema = object('ClientIPConfig', {
-  timeoutSeconds: int32,
+  timeoutSeconds: pointer(1, int32),
 });
 export type ClientIPConfig = Infer<typeof ClientIPConfigSchema>;
 
 export const SessionAffinityConfigSchema = object('SessionAffinityConfig', {
-  clientIP: ClientIPConfigSchema,
+  clientIP: field(1, ClientIPConfigSchema),
 });
 export type SessionAffinityConfig = Infer<typeof SessionAffinityConfigSchema>;
 
 export const ServiceSpecSchema = object('ServiceSpec', {
-  ports: array(ServicePortSchema, ['port', 'protocol'], { keyDefaults: { protocol: 'TCP' } }),
-  selector: atomic(map(string)),
+  ports: field(1, array(ServicePortSchema, ['port', 'protocol'], { keyDefaults: { protocol: 'TCP' } })),
+  selector: field(2, atomic(map(string))),
   /** `None` for a headless service. */
-  clusterIP: string,
-  clusterIPs: array(string),
-  type: ServiceTypeSchema,
-  externalIPs: array(string),
-  sessionAffinity: oneOf('ClientIP', 'None'),
-  loadBalancerIP: string,
-  loadBalancerSourceRanges: array(string),
-  externalName: string,
-  externalTrafficPolicy: oneOf('Cluster', 'Local'),
-  healthCheckNodePort: int32,
-  publishNotReadyAddresses: boolean,
-  sessionAffinityConfig: SessionAffinityConfigSchema,
-  ipFamilies: array(oneOf('IPv4', 'IPv6', '')),
-  ipFamilyPolicy: oneOf('SingleStack', 'PreferDualStack', 'RequireDualStack'),
-  allocateLoadBalancerNodePorts: boolean,
-  loadBalancerClass: string,
-  internalTrafficPolicy: oneOf('Cluster', 'Local'),
-  trafficDistribution: string,
+  clusterIP: field(3, string),
+  clusterIPs: field(18, array(string)),
+  type: field(4, ServiceTypeSchema),
+  externalIPs: field(5, array(string)),
+  sessionAffinity: field(7, oneOf('ClientIP', 'None')),
+  loadBalancerIP: field(8, string),
+  loadBalancerSourceRanges: field(9, array(string)),
+  externalName: field(10, string),
+  externalTrafficPolicy: field(11, oneOf('Cluster', 'Local')),
+  healthCheckNodePort: field(12, int32),
+  publishNotReadyAddresses: field(13, boolean),
+  sessionAffinityConfig: field(14, SessionAffinityConfigSchema),
+  ipFamilies: field(19, array(oneOf('IPv4', 'IPv6', ''))),
+  ipFamilyPolicy: pointer(17, oneOf('SingleStack', 'PreferDualStack', 'RequireDualStack')),
+  allocateLoadBalancerNodePorts: pointer(20, boolean),
+  loadBalancerClass: pointer(21, string),
+  internalTrafficPolicy: pointer(22, oneOf('Cluster', 'Local')),
+  trafficDistribution: pointer(23, string),
 });
 export type ServiceSpec = Infer<typeof ServiceSpecSchema>;
 
 export const ServiceConditionSchema = object('Condition', {
-  type: required(string),
-  status: required(ConditionStatusSchema),
-  observedGeneration: int32,
-  lastTransitionTime: time,
-  reason: string,
-  message: string,
+  type: required(1, string),
+  status: required(2, ConditionStatusSchema),
+  observedGeneration: field(3, int32),
+  lastTransitionTime: field(4, time, { mustBeWritten: true }),
+  reason: field(5, string),
+  message: field(6, string),
 });
 export type ServiceCondition = Infer<typeof ServiceConditionSchema>;
 
 export const LoadBalancerPortStatusSchema = object('PortStatus', {
-  port: required(int32),
-  protocol: string,
-  error: string,
+  port: required(1, int32),
+  protocol: field(2, string, { mustBeWritten: true }),
+  error: pointer(3, string),
 });
 export type LoadBalancerPortStatus = Infer<typeof LoadBalancerPortStatusSchema>;
 
 export const LoadBalancerIngressSchema = object('LoadBalancerIngress', {
-  ip: string,
-  hostname: string,
-  ipMode: string,
-  ports: array(LoadBalancerPortStatusSchema),
+  ip: field(1, string),
+  hostname: field(2, string),
+  ipMode: pointer(3, string),
+  ports: field(4, array(LoadBalancerPortStatusSchema)),
 });
 export type LoadBalancerIngress = Infer<typeof LoadBalancerIngressSchema>;
 
 export const LoadBalancerStatusSchema = object('LoadBalancerStatus', {
-  ingress: array(LoadBalancerIngressSchema),
+  ingress: field(1, array(LoadBalancerIngressSchema)),
 });
 export type LoadBalancerStatus = Infer<typeof LoadBalancerStatusSchema>;
 
 export const ServiceStatusSchema = object('ServiceStatus', {
-  loadBalancer: LoadBalancerStatusSchema,
-  conditions: array(ServiceConditionSchema, ['type']),
+  loadBalancer: field(1, LoadBalancerStatusSchema),
+  conditions: field(2, array(ServiceConditionSchema, ['type'])),
 });
 export type ServiceStatus = Infer<typeof ServiceStatusSchema>;
 
 export const ServiceSchema = object('Service', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(ServiceSpecSchema),
-  status: ServiceStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, ServiceSpecSchema),
+  status: field(3, ServiceStatusSchema),
 });
 export type Service = Infer<typeof ServiceSchema>;
-
-export const ServiceListSchema = object('ServiceList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(ServiceSchema)),
-});
-export type ServiceList = Infer<typeof ServiceListSchema>;

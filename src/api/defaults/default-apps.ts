@@ -5,7 +5,10 @@ import type { ReplicaSet } from '../apps/replica-set.ts';
 import type { PodTemplateSpec } from '../core/pod-template.ts';
 import { defaultPodSpecInPlace } from './default-pod.ts';
 
-/** A copy with what the API server fills in. Less than a pod gets: requests that follow from limits, for one, are left to the pods themselves. */
+/**
+ * A copy with what the API server fills in. Less than a pod gets: requests that follow from limits, for one, are left
+ * to the pods themselves.
+ */
 export function defaultPodTemplate(template: PodTemplateSpec): PodTemplateSpec {
   const spec = copyJson(template.spec);
   defaultPodSpecInPlace(spec);

@@ -8,7 +8,9 @@ export function defaultConfigMap(configMap: ConfigMap): ConfigMap {
   return { ...copyJson(configMap), data: { ...configMap.data } };
 }
 
-/** A copy as the API server would have stored it: typed, and with `stringData` folded into `data`, which it overrides. */
+/**
+ * A copy as the API server would have stored it: typed, and with `stringData` folded into `data`, which it overrides.
+ */
 export function defaultSecret(secret: Secret): Secret {
   const { stringData, ...rest } = copyJson(secret);
   const written = Object.entries(stringData ?? {}).map(([key, text]) => [

@@ -5,7 +5,9 @@ import { parseImageName } from '../image-name.ts';
 import type { AnyContainer } from '../pod.ts';
 import { roundUpToMilli } from '../quantity.ts';
 
-/** Fills in what the API server would (upstream: core/v1/defaults.go and its generated callers). Changes `container`. */
+/**
+ * Fills in what the API server would (upstream: core/v1/defaults.go and its generated callers). Changes `container`.
+ */
 export function defaultContainerInPlace(container: AnyContainer): void {
   container.imagePullPolicy ||= pullPolicyFor(container.image ?? '');
   container.terminationMessagePath ||= '/dev/termination-log';
@@ -22,7 +24,9 @@ export function defaultContainerInPlace(container: AnyContainer): void {
   defaultHttpInPlace(container.lifecycle?.preStop?.httpGet);
 }
 
-/** Always for the tag `latest`, given or implied; IfNotPresent for any other, and for a reference that does not parse. */
+/**
+ * Always for the tag `latest`, given or implied; IfNotPresent for any other, and for a reference that does not parse.
+ */
 export function pullPolicyFor(image: string): PullPolicy {
   return parseImageName(image)?.tag === 'latest' ? 'Always' : 'IfNotPresent';
 }
@@ -62,4 +66,11 @@ function defaultHttpInPlace(action: HTTPGetAction | undefined): void {
   if (action === undefined) return;
   action.path ||= '/';
   action.scheme ||= 'HTTP';
+}
+
+/** A copy with rounded quantities. */
+export function roundList(list: ResourceList): ResourceList {
+  const copy = { ...list };
+  roundListInPlace(copy);
+  return copy;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { buildPod } from '../testing/pod-builder.ts';
+import { permissivePolicy } from '../validation/cluster-policy.ts';
 import { validatePod } from '../validation/pod/validate-pod.ts';
 import { pullPolicyFor } from './default-container.ts';
 import { defaultPod } from './default-pod.ts';
@@ -86,7 +87,7 @@ test('probes, hooks, ports, field references and volumes are filled in', () => {
       projected: { sources: [{ serviceAccountToken: { path: 't', expirationSeconds: 3600 } }], defaultMode: 0o644 },
     },
   ]);
-  assert.deepEqual(validatePod(pod), []);
+  assert.deepEqual(validatePod(pod, permissivePolicy), []);
 });
 
 test('requests come from limits, and pod-level requests from the containers, else from the pod-level limits', () => {
@@ -148,7 +149,7 @@ test('defaulting twice is defaulting once, and validation never throws on the re
     fc.property(spec, (value) => {
       const once = buildPod({ spec: value });
       assert.deepEqual(defaultPod(once), once);
-      validatePod(once);
+      validatePod(once, permissivePolicy);
     }),
   );
 });

@@ -7,7 +7,10 @@ interface Binding {
   roleRef: RoleRef;
 }
 
-/** Both kinds of bindings as the API server stores them (upstream: rbac/v1 defaults.go): users, groups and roles are of the group of the API. */
+/**
+ * Both kinds of bindings as the API server stores them (upstream: rbac/v1 defaults.go): users, groups and roles are of
+ * the group of the API.
+ */
 export function defaultBinding<B extends Binding>(binding: B): B {
   const { roleRef, subjects } = binding;
   return {

@@ -3,7 +3,10 @@ import type { Service } from '../core/service.ts';
 
 const affinityTimeoutSeconds = 10_800;
 
-/** A copy as the API server would have stored it, but for addresses and ports that it would have given out (upstream: SetDefaults_Service and the storage's normalization of cluster IPs). */
+/**
+ * A copy as the API server would have stored it, but for addresses and ports that it would have given out (upstream:
+ * SetDefaults_Service and the storage's normalization of cluster IPs).
+ */
 export function defaultService(service: Service): Service {
   const copy = copyJson(service);
   const { spec } = copy;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { permissivePolicy } from '../validation/cluster-policy.ts';
 import { validatePod } from '../validation/pod/validate-pod.ts';
 import { loadManifest, locateFieldErrors } from './load-manifest.ts';
 import { formatManifestError } from './manifest-error.ts';
@@ -77,6 +78,14 @@ test('YAML is read as upstream reads it: octal modes, yes and on, merge keys, an
   );
 });
 
+test('half a character is no character, in YAML or in JSON', () => {
+  for (const text of [
+    pod('a').replace('busybox:1', '"\\ud800"'),
+    '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"\\ud800"}}',
+  ])
+    assert.match(errorsOf(text).join(), /found invalid Unicode character escape code/);
+});
+
 test('one broken document does not hold back the others, and every error names file, line and column', () => {
   const text = `${pod('a')}---\nfoo: [1,\n---\n${pod('b', '    env: [{name: X, value: 12}]\n')}---\n${pod('c')}`;
   assert.deepEqual(names(text), ['a', 'c']);
@@ -104,7 +113,9 @@ test('an error found by validation can be given its line', () => {
   const [found] = loaded.pods;
   assert.ok(found !== undefined);
   assert.deepEqual(
-    locateFieldErrors(loaded, found, { fileName: 'f', errors: validatePod(found) }).map(formatManifestError),
+    locateFieldErrors(loaded, found, { fileName: 'f', errors: validatePod(found, permissivePolicy) }).map(
+      formatManifestError,
+    ),
     ['f:9:7: spec.containers[0].ports[0].containerPort: Required value'],
   );
 });

@@ -39,7 +39,10 @@ export interface LoadOptions {
   /** What errors call the text: a file name or a URL. */
   readonly fileName: string;
   readonly limits?: Partial<ManifestLimits>;
-  /** `strict` makes unknown and duplicate fields errors. Default lenient: they are warnings, so that a manifest for a newer kubelet still runs. */
+  /**
+   * `strict` makes unknown and duplicate fields errors. Default lenient: they are warnings, so that a manifest for a
+   * newer kubelet still runs.
+   */
   readonly mode?: 'strict' | 'lenient';
 }
 export interface LoadedManifest {
@@ -48,13 +51,17 @@ export interface LoadedManifest {
   readonly objects: KindedObject[];
   readonly errors: ManifestError[];
   readonly warnings: ManifestError[];
-  /** Where a field of one of the objects above stands in the text, for errors found later. `path` in upstream's notation. */
+  /**
+   * Where a field of one of the objects above stands in the text, for errors found later. `path` in upstream's
+   * notation.
+   */
   readonly locate: (object: ManifestKinds[ManifestKind], path: string) => Position;
 }
 
 /**
- * Reads a manifest: YAML or JSON, one or many documents; pods, the kinds of `manifestKinds` and lists of them. Objects are decoded and defaulted, not validated.
- * Never throws. An object with an error is left out and does not hold back the others.
+ * Reads a manifest: YAML or JSON, one or many documents; pods, the kinds of `manifestKinds` and lists of them. Objects
+ * are decoded and defaulted, not validated. Never throws. An object with an error is left out and does not hold back
+ * the others.
  */
 export function loadManifest(text: string, options: LoadOptions): LoadedManifest {
   const loader = new Loader(text, options);

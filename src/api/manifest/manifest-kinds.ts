@@ -29,6 +29,7 @@ import type { FieldError } from '../validation/field-error.ts';
 import { validateConfigMap, validateSecret } from '../validation/validate-config.ts';
 import { validateCsiDriver } from '../validation/volumes/validate-csi-driver.ts';
 import { validatePersistentVolume } from '../validation/volumes/validate-persistent-volume.ts';
+import { permissivePolicy } from '../validation/cluster-policy.ts';
 import { validatePod } from '../validation/pod/validate-pod.ts';
 import { validateRuntimeClass } from '../validation/validate-runtime-class.ts';
 import { validateService } from '../validation/network/validate-service.ts';
@@ -72,7 +73,7 @@ export const manifestKinds: { readonly [Kind in ManifestKind]: KindRules<Kind> }
     clusterScoped: false,
     decode: (value, options) => decode(PodSchema, value, options),
     applyDefaults: defaultPod,
-    validate: validatePod,
+    validate: (pod) => validatePod(pod, permissivePolicy),
   },
   ConfigMap: {
     apiVersion: 'v1',

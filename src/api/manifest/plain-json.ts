@@ -1,10 +1,13 @@
+import { withWholeCharacters } from '../../base/whole-characters.ts';
+
 /** Longer texts go the usual way, where the number of lexemes is capped. */
 const MOST_CHARACTERS = 65_536;
 
 /**
- * The value of a text that is JSON just as JSON.stringify writes it, with or without indentation, as programs write manifests; undefined for
- * everything else. Written back it must come to the same text, so there can be no duplicate keys and no number that would change: the
- * YAML parser, which takes many times as long, would find the same and nothing to say.
+ * The value of a text that is JSON just as JSON.stringify writes it, with or without indentation, as programs write
+ * manifests; undefined for everything else. Written back it must come to the same text, so there can be no duplicate
+ * keys and no number that would change: the YAML parser, which takes many times as long, would find the same and
+ * nothing to say.
  */
 export function readPlainJson(text: string, maxDepth: number): { value: unknown } | undefined {
   if (text.length > MOST_CHARACTERS || !/^\s*\{/.test(text)) return undefined;
@@ -13,7 +16,12 @@ export function readPlainJson(text: string, maxDepth: number): { value: unknown 
     const value: unknown = JSON.parse(trimmed);
     const indent = /^\{\n( *)/.exec(trimmed)?.[1]?.length ?? 0;
     const isSame = JSON.stringify(value, undefined, indent) === trimmed;
-    return isSame && !trimmed.includes('"__proto__"') && isWithin(value, maxDepth) ? { value } : undefined;
+    return isSame &&
+      !trimmed.includes('"__proto__"') &&
+      withWholeCharacters(trimmed) === trimmed &&
+      isWithin(value, maxDepth)
+      ? { value }
+      : undefined;
   } catch {
     return undefined; // YAML, or nested so deeply that the stack ends: the parser says what it is.
   }

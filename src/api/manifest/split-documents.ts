@@ -8,8 +8,9 @@ export interface DocumentText {
 const marker = /^(?:---(?=[ \t\r\n]|$)|\.\.\.(?=[ \t\r]*$))/gm;
 
 /**
- * Cuts a file at its document markers. YAML allows neither marker at the start of a line inside a value, so that a broken document cannot
- * swallow its neighbours. Documents of nothing but blank lines, comments and directives are left out. Stops after `max` documents.
+ * Cuts a file at its document markers. YAML allows neither marker at the start of a line inside a value, so that a
+ * broken document cannot swallow its neighbours. Documents of nothing but blank lines, comments and directives are left
+ * out. Stops after `max` documents.
  */
 export function splitDocuments(text: string, max: number): DocumentText[] {
   const documents: DocumentText[] = [];

@@ -1,6 +1,7 @@
 /**
- * What a plain YAML scalar means. Kubernetes reads YAML 1.1 as Go's yaml.v2 does: `yes` and `on` are true, `0644` is octal, `1_000` is a number.
- * A YAML 1.2 reading would silently change file modes, so scalars are resolved here and not by the parser.
+ * What a plain YAML scalar means. Kubernetes reads YAML 1.1 as Go's yaml.v2 does: `yes` and `on` are true, `0644` is
+ * octal, `1_000` is a number. A YAML 1.2 reading would silently change file modes, so scalars are resolved here and not
+ * by the parser.
  */
 const words: ReadonlyMap<string, boolean | null> = new Map<string, boolean | null>([
   ...['', '~', 'null', 'Null', 'NULL'].map((word): [string, null] => [word, null]),

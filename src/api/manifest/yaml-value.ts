@@ -28,7 +28,10 @@ class Unusable extends Error {
   }
 }
 
-/** The plain value of a parsed document, with aliases and merge keys resolved under limits, and the duplicate keys found on the way. */
+/**
+ * The plain value of a parsed document, with aliases and merge keys resolved under limits, and the duplicate keys found
+ * on the way.
+ */
 export function toPlainValue(
   document: Document,
   limits: YamlLimits,
@@ -154,11 +157,19 @@ class Converter {
 function keyText(pair: Pair): string {
   const { key } = pair;
   if (!isScalar(key)) throw new Unusable('a key must be a simple word', offsetOf(key ?? pair.value));
+  refuseHalves(key);
   if (key.value === '' && isPlain(key)) throw new Unusable('a key is missing before the colon', offsetOf(key));
   return String(key.value);
 }
 
+/** Go's parser knows no escape of half a character either. */
+function refuseHalves(scalar: Scalar): void {
+  if (typeof scalar.value === 'string' && !scalar.value.isWellFormed())
+    throw new Unusable('found invalid Unicode character escape code', offsetOf(scalar));
+}
+
 function scalarValue(scalar: Scalar): unknown {
+  refuseHalves(scalar);
   const text = typeof scalar.value === 'string' ? scalar.value : '';
   switch (scalar.tag) {
     case undefined:

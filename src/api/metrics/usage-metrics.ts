@@ -1,13 +1,13 @@
 /** NodeMetrics and PodMetrics of metrics.k8s.io/v1beta1. Which fields exist follows k8s.io/metrics. */
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { ResourceListSchema } from '../core/resource-requirements.ts';
-import { array, object, required, string } from '../schema/schema.ts';
+import { array, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
 const common = {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
+  metadata: filled(ObjectMetaSchema),
   /** The end of the time the numbers are of. */
   timestamp: required(string),
   /** How long it was, `15.07s`. */

@@ -1,5 +1,8 @@
-/** Eviction of policy/v1: the body that asks for a pod to leave as far as its disruption budgets let it. Which fields exist follows k8s.io/api/policy/v1. */
-import { object, required, string } from '../schema/schema.ts';
+/**
+ * Eviction of policy/v1: the body that asks for a pod to leave as far as its disruption budgets let it. Which fields
+ * exist follows k8s.io/api/policy/v1.
+ */
+import { field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { DeleteOptionsSchema } from '../core/delete-options.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -7,7 +10,7 @@ import { ObjectMetaSchema } from '../core/meta.ts';
 export const EvictionSchema = object('Eviction', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  deleteOptions: DeleteOptionsSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  deleteOptions: field(2, DeleteOptionsSchema),
 });
 export type Eviction = Infer<typeof EvictionSchema>;

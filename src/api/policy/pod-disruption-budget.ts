@@ -1,53 +1,47 @@
 /** PodDisruptionBudget of policy/v1. Which fields exist follows k8s.io/api/policy/v1. */
 import {
   array,
+  field,
+  filled,
   int32,
   int64,
   intOrString,
   map,
   object,
   oneOf,
+  pointer,
   replaced,
-  required,
   string,
   time,
 } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ConditionSchema } from '../core/condition.ts';
-import { LabelSelectorSchema, ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { LabelSelectorSchema, ObjectMetaSchema } from '../core/meta.ts';
 
 export const PodDisruptionBudgetSpecSchema = object('PodDisruptionBudgetSpec', {
-  minAvailable: intOrString,
-  selector: replaced(LabelSelectorSchema),
-  maxUnavailable: intOrString,
-  unhealthyPodEvictionPolicy: oneOf('IfHealthyBudget', 'AlwaysAllow'),
+  minAvailable: pointer(1, intOrString),
+  selector: field(2, replaced(LabelSelectorSchema)),
+  maxUnavailable: pointer(3, intOrString),
+  unhealthyPodEvictionPolicy: pointer(4, oneOf('IfHealthyBudget', 'AlwaysAllow')),
 });
 export type PodDisruptionBudgetSpec = Infer<typeof PodDisruptionBudgetSpecSchema>;
 
 export const PodDisruptionBudgetStatusSchema = object('PodDisruptionBudgetStatus', {
-  observedGeneration: int64,
-  disruptedPods: map(time),
-  disruptionsAllowed: required(int32),
-  currentHealthy: required(int32),
-  desiredHealthy: required(int32),
-  expectedPods: required(int32),
-  conditions: array(ConditionSchema, ['type']),
+  observedGeneration: field(1, int64),
+  disruptedPods: field(2, map(time)),
+  disruptionsAllowed: filled(3, int32),
+  currentHealthy: filled(4, int32),
+  desiredHealthy: filled(5, int32),
+  expectedPods: filled(6, int32),
+  conditions: field(7, array(ConditionSchema, ['type'])),
 });
 export type PodDisruptionBudgetStatus = Infer<typeof PodDisruptionBudgetStatusSchema>;
 
 export const PodDisruptionBudgetSchema = object('PodDisruptionBudget', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(PodDisruptionBudgetSpecSchema),
-  status: PodDisruptionBudgetStatusSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  spec: filled(2, PodDisruptionBudgetSpecSchema),
+  status: field(3, PodDisruptionBudgetStatusSchema),
 });
 export type PodDisruptionBudget = Infer<typeof PodDisruptionBudgetSchema>;
-
-export const PodDisruptionBudgetListSchema = object('PodDisruptionBudgetList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(PodDisruptionBudgetSchema)),
-});
-export type PodDisruptionBudgetList = Infer<typeof PodDisruptionBudgetListSchema>;

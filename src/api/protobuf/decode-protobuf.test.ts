@@ -7,7 +7,7 @@ import { DeploymentSchema } from '../apps/deployment.ts';
 import { ConfigMapSchema } from '../core/config-map.ts';
 import { PodSchema } from '../core/pod.ts';
 import { ServiceSchema } from '../core/service.ts';
-import { decodeMessage, openEnvelope, ProtobufError } from './decode-protobuf.ts';
+import { decodeMessage, openEnvelope, ProtobufError, ProtobufTooLarge } from './decode-protobuf.ts';
 
 type Build = (writer: BinaryWriter) => void;
 const message = (build: Build): Uint8Array => {
@@ -44,7 +44,7 @@ test('maps, bytes and nested metadata become what JSON would say; zeros that Go 
     inner(writer, 2, (entry) => text(text(entry, 1, 'k'), 2, ''));
     inner(writer, 3, (entry) => bytes(text(entry, 1, 'b'), 2, Buffer.from('hi')));
   });
-  assert.deepEqual(decodeMessage(raw, ConfigMapSchema, ''), {
+  assert.deepEqual(decodeMessage(raw, ConfigMapSchema), {
     metadata: { name: 'a', labels: { app: 'web' } },
     data: { k: '' },
     binaryData: { b: 'aGk=' },
@@ -53,7 +53,7 @@ test('maps, bytes and nested metadata become what JSON would say; zeros that Go 
 
 test('a zero behind a pointer is a value', () => {
   const raw = message((writer) => inner(writer, 2, (spec) => whole(whole(spec, 1, 0), 5, 0)));
-  assert.deepEqual(decodeMessage(raw, DeploymentSchema, 'apps'), { spec: { replicas: 0 } });
+  assert.deepEqual(decodeMessage(raw, DeploymentSchema), { spec: { replicas: 0 } });
 });
 
 test('messages that Go embeds stand in JSON as fields of the outer one', () => {
@@ -66,7 +66,7 @@ test('messages that Go embeds stand in JSON as fields of the outer one', () => {
       ),
     ),
   );
-  assert.deepEqual(decodeMessage(raw, PodSchema, ''), {
+  assert.deepEqual(decodeMessage(raw, PodSchema), {
     spec: { volumes: [{ name: 'data', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }] },
   });
 });
@@ -80,7 +80,6 @@ test('ports by number or name, times, and packed or single numbers in lists', ()
     decodeMessage(
       message((writer) => inner(writer, 2, port(build))),
       ServiceSchema,
-      '',
     );
   assert.deepEqual(
     service((value) => text(whole(value, 1, 1), 3, 'http')),
@@ -94,7 +93,6 @@ test('ports by number or name, times, and packed or single numbers in lists', ()
     decodeMessage(
       message((writer) => inner(writer, 2, (spec) => inner(spec, 14, build))),
       PodSchema,
-      '',
     );
   assert.deepEqual(
     groups((context) => whole(whole(context, 4, 5), 4, 6)),
@@ -113,7 +111,7 @@ test('ports by number or name, times, and packed or single numbers in lists', ()
   const created = message((writer) =>
     inner(writer, 1, (meta) => inner(meta, 8, (time) => whole(time, 1, 1_700_000_000))),
   );
-  assert.deepEqual(decodeMessage(created, PodSchema, ''), { metadata: { creationTimestamp: '2023-11-14T22:13:20Z' } });
+  assert.deepEqual(decodeMessage(created, PodSchema), { metadata: { creationTimestamp: '2023-11-14T22:13:20Z' } });
 });
 
 test('whatever bytes come, the answer is a value or a ProtobufError', () => {
@@ -121,7 +119,7 @@ test('whatever bytes come, the answer is a value or a ProtobufError', () => {
     fc.property(fc.uint8Array({ maxLength: 200 }), (raw) => {
       for (const schema of [PodSchema, ServiceSchema]) {
         try {
-          decodeMessage(raw, schema, '');
+          decodeMessage(raw, schema);
         } catch (error) {
           assert.ok(error instanceof ProtobufError, String(error));
         }
@@ -142,4 +140,31 @@ test('whatever stands behind the four bytes, the envelope opens or is a Protobuf
     }),
     { examples: [[new Uint8Array([0, 0, 0])]] },
   );
+});
+
+test('more values than a body may have are refused, whatever they are hidden in', () => {
+  const repeated = (build: Build, times: number): Uint8Array =>
+    Buffer.concat(Array.from({ length: times }, () => message(build)));
+  const unknown = repeated((writer) => whole(writer, 99, 1), 50_001);
+  assert.throws(() => decodeMessage(unknown, ConfigMapSchema), ProtobufTooLarge);
+  const inSpec = (raw: Uint8Array): Uint8Array => message((writer) => bytes(writer, 2, raw));
+  assert.throws(
+    () => decodeMessage(inSpec(repeated((spec) => inner(spec, 2, () => undefined), 50_001)), PodSchema),
+    ProtobufTooLarge,
+    'empty containers',
+  );
+  const packed = message((spec) => inner(spec, 14, (security) => bytes(security, 4, Buffer.alloc(60_000, 1))));
+  assert.throws(() => decodeMessage(inSpec(packed), PodSchema), ProtobufTooLarge, 'groups in one field');
+  const managed = (fields: string): Uint8Array =>
+    message((writer) =>
+      inner(writer, 1, (meta) => inner(meta, 17, (entry) => inner(entry, 7, (raw) => text(raw, 1, fields)))),
+    );
+  assert.throws(
+    () => decodeMessage(managed(JSON.stringify(Array.from({ length: 60_000 }, () => 1))), ConfigMapSchema),
+    ProtobufTooLarge,
+    'free JSON',
+  );
+  assert.throws(() => decodeMessage(managed('['.repeat(1000) + ']'.repeat(1000)), ConfigMapSchema), {
+    message: 'nested too deep',
+  });
 });

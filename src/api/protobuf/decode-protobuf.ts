@@ -1,9 +1,12 @@
+import { withWholeCharacters } from '../../base/whole-characters.ts';
 import { Buffer } from 'node:buffer';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { measureJson } from '../measure-json.ts';
+import { objectLimits } from '../object-limits.ts';
 import { setOwn } from '../schema/decode.ts';
 import type { ObjectSchema, Schema } from '../schema/schema.ts';
-import { messagePlan } from './field-numbers.ts';
-import type { MessagePlan, NumberedField } from './field-numbers.ts';
+import { messagePlan } from './message-plan.ts';
+import type { MessagePlan, NumberedField } from './message-plan.ts';
 
 /** The content type under which clients send and accept it. */
 export const protobufContentType = 'application/vnd.kubernetes.protobuf';
@@ -12,6 +15,9 @@ const magic = Buffer.from('k8s\0');
 const deepest = 64;
 
 export class ProtobufError extends Error {}
+
+/** More fields than a body may have. */
+export class ProtobufTooLarge extends ProtobufError {}
 
 /** What stands around every message: which kind it is of. */
 export interface Envelope {
@@ -45,12 +51,12 @@ function readEnvelope(reader: BinaryReader): Envelope {
 }
 
 /**
- * A message of the API's protobuf form as the JSON value that means the same; it is checked by the schema later, as JSON is. Go writes zeros it could
- * leave out: those are left out here. Throws `ProtobufError`.
+ * A message of the API's protobuf form as the JSON value that means the same; it is checked by the schema later, as
+ * JSON is. Go writes zeros it could leave out: those are left out here. Throws `ProtobufError`.
  */
-export function decodeMessage(raw: Uint8Array, schema: ObjectSchema, group: string): Record<string, unknown> {
+export function decodeMessage(raw: Uint8Array, schema: ObjectSchema): Record<string, unknown> {
   const reader = new BinaryReader(raw);
-  return guarded(() => new MessageDecoder(reader, group).message(schema, reader.len, 0));
+  return guarded(() => new MessageDecoder(reader).message(schema, reader.len, 0));
 }
 
 /** What the reader throws on broken input has no class of its own. */
@@ -74,15 +80,14 @@ function eachField(reader: BinaryReader, end: number, read: (number: number, wir
 
 class MessageDecoder {
   readonly #reader: BinaryReader;
-  readonly #group: string;
+  #values = 0;
 
-  constructor(reader: BinaryReader, group: string) {
+  constructor(reader: BinaryReader) {
     this.#reader = reader;
-    this.#group = group;
   }
 
   message(schema: ObjectSchema, end: number, depth: number): Record<string, unknown> {
-    const plan = messagePlan(schema, this.#group);
+    const plan = messagePlan(schema);
     if (plan === undefined) throw new ProtobufError(`${schema.name} has no protobuf form here; send JSON`);
     const into: Record<string, unknown> = {};
     this.#fields(plan, into, end, depth);
@@ -92,7 +97,7 @@ class MessageDecoder {
   #fields(plan: MessagePlan, into: Record<string, unknown>, end: number, depth: number): void {
     if (depth > deepest) throw new ProtobufError('nested too deep');
     const reader = this.#reader;
-    eachField(reader, end, (number, wire) => {
+    this.#eachField(end, (number, wire) => {
       const field = plan.get(number);
       if (field === undefined) reader.skip(wire, number);
       else if (field instanceof Map) this.#fields(field, into, this.#length(), depth + 1);
@@ -107,28 +112,31 @@ class MessageDecoder {
       // Lists of numbers may come packed.
       if (wire === WireType.LengthDelimited && (schema.items.kind === 'number' || schema.items.kind === 'boolean'))
         this.#packed(schema.items, list);
-      else list.push(this.#value(schema.items, field.micros, depth));
+      else list.push(this.#value(schema.items, depth));
     } else if (schema.kind === 'map') {
       this.#entry(schema.values, (into[name] ??= {}) as Record<string, unknown>, depth);
     } else {
-      const value = this.#value(schema, field.micros, depth);
+      const value = this.#value(schema, depth);
       if (value !== undefined && (field.keepsZero || !isZero(value))) into[name] = value;
     }
   }
 
   #packed(items: Schema, list: unknown[]): void {
     const end = this.#length();
-    while (this.#reader.pos < end) list.push(this.#value(items, false, 0));
+    while (this.#reader.pos < end) {
+      this.#count();
+      list.push(this.#value(items, 0));
+    }
   }
 
   #entry(values: Schema, into: Record<string, unknown>, depth: number): void {
     const reader = this.#reader;
     let key = '';
     let value: unknown = values.kind === 'string' && values.format === undefined ? '' : undefined;
-    eachField(reader, this.#length(), (number, wire) => {
+    this.#eachField(this.#length(), (number, wire) => {
       if (number === 1) key = reader.string();
       else if (number === 2)
-        value = values.kind === 'array' ? this.#wrappedList(values.items, depth) : this.#value(values, false, depth);
+        value = values.kind === 'array' ? this.#wrappedList(values.items, depth) : this.#value(values, depth);
       else reader.skip(wire, number);
     });
     setOwn(into, key, value ?? null);
@@ -137,14 +145,14 @@ class MessageDecoder {
   /** A list as the value of a map is a message of its own (ExtraValue). */
   #wrappedList(items: Schema, depth: number): unknown[] {
     const list: unknown[] = [];
-    eachField(this.#reader, this.#length(), (number, wire) => {
-      if (number === 1) list.push(this.#value(items, false, depth));
+    this.#eachField(this.#length(), (number, wire) => {
+      if (number === 1) list.push(this.#value(items, depth));
       else this.#reader.skip(wire, number);
     });
     return list;
   }
 
-  #value(schema: Schema, micros: boolean, depth: number): unknown {
+  #value(schema: Schema, depth: number): unknown {
     const reader = this.#reader;
     switch (schema.kind) {
       case 'boolean':
@@ -153,7 +161,7 @@ class MessageDecoder {
         return schema.format === 'double' ? reader.double() : wholeNumber(reader.int64());
       case 'string':
         if (schema.format === 'bytes') return Buffer.from(reader.bytes()).toString('base64');
-        if (schema.format === 'time') return this.#time(micros);
+        if (schema.format === 'time') return this.#time(schema.micros === true);
         return reader.string();
       case 'quantity':
         return this.#scalars().get(1);
@@ -169,6 +177,20 @@ class MessageDecoder {
     }
   }
 
+  /** Every field counts, also one that is not known: two bytes are one. */
+  #eachField(end: number, read: (number: number, wire: WireType) => void): void {
+    eachField(this.#reader, end, (number, wire) => {
+      this.#count();
+      read(number, wire);
+    });
+  }
+
+  #count(values = 1): void {
+    this.#values += values;
+    if (this.#values > objectLimits.bodyValues)
+      throw new ProtobufTooLarge(`more than ${objectLimits.bodyValues} values`);
+  }
+
   #length(): number {
     return this.#reader.uint32() + this.#reader.pos;
   }
@@ -176,7 +198,7 @@ class MessageDecoder {
   /** A small message of numbers and strings. */
   #scalars(): Map<number, string | number> {
     const found = new Map<number, string | number>();
-    eachField(this.#reader, this.#length(), (number, wire) => {
+    this.#eachField(this.#length(), (number, wire) => {
       if (wire === WireType.Varint) found.set(number, wholeNumber(this.#reader.int64()));
       else if (wire === WireType.LengthDelimited) found.set(number, this.#reader.string());
       else this.#reader.skip(wire, number);
@@ -203,8 +225,11 @@ class MessageDecoder {
   #rawJson(): unknown {
     const text = this.#scalars().get(1);
     if (text === undefined || text === '') return undefined;
+    const { values, depth } = measureJson(Buffer.from(String(text)), objectLimits.bodyValues);
+    this.#count(values);
+    if (depth > objectLimits.depth) throw new ProtobufError('nested too deep');
     try {
-      return JSON.parse(String(text)) as unknown;
+      return JSON.parse(withWholeCharacters(String(text))) as unknown;
     } catch {
       throw new ProtobufError('a field that is free JSON holds none; send the object as JSON');
     }

@@ -7,9 +7,9 @@ import { decode, decodeAny } from '../schema/decode.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 import { dropZeros } from './drop-zeros.ts';
 
-function cleaned(schema: ObjectSchema, group: string, plain: object): unknown {
+function cleaned(schema: ObjectSchema, plain: object): unknown {
   const { value } = decodeAny(schema, plain);
-  const { metadata: _, ...rest } = dropZeros(value as object, schema, group) as { metadata?: unknown };
+  const { metadata: _, ...rest } = dropZeros(value as object, schema) as { metadata?: unknown };
   return rest;
 }
 
@@ -32,7 +32,7 @@ test('fields that cannot tell zero from nothing lose it, pointers keep theirs', 
     },
   };
   assert.deepEqual(
-    cleaned(DeploymentSchema, 'apps', {
+    cleaned(DeploymentSchema, {
       spec: { replicas: 0, paused: false, minReadySeconds: 0, selector: {}, template },
     }),
     {
@@ -53,7 +53,7 @@ test('fields that cannot tell zero from nothing lose it, pointers keep theirs', 
 
 test('counts of a status that are zero are not said, but those behind pointers are', () => {
   assert.deepEqual(
-    cleaned(JobSchema, 'batch', {
+    cleaned(JobSchema, {
       status: { active: 0, ready: 0, failed: 0, completedIndexes: '', failedIndexes: '', conditions: [] },
     }),
     {
@@ -65,7 +65,7 @@ test('counts of a status that are zero are not said, but those behind pointers a
 
 test('what Go holds in a structure is always said', () => {
   assert.deepEqual(
-    cleaned(ServiceSchema, '', {
+    cleaned(ServiceSchema, {
       spec: { ports: [{ port: 80, targetPort: 0, name: '' }] },
       status: { loadBalancer: {} },
     }),
@@ -79,7 +79,7 @@ test('what Go holds in a structure is always said', () => {
 test('an object of one owner stays as it was given', () => {
   const selector = { matchLabels: {}, matchExpressions: [] };
   assert.deepEqual(
-    (cleaned(DeploymentSchema, 'apps', { spec: { selector } }) as { spec: { selector: unknown } }).spec.selector,
+    (cleaned(DeploymentSchema, { spec: { selector } }) as { spec: { selector: unknown } }).spec.selector,
     selector,
   );
 });
@@ -89,5 +89,5 @@ test('nothing to drop is the same object', () => {
     metadata: { name: 'a' },
     spec: { replicas: 1, template: { spec: { containers: [{ name: 'c' }] } } },
   });
-  assert.equal(dropZeros(value, DeploymentSchema, 'apps'), value);
+  assert.equal(dropZeros(value, DeploymentSchema), value);
 });

@@ -1,15 +1,16 @@
 import type { ObjectSchema, Schema } from '../schema/schema.ts';
-import { messagePlan } from './field-numbers.ts';
-import type { MessagePlan, NumberedField } from './field-numbers.ts';
+import { messagePlan } from './message-plan.ts';
+import type { MessagePlan, NumberedField } from './message-plan.ts';
 
 /**
- * A decoded object without what Go would not write again: empty texts, zeros, false, and empty lists and maps in fields that cannot tell them from
- * nothing (upstream: `omitempty` on what is no pointer). So `hostNetwork: false` and `nodeSelector: {}`, which templates of manifests are full of, are
- * no change of an object that does not say them. Objects with one owner (selectors, references) stay as they are given. The same object when nothing is to go.
+ * A decoded object without what Go would not write again: empty texts, zeros, false, and empty lists and maps in fields
+ * that cannot tell them from nothing (upstream: `omitempty` on what is no pointer). So `hostNetwork: false` and
+ * `nodeSelector: {}`, which templates of manifests are full of, are no change of an object that does not say them.
+ * Objects with one owner (selectors, references) stay as they are given. The same object when nothing is to go.
  */
-export function dropZeros<T extends object>(object: T, schema: ObjectSchema, group: string): T {
+export function dropZeros<T extends object>(object: T, schema: ObjectSchema): T {
   // What is left is of the same type: only optional fields go.
-  return dropIn(object as Fields, planOf(schema, group)) as T;
+  return dropIn(object as Fields, planOf(schema)) as T;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -21,19 +22,17 @@ interface ZeroPlan {
   readonly inner: ReadonlyMap<string, Clean>;
 }
 
-const plans = new WeakMap<ObjectSchema, Map<string, ZeroPlan>>();
+const plans = new WeakMap<ObjectSchema, ZeroPlan>();
 const nothing: ZeroPlan = { droppable: new Set(), inner: new Map() };
 
-function planOf(schema: ObjectSchema, group: string): ZeroPlan {
-  let known = plans.get(schema);
-  if (known === undefined) plans.set(schema, (known = new Map()));
-  let plan = known.get(group);
-  if (plan === undefined) known.set(group, (plan = makePlan(schema, group)));
+function planOf(schema: ObjectSchema): ZeroPlan {
+  let plan = plans.get(schema);
+  if (plan === undefined) plans.set(schema, (plan = makePlan(schema)));
   return plan;
 }
 
-function makePlan(schema: ObjectSchema, group: string): ZeroPlan {
-  const message = schema.atomic === true ? undefined : messagePlan(schema, group);
+function makePlan(schema: ObjectSchema): ZeroPlan {
+  const message = schema.atomic === true ? undefined : messagePlan(schema);
   if (message === undefined) return nothing;
   const droppable = new Set<string>();
   const inner = new Map<string, Clean>();
@@ -41,7 +40,7 @@ function makePlan(schema: ObjectSchema, group: string): ZeroPlan {
     const own = schema.fields[name]?.schema;
     if (own === undefined) continue;
     if (!keepsZero && canBeZero(own)) droppable.add(name);
-    const clean = cleanerOf(own, group);
+    const clean = cleanerOf(own);
     if (clean !== undefined) inner.set(name, clean);
   }
   return { droppable, inner };
@@ -61,12 +60,12 @@ function canBeZero(schema: Schema): boolean {
   return schema.kind === 'number' || schema.kind === 'boolean' || schema.kind === 'array' || schema.kind === 'map';
 }
 
-function cleanerOf(schema: Schema, group: string): Clean | undefined {
+function cleanerOf(schema: Schema): Clean | undefined {
   switch (schema.kind) {
     case 'object':
-      return (value) => dropIn(value as Fields, planOf(schema, group));
+      return (value) => dropIn(value as Fields, planOf(schema));
     case 'array': {
-      const item = cleanerOf(schema.items, group);
+      const item = cleanerOf(schema.items);
       return item === undefined ? undefined : (value) => mapShared(value as readonly unknown[], item);
     }
     // Maps of the API hold texts and amounts.

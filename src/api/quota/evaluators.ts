@@ -1,3 +1,4 @@
+import { lookupTable } from '../../base/lookup.ts';
 import type { ApiObject } from '../client/resource-type.ts';
 import { persistentVolumeClaims, pods, services } from '../client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
@@ -6,7 +7,7 @@ import type { ScopedResourceSelectorRequirement } from '../core/resource-quota.t
 import type { Service } from '../core/service.ts';
 import { compareParsed, parseQuantity, quantityOf, quantityValue } from '../quantity.ts';
 import type { Quantity } from '../quantity.ts';
-import { matchesRequirement } from '../selectors.ts';
+import { matchesRequirement } from '../label-requirement.ts';
 import { formatGroupResource } from '../status/api-status-error.ts';
 import type { GroupResource } from '../status/api-status-error.ts';
 import { itemsOf, noItem, oneItem } from './amounts.ts';
@@ -157,12 +158,12 @@ function claimIsInScope(
 }
 
 /** Names that quotas had before there was `count/`. */
-const oldNames: Readonly<Record<string, string>> = {
+const oldNames: Readonly<Record<string, string>> = lookupTable({
   configmaps: 'configmaps',
   resourcequotas: 'resourcequotas',
   replicationcontrollers: 'replicationcontrollers',
   secrets: 'secrets',
-};
+});
 
 function countEvaluator(type: GroupResource): QuotaEvaluator {
   const names = [

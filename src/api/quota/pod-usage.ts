@@ -1,4 +1,5 @@
 import type { Container } from '../core/container.ts';
+import { isTerminalPhase } from '../pod.ts';
 import type { Pod } from '../core/pod.ts';
 import type { ScopedResourceSelectorRequirement } from '../core/resource-quota.ts';
 import type { ResourceList } from '../core/resource-requirements.ts';
@@ -6,7 +7,7 @@ import { parseQuantity } from '../quantity.ts';
 import type { Quantity } from '../quantity.ts';
 import { computePodQos } from '../qos.ts';
 import { isPodLevelResource, podLimits, podRequests } from '../resources.ts';
-import { matchesRequirement } from '../selectors.ts';
+import { matchesRequirement } from '../label-requirement.ts';
 import type { Amounts } from './amounts.ts';
 import { oneItem } from './amounts.ts';
 
@@ -52,7 +53,7 @@ export function podUsage(pod: Pod, nowMs: number): Amounts {
 
 /** Whether what the pod asks for still counts: not when it has ended, nor when it should have been gone by now. */
 export function isCharged({ metadata, status }: Pod, nowMs: number): boolean {
-  if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return false;
+  if (isTerminalPhase(status?.phase)) return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true;
   return nowMs <= Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000;

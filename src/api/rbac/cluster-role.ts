@@ -1,12 +1,12 @@
 /** ClusterRole of rbac.authorization.k8s.io/v1. Which fields exist follows k8s.io/api/rbac/v1. */
-import { array, object, required, string } from '../schema/schema.ts';
+import { array, field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { LabelSelectorSchema, ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { LabelSelectorSchema, ObjectMetaSchema } from '../core/meta.ts';
 import { PolicyRuleSchema } from './policy-rule.ts';
 
 /** The rules are those of all cluster roles that one of the selectors selects; a controller fills them in. */
 export const AggregationRuleSchema = object('AggregationRule', {
-  clusterRoleSelectors: array(LabelSelectorSchema),
+  clusterRoleSelectors: field(1, array(LabelSelectorSchema)),
 });
 export type AggregationRule = Infer<typeof AggregationRuleSchema>;
 
@@ -14,16 +14,8 @@ export type AggregationRule = Infer<typeof AggregationRuleSchema>;
 export const ClusterRoleSchema = object('ClusterRole', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  rules: required(array(PolicyRuleSchema)),
-  aggregationRule: AggregationRuleSchema,
+  metadata: filled(1, ObjectMetaSchema),
+  rules: filled(2, array(PolicyRuleSchema)),
+  aggregationRule: field(3, AggregationRuleSchema),
 });
 export type ClusterRole = Infer<typeof ClusterRoleSchema>;
-
-export const ClusterRoleListSchema = object('ClusterRoleList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(ClusterRoleSchema)),
-});
-export type ClusterRoleList = Infer<typeof ClusterRoleListSchema>;

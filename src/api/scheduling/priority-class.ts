@@ -1,24 +1,16 @@
 /** PriorityClass of scheduling.k8s.io/v1; in no namespace. Which fields exist follows k8s.io/api/scheduling/v1. */
-import { array, boolean, int32, object, required, string } from '../schema/schema.ts';
+import { boolean, field, filled, int32, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
 import { PreemptionPolicySchema } from '../core/pod-spec.ts';
 
 export const PriorityClassSchema = object('PriorityClass', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  value: required(int32),
-  globalDefault: boolean,
-  description: string,
-  preemptionPolicy: PreemptionPolicySchema,
+  metadata: filled(1, ObjectMetaSchema),
+  value: filled(2, int32),
+  globalDefault: field(3, boolean),
+  description: field(4, string),
+  preemptionPolicy: pointer(5, PreemptionPolicySchema),
 });
 export type PriorityClass = Infer<typeof PriorityClassSchema>;
-
-export const PriorityClassListSchema = object('PriorityClassList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(PriorityClassSchema)),
-});
-export type PriorityClassList = Infer<typeof PriorityClassListSchema>;

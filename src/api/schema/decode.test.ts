@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { PodSchema } from '../core/pod.ts';
 import { SecretSchema } from '../core/secret.ts';
-import { decode, formatDecodeError, formatStrictErrors } from './decode.ts';
+import { decode, decodeAny, formatDecodeError, formatStrictErrors } from './decode.ts';
 import {
   array,
   boolean,
@@ -21,6 +21,7 @@ import {
   string,
   time,
 } from './schema.ts';
+import type { Schema } from './schema.ts';
 
 const Everything = object('Everything', {
   name: required(string),
@@ -190,4 +191,22 @@ test('decoding never throws on objects that have the right names and wrong conte
     ),
   }));
   fc.assert(fc.property(tree, (input) => void decode(PodSchema, input, { mode: 'lenient' })));
+});
+
+test('values are counted by what it takes to judge them, and the rest is not looked at', () => {
+  const problems = (schema: Schema, value: unknown): string[] =>
+    decodeAny(schema, value, { maxValues: 100 }).errors.map(({ problem }) => problem);
+  const wide = object('Wide', Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`f${index}`, string])));
+  assert.deepEqual(
+    [problems(array(string), Array(99).fill('')), problems(array(string), Array(101).fill(''))],
+    [[], ['tooManyValues']],
+  );
+  assert.deepEqual(
+    [problems(array(quantity), Array(33).fill('1')), problems(array(quantity), Array(35).fill('1'))],
+    [[], ['tooManyValues']],
+  );
+  assert.deepEqual(
+    [problems(array(wide), Array(24).fill({})), problems(array(wide), Array(26).fill({}))],
+    [[], ['tooManyValues']],
+  );
 });

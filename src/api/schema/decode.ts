@@ -12,11 +12,15 @@ export type DecodeProblem =
   | 'outOfRange'
   | 'badFormat'
   | 'tooDeep'
-  | 'tooMany';
+  | 'tooMany'
+  | 'tooManyValues';
 export interface DecodeError {
   readonly problem: DecodeProblem;
   readonly path: FieldPath;
-  /** What is wrong, without the path for `wrongType` and the like; unknown and duplicate fields are named as upstream names them. */
+  /**
+   * What is wrong, without the path for `wrongType` and the like; unknown and duplicate fields are named as upstream
+   * names them.
+   */
   readonly message: string;
 }
 export interface DecodeOptions {
@@ -28,6 +32,11 @@ export interface DecodeOptions {
   readonly maxDepth?: number;
   /** After so many problems the rest is not looked at. Default 100. */
   readonly maxProblems?: number;
+  /**
+   * Values that are looked at; with more the rest is not. Default any number. What takes long to judge counts for more:
+   * an object by the fields it may have, each of which is looked for, and an amount, which is reckoned with.
+   */
+  readonly maxValues?: number;
   /** Keeps what was found out of the messages, for secrets. */
   readonly hideValues?: boolean;
   /** Leaves out guesses of what was meant, for answers that programs read. */
@@ -41,9 +50,10 @@ export interface Decoded<Value> {
 }
 
 /**
- * Checks a JSON value against a schema and copies what is right. Never throws, whatever it is given.
- * Null counts as absent, absent required fields get their empty value, quantities become canonical (upstream: apimachinery serializer/json).
- * The type of the value follows from the schema; by way of `unknown`, because the compiler would unfold every schema there is to compare the two.
+ * Checks a JSON value against a schema and copies what is right. Never throws, whatever it is given. Null counts as
+ * absent, absent required fields get their empty value, quantities become canonical (upstream: apimachinery
+ * serializer/json). The type of the value follows from the schema; by way of `unknown`, because the compiler would
+ * unfold every schema there is to compare the two.
  */
 export const decode = decodeAny as unknown as <S extends Schema>(
   schema: S,
@@ -83,6 +93,8 @@ class Decoder {
   readonly #options: DecodeOptions;
   readonly #maxDepth: number;
   readonly #maxProblems: number;
+  readonly #maxValues: number;
+  #values = 0;
 
   constructor(options: DecodeOptions) {
     this.#options = options;
@@ -90,9 +102,11 @@ class Decoder {
     this.#base = this.#path.length;
     this.#maxDepth = options.maxDepth ?? 64;
     this.#maxProblems = options.maxProblems ?? 100;
+    this.#maxValues = options.maxValues ?? Number.POSITIVE_INFINITY;
   }
 
   run(schema: Schema, input: unknown): unknown {
+    this.#values++;
     if (this.#path.length - this.#base > this.#maxDepth)
       return this.#fail('tooDeep', `nested deeper than ${this.#maxDepth} levels`, schema);
     // A null in a list of numbers would be read as 0, as upstream does: among groups, that is root's.
@@ -169,6 +183,7 @@ class Decoder {
   }
 
   #quantity(schema: Schema, input: unknown): unknown {
+    this.#values += quantityValues - 1;
     if (typeof input !== 'string' && typeof input !== 'number' && typeof input !== 'bigint')
       return this.#wrongType(schema, input);
     const parsed = tryParseQuantity(String(input).trim());
@@ -199,6 +214,7 @@ class Decoder {
   }
 
   #object(schema: ObjectSchema, input: unknown): Record<string, unknown> {
+    this.#values += moreValues(schema);
     if (!isPlainObject(input)) return this.#wrongType(schema, input) as Record<string, unknown>;
     const decoded: Record<string, unknown> = {};
     for (const key of Object.keys(input)) {
@@ -251,16 +267,26 @@ class Decoder {
   }
 
   #full(): boolean {
+    if (this.#values > this.#maxValues) return this.#stop('tooManyValues', `more than ${this.#maxValues} values`);
     if (this.errors.length + this.warnings.length < this.#maxProblems) return false;
-    if (this.errors.at(-1)?.problem !== 'tooMany') {
-      this.errors.push({
-        problem: 'tooMany',
-        path: [...this.#path],
-        message: `more than ${this.#maxProblems} problems; the rest was not looked at`,
-      });
-    }
+    return this.#stop('tooMany', `more than ${this.#maxProblems} problems; the rest was not looked at`);
+  }
+
+  #stop(problem: 'tooMany' | 'tooManyValues', message: string): true {
+    if (this.errors.at(-1)?.problem !== problem) this.errors.push({ problem, path: [...this.#path], message });
     return true;
   }
+}
+
+const quantityValues = 3;
+const fieldsOfOneValue = 8;
+const moreValuesCache = new WeakMap<ObjectSchema, number>();
+
+function moreValues(schema: ObjectSchema): number {
+  let more = moreValuesCache.get(schema);
+  if (more === undefined)
+    moreValuesCache.set(schema, (more = Math.floor(Object.keys(schema.fields).length / fieldsOfOneValue)));
+  return more;
 }
 
 const requiredCache = new WeakMap<ObjectSchema, readonly string[]>();
@@ -274,7 +300,7 @@ function requiredFields(schema: ObjectSchema): readonly string[] {
   return names;
 }
 
-/** What Go would leave in a field nobody set. */
+/** Go's zero value of a field. */
 function emptyValue(schema: Schema): unknown {
   switch (schema.kind) {
     case 'string':

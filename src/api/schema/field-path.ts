@@ -13,10 +13,13 @@ export function formatFieldPath(path: FieldPath): string {
   return text;
 }
 
-/** Reads that notation back, so that an error of validation can be located in a file. Keys in brackets that are numbers count as indexes. */
+/**
+ * Reads that notation back, so that an error of validation can be located in a file. Keys in brackets that are numbers
+ * count as indexes.
+ */
 export function parseFieldPath(text: string): FieldPath {
   const steps: PathStep[] = [];
-  for (const match of text.matchAll(/\[([^\]]*)\]|([^.[\]]+)/g)) {
+  for (const match of text.matchAll(/\[([^\]]*)(?:\]|$)|([^.[\]]+)/g)) {
     const [, bracket, name] = match;
     if (name !== undefined) steps.push(name);
     else if (bracket !== undefined) steps.push(/^[0-9]+$/.test(bracket) ? Number(bracket) : { key: bracket });

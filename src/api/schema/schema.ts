@@ -1,6 +1,6 @@
 /**
- * Kinds are data: one descriptor per API type says its fields, their types and defaults. From it come the TypeScript type (`Infer`),
- * strict decoding with field paths, defaulting, the parity table, and later OpenAPI.
+ * Kinds are data: one descriptor per API type says its fields, their types and their numbers in protobuf. From it come
+ * the TypeScript type (`Infer`), strict decoding with field paths, the protobuf decoder, OpenAPI and the parity table.
  */
 export type Schema =
   | StringSchema
@@ -17,6 +17,10 @@ export interface StringSchema {
   readonly kind: 'string';
   /** The closed set of accepted values; checked by validation, not by decoding, as the API server does. */
   readonly values?: readonly string[];
+  /** The documents of the API do not list `values` as an enum: upstream's type is not marked as one. */
+  readonly open?: boolean;
+  /** Times with six digits after the seconds (MicroTime of meta/v1). */
+  readonly micros?: boolean;
   /** `bytes` is base64, `time` is RFC 3339, `duration` is Go's `1h2m3s`. */
   readonly format?: 'bytes' | 'time' | 'duration';
 }
@@ -37,15 +41,22 @@ export interface IntOrStringSchema {
 export interface ArraySchema<Item extends Schema = Schema> {
   readonly kind: 'array';
   readonly items: Item;
-  /** The fields that identify an element (`name`, `mountPath`) in a list that is a map by these keys: server-side apply owns and merges its elements one by one. */
+  /**
+   * The fields that identify an element (`name`, `mountPath`) in a list that is a map by these keys: server-side apply
+   * owns and merges its elements one by one.
+   */
   readonly mergeKeys?: readonly string[];
-  /** What an element means that leaves a merge key out, where that is not simply the empty value of a required field: `protocol` is TCP. */
+  /**
+   * What an element means that leaves a merge key out, where that is not simply the empty value of a required field:
+   * `protocol` is TCP.
+   */
   readonly keyDefaults?: Readonly<Record<string, string>>;
   /** A list without merge keys is `atomic` (one owner for all of it) unless it says `set` (each scalar on its own). */
   readonly listType?: 'set' | 'atomic';
   /**
-   * How a strategic merge patch treats the list, where that differs from: merged by the first of `mergeKeys`, replaced without them.
-   * Upstream's patchMergeKey and patchStrategy, which are older than list types and sometimes disagree with them.
+   * How a strategic merge patch treats the list, where that differs from: merged by the first of `mergeKeys`, replaced
+   * without them. Upstream's patchMergeKey and patchStrategy, which are older than list types and sometimes disagree
+   * with them.
    */
   readonly patch?: 'replace' | 'merge' | { readonly key: string };
   /** Elements of a strategic merge patch may name the fields that stay (patchStrategy retainKeys). */
@@ -71,12 +82,22 @@ export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
 /** Any JSON value, kept as it came. */
 export interface OpaqueSchema {
   readonly kind: 'opaque';
+  /** A set of fields as a tree (FieldsV1 of meta/v1). */
+  readonly fieldSet?: boolean;
 }
 
 export interface Field<S extends Schema = Schema, Required extends boolean = boolean> {
   readonly schema: S;
   /** Always present after decoding (a wrong document gets the empty value, and an error from validation). */
   readonly required: Required;
+  /** The documents of the API list it as required. */
+  readonly mustBeWritten: boolean;
+  /** Its number in protobuf; absent for what clients send as JSON only. */
+  readonly number?: number;
+  /** In protobuf it stands in messages that JSON does not show: their numbers, the outermost first. */
+  readonly within?: readonly number[];
+  /** An empty text, a zero or false is a value of its own; without it, that is how Go writes nothing. */
+  readonly keepsZero: boolean;
 }
 export type FieldMap = Readonly<Record<string, Field>>;
 
@@ -109,6 +130,7 @@ export type Infer<S extends Schema> = S extends { readonly kind: 'string'; reado
 export const string = { kind: 'string' } as const;
 export const bytes = { kind: 'string', format: 'bytes' } as const;
 export const time = { kind: 'string', format: 'time' } as const;
+export const microTime = { kind: 'string', format: 'time', micros: true } as const;
 export const duration = { kind: 'string', format: 'duration' } as const;
 export const int32 = { kind: 'number', format: 'int32' } as const;
 export const int64 = { kind: 'number', format: 'int64' } as const;
@@ -117,9 +139,13 @@ export const boolean = { kind: 'boolean' } as const;
 export const quantity = { kind: 'quantity' } as const;
 export const intOrString = { kind: 'intOrString' } as const;
 export const opaque = { kind: 'opaque' } as const;
+export const fieldSet = { kind: 'opaque', fieldSet: true } as const;
 
 export const oneOf = <const Values extends readonly string[]>(...values: Values) =>
   ({ kind: 'string', values }) as const;
+/** The same where upstream's documents leave the values open: its type has no `+enum` mark. */
+export const knownValues = <const Values extends readonly string[]>(...values: Values) =>
+  ({ kind: 'string', values, open: true }) as const;
 export const array = <Item extends Schema>(
   items: Item,
   mergeKeys?: readonly string[],
@@ -130,7 +156,10 @@ export const array = <Item extends Schema>(
   mergeKeys,
   ...options,
 });
-/** A list of scalars in which each belongs to whoever set it; a strategic merge patch adds to it when `patch` is `merge`. */
+/**
+ * A list of scalars whose elements belong to the managers that set them; a strategic merge patch adds to it when
+ * `patch` is `merge`.
+ */
 export const set = <Item extends Schema>(items: Item, patch: 'replace' | 'merge' = 'replace'): ArraySchema<Item> => ({
   kind: 'array',
   items,
@@ -146,10 +175,65 @@ export const retainKeys = <S extends ObjectSchema>(schema: S): S => ({ ...schema
 /** An object that a strategic merge patch does not look into. */
 export const replaced = <S extends ObjectSchema>(schema: S): S => ({ ...schema, patch: 'replace' });
 export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ kind: 'map', values });
-export const required = <S extends Schema>(schema: S): Field<S, true> => ({ schema, required: true });
-const optional = <S extends Schema>(schema: S): Field<S, false> => ({ schema, required: false });
 
-/** An object type. Fields given as bare schemas are optional; wrap the others in `required`. */
+export interface FieldOptions {
+  /** The documents list the field as required, but decoding leaves it absent, so that validation can refuse that. */
+  readonly mustBeWritten?: boolean;
+}
+
+/** An optional field. `number` is that of protobuf; a field that has none is written as its bare schema. */
+export const field = <S extends Schema>(number: number, schema: S, options: FieldOptions = {}): Field<S, false> => ({
+  schema,
+  required: false,
+  mustBeWritten: options.mustBeWritten ?? false,
+  number,
+  keepsZero: false,
+});
+
+/**
+ * An optional field that is a pointer in Go, so that an empty text, a zero, false or an empty list differs from nothing.
+ * Objects and times need no such mark: they are never zero.
+ */
+export const pointer = <S extends Schema>(number: number, schema: S, options: FieldOptions = {}): Field<S, false> => ({
+  ...field(number, schema, options),
+  keepsZero: true,
+});
+
+/** A field that must be written: always there after decoding, and required by the documents. */
+export function required<S extends Schema>(number: number, schema: S): Field<S, true>;
+export function required<S extends Schema>(schema: S): Field<S, true>;
+export function required<S extends Schema>(...args: NumberAndSchema<S>): Field<S, true> {
+  return { ...present(args), mustBeWritten: true };
+}
+
+/** A field that need not be written and is always there after decoding: a struct, or a text without `omitempty`, in Go. */
+export function filled<S extends Schema>(number: number, schema: S): Field<S, true>;
+export function filled<S extends Schema>(schema: S): Field<S, true>;
+export function filled<S extends Schema>(...args: NumberAndSchema<S>): Field<S, true> {
+  return { ...present(args), mustBeWritten: false };
+}
+
+type NumberAndSchema<S extends Schema> = readonly [number: number, schema: S] | readonly [schema: S];
+
+function present<S extends Schema>(args: NumberAndSchema<S>): Omit<Field<S, true>, 'mustBeWritten'> {
+  if (args.length === 1) return { schema: args[0], required: true, keepsZero: true };
+  return { schema: args[1], required: true, keepsZero: true, number: args[0] };
+}
+
+/**
+ * Fields of a message that stands at `number`, whose fields JSON shows as the outer one's (`json:",inline"` in Go):
+ * `...inline(2, { hostPath: field(1, HostPathVolumeSourceSchema) })`.
+ */
+export function inline<const Fields extends FieldMap>(number: number, fields: Fields): Fields {
+  const moved = Object.entries(fields).map(([name, inner]) => [
+    name,
+    { ...inner, within: [number, ...(inner.within ?? [])] },
+  ]);
+  // The same fields by the same names.
+  return Object.fromEntries(moved) as Fields;
+}
+
+/** An object type. Fields given as bare schemas are optional and have no number. */
 export function object<const Fields extends Readonly<Record<string, Schema | Field>>>(
   name: string,
   fields: Fields,
@@ -161,7 +245,9 @@ export function object<const Fields extends Readonly<Record<string, Schema | Fie
       : never;
 }> {
   const normalised: Record<string, Field> = {};
-  for (const [key, value] of Object.entries(fields)) normalised[key] = 'schema' in value ? value : optional(value);
+  for (const [key, value] of Object.entries(fields))
+    normalised[key] =
+      'schema' in value ? value : { schema: value, required: false, mustBeWritten: false, keepsZero: false };
   // Filled key by key from `fields`, which the compiler cannot follow.
   return { kind: 'object', name, fields: normalised as never };
 }

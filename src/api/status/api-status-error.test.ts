@@ -16,7 +16,7 @@ it('a refusal tells what it is about: an object, a collection, or a path, which 
   ]);
 });
 
-it('ten thousand errors are told apart without comparing each with each', () => {
+it('ten thousand errors are distinguished without comparing each with each', () => {
   let reads = 0;
   const errors = Array.from({ length: 10_000 }, (_, index) => ({
     type: 'Required value' as const,

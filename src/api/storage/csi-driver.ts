@@ -1,32 +1,45 @@
 /** CSIDriver of storage.k8s.io/v1. Which fields exist follows k8s.io/api/storage/v1. */
-import { array, boolean, int64, object, oneOf, required, set, string } from '../schema/schema.ts';
+import {
+  array,
+  boolean,
+  field,
+  filled,
+  int64,
+  knownValues,
+  object,
+  oneOf,
+  pointer,
+  required,
+  set,
+  string,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
 
-export const FsGroupPolicySchema = oneOf('ReadWriteOnceWithFSType', 'File', 'None');
+export const FsGroupPolicySchema = knownValues('ReadWriteOnceWithFSType', 'File', 'None');
 export type FsGroupPolicy = Infer<typeof FsGroupPolicySchema>;
 
 export const VolumeLifecycleModeSchema = oneOf('Persistent', 'Ephemeral');
 export type VolumeLifecycleMode = Infer<typeof VolumeLifecycleModeSchema>;
 
 export const TokenRequestSchema = object('TokenRequest', {
-  audience: required(string),
-  expirationSeconds: int64,
+  audience: required(1, string),
+  expirationSeconds: pointer(2, int64),
 });
 export type TokenRequest = Infer<typeof TokenRequestSchema>;
 
 export const CSIDriverSpecSchema = object('CSIDriverSpec', {
-  attachRequired: boolean,
-  podInfoOnMount: boolean,
-  volumeLifecycleModes: set(VolumeLifecycleModeSchema),
-  storageCapacity: boolean,
-  fsGroupPolicy: FsGroupPolicySchema,
-  tokenRequests: array(TokenRequestSchema),
-  requiresRepublish: boolean,
-  seLinuxMount: boolean,
-  nodeAllocatableUpdatePeriodSeconds: int64,
-  serviceAccountTokenInSecrets: boolean,
-  preventPodSchedulingIfMissing: boolean,
+  attachRequired: pointer(1, boolean),
+  podInfoOnMount: pointer(2, boolean),
+  volumeLifecycleModes: field(3, set(VolumeLifecycleModeSchema)),
+  storageCapacity: pointer(4, boolean),
+  fsGroupPolicy: pointer(5, FsGroupPolicySchema),
+  tokenRequests: field(6, array(TokenRequestSchema)),
+  requiresRepublish: pointer(7, boolean),
+  seLinuxMount: pointer(8, boolean),
+  nodeAllocatableUpdatePeriodSeconds: pointer(9, int64),
+  serviceAccountTokenInSecrets: pointer(10, boolean),
+  preventPodSchedulingIfMissing: pointer(11, boolean),
 });
 export type CSIDriverSpec = Infer<typeof CSIDriverSpecSchema>;
 
@@ -34,15 +47,7 @@ export type CSIDriverSpec = Infer<typeof CSIDriverSpecSchema>;
 export const CSIDriverSchema = object('CSIDriver', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(CSIDriverSpecSchema),
+  metadata: filled(1, ObjectMetaSchema),
+  spec: required(2, CSIDriverSpecSchema),
 });
 export type CSIDriver = Infer<typeof CSIDriverSchema>;
-
-export const CSIDriverListSchema = object('CSIDriverList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(CSIDriverSchema)),
-});
-export type CSIDriverList = Infer<typeof CSIDriverListSchema>;

@@ -1,24 +1,24 @@
 /** CSINode of storage.k8s.io/v1: which CSI drivers a node has. Which fields exist follows k8s.io/api/storage/v1. */
-import { array, int32, object, required, string } from '../schema/schema.ts';
+import { array, field, filled, int32, object, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
-import { ListMetaSchema, ObjectMetaSchema } from '../core/meta.ts';
+import { ObjectMetaSchema } from '../core/meta.ts';
 
 export const VolumeNodeResourcesSchema = object('VolumeNodeResources', {
   /** How many volumes of the driver the node takes. */
-  count: int32,
+  count: pointer(1, int32),
 });
 export type VolumeNodeResources = Infer<typeof VolumeNodeResourcesSchema>;
 
 export const CSINodeDriverSchema = object('CSINodeDriver', {
-  name: required(string),
-  nodeID: required(string),
-  topologyKeys: required(array(string)),
-  allocatable: VolumeNodeResourcesSchema,
+  name: required(1, string),
+  nodeID: required(2, string),
+  topologyKeys: filled(3, array(string)),
+  allocatable: field(4, VolumeNodeResourcesSchema),
 });
 export type CSINodeDriver = Infer<typeof CSINodeDriverSchema>;
 
 export const CSINodeSpecSchema = object('CSINodeSpec', {
-  drivers: required(array(CSINodeDriverSchema, ['name'])),
+  drivers: required(1, array(CSINodeDriverSchema, ['name'])),
 });
 export type CSINodeSpec = Infer<typeof CSINodeSpecSchema>;
 
@@ -26,15 +26,7 @@ export type CSINodeSpec = Infer<typeof CSINodeSpecSchema>;
 export const CSINodeSchema = object('CSINode', {
   kind: string,
   apiVersion: string,
-  metadata: required(ObjectMetaSchema),
-  spec: required(CSINodeSpecSchema),
+  metadata: filled(1, ObjectMetaSchema),
+  spec: required(2, CSINodeSpecSchema),
 });
 export type CSINode = Infer<typeof CSINodeSchema>;
-
-export const CSINodeListSchema = object('CSINodeList', {
-  kind: string,
-  apiVersion: string,
-  metadata: ListMetaSchema,
-  items: required(array(CSINodeSchema)),
-});
-export type CSINodeList = Infer<typeof CSINodeListSchema>;

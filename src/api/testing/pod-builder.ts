@@ -6,7 +6,10 @@ import { setAt } from './set-at.ts';
 
 export type Changes = Readonly<Record<string, unknown>>;
 
-/** A small valid pod, defaulted, with fields set by path: `{ 'spec.containers[0].image': 'x' }`. `undefined` removes a field. */
+/**
+ * A small valid pod, defaulted, with fields set by path: `{ 'spec.containers[0].image': 'x' }`. `undefined` removes a
+ * field.
+ */
 export function buildPod(changes: Changes = {}, options: { defaulted?: boolean } = {}): Pod {
   const plain: unknown = {
     apiVersion: 'v1',

@@ -19,16 +19,26 @@ export interface FieldError {
   readonly message: string;
 }
 
+/**
+ * Limits of the number of problems reported for one object, of a shown value, and of all of them together: each may
+ * name its value, and a large object has as many as it has parts.
+ */
+export const mostErrors = 1000;
+const longestValue = 10_000;
+const mostCharacters = 1_000_000;
+
 /** Gathers what is wrong with one object, in upstream's words and order. */
 export class FieldErrors {
   readonly list: FieldError[] = [];
+  readonly #shown = new WeakMap<object, string>();
+  #characters = 0;
 
   required(field: string, detail = ''): void {
     this.#add('Required value', field, [detail]);
   }
 
   invalid(field: string, value: unknown, detail: string): void {
-    this.#add('Invalid value', field, [goValue(value), detail]);
+    this.#add('Invalid value', field, [this.#shownValue(value), detail]);
   }
 
   /** Without the value, which would say nothing. */
@@ -42,15 +52,18 @@ export class FieldErrors {
   }
 
   notSupported(field: string, value: unknown, supported: readonly string[]): void {
-    this.#add('Unsupported value', field, [goValue(value), `supported values: ${supported.map(goQuote).join(', ')}`]);
+    this.#add('Unsupported value', field, [
+      this.#shownValue(value),
+      `supported values: ${supported.map(goQuote).join(', ')}`,
+    ]);
   }
 
   duplicate(field: string, value: unknown): void {
-    this.#add('Duplicate value', field, [goValue(value)]);
+    this.#add('Duplicate value', field, [this.#shownValue(value)]);
   }
 
   notFound(field: string, value: unknown, detail = ''): void {
-    this.#add('Not found', field, [goValue(value), detail]);
+    this.#add('Not found', field, [this.#shownValue(value), detail]);
   }
 
   forbidden(field: string, detail: string): void {
@@ -74,8 +87,25 @@ export class FieldErrors {
     if (value !== undefined && value < 0) this.invalid(field, value, 'must be greater than or equal to 0');
   }
 
+  get #isFull(): boolean {
+    return this.list.length >= mostErrors || this.#characters > mostCharacters;
+  }
+
+  /** A list that is wrong in many places is written once. */
+  #shownValue(value: unknown): string {
+    if (this.#isFull) return '';
+    if (typeof value === 'string') return goQuote(cut(value));
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+    let shown = this.#shown.get(value);
+    if (shown === undefined) this.#shown.set(value, (shown = cut(JSON.stringify(value))));
+    return shown;
+  }
+
   #add(type: FieldErrorType, field: string, parts: readonly string[]): void {
-    this.list.push({ type, field, message: [type, ...parts.filter((part) => part !== '')].join(': ') });
+    if (this.#isFull) return;
+    const message = [type, ...parts.filter((part) => part !== '')].join(': ');
+    this.#characters += field.length + message.length;
+    this.list.push({ type, field, message });
   }
 }
 
@@ -84,13 +114,16 @@ export function formatFieldError(error: FieldError): string {
   return `${error.field}: ${error.message}`;
 }
 
-/** The whole refusal: `Pod "x" is invalid: a` for one error, `Pod "x" is invalid: [a, b]` for more. Repeated errors count once. */
+/**
+ * The whole refusal: `Pod "x" is invalid: a` for one error, `Pod "x" is invalid: [a, b]` for more. Repeated errors
+ * count once.
+ */
 export function formatInvalid(kind: string, name: string, errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map(formatFieldError))];
   const body = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   return `${kind} ${goQuote(name)} is invalid: ${body}`;
 }
 
-function goValue(value: unknown): string {
-  return typeof value === 'string' ? goQuote(value) : (JSON.stringify(value) ?? 'null');
+function cut(text: string): string {
+  return text.length > longestValue ? `${text.slice(0, longestValue)}...` : text;
 }

@@ -1,4 +1,7 @@
-/** Upstream's messages print some values in the form of its internal types: names with a capital, and null for what is absent. */
+/**
+ * Upstream's messages print some values in the form of its internal types: names with a capital, and null for what is
+ * absent.
+ */
 import type {
   AppArmorProfile,
   Capabilities,

@@ -1,5 +1,5 @@
 import type { LabelSelector, ObjectMeta, OwnerReference } from '../core/meta.ts';
-import type { FieldErrors } from './field-error.ts';
+import { FieldErrors } from './field-error.ts';
 import {
   byteLength,
   checkDnsLabel,
@@ -54,11 +54,14 @@ export function validateLabels(errors: FieldErrors, path: string, labels: String
 }
 
 export function validateAnnotations(errors: FieldErrors, path: string, annotations: StringMap | undefined): void {
+  for (const key of Object.keys(annotations ?? {})) errors.invalidEach(path, key, checkLabelKey(key.toLowerCase()));
+  validateAnnotationSize(errors, path, annotations);
+}
+
+/** All keys and values together (upstream: ValidateAnnotationsSize). */
+export function validateAnnotationSize(errors: FieldErrors, path: string, annotations: StringMap | undefined): void {
   let total = 0;
-  for (const [key, value] of Object.entries(annotations ?? {})) {
-    errors.invalidEach(path, key, checkLabelKey(key.toLowerCase()));
-    total += byteLength(key) + byteLength(value);
-  }
+  for (const [key, value] of Object.entries(annotations ?? {})) total += byteLength(key) + byteLength(value);
   if (total > maxAnnotationBytes) errors.tooLong(path, maxAnnotationBytes);
 }
 
@@ -97,23 +100,50 @@ function validateFinalizers(errors: FieldErrors, path: string, finalizers: reado
 
 const standardFinalizers: readonly string[] = ['kubernetes', 'orphan', 'foregroundDeletion'];
 
-/** A finalizer of somebody's own says whose it is (upstream: core/validation ValidateObjectMeta, validateKubeFinalizerName). */
+/**
+ * A finalizer of somebody's own says whose it is (upstream: core/validation ValidateObjectMeta,
+ * validateKubeFinalizerName).
+ */
 export function isNamelessFinalizer(finalizer: string): boolean {
   return !finalizer.includes('/') && !standardFinalizers.includes(finalizer);
 }
 
 export const namelessFinalizer = 'name is neither a standard finalizer name nor is it fully qualified';
 
-export function validateLabelSelector(errors: FieldErrors, path: string, selector: LabelSelector | undefined): void {
+/**
+ * `anyValue`: values in expressions may be anything, as in objects that older versions let in (upstream:
+ * AllowInvalidLabelValueInSelector).
+ */
+export function validateLabelSelector(
+  errors: FieldErrors,
+  path: string,
+  selector: LabelSelector | undefined,
+  { anyValue = false }: { readonly anyValue?: boolean } = {},
+): void {
   if (selector === undefined) return;
   validateLabels(errors, `${path}.matchLabels`, selector.matchLabels);
   for (const [index, expression] of (selector.matchExpressions ?? []).entries()) {
     const at = `${path}.matchExpressions[${index}]`;
     validateOperator(errors, at, expression);
     errors.invalidEach(`${at}.key`, expression.key, checkLabelKey(expression.key));
-    for (const [position, value] of (expression.values ?? []).entries())
-      errors.invalidEach(`${at}.values[${position}]`, value, checkLabelValue(value));
+    if (!anyValue)
+      for (const [position, value] of (expression.values ?? []).entries())
+        errors.invalidEach(`${at}.values[${position}]`, value, checkLabelValue(value));
   }
+}
+
+/** Whether anything is wrong with it. */
+export function isInvalidSelector(selector: LabelSelector | undefined): boolean {
+  const errors = new FieldErrors();
+  validateLabelSelector(errors, '', selector);
+  return errors.list.length > 0;
+}
+
+/** Upstream: LabelSelectorHasInvalidLabelValue, which looks at expressions alone. */
+export function hasInvalidLabelValue(selector: LabelSelector | undefined): boolean {
+  return (selector?.matchExpressions ?? []).some(({ values = [] }) =>
+    values.some((value) => checkLabelValue(value).length > 0),
+  );
 }
 
 /** Whether the values fit the operator; shared by label selectors and node selectors. */

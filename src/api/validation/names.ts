@@ -1,6 +1,10 @@
 import { Buffer } from 'node:buffer';
+import { parseIp, parseSloppyIp, unmapped } from '../../base/ip-address.ts';
 
-/** Checks of single words. Each returns what is wrong, in upstream's words (apimachinery util/validation and api/validate/content). */
+/**
+ * Checks of single words. Each returns what is wrong, in upstream's words (apimachinery util/validation and
+ * api/validate/content).
+ */
 export type Complaints = readonly string[];
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
@@ -170,7 +174,10 @@ export function checkConfigKey(value: string): Complaints {
   return complaints;
 }
 
-/** What is to be one name in a path (upstream: apimachinery api/validation/path; control characters, which that lets pass, end up in names of files and cgroups too). */
+/**
+ * What is to be one name in a path (upstream: apimachinery api/validation/path; control characters, which that lets
+ * pass, end up in names of files and cgroups too).
+ */
 export function checkPathSegment(value: string): Complaints {
   if (value === '.' || value === '..') return [`may not be '${value}'`];
   const complaints = ['/', '%'].filter((sign) => value.includes(sign)).map((sign) => `may not contain '${sign}'`);
@@ -215,11 +222,6 @@ export function checkId(id: number): Complaints {
 
 const notAnIp = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 
-/** Leading zeros in IPv4 are tolerated, as upstream does for old fields. */
-function checkIp(value: string): Complaints {
-  return isIpv4(value) || isIpv6(value) ? [] : [notAnIp];
-}
-
 /** Upstream tells the two families apart by the colon. */
 export function isIpv6Text(value: string): boolean {
   return value.includes(':');
@@ -227,62 +229,25 @@ export function isIpv6Text(value: string): boolean {
 
 /** As strict as v1.36 is with fields of old (gate StrictIPCIDRValidation). */
 export function checkStrictIp(value: string): Complaints {
-  const complaints = checkIp(value);
-  if (complaints.length > 0) return complaints;
-  const last = value.split(':').at(-1) ?? '';
-  if (/(^|\.)0[0-9]/.test(last) && last.includes('.')) return ['must not have leading 0s'];
-  return /^(0*:)*:?(0+:)*ffff:[0-9.]+$/i.test(value) && value.includes('.')
-    ? ['must not be an IPv4-mapped IPv6 address']
-    : [];
+  const bytes = parseSloppyIp(value);
+  if (bytes === undefined) return [notAnIp];
+  if (parseIp(value) === undefined) return ['must not have leading 0s'];
+  return unmapped(bytes).length < bytes.length ? ['must not be an IPv4-mapped IPv6 address'] : [];
 }
 
 /** Upstream: parseCIDR, strict. */
 export function checkStrictCidr(value: string): Complaints {
   const [address = '', prefix = '', ...rest] = value.split('/');
-  const bits = isIpv6Text(address) ? 128 : 32;
-  if (rest.length > 0 || checkIp(address).length > 0 || !/^[0-9]{1,3}$/.test(prefix) || Number(prefix) > bits)
+  // Leading zeros are tolerated here, to be complained about below.
+  const bytes = parseSloppyIp(address);
+  if (bytes === undefined || rest.length > 0 || !/^[0-9]{1,3}$/.test(prefix) || Number(prefix) > 8 * bytes.length)
     return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
   const strict = checkStrictIp(address);
   if (/^0[0-9]/.test(prefix) || strict.some((complaint) => complaint.includes('leading')))
     return ['must not have leading 0s in IP or prefix length'];
   if (strict.length > 0) return ['must not have an IPv4-mapped IPv6 address'];
-  const tail = ipBits(address).slice(Number(prefix));
-  return tail.includes('1') ? ['must not have bits set beyond the prefix length'] : [];
+  return hasBitsBeyond(bytes, Number(prefix)) ? ['must not have bits set beyond the prefix length'] : [];
 }
 
-/** All bits of a valid address, as text. */
-function ipBits(value: string): string {
-  const bitsOf = (numbers: readonly number[], width: number): string =>
-    numbers.map((each) => each.toString(2).padStart(width, '0')).join('');
-  if (!isIpv6Text(value)) return bitsOf(value.split('.').map(Number), 8);
-  const groups = (half: string): string =>
-    half
-      .split(':')
-      .filter((group) => group !== '')
-      .map((group) =>
-        group.includes('.') ? bitsOf(group.split('.').map(Number), 8) : bitsOf([Number.parseInt(group, 16)], 16),
-      )
-      .join('');
-  const [head = '', tail] = value.split('::');
-  const end = tail === undefined ? '' : groups(tail);
-  const start = groups(head);
-  return start.padEnd(128 - end.length, '0') + end;
-}
-
-function isIpv4(value: string): boolean {
-  const parts = value.split('.');
-  return parts.length === 4 && parts.every((part) => /^[0-9]{1,9}$/.test(part) && Number(part) <= 255);
-}
-
-function isIpv6(value: string): boolean {
-  if (value.length > 45 || !value.includes(':')) return false;
-  const halves = value.split('::');
-  if (halves.length > 2) return false;
-  const groups = halves.flatMap((half) => (half === '' ? [] : half.split(':')));
-  const last = groups.at(-1) ?? '';
-  const words = last.includes('.') ? groups.length + 1 : groups.length;
-  const plain = last.includes('.') ? groups.slice(0, -1) : groups;
-  if (last.includes('.') && !isIpv4(last)) return false;
-  if (!plain.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group))) return false;
-  return halves.length === 2 ? words < 8 : words === 8;
-}
+const hasBitsBeyond = (bytes: Uint8Array, prefix: number): boolean =>
+  bytes.some((byte, index) => (byte & (0xff >> Math.min(8, Math.max(0, prefix - 8 * index)))) !== 0);

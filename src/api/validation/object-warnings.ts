@@ -9,7 +9,10 @@ import type { ManifestWarning, Warn } from './pod/pod-warnings.ts';
 const STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const useStorageClassName = 'deprecated since v1.8; use "storageClassName" attribute instead';
 
-/** What `kubectl apply` would print as warnings of a valid object that is no pod (upstream: pkg/api/persistentvolume, persistentvolumeclaim, service and node). */
+/**
+ * What `kubectl apply` would print as warnings of a valid object that is no pod (upstream: pkg/api/persistentvolume,
+ * persistentvolumeclaim, service and node).
+ */
 export function objectWarnings({ kind, object }: KindedObject): ManifestWarning[] {
   const warnings: ManifestWarning[] = [];
   const warn: Warn = (field, message) => void warnings.push({ field, message });

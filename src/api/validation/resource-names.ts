@@ -32,7 +32,7 @@ const isQuotaHugePages = (name: string): boolean => isHugePages(name) || name.st
 export const isQuotaName = (name: string): boolean => quotaNames.has(name) || isQuotaHugePages(name);
 /** Limits may be greater than requests. */
 export const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(name);
-/** Named by a domain of somebody else's. */
+/** Named by a domain outside Kubernetes. */
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && checkLabelKey(`requests.${name}`).length === 0;
 /** Of which there are no parts. */

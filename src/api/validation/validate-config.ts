@@ -1,3 +1,4 @@
+import { lookupTable } from '../../base/lookup.ts';
 import { Buffer } from 'node:buffer';
 import type { ConfigMap } from '../core/config-map.ts';
 import type { Secret } from '../core/secret.ts';
@@ -44,11 +45,11 @@ export function validateSecret(secret: Secret): FieldError[] {
 }
 
 /** What each well-known type must hold. */
-const requiredKeys: Readonly<Record<string, readonly string[]>> = {
+const requiredKeys: Readonly<Record<string, readonly string[]>> = lookupTable({
   'kubernetes.io/dockercfg': ['.dockercfg'],
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
   'kubernetes.io/tls': ['tls.crt', 'tls.key'],
-};
+});
 
 function validateTyped(errors: FieldErrors, secret: Secret, data: Readonly<Record<string, string>>): void {
   const account = 'kubernetes.io/service-account.name';

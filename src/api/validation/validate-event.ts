@@ -7,7 +7,10 @@ import { byteLength, checkDnsSubdomain, checkLabelKey } from './names.ts';
 /** Which of its two groups an event came by: the newer one asks for more, and calls fields otherwise. */
 export type EventApi = 'core' | 'events';
 
-/** An event as it is stored, without its metadata (upstream: core/validation ValidateEventCreate, whose places are those of its internal type). */
+/**
+ * An event as it is stored, without its metadata (upstream: core/validation ValidateEventCreate, whose places are those
+ * of its internal type).
+ */
 export function validateEvent(event: Event, api: EventApi): FieldError[] {
   const errors = new FieldErrors();
   validateSharedRules(errors, event, api);

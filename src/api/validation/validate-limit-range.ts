@@ -1,3 +1,4 @@
+import { ownValue } from '../../base/lookup.ts';
 import type { LimitRange, LimitRangeItem } from '../core/limit-range.ts';
 import { compareQuantities, parseQuantity } from '../quantity.ts';
 import { FieldErrors } from './field-error.ts';
@@ -5,7 +6,10 @@ import type { FieldError } from './field-error.ts';
 import { checkLabelKey } from './names.ts';
 import { mayOvercommit, validateLimitName } from './resource-names.ts';
 
-/** A defaulted range without its metadata (upstream: core/validation ValidateLimitRange); an update is checked as a new one. */
+/**
+ * A defaulted range without its metadata (upstream: core/validation ValidateLimitRange); an update is checked as a new
+ * one.
+ */
 export function validateLimitRange({ spec }: LimitRange): FieldError[] {
   const errors = new FieldErrors();
   const types = new Set<string>();
@@ -55,8 +59,10 @@ function validateItem(errors: FieldErrors, at: string, item: LimitRangeItem): vo
 /** The amounts of one resource beside each other. */
 function validateAmounts(errors: FieldErrors, at: string, item: LimitRangeItem, name: string): void {
   const isPod = item.type === 'Pod';
-  const [max, min] = [item.max?.[name], item.min?.[name]];
-  const [limit, request] = isPod ? [undefined, undefined] : [item.default?.[name], item.defaultRequest?.[name]];
+  const [max, min] = [ownValue(item.max, name), ownValue(item.min, name)];
+  const [limit, request] = isPod
+    ? [undefined, undefined]
+    : [ownValue(item.default, name), ownValue(item.defaultRequest, name)];
   const inOrder = (
     small: string | undefined,
     large: string | undefined,
@@ -83,7 +89,11 @@ function validateAmounts(errors: FieldErrors, at: string, item: LimitRangeItem, 
   inOrder(limit, max, (low, high) =>
     errors.invalid(`${at}.default[${name}]`, high, `default value ${low} is greater than max value ${high}`),
   );
-  validateRatio(errors, `${at}.maxLimitRequestRatio[${name}]`, { ratio: item.maxLimitRequestRatio?.[name], max, min });
+  validateRatio(errors, `${at}.maxLimitRequestRatio[${name}]`, {
+    ratio: ownValue(item.maxLimitRequestRatio, name),
+    max,
+    min,
+  });
   if (!mayOvercommit(name) && limit !== undefined && request !== undefined && compareQuantities(limit, request) !== 0) {
     errors.invalid(
       requestField,

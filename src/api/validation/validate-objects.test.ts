@@ -117,6 +117,28 @@ test('a service needs ports with names that differ, and addresses of its familie
   ]);
 });
 
+test('no external address of a service leads to the machine that dials it or to its links, however it is written', () => {
+  for (const ip of [
+    '127.0.0.1',
+    '0:0:0:0:0:ffff:7f00:1',
+    '::ffff:127.0.0.1',
+    '::7f00:1',
+    '64:ff9b::7f00:1',
+    '2002:a9fe:a9fe::',
+    '169.254.1.1',
+    'fe80::1',
+    '0:0::0',
+    '::',
+    '224.0.0.5',
+    'ff12::1',
+    '127.1',
+    '0x7f000001',
+  ])
+    assert.notDeepEqual(service(`{ports: [{port: 80}], externalIPs: ["${ip}"]}`), [], ip);
+  for (const ip of ['10.0.0.1', 'fd00::1', '::a00:1'])
+    assert.deepEqual(service(`{ports: [{port: 80}], externalIPs: ["${ip}"]}`), [], ip);
+});
+
 test('a runtime class names a handler, and its overhead and tolerations are checked', () => {
   assert.deepEqual(runtimeClass('scheduling: {}'), ['handler: Required value']);
   assert.match(runtimeClass('handler: a.b').join(), /^handler: Invalid value: "a\.b": must not contain dots$/);

@@ -1,7 +1,8 @@
+import { lookupTable } from '../../base/lookup.ts';
 import type { ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../core/resource-quota.ts';
 import type { ResourceList } from '../core/resource-requirements.ts';
 import { parseQuantity } from '../quantity.ts';
-import { FieldErrors } from './field-error.ts';
+import { FieldErrors, mostErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { immutableMessage } from './immutable.ts';
 import { isCounted, isQuotaName, validateQuotaName } from './resource-names.ts';
@@ -10,7 +11,7 @@ const podCompute = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cp
 const ofPods = ['pods', ...podCompute];
 const ofClaims = ['persistentvolumeclaims', 'requests.storage'];
 /** Which resources a scope can be about. */
-const scopes: Readonly<Record<string, readonly string[]>> = {
+const scopes: Readonly<Record<string, readonly string[]>> = lookupTable({
   Terminating: ofPods,
   NotTerminating: ofPods,
   NotBestEffort: ofPods,
@@ -18,7 +19,7 @@ const scopes: Readonly<Record<string, readonly string[]>> = {
   CrossNamespacePodAffinity: ofPods,
   BestEffort: ['pods'],
   VolumeAttributesClass: ofClaims,
-};
+});
 const opposites = [
   ['BestEffort', 'NotBestEffort'],
   ['NotTerminating', 'Terminating'],
@@ -64,15 +65,28 @@ function validateSpec(errors: FieldErrors, spec: ResourceQuotaSpec): void {
   validateAmounts(errors, 'spec.hard', spec.hard);
   const names = Object.keys(spec.hard ?? {}).filter(isQuotaName);
   const given = spec.scopes ?? [];
+  const unfit = unfitFor(names);
   for (const scope of given) {
     if (scopes[scope] === undefined) errors.invalid('spec.scopes', given, 'unsupported scope');
-    for (const name of names)
-      if (scopes[scope]?.includes(name) === false)
-        errors.invalid('spec.scopes', given, 'unsupported scope applied to resource');
+    for (const _ of unfit(scope)) errors.invalid('spec.scopes', given, 'unsupported scope applied to resource');
   }
   for (const pair of opposites)
     if (pair.every((scope) => given.includes(scope))) errors.invalid('spec.scopes', given, 'conflicting scopes');
   if (spec.scopeSelector !== undefined) validateSelector(errors, spec, names);
+}
+
+/**
+ * Which of the names a scope does not apply to; worked out once for each scope, however often it is named. No more of
+ * them than errors are reported.
+ */
+function unfitFor(names: readonly string[]): (scope: string) => readonly string[] {
+  const known = new Map<string, readonly string[]>();
+  return (scope) => {
+    let unfit = known.get(scope);
+    if (unfit === undefined)
+      known.set(scope, (unfit = names.filter((name) => scopes[scope]?.includes(name) === false).slice(0, mostErrors)));
+    return unfit;
+  };
 }
 
 function validateSelector(
@@ -82,18 +96,17 @@ function validateSelector(
 ): void {
   const field = 'spec.scopeSelector.matchExpressions';
   const expressions = scopeSelector?.matchExpressions ?? [];
+  const shown = {
+    MatchExpressions: expressions.map((each) => ({
+      ScopeName: each.scopeName,
+      Operator: each.operator,
+      Values: each.values ?? null,
+    })),
+  };
+  const unfit = unfitFor(names);
   for (const { scopeName, operator, values = [] } of expressions) {
     if (scopes[scopeName] === undefined) errors.invalid(`${field}.scopeName`, scopeName, 'unsupported scope');
-    const shown = {
-      MatchExpressions: expressions.map((each) => ({
-        ScopeName: each.scopeName,
-        Operator: each.operator,
-        Values: each.values ?? null,
-      })),
-    };
-    for (const name of names)
-      if (scopes[scopeName]?.includes(name) === false)
-        errors.invalid(field, shown, 'unsupported scope applied to resource');
+    for (const _ of unfit(scopeName)) errors.invalid(field, shown, 'unsupported scope applied to resource');
     if (existsOnly.includes(scopeName) && operator !== 'Exists') {
       errors.invalid(
         `${field}.operator`,

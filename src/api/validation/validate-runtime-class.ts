@@ -7,7 +7,10 @@ import { checkDnsLabel } from './names.ts';
 import { validateResourceRequirements } from './pod/resource-requirements.ts';
 import { validateTolerations } from './pod/scheduling.ts';
 
-/** What the API server would answer to the creation of this runtime class (upstream: node/validation ValidateRuntimeClass). */
+/**
+ * What the API server would answer to the creation of this runtime class (upstream: node/validation
+ * ValidateRuntimeClass).
+ */
 export function validateRuntimeClass(runtimeClass: RuntimeClass): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', runtimeClass.metadata, { clusterScoped: true });

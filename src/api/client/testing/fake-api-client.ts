@@ -1,15 +1,11 @@
 import type { Clock } from '../../../base/clock.ts';
+import { isTerminalPod } from '../../pod.ts';
 import { seededRandom } from '../../../base/random.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../core/pod.ts';
 import { generateName } from '../../generate-name.ts';
-import {
-  matchesFields,
-  matchesRequirement,
-  parseFieldSelector,
-  parseLabelSelector,
-  podFields,
-} from '../../selectors.ts';
+import { matchesRequirement } from '../../label-requirement.ts';
+import { matchesFields, parseFieldSelector, parseLabelSelector, podFields } from '../../selectors.ts';
 import {
   alreadyExists,
   ApiStatusError,
@@ -76,9 +72,10 @@ type Refusal = (call: FakeCall) => Error | undefined;
 type Loose = ApiObject & { spec?: unknown; status?: unknown };
 
 /**
- * An API server in memory, for tests: versions, generated names and uids, optimistic locking, a status subresource for every kind, generations,
- * selectors, patches, graceful deletion of pods, finalizers, watches with a history that can be forgotten. Validates and defaults nothing.
- * Stored objects are deeply frozen: who changes one in place is found out.
+ * An API server in memory, for tests: versions, generated names and uids, optimistic locking, a status subresource for
+ * every kind, generations, selectors, patches, graceful deletion of pods, finalizers, watches with a history that can
+ * be forgotten. Validates and defaults nothing. Stored objects are deeply frozen: who changes one in place is found
+ * out.
  */
 export class FakeApiClient implements ApiClient {
   /** Every call that was made, the refused ones too. */
@@ -285,7 +282,10 @@ export class FakeApiClient implements ApiClient {
     return [...this.#kind(type).values()] as T[];
   }
 
-  /** Changes an object as some other client would: no optimistic locking, status included. Returns undefined when it is gone. */
+  /**
+   * Changes an object as some other client would: no optimistic locking, status included. Returns undefined when it is
+   * gone.
+   */
   change<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, change: (object: T) => T): T | undefined {
     const before = this.peek(type, key);
     if (before === undefined) return undefined;
@@ -513,7 +513,7 @@ function deliver(watch: FakeWatch, selects: (object: ApiObject) => boolean, { ty
 
 /** A pod that no node has, or that is over, goes at once. */
 function podGraceSeconds(pod: Pod, asked: number | undefined): number {
-  if ((pod.spec.nodeName ?? '') === '' || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return 0;
+  if ((pod.spec.nodeName ?? '') === '' || isTerminalPod(pod)) return 0;
   return asked ?? pod.spec.terminationGracePeriodSeconds ?? 30;
 }
 

@@ -1,5 +1,6 @@
 /** Rules of CertificateSigningRequests (upstream: certificates/validation). */
 import { Buffer } from 'node:buffer';
+import { X509Certificate } from 'node:crypto';
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
@@ -9,6 +10,7 @@ import { unifiedDiff } from '../../unified-diff.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateObjectMeta } from '../metadata.ts';
+import { checkPathSegment } from '../names.ts';
 import { validateSignerName } from './signer-name.ts';
 
 const usages = [
@@ -39,25 +41,40 @@ const usages = [
 /** Conditions that can only be true, and that never go away. */
 const finalTypes = ['Approved', 'Denied', 'Failed'];
 const shortestSeconds = 600;
+const legacySigner = 'kubernetes.io/legacy-unknown';
 const beginMark = '-----BEGIN CERTIFICATE REQUEST-----';
 const endMark = '-----END CERTIFICATE REQUEST-----';
+const certificateBegin = '-----BEGIN CERTIFICATE-----';
+const certificateEnd = '-----END CERTIFICATE-----';
+const mostCertificates = 100;
+/** What reads requests reads no longer ones. */
+const longestRequest = 65_536;
 
-/** Of a new request. Whether it is signed by the key it is for takes a reader of certificates, and is asked by whoever signs. */
+/**
+ * Of a new request. Whether it is signed by the key it is for takes a reader of certificates, and is asked by whoever
+ * signs.
+ */
 export function validateCertificateRequest(request: CertificateSigningRequest): FieldError[] {
+  return validate(request, undefined);
+}
+
+/** What `old` has wrong already may stay so (upstream: getValidationOptions). */
+function validate(request: CertificateSigningRequest, old: CertificateSigningRequest | undefined): FieldError[] {
   const errors = new FieldErrors();
   const { metadata, spec, status } = request;
-  validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true, checkName: () => [] });
-  const problem = pemProblem(spec.request);
-  if (problem !== undefined) errors.invalid('spec.request', spec.request, problem);
+  validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true, checkName: checkPathSegment });
+  const pem = Buffer.from(spec.request, 'base64').toString('latin1');
+  const problem = pemProblem(pem);
+  if (old === undefined && pem.length > longestRequest) errors.tooLong('spec.request', longestRequest);
+  else if (problem !== undefined) errors.invalid('spec.request', spec.request, problem);
   const given = spec.usages ?? [];
   if (given.length === 0) errors.required('spec.usages');
-  for (const [index, usage] of given.entries()) errors.oneOf(`spec.usages[${index}]`, usage, usages);
-  const seen = new Set<string>();
-  for (const [index, usage] of given.entries()) {
-    if (seen.has(usage)) errors.duplicate(`spec.usages[${index}]`, usage);
-    seen.add(usage);
-  }
-  if (spec.signerName === 'kubernetes.io/legacy-unknown')
+  const before = old?.spec.usages ?? [];
+  if (before.every((usage) => usages.includes(usage)))
+    for (const [index, usage] of given.entries()) errors.oneOf(`spec.usages[${index}]`, usage, usages);
+  if (!hasTwice(before))
+    for (const index of indexesOfRepeated(given)) errors.duplicate(`spec.usages[${index}]`, given[index]);
+  if (spec.signerName === legacySigner && old?.spec.signerName !== legacySigner)
     errors.invalid('spec.signerName', spec.signerName, 'the legacy signerName is not allowed via this API version');
   else validateSignerName(errors, 'spec.signerName', spec.signerName);
   if (spec.expirationSeconds !== undefined && spec.expirationSeconds < shortestSeconds) {
@@ -67,12 +84,11 @@ export function validateCertificateRequest(request: CertificateSigningRequest): 
       'may not specify a duration less than 600 seconds (10 minutes)',
     );
   }
-  validateConditions(errors, status?.conditions ?? []);
+  validateConditions(errors, status?.conditions ?? [], old?.status?.conditions ?? []);
   return errors.list;
 }
 
-function pemProblem(base64: string): string | undefined {
-  const text = Buffer.from(base64, 'base64').toString('latin1');
+function pemProblem(text: string): string | undefined {
   const begin = text.indexOf(beginMark);
   const end = text.indexOf(endMark, begin);
   if (begin < 0 || end < 0 || text.indexOf('-----BEGIN ') < begin) return 'PEM block type must be CERTIFICATE REQUEST';
@@ -90,21 +106,37 @@ function isOneSequence(der: Uint8Array): boolean {
   return der.length === 2 + bytes + der.subarray(2, 2 + bytes).reduce((sum, byte) => sum * 256 + byte, 0);
 }
 
-function validateConditions(errors: FieldErrors, conditions: readonly CertificateSigningRequestCondition[]): void {
+const hasTwice = (values: readonly string[]): boolean => new Set(values).size < values.length;
+
+/** The places of values that stand further in front already. */
+function indexesOfRepeated(values: readonly string[]): number[] {
+  const seen = new Set<string>();
+  return values.flatMap((value, index) => {
+    if (seen.has(value)) return [index];
+    seen.add(value);
+    return [];
+  });
+}
+
+function validateConditions(errors: FieldErrors, conditions: Conditions, old: Conditions): void {
   const field = 'status.conditions';
+  const before = old.map(({ type }) => type);
+  const wasBoth = before.includes('Approved') && before.includes('Denied');
   const seen = new Set<string>();
   for (const [index, { type, status }] of conditions.entries()) {
     const at = `${field}[${index}]`;
     // What decoding made of an absent status is empty, whatever its type says.
     const given: string = status;
-    if (type === '') errors.required(`${at}.type`);
+    if (type === '' && !before.includes('')) errors.required(`${at}.type`);
     if (given === '') errors.required(`${at}.status`);
     else errors.oneOf(`${at}.status`, given, finalTypes.includes(type) ? ['True'] : ['False', 'True', 'Unknown']);
-    if ((type === 'Approved' && seen.has('Denied')) || (type === 'Denied' && seen.has('Approved')))
+    if (!wasBoth && ((type === 'Approved' && seen.has('Denied')) || (type === 'Denied' && seen.has('Approved'))))
       errors.invalid(field, type, 'Approved and Denied conditions are mutually exclusive');
-    if (seen.has(type)) errors.duplicate(`${at}.type`, type);
     seen.add(type);
   }
+  if (!hasTwice(before))
+    for (const index of indexesOfRepeated(conditions.map(({ type }) => type)))
+      errors.duplicate(`${field}[${index}].type`, conditions[index]?.type);
 }
 
 /** Who writes: users, who may change metadata only; the approver; the signer. */
@@ -116,7 +148,7 @@ export function validateCertificateRequestUpdate(
   writer: CertificateRequestWriter,
 ): FieldError[] {
   const errors = new FieldErrors();
-  errors.list.push(...validateCertificateRequest(request));
+  errors.list.push(...validate(request, old));
   for (const type of finalTypes)
     if (ofType(request, type).length < ofType(old, type).length)
       errors.forbidden('status.conditions', `updates may not remove a condition of type "${type}"`);
@@ -147,15 +179,29 @@ function validateApproval(errors: FieldErrors, type: string, now: Conditions, be
 }
 
 function validateCertificate(errors: FieldErrors, base64: string): void {
-  const text = Buffer.from(base64, 'base64').toString('latin1');
+  const problem = chainProblem(Buffer.from(base64, 'base64').toString('latin1'));
+  if (problem !== undefined) errors.invalid('status.certificate', '<certificate data>', problem);
+}
+
+/**
+ * Certificates in PEM and nothing else that is in PEM (upstream: validateCertificate). Words around them are passed
+ * over.
+ */
+function chainProblem(text: string): string | undefined {
   const types = [...text.matchAll(/-----BEGIN ([^\n-]+)-----/g)].map(([, type]) => type ?? '');
   const other = types.find((type) => type !== 'CERTIFICATE');
-  if (other !== undefined)
-    errors.invalid(
-      'status.certificate',
-      '<certificate data>',
-      `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(other)}`,
-    );
-  else if (types.length === 0)
-    errors.invalid('status.certificate', '<certificate data>', 'must contain at least one CERTIFICATE PEM block');
+  if (other !== undefined) return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(other)}`;
+  if (types.length === 0) return 'must contain at least one CERTIFICATE PEM block';
+  if (types.length > mostCertificates) return `must contain at most ${mostCertificates} CERTIFICATE PEM blocks`;
+  for (const part of text.split(certificateBegin).slice(1)) {
+    const end = part.indexOf(certificateEnd);
+    const body = part.slice(0, Math.max(end, 0));
+    if (body.includes(':')) return 'no PEM block headers are permitted';
+    try {
+      new X509Certificate(`${certificateBegin}${body}${certificateEnd}`);
+    } catch {
+      return 'x509: malformed certificate';
+    }
+  }
+  return undefined;
 }

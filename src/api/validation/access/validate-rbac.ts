@@ -1,4 +1,7 @@
-/** Rules of rbac.authorization.k8s.io/v1 (upstream: rbac/validation). Whether the writer has what a role gives is asked of the authorizer, at admission. */
+/**
+ * Rules of rbac.authorization.k8s.io/v1 (upstream: rbac/validation). Whether the writer has what a role gives is asked
+ * of the authorizer, at admission.
+ */
 import type { ClusterRoleBinding } from '../../rbac/cluster-role-binding.ts';
 import type { ClusterRole } from '../../rbac/cluster-role.ts';
 import type { PolicyRule, RoleRef, Subject } from '../../rbac/policy-rule.ts';
@@ -7,7 +10,7 @@ import type { Role } from '../../rbac/role.ts';
 import { semanticEqual } from '../../semantic-equal.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
-import { validateLabelSelector, validateObjectMeta } from '../metadata.ts';
+import { isInvalidSelector, validateLabelSelector, validateObjectMeta } from '../metadata.ts';
 import { checkDnsSubdomain, checkPathSegment } from '../names.ts';
 
 const group = 'rbac.authorization.k8s.io';
@@ -19,7 +22,16 @@ export function validateRole({ metadata, rules }: Role): FieldError[] {
   return errors.list;
 }
 
-export function validateClusterRole({ metadata, rules, aggregationRule }: ClusterRole): FieldError[] {
+export function validateClusterRole(role: ClusterRole): FieldError[] {
+  return validateWholeRole(role, false);
+}
+
+/** Odd label values in the selectors may stay. */
+export function validateClusterRoleUpdate(role: ClusterRole, old: ClusterRole): FieldError[] {
+  return validateWholeRole(role, (old.aggregationRule?.clusterRoleSelectors ?? []).some(isInvalidSelector));
+}
+
+function validateWholeRole({ metadata, rules, aggregationRule }: ClusterRole, anyValue: boolean): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true, checkName: checkPathSegment });
   validateRules(errors, rules, false);
@@ -28,7 +40,8 @@ export function validateClusterRole({ metadata, rules, aggregationRule }: Cluste
   const selectors = aggregationRule.clusterRoleSelectors ?? [];
   if (selectors.length === 0)
     errors.required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
-  for (const [index, selector] of selectors.entries()) validateLabelSelector(errors, `${field}[${index}]`, selector);
+  for (const [index, selector] of selectors.entries())
+    validateLabelSelector(errors, `${field}[${index}]`, selector, { anyValue });
   return errors.list;
 }
 
@@ -91,7 +104,7 @@ function validateSubject(
   if (!isNamespaced && namespace === '') errors.required(`${path}.namespace`);
 }
 
-/** A binding is to one role for good: whoever may edit it could otherwise hand out other roles. */
+/** The role of a binding cannot be changed: a user who may edit the binding could otherwise grant other roles. */
 export function validateRoleBindingUpdate(binding: RoleBinding, old: RoleBinding): FieldError[] {
   return [...validateRoleBinding(binding), ...sameRole(binding, old)];
 }

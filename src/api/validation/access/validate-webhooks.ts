@@ -1,4 +1,7 @@
-/** Rules of the webhook configurations of admissionregistration.k8s.io/v1 (upstream: admissionregistration/validation). Objects are defaulted. */
+/**
+ * Rules of the webhook configurations of admissionregistration.k8s.io/v1 (upstream: admissionregistration/validation).
+ * Objects are defaulted.
+ */
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
@@ -12,44 +15,88 @@ import type {
   WebhookClientConfig,
   WebhookServiceReference,
 } from '../../admissionregistration/webhook.ts';
+import { semanticEqual } from '../../semantic-equal.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
-import { validateLabelSelector, validateObjectMeta } from '../metadata.ts';
+import { isInvalidSelector, validateLabelSelector, validateObjectMeta } from '../metadata.ts';
 import { checkDns1035Label, checkDnsSubdomain, checkPortNumber } from '../names.ts';
 
 const reviewVersions = ['v1', 'v1beta1'];
+const hasKnownVersion = (versions: readonly string[]): boolean =>
+  versions.some((version) => reviewVersions.includes(version));
 
-export function validateWebhookConfiguration({
-  metadata,
-  webhooks = [],
-}: MutatingWebhookConfiguration | ValidatingWebhookConfiguration): FieldError[] {
+type Configuration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
+type Webhook = MutatingWebhook | ValidatingWebhook;
+
+export function validateWebhookConfiguration(configuration: Configuration): FieldError[] {
+  return validate(configuration, { sideEffects: ['None', 'NoneOnDryRun'] });
+}
+
+/** What an older version let in may stay (upstream: ValidateMutatingWebhookConfigurationUpdate and its sibling). */
+export function validateWebhookConfigurationUpdate(configuration: Configuration, old: Configuration): FieldError[] {
+  const before: readonly Webhook[] = old.webhooks ?? [];
+  const now: readonly Webhook[] = configuration.webhooks ?? [];
+  const isQuiet = before.every(({ sideEffects }) => sideEffects === 'None' || sideEffects === 'NoneOnDryRun');
+  return validate(configuration, {
+    sideEffects: isQuiet ? ['None', 'NoneOnDryRun'] : ['None', 'NoneOnDryRun', 'Some', 'Unknown'],
+    anyVersion: before.some(
+      ({ admissionReviewVersions }) => admissionReviewVersions.length > 0 && !hasKnownVersion(admissionReviewVersions),
+    ),
+    repeatedNames: new Set(before.map(({ name }) => name)).size < before.length,
+    anyValue: before.some(
+      ({ namespaceSelector, objectSelector }) =>
+        isInvalidSelector(namespaceSelector) || isInvalidSelector(objectSelector),
+    ),
+    sameConditions:
+      before.length === now.length &&
+      before.every(({ matchConditions = [] }, index) =>
+        semanticEqual(matchConditions, now[index]?.matchConditions ?? []),
+      ),
+  });
+}
+
+/** Without a word: as strict as with new configurations. */
+interface Leniency {
+  readonly sideEffects: readonly string[];
+  /** None of the versions of reviews needs to be one this server speaks. */
+  readonly anyVersion?: boolean;
+  readonly repeatedNames?: boolean;
+  /** Of label values in selectors. */
+  readonly anyValue?: boolean;
+  /** The conditions are those that were there. */
+  readonly sameConditions?: boolean;
+}
+
+function validate({ metadata, webhooks = [] }: Configuration, leniency: Leniency): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true });
   const names = new Set<string>();
   for (const [index, webhook] of webhooks.entries()) {
     const path = `webhooks[${index}]`;
-    validateWebhook(errors, path, webhook);
-    validateReviewVersions(errors, `${path}.admissionReviewVersions`, webhook.admissionReviewVersions);
-    if (webhook.name !== '' && names.has(webhook.name)) errors.duplicate(`${path}.name`, webhook.name);
+    validateWebhook(errors, path, webhook, leniency);
+    validateReviewVersions(errors, `${path}.admissionReviewVersions`, webhook.admissionReviewVersions, leniency);
+    if (leniency.repeatedNames !== true && webhook.name !== '' && names.has(webhook.name))
+      errors.duplicate(`${path}.name`, webhook.name);
     names.add(webhook.name);
   }
   return errors.list;
 }
 
-function validateWebhook(errors: FieldErrors, path: string, webhook: MutatingWebhook | ValidatingWebhook): void {
+function validateWebhook(errors: FieldErrors, path: string, webhook: Webhook, leniency: Leniency): void {
   const { rules = [], failurePolicy, matchPolicy, sideEffects, timeoutSeconds, matchConditions = [] } = webhook;
   validateQualified(errors, `${path}.name`, webhook.name);
   for (const [index, rule] of rules.entries()) validateRule(errors, `${path}.rules[${index}]`, rule);
   if (failurePolicy !== undefined) errors.oneOf(`${path}.failurePolicy`, failurePolicy, ['Fail', 'Ignore']);
   if (matchPolicy !== undefined) errors.oneOf(`${path}.matchPolicy`, matchPolicy, ['Equivalent', 'Exact']);
-  if (sideEffects === undefined) errors.required(`${path}.sideEffects`, 'must specify one of None, NoneOnDryRun');
-  else errors.oneOf(`${path}.sideEffects`, sideEffects, ['None', 'NoneOnDryRun']);
+  if (sideEffects === undefined)
+    errors.required(`${path}.sideEffects`, `must specify one of ${leniency.sideEffects.join(', ')}`);
+  else errors.oneOf(`${path}.sideEffects`, sideEffects, leniency.sideEffects);
   if (timeoutSeconds !== undefined && (timeoutSeconds > 30 || timeoutSeconds < 1))
     errors.invalid(`${path}.timeoutSeconds`, timeoutSeconds, 'the timeout value must be between 1 and 30 seconds');
-  validateLabelSelector(errors, `${path}.namespaceSelector`, webhook.namespaceSelector);
-  validateLabelSelector(errors, `${path}.objectSelector`, webhook.objectSelector);
+  validateLabelSelector(errors, `${path}.namespaceSelector`, webhook.namespaceSelector, leniency);
+  validateLabelSelector(errors, `${path}.objectSelector`, webhook.objectSelector, leniency);
   validateClient(errors, `${path}.clientConfig`, webhook.clientConfig);
-  if (matchConditions.length > 0)
+  if (matchConditions.length > 0 && leniency.sameConditions !== true)
     errors.forbidden(`${path}.matchConditions`, 'this API server does not evaluate CEL expressions');
   const reinvocation = 'reinvocationPolicy' in webhook ? webhook.reinvocationPolicy : undefined;
   if (reinvocation !== undefined) errors.oneOf(`${path}.reinvocationPolicy`, reinvocation, ['IfNeeded', 'Never']);
@@ -159,7 +206,12 @@ function validateServiceReference(
   }
 }
 
-function validateReviewVersions(errors: FieldErrors, field: string, versions: readonly string[]): void {
+function validateReviewVersions(
+  errors: FieldErrors,
+  field: string,
+  versions: readonly string[],
+  { anyVersion = false }: Leniency,
+): void {
   const accepted = reviewVersions.join(', ');
   if (versions.length === 0) return errors.required(field, `must specify one of ${accepted}`);
   const seen = new Set<string>();
@@ -168,6 +220,6 @@ function validateReviewVersions(errors: FieldErrors, field: string, versions: re
     else errors.invalidEach(`${field}[${index}]`, version, checkDns1035Label(version));
     seen.add(version);
   }
-  if (!versions.some((version) => reviewVersions.includes(version)))
+  if (!anyVersion && !hasKnownVersion(versions))
     errors.invalid(field, versions, `must include at least one of ${accepted}`);
 }

@@ -20,7 +20,10 @@ const maxAddresses = 100;
 const maxTopologyLabels = 16;
 const maxHints = 8;
 
-/** A defaulted slice without its metadata (upstream: discovery/validation ValidateEndpointSlice). Endpoints that do not change are not looked at again. */
+/**
+ * A defaulted slice without its metadata (upstream: discovery/validation ValidateEndpointSlice). Endpoints that do not
+ * change are not looked at again.
+ */
 export function validateEndpointSlice(slice: EndpointSlice, old?: EndpointSlice): FieldError[] {
   const errors = new FieldErrors();
   if (slice.addressType === '') errors.required('addressType');

@@ -5,7 +5,10 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkPortNumber, checkStrictIp } from '../names.ts';
 
-/** Defaulted endpoints without their metadata (upstream: core/validation ValidateEndpoints). Subsets that do not change are not looked at again. */
+/**
+ * Defaulted endpoints without their metadata (upstream: core/validation ValidateEndpoints). Subsets that do not change
+ * are not looked at again.
+ */
 export function validateEndpoints({ subsets = [] }: Endpoints, old?: Endpoints): FieldError[] {
   const errors = new FieldErrors();
   if (old !== undefined && semanticEqual(old.subsets, subsets)) return errors.list;

@@ -2,7 +2,7 @@ import type { Service, ServiceSpec } from '../../core/service.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { checkDnsSubdomain, checkStrictIp } from '../names.ts';
-import { validateService } from './validate-service.ts';
+import { validateServiceRules } from './validate-service.ts';
 
 const fixed = 'may not change once set';
 const isHeadless = ({ clusterIPs = [] }: ServiceSpec): boolean => clusterIPs.length === 1 && clusterIPs[0] === 'None';
@@ -30,7 +30,7 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
     (spec.healthCheckNodePort ?? 0) !== (before.healthCheckNodePort ?? 0)
   )
     errors.forbidden('spec.healthCheckNodePort', 'field is immutable');
-  errors.list.push(...validateService(service));
+  validateServiceRules(errors, service, old);
   return errors.list;
 }
 
@@ -82,7 +82,7 @@ function validateFamilies(
 }
 
 /** Of a write to the status (upstream: ValidateLoadBalancerStatus). */
-export function validateServiceStatusUpdate({ spec, status }: Service): FieldError[] {
+export function validateServiceStatusUpdate({ spec, status }: Service, old: Service): FieldError[] {
   const errors = new FieldErrors();
   const field = 'status.loadBalancer.ingress';
   const ingress = status?.loadBalancer?.ingress ?? [];
@@ -90,9 +90,10 @@ export function validateServiceStatusUpdate({ spec, status }: Service): FieldErr
     errors.forbidden(field, "may only be used when `spec.type` is 'LoadBalancer'");
     return errors.list;
   }
+  const known = new Set((old.status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip));
   for (const [index, { ip = '', ipMode, hostname = '' }] of ingress.entries()) {
     const at = `${field}[${index}]`;
-    if (ip !== '') errors.invalidEach(`${at}.ip`, ip, checkStrictIp(ip));
+    if (ip !== '' && !known.has(ip)) errors.invalidEach(`${at}.ip`, ip, checkStrictIp(ip));
     if (ipMode === undefined && ip !== '') errors.required(`${at}.ipMode`, 'must be specified when `ip` is set');
     else if (ipMode !== undefined && ip === '')
       errors.forbidden(`${at}.ipMode`, 'may not be specified when `ip` is not set');

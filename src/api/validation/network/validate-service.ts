@@ -1,5 +1,6 @@
 import type { Service, ServicePort, ServiceSpec, SessionAffinityConfig } from '../../core/service.ts';
 import { isExternallyReachable } from '../../defaults/default-service.ts';
+import { validateEndpointIp } from './endpoint-ip.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateLabels, validateObjectMeta } from '../metadata.ts';
@@ -16,19 +17,29 @@ import {
 
 const longestAffinitySeconds = 86_400;
 const hintsAnnotation = 'service.kubernetes.io/topology-aware-hints';
+const sourceRangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 const modeAnnotation = 'service.kubernetes.io/topology-mode';
 
 const isHeadless = ({ clusterIPs, clusterIP }: ServiceSpec): boolean =>
   (clusterIPs?.length === 1 && clusterIPs[0] === 'None') || clusterIP === 'None';
 
 /**
- * What the API server would answer to the creation of this service, after defaulting (upstream: ValidateServiceCreate). Not asked for are the
- * addresses and ports which it would give out itself.
+ * What the API server would answer to the creation of this service, after defaulting (upstream: ValidateServiceCreate).
+ * Not asked for are the addresses and ports which it would give out itself.
  */
 export function validateService(service: Service): FieldError[] {
   const errors = new FieldErrors();
+  validateObjectMeta(errors, 'metadata', service.metadata, { checkName: checkDnsLabel });
+  validateServiceRules(errors, service, undefined);
+  return errors.list;
+}
+
+/**
+ * What holds for services at any time (upstream: validateService). Addresses and ranges that `old` has may stay as they
+ * are.
+ */
+export function validateServiceRules(errors: FieldErrors, service: Service, old: Service | undefined): void {
   const { metadata, spec } = service;
-  validateObjectMeta(errors, 'metadata', metadata, { checkName: checkDnsLabel });
   const { [modeAnnotation]: mode, [hintsAnnotation]: hints } = metadata.annotations ?? {};
   if (mode !== undefined && hints !== undefined && mode !== hints)
     errors.invalid(
@@ -44,14 +55,15 @@ export function validateService(service: Service): FieldError[] {
     validatePort(errors, `spec.ports[${index}]`, port, { needsName: ports.length > 1, names });
   validateLabels(errors, 'spec.selector', spec.selector);
   validateAffinity(errors, spec.sessionAffinity, spec.sessionAffinityConfig);
-  if (spec.type !== 'ExternalName') validateClusterIps(errors, spec);
+  if (spec.type !== 'ExternalName') validateClusterIps(errors, spec, new Set(old?.spec.clusterIPs));
+  const external = new Set(old?.spec.externalIPs);
   for (const [index, ip] of (spec.externalIPs ?? []).entries())
-    validateExternalIp(errors, `spec.externalIPs[${index}]`, ip);
+    validateExternalIp(errors, `spec.externalIPs[${index}]`, ip, external);
   errors.oneOf('spec.type', spec.type ?? '', ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']);
   validatePortUse(errors, spec, ports);
+  validateSourceRanges(errors, service, old);
   validateBalancer(errors, spec);
   validatePolicies(errors, service);
-  return errors.list;
 }
 
 function validateType(errors: FieldErrors, spec: ServiceSpec): void {
@@ -115,7 +127,7 @@ function validateAffinity(
   }
 }
 
-function validateClusterIps(errors: FieldErrors, spec: ServiceSpec): void {
+function validateClusterIps(errors: FieldErrors, spec: ServiceSpec, known: ReadonlySet<string>): void {
   const { clusterIP = '', clusterIPs = [], ipFamilies = [], ipFamilyPolicy } = spec;
   const field = 'spec.clusterIPs';
   if (clusterIP !== '') {
@@ -123,9 +135,11 @@ function validateClusterIps(errors: FieldErrors, spec: ServiceSpec): void {
     else if (clusterIPs[0] !== clusterIP) errors.invalid(field, clusterIPs, 'first value must match `clusterIP`');
   } else if (clusterIPs.length > 0)
     errors.invalid(field, clusterIPs, 'must be empty when `clusterIP` is not specified');
+  const seen = new Set<string>();
   for (const [index, family] of ipFamilies.entries()) {
     errors.oneOf(`spec.ipFamilies[${index}]`, family, ['IPv4', 'IPv6']);
-    if (ipFamilies.indexOf(family) < index) errors.duplicate(`spec.ipFamilies[${index}]`, family);
+    if (seen.has(family)) errors.duplicate(`spec.ipFamilies[${index}]`, family);
+    seen.add(family);
   }
   if (ipFamilyPolicy !== undefined)
     errors.oneOf('spec.ipFamilyPolicy', ipFamilyPolicy, ['PreferDualStack', 'RequireDualStack', 'SingleStack']);
@@ -133,7 +147,7 @@ function validateClusterIps(errors: FieldErrors, spec: ServiceSpec): void {
   if (clusterIPs[0] === 'None' && clusterIPs.length > 1)
     errors.invalid(field, clusterIPs, "'None' must be the first and only value");
   for (const [index, ip] of clusterIPs.entries())
-    if (index > 0 || ip !== 'None') errors.invalidEach(`${field}[${index}]`, ip, checkStrictIp(ip));
+    if (!known.has(ip) && (index > 0 || ip !== 'None')) errors.invalidEach(`${field}[${index}]`, ip, checkStrictIp(ip));
   const wrong = errors.list.length > before;
   if (clusterIPs.length > 2) errors.invalid(field, clusterIPs, 'may only hold up to 2 values');
   if (wrong || isHeadless(spec)) return;
@@ -148,17 +162,10 @@ function validateClusterIps(errors: FieldErrors, spec: ServiceSpec): void {
   }
 }
 
-function validateExternalIp(errors: FieldErrors, field: string, ip: string): void {
-  const complaints = checkStrictIp(ip);
+function validateExternalIp(errors: FieldErrors, field: string, ip: string, known: ReadonlySet<string>): void {
+  const complaints = known.has(ip) ? [] : checkStrictIp(ip);
   errors.invalidEach(field, ip, complaints);
-  if (complaints.length > 0) return;
-  if (ip === '0.0.0.0' || /^[0:]+$/.test(ip)) errors.invalid(field, ip, `may not be unspecified (${ip})`);
-  if (ip.startsWith('127.') || /^[0:]*:0*1$/.test(ip))
-    errors.invalid(field, ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
-  if (ip.startsWith('169.254.') || /^fe[89ab]/i.test(ip))
-    errors.invalid(field, ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
-  if (ip.startsWith('224.0.0.') || /^ff.2:/i.test(ip))
-    errors.invalid(field, ip, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)');
+  if (complaints.length === 0) validateEndpointIp(errors, field, ip);
 }
 
 function validatePortUse(errors: FieldErrors, { type }: ServiceSpec, ports: readonly ServicePort[]): void {
@@ -180,19 +187,34 @@ function validatePortUse(errors: FieldErrors, { type }: ServiceSpec, ports: read
   }
 }
 
+const onlyBalanced = "may only be used when `type` is 'LoadBalancer'";
+
+/**
+ * Who may reach a load balancer: the field, or without it the annotation that came before. Both may have spaces around
+ * the ranges.
+ */
+function validateSourceRanges(errors: FieldErrors, { metadata, spec }: Service, old: Service | undefined): void {
+  const ranges = spec.loadBalancerSourceRanges ?? [];
+  const text = ranges.length > 0 ? undefined : metadata.annotations?.[sourceRangesAnnotation];
+  const field =
+    text === undefined ? 'spec.LoadBalancerSourceRanges' : `metadata.annotations[${sourceRangesAnnotation}]`;
+  if ((ranges.length > 0 || text !== undefined) && spec.type !== 'LoadBalancer') errors.forbidden(field, onlyBalanced);
+  const known = new Set((old?.spec.loadBalancerSourceRanges ?? []).map((range) => range.trim()));
+  for (const [index, range] of ranges.map((each) => each.trim()).entries())
+    if (!known.has(range)) errors.invalidEach(`${field}[${index}]`, range, checkStrictCidr(range));
+  if (text === undefined || text.trim() === '' || text === old?.metadata.annotations?.[sourceRangesAnnotation]) return;
+  for (const range of text.split(',').map((each) => each.trim()))
+    errors.invalidEach(field, range, checkStrictCidr(range));
+}
+
 function validateBalancer(errors: FieldErrors, spec: ServiceSpec): void {
   const balanced = spec.type === 'LoadBalancer';
-  const only = "may only be used when `type` is 'LoadBalancer'";
-  const ranges = spec.loadBalancerSourceRanges ?? [];
-  if (ranges.length > 0 && !balanced) errors.forbidden('spec.LoadBalancerSourceRanges', only);
-  for (const [index, range] of ranges.entries())
-    errors.invalidEach(`spec.LoadBalancerSourceRanges[${index}]`, range.trim(), checkStrictCidr(range.trim()));
   if (spec.allocateLoadBalancerNodePorts !== undefined && !balanced)
-    errors.forbidden('spec.allocateLoadBalancerNodePorts', only);
+    errors.forbidden('spec.allocateLoadBalancerNodePorts', onlyBalanced);
   if (spec.loadBalancerClass === undefined) return;
   if (balanced)
     errors.invalidEach('spec.loadBalancerClass', spec.loadBalancerClass, checkLabelKey(spec.loadBalancerClass));
-  else errors.forbidden('spec.loadBalancerClass', only);
+  else errors.forbidden('spec.loadBalancerClass', onlyBalanced);
 }
 
 function validatePolicies(errors: FieldErrors, service: Service): void {

@@ -6,24 +6,31 @@ import type {
   EphemeralContainer,
 } from '../../core/container.ts';
 import type { PodSpec } from '../../core/pod-spec.ts';
+import { isRestartableInit } from '../../pod.ts';
 import type { AnyContainer } from '../../pod.ts';
 import { validateEnv, validateEnvFrom } from './env.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
 import type { VolumesByName } from './mounts.ts';
 import { checkDnsLabel, checkPortName, checkPortNumber } from '../names.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
 import { validateLifecycle, validateProbe } from './probes.ts';
 import { validateResourceRequirements } from './resource-requirements.ts';
 import { validateSecurityContext } from './security-context.ts';
 
 /** What a container's correctness depends on besides itself. */
 export interface ContainerContext {
+  /** Of the pod as a whole. */
+  readonly pod: PodValidationContext;
   readonly spec: PodSpec;
   readonly volumes: VolumesByName;
   readonly claimNames: ReadonlySet<string>;
 }
 
-/** All containers of the pod, in upstream's order (validateContainers, validateInitContainers, validateEphemeralContainers). */
+/**
+ * All containers of the pod, in upstream's order (validateContainers, validateInitContainers,
+ * validateEphemeralContainers).
+ */
 export function validateAllContainers(errors: FieldErrors, path: string, context: ContainerContext): void {
   validateContainers(errors, `${path}.containers`, context);
   validateInitContainers(errors, `${path}.initContainers`, context);
@@ -56,7 +63,7 @@ function validateInitContainers(errors: FieldErrors, path: string, context: Cont
     // Upstream hands this check a list of one, so that the index in its message is always 0.
     validateHostPorts(errors, path, [container]);
     if (container.restartPolicy === 'Always') validateRunning(errors, at, container, context.spec);
-    else validateOneShot(errors, at, container);
+    else validateOneShot(errors, at, container, context.pod);
   }
 }
 
@@ -71,13 +78,13 @@ function validateRunning(errors: FieldErrors, path: string, container: Container
   validateProbe(errors, `${path}.startupProbe`, container.startupProbe, 'startup');
 }
 
-function validateOneShot(errors: FieldErrors, path: string, container: Container): void {
+function validateOneShot(errors: FieldErrors, path: string, container: Container, context: PodValidationContext): void {
   for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
     if (container[field] !== undefined)
       errors.forbidden(`${path}.${field}`, 'may not be set for init containers without restartPolicy=Always');
   }
   for (const [index, policy] of (container.resizePolicy ?? []).entries()) {
-    if (policy.restartPolicy === 'RestartContainer') {
+    if (isRestart(policy) && !context.hadBefore('restartingInitContainer')) {
       errors.invalid(
         `${path}.resizePolicy[${index}].restartPolicy`,
         policy.restartPolicy,
@@ -85,6 +92,15 @@ function validateOneShot(errors: FieldErrors, path: string, container: Container
       );
     }
   }
+}
+
+const isRestart = ({ restartPolicy }: ContainerResizePolicy): boolean => restartPolicy === 'RestartContainer';
+
+/** Upstream: hasRestartContainerForNonSidecarInitContainer. */
+export function hasRestartingInitContainer({ initContainers = [] }: PodSpec): boolean {
+  return initContainers.some(
+    (container) => !isRestartableInit(container) && (container.resizePolicy ?? []).some(isRestart),
+  );
 }
 
 const allowedForEphemeral = new Set([
@@ -172,14 +188,13 @@ function validateCommon(errors: FieldErrors, path: string, container: AnyContain
   validateResourceRequirements(errors, `${path}.resources`, container.resources ?? {}, {
     level: 'container',
     claimNames: context.claimNames,
+    anyHugePages: context.pod.hadBefore('indivisibleHugePages'),
   });
   validateResizePolicy(errors, `${path}.resizePolicy`, container.resizePolicy ?? [], context.spec.restartPolicy);
-  validateSecurityContext(
-    errors,
-    `${path}.securityContext`,
-    container.securityContext,
-    context.spec.hostUsers === false,
-  );
+  validateSecurityContext(errors, `${path}.securityContext`, container.securityContext, {
+    ownUsers: context.spec.hostUsers === false,
+    policy: context.pod.policy,
+  });
 }
 
 export function validatePullPolicy(errors: FieldErrors, field: string, policy: string | undefined): void {

@@ -14,6 +14,10 @@ export function validateVolumeMounts(
   volumes: VolumesByName,
 ): void {
   const devices = container.volumeDevices ?? [];
+  const [deviceNames, devicePaths] = [
+    new Set(devices.map(({ name }) => name)),
+    new Set(devices.map(({ devicePath }) => devicePath)),
+  ];
   const seen = new Set<string>();
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const at = `${path}[${index}]`;
@@ -22,9 +26,9 @@ export function validateVolumeMounts(
     if (mount.mountPath === '') errors.required(`${at}.mountPath`);
     if (seen.has(mount.mountPath)) errors.invalid(`${at}.mountPath`, mount.mountPath, 'must be unique');
     seen.add(mount.mountPath);
-    if (devices.some((device) => device.name === mount.name))
+    if (deviceNames.has(mount.name))
       errors.invalid(`${at}.name`, mount.name, 'must not already exist in volumeDevices');
-    if (devices.some((device) => device.devicePath === mount.mountPath))
+    if (devicePaths.has(mount.mountPath))
       errors.invalid(`${at}.mountPath`, mount.mountPath, 'must not already exist as a path in volumeDevices');
     validateSubPath(errors, path, { mount, at });
     validatePropagation(errors, `${path}.mountPropagation`, mount, container.securityContext?.privileged === true);
@@ -65,15 +69,19 @@ export function validateVolumeDevices(
   volumes: VolumesByName,
 ): void {
   const mounts = container.volumeMounts ?? [];
+  const [mountNames, mountPaths] = [
+    new Set(mounts.map(({ name }) => name)),
+    new Set(mounts.map(({ mountPath }) => mountPath)),
+  ];
   const names = new Set<string>();
   const paths = new Set<string>();
   for (const [index, device] of (container.volumeDevices ?? []).entries()) {
     const at = `${path}[${index}]`;
     validateDeviceName(errors, `${at}.name`, device, { names, volume: volumes.get(device.name) });
     validateDevicePath(errors, `${at}.devicePath`, device, paths);
-    if (mounts.some((mount) => mount.name === device.name))
+    if (mountNames.has(device.name))
       errors.invalid(`${at}.name`, device.name, 'must not already exist in volumeMounts');
-    if (mounts.some((mount) => mount.mountPath === device.devicePath))
+    if (mountPaths.has(device.devicePath))
       errors.invalid(`${at}.devicePath`, device.devicePath, 'must not already exist as a path in volumeMounts');
     if (device.name !== '') names.add(device.name);
   }

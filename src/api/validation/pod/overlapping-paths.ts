@@ -8,7 +8,10 @@ interface PathAndSource {
   readonly source: string;
 }
 
-/** Files of one volume of which one hides another, or would have to be a file and a folder at once: the API server warns of them (upstream: api/pod warnings.go). */
+/**
+ * Files of one volume of which one hides another, or would have to be a file and a folder at once: the API server warns
+ * of them (upstream: api/pod warnings.go).
+ */
 export function overlappingPaths(volume: Volume): string[] {
   const { configMap, secret, downwardAPI, projected } = volume;
   const warn = (kind: string, items: readonly { readonly path: string }[]): string[] =>
@@ -57,23 +60,45 @@ function projectedPaths({
   return named.flatMap(([path, source]) => (path ? [{ path, source }] : []));
 }
 
+/** Of one volume so many pairs are named: each may overlap with each, and what is read of warnings ends long before. */
+const maxPairs = 100;
+
+/**
+ * Pairs in the order of the list. In sorted order a folder stands right before all that is in it, so no path is
+ * compared with all others.
+ */
 function overlaps(volume: string, kind: string, paths: readonly PathAndSource[]): string[] {
-  const trimmed = paths.map(({ path, source }) => ({ path: path.replace(/\/+$/, ''), source }));
-  return trimmed.flatMap((later, index) =>
-    trimmed
-      .slice(0, index)
-      .filter((earlier) => doOverlap(earlier.path, later.path))
-      .map(
-        (earlier) =>
-          `volume ${goQuote(volume)} (${kind}): overlapping paths: ${described(later)} with ${described(earlier)}`,
-      ),
+  const places = paths
+    .map(({ path, source }, index) => ({ index, shown: withoutSlashes(path), source }))
+    .filter(({ shown }) => shown !== '');
+  const sorted = places
+    .map((place) => ({ ...place, folder: `${place.shown}/` }))
+    .sort((one, other) => compareTexts(one.folder, other.folder) || one.index - other.index);
+  const pairs: { readonly earlier: (typeof sorted)[number]; readonly later: (typeof sorted)[number] }[] = [];
+  const around: (typeof sorted)[number][] = [];
+  for (const place of sorted) {
+    while (around.length > 0 && !place.folder.startsWith(around.at(-1)?.folder ?? '')) around.pop();
+    for (const other of around) {
+      if (pairs.length === maxPairs) break;
+      pairs.push(other.index < place.index ? { earlier: other, later: place } : { earlier: place, later: other });
+    }
+    around.push(place);
+  }
+  pairs.sort((one, other) => one.later.index - other.later.index || one.earlier.index - other.earlier.index);
+  return pairs.map(
+    ({ earlier, later }) =>
+      `volume ${goQuote(volume)} (${kind}): overlapping paths: ${described(later)} with ${described(earlier)}`,
   );
 }
 
-function doOverlap(left: string, right: string): boolean {
-  return left !== '' && right !== '' && (`${left}/`.startsWith(`${right}/`) || `${right}/`.startsWith(`${left}/`));
+const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+function withoutSlashes(path: string): string {
+  let end = path.length;
+  while (end > 0 && path[end - 1] === '/') end--;
+  return path.slice(0, end);
 }
 
-function described({ path, source }: PathAndSource): string {
-  return source === '' ? goQuote(path) : `${goQuote(path)} (${source})`;
+function described({ shown, source }: { readonly shown: string; readonly source: string }): string {
+  return source === '' ? goQuote(shown) : `${goQuote(shown)} (${source})`;
 }

@@ -1,6 +1,7 @@
 import type { Pod } from '../../core/pod.ts';
 import type { HostAlias, PodDNSConfig, PodSpec } from '../../core/pod-spec.ts';
 import { allContainers } from '../../pod.ts';
+import type { AnyContainer } from '../../pod.ts';
 import type { FieldErrors } from '../field-error.ts';
 import {
   byteLength,
@@ -9,6 +10,7 @@ import {
   checkDnsSubdomainWithUnderscore,
   checkStrictIp,
 } from '../names.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
 
 const maxNameservers = 3;
 const maxSearches = 32;
@@ -77,13 +79,22 @@ export function validateHostnameOverride(errors: FieldErrors, field: string, spe
 }
 
 /** A pod with users of its own may not share the host's namespaces. The capitals in two of the paths are upstream's. */
-export function validateHostUsers(errors: FieldErrors, path: string, pod: Pod): void {
+export function validateHostUsers(errors: FieldErrors, path: string, pod: Pod, context: PodValidationContext): void {
   const { spec } = pod;
   if (spec.hostUsers !== false) return;
   const message = 'when `hostUsers` is false';
-  if (spec.hostNetwork === true) errors.forbidden(`${path}.hostNetwork`, message);
+  if (spec.hostNetwork === true && !context.hadBefore('userNamespaceOnHostNetwork'))
+    errors.forbidden(`${path}.hostNetwork`, message);
   if (spec.hostPID === true) errors.forbidden(`${path}.HostPID`, message);
   if (spec.hostIPC === true) errors.forbidden(`${path}.HostIPC`, message);
+  if (context.hadBefore('userNamespaceWithDevices')) return;
   for (const { container, path: at } of allContainers(pod))
-    if ((container.volumeDevices ?? []).length > 0) errors.forbidden(`${at}.volumeDevices`, message);
+    if (hasDevices(container)) errors.forbidden(`${at}.volumeDevices`, message);
+}
+
+const hasDevices = ({ volumeDevices = [] }: AnyContainer): boolean => volumeDevices.length > 0;
+
+/** Upstream: hasUserNamespacesWithVolumeDevices. */
+export function usesDevicesWithOwnUsers(pod: Pod): boolean {
+  return pod.spec.hostUsers === false && [...allContainers(pod)].some(({ container }) => hasDevices(container));
 }

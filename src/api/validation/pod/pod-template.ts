@@ -1,23 +1,33 @@
 import type { LabelSelector } from '../../core/meta.ts';
-import type { Pod } from '../../core/pod.ts';
 import type { PodTemplateSpec } from '../../core/pod-template.ts';
 import { matchesLabelSelector } from '../../selectors.ts';
 import { FieldErrors } from '../field-error.ts';
-import { validateAnnotations, validateLabels, validateLabelSelector } from '../metadata.ts';
+import { hasInvalidLabelValue, validateAnnotations, validateLabels, validateLabelSelector } from '../metadata.ts';
 import { podWarnings } from './pod-warnings.ts';
 import type { ManifestWarning } from './pod-warnings.ts';
-import { validateProfileAnnotations } from './security-context.ts';
-import { validatePodAnnotations, validatePodSpec } from './validate-pod.ts';
+import { podOfTemplate } from './old-faults.ts';
+import { validatePodAnnotations } from './pod-annotations.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
+import { matchProfileAnnotations } from './security-context.ts';
+import { validatePodSpec } from './validate-pod.ts';
 
-/** What pods are made of by controllers, defaulted (upstream: core/validation ValidatePodTemplateSpec, whose places have no `metadata`). */
-export function validatePodTemplate(errors: FieldErrors, path: string, template: PodTemplateSpec): void {
+/**
+ * What pods are made of by controllers, defaulted (upstream: core/validation ValidatePodTemplateSpec, whose places have
+ * no `metadata`).
+ */
+export function validatePodTemplate(
+  errors: FieldErrors,
+  path: string,
+  template: PodTemplateSpec,
+  context: PodValidationContext,
+): void {
   const found = new FieldErrors();
-  const pod = podOf(template);
+  const pod = podOfTemplate(template);
   validateLabels(found, 'metadata.labels', template.metadata.labels);
   validateAnnotations(found, 'metadata.annotations', template.metadata.annotations);
-  validatePodAnnotations(found, pod);
-  validatePodSpec(found, pod);
-  validateProfileAnnotations(found, pod);
+  validatePodAnnotations(found, pod, context);
+  validatePodSpec(found, pod, context);
+  matchProfileAnnotations(found, pod);
   if ((template.spec.ephemeralContainers ?? []).length > 0)
     found.forbidden('spec.ephemeralContainers', 'ephemeral containers not allowed in pod template');
   for (const error of found.list)
@@ -29,7 +39,7 @@ export function validatePodTemplate(errors: FieldErrors, path: string, template:
 
 /** The template's own warnings, as `spec.template.spec.x: ...`. */
 export function podTemplateWarnings(path: string, template: PodTemplateSpec): string[] {
-  return podWarnings(podOf(template)).map(
+  return podWarnings(podOfTemplate(template)).map(
     ({ field, message }: ManifestWarning) =>
       `${path}.${field}: ${message.replaceAll(/\bspec\.(?=(?:c|initC|ephemeralC)ontainers\[)/g, `${path}.spec.`)}`,
   );
@@ -40,22 +50,30 @@ export interface SelectorRules {
   readonly mandatory: boolean;
   /** What to say of one that selects everything. */
   readonly empty: string;
+  /**
+   * Label values may be anything, as in objects that older versions let in. Such a selector is not compared with the
+   * template.
+   */
+  readonly anyValue?: boolean;
 }
 
-/** The selector of a controller, and that its template's labels match it. False when the template need not be looked at further. */
+/**
+ * The selector of a controller, and that its template's labels match it. False when the template need not be looked at
+ * further.
+ */
 export function validateSelectorAndLabels(
   errors: FieldErrors,
   selector: LabelSelector,
   template: PodTemplateSpec,
-  { mandatory, empty }: SelectorRules,
+  { mandatory, empty, anyValue = false }: SelectorRules,
 ): boolean {
   const field = 'spec.selector';
   // One that is not given is decoded as one without fields.
   const given = selector.matchLabels !== undefined || selector.matchExpressions !== undefined;
   if (!given && mandatory) errors.required(field);
   const before = errors.list.length;
-  validateLabelSelector(errors, field, selector);
-  const broken = errors.list.length > before;
+  validateLabelSelector(errors, field, selector, { anyValue });
+  const broken = errors.list.length > before || hasInvalidLabelValue(selector);
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   if (given && mandatory && isEmpty) errors.invalid(field, selector, empty);
   if (broken && mandatory) {
@@ -78,12 +96,4 @@ export function sorted(labels: Readonly<Record<string, string>> | undefined): Re
   return labels === undefined
     ? null
     : Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-/** A template as the pod it would become, so that what is known of pods holds for it. */
-function podOf({ metadata, spec }: PodTemplateSpec): Pod {
-  return {
-    metadata: { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' },
-    spec,
-  };
 }

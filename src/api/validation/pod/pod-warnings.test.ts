@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { buildPod } from '../../testing/pod-builder.ts';
 import type { Changes } from '../../testing/pod-builder.ts';
 import { podWarnings } from './pod-warnings.ts';
+import { permissivePolicy } from '../cluster-policy.ts';
 import { validatePod } from './validate-pod.ts';
 
 const c0 = 'spec.containers[0]';
@@ -152,7 +153,7 @@ const cases: readonly (readonly [Changes, ...string[]])[] = [
 for (const [changes, ...expected] of cases) {
   test(expected[0] ?? `nothing is said of ${JSON.stringify(changes)}`, () => {
     const pod = buildPod(changes);
-    assert.deepEqual(validatePod(pod), []);
+    assert.deepEqual(validatePod(pod, permissivePolicy), []);
     assert.deepEqual(
       podWarnings(pod).map(({ field, message }) => `${field}: ${message}`),
       expected,

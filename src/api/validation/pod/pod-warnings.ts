@@ -10,7 +10,10 @@ import { canonicalQuantity, parseQuantity } from '../../quantity.ts';
 import { checkLabelValue } from '../names.ts';
 import { overlappingPaths } from './overlapping-paths.ts';
 
-/** Something that is accepted and yet hardly what was meant. `field` in upstream's notation; the message is the API server's. */
+/**
+ * Something that is accepted and yet hardly what was meant. `field` in upstream's notation; the message is the API
+ * server's.
+ */
 export interface ManifestWarning {
   readonly field: string;
   readonly message: string;

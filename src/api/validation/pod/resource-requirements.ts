@@ -1,3 +1,4 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { ResourceClaim, ResourceList, ResourceRequirements } from '../../core/resource-requirements.ts';
 import { compareQuantities, formatQuantity, parseQuantity } from '../../quantity.ts';
 import { isHugePageResource, isPodLevelResource } from '../../resources.ts';
@@ -90,9 +91,15 @@ function validateHugePages(
   errors: FieldErrors,
   field: string,
   { name, amount }: { name: string; amount: string },
+  { anyHugePages = false }: ResourceScope,
 ): void {
-  if (!isHugePageResource(name) || isWholePages(name, amount)) return;
+  if (anyHugePages || !isHugePageResource(name) || isWholePages(name, amount)) return;
   errors.invalid(field, amount, `${amount} is not positive integer multiple of ${name}`);
+}
+
+/** Whether an amount of huge pages is not a number of whole ones (upstream: usesIndivisibleHugePagesValues). */
+export function hasBrokenPages(list: ResourceList | undefined): boolean {
+  return Object.entries(list ?? {}).some(([name, amount]) => isHugePageResource(name) && !isWholePages(name, amount));
 }
 
 function isWholePages(name: string, amount: string): boolean {
@@ -109,6 +116,8 @@ export interface ResourceScope {
   readonly level: 'container' | 'pod';
   /** Names in `spec.resourceClaims`. */
   readonly claimNames: ReadonlySet<string>;
+  /** Huge pages need not be whole, as in objects that older versions let in. */
+  readonly anyHugePages?: boolean;
 }
 
 /** Requests, limits and claims (upstream: validateResourceRequirements). */
@@ -124,8 +133,8 @@ export function validateResourceRequirements(
   for (const [name, amount] of Object.entries(requests)) {
     const field = `${path}.requests[${name}]`;
     validateEntry(errors, field, { name, amount }, scope);
-    validateAgainstLimit(errors, path, { name, amount, limit: limits[name] });
-    validateHugePages(errors, field, { name, amount });
+    validateAgainstLimit(errors, path, { name, amount, limit: ownValue(limits, name) });
+    validateHugePages(errors, field, { name, amount }, scope);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   const hasCompute = names.includes('cpu') || names.includes('memory');
@@ -137,7 +146,7 @@ function validateList(errors: FieldErrors, path: string, list: ResourceList, sco
   for (const [name, amount] of Object.entries(list)) {
     const field = `${path}[${name}]`;
     validateEntry(errors, field, { name, amount }, scope);
-    validateHugePages(errors, field, { name, amount });
+    validateHugePages(errors, field, { name, amount }, scope);
   }
 }
 
@@ -175,31 +184,38 @@ function validateClaims(
   claims: readonly ResourceClaim[],
   podClaims: ReadonlySet<string>,
 ): void {
-  const seen = new Set<string>();
+  const seen: SeenClaims = { uses: new Set(), inParts: new Map() };
+  const known = podClaims.size === 0 ? ' which is empty' : `: ${[...podClaims].sort().join(', ')}`;
   for (const [index, claim] of claims.entries()) {
     const field = `${path}[${index}]`;
     if (claim.name === '') {
       errors.required(field);
       continue;
     }
-    if (seen.has(claim.name)) errors.duplicate(field, claim.name);
+    if (seen.uses.has(claim.name)) errors.duplicate(field, claim.name);
     else addClaim(errors, field, { claim, seen });
     if (podClaims.has(claim.name)) continue;
-    const known = podClaims.size === 0 ? ' which is empty' : `: ${[...podClaims].sort().join(', ')}`;
     errors.notFound(field, claim.name, `must be one of the names in pod.spec.resourceClaims${known}`);
   }
+}
+
+interface SeenClaims {
+  /** Names, and names with requests. */
+  readonly uses: Set<string>;
+  /** How many requests were named of a claim. */
+  readonly inParts: Map<string, number>;
 }
 
 /** A claim may be used as a whole or request by request, not both. */
 function addClaim(
   errors: FieldErrors,
   field: string,
-  { claim, seen }: { claim: ResourceClaim; seen: Set<string> },
+  { claim, seen: { uses, inParts } }: { claim: ResourceClaim; seen: SeenClaims },
 ): void {
   if (claim.request) errors.invalidEach(`${field}.request`, claim.request, checkDnsLabel(claim.request));
   const key = claim.request ? `${claim.name}/${claim.request}` : claim.name;
-  if (seen.has(key)) errors.duplicate(field, key);
-  else if (!claim.request)
-    for (const other of seen) if (other.startsWith(`${claim.name}/`)) errors.duplicate(field, claim.name);
-  seen.add(key);
+  if (uses.has(key)) errors.duplicate(field, key);
+  else if (claim.request) inParts.set(claim.name, (inParts.get(claim.name) ?? 0) + 1);
+  else for (let part = inParts.get(claim.name) ?? 0; part > 0; part--) errors.duplicate(field, claim.name);
+  uses.add(key);
 }

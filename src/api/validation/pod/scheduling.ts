@@ -11,42 +11,71 @@ import type {
   TopologySpreadConstraint,
 } from '../../core/scheduling.ts';
 import type { FieldErrors } from '../field-error.ts';
-import { validateLabelSelector } from '../metadata.ts';
+import { isInvalidSelector, validateLabelSelector } from '../metadata.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../names.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
 
 const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
 
 /** Where a pod may run. The agent checks it too: it admits by node affinity and tolerations itself. */
-export function validateAffinity(errors: FieldErrors, path: string, affinity: Affinity | undefined): void {
-  const node = affinity?.nodeAffinity;
-  if (node?.[required] !== undefined) validateNodeSelector(errors, `${path}.nodeAffinity.${required}`, node[required]);
+export function validateAffinity(
+  errors: FieldErrors,
+  path: string,
+  affinity: Affinity | undefined,
+  context: PodValidationContext,
+): void {
+  if (affinity === undefined) return;
+  const node = affinity.nodeAffinity;
+  if (node?.[required] !== undefined)
+    validateNodeSelector(errors, `${path}.nodeAffinity.${required}`, node[required], {
+      anyValue: context.hadBefore('nodeAffinityValue'),
+    });
   for (const [index, term] of (node?.[preferred] ?? []).entries()) {
     const at = `${path}.nodeAffinity.${preferred}[${index}]`;
     validateWeight(errors, `${at}.weight`, term.weight);
-    validateTerm(errors, `${at}.preference`, term.preference, false);
+    // Upstream never checks the values of preferences.
+    validateTerm(errors, `${at}.preference`, term.preference, { anyValue: true });
   }
-  if (affinity?.podAffinity !== undefined) validatePodTerms(errors, `${path}.podAffinity`, affinity.podAffinity);
-  if (affinity?.podAntiAffinity !== undefined)
-    validatePodTerms(errors, `${path}.podAntiAffinity`, affinity.podAntiAffinity);
+  const options = { anyValue: context.hadBefore('labelValueInSelector') };
+  if (affinity.podAffinity !== undefined)
+    validatePodTerms(errors, `${path}.podAffinity`, affinity.podAffinity, options);
+  if (affinity.podAntiAffinity !== undefined)
+    validatePodTerms(errors, `${path}.podAntiAffinity`, affinity.podAntiAffinity, options);
+}
+
+interface ValueOptions {
+  /** Label values may be anything, as in objects that older versions let in. */
+  readonly anyValue?: boolean;
 }
 
 function validateWeight(errors: FieldErrors, field: string, weight: number): void {
   if (weight <= 0 || weight > 100) errors.invalid(field, weight, 'must be in the range 1-100');
 }
 
-export function validateNodeSelector(errors: FieldErrors, path: string, selector: NodeSelector): void {
+export function validateNodeSelector(
+  errors: FieldErrors,
+  path: string,
+  selector: NodeSelector,
+  options: ValueOptions = {},
+): void {
   const field = `${path}.nodeSelectorTerms`;
   if (selector.nodeSelectorTerms.length === 0)
     return errors.required(field, 'must have at least one node selector term');
   for (const [index, term] of selector.nodeSelectorTerms.entries())
-    validateTerm(errors, `${field}[${index}]`, term, true);
+    validateTerm(errors, `${field}[${index}]`, term, options);
 }
 
-/** Preferred terms may carry odd label values, for old objects' sake. */
-function validateTerm(errors: FieldErrors, path: string, term: NodeSelectorTerm, checkValues: boolean): void {
+/** Whether a label value of an expression is invalid (upstream: HasInvalidLabelValueInNodeSelectorTerms). */
+export function hasInvalidNodeValue(selector: NodeSelector | undefined): boolean {
+  return (selector?.nodeSelectorTerms ?? []).some(({ matchExpressions = [] }) =>
+    matchExpressions.some(({ values = [] }) => values.some((value) => checkLabelValue(value).length > 0)),
+  );
+}
+
+function validateTerm(errors: FieldErrors, path: string, term: NodeSelectorTerm, options: ValueOptions): void {
   for (const [index, requirement] of (term.matchExpressions ?? []).entries())
-    validateNodeRequirement(errors, `${path}.matchExpressions[${index}]`, requirement, checkValues);
+    validateNodeRequirement(errors, `${path}.matchExpressions[${index}]`, requirement, options);
   for (const [index, requirement] of (term.matchFields ?? []).entries())
     validateFieldRequirement(errors, `${path}.matchFields[${index}]`, requirement);
 }
@@ -55,7 +84,7 @@ function validateNodeRequirement(
   errors: FieldErrors,
   path: string,
   { key, operator, values = [] }: NodeSelectorRequirement,
-  checkValues: boolean,
+  { anyValue = false }: ValueOptions,
 ): void {
   switch (operator) {
     case 'In':
@@ -78,7 +107,7 @@ function validateNodeRequirement(
       errors.invalid(`${path}.operator`, operator, 'not a valid selector operator');
   }
   errors.invalidEach(`${path}.key`, key, checkLabelKey(key));
-  if (checkValues)
+  if (!anyValue)
     for (const [index, value] of values.entries())
       errors.invalidEach(`${path}.values[${index}]`, value, checkLabelValue(value));
 }
@@ -100,19 +129,35 @@ function validateFieldRequirement(
     errors.invalidEach(`${path}.values[${index}]`, value, checkDnsSubdomain(value));
 }
 
-function validatePodTerms(errors: FieldErrors, path: string, affinity: PodAffinity | PodAntiAffinity): void {
+function validatePodTerms(
+  errors: FieldErrors,
+  path: string,
+  affinity: PodAffinity | PodAntiAffinity,
+  options: ValueOptions,
+): void {
   for (const [index, term] of (affinity[required] ?? []).entries())
-    validatePodTerm(errors, `${path}.${required}[${index}]`, term);
+    validatePodTerm(errors, `${path}.${required}[${index}]`, term, options);
   for (const [index, weighted] of (affinity[preferred] ?? []).entries()) {
     const at = `${path}.${preferred}[${index}]`;
     validateWeight(errors, `${at}.weight`, weighted.weight);
-    validatePodTerm(errors, `${at}.podAffinityTerm`, weighted.podAffinityTerm);
+    validatePodTerm(errors, `${at}.podAffinityTerm`, weighted.podAffinityTerm, options);
   }
 }
 
-function validatePodTerm(errors: FieldErrors, path: string, term: PodAffinityTerm): void {
-  validateLabelSelector(errors, `${path}.labelSelector`, term.labelSelector);
-  validateLabelSelector(errors, `${path}.namespaceSelector`, term.namespaceSelector);
+/** Whether a selector of a term is invalid (upstream: hasInvalidLabelValueInAffinitySelector). */
+export function hasInvalidTermSelector(affinity: Affinity | undefined): boolean {
+  const isInvalid = ({ labelSelector, namespaceSelector }: PodAffinityTerm): boolean =>
+    isInvalidSelector(labelSelector) || isInvalidSelector(namespaceSelector);
+  return [affinity?.podAffinity, affinity?.podAntiAffinity].some(
+    (each) =>
+      (each?.[required] ?? []).some(isInvalid) ||
+      (each?.[preferred] ?? []).some(({ podAffinityTerm }) => isInvalid(podAffinityTerm)),
+  );
+}
+
+function validatePodTerm(errors: FieldErrors, path: string, term: PodAffinityTerm, options: ValueOptions): void {
+  validateLabelSelector(errors, `${path}.labelSelector`, term.labelSelector, options);
+  validateLabelSelector(errors, `${path}.namespaceSelector`, term.namespaceSelector, options);
   for (const namespace of term.namespaces ?? [])
     errors.invalidEach(`${path}.namespace`, namespace, checkDnsLabel(namespace));
   validateMatchKeys(errors, path, term);
@@ -139,19 +184,31 @@ function validateMatchKeys(
         errors.invalidEach(`${path}.${field}[${index}]`, key, checkLabelKey(key));
   }
   const selected = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
+  // Of a key that is there twice the last one counts.
+  const indexes = new Map(matchLabelKeys.map((key, index) => [key, index]));
   for (const { key } of labelSelector?.matchExpressions ?? []) {
-    const index = matchLabelKeys.lastIndexOf(key);
-    if (index !== -1 && selected.has(key))
+    const index = indexes.get(key);
+    if (index !== undefined && selected.has(key))
       errors.invalid(`${path}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector');
     selected.add(key);
   }
+  const mismatches = new Set(mismatchLabelKeys);
   for (const [index, key] of matchLabelKeys.entries()) {
-    if (mismatchLabelKeys.includes(key))
+    if (mismatches.has(key))
       errors.invalid(`${path}.matchLabelKeys[${index}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys');
   }
 }
 
-export function validateTolerations(errors: FieldErrors, path: string, tolerations: readonly Toleration[]): void {
+/**
+ * `mayCompare`: with the operators of an alpha gate, as in objects that have them already (upstream:
+ * AllowTaintTolerationComparisonOperators).
+ */
+export function validateTolerations(
+  errors: FieldErrors,
+  path: string,
+  tolerations: readonly Toleration[],
+  { mayCompare = false }: { readonly mayCompare?: boolean } = {},
+): void {
   for (const [index, toleration] of tolerations.entries()) {
     const at = `${path}[${index}]`;
     const { key = '', effect = '' } = toleration;
@@ -165,9 +222,28 @@ export function validateTolerations(errors: FieldErrors, path: string, toleratio
       );
     if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute')
       errors.invalid(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set");
-    validateTolerationValue(errors, `${at}.operator`, operator, toleration.value ?? '');
+    if (mayCompare && comparingOperators.has(operator))
+      validateComparedValue(errors, `${at}.value`, toleration.value ?? '');
+    else validateTolerationValue(errors, `${at}.operator`, operator, toleration.value ?? '');
     if (effect !== '') errors.oneOf(`${at}.effect`, effect, ['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
   }
+}
+
+/** Operators of tolerations behind an alpha gate. */
+const comparingOperators: ReadonlySet<string> = new Set(['Lt', 'Gt']);
+
+/** Upstream: taintTolerationComparisonOperatorsInUse. */
+export function hasComparingToleration(tolerations: readonly Toleration[]): boolean {
+  return tolerations.some(({ operator = '' }) => comparingOperators.has(operator));
+}
+
+const longestInteger = '-9223372036854775808'.length;
+
+function validateComparedValue(errors: FieldErrors, field: string, value: string): void {
+  if (!/^(?:0|-?[1-9][0-9]*)$/.test(value))
+    errors.invalid(field, value, 'must be a valid decimal integer in canonical form');
+  else if (value.length > longestInteger || BigInt.asIntN(64, BigInt(value)) !== BigInt(value))
+    errors.invalid(field, value, `strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`);
 }
 
 function validateTolerationValue(errors: FieldErrors, field: string, operator: string, value: string): void {
@@ -176,8 +252,8 @@ function validateTolerationValue(errors: FieldErrors, field: string, operator: s
     if (complaints.length > 0) errors.invalid(field, value, complaints.join(';'));
   } else if (operator === 'Exists') {
     if (value !== '') errors.invalid(field, value, "value must be empty when `operator` is 'Exists'");
-  } else if (operator === 'Lt' || operator === 'Gt') {
-    // The comparing operators are behind an alpha gate; upstream lists them all the same.
+  } else if (comparingOperators.has(operator)) {
+    // Upstream lists them although their gate is off.
     errors.notSupported(field, operator, ['Equal', 'Exists', 'Lt', 'Gt']);
   } else errors.notSupported(field, operator, ['Equal', 'Exists']);
 }
@@ -186,6 +262,7 @@ export function validateTopologySpread(
   errors: FieldErrors,
   path: string,
   constraints: readonly TopologySpreadConstraint[],
+  context: PodValidationContext,
 ): void {
   const pairOf = (constraint: TopologySpreadConstraint): string =>
     JSON.stringify([constraint.topologyKey, constraint.whenUnsatisfiable]);
@@ -212,6 +289,12 @@ export function validateTopologySpread(
       if (policy !== undefined) errors.oneOf(`${at}.${field}`, policy, ['Honor', 'Ignore']);
     }
     validateMatchKeys(errors, at, constraint);
-    validateLabelSelector(errors, `${at}.labelSelector`, constraint.labelSelector);
+    if (!context.hadBefore('spreadSelector'))
+      validateLabelSelector(errors, `${at}.labelSelector`, constraint.labelSelector);
   }
+}
+
+/** Upstream: hasInvalidTopologySpreadConstraintLabelSelector. */
+export function hasInvalidSpreadSelector(constraints: readonly TopologySpreadConstraint[]): boolean {
+  return constraints.some(({ labelSelector }) => isInvalidSelector(labelSelector));
 }

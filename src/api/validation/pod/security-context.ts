@@ -5,15 +5,16 @@ import type {
   PodSecurityContext,
   SeccompProfile,
   SecurityContext,
-  Sysctl,
 } from '../../core/security-context.ts';
 import { annotations } from '../../annotations.ts';
 import { allContainers } from '../../pod.ts';
 import { maxSysctlBytes, sysctlNamespace, sysctlSegment } from '../../sysctl-name.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { profileForm, securityContextForm } from '../internal-form.ts';
 import { byteLength, checkId } from '../names.ts';
 import { validateDescendingPath } from './paths.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
 import { validateWindowsOptions } from './windows.ts';
 
 const maxProfilePathBytes = 4095;
@@ -21,23 +22,42 @@ const sysctlFormat = `^(${sysctlSegment}[\\./])*${sysctlSegment}$`;
 const sysctlPattern = new RegExp(sysctlFormat);
 
 /** The pod's security context (upstream: validatePodSpecSecurityContext). */
-export function validatePodSecurityContext(errors: FieldErrors, path: string, spec: PodSpec): void {
-  const context = spec.securityContext;
-  if (context === undefined) return;
+export function validatePodSecurityContext(
+  errors: FieldErrors,
+  path: string,
+  spec: PodSpec,
+  context: PodValidationContext,
+): void {
+  const { securityContext } = spec;
+  if (securityContext === undefined) return;
   for (const field of ['fsGroup', 'runAsUser', 'runAsGroup'] as const) {
-    const id = context[field];
+    const id = securityContext[field];
     if (id !== undefined) errors.invalidEach(`${path}.${field}`, id, checkId(id));
   }
-  for (const [index, group] of (context.supplementalGroups ?? []).entries())
+  for (const [index, group] of (securityContext.supplementalGroups ?? []).entries())
     errors.invalidEach(`${path}.supplementalGroups[${index}]`, group, checkId(group));
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     errors.invalid(`${path}.shareProcessNamespace`, true, 'ShareProcessNamespace and HostPID cannot both be enabled');
   }
-  validateSysctls(errors, `${path}.sysctls`, context.sysctls ?? [], spec);
-  validateChoice(errors, `${path}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']);
-  validateProfiles(errors, path, context);
-  validateChoice(errors, `${path}.supplementalGroupsPolicy`, context.supplementalGroupsPolicy, ['Merge', 'Strict']);
-  validateChoice(errors, `${path}.seLinuxChangePolicy`, context.seLinuxChangePolicy, ['MountOption', 'Recursive']);
+  validateSysctls(errors, `${path}.sysctls`, spec, context);
+  validateChoice(errors, `${path}.fsGroupChangePolicy`, securityContext.fsGroupChangePolicy, [
+    'Always',
+    'OnRootMismatch',
+  ]);
+  validateProfiles(errors, path, securityContext);
+  validateChoice(errors, `${path}.supplementalGroupsPolicy`, securityContext.supplementalGroupsPolicy, [
+    'Merge',
+    'Strict',
+  ]);
+  // The other policy has a gate that is off by default; objects with any policy may have each.
+  if (securityContext.seLinuxChangePolicy !== undefined) {
+    validateChoice(
+      errors,
+      `${path}.seLinuxChangePolicy`,
+      securityContext.seLinuxChangePolicy,
+      context.hadBefore('seLinuxChangePolicy') ? ['MountOption', 'Recursive'] : ['Recursive'],
+    );
+  }
 }
 
 function validateChoice(
@@ -55,14 +75,22 @@ function validateProfiles(errors: FieldErrors, path: string, context: PodSecurit
   validateAppArmor(errors, `${path}.appArmorProfile`, context.appArmorProfile);
 }
 
-/** One container's security context. `ownUsers`: the pod has a user namespace of its own. */
+export interface ContainerPrivileges {
+  /** The pod has a user namespace of its own. */
+  readonly ownUsers: boolean;
+  readonly policy: ClusterPolicy;
+}
+
+/** One container's security context. */
 export function validateSecurityContext(
   errors: FieldErrors,
   path: string,
   context: SecurityContext | undefined,
-  ownUsers: boolean,
+  { ownUsers, policy }: ContainerPrivileges,
 ): void {
   if (context === undefined) return;
+  if (context.privileged === true && !policy.allowPrivileged)
+    errors.forbidden(`${path}.privileged`, 'disallowed by cluster policy');
   if (context.runAsUser !== undefined)
     errors.invalidEach(`${path}.runAsUser`, context.runAsUser, checkId(context.runAsUser));
   if (context.runAsGroup !== undefined)
@@ -120,32 +148,50 @@ function validateAppArmor(errors: FieldErrors, path: string, profile: AppArmorPr
   }
 }
 
-function validateSysctls(errors: FieldErrors, path: string, sysctls: readonly Sysctl[], spec: PodSpec): void {
+function validateSysctls(errors: FieldErrors, path: string, spec: PodSpec, context: PodValidationContext): void {
   const seen = new Set<string>();
-  for (const [index, { name }] of sysctls.entries()) {
+  for (const [index, { name }] of (spec.securityContext?.sysctls ?? []).entries()) {
     const field = `${path}[${index}].name`;
     if (name === '') errors.required(field);
     else if (byteLength(name) > maxSysctlBytes || !sysctlPattern.test(name))
       errors.invalid(field, name, `must have at most ${maxSysctlBytes} characters and match regex ${sysctlFormat}`);
     else if (seen.has(name)) errors.duplicate(field, name);
-    const namespace = sysctlNamespace(name);
-    if (spec.hostNetwork === true && namespace === 'Net')
-      errors.invalid(field, name, "may not be specified when 'hostNetwork' is true");
-    else if (spec.hostIPC === true && namespace === 'IPC')
-      errors.invalid(field, name, "may not be specified when 'hostIPC' is true");
+    const complaint = hostSysctlComplaint(name, spec);
+    if (complaint !== undefined && !context.hadBefore('hostSysctl')) errors.invalid(field, name, complaint);
     seen.add(name);
   }
 }
 
-/** The old annotations must say the same as the fields that replaced them, and be well-formed (upstream: ValidatePodSpecificAnnotations and ValidatePodCreate). */
-export function validateProfileAnnotations(errors: FieldErrors, pod: Pod): void {
-  const given = pod.metadata.annotations ?? {};
-  for (const [key, value] of Object.entries(given)) {
+/** A sysctl of a namespace that the pod shares with the host (upstream: ValidateHostSysctl). */
+function hostSysctlComplaint(name: string, { hostNetwork, hostIPC }: PodSpec): string | undefined {
+  const namespace = sysctlNamespace(name);
+  if (hostNetwork === true && namespace === 'Net') return "may not be specified when 'hostNetwork' is true";
+  return hostIPC === true && namespace === 'IPC' ? "may not be specified when 'hostIPC' is true" : undefined;
+}
+
+export function hasHostSysctl(spec: PodSpec): boolean {
+  return (spec.securityContext?.sysctls ?? []).some(({ name }) => hostSysctlComplaint(name, spec) !== undefined);
+}
+
+/** The old annotations are well-formed (upstream: ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations). */
+export function validateProfileTexts(errors: FieldErrors, pod: Pod): void {
+  let containers: ReadonlySet<string> | undefined;
+  for (const [key, value] of Object.entries(pod.metadata.annotations ?? {})) {
     const field = `metadata.annotations.${key}`;
     if (key === annotations.seccompPod || key.startsWith(annotations.seccompContainerPrefix))
       validateSeccompText(errors, field, value);
-    if (key.startsWith(annotations.appArmorContainerPrefix)) validateAppArmorText(errors, pod, key, value);
+    if (!key.startsWith(annotations.appArmorContainerPrefix)) continue;
+    containers ??= new Set([...allContainers(pod)].map(({ container }) => container.name));
+    validateAppArmorText(errors, { key, value }, containers);
   }
+}
+
+/**
+ * At their creation, pods and templates have the same in the old annotations as in the fields that replaced them
+ * (upstream: validateSeccompAnnotationsAndFields and its sibling).
+ */
+export function matchProfileAnnotations(errors: FieldErrors, pod: Pod): void {
+  const given = pod.metadata.annotations ?? {};
   const ofPod = given[annotations.seccompPod];
   if (ofPod !== undefined)
     matchSeccomp(errors, 'spec.securityContext.seccompProfile', pod.spec.securityContext?.seccompProfile, ofPod);
@@ -171,11 +217,14 @@ function validateSeccompText(errors: FieldErrors, field: string, value: string):
   else errors.invalid(field, value, 'must be a valid seccomp profile');
 }
 
-function validateAppArmorText(errors: FieldErrors, pod: Pod, key: string, value: string): void {
+function validateAppArmorText(
+  errors: FieldErrors,
+  { key, value }: { readonly key: string; readonly value: string },
+  containers: ReadonlySet<string>,
+): void {
   const name = key.slice(annotations.appArmorContainerPrefix.length);
   const field = `metadata.annotations[${key}]`;
-  const known = [...allContainers(pod)].some(({ container }) => container.name === name);
-  if (!known) errors.invalid(field, name, 'container not found');
+  if (!containers.has(name)) errors.invalid(field, name, 'container not found');
   if (value !== '' && value !== 'runtime/default' && value !== 'unconfined' && !value.startsWith('localhost/'))
     errors.invalid(field, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`);
 }

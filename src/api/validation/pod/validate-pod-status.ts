@@ -3,19 +3,23 @@ import type { Pod } from '../../core/pod.ts';
 import type { PodSpec } from '../../core/pod-spec.ts';
 import type { ContainerStatus, PodCondition } from '../../core/pod-status.ts';
 import { semanticEqual } from '../../semantic-equal.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { checkDnsSubdomain, checkLabelKey, checkStrictIp, isIpv6Text } from '../names.ts';
+import { createPodContext } from './old-faults.ts';
+import { validatePodAnnotations } from './pod-annotations.ts';
 import { validateAnnotationChanges } from './validate-pod-update.ts';
 
 const systemConditions: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
 /** What the API server holds against a write of a pod's status (upstream: core/validation ValidatePodStatusUpdate). */
-export function validatePodStatusUpdate(pod: Pod, old: Pod): readonly FieldError[] {
+export function validatePodStatusUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): readonly FieldError[] {
   const errors = new FieldErrors();
   const status = pod.status ?? {};
   const before = old.status ?? {};
   validateAnnotationChanges(errors, pod, old);
+  validatePodAnnotations(errors, pod, createPodContext(policy, old));
   validateConditions(errors, status.conditions ?? []);
   if ((pod.spec.nodeName ?? '') !== (old.spec.nodeName ?? ''))
     errors.forbidden('status.nodeName', 'may not be changed directly');

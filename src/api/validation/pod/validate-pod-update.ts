@@ -1,3 +1,4 @@
+import { ownValue } from '../../../base/lookup.ts';
 import { annotations } from '../../annotations.ts';
 import type { Container } from '../../core/container.ts';
 import type { Pod } from '../../core/pod.ts';
@@ -5,9 +6,11 @@ import type { PodSpec } from '../../core/pod-spec.ts';
 import type { NodeAffinity, NodeSelectorTerm, Toleration } from '../../core/scheduling.ts';
 import { semanticEqual } from '../../semantic-equal.ts';
 import { unifiedDiff } from '../../unified-diff.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { int32Max, rangeError } from '../names.ts';
+import { createPodContext } from './old-faults.ts';
 import { validateResize } from './validate-resize.ts';
 import { validateLivingPod } from './validate-pod.ts';
 
@@ -20,10 +23,13 @@ const mutableFields = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ];
 
-/** What the API server holds against a change of a pod by its users (upstream: core/validation ValidatePodUpdate). Both pods are defaulted. */
-export function validatePodUpdate(pod: Pod, old: Pod): readonly FieldError[] {
+/**
+ * What the API server holds against a change of a pod by its users (upstream: core/validation ValidatePodUpdate). Both
+ * pods are defaulted.
+ */
+export function validatePodUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): readonly FieldError[] {
   const errors = new FieldErrors();
-  errors.list.push(...validateLivingPod(pod));
+  validateLivingPod(errors, pod, createPodContext(policy, old));
   validateAnnotationChanges(errors, pod, old);
   for (const field of ['containers', 'initContainers'] as const)
     if (!validateImages(errors, `spec.${field}`, pod.spec[field] ?? [], old.spec[field] ?? [])) return errors.list;
@@ -40,15 +46,17 @@ export function validatePodUpdate(pod: Pod, old: Pod): readonly FieldError[] {
   return errors.list;
 }
 
-/** Of a write to `ephemeralcontainers`, which has kept everything else (upstream: ValidatePodEphemeralContainersUpdate). */
-export function validateEphemeralContainersUpdate(pod: Pod, old: Pod): readonly FieldError[] {
+/**
+ * Of a write to `ephemeralcontainers`, which has kept everything else (upstream: ValidatePodEphemeralContainersUpdate).
+ */
+export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): readonly FieldError[] {
   const errors = new FieldErrors();
   const field = 'spec.ephemeralContainers';
   if (old.metadata.annotations?.[annotations.configMirror] !== undefined) {
     errors.forbidden('[]', 'static pods do not support ephemeral containers');
     return errors.list;
   }
-  errors.list.push(...validateLivingPod(pod));
+  validateLivingPod(errors, pod, createPodContext(policy, old));
   validateAnnotationChanges(errors, pod, old);
   const now = new Map((pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
   for (const container of old.spec.ephemeralContainers ?? []) {
@@ -65,7 +73,7 @@ export function validateEphemeralContainersUpdate(pod: Pod, old: Pod): readonly 
 }
 
 /** Of a write to `resize` (upstream: ValidatePodResize). */
-export function validateResizeUpdate(pod: Pod, old: Pod): readonly FieldError[] {
+export function validateResizeUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): readonly FieldError[] {
   const errors = new FieldErrors();
   const never =
     old.metadata.annotations?.[annotations.configMirror] !== undefined
@@ -77,7 +85,7 @@ export function validateResizeUpdate(pod: Pod, old: Pod): readonly FieldError[] 
     errors.forbidden('[]', `${never} pods cannot be resized`);
     return errors.list;
   }
-  errors.list.push(...validateLivingPod(pod));
+  validateLivingPod(errors, pod, createPodContext(policy, old));
   const running = (old.status?.containerStatuses ?? []).find(({ state }) => state?.running !== undefined);
   if (running !== undefined && running.resources === undefined)
     errors.forbidden('spec', 'Pod running on node without support for resize');
@@ -122,8 +130,8 @@ export function validateAnnotationChanges(errors: FieldErrors, pod: Pod, old: Po
   const now = pod.metadata.annotations ?? {};
   const before = old.metadata.annotations ?? {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
-    if (before[key] === now[key]) continue;
-    const verb = before[key] === undefined ? 'add' : 'remove or update';
+    if (ownValue(before, key) === ownValue(now, key)) continue;
+    const verb = !Object.hasOwn(before, key) ? 'add' : 'remove or update';
     if (key.startsWith(appArmorPrefix))
       errors.forbidden(`metadata.annotations[${key}]`, `may not ${verb} AppArmor annotations`);
     if (key === annotations.configMirror)

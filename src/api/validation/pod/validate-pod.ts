@@ -1,9 +1,11 @@
+import { ownValue } from '../../../base/lookup.ts';
 import { annotations } from '../../annotations.ts';
 import type { Pod } from '../../core/pod.ts';
 import type { PodResourceClaim, PodSpec } from '../../core/pod-spec.ts';
 import { allContainers } from '../../pod.ts';
 import { compareQuantities } from '../../quantity.ts';
 import { aggregateContainers, isHugePageResource } from '../../resources.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import { validateAllContainers, validateImagePadding } from './containers.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
@@ -16,97 +18,80 @@ import {
   validateHostnames,
   validateHostUsers,
 } from './pod-host.ts';
+import { createPodContext } from './old-faults.ts';
+import { validatePodAnnotations } from './pod-annotations.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
 import { validateResourceRequirements } from './resource-requirements.ts';
+import type { ResourceScope } from './resource-requirements.ts';
 import { validateAffinity, validateTolerations, validateTopologySpread } from './scheduling.ts';
-import { validatePodSecurityContext, validateProfileAnnotations } from './security-context.ts';
+import { matchProfileAnnotations, validatePodSecurityContext } from './security-context.ts';
 import { validateGates, validatePolicies, validatePreemption } from './pod-policies.ts';
 import { validateVolumes } from './volumes.ts';
 import { validateHostProcess, validateOs } from './windows.ts';
 
 /**
- * What the API server would answer to the creation of this pod: nothing, or every reason why not, in upstream's words and order.
- * The pod must be defaulted. Rules are those of v1.36 with its default feature gates (upstream: core/validation ValidatePodCreate).
+ * What the API server would answer to the creation of this pod: nothing, or every reason why not, in upstream's words
+ * and order. The pod must be defaulted. Rules are those of v1.36 with its default feature gates (upstream:
+ * core/validation ValidatePodCreate).
  */
-export function validatePod(pod: Pod): FieldError[] {
+export function validatePod(pod: Pod, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
-  validateWhole(errors, pod);
+  validateLivingPod(errors, pod, createPodContext(policy));
   if ((pod.spec.ephemeralContainers ?? []).length > 0)
     errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
   if (pod.spec.nodeName && (pod.spec.schedulingGates ?? []).length > 0)
     errors.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
-  validateProfileAnnotations(errors, pod);
+  matchProfileAnnotations(errors, pod);
   return errors.list;
 }
 
 /** What holds for a pod at any time of its life, not only at its creation (upstream: validatePodMetadataAndSpec). */
-export function validateLivingPod(pod: Pod): FieldError[] {
-  const errors = new FieldErrors();
-  validateWhole(errors, pod);
-  return errors.list;
-}
-
-function validateWhole(errors: FieldErrors, pod: Pod): void {
+export function validateLivingPod(errors: FieldErrors, pod: Pod, context: PodValidationContext): void {
   validateObjectMeta(errors, 'metadata', pod.metadata);
-  validatePodAnnotations(errors, pod);
-  validatePodSpec(errors, pod);
+  validatePodAnnotations(errors, pod, context);
+  validatePodSpec(errors, pod, context);
   validateTokensHaveAccount(errors, pod.spec);
   for (const { kind, container, path } of allContainers(pod))
     if (kind !== 'ephemeral') validateImagePadding(errors, path, container);
 }
 
-/** What annotations mean that the API knows. Places begin with `metadata`. */
-export function validatePodAnnotations(errors: FieldErrors, pod: Pod): void {
-  const given = pod.metadata.annotations ?? {};
-  const mirror = given[annotations.configMirror];
-  if (mirror !== undefined && !pod.spec.nodeName) {
-    errors.invalid(
-      `metadata.annotations[${annotations.configMirror}]`,
-      mirror,
-      'must set spec.nodeName if mirror pod annotation is set',
-    );
-  }
-  const cost = given['controller.kubernetes.io/pod-deletion-cost'];
-  if (cost !== undefined && !(/^(?:0|-?[1-9][0-9]*)$/.test(cost) && Math.abs(Number(cost)) <= int32Max)) {
-    errors.invalid('metadata.annotations[controller.kubernetes.io/pod-deletion-cost]', cost, 'must be a 32bit integer');
-  }
-}
-
 /** Of pods and of templates of pods. Places begin with `spec`. */
-export function validatePodSpec(errors: FieldErrors, pod: Pod): void {
+export function validatePodSpec(errors: FieldErrors, pod: Pod, context: PodValidationContext): void {
   const { spec } = pod;
   const path = 'spec';
   if (spec.terminationGracePeriodSeconds === undefined) errors.required(`${path}.terminationGracePeriodSeconds`);
-  const volumes = validateVolumes(errors, `${path}.volumes`, spec.volumes ?? [], pod.metadata);
+  const volumes = validateVolumes(errors, `${path}.volumes`, pod, context);
   const claimNames = new Set((spec.resourceClaims ?? []).map((claim) => claim.name).filter((name) => name !== ''));
-  validateResourceClaims(errors, `${path}.resourceClaims`, pod);
-  validateAllContainers(errors, path, { spec, volumes, claimNames });
-  validatePodResources(errors, `${path}.resources`, pod, claimNames);
-  validateHostPorts(errors, path, spec);
+  const anyHugePages = context.hadBefore('indivisibleHugePages');
+  validateResourceClaims(errors, `${path}.resourceClaims`, pod, context);
+  validateAllContainers(errors, path, { pod: context, spec, volumes, claimNames });
+  validatePodResources(errors, `${path}.resources`, pod, { level: 'pod', claimNames, anyHugePages });
+  validateHostPorts(errors, path, spec, context);
   validatePolicies(errors, path, spec);
   validateLabels(errors, `${path}.nodeSelector`, spec.nodeSelector);
-  validatePodSecurityContext(errors, `${path}.securityContext`, spec);
-  validateAffinity(errors, `${path}.affinity`, spec.affinity);
+  validatePodSecurityContext(errors, `${path}.securityContext`, spec, context);
+  validateAffinity(errors, `${path}.affinity`, spec.affinity, context);
   validateDns(errors, `${path}.dnsConfig`, spec.dnsConfig, spec.dnsPolicy);
   validateGates(errors, path, spec);
-  validateTopologySpread(errors, `${path}.topologySpreadConstraints`, spec.topologySpreadConstraints ?? []);
-  validateHostProcess(errors, path, spec);
-  validateHostUsers(errors, path, pod);
+  validateTopologySpread(errors, `${path}.topologySpreadConstraints`, spec.topologySpreadConstraints ?? [], context);
+  validateHostProcess(errors, path, spec, context.policy);
+  validateHostUsers(errors, path, pod, context);
   validateHostnameOverride(errors, `${path}.hostnameOverride`, spec);
-  validateNames(errors, path, spec);
+  validateNames(errors, path, spec, context);
   validatePreemption(errors, `${path}.preemptionPolicy`, spec.preemptionPolicy);
   if (spec.overhead !== undefined)
     validateResourceRequirements(
       errors,
       `${path}.overhead`,
       { limits: spec.overhead },
-      { level: 'container', claimNames: new Set() },
+      { level: 'container', claimNames: new Set(), anyHugePages },
     );
   validateOs(errors, path, spec);
   validateSchedulingGroup(errors, `${path}.schedulingGroup`, spec.schedulingGroup);
   validateFileKeyVolumes(errors, pod);
 }
 
-function validateNames(errors: FieldErrors, path: string, spec: PodSpec): void {
+function validateNames(errors: FieldErrors, path: string, spec: PodSpec, context: PodValidationContext): void {
   const subdomain = (field: string, name: string | undefined): void => {
     if (name) errors.invalidEach(`${path}.${field}`, name, checkDnsSubdomain(name));
   };
@@ -116,7 +101,10 @@ function validateNames(errors: FieldErrors, path: string, spec: PodSpec): void {
   if (deadline !== undefined && (deadline < 1 || deadline > int32Max))
     errors.invalid(`${path}.activeDeadlineSeconds`, deadline, rangeError(1, int32Max));
   validateHostnames(errors, path, spec);
-  validateTolerations(errors, `${path}.tolerations`, spec.tolerations ?? []);
+  if (spec.tolerations !== undefined)
+    validateTolerations(errors, `${path}.tolerations`, spec.tolerations, {
+      mayCompare: context.hadBefore('comparingToleration'),
+    });
   validateHostAliases(errors, `${path}.hostAliases`, spec.hostAliases ?? []);
   subdomain('priorityClassName', spec.priorityClassName);
   if (spec.runtimeClassName !== undefined)
@@ -130,10 +118,10 @@ function validateSchedulingGroup(errors: FieldErrors, path: string, group: PodSp
   else errors.invalidEach(field, group.podGroupName, checkDnsSubdomain(group.podGroupName));
 }
 
-function validateResourceClaims(errors: FieldErrors, path: string, pod: Pod): void {
+function validateResourceClaims(errors: FieldErrors, path: string, pod: Pod, { subject }: PodValidationContext): void {
   const names = new Set<string>();
   for (const [index, claim] of (pod.spec.resourceClaims ?? []).entries()) {
-    if (pod.metadata.annotations?.[annotations.configMirror] !== undefined)
+    if (subject === 'pod' && pod.metadata.annotations?.[annotations.configMirror] !== undefined)
       errors.forbidden('[]', 'static pods do not support resource claims');
     else validateResourceClaim(errors, `${path}[${index}]`, claim, names);
   }
@@ -145,7 +133,8 @@ function validateResourceClaim(errors: FieldErrors, path: string, claim: PodReso
   else if (names.has(name)) errors.duplicate(`${path}.name`, name);
   else errors.invalidEach(`${path}.name`, name, checkDnsLabel(name));
   names.add(name);
-  // Upstream prints its internal type here, whose field names start with a capital and which prints absent ones as null.
+  // Upstream prints its internal type here, whose field names start with a capital and which prints absent ones as
+  // null.
   const shown = {
     Name: name,
     ResourceClaimName: resourceClaimName ?? null,
@@ -166,15 +155,15 @@ function validateResourceClaim(errors: FieldErrors, path: string, claim: PodReso
 }
 
 /** Resources of the pod as a whole must cover what its containers ask for. */
-function validatePodResources(errors: FieldErrors, path: string, pod: Pod, claimNames: ReadonlySet<string>): void {
+function validatePodResources(errors: FieldErrors, path: string, pod: Pod, scope: ResourceScope): void {
   const { resources } = pod.spec;
   if (resources === undefined) return;
   if (pod.spec.os?.name === 'windows') return errors.forbidden(path, 'may not be set for a windows pod');
   if (resources.claims !== undefined)
     errors.forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level');
-  validateResourceRequirements(errors, path, resources, { level: 'pod', claimNames });
+  validateResourceRequirements(errors, path, resources, scope);
   for (const [name, sum] of Object.entries(aggregateContainers(pod, 'requests'))) {
-    const own = resources.requests?.[name];
+    const own = ownValue(resources.requests, name);
     if (own !== undefined && compareQuantities(sum, own) > 0)
       errors.invalid(
         `${path}.requests[${name}]`,
@@ -183,7 +172,7 @@ function validatePodResources(errors: FieldErrors, path: string, pod: Pod, claim
       );
   }
   for (const [name, sum] of Object.entries(aggregateContainers(pod, 'limits'))) {
-    const own = resources.limits?.[name];
+    const own = ownValue(resources.limits, name);
     if (isHugePageResource(name) && own !== undefined && compareQuantities(sum, own) > 0)
       errors.invalid(
         `${path}.limits[${name}]`,
@@ -193,7 +182,7 @@ function validatePodResources(errors: FieldErrors, path: string, pod: Pod, claim
   }
   for (const [index, container] of pod.spec.containers.entries()) {
     for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
-      const own = resources.limits?.[name];
+      const own = ownValue(resources.limits, name);
       if (own !== undefined && compareQuantities(limit, own) > 0)
         errors.invalid(
           `${path}.containers[${index}][${name}].limits`,
@@ -204,17 +193,20 @@ function validatePodResources(errors: FieldErrors, path: string, pod: Pod, claim
   }
 }
 
-function validateHostPorts(errors: FieldErrors, path: string, spec: PodSpec): void {
+/**
+ * In templates a port of the host may be missing: it is filled in when a pod is made (upstream:
+ * validatePodHostNetworkDeps).
+ */
+function validateHostPorts(errors: FieldErrors, path: string, spec: PodSpec, { subject }: PodValidationContext): void {
   if (spec.hostNetwork !== true) return;
   for (const [index, container] of spec.containers.entries()) {
-    for (const [position, port] of (container.ports ?? []).entries()) {
-      if ((port.hostPort ?? 0) !== port.containerPort) {
-        errors.invalid(
-          `${path}.containers[${index}].ports[${position}].hostPort`,
-          port.hostPort ?? 0,
-          'must match `containerPort` when `hostNetwork` is true',
-        );
-      }
+    for (const [position, { hostPort = 0, containerPort }] of (container.ports ?? []).entries()) {
+      if (hostPort === containerPort || (hostPort === 0 && subject === 'template')) continue;
+      errors.invalid(
+        `${path}.containers[${index}].ports[${position}].hostPort`,
+        hostPort,
+        'must match `containerPort` when `hostNetwork` is true',
+      );
     }
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildPod, type Changes } from '../../testing/pod-builder.ts';
+import type { Changes } from '../../testing/pod-builder.ts';
+import { buildPod } from '../../testing/pod-builder.ts';
 import { validateResize } from './validate-resize.ts';
 
 const c0 = 'spec.containers[0].resources';

@@ -10,8 +10,8 @@ import type { FieldError } from '../field-error.ts';
 const resizableNames = ['cpu', 'memory'] as const;
 
 /**
- * What the API server holds against a change of resources of a pod that exists (upstream: core/validation ValidatePodResize). A pod that
- * comes from a file has nobody else to ask. Both pods have the same containers.
+ * What the API server holds against a change of resources of a pod that exists (upstream: core/validation
+ * ValidatePodResize). A pod from a file is checked nowhere else. Both pods have the same containers.
  */
 export function validateResize(before: Pod, after: Pod): readonly FieldError[] {
   const errors = new FieldErrors();
@@ -72,7 +72,7 @@ function validateEach(
 }
 
 function isAnyRemoved(before: ResourceList = {}, after: ResourceList = {}): boolean {
-  return Object.keys(before).some((name) => after[name] === undefined);
+  return Object.keys(before).some((name) => !Object.hasOwn(after, name));
 }
 
 /** Everything but CPU and memory. */

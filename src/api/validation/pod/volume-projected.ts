@@ -4,10 +4,12 @@ import type {
   ProjectedVolumeSource,
   VolumeProjection,
 } from '../../core/volume-source.ts';
-import type { FieldErrors } from '../field-error.ts';
-import { validateLabelSelector } from '../metadata.ts';
+import type { Volume } from '../../core/volume.ts';
+import { FieldErrors } from '../field-error.ts';
+import { validateAnnotationSize, validateLabelSelector } from '../metadata.ts';
 import { checkDnsSubdomain, checkLabelKey } from '../names.ts';
 import { validateFileMode, validateLocalPath } from './paths.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
 import { validateDownwardFile, validateKeyToPath } from './volume-items.ts';
 
 const shortestTokenSeconds = 600;
@@ -18,7 +20,12 @@ const longestKubernetesCertificateSeconds = 24 * 3600;
 const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 
 /** Several sources in one folder: no two may write the same path (upstream: validateProjectionSources). */
-export function validateProjected(errors: FieldErrors, path: string, projected: ProjectedVolumeSource): void {
+export function validateProjected(
+  errors: FieldErrors,
+  path: string,
+  projected: ProjectedVolumeSource,
+  context: PodValidationContext,
+): void {
   validateFileMode(errors, `${path}.defaultMode`, projected.defaultMode);
   const taken = new Set<string>();
   const take = (target: string, shown: string): void => {
@@ -33,7 +40,7 @@ export function validateProjected(errors: FieldErrors, path: string, projected: 
       take(file.path, file.path);
     }
     if (source.serviceAccountToken !== undefined)
-      validateToken(errors, path, { at: `${at}.serviceAccountToken`, token: source.serviceAccountToken });
+      validateToken(errors, path, { at: `${at}.serviceAccountToken`, token: source.serviceAccountToken }, context);
     if (source.clusterTrustBundle !== undefined) {
       validateTrustBundle(errors, `${at}.clusterTrustBundle`, source.clusterTrustBundle);
       take(source.clusterTrustBundle.path, source.clusterTrustBundle.path);
@@ -64,6 +71,7 @@ function validateToken(
   errors: FieldErrors,
   path: string,
   { at, token }: { at: string; token: NonNullable<VolumeProjection['serviceAccountToken']> },
+  context: PodValidationContext,
 ): void {
   const seconds = token.expirationSeconds ?? 0;
   if (seconds < shortestTokenSeconds)
@@ -71,7 +79,16 @@ function validateToken(
   if (seconds > longestTokenSeconds)
     errors.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
   if (token.path === '') errors.required(`${path}.path`);
-  else validateLocalPath(errors, `${path}.path`, token.path);
+  else if (!context.hadBefore('tokenPath')) validateLocalPath(errors, `${path}.path`, token.path);
+}
+
+/** Upstream: hasNonLocalProjectedTokenPath. */
+export function hasStrayTokenPath(volumes: readonly Volume[]): boolean {
+  const errors = new FieldErrors();
+  for (const { projected } of volumes)
+    for (const { serviceAccountToken } of projected?.sources ?? [])
+      if (serviceAccountToken !== undefined) validateLocalPath(errors, '', serviceAccountToken.path);
+  return errors.list.length > 0;
 }
 
 function validateTrustBundle(errors: FieldErrors, path: string, bundle: ClusterTrustBundleProjection): void {
@@ -120,6 +137,7 @@ function validateCertificate(
         'must be a domain-prefixed key (such as "acme.io/foo")',
       );
   }
+  validateAnnotationSize(errors, `${path}.userAnnotations`, certificate.userAnnotations);
   errors.oneOf(`${path}.keyType`, keyType, keyTypes);
   const longest = signerName.startsWith('kubernetes.io/')
     ? longestKubernetesCertificateSeconds

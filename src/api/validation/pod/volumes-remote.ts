@@ -1,3 +1,4 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { Volume } from '../../core/volume.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { checkDnsLabel, checkDnsSubdomain, rangeError } from '../names.ts';
@@ -116,11 +117,11 @@ function validatePartition(errors: FieldErrors, field: string, partition = 0): v
   if (partition < 0 || partition > 255) errors.invalid(field, partition, rangeError(1, 255));
 }
 
-const iscsiPatterns: Readonly<Record<string, RegExp>> = {
+const iscsiPatterns: Readonly<Record<string, RegExp>> = lookupTable({
   iqn: /^iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$/,
   eui: /^eui.[A-Za-z0-9]{16}$/,
   naa: /^naa.[A-Za-z0-9]{32}$/,
-};
+});
 
 export function validateIscsiName(
   errors: FieldErrors,

@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../../core/meta.ts';
+import type { Pod } from '../../core/pod.ts';
 import type { Volume } from '../../core/volume.ts';
 import type {
   ConfigMapVolumeSource,
@@ -11,6 +11,7 @@ import { validatePullPolicy } from './containers.ts';
 import { FieldErrors } from '../field-error.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../names.ts';
 import { validateFileMode, validateNoBacksteps } from './paths.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
 import { requireText, validateDownwardFile, validateKeyToPath } from './volume-items.ts';
 import { validateClaimTemplate } from '../volumes/volume-claim.ts';
 import { validateProjected } from './volume-projected.ts';
@@ -22,7 +23,7 @@ interface SourceCheck {
   readonly secondField?: string;
   /** Where upstream reports errors inside, when it is not the field itself. */
   readonly errorField?: string;
-  readonly check: (errors: FieldErrors, path: string, volume: Volume) => void;
+  readonly check: (errors: FieldErrors, path: string, volume: Volume, context: PodValidationContext) => void;
 }
 
 /** Every source, in the order in which upstream looks for them: the first one counts, others are one too many. */
@@ -60,38 +61,44 @@ const sources: Readonly<Record<SourceName, SourceCheck>> = {
   portworxVolume: remoteSources.portworxVolume,
   azureDisk: remoteSources.azureDisk,
   storageos: remoteSources.storageos,
-  projected: { check: (errors, path, { projected }) => projected && validateProjected(errors, path, projected) },
+  projected: {
+    check: (errors, path, { projected }, context) => projected && validateProjected(errors, path, projected, context),
+  },
   scaleIO: remoteSources.scaleIO,
   csi: remoteSources.csi,
   ephemeral: {
     check: (errors, path, { ephemeral }) => validateClaimTemplate(errors, path, ephemeral?.volumeClaimTemplate),
   },
-  image: { check: (errors, path, { image }) => validateImage(errors, path, image) },
+  image: { check: (errors, path, { image }, { subject }) => validateImage(errors, path, image, subject) },
 };
 const sourceNames = Object.keys(sources) as SourceName[];
 
-/** All volumes; the result holds those that are right, which is what mounts may refer to (upstream: ValidateVolumes). */
+/**
+ * All volumes; the result holds those that are right, which is what mounts may refer to (upstream: ValidateVolumes).
+ */
 export function validateVolumes(
   errors: FieldErrors,
   path: string,
-  volumes: readonly Volume[],
-  meta: ObjectMeta,
+  { spec: { volumes = [] }, metadata }: Pod,
+  context: PodValidationContext,
 ): ReadonlyMap<string, Volume> {
+  // Claims of ephemeral volumes are called after the pod; what a template says of its pods' names does not count.
+  const podName = context.subject === 'pod' ? metadata.name : '';
   const valid = new Map<string, Volume>();
   const createdClaims = new Set(
-    volumes.filter((volume) => volume.ephemeral !== undefined).map((volume) => `${meta.name}-${volume.name}`),
+    volumes.filter((volume) => volume.ephemeral !== undefined).map((volume) => `${podName}-${volume.name}`),
   );
   for (const [index, volume] of volumes.entries()) {
     const at = `${path}[${index}]`;
     const own = new FieldErrors();
-    validateSource(own, at, volume, meta);
+    validateSource(own, at, volume, { context, podName });
     if (volume.name === '') own.required(`${at}.name`);
     else own.invalidEach(`${at}.name`, volume.name, checkDnsLabel(volume.name));
     if (valid.has(volume.name)) own.duplicate(`${at}.name`, volume.name);
     if (own.list.length === 0) valid.set(volume.name, volume);
     errors.list.push(...own.list);
     const claim = volume.persistentVolumeClaim?.claimName;
-    if (claim !== undefined && meta.name !== '' && createdClaims.has(claim)) {
+    if (claim !== undefined && podName !== '' && createdClaims.has(claim)) {
       errors.invalid(
         `${at}.persistentVolumeClaim.claimName`,
         claim,
@@ -102,13 +109,18 @@ export function validateVolumes(
   return valid;
 }
 
-function validateSource(errors: FieldErrors, path: string, volume: Volume, meta: ObjectMeta): void {
+function validateSource(
+  errors: FieldErrors,
+  path: string,
+  volume: Volume,
+  { context, podName }: { readonly context: PodValidationContext; readonly podName: string },
+): void {
   let found = 0;
   for (const name of sourceNames) {
     if (volume[name] === undefined) continue;
     const { check, secondField = name, errorField = name } = sources[name];
     if (found > 0) errors.forbidden(`${path}.${secondField}`, 'may not specify more than 1 volume type');
-    else check(errors, `${path}.${errorField}`, volume);
+    else check(errors, `${path}.${errorField}`, volume, context);
     found++;
   }
   if (found === 0) errors.required(path, 'must specify a volume type');
@@ -119,8 +131,8 @@ function validateSource(errors: FieldErrors, path: string, volume: Volume, meta:
       'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.',
     );
   }
-  if (volume.ephemeral !== undefined && found === 1 && meta.name !== '' && volume.name !== '') {
-    const claim = `${meta.name}-${volume.name}`;
+  if (volume.ephemeral !== undefined && found === 1 && podName !== '' && volume.name !== '') {
+    const claim = `${podName}-${volume.name}`;
     for (const complaint of checkDnsSubdomain(claim))
       errors.invalid(`${path}.name`, volume.name, `PVC name ${JSON.stringify(claim)}: ${complaint}`);
   }
@@ -167,7 +179,13 @@ function validateDownwardApi(errors: FieldErrors, path: string, source: Downward
   for (const item of source.items ?? []) validateDownwardFile(errors, path, item);
 }
 
-function validateImage(errors: FieldErrors, path: string, image: Volume['image']): void {
-  requireText(errors, `${path}.reference`, image?.reference);
+/** Who makes pods of a template may set the image later. */
+function validateImage(
+  errors: FieldErrors,
+  path: string,
+  image: Volume['image'],
+  subject: PodValidationContext['subject'],
+): void {
+  if (subject === 'pod') requireText(errors, `${path}.reference`, image?.reference);
   validatePullPolicy(errors, `${path}.pullPolicy`, image?.pullPolicy);
 }

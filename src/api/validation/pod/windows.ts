@@ -1,7 +1,12 @@
-/** Which operating system a pod is for, and the fields that only one of them has. Such pods are judged here as everywhere, though they do not run on this node. */
+/**
+ * Which operating system a pod is for, and the fields that only one of them has. Such pods are judged here as
+ * everywhere, though they do not run on this node.
+ */
+import { lookupTable } from '../../../base/lookup.ts';
 import type { PodSpec } from '../../core/pod-spec.ts';
 import type { WindowsSecurityContextOptions } from '../../core/security-context.ts';
 import { allContainers } from '../../pod.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { byteLength, checkDnsSubdomain } from '../names.ts';
 
@@ -64,7 +69,12 @@ function checkUserName(name: string): string[] {
 }
 
 /** Upstream: validateWindowsHostProcessPod, which looks at pods of any system. */
-export function validateHostProcess(errors: FieldErrors, path: string, spec: PodSpec): void {
+export function validateHostProcess(
+  errors: FieldErrors,
+  path: string,
+  spec: PodSpec,
+  { allowPrivileged }: ClusterPolicy,
+): void {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
   let all = 0;
   let asked = 0;
@@ -88,6 +98,7 @@ export function validateHostProcess(errors: FieldErrors, path: string, spec: Pod
     );
   if (spec.hostNetwork !== true)
     errors.invalid(`${path}.hostNetwork`, false, 'hostNetwork must be true if pod contains any hostProcess containers');
+  if (!allowPrivileged) errors.forbidden(path, 'hostProcess containers are disallowed by cluster policy');
 }
 
 /** Windows-only fields on a Linux pod, and the other way round. */
@@ -111,7 +122,10 @@ function validateLinux(errors: FieldErrors, path: string, spec: PodSpec): void {
 }
 
 const noMeta = { name: '', namespace: '', uid: '' };
-/** With a slash: of the spec itself. Upstream holds the first two as plain booleans and sysctls as a list, so that false and empty say nothing. */
+/**
+ * With a slash: of the spec itself. Upstream holds the first two as plain booleans and sysctls as a list, so that false
+ * and empty say nothing.
+ */
 const podFieldsForbiddenOnWindows = [
   'appArmorProfile',
   'seLinuxOptions',
@@ -129,11 +143,11 @@ const podFieldsForbiddenOnWindows = [
   'supplementalGroupsPolicy',
   'seLinuxChangePolicy',
 ];
-const saysNothing: Readonly<Record<string, (value: unknown) => boolean>> = {
+const saysNothing: Readonly<Record<string, (value: unknown) => boolean>> = lookupTable({
   '/hostPID': (value) => value === false,
   '/hostIPC': (value) => value === false,
   sysctls: (value) => Array.isArray(value) && value.length === 0,
-};
+});
 const containerFieldsForbiddenOnWindows = [
   'appArmorProfile',
   'seLinuxOptions',

@@ -1,4 +1,4 @@
-import type { CSIDriver, TokenRequest } from '../../storage/csi-driver.ts';
+import type { CSIDriver, CSIDriverSpec, TokenRequest } from '../../storage/csi-driver.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateObjectMeta } from '../metadata.ts';
@@ -6,10 +6,18 @@ import { validateObjectMeta } from '../metadata.ts';
 const shortestTokenSeconds = 600;
 const longestTokenSeconds = 2 ** 32;
 
-/** What the API server would answer to the creation of this driver, after defaulting (upstream: storage/validation ValidateCSIDriver). */
+/**
+ * What the API server would answer to the creation of this driver, after defaulting (upstream: storage/validation
+ * ValidateCSIDriver).
+ */
 export function validateCsiDriver({ metadata, spec }: CSIDriver): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true });
+  validateCsiDriverSpec(errors, spec);
+  return errors.list;
+}
+
+export function validateCsiDriverSpec(errors: FieldErrors, spec: CSIDriverSpec): void {
   // The first name is upstream's slip.
   if (spec.attachRequired === undefined) errors.required('spec.attachedRequired');
   if (spec.podInfoOnMount === undefined) errors.required('spec.podInfoOnMount');
@@ -30,7 +38,6 @@ export function validateCsiDriver({ metadata, spec }: CSIDriver): FieldError[] {
       'serviceAccountTokenInSecrets is set but no tokenRequests are specified',
     );
   }
-  return errors.list;
 }
 
 function validateTokenRequests(errors: FieldErrors, path: string, requests: readonly TokenRequest[]): void {

@@ -19,7 +19,10 @@ import { validateHostPath } from '../pod/volumes.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 
-/** Every source, in the order in which upstream looks for them: the first one counts, others are one too many. Those without a check are served by nobody on this node. */
+/**
+ * Every source, in the order in which upstream looks for them: the first one counts, others are one too many. Those
+ * without a check are not supported on this node.
+ */
 const sourceNames = [
   'hostPath',
   'gcePersistentDisk',
@@ -46,9 +49,22 @@ const sourceNames = [
 ] as const;
 type SourceName = (typeof sourceNames)[number];
 
-/** What the API server would answer to the creation of this volume, after defaulting (upstream: ValidatePersistentVolume). */
-export function validatePersistentVolume({ metadata, spec }: PersistentVolume): FieldError[] {
+/**
+ * What the API server would answer to the creation of this volume, after defaulting (upstream:
+ * ValidatePersistentVolume).
+ */
+export function validatePersistentVolume(volume: PersistentVolume): FieldError[] {
   const errors = new FieldErrors();
+  validateWholeVolume(errors, volume, {});
+  return errors.list;
+}
+
+/** `anyValue`: label values in the node affinity may be anything, as in volumes that older versions let in. */
+export function validateWholeVolume(
+  errors: FieldErrors,
+  { metadata, spec }: PersistentVolume,
+  options: { readonly anyValue?: boolean },
+): void {
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true });
   validateModes(errors, 'spec.accessModes', spec.accessModes ?? []);
   validateCapacity(errors, 'spec.capacity', spec.capacity ?? {});
@@ -61,11 +77,10 @@ export function validatePersistentVolume({ metadata, spec }: PersistentVolume): 
   if (spec.nodeAffinity !== undefined) {
     if (spec.nodeAffinity.required === undefined)
       errors.required('spec.nodeAffinity.required', 'must specify required node constraints');
-    else validateNodeSelector(errors, 'spec.nodeAffinity.required', spec.nodeAffinity.required);
+    else validateNodeSelector(errors, 'spec.nodeAffinity.required', spec.nodeAffinity.required, options);
   }
   validateSource(errors, spec, metadata.name);
   validateClasses(errors, spec);
-  return errors.list;
 }
 
 function validateModes(errors: FieldErrors, field: string, modes: readonly string[]): void {

@@ -10,7 +10,7 @@ import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
 import { validateObjectMeta } from '../metadata.ts';
 import { byteLength, checkDnsSubdomain, checkLabelKey, int32Max, rangeError } from '../names.ts';
-import { validateCsiDriver } from './validate-csi-driver.ts';
+import { validateCsiDriverSpec } from './validate-csi-driver.ts';
 import { validateCsiDriverName } from '../pod/volumes-remote.ts';
 
 const maxParameters = 512;
@@ -115,7 +115,7 @@ export function validateCsiNodeUpdate(node: CSINode, old: CSINode): FieldError[]
 /** The first name is upstream's slip. */
 export function validateCsiDriverUpdate(driver: CSIDriver, old: CSIDriver): FieldError[] {
   const errors = new FieldErrors();
-  errors.list.push(...validateCsiDriver(driver));
+  validateCsiDriverSpec(errors, driver.spec);
   validateImmutable(errors, 'spec.attachedRequired', driver.spec.attachRequired, old.spec.attachRequired);
   validateImmutable(
     errors,

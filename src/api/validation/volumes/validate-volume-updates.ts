@@ -8,8 +8,9 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { immutableMessage, validateImmutable } from '../immutable.ts';
 import { checkLabelKey } from '../names.ts';
-import { validatePersistentVolume } from './validate-persistent-volume.ts';
-import { validatePersistentVolumeClaim } from './volume-claim.ts';
+import { hasInvalidNodeValue } from '../pod/scheduling.ts';
+import { validateWholeVolume } from './validate-persistent-volume.ts';
+import { leniencyFor, validateWholeClaim } from './volume-claim.ts';
 
 export const storageClassAnnotation = 'volume.beta.kubernetes.io/storage-class';
 const resizeStates = [
@@ -42,7 +43,7 @@ function sourceOf(spec: PersistentVolumeSpec): Record<string, unknown> {
 /** Upstream: ValidatePersistentVolumeUpdate. */
 export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: PersistentVolume): FieldError[] {
   const errors = new FieldErrors();
-  errors.list.push(...validatePersistentVolume(volume));
+  validateWholeVolume(errors, volume, { anyValue: hasInvalidNodeValue(old.spec.nodeAffinity?.required) });
   const before = sourceOf(old.spec);
   const now = sourceOf(volume.spec);
   // The secret for growing may come later.
@@ -71,7 +72,7 @@ export function validatePersistentVolumeClaimUpdate(
   old: PersistentVolumeClaim,
 ): FieldError[] {
   const errors = new FieldErrors();
-  errors.list.push(...validatePersistentVolumeClaim(claim));
+  validateWholeClaim(errors, claim, leniencyFor(old));
   const { spec, status } = claim;
   const classNow = claim.metadata.annotations?.[storageClassAnnotation];
   const classBefore = old.metadata.annotations?.[storageClassAnnotation];

@@ -3,7 +3,13 @@ import type { PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate } from '.
 import { quantitySign } from '../../quantity.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
-import { validateAnnotations, validateLabels, validateLabelSelector, validateObjectMeta } from '../metadata.ts';
+import {
+  isInvalidSelector,
+  validateAnnotations,
+  validateLabels,
+  validateLabelSelector,
+  validateObjectMeta,
+} from '../metadata.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../names.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
@@ -27,15 +33,40 @@ export function validateClaimTemplate(
 /** What the API server would answer to the creation of this claim (upstream: ValidatePersistentVolumeClaim). */
 export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): FieldError[] {
   const errors = new FieldErrors();
-  validateObjectMeta(errors, 'metadata', claim.metadata);
-  validateClaimSpec(errors, 'spec', claim.spec);
+  validateWholeClaim(errors, claim, {});
   return errors.list;
 }
 
-function validateClaimSpec(errors: FieldErrors, path: string, spec: PersistentVolumeClaimSpec): void {
+/** What a claim has that older versions let in. */
+export interface ClaimLeniency {
+  /** Of label values in the selector. */
+  readonly anyValue?: boolean;
+  /** Of the group of what the volume is made from. */
+  readonly anyGroup?: boolean;
+}
+
+/** Upstream: ValidationOptionsForPersistentVolumeClaim. */
+export function leniencyFor({ spec: { selector, dataSource, dataSourceRef } }: PersistentVolumeClaim): ClaimLeniency {
+  return {
+    anyValue: isInvalidSelector(selector),
+    anyGroup: dataSource?.apiGroup !== undefined || dataSourceRef?.apiGroup !== undefined,
+  };
+}
+
+export function validateWholeClaim(errors: FieldErrors, claim: PersistentVolumeClaim, leniency: ClaimLeniency): void {
+  validateObjectMeta(errors, 'metadata', claim.metadata);
+  validateClaimSpec(errors, 'spec', claim.spec, leniency);
+}
+
+function validateClaimSpec(
+  errors: FieldErrors,
+  path: string,
+  spec: PersistentVolumeClaimSpec,
+  leniency: ClaimLeniency = {},
+): void {
   const modes: readonly string[] = spec.accessModes ?? [];
   if (modes.length === 0) errors.required(`${path}.accessModes`, 'at least 1 access mode is required');
-  validateLabelSelector(errors, `${path}.selector`, spec.selector);
+  validateLabelSelector(errors, `${path}.selector`, spec.selector, leniency);
   for (const mode of modes) errors.oneOf(`${path}.accessModes`, mode, accessModes);
   const known = modes.filter((mode) => accessModes.includes(mode));
   if (known.includes('ReadWriteOncePod') && known.some((mode) => mode !== 'ReadWriteOncePod'))
@@ -49,7 +80,7 @@ function validateClaimSpec(errors: FieldErrors, path: string, spec: PersistentVo
   if (spec.volumeMode !== undefined) errors.oneOf(`${path}.volumeMode`, spec.volumeMode, ['Block', 'Filesystem']);
   for (const field of ['dataSource', 'dataSourceRef'] as const) {
     const source = spec[field];
-    if (source !== undefined) validateDataSource(errors, `${path}.${field}`, source);
+    if (source !== undefined) validateDataSource(errors, `${path}.${field}`, source, leniency);
   }
   validateSourcePair(errors, path, spec);
   if (spec.volumeAttributesClassName)
@@ -83,11 +114,12 @@ function validateDataSource(
   errors: FieldErrors,
   path: string,
   source: { readonly apiGroup?: string; readonly kind: string; readonly name: string },
+  { anyGroup = false }: ClaimLeniency,
 ): void {
   if (source.name === '') errors.required(`${path}.name`);
   if (source.kind === '') errors.required(`${path}.kind`);
   if (!source.apiGroup) {
     if (source.kind !== 'PersistentVolumeClaim')
       errors.invalid(path, source.kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-  } else errors.invalidEach(`${path}.apiGroup`, source.apiGroup, checkDnsSubdomain(source.apiGroup));
+  } else if (!anyGroup) errors.invalidEach(`${path}.apiGroup`, source.apiGroup, checkDnsSubdomain(source.apiGroup));
 }

@@ -1,6 +1,7 @@
 import type { PodTemplateSpec } from '../../core/pod-template.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { validatePodTemplate } from '../pod/pod-template.ts';
+import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 
 /** What controllers that keep pods running have in common (upstream: apps/validation). */
 
@@ -8,9 +9,9 @@ import { validatePodTemplate } from '../pod/pod-template.ts';
 export function validateAlwaysRunningTemplate(
   errors: FieldErrors,
   template: PodTemplateSpec,
-  controller: 'ReplicaSet' | 'DaemonSet',
+  { controller, context }: { readonly controller: 'ReplicaSet' | 'DaemonSet'; readonly context: PodValidationContext },
 ): void {
-  validatePodTemplate(errors, 'spec.template', template);
+  validatePodTemplate(errors, 'spec.template', template, context);
   if (template.spec.restartPolicy !== 'Always')
     errors.notSupported('spec.template.spec.restartPolicy', template.spec.restartPolicy ?? '', ['Always']);
   if (template.spec.activeDeadlineSeconds !== undefined)

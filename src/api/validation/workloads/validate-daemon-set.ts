@@ -1,30 +1,39 @@
-import type { DaemonSet, DaemonSetStatus, DaemonSetUpdateStrategy } from '../../apps/daemon-set.ts';
+import type { DaemonSet, DaemonSetSpec, DaemonSetStatus, DaemonSetUpdateStrategy } from '../../apps/daemon-set.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
 import { plainNumber, validateAtMostAll, validateIntOrPercent } from '../int-or-percent.ts';
+import { createTemplateContext } from '../pod/old-faults.ts';
 import { validateSelectorAndLabels } from '../pod/pod-template.ts';
+import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 import { validateAlwaysRunningTemplate, validateCollisions, validateCounts } from './replicas.ts';
 import { rollingForm } from './validate-deployment.ts';
 
 /** A defaulted set without its metadata (upstream: apps/validation ValidateDaemonSet). */
-export function validateDaemonSet({ spec }: DaemonSet): FieldError[] {
+export function validateDaemonSet({ spec }: DaemonSet, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
-  validateSelectorAndLabels(errors, spec.selector, spec.template, {
-    mandatory: false,
-    empty: 'empty selector is invalid for daemonset',
-  });
-  validateAlwaysRunningTemplate(errors, spec.template, 'DaemonSet');
-  errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
-  validateStrategy(errors, spec.updateStrategy);
-  errors.nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
+  validateSpec(errors, spec, createTemplateContext(policy));
   return errors.list;
 }
 
-export function validateDaemonSetUpdate(set: DaemonSet, old: DaemonSet): FieldError[] {
+function validateSpec(errors: FieldErrors, spec: DaemonSetSpec, context: PodValidationContext): void {
+  const { selector, template } = spec;
+  validateSelectorAndLabels(errors, selector, template, {
+    mandatory: false,
+    empty: 'empty selector is invalid for daemonset',
+    anyValue: context.hadBefore('labelValueInSelector'),
+  });
+  validateAlwaysRunningTemplate(errors, template, { controller: 'DaemonSet', context });
+  errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
+  validateStrategy(errors, spec.updateStrategy);
+  errors.nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
+}
+
+export function validateDaemonSetUpdate(set: DaemonSet, old: DaemonSet, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
   validateImmutable(errors, 'spec.selector', set.spec.selector, old.spec.selector);
-  errors.list.push(...validateDaemonSet(set));
+  validateSpec(errors, set.spec, createTemplateContext(policy, old.spec));
   return errors.list;
 }
 

@@ -1,30 +1,37 @@
 import type { Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy } from '../../apps/deployment.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
 import { plainNumber, validateAtMostAll, validateIntOrPercent } from '../int-or-percent.ts';
 import { validateAlwaysRunningTemplate, validateCollisions, validateCounts, validateShares } from './replicas.ts';
+import { createTemplateContext } from '../pod/old-faults.ts';
 import { validateSelectorAndLabels } from '../pod/pod-template.ts';
+import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 
 /** A defaulted deployment without its metadata (upstream: apps/validation ValidateDeployment). */
-export function validateDeployment({ spec }: Deployment): FieldError[] {
+export function validateDeployment({ spec }: Deployment, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
+  validateSpec(errors, spec, createTemplateContext(policy));
+  return errors.list;
+}
+
+function validateSpec(errors: FieldErrors, spec: DeploymentSpec, context: PodValidationContext): void {
   errors.nonNegative('spec.replicas', spec.replicas);
   const look = validateSelectorAndLabels(errors, spec.selector, spec.template, {
     mandatory: true,
     empty: 'empty selector is invalid for deployment',
   });
-  if (look) validateAlwaysRunningTemplate(errors, spec.template, 'ReplicaSet');
+  if (look) validateAlwaysRunningTemplate(errors, spec.template, { controller: 'ReplicaSet', context });
   validateStrategy(errors, spec.strategy);
   errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
   errors.nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
   validateDeadline(errors, spec);
-  return errors.list;
 }
 
-export function validateDeploymentUpdate(deployment: Deployment, old: Deployment): FieldError[] {
+export function validateDeploymentUpdate(deployment: Deployment, old: Deployment, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
-  errors.list.push(...validateDeployment(deployment));
+  validateSpec(errors, deployment.spec, createTemplateContext(policy, { template: old.spec.template }));
   validateImmutable(errors, 'spec.selector', deployment.spec.selector, old.spec.selector);
   return errors.list;
 }

@@ -30,8 +30,9 @@ function factsOf({ status }: Job): Facts {
 }
 
 /**
- * A new status. What was wrong before and is not changed now is let through, so that old jobs do not get stuck (upstream: batch/validation
- * ValidateJobStatusUpdate with the options of registry/batch/job getStatusValidationOptions).
+ * A new status. What was wrong before and is not changed now is let through, so that old jobs do not get stuck
+ * (upstream: batch/validation ValidateJobStatusUpdate with the options of registry/batch/job
+ * getStatusValidationOptions).
  */
 export function validateJobStatus(job: Job, old: Job): FieldError[] {
   const errors = new FieldErrors();

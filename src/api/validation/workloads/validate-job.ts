@@ -4,13 +4,16 @@ import type { Container } from '../../core/container.ts';
 import type { PodSpec } from '../../core/pod-spec.ts';
 import type { PodTemplateSpec } from '../../core/pod-template.ts';
 import { matchesLabelSelector } from '../../selectors.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
 import { validateFailurePolicy, validateSuccessPolicy } from './job-policies.ts';
-import { validateLabelSelector } from '../metadata.ts';
+import { hasInvalidLabelValue, validateLabelSelector } from '../metadata.ts';
 import { byteLength, checkDnsLabel, checkDnsSubdomain } from '../names.ts';
+import { createTemplateContext } from '../pod/old-faults.ts';
 import { sorted, validatePodTemplate } from '../pod/pod-template.ts';
+import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 
 const maxParallelism = 100_000;
 const maxFailed = 100_000;
@@ -20,16 +23,21 @@ const limitForMany = 10_000;
 const maxManagedByBytes = 63;
 
 /** A defaulted job with its generated selector, without its metadata (upstream: batch/validation ValidateJob). */
-export function validateJob(job: Job): FieldError[] {
-  return validate(job, true);
+export function validateJob(job: Job, policy: ClusterPolicy): FieldError[] {
+  return validate(job, { hasPrefixedLabels: true, context: createTemplateContext(policy) });
 }
 
-function validate(job: Job, hasPrefixedLabels: boolean): FieldError[] {
+interface JobContext {
+  readonly hasPrefixedLabels: boolean;
+  readonly context: PodValidationContext;
+}
+
+function validate(job: Job, { hasPrefixedLabels, context }: JobContext): FieldError[] {
   const errors = new FieldErrors();
   const { spec, metadata } = job;
   validateGenerated(errors, job, hasPrefixedLabels);
-  validateJobSpec(errors, spec);
-  validateSelector(errors, spec);
+  validateJobSpec(errors, spec, context);
+  validateSelector(errors, spec, context.hadBefore('labelValueInSelector'));
   if (spec.completionMode === 'Indexed' && (spec.completions ?? 0) > 0) {
     const longest = `${metadata.name}-${(spec.completions ?? 0) - 1}`;
     if (checkDnsLabel(longest).length > 0)
@@ -60,11 +68,11 @@ function validateGenerated(errors: FieldErrors, { metadata, spec }: Job, hasPref
     errors.invalid('spec.selector', selector, '`selector` not auto-generated');
 }
 
-function validateSelector(errors: FieldErrors, { selector, template }: JobSpec): void {
+function validateSelector(errors: FieldErrors, { selector, template }: JobSpec, anyValue: boolean): void {
   const before = errors.list.length;
   if (selector === undefined) errors.required('spec.selector');
-  else validateLabelSelector(errors, 'spec.selector', selector);
-  const broken = selector !== undefined && errors.list.length > before;
+  else validateLabelSelector(errors, 'spec.selector', selector, { anyValue });
+  const broken = selector !== undefined && (errors.list.length > before || hasInvalidLabelValue(selector));
   if (!broken && !matchesLabelSelector(selector, template.metadata.labels ?? {}))
     errors.invalid(
       'spec.template.metadata.labels',
@@ -73,7 +81,7 @@ function validateSelector(errors: FieldErrors, { selector, template }: JobSpec):
     );
 }
 
-function validateJobSpec(errors: FieldErrors, spec: JobSpec): void {
+function validateJobSpec(errors: FieldErrors, spec: JobSpec, context: PodValidationContext): void {
   for (const field of [
     'parallelism',
     'completions',
@@ -110,7 +118,7 @@ function validateJobSpec(errors: FieldErrors, spec: JobSpec): void {
       podReplacementPolicy,
       spec.podFailurePolicy === undefined ? ['Failed', 'TerminatingOrFailed'] : ['Failed'],
     );
-  validatePodTemplate(errors, 'spec.template', spec.template);
+  validatePodTemplate(errors, 'spec.template', spec.template, context);
   validateRestartPolicy(errors, spec);
 }
 
@@ -176,12 +184,11 @@ function validateRestartPolicy(errors: FieldErrors, { template, podFailurePolicy
 }
 
 /** Upstream checks the job as a new one, and its changes (ValidateJobUpdate). */
-export function validateJobUpdate(job: Job, old: Job): FieldError[] {
+export function validateJobUpdate(job: Job, old: Job, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
   const labels = old.spec.template.metadata.labels ?? {};
-  errors.list.push(
-    ...validate(job, labels[jobLabels.jobName] !== undefined && labels[jobLabels.controllerUid] !== undefined),
-  );
+  const hasPrefixedLabels = labels[jobLabels.jobName] !== undefined && labels[jobLabels.controllerUid] !== undefined;
+  errors.list.push(...validate(job, { hasPrefixedLabels, context: createTemplateContext(policy, old.spec) }));
   const { spec } = job;
   validateCompletionsUpdate(errors, spec, old.spec);
   validateImmutable(errors, 'spec.selector', spec.selector, old.spec.selector);

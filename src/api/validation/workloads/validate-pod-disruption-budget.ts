@@ -3,10 +3,19 @@ import { validateConditions } from '../conditions.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateAtMostAll, validateIntOrPercent } from '../int-or-percent.ts';
-import { validateLabelSelector } from '../metadata.ts';
+import { isInvalidSelector, validateLabelSelector } from '../metadata.ts';
 
-/** Without its metadata (upstream: policy/validation ValidatePodDisruptionBudget); an update is checked as a new one. */
-export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget): FieldError[] {
+/** Without its metadata (upstream: policy/validation ValidatePodDisruptionBudget). */
+export function validatePodDisruptionBudget(budget: PodDisruptionBudget): FieldError[] {
+  return validate(budget, false);
+}
+
+/** Odd label values in a selector may stay. */
+export function validatePodDisruptionBudgetUpdate(budget: PodDisruptionBudget, old: PodDisruptionBudget): FieldError[] {
+  return validate(budget, isInvalidSelector(old.spec.selector));
+}
+
+function validate({ spec }: PodDisruptionBudget, anyValue: boolean): FieldError[] {
   const errors = new FieldErrors();
   if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined)
     errors.invalid('spec', specForm(spec), 'minAvailable and maxUnavailable cannot be both set');
@@ -16,7 +25,7 @@ export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget): Fiel
     validateIntOrPercent(errors, `spec.${field}`, value);
     validateAtMostAll(errors, `spec.${field}`, value);
   }
-  validateLabelSelector(errors, 'spec.selector', spec.selector);
+  validateLabelSelector(errors, 'spec.selector', spec.selector, { anyValue });
   const { unhealthyPodEvictionPolicy: policy } = spec;
   if (policy !== undefined) errors.oneOf('spec.unhealthyPodEvictionPolicy', policy, ['AlwaysAllow', 'IfHealthyBudget']);
   return errors.list;

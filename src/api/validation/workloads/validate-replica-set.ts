@@ -1,13 +1,21 @@
-import type { ReplicaSet, ReplicaSetStatus } from '../../apps/replica-set.ts';
+import type { ReplicaSet, ReplicaSetSpec, ReplicaSetStatus } from '../../apps/replica-set.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
+import { createTemplateContext } from '../pod/old-faults.ts';
 import { validateSelectorAndLabels } from '../pod/pod-template.ts';
+import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 import { validateAlwaysRunningTemplate, validateCounts, validateShares } from './replicas.ts';
 
 /** A defaulted set without its metadata (upstream: apps/validation ValidateReplicaSet). */
-export function validateReplicaSet({ spec }: ReplicaSet): FieldError[] {
+export function validateReplicaSet({ spec }: ReplicaSet, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
+  validateSpec(errors, spec, createTemplateContext(policy));
+  return errors.list;
+}
+
+function validateSpec(errors: FieldErrors, spec: ReplicaSetSpec, context: PodValidationContext): void {
   errors.nonNegative('spec.replicas', spec.replicas);
   errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
   // Upstream's text names the deployment here, too.
@@ -15,13 +23,12 @@ export function validateReplicaSet({ spec }: ReplicaSet): FieldError[] {
     mandatory: true,
     empty: 'empty selector is invalid for deployment',
   });
-  if (look) validateAlwaysRunningTemplate(errors, spec.template, 'ReplicaSet');
-  return errors.list;
+  if (look) validateAlwaysRunningTemplate(errors, spec.template, { controller: 'ReplicaSet', context });
 }
 
-export function validateReplicaSetUpdate(set: ReplicaSet, old: ReplicaSet): FieldError[] {
+export function validateReplicaSetUpdate(set: ReplicaSet, old: ReplicaSet, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
-  errors.list.push(...validateReplicaSet(set));
+  validateSpec(errors, set.spec, createTemplateContext(policy, { template: old.spec.template }));
   validateImmutable(errors, 'spec.selector', set.spec.selector, old.spec.selector);
   return errors.list;
 }

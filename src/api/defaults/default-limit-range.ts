@@ -1,0 +1,19 @@
+import type { LimitRange, LimitRangeItem } from '../core/limit-range.ts';
+import { roundList } from './default-container.ts';
+
+/** A copy as the API server would have stored it (upstream: SetDefaults_LimitRangeItem). */
+export function defaultLimitRange(range: LimitRange): LimitRange {
+  return { ...range, spec: { ...range.spec, limits: range.spec.limits.map(defaultItem) } };
+}
+
+/** Of containers, a maximum is also the default limit, which is also the default request, and so is a minimum. */
+function defaultItem(item: LimitRangeItem): LimitRangeItem {
+  const rounded: LimitRangeItem = { ...item };
+  for (const field of ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const) {
+    const list = rounded[field];
+    if (list !== undefined) rounded[field] = roundList(list);
+  }
+  if (item.type !== 'Container') return rounded;
+  const limits = { ...rounded.max, ...rounded.default };
+  return { ...rounded, default: limits, defaultRequest: { ...rounded.min, ...limits, ...rounded.defaultRequest } };
+}

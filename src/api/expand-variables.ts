@@ -1,0 +1,52 @@
+import { KubeletError } from '../base/errors.ts';
+
+/**
+ * What the kernel takes of one word of a command line or environment (MAX_ARG_STRLEN), and of all of them: longer ones
+ * could not be run.
+ */
+const longestText = 128 * 1024;
+const mostInAll = 6 * 1024 * 1024;
+
+/**
+ * What the variables of one container have come to: each may hold others twice, so that thirty of them would fill any
+ * memory.
+ */
+export class ExpandedSize {
+  #characters = 0;
+
+  add(value: string): string {
+    this.#characters += value.length;
+    if (this.#characters > mostInAll)
+      throw new KubeletError(
+        'Invalid',
+        `the variables of the container have more than ${mostInAll} bytes, which cannot be run`,
+      );
+    return value;
+  }
+}
+
+/**
+ * Replaces `$(NAME)` by its value; `$$` is a literal `$`; references to nothing and half-open ones stay as they are
+ * (upstream: third_party/forked/golang/expansion). Throws `Invalid` for what becomes longer than can be run.
+ */
+export function expandVariables(
+  text: string,
+  lookup: (name: string) => string | undefined,
+  size: ExpandedSize,
+): string {
+  let characters = 0;
+  // Behind a reference that is not closed there is none, and so the text is read once.
+  return text.replace(/\$\$|\$\(([^)]*)(\)|$)/g, (found: string, name: string | undefined, end: string | undefined) => {
+    if (name === undefined) return '$';
+    if (end !== ')') return found.replaceAll('$$', () => '$');
+    const value = lookup(name);
+    if (value === undefined) return found;
+    characters += value.length;
+    if (characters > longestText)
+      throw new KubeletError(
+        'Invalid',
+        `the expansion with $(${name}) has more than ${longestText} bytes, which cannot be run`,
+      );
+    return size.add(value);
+  });
+}

@@ -1,0 +1,57 @@
+/** What a text of JSON is made of, before anything is made of it. Of what is no JSON it says something, too. */
+export interface JsonMeasure {
+  /** Values, each of them once: objects, lists, and what stands in them. */
+  readonly values: number;
+  /** Keys of all objects; one that stands twice is counted twice. */
+  readonly keys: number;
+  readonly depth: number;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
+
+/** Reads the bytes once, and strings only for their end; no further when there are more than `mostValues`. */
+export function measureJson(bytes: Uint8Array, mostValues: number): JsonMeasure {
+  let [values, keys, open, depth] = [1, 0, 0, 0];
+  for (let at = 0; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case quote:
+        at = endOfString(bytes, at);
+        break;
+      case comma:
+        if (++values > mostValues) return { values, keys, depth };
+        break;
+      case colon:
+        keys++;
+        break;
+      case 0x5b:
+      case 0x7b:
+        depth = Math.max(depth, ++open);
+        if (!isClosedAtOnce(bytes, at) && ++values > mostValues) return { values, keys, depth };
+        break;
+      case 0x5d:
+      case 0x7d:
+        open--;
+        break;
+      default:
+    }
+  }
+  return { values, keys, depth };
+}
+
+/** Nothing stands in `[]` and `{}`. With spaces in it, it counts as if there were something. */
+function isClosedAtOnce(bytes: Uint8Array, at: number): boolean {
+  const next = bytes[at + 1];
+  return next === 0x5d || next === 0x7d;
+}
+
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let at = start + 1; at < bytes.length; at++) {
+    const sign = bytes[at];
+    if (sign === quote) return at;
+    if (sign === backslash) at++;
+  }
+  return bytes.length;
+}

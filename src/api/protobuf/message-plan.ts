@@ -1,0 +1,39 @@
+import type { ObjectSchema, Schema } from '../schema/schema.ts';
+
+export interface NumberedField {
+  readonly name: string;
+  readonly schema: Schema;
+  /** Whether a zero is a value, rather than Go's way to say nothing. */
+  readonly keepsZero: boolean;
+}
+
+/** What each number of a message means: a field, or a message whose fields are the outer one's. */
+export type MessagePlan = ReadonlyMap<number, NumberedField | MessagePlan>;
+type MessagePlanDraft = Map<number, NumberedField | MessagePlanDraft>;
+
+const plans = new WeakMap<ObjectSchema['fields'], MessagePlan>();
+
+/** How to read a message of this type. Undefined for a type that has no numbers. */
+export function messagePlan({ fields }: ObjectSchema): MessagePlan | undefined {
+  let plan = plans.get(fields);
+  if (plan === undefined) plans.set(fields, (plan = planOf(fields)));
+  return plan.size === 0 ? undefined : plan;
+}
+
+function planOf(fields: ObjectSchema['fields']): MessagePlan {
+  const plan: MessagePlanDraft = new Map();
+  for (const [name, { number, within = [], schema, keepsZero }] of Object.entries(fields))
+    if (number !== undefined) innerPlan(plan, within).set(number, { name, schema, keepsZero });
+  return plan;
+}
+
+function innerPlan(plan: MessagePlanDraft, within: readonly number[]): MessagePlanDraft {
+  let inner = plan;
+  for (const number of within) {
+    const known = inner.get(number);
+    const next: MessagePlanDraft = known instanceof Map ? known : new Map();
+    inner.set(number, next);
+    inner = next;
+  }
+  return inner;
+}

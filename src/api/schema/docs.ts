@@ -1,0 +1,28 @@
+import type { FieldMap, ObjectSchema } from './schema.ts';
+
+/** Fields that mean the same in all types; a type that says nothing of them gets the common text. */
+export type CommonField = 'apiVersion' | 'kind' | 'metadata' | 'spec' | 'status' | 'items';
+
+/** A sentence for each field, by its name. */
+export type FieldDocs<Fields extends FieldMap> = {
+  readonly [Key in Exclude<keyof Fields, CommonField>]: string;
+} & { readonly [Key in Extract<keyof Fields, CommonField>]?: string };
+
+/** What `kubectl explain` says of a type and its fields. */
+export interface TypeDocs {
+  readonly schema: ObjectSchema;
+  readonly text: string;
+  readonly fields: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Describes a type. A field that is missing or stray does not compile. Name defaults ("Default 30."); allowed
+ * values are shown from the schema.
+ */
+export function describe<Fields extends FieldMap>(
+  schema: ObjectSchema<Fields>,
+  text: string,
+  fields: FieldDocs<Fields>,
+): TypeDocs {
+  return { schema, text, fields };
+}

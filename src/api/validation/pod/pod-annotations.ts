@@ -1,0 +1,32 @@
+import { annotations } from '../../annotations.ts';
+import type { Pod } from '../../core/pod.ts';
+import type { FieldErrors } from '../field-error.ts';
+import { int32Max } from '../names.ts';
+import type { PodValidationContext } from './pod-validation-context.ts';
+import { validateProfileTexts } from './security-context.ts';
+
+const deletionCost = 'controller.kubernetes.io/pod-deletion-cost';
+
+/**
+ * What annotations mean that the API knows (upstream: ValidatePodSpecificAnnotations). Places begin with `metadata`.
+ */
+export function validatePodAnnotations(errors: FieldErrors, pod: Pod, context: PodValidationContext): void {
+  const given = pod.metadata.annotations ?? {};
+  const mirror = given[annotations.configMirror];
+  if (mirror !== undefined && !pod.spec.nodeName) {
+    errors.invalid(
+      `metadata.annotations[${annotations.configMirror}]`,
+      mirror,
+      'must set spec.nodeName if mirror pod annotation is set',
+    );
+  }
+  if (hasBadDeletionCost(pod) && !context.hadBefore('deletionCost'))
+    errors.invalid(`metadata.annotations[${deletionCost}]`, given[deletionCost], 'must be a 32bit integer');
+  validateProfileTexts(errors, pod);
+}
+
+/** Upstream: GetDeletionCostFromPodAnnotations. */
+export function hasBadDeletionCost({ metadata }: Pod): boolean {
+  const cost = metadata.annotations?.[deletionCost];
+  return cost !== undefined && !(/^(?:0|-?[1-9][0-9]*)$/.test(cost) && Math.abs(Number(cost)) <= int32Max);
+}
