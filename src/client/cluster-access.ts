@@ -1,4 +1,7 @@
-/** Whom one acts as, beside who one is (upstream: `as`, `as-uid`, `as-groups`, `as-user-extra` of a kubeconfig). */
+/**
+ * The impersonated user, in addition to the own identity (upstream: `as`, `as-uid`, `as-groups`, `as-user-extra` of a
+ * kubeconfig).
+ */
 export interface Impersonation {
   readonly user: string;
   readonly uid?: string;
@@ -6,7 +9,7 @@ export interface Impersonation {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** How an API server is reached, and as whom. */
+/** How to connect to an API server, and as which user. */
 export interface ClusterAccess {
   /** `https://host:port`, with a path before `/api` if there is one. */
   readonly server: string;
@@ -26,13 +29,21 @@ export interface ClusterAccess {
   readonly namespace: string;
 }
 
-/** Where a client learns how to reach the server, asked before every request, so that what is replaced on disk counts at once. */
+/**
+ * Where a client learns how to reach the server, asked before every request, so that what is replaced on disk counts at
+ * once.
+ */
 export interface AccessSource {
-  /** Rejects when there is nothing usable; the next call looks again. */
+  /** Rejects when there is nothing usable; the next call checks again. */
   current(): Promise<ClusterAccess>;
-  /** The server answered 401 to `access`: what may be stale is fetched anew. What is resolved to may be the same again. */
+  /**
+   * The server answered 401 to `access`: possibly stale credentials are fetched again. The result may be the same.
+   */
   renew(access: ClusterAccess): Promise<ClusterAccess>;
-  /** Called when `current` would say something else than before, where that is noticed without being asked. Returns what ends it. */
+  /**
+   * Called when `current` would say something else than before, where that is noticed without being asked. Returns what
+   * ends it.
+   */
   onChange(listener: () => void): () => void;
 }
 
@@ -42,11 +53,14 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
-/** A client certificate that somebody else keeps fresh, such as `kubelet-client-current.pem`. */
+/** A client certificate that another component renews, such as `kubelet-client-current.pem`. */
 export interface ClientCredentials {
   /** Undefined while there is none: the kubeconfig's own credentials count. */
   current(): ClientCertificate | undefined;
-  /** Called when `current` has changed: connections are made anew with it (upstream closes all of them). Returns what ends it. */
+  /**
+   * Called when `current` has changed: connections are opened again with it (upstream closes all of them). Returns what
+   * ends it.
+   */
   onChange(listener: () => void): () => void;
 }
 
@@ -60,14 +74,14 @@ export function fixedAccess(access: ClusterAccess): AccessSource {
 }
 
 /**
- * The same server, but signed in with the certificate of `credentials` alone once there is one (upstream: a kubelet that rotates its certificate
- * strips its kubeconfig of every other credential).
+ * The same server, but signed in with the certificate of `credentials` alone once there is one (upstream: a kubelet
+ * that rotates its certificate strips its kubeconfig of every other credential).
  */
 export function withClientCertificate(source: AccessSource, credentials: ClientCredentials): AccessSource {
   let last:
     | { readonly access: ClusterAccess; readonly own: ClientCertificate; readonly signed: ClusterAccess }
     | undefined;
-  // The same object for as long as nothing changes: whoever was refused knows then that there is nothing to try anew.
+  // The same object while nothing changes, so a refused caller knows that a retry is useless.
   const signed = (access: ClusterAccess): ClusterAccess => {
     const own = credentials.current();
     if (own === undefined) return access;

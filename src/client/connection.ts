@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { untilAborted as untilGivenUp } from '../base/until-aborted.ts';
+import { untilAborted } from '../base/until-aborted.ts';
 
 export interface Outgoing {
   readonly method: string;
@@ -13,15 +13,21 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Readable;
-  /** Whether a body that has ended, ended before its time: HTTP/2 streams of a connection that went away do so without an error. */
+  /**
+   * Whether a body that has ended, ended before its time: HTTP/2 streams of a connection that went away do so without
+   * an error.
+   */
   wasCut(): boolean;
 }
 
 /** The connections to one server, with one identity. */
 export interface Connections {
-  /** Rejects with `ConnectionFailure`, or with the reason of `signal`; ends the body when that aborts. A `lasting` one may take minutes or hours. */
+  /**
+   * Rejects with `ConnectionFailure`, or with the reason of `signal`; ends the body when that aborts. A `lasting` one
+   * may take minutes or hours.
+   */
   open(outgoing: Outgoing, signal: AbortSignal, lasting: boolean): Promise<Answer>;
-  /** Ends what lasts at once and lets the rest finish: the next requests are somebody else's. */
+  /** Ends long-lived streams now and lets other requests finish. New requests use another connection. */
   retire(): void;
   /** Ends everything at once. */
   close(): void;
@@ -49,7 +55,7 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** Stops waiting when `signal` aborts, with its reason; what is waited for goes on for the others. */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return untilGivenUp(work, signal, () => signal.reason as unknown);
+/** Like `untilAborted`, but rejects with the reason of the signal. The work itself goes on for other callers. */
+export function untilAbortedWithReason<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return untilAborted(work, signal, () => signal.reason as unknown);
 }

@@ -99,7 +99,7 @@ it('a server that says goodbye gets no new requests, and what it has begun goes 
   assert.equal(await Promise.race([ended, client.get(configMaps, key).then(() => 'goes on')]), 'goes on');
 });
 
-it('when the other end does not answer pings, everything on that connection fails at once and the next request dials anew', async (t) => {
+it('when the other end does not answer pings, everything on that connection fails at once and the next request dials again', async (t) => {
   const server = await serveTls(t, apiServer);
   const wire = await deadWire(t, server.port);
   const { client, transport } = transportOf(t, accessTo(wire.port), { readIdleMs: 200, pingTimeoutMs: 500 });
@@ -110,7 +110,7 @@ it('when the other end does not answer pings, everything on that connection fail
     (await Promise.all(watches.map(({ ended }) => ended))).map((said) => /has not answered a ping/.test(said)),
     [true, true, true],
   );
-  // It may have been received, but it changes nothing: it was asked again by itself.
+  // It may have been received, but it changes nothing: it was retried automatically.
   assert.deepEqual([await get, server.sessions.length, transport.problem()], [web, 2, undefined]);
 });
 
@@ -121,7 +121,7 @@ it('a request that had no answer in time has the connection looked at, however l
   const wire = await deadWire(t, server.port);
   const { client, transport } = transportOf(t, accessTo(wire.port), { pingTimeoutMs: 500 });
   const { ended } = await beginWatch(client);
-  const write = (): Promise<unknown> => new HttpApiClient(transport.lane({ limitMs: 50 })).create(configMaps, web);
+  const write = (): Promise<unknown> => new HttpApiClient(transport.withTerms({ limitMs: 50 })).create(configMaps, web);
   // A server that is slow is not dead.
   const pinged = once(server.sessions[0] as ServerHttp2Session, 'ping');
   await assert.rejects(write(), unavailable);
@@ -216,7 +216,7 @@ for (const h2 of [true, false]) {
       );
     });
 
-    it('whose connections were given up dials anew', async (t) => {
+    it('whose connections were closed dials again', async (t) => {
       const server = await serveTls(t, apiServer, { h2 });
       const { client, transport } = transportOf(t, server.access);
       await client.get(configMaps, key);
@@ -243,7 +243,7 @@ for (const h2 of [true, false]) {
   });
 }
 
-it('a proxy that refuses is told of', async (t) => {
+it('the error of a refusing proxy is reported', async (t) => {
   const proxy = createHttpServer().on(
     'connect',
     (_request, socket) => void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'),
@@ -302,7 +302,7 @@ it('a client that was closed leaves no connection behind, and makes none', async
   assert.equal(server.sockets.length, 1);
 });
 
-it('a client that is closed lets nobody wait on: not for a turn, not for a connection, not for an answer', async (t) => {
+it('closing a client ends all waits: for a turn, for a connection, for a response', async (t) => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
   const port = await listen(silent);
@@ -322,7 +322,7 @@ it('a client that is closed lets nobody wait on: not for a turn, not for a conne
   const gate = budget.gate(0);
   const ends = ['dialling', 'waiting'].map((name) =>
     transport
-      .lane({ gate })
+      .withTerms({ gate })
       .send({ method: 'GET', path: `/${name}` })
       .then(
         () => 'answered',
@@ -335,7 +335,7 @@ it('a client that is closed lets nobody wait on: not for a turn, not for a conne
     await Promise.all(ends),
     ['dialling', 'waiting'].map((name) => `GET https://127.0.0.1:${port}/${name}: the client was closed`),
   );
-  // Whoever hears of another access now has nothing to mind.
+  // A listener that is notified of another access now has nothing to do.
   for (const listener of changed) listener();
   await new Promise((resolve) => setImmediate(resolve));
 });

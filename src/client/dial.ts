@@ -37,6 +37,7 @@ export function dial(target: DialTarget, options: DialOptions): Promise<Socket |
   const [host, port] = [url.hostname.replace(/^\[|\]$/g, ''), Number(url.port === '' ? (secure ? 443 : 80) : url.port)];
   return new Promise((resolve, reject) => {
     let socket: Socket | undefined;
+    let endProxy: (() => void) | undefined;
     let settled = false;
     const timer = options.clock.setTimer(options.dialLimitMs, () =>
       fail(new Error(`no connection after ${options.dialLimitMs / 1000} s`)),
@@ -44,6 +45,7 @@ export function dial(target: DialTarget, options: DialOptions): Promise<Socket |
     const fail = (error: Error): void => {
       timer.cancel();
       socket?.destroy();
+      endProxy?.();
       settled = true;
       reject(new ConnectionFailure(error.message, { unsent: true, cause: error }));
     };
@@ -74,7 +76,7 @@ export function dial(target: DialTarget, options: DialOptions): Promise<Socket |
     };
     const ready = (made: Socket): void => (secure ? secured(made) : done(made));
     if (target.proxyUrl !== undefined)
-      throughProxy(new URL(target.proxyUrl), { host, port }, (result) =>
+      endProxy = throughProxy(new URL(target.proxyUrl), { host, port }, (result) =>
         result instanceof Error ? fail(result) : settled ? result.destroy() : ready(result),
       );
     else {
@@ -102,12 +104,12 @@ function tlsOptions(
   };
 }
 
-/** Asks an HTTP proxy for a way to the server. */
+/** Asks an HTTP proxy for a way to the server. Returns what ends that. */
 function throughProxy(
   proxy: URL,
   { host, port }: { readonly host: string; readonly port: number },
   done: (result: Socket | Error) => void,
-): void {
+): () => void {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const credentials =
     proxy.username === ''
@@ -123,7 +125,9 @@ function throughProxy(
     agent: false,
     headers: { host: authority, ...credentials },
   });
+  let isAnswered = false;
   asked.once('connect', (answer, socket) => {
+    isAnswered = true;
     if (answer.statusCode === 200) return done(socket as Socket);
     socket.destroy();
     done(new Error(`the proxy ${proxy.host} answered ${answer.statusCode}`));
@@ -132,6 +136,10 @@ function throughProxy(
     answer.destroy();
     done(new Error(`the proxy ${proxy.host} answered ${answer.statusCode}`));
   });
-  asked.once('error', done);
+  asked.on('error', done);
+  asked.once('close', () => {
+    if (!isAnswered) done(new Error(`the proxy ${proxy.host} closed the connection without an answer`));
+  });
   asked.end();
+  return () => void asked.destroy();
 }

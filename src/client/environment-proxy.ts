@@ -1,12 +1,14 @@
 import { BlockList, isIP } from 'node:net';
 import { KubeletError } from '../base/errors.ts';
+import { isSameIp } from '../base/ip-address.ts';
 import { isLoopbackHost } from '../base/loopback-host.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy that the environment names for a server: HTTPS_PROXY or HTTP_PROXY, by its scheme, unless NO_PROXY names the server (Go's net/http
- * ProxyFromEnvironment). This machine itself is never asked by way of others. Throws `Invalid` for a proxy that is no `http:` one.
+ * The proxy that the environment names for a server: HTTPS_PROXY or HTTP_PROXY, by its scheme, unless NO_PROXY names
+ * the server (Go's net/http ProxyFromEnvironment). This machine itself is never asked by way of others. Throws
+ * `Invalid` for a proxy that is no `http:` one.
  */
 export function proxyOfEnvironment(server: string, env: Environment): string | undefined {
   const { protocol, hostname, port } = new URL(server);
@@ -32,7 +34,10 @@ function valueOf(env: Environment, name: string): string | undefined {
   return value === undefined || value === '' ? undefined : value;
 }
 
-/** Entries are `*`, names with all below them, `.names` of which only what is below counts, addresses and networks; each may have a port. */
+/**
+ * Entries are `*`, names with all below them, `.names` of which only what is below counts, addresses and networks; each
+ * may have a port.
+ */
 function isExcepted(host: string, port: string, list: string): boolean {
   return list.split(',').some((each) => {
     const entry = each.trim().toLowerCase();
@@ -41,7 +46,7 @@ function isExcepted(host: string, port: string, list: string): boolean {
     if (entry.includes('/')) return isWithin(host, entry);
     const [, name = entry, wanted] = /^\[?(.*?)\]?:(\d+)$/.exec(isIP(entry) === 6 ? '' : entry) ?? [];
     if (wanted !== undefined && wanted !== port) return false;
-    if (isIP(host) !== 0) return name === host;
+    if (isIP(host) !== 0) return isSameIp(name, host);
     const below = name.replace(/^\*?\./, '');
     return host.endsWith(`.${below}`) || (name === below && host === name);
   });

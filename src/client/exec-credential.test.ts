@@ -45,7 +45,7 @@ for (const [text, said] of wrong) {
   });
 }
 
-test('a plugin is told of the cluster if it is to be, and that nobody can be asked', () => {
+test('a plugin receives the cluster if configured, and that there is no terminal', () => {
   assert.deepEqual(JSON.parse(execInfo({ ...plugin, cluster: { server: 's' } })), {
     kind: 'ExecCredential',
     apiVersion,
@@ -101,7 +101,7 @@ test('a program gets its words, its environment and no input; it is no shell', a
   assert.deepEqual(JSON.parse(out), [['$HOME; exit 1'], 'eu', 'INFO']);
 });
 
-test('a program that is not there, or fails, is told of with its hint', async () => {
+test('a missing or failing program is reported with its install hint', async () => {
   const absent = path.join(import.meta.dirname, 'sign-in-nowhere');
   await assert.rejects(
     runPlugin({ ...plugin, command: absent, installHint: 'get it' }, ''),
@@ -110,12 +110,5 @@ test('a program that is not there, or fails, is told of with its hint', async ()
   await assert.rejects(
     runPlugin({ ...plugin, command: process.execPath, args: ['-e', 'console.error("why"); process.exit(3)'] }, ''),
     /failed with exit code 3: why$/,
-  );
-  await assert.rejects(
-    runPlugin(
-      { ...plugin, command: process.execPath, args: ['-e', 'for (;;) require("fs").writeSync(1, "x".repeat(10000))'] },
-      '',
-    ),
-    /failed: ERR_CHILD_PROCESS_STDIO_MAXBUFFER/,
   );
 });

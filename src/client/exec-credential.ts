@@ -1,9 +1,13 @@
-import { execFile } from 'node:child_process';
+import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { errorMessage, KubeletError } from '../base/errors.ts';
+import { errorMessage, isKind, KubeletError } from '../base/errors.ts';
+import { shortened } from '../base/printable.ts';
+import { findProgram, programEnvironment, writableByAll } from '../base/program-environment.ts';
 import { parseJsonQuietly } from '../base/quiet-parse.ts';
+import { runProgram } from '../base/run-program.ts';
 import type { ExecPlugin } from './exec-plugin-config.ts';
 import { isSection, textOf } from './kubeconfig-section.ts';
+import { isHeaderText } from './request-headers.ts';
 
 /** What a plugin says one is; `certificate` and `key` come together. */
 export interface ExecCredential {
@@ -22,32 +26,41 @@ const PLUGIN_LIMIT_MS = 60_000;
 const PLUGIN_OUTPUT_BYTES = 1024 * 1024;
 /** A plugin that failed is not run again for so long, however many requests ask. */
 const PAUSE_AFTER_FAILURE_MS = 2_000;
+/**
+ * So long a credential counts at least that has expired already when it comes, so that no request runs the plugin again
+ * at once.
+ */
+const LEAST_LIFE_MS = 2_000;
+/**
+ * So often in a row a credential that was refused soon after it came is replaced; then the refusal stands until it is
+ * older.
+ */
+const MOST_REFUSED_SOON = 3;
 
-/** Without a shell, without standard input; ended when it takes too long or says too much. */
-export const runPlugin: RunPlugin = ({ command, args, env, installHint }, info) =>
-  new Promise((resolve, reject) => {
-    const options = {
-      env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
-      timeout: PLUGIN_LIMIT_MS,
-      killSignal: 'SIGKILL',
-      maxBuffer: PLUGIN_OUTPUT_BYTES,
-      encoding: 'utf8',
-    } as const;
-    const child = execFile(command, args, options, (error, stdout, stderr) => {
-      if (error === null) return resolve(stdout);
-      const hint = installHint === '' ? '' : `\n\n${installHint}`;
-      if (error.code === 'ENOENT') return reject(new Error(`exec: executable ${command} not found${hint}`));
-      const how =
-        typeof error.code === 'number'
-          ? `failed with exit code ${error.code}`
-          : error.killed === true
-            ? `was ended after ${PLUGIN_LIMIT_MS / 1000} s`
-            : `failed: ${error.signal ?? error.code ?? error.message}`;
-      const said = stderr.trim().slice(-500);
-      reject(new Error(`exec: executable ${command} ${how}${said === '' ? '' : `: ${said}`}${hint}`));
-    });
-    child.stdin?.end();
+/**
+ * Without a shell, without standard input; ended with its children when it takes too long or says too much. It is found
+ * as upstream finds it: by the PATH of this process, never in the working directory. As root no program is run that any
+ * user could replace.
+ */
+export const runPlugin: RunPlugin = async ({ command, args, env, installHint }, info) => {
+  const hint = installHint === '' ? '' : `\n\n${installHint}`;
+  const failed = (how: string): Error => new Error(`exec: executable ${command} ${how}${hint}`);
+  const program = path.isAbsolute(command) ? command : findProgram(command, process.env['PATH'] ?? '');
+  if (program === undefined) throw failed('not found');
+  const weak = process.geteuid?.() === 0 ? writableByAll(program) : undefined;
+  if (weak !== undefined) throw failed(`is not run: any user may change ${weak}`);
+  const options = {
+    env: programEnvironment(process.env, { ...env, KUBERNETES_EXEC_INFO: info }),
+    timeoutMs: PLUGIN_LIMIT_MS,
+    outputLimitBytes: PLUGIN_OUTPUT_BYTES,
+  };
+  const result = await runProgram(program, args, options).catch((error: unknown) => {
+    throw failed(isKind(error, 'NotFound') ? 'not found' : `failed: ${errorMessage(error)}`);
   });
+  if (result.exitCode === 0) return result.stdout;
+  const said = result.stderr.trim().slice(-500);
+  throw failed(`failed with exit code ${result.exitCode}${said === '' ? '' : `: ${said}`}`);
+};
 
 /** Reads what a plugin wrote. Throws in upstream's words. */
 export function parseExecCredential(text: string, apiVersion: string): ExecCredential {
@@ -59,10 +72,10 @@ export function parseExecCredential(text: string, apiVersion: string): ExecCrede
   }
   const given = isSection(value) ? value : {};
   if (given['kind'] !== 'ExecCredential')
-    throw new Error(`decoding stdout: expected kind ExecCredential, got ${JSON.stringify(given['kind'] ?? '')}`);
+    throw new Error(`decoding stdout: expected kind ExecCredential, got ${shown(given['kind'])}`);
   if (given['apiVersion'] !== apiVersion)
     throw new Error(
-      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(given['apiVersion'])}`,
+      `exec plugin is configured to use API version ${apiVersion}, plugin returned version ${shown(given['apiVersion']).replaceAll('"', '')}`,
     );
   const status = given['status'];
   if (!isSection(status)) throw new Error("exec plugin didn't return a status field");
@@ -75,15 +88,38 @@ export function parseExecCredential(text: string, apiVersion: string): ExecCrede
     throw new Error("exec plugin didn't return a token or cert/key pair");
   if ((certificate === undefined) !== (key === undefined))
     throw new Error('exec plugin returned only certificate or key, not both');
-  const expiresMs = Date.parse(textOf(status, 'expirationTimestamp') ?? '');
+  if (token !== undefined && !isHeaderText(token))
+    throw new Error('exec plugin returned a token with characters that no request can carry');
+  const expiresMs = expiryOf(status['expirationTimestamp']);
   return {
     ...(token !== undefined && { token }),
     ...(certificate !== undefined && key !== undefined && { certificate, key }),
-    ...(!Number.isNaN(expiresMs) && { expiresMs }),
+    ...(expiresMs !== undefined && { expiresMs }),
   };
 }
 
-/** What a plugin is told by its environment. */
+/** At most a few words of it: what a plugin wrote may be of any size and depth, and may be secret. */
+const shown = (value: unknown): string =>
+  typeof value === 'string'
+    ? JSON.stringify(shortened(value, 64))
+    : value === undefined
+      ? '""'
+      : `a value of type ${typeof value}`;
+
+const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+/**
+ * Wall time. A time that cannot be read is an error, as it is upstream: taken for none, the credential would count
+ * without end.
+ */
+function expiryOf(given: unknown): number | undefined {
+  if (given === undefined || given === null) return undefined;
+  const ms = typeof given === 'string' && RFC3339.test(given) ? Date.parse(given) : NaN;
+  if (Number.isNaN(ms)) throw new Error('decoding stdout: expirationTimestamp is no time of RFC 3339');
+  return ms;
+}
+
+/** The environment of a plugin. */
 export function execInfo({ apiVersion, cluster }: ExecPlugin): string {
   return JSON.stringify({
     kind: 'ExecCredential',
@@ -95,13 +131,16 @@ export function execInfo({ apiVersion, cluster }: ExecPlugin): string {
 /**
  * What a plugin said last, for as long as it holds (upstream: client-go plugin/pkg/client/auth/exec).
  * 1. However many ask, it runs once at a time.
- * 2. What has expired, or was refused, is fetched anew; what was fetched since then is not.
+ * 2. Expired or refused credentials are fetched again, unless they were fetched since then.
  */
 export class ExecCredentials {
   readonly #plugin: ExecPlugin;
   readonly #clock: Clock;
   readonly #run: RunPlugin;
   #known: ExecCredential | undefined;
+  /** Monotonic. */
+  #knownSinceMs = -Infinity;
+  #refusedSoon = 0;
   #running: Promise<ExecCredential> | undefined;
   #failed: { readonly untilMs: number; readonly error: unknown } | undefined;
 
@@ -113,22 +152,38 @@ export class ExecCredentials {
 
   async current(): Promise<ExecCredential> {
     const known = this.#known;
-    if (known !== undefined && (known.expiresMs === undefined || known.expiresMs > this.#clock.nowMs())) return known;
+    if (
+      known !== undefined &&
+      (known.expiresMs === undefined || known.expiresMs > this.#clock.nowMs() || this.#isNew())
+    )
+      return known;
     if (this.#failed !== undefined && this.#failed.untilMs > this.#clock.monotonicMs()) throw this.#failed.error;
     return (this.#running ??= this.#fetch().finally(() => (this.#running = undefined)));
   }
 
   /** `credential` was refused. */
   forget(credential: Pick<ExecCredential, 'token' | 'certificate'>): void {
-    if (this.#known?.token === credential.token && this.#known?.certificate === credential.certificate)
-      this.#known = undefined;
+    if (
+      this.#known === undefined ||
+      this.#known.token !== credential.token ||
+      this.#known.certificate !== credential.certificate
+    )
+      return;
+    this.#refusedSoon = this.#isNew() ? this.#refusedSoon + 1 : 0;
+    if (this.#refusedSoon <= MOST_REFUSED_SOON) this.#known = undefined;
+  }
+
+  #isNew(): boolean {
+    return this.#clock.monotonicMs() - this.#knownSinceMs < LEAST_LIFE_MS;
   }
 
   async #fetch(): Promise<ExecCredential> {
     try {
       const text = await this.#run(this.#plugin, execInfo(this.#plugin));
       this.#failed = undefined;
-      return (this.#known = parseExecCredential(text, this.#plugin.apiVersion));
+      this.#known = parseExecCredential(text, this.#plugin.apiVersion);
+      this.#knownSinceMs = this.#clock.monotonicMs();
+      return this.#known;
     } catch (cause) {
       const error = new KubeletError('Unavailable', `getting credentials: ${errorMessage(cause)}`, {
         op: 'run credential plugin',

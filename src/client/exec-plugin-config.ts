@@ -8,9 +8,9 @@ export interface ExecPlugin {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** How to get it, for whoever has not. */
+  /** How to install the plugin. */
   readonly installHint: string;
-  /** What it is told of the cluster; undefined when it is not to be told. */
+  /** Cluster information for the plugin; undefined when it gets none. */
   readonly cluster: object | undefined;
 }
 
@@ -26,7 +26,10 @@ const v1 = 'client.authentication.k8s.io/v1';
 const versions: readonly string[] = [v1, 'client.authentication.k8s.io/v1beta1'];
 const clusterExtension = 'client.authentication.k8s.io/exec';
 
-/** Undefined without one. Refusals are in upstream's words (client-go tools/clientcmd validation, plugin/pkg/client/auth/exec). */
+/**
+ * Undefined without one. Refusals are in upstream's words (client-go tools/clientcmd validation,
+ * plugin/pkg/client/auth/exec).
+ */
 export function parseExecPlugin(user: Section, { userName, cluster, folder, wrong }: Given): ExecPlugin | undefined {
   const exec = user['exec'];
   if (!isSection(exec)) return undefined;
@@ -47,7 +50,7 @@ export function parseExecPlugin(user: Section, { userName, cluster, folder, wron
   };
 }
 
-/** Nobody sits at a terminal here. */
+/** There is no terminal. */
 function checkMode(
   mode: string | undefined,
   {

@@ -26,7 +26,7 @@ const patchTypes: Record<Patch['type'], string> = {
   apply: 'application/apply-patch+yaml',
 };
 
-/** The API over HTTP, whoever serves it. What comes is taken at its word: the server has checked it. */
+/** The API over HTTP. Responses are trusted: the server has validated them. */
 export class HttpApiClient implements ApiClient {
   readonly #transport: ApiTransport;
 

@@ -18,7 +18,7 @@ import { listen } from './testing/test-server.ts';
 const key = { namespace: 'default', name: 'web' };
 const web = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'web', namespace: 'default', uid: 'u' } };
 
-interface Ground {
+interface Fixture {
   readonly client: HttpApiClient;
   readonly transport: HttpTransport;
   /** `METHOD path` of what came. */
@@ -32,7 +32,7 @@ async function groundOf(
     source,
     ...options
   }: Partial<HttpTransportOptions> & { readonly source?: (access: ClusterAccess) => AccessSource } = {},
-): Promise<Ground> {
+): Promise<Fixture> {
   const asked: string[] = [];
   const serve: RequestListener = (request, response) => {
     asked.push(`${request.method} ${request.url}`);
@@ -84,7 +84,7 @@ test('an error without that word is an answer, and so is the eleventh with it', 
   assert.deepEqual([plain.asked.length, busyFor.asked.length], [1, 11]);
 });
 
-test('who is to come later than a request may take is told at once, with the time', async (t) => {
+test('a Retry-After beyond the time limit fails at once, with the time', async (t) => {
   const { client, asked } = await groundOf(t, (_, response) => busy(503, 3600)(response));
   await assert.rejects(
     client.get(configMaps, key),
@@ -143,7 +143,7 @@ test('credentials that cannot be used make requests fail; the next one looks aga
   assert.deepEqual([await client.get(configMaps, key), transport.problem()], [web, undefined]);
 });
 
-test('the end of an outage is told, that of a hiccup is not', async (t) => {
+test('listeners are notified of the end of an outage, not of a hiccup', async (t) => {
   let away = true;
   for (const [outageMs, told] of [
     [0, 1],
@@ -165,7 +165,7 @@ test('the end of an outage is told, that of a hiccup is not', async (t) => {
   }
 });
 
-test('an access that has come, or is another one, is told as a return: who could not ask asks at once', async (t) => {
+test('a new or changed access counts as a return: waiting requests are sent at once', async (t) => {
   let usable = false;
   let changed = (): void => undefined;
   const source = (access: ClusterAccess): AccessSource => ({
@@ -185,7 +185,7 @@ test('an access that has come, or is another one, is told as a return: who could
   assert.equal(await told, 'admitted');
 });
 
-test('the end of a time in which everybody was refused is told, that of a refusal among answers is not', async (t) => {
+test('listeners are notified when refusals of all requests end, not of single refusals', async (t) => {
   for (const code of [401, 403, 500, 503]) {
     const codes = [code, code, 200, code, 200, 200];
     const { client } = await groundOf(
@@ -230,7 +230,7 @@ test('a watch that does not begin is given up like any request', async (t) => {
   );
 });
 
-test('each lane has terms of its own: a limit, a place to wait; retries wait there, too, and a watch only when it begins', async (t) => {
+test('each group of requests has terms of its own: a limit, a place to wait; retries wait there, too, and a watch only when it begins', async (t) => {
   const { transport, asked } = await groundOf(t, (request, response, count) => {
     if (request.url?.includes('watch') === true)
       response.end(`${JSON.stringify({ type: 'ADDED', object: web })}\n`.repeat(5));
@@ -240,12 +240,12 @@ test('each lane has terms of its own: a limit, a place to wait; retries wait the
   let admitted = 0;
   const budget = new RequestBudget({ clock: systemClock, qps: 1000, burst: 100, waitingLimit: 10 });
   const gate = { admit: (signal?: AbortSignal) => (admitted++, budget.gate(0).admit(signal)) };
-  await new HttpApiClient(transport.lane({ gate })).get(configMaps, key);
+  await new HttpApiClient(transport.withTerms({ gate })).get(configMaps, key);
   assert.equal(admitted, 2);
-  await assert.rejects(new HttpApiClient(transport.lane({ limitMs: 20 })).get(configMaps, key), (error) =>
+  await assert.rejects(new HttpApiClient(transport.withTerms({ limitMs: 20 })).get(configMaps, key), (error) =>
     isApiError(error, 'ServiceUnavailable'),
   );
-  await drain(new HttpApiClient(transport.lane({ gate })).watch(configMaps, '', {}, new AbortController().signal));
+  await drain(new HttpApiClient(transport.withTerms({ gate })).watch(configMaps, '', {}, new AbortController().signal));
   assert.deepEqual([admitted, asked.length], [3, 4]);
 });
 
@@ -298,7 +298,7 @@ test('the rules of asking again', () => {
   );
 });
 
-test('who acts as somebody else says so in headers', async (t) => {
+test('impersonation is sent in headers', async (t) => {
   let headers: IncomingMessage['headers'] = {};
   const source = (access: ClusterAccess): AccessSource => {
     const acting = {

@@ -3,10 +3,11 @@ import { StringDecoder } from 'node:string_decoder';
 import { ApiStatusError } from '../api/status/api-status-error.ts';
 import { sleep, systemClock, withDeadline } from '../base/clock.ts';
 import { errorMessage } from '../base/errors.ts';
+import { LineSplitter } from '../base/line-splitter.ts';
 import { parseJsonQuietly } from '../base/quiet-parse.ts';
 import { jitter, systemRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
-import { watchSilence } from '../base/silence.ts';
+import { startIdleTimer } from '../base/idle-timer.ts';
 import type { ReturnListener } from '../api/client/api-client.ts';
 import type { ClientProblem, ObserveClient } from '../api/client/client-observations.ts';
 import { fixedAccess, isAccessSource } from './cluster-access.ts';
@@ -36,11 +37,14 @@ export interface ApiTransport {
   send(request: ApiRequest): Promise<unknown>;
   /** The values of a watch, one a line, until the server ends it. Rejects when `signal` aborts. */
   stream(path: string, signal: AbortSignal, onOpen?: () => void): AsyncGenerator<unknown>;
-  /** Calls `listener` when an answer comes after none had come for seconds, or the access is another one. Returns what ends it. */
+  /**
+   * Calls `listener` when an answer comes after none had come for seconds, or the access is another one. Returns what
+   * ends it.
+   */
   onReturn(listener: ReturnListener): () => void;
 }
 
-/** On which terms a lane's requests are sent. */
+/** Limits for a group of requests. */
 export interface RequestTerms {
   /** Where they wait for their turn. */
   readonly gate: RequestGate;
@@ -59,7 +63,7 @@ export interface HttpTransportOptions extends Partial<ConnectionOptions> {
   readonly maxBodyBytes?: number;
   /** The longest line of a watch. */
   readonly maxLineBytes?: number;
-  /** From so long on it was an outage, whose end is told. */
+  /** An interruption of at least this length is an outage; listeners are notified of its end. */
   readonly outageMs?: number;
 }
 
@@ -67,7 +71,8 @@ const defaults = {
   clock: systemClock,
   random: systemRandom,
   dialLimitMs: 30_000,
-  // Quicker than client-go (30 s and 15 s): a peer that has gone without a word is found before the node counts as lost.
+  // Quicker than client-go (30 s and 15 s): a peer that has gone without a word is found before the node counts as
+  // lost.
   readIdleMs: 10_000,
   pingTimeoutMs: 10_000,
   maxSockets: 16,
@@ -87,14 +92,18 @@ interface Opened {
 }
 
 /**
- * JSON over HTTP/2 or HTTP/1.1 with connections that stay open. Every refusal is an `ApiStatusError`; a server that cannot be reached, falls silent, ends
- * in the middle of an answer or answers with what is no JSON is one with reason ServiceUnavailable, and so are credentials that cannot be used.
- * 1. Before each request the source of access is asked; when the server, the authorities or the client certificate differ, new connections are made, watches
- *    on the old ones end at once, and what else is in flight there may finish.
- * 2. 401 is asked again once with credentials fetched anew, if they are others.
- * 3. 429 and 5xx with Retry-After are asked again when the server says, up to ten times, within the limit of the request; watches leave that to whoever began them.
- * 4. Who closes it waits for nobody: what is under way fails at once, wherever it is.
- * 5. Redirects are not followed. Answers are not compressed: what a node asks for is small, and the processor costs more than a local network.
+ * JSON over HTTP/2 or HTTP/1.1 with connections that stay open. Every refusal is an `ApiStatusError`; a server that
+ * cannot be reached, falls silent, ends in the middle of an answer or answers with what is no JSON is one with reason
+ * ServiceUnavailable, and so are credentials that cannot be used.
+ * 1. Before each request the source of access is asked; when the server, the authorities or the client certificate
+ *    differ, new connections are made, watches on the old ones end at once, and what else is in flight there may
+ *    finish.
+ * 2. After 401, a request is retried once if fetching credentials again returns others.
+ * 3. 429 and 5xx with Retry-After are asked again when the server says, up to ten times, within the limit of the
+ *    request; watches leave that to their callers.
+ * 4. Closing does not wait: requests in flight fail at once.
+ * 5. Redirects are not followed. Answers are not compressed: what a node asks for is small, and the processor costs
+ *    more than a local network.
  */
 export class HttpTransport implements ApiTransport {
   readonly #source: AccessSource;
@@ -105,14 +114,14 @@ export class HttpTransport implements ApiTransport {
   #access: ClusterAccess | undefined;
   #connections: Connections | undefined;
   #problem: (ClientProblem & { readonly atMs: number }) | undefined;
-  /** Since when everybody was refused, whatever they asked; undefined while somebody is served. */
+  /** Since when all requests were refused; undefined while any succeeds. */
   #refusedAtMs: number | undefined;
   readonly #closed = new AbortController();
 
   constructor(access: ClusterAccess | AccessSource, options: HttpTransportOptions) {
     this.#source = isAccessSource(access) ? access : fixedAccess(access);
     this.#options = { ...defaults, ...options };
-    // What cannot be used, or comes after the end, is the matter of whoever asks next.
+    // An access that cannot be used, or that comes after the end, fails the next request.
     this.#endOfSource = this.#source.onChange(
       () =>
         void this.#source
@@ -128,7 +137,7 @@ export class HttpTransport implements ApiTransport {
     this.#connections?.close();
   }
 
-  /** Gives up all connections; the next requests dial anew (upstream does so when heartbeats fail). */
+  /** Closes all connections; the next requests dial again (upstream does so when heartbeats fail). */
   reconnect(): void {
     this.#connections?.retire();
     this.#connections = undefined;
@@ -151,8 +160,8 @@ export class HttpTransport implements ApiTransport {
     return this.#problem;
   }
 
-  /** The same connections on terms of its own. */
-  lane(terms: Partial<RequestTerms>): ApiTransport {
+  /** Sends over the same connections, with other limits. */
+  withTerms(terms: Partial<RequestTerms>): ApiTransport {
     return {
       send: (request) => this.send(request, terms),
       stream: (path, signal, onOpen) => this.stream(path, signal, onOpen, terms),
@@ -197,13 +206,13 @@ export class HttpTransport implements ApiTransport {
       });
       done(0);
       onOpen?.();
-      const silence = watchSilence(clock, watchIdleMs, () =>
+      const idleTimer = startIdleTimer(clock, watchIdleMs, () =>
         controller.abort(new Error(`nothing came for ${watchIdleMs / 1000} s`)),
       );
       try {
-        yield* this.#lines(request, answer, silence.heard);
+        yield* this.#lines(request, answer, idleTimer.heard);
       } finally {
-        silence.cancel();
+        idleTimer.cancel();
       }
     } catch (error) {
       // Who gives it up has no problem.
@@ -212,22 +221,21 @@ export class HttpTransport implements ApiTransport {
     } finally {
       signal.removeEventListener('abort', abort);
       this.#closed.signal.removeEventListener('abort', close);
-      controller.abort(new Error('nobody reads it any more'));
+      controller.abort(new Error('the reader is gone'));
     }
   }
 
   async *#lines(request: ApiRequest, { body, wasCut }: Answer, heard: () => void): AsyncGenerator<unknown> {
     const decoder = new StringDecoder('utf8');
-    let rest = '';
+    const lines = new LineSplitter();
     for await (const chunk of body as AsyncIterable<Buffer>) {
       heard();
-      const parts = (rest + decoder.write(chunk)).split('\n');
-      rest = parts.pop() ?? '';
-      if (rest.length > this.#options.maxLineBytes)
+      const whole = lines.push(decoder.write(chunk));
+      if (lines.heldLength > this.#options.maxLineBytes)
         throw new Error(`a line of more than ${this.#options.maxLineBytes} bytes`);
-      for (const line of parts) if (line !== '') yield this.#parse(request, line);
+      for (const line of whole) if (line !== '') yield this.#parse(request, line);
     }
-    // A line without its end is half an event: whoever watches goes on after the last whole one.
+    // An incomplete line is half an event: the watcher continues after the last complete one.
     if (wasCut()) throw new Error('the connection was closed');
   }
 

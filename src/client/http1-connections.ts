@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import { errorMessage } from '../base/errors.ts';
-import { ConnectionFailure, untilAborted } from './connection.ts';
+import { answerTo } from '../base/node-answer.ts';
+import { ConnectionFailure, untilAbortedWithReason } from './connection.ts';
 import type { Answer, Connections, Outgoing } from './connection.ts';
 
 export interface Http1Options {
@@ -20,7 +21,10 @@ export class Http1Connections implements Connections {
   readonly #lasting = new Set<(reason: Error) => void>();
   /** A connection that was made to find out which protocol is spoken. */
   #spare: Socket | undefined;
-  /** Requests that do not last: those in flight, and those that wait. The agent itself does not count connections that are being made. */
+  /**
+   * Requests that do not last: those in flight, and those that wait. The agent itself does not count connections that
+   * are being made.
+   */
   #inFlight = 0;
   readonly #waiting = new Set<() => void>();
 
@@ -37,7 +41,7 @@ export class Http1Connections implements Connections {
     if (this.#inFlight >= this.#options.maxSockets) {
       const turn = Promise.withResolvers<void>();
       this.#waiting.add(turn.resolve);
-      await untilAborted(turn.promise, signal).finally(() => this.#waiting.delete(turn.resolve));
+      await untilAbortedWithReason(turn.promise, signal).finally(() => this.#waiting.delete(turn.resolve));
     }
     return this.#send(outgoing, signal, false);
   }
@@ -48,14 +52,14 @@ export class Http1Connections implements Connections {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       let body: IncomingMessage | undefined;
-      const sent = request(
-        {
-          host: this.#options.host,
-          method,
-          path,
-          agent,
-          headers: { host: this.#options.host, ...headers } as Record<string, string | string[]>,
-        },
+      const sent = request({
+        host: this.#options.host,
+        method,
+        path,
+        agent,
+        headers: { host: this.#options.host, ...headers } as Record<string, string | string[]>,
+      });
+      answerTo(sent).then(
         (response) => {
           body = response;
           resolve({
@@ -65,9 +69,15 @@ export class Http1Connections implements Connections {
             wasCut: () => !response.complete,
           });
         },
+        (error: unknown) =>
+          reject(
+            signal.aborted || error instanceof ConnectionFailure
+              ? error
+              : new ConnectionFailure(errorMessage(error), { reused: sent.reusedSocket, cause: error }),
+          ),
       );
       const end = (reason: Error): void => {
-        // Who reads it is told the reason, too.
+        // The reader of the body gets the reason, too.
         body?.destroy(reason);
         sent.destroy(reason);
       };
@@ -80,13 +90,6 @@ export class Http1Connections implements Connections {
         // Its connection is free for others only after this.
         if (!this.#lasting.delete(end)) queueMicrotask(() => this.#next());
       });
-      sent.on('error', (error) =>
-        reject(
-          signal.aborted || error instanceof ConnectionFailure
-            ? error
-            : new ConnectionFailure(errorMessage(error), { reused: sent.reusedSocket, cause: error }),
-        ),
-      );
       sent.end(outgoing.body);
     });
   }
@@ -94,7 +97,7 @@ export class Http1Connections implements Connections {
   retire(): void {
     for (const end of this.#lasting) end(new ConnectionFailure('the connection was given up for another'));
     for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
-    // Whoever is still in flight is not kept for anybody after them.
+    // A connection with requests in flight is not reused afterwards.
     this.#agent.on('free', (socket: Duplex) => socket.destroy());
     this.#spare?.destroy();
   }

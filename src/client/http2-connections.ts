@@ -3,7 +3,7 @@ import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../base/clock.ts';
 import { errorMessage } from '../base/errors.ts';
-import { ConnectionFailure, untilAborted } from './connection.ts';
+import { ConnectionFailure, untilAbortedWithReason } from './connection.ts';
 import type { Answer, Connections, Outgoing } from './connection.ts';
 
 export interface Http2Options {
@@ -11,7 +11,10 @@ export interface Http2Options {
   dial(): Promise<Socket>;
   /** `host:port`. */
   readonly authority: string;
-  /** So long without a word, and the other end is asked whether it is there (upstream: HTTP2_READ_IDLE_TIMEOUT_SECONDS, 30 s). */
+  /**
+   * So long without a word, and the other end is asked whether it is there (upstream: HTTP2_READ_IDLE_TIMEOUT_SECONDS,
+   * 30 s).
+   */
   readonly readIdleMs: number;
   /** So long it may take to answer (upstream: HTTP2_PING_TIMEOUT_SECONDS, 15 s). */
   readonly pingTimeoutMs: number;
@@ -20,7 +23,10 @@ export interface Http2Options {
 /** What may come before it is read, for one stream and for all: a list in one go. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
-/** Of what stands between here and the socket, for all streams; beyond it Node refuses new ones, and its own 10 is little for large objects. */
+/**
+ * Of what stands between here and the socket, for all streams; beyond it Node refuses new ones, and its own 10 is
+ * little for large objects.
+ */
 const SESSION_MEMORY_MEGABYTES = 64;
 /** Until the server has said how many it takes; 100 is what Kubernetes' allows. */
 const STREAMS_BEFORE_SETTINGS = 100;
@@ -29,8 +35,8 @@ const LOOKS = 6;
 
 /**
  * HTTP/2: all requests and watches share one connection, a further one is made when that is full.
- * 1. Whoever needs a connection while one is being made waits for that one.
- * 2. A connection that does not answer a ping fails all its streams at once; the next request dials anew.
+ * 1. A request that needs a connection while one is being dialed waits for that one.
+ * 2. A connection that does not answer a ping fails all its streams at once; the next request dials again.
  * 3. One whose server says goodbye (GOAWAY) gets no new streams, and ends with its last.
  */
 export class Http2Connections implements Connections {
@@ -52,7 +58,7 @@ export class Http2Connections implements Connections {
       if (this.#retired) throw new ConnectionFailure('the connection was given up for another', { unsent: true });
       const session = [...this.#sessions].find((each) => each.hasRoom());
       if (session !== undefined) return session.open(outgoing, signal, lasting);
-      await untilAborted((this.#dialing ??= this.#dial()), signal);
+      await untilAbortedWithReason((this.#dialing ??= this.#dial()), signal);
     }
   }
 
@@ -140,7 +146,7 @@ class LiveSession {
       let answered = false;
       const abort = (): void => {
         cancel(stream, signal.reason as Error);
-        // Whoever had no answer in time may be the first to notice that nobody is there.
+        // A request that timed out may be the first sign of a dead connection.
         if (!answered && !lasting) this.#suspect();
       };
       signal.addEventListener('abort', abort, { once: true });
@@ -182,7 +188,7 @@ class LiveSession {
     return new ConnectionFailure(errorMessage(error), { unsent, reused, cause: error });
   }
 
-  /** Looks now and then whether anything came; a look costs less than a note at every event would. */
+  /** Looks now and then whether anything came; a check costs less than a record of every event. */
   #look(): void {
     const { clock, readIdleMs } = this.#options;
     const bytes = this.#socket.bytesRead;

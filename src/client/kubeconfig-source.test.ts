@@ -9,7 +9,7 @@ import { FakeClock } from '../base/testing/fake-clock.ts';
 import { KubeconfigSource } from './kubeconfig-source.ts';
 import type { KubeconfigSourceOptions } from './kubeconfig-source.ts';
 
-interface Ground {
+interface Fixture {
   readonly clock: FakeClock;
   readonly said: string[];
   write(name: string, text: string): void;
@@ -17,7 +17,7 @@ interface Ground {
   file(user: object, server?: string): string;
 }
 
-function groundOf(t: TestContext): Ground {
+function groundOf(t: TestContext): Fixture {
   const folder = mkdtempSync(path.join(tmpdir(), 'kubeconfig-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const clock = new FakeClock();
@@ -26,7 +26,7 @@ function groundOf(t: TestContext): Ground {
     writeFileSync(path.join(folder, `${name}.new`), text);
     renameSync(path.join(folder, `${name}.new`), path.join(folder, name));
   };
-  const file: Ground['file'] = (user, server = 'https://192.0.2.1') =>
+  const file: Fixture['file'] = (user, server = 'https://192.0.2.1') =>
     JSON.stringify({
       'current-context': 'c',
       contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
@@ -115,7 +115,7 @@ test('files that cannot be used leave in force what stood there, and are read ag
   );
 });
 
-test('who signs in by a program gets what it says, and what it says anew when that was refused', async (t) => {
+test('credentials come from a plugin, and are fetched again when refused', async (t) => {
   const { clock, open } = groundOf(t);
   let runs = 0;
   const run = (): Promise<string> =>

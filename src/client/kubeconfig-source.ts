@@ -9,21 +9,26 @@ import { readFiles, readKubeconfigEntry } from './kubeconfig.ts';
 import type { KubeconfigEntry } from './kubeconfig.ts';
 
 export interface KubeconfigSourceOptions {
+  /** Absent: the current one. */
+  readonly context?: string;
   readonly clock?: Clock;
   readonly run?: RunPlugin;
   /** Where proxies may be named; absent: that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Called when what stands in the files cannot be used and what stood there before goes on counting, and when there is nothing before. */
+  /**
+   * Called when what stands in the files cannot be used and what stood there before goes on counting, and when there is
+   * nothing before.
+   */
   readonly onUnusable?: (error: unknown) => void;
 }
 
-/** How often files are looked at, at most. */
+/** How often files are checked, at most. */
 const LOOK_MS = 1_000;
 
 /**
- * A kubeconfig and all it names, as it stands on disk now (upstream looks at client certificates and authorities every 5 minutes, at token files every minute,
- * and never at the kubeconfig again).
- * 1. Files are looked at when somebody asks, at most once a second; read only when one has changed.
+ * A kubeconfig and all it names, as it stands on disk now (upstream looks at client certificates and authorities every
+ * 5 minutes, at token files every minute, and never at the kubeconfig again).
+ * 1. Files are checked on request, at most once a second, and read only when one has changed.
  * 2. Files that are half written, or gone, leave in force what stood there before; they are read again the next time.
  * 3. Who asks gets the same object as before for as long as nothing has changed.
  */
@@ -95,7 +100,7 @@ export class KubeconfigSource implements AccessSource {
   #read(): void {
     // What changes while it is read counts as changed the next time.
     const mark = markOf(this.#file);
-    const entry = readKubeconfigEntry(this.#file);
+    const entry = readKubeconfigEntry(this.#file, this.#options.context);
     const seen = [mark, ...marksOf(entry)].join(' ');
     const access = withProxy(readFiles(entry, this.#file), this.#options.env ?? process.env);
     const execChanged = JSON.stringify(entry.exec) !== JSON.stringify(this.#entry?.exec);

@@ -61,7 +61,7 @@ test('a program that signs in is found beside the kubeconfig, with what it is gi
   assert.deepEqual([command, told], ['sign-in', undefined]);
 });
 
-test('who acts as somebody else says whom, and a proxy is named', () => {
+test('impersonation and a proxy are read', () => {
   const user = {
     token: 't',
     as: 'ann',
@@ -130,7 +130,7 @@ test('files are looked for beside the kubeconfig; data beside a file counts firs
   }
 });
 
-test('a context without a user asks as nobody', () => {
+test('a context without a user has no credentials', () => {
   const { token, certificate, username } = parseKubeconfig(config({ context: { user: '' } }), '/x/config');
   assert.deepEqual([token, certificate, username], [undefined, undefined, undefined]);
 });
@@ -195,7 +195,7 @@ const wrong: readonly [what: string, text: string, said: string][] = [
     'client-key-data or client-key must be specified for u to use the clientCert authentication method.',
   ],
   [
-    'acts in groups of nobody',
+    'impersonates groups without a user',
     config({ user: { 'as-groups': ['g'] } }),
     'requesting uid, groups or user-extra for u without impersonating a user',
   ],

@@ -30,7 +30,10 @@ type ReadFile = (file: string) => string;
 
 const readText: ReadFile = (file) => readFileSync(file, 'utf8');
 
-/** Reads a kubeconfig and follows its current context. Throws `NotFound`, or `Invalid` that names the file and what is wrong in it. */
+/**
+ * Reads a kubeconfig and follows its current context. Throws `NotFound`, or `Invalid` that names the file and what is
+ * wrong in it.
+ */
 export function readKubeconfigEntry(file: string, context?: string, read: ReadFile = readText): KubeconfigEntry {
   let text: string;
   try {
@@ -144,10 +147,10 @@ function serverOf(cluster: Section, wrong: Wrong): string {
   const server = cluster['server'];
   if (typeof server !== 'string' || !URL.canParse(server) || !/^https?:/.test(server))
     throw wrong(`server ${withoutPassword(server)} is no URL`);
-  return server.replace(/\/+$/, '');
+  return server.replace(/(?<!\/)\/+$/, '');
 }
 
-/** Upstream takes SOCKS5 and HTTPS proxies, too; who names one is told rather than sent around it. */
+/** Upstream supports SOCKS5 and HTTPS proxies, too; here they are an error rather than ignored. */
 function proxyOf(cluster: Section, wrong: Wrong): string | undefined {
   const proxy = textOf(cluster, 'proxy-url');
   if (proxy !== undefined && (!URL.canParse(proxy) || new URL(proxy).protocol !== 'http:'))

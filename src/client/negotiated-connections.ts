@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
-import { untilAborted } from './connection.ts';
+import { untilAbortedWithReason } from './connection.ts';
 import type { Answer, Connections, Outgoing } from './connection.ts';
 import { dial } from './dial.ts';
 import type { DialTarget } from './dial.ts';
@@ -20,8 +20,9 @@ export interface ConnectionOptions {
 }
 
 /**
- * HTTP/2 where the server offers it in the handshake, else HTTP/1.1; asked again when no connection is left. Measured with 100 watches of one object each:
- * to begin them costs 37 ms of processor time and 2.5 MiB over HTTP/2, 250 ms and 14.5 MiB over HTTP/1.1; 2000 patches with their events 0.5 and 0.8 s.
+ * HTTP/2 where the server offers it in the handshake, else HTTP/1.1; asked again when no connection is left. Measured
+ * with 100 watches of one object each: to begin them costs 37 ms of processor time and 2.5 MiB over HTTP/2, 250 ms and
+ * 14.5 MiB over HTTP/1.1; 2000 patches with their events 0.5 and 0.8 s.
  */
 export class NegotiatedConnections implements Connections {
   readonly #target: DialTarget;
@@ -39,7 +40,7 @@ export class NegotiatedConnections implements Connections {
       this.#agreed = undefined;
       throw error;
     });
-    return (await untilAborted(this.#agreed, signal)).open(outgoing, signal, lasting);
+    return (await untilAbortedWithReason(this.#agreed, signal)).open(outgoing, signal, lasting);
   }
 
   retire(): void {

@@ -23,7 +23,7 @@ test('a burst goes at once, the rest at the rate, and a pause saves up no more t
   assert.deepEqual([wentMs, clock.armedTimers], [[10_000, 10_000, 10_100, 10_200], 0]);
 });
 
-test('who is told how long was waited; a lower rank passes all that wait in higher ones, and nobody passes their own', async () => {
+test('the wait is reported; a lower rank overtakes higher ones, and no request overtakes its own rank', async () => {
   const clock = new FakeClock();
   const budget = budgetOf(clock, { burst: 1 });
   const [status, objects] = [budget.gate(0), budget.gate(1)];

@@ -1,7 +1,10 @@
 import { ApiStatusError } from '../api/status/api-status-error.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 
-/** Lets requests through. Resolves with the milliseconds that were waited; rejects when too many wait already, or with the reason of `signal`. */
+/**
+ * Lets requests through. Resolves with the milliseconds that were waited; rejects when too many wait already, or with
+ * the reason of `signal`.
+ */
 export interface RequestGate {
   admit(signal?: AbortSignal): Promise<number>;
 }
@@ -24,9 +27,10 @@ interface Waiter {
 }
 
 /**
- * A token bucket that several lanes share (upstream: client-go flowcontrol, which has no order of precedence).
+ * A token bucket that several groups of requests share (upstream: client-go flowcontrol, which has no order of
+ * precedence).
  * 1. A token goes to the lowest rank that waits, and within it to who came first.
- * 2. Nobody passes whoever of the same or a lower rank waits already.
+ * 2. No request overtakes a waiting one of the same or a lower rank.
  */
 export class RequestBudget {
   readonly #options: RequestBudgetOptions;
@@ -99,7 +103,7 @@ export class RequestBudget {
     this.#refill();
     const nowMs = this.#options.clock.monotonicMs();
     for (const queue of this.#waiting) {
-      // A rank that nobody has asked for leaves a hole.
+      // An unused rank leaves a hole in the array.
       for (const waiter of queue ?? []) {
         if (this.#tokens < 1) return this.#arm();
         this.#tokens -= 1;

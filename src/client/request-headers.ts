@@ -1,7 +1,11 @@
 import { Buffer } from 'node:buffer';
+import { KubeletError } from '../base/errors.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 
 type Headers = Record<string, string | readonly string[]>;
+
+/** Printable ASCII alone: a line break in a header would begin another one. */
+export const isHeaderText = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
 /** What is said with a request: who asks, and what is sent. */
 export function requestHeaders(
@@ -23,7 +27,11 @@ export function requestHeaders(
 }
 
 function authorizationOf({ token, username, password }: ClusterAccess): string | undefined {
-  if (token !== undefined) return `Bearer ${token}`;
+  if (token !== undefined) {
+    if (!isHeaderText(token))
+      throw new KubeletError('Invalid', 'the token has characters that no request can carry', { op: 'make request' });
+    return `Bearer ${token}`;
+  }
   return username === undefined
     ? undefined
     : `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}`;

@@ -12,11 +12,14 @@ export const MOST_RETRIES = 10;
 export interface AttemptsSoFar {
   /** That the server asked for. */
   readonly retries: number;
-  /** Whether the credentials were fetched anew. */
+  /** Whether the credentials were fetched again. */
   readonly signedInAgain: boolean;
 }
 
-/** Servers that are busy say when to come again; without that word an answer is an answer (upstream: client-go rest with_retry). */
+/**
+ * Servers that are busy say when to come again; without that word an answer is an answer (upstream: client-go rest
+ * with_retry).
+ */
 export function afterAnswer(
   status: number,
   retryAfterMs: number | undefined,
@@ -30,14 +33,18 @@ export function afterAnswer(
 }
 
 /**
- * A request that did not reach the server may be sent again; one that may have, only if it changes nothing and the connection was an old one, which
- * servers may close at any time. Once: what fails on a new connection, too, has failed.
+ * A request that did not reach the server may be sent again; one that may have, only if it changes nothing and the
+ * connection was an old one, which servers may close at any time. Once: what fails on a new connection, too, has
+ * failed.
  */
 export function isSentAgain(method: string, failure: Pick<ConnectionFailure, 'unsent' | 'reused'>): boolean {
   return failure.reused && (failure.unsent || method === 'GET');
 }
 
-/** Says nothing of what was asked: a server in trouble, or one that does not know the client any more, or not yet (rights are read anew when it starts). */
+/**
+ * Says nothing of what was asked: a server in trouble, or one that does not know the client any more, or not yet
+ * (permissions are loaded again when it starts).
+ */
 export const isRefusalOfAll = (status: number): boolean => status === 401 || status === 403 || status >= 500;
 
 /** `Retry-After` in milliseconds; dates, which no API server sends, count as absent. */

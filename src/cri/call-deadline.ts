@@ -11,9 +11,9 @@ export const DEFAULT_REQUEST_TIMEOUT_MS = 2 * 60_000;
 const seconds = (value: string | number | bigint | undefined): number => Number(value ?? 0);
 
 /**
- * How long a call may take, in milliseconds; `Infinity` means no deadline. `rpc` is the name on the wire.
- * Work whose length the caller chose (grace, exec timeout) gets that on top of the configured limit, so that the runtime's own timeout fires first
- * (upstream: cri-client remote_runtime.go, remote_image.go).
+ * How long a call may take, in milliseconds; `Infinity` means no deadline. `rpc` is the name on the wire. Work whose
+ * length the caller chose (grace, exec timeout) gets that on top of the configured limit, so that the runtime's own
+ * timeout fires first (upstream: cri-client remote_runtime.go, remote_image.go).
  */
 export function computeTimeoutMs(rpc: string, request: unknown, requestTimeoutMs: number): number {
   switch (rpc) {

@@ -10,7 +10,7 @@ import {
   topicFilter,
 } from './containerd-events-client.ts';
 import type { ContainerdEvent } from './containerd-events-client.ts';
-import { serveCri } from './cri-server.ts';
+import { serveCri } from './testing/cri-server.ts';
 import { serveRaw } from '../grpc/grpc-server.ts';
 import type { RawHandler, RunningServer } from '../grpc/grpc-server.ts';
 import { SubscribeRequest } from './generated/containerd-events.ts';

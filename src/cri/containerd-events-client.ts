@@ -1,3 +1,4 @@
+import { lookupTable } from '../base/lookup.ts';
 import { errorMessage, KubeletError } from '../base/errors.ts';
 import type { GrpcChannel } from '../grpc/grpc-channel.ts';
 import { SubscribeRequest } from './generated/containerd-events.ts';
@@ -24,7 +25,9 @@ export const CONTAINERD_SUBSCRIBE_PATH = '/containerd.services.events.v1.Events/
 /** containerd's namespace for everything made through the CRI. */
 export const CRI_NAMESPACE = 'k8s.io';
 
-/** One event, flattened. What the payload does not carry is undefined; of an unknown payload only the envelope is known. */
+/**
+ * One event, flattened. What the payload does not carry is undefined; of an unknown payload only the envelope is known.
+ */
 export interface ContainerdEvent {
   /** Such as `/tasks/exit`. */
   topic: string;
@@ -44,13 +47,19 @@ export interface ContainerdEvent {
 }
 
 export interface SubscribeOptions {
-  /** containerd filter expressions; an event passes when any matches. Left out: tasks, containers and images of the CRI's namespace. */
+  /**
+   * containerd filter expressions; an event passes when any matches. Left out: tasks, containers and images of the
+   * CRI's namespace.
+   */
   filters?: readonly string[];
   /** Ends the subscription without an error. */
   signal?: AbortSignal;
 }
 
-/** The expression for everything in `namespace` whose topic starts with `topicPrefix` (containerd pkg/filters: comma means and). */
+/**
+ * The expression for everything in `namespace` whose topic starts with `topicPrefix` (containerd pkg/filters: comma
+ * means and).
+ */
 export function topicFilter(namespace: string, topicPrefix: string): string {
   return `namespace==${JSON.stringify(namespace)},topic~=${JSON.stringify(`^${topicPrefix}`)}`;
 }
@@ -58,9 +67,9 @@ export function topicFilter(namespace: string, topicPrefix: string): string {
 const DEFAULT_FILTERS = ['/tasks/', '/containers/', '/images/'].map((prefix) => topicFilter(CRI_NAMESPACE, prefix));
 
 /**
- * containerd's event stream. Events only wake: containerd drops them while nobody listens and gives no sign that a subscription is in force,
- * so a reader relists after subscribing and keeps a slow timer.
- * Ends quietly when `signal` aborts; fails with `Unavailable` when containerd goes away, `Unimplemented` when the runtime is not containerd.
+ * containerd's event stream. Events only wake: containerd drops them while nobody listens and gives no sign that a
+ * subscription is in force, so a reader relists after subscribing and keeps a slow timer. Ends quietly when `signal`
+ * aborts; fails with `Unavailable` when containerd goes away, `Unimplemented` when the runtime is not containerd.
  */
 export async function* subscribeContainerdEvents(
   channel: GrpcChannel,
@@ -87,7 +96,7 @@ export async function* subscribeContainerdEvents(
 type Payload = Omit<ContainerdEvent, 'topic' | 'timestampMs' | 'namespace'>;
 
 /** By the last part of the type URL; containerd 1.x and 2.x put nothing before it. */
-const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Payload>> = {
+const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Payload>> = lookupTable({
   'containerd.events.TaskCreate': (bytes) => task(TaskCreate.decode(bytes)),
   'containerd.events.TaskStart': (bytes) => task(TaskStart.decode(bytes)),
   'containerd.events.TaskExit': (bytes) => exit(TaskExit.decode(bytes)),
@@ -109,7 +118,7 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Payload>> = {
   'containerd.services.images.v1.ImageCreate': (bytes) => ({ image: ImageCreate.decode(bytes).name }),
   'containerd.services.images.v1.ImageUpdate': (bytes) => ({ image: ImageUpdate.decode(bytes).name }),
   'containerd.services.images.v1.ImageDelete': (bytes) => ({ image: ImageDelete.decode(bytes).name }),
-};
+});
 
 /** Fails with `Internal` if the bytes are no event envelope or the payload is not what its type says. */
 export function decodeContainerdEvent(bytes: Uint8Array): ContainerdEvent {

@@ -102,7 +102,10 @@ export interface RuntimeServiceApi {
     request: PartialMessage<UpdateRuntimeConfigRequest>,
     options?: CallOptions,
   ): Promise<UpdateRuntimeConfigResponse>;
-  /** Creates and starts the sandbox; its network is up when this returns. A timeout leaves the outcome unknown: look it up. */
+  /**
+   * Creates and starts the sandbox; its network is up when this returns. A timeout leaves the outcome unknown: look it
+   * up.
+   */
   runPodSandbox(request: PartialMessage<RunPodSandboxRequest>, options?: CallOptions): Promise<RunPodSandboxResponse>;
   /** Kills what runs in the sandbox and takes its network down. Repeating it is success. */
   stopPodSandbox(
@@ -179,7 +182,10 @@ export interface RuntimeServiceApi {
     request: PartialMessage<GetEventsRequest>,
     options?: CallOptions,
   ): AsyncIterable<ContainerEventResponse>;
-  /** Runs a command to its end; `timeout` in seconds, 0 means none. The exit code is in the answer, not in an error. Output is cut at 16 MB by the runtime. */
+  /**
+   * Runs a command to its end; `timeout` in seconds, 0 means none. The exit code is in the answer, not in an error.
+   * Output is cut at 16 MB by the runtime.
+   */
   execSync(request: PartialMessage<ExecSyncRequest>, options?: CallOptions): Promise<ExecSyncResponse>;
   /** Answers with a URL at the runtime's streaming server. */
   exec(request: PartialMessage<ExecRequest>, options?: CallOptions): Promise<ExecResponse>;

@@ -7,7 +7,7 @@ import type { ErrorKind } from '../base/errors.ts';
 import type { ImageServiceApi, RuntimeServiceApi } from './cri-api.ts';
 import { createCriClient } from './cri-client.ts';
 import type { CriCallRecord, CriClient } from './cri-client.ts';
-import { serveCri } from './cri-server.ts';
+import { serveCri } from './testing/cri-server.ts';
 import {
   ContainerEventType,
   ExecSyncResponse,

@@ -20,7 +20,10 @@ export interface CriClientOptions {
   observe?: (record: CriCallRecord) => void;
 }
 
-/** A runtime behind a unix socket. Nothing is connected before the first call; an agent may be built before its runtime is up. */
+/**
+ * A runtime behind a unix socket. Nothing is connected before the first call; an agent may be built before its runtime
+ * is up.
+ */
 export interface CriClient {
   readonly runtime: RuntimeServiceApi;
   readonly images: ImageServiceApi;
@@ -29,7 +32,10 @@ export interface CriClient {
   close(): void;
 }
 
-/** Deadlines follow computeTimeoutMs unless a call brings its own. Fails with `Invalid` for an endpoint that is no unix socket. */
+/**
+ * Deadlines follow computeTimeoutMs unless a call brings its own. Fails with `Invalid` for an endpoint that is no unix
+ * socket.
+ */
 export function createCriClient(options: CriClientOptions): CriClient {
   const { clock, observe, requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
   const channel = new GrpcChannel({ socketPath: parseEndpoint(options.endpoint), clock });

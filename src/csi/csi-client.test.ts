@@ -4,8 +4,9 @@ import type { TestContext } from 'node:test';
 import { systemClock } from '../base/clock.ts';
 import { errorKind, KubeletError } from '../base/errors.ts';
 import { tempSocket } from '../cri/testing/temp-socket.ts';
-import { createCsiClient, createRegistrationClient, type NodeApi } from './csi-client.ts';
-import { serveCsi, serveRegistration } from './csi-server.ts';
+import type { NodeApi } from './csi-client.ts';
+import { createCsiClient, createRegistrationClient } from './csi-client.ts';
+import { serveCsi, serveRegistration } from './testing/csi-server.ts';
 import {
   NodePublishVolumeRequest,
   NodeServiceCapability_RPC_Type,

@@ -12,6 +12,9 @@ export type RegistrationApi = ApiOf<RegistrationDefinition>;
 
 /** Upstream: csi_plugin.go, csiTimeout. */
 const DEFAULT_CALL_TIMEOUT_MS = 2 * 60_000;
+/** What a plugin says of itself is a few names; what a driver answers is what gRPC takes unasked in Go. */
+const MAX_REGISTRATION_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export interface PluginClientOptions {
   socketPath: string;
@@ -33,7 +36,7 @@ export interface RegistrationClient {
 }
 
 export function createCsiClient(options: PluginClientOptions): CsiClient {
-  const { channel, invoker } = connect(options);
+  const { channel, invoker } = connect(options, MAX_ANSWER_BYTES);
   return {
     identity: bindService(IdentityDefinition, invoker),
     node: bindService(NodeDefinition, invoker),
@@ -42,12 +45,15 @@ export function createCsiClient(options: PluginClientOptions): CsiClient {
 }
 
 export function createRegistrationClient(options: PluginClientOptions): RegistrationClient {
-  const { channel, invoker } = connect(options);
+  const { channel, invoker } = connect(options, MAX_REGISTRATION_BYTES);
   return { registration: bindService(RegistrationDefinition, invoker), channel, close: () => channel.close() };
 }
 
-function connect(options: PluginClientOptions): { channel: GrpcChannel; invoker: CodecInvoker } {
-  const channel = new GrpcChannel(options);
+function connect(
+  options: PluginClientOptions,
+  maxMessageBytes: number,
+): { channel: GrpcChannel; invoker: CodecInvoker } {
+  const channel = new GrpcChannel({ ...options, maxMessageBytes });
   return {
     channel,
     invoker: new CodecInvoker(channel, { clock: options.clock, timeoutMs: () => DEFAULT_CALL_TIMEOUT_MS }),

@@ -16,7 +16,10 @@ export interface CallRecord {
 
 export interface CodecInvokerOptions {
   clock: Clock;
-  /** How long a call may take unless it brings its own limit; `Infinity` means no deadline. `op` is the name on the wire. */
+  /**
+   * How long a call may take unless it brings its own limit; `Infinity` means no deadline. `op` is the name on the
+   * wire.
+   */
   timeoutMs: (op: string, request: object) => number;
   /** How failures of a call read; as a Go client prints them when not given. */
   wording?: (op: string) => StatusWording;

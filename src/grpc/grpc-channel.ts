@@ -67,9 +67,10 @@ const identity = (bytes: Buffer): Buffer => bytes;
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /**
- * A connection to a gRPC server, and the only code of the client side that knows grpc-js.
- * It connects at the first call and again, 100 ms to 3 s apart, whenever the server went away; calls made meanwhile fail at once with `Unavailable`.
- * Invariants: every failure is a KubeletError; a call whose signal aborted, or that `close` cut off, fails with `Aborted`, whatever the server said.
+ * A connection to a gRPC server, and the only code of the client side that knows grpc-js. It connects at the first call
+ * and again, 100 ms to 3 s apart, whenever the server went away; calls made meanwhile fail at once with `Unavailable`.
+ * Invariants: every failure is a KubeletError; a call whose signal aborted, or that `close` cut off, fails with
+ * `Aborted`, whatever the server said.
  */
 export class GrpcChannel {
   readonly #client: Client;
@@ -186,7 +187,10 @@ export class GrpcChannel {
     return !this.#closed && this.#client.getChannel().getConnectivityState(false) === connectivityState.READY;
   }
 
-  /** Resolves once connected, however often that must be tried; fails with `Timeout` when it could not be within the limit, `Aborted` by `close`. */
+  /**
+   * Resolves once connected, however often that must be tried; fails with `Timeout` when it could not be within the
+   * limit, `Aborted` by `close`.
+   */
   ready(timeoutMs: number): Promise<void> {
     if (this.#closed) return Promise.reject(abortedError('connect', undefined));
     return new Promise((resolve, reject) => {
@@ -232,7 +236,10 @@ export class GrpcChannel {
   }
 }
 
-/** grpc-js sends what it connects to as the server's name, which TLS forbids for an IP address: another name is sent then, and the address still checked. */
+/**
+ * grpc-js sends what it connects to as the server's name, which TLS forbids for an IP address: another name is sent
+ * then, and the address still checked.
+ */
 function secured(
   address: string,
   tls: GrpcTls,

@@ -64,7 +64,10 @@ type MethodDefinitionOnWire = GrpcServiceDefinition[string];
 const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const fromBuffer = (bytes: Buffer): Uint8Array => bytes;
 
-/** Serves on a unix socket; KubeletErrors travel as gRPC codes. A stale socket file must be removed by the caller. Fails with `Unavailable` if the socket cannot be bound. */
+/**
+ * Serves on a unix socket; KubeletErrors travel as gRPC codes. A stale socket file must be removed by the caller. Fails
+ * with `Unavailable` if the socket cannot be bound.
+ */
 export async function serveRaw(socketPath: string, handlers: readonly RawHandler[]): Promise<RunningServer> {
   // Channelz stays on: without it grpc-js does not keep the list of connections that forceShutdown needs to end them.
   const server = new Server({

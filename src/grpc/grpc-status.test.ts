@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeletError } from '../base/errors.ts';
 import type { ErrorKind } from '../base/errors.ts';
-import { errorFromStatus, statusFromError } from './grpc-status.ts';
+import { errorFromStatus, grpcCodeOf, statusFromError } from './grpc-status.ts';
 
 test('every gRPC code has a kind, and unheard-of codes are internal', () => {
   const kinds = [...Array(18).keys()].slice(1).map((code) => errorFromStatus('Status', { code, details: 'x' }).kind);
@@ -69,6 +69,15 @@ test('each kind survives the way through a gRPC status, except that an abort tur
 test('a status from another server passes through unchanged', () => {
   const error = errorFromStatus('PullImage', { code: 8, details: 'quota' });
   assert.deepEqual(statusFromError(error), { code: 8, details: 'quota' });
+});
+
+test('a server that is killed in the middle of an answer is unavailable', () => {
+  const cut = { code: 13, details: 'Received RST_STREAM with code 0 (Call ended without gRPC status)' };
+  const error = errorFromStatus('Put', cut);
+  assert.deepEqual([error.kind, grpcCodeOf(error)], ['Unavailable', 'Unavailable']);
+  assert.match(error.message, /^rpc error: code = Unavailable desc = Received RST_STREAM/);
+  const told = errorFromStatus('Put', { code: 13, details: 'disk' });
+  assert.deepEqual([told.kind, grpcCodeOf(told)], ['Internal', 'Internal']);
 });
 
 test('what is no gRPC status is internal and names the operation', () => {

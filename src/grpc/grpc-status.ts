@@ -86,19 +86,30 @@ function isGrpcStatus(value: unknown): value is GrpcStatus {
   );
 }
 
-/** `full`: as a Go client prints it. `bareUnknown`: the same, without the code where that is Unknown and adds nothing. */
+/**
+ * `full`: as a Go client prints it. `bareUnknown`: the same, without the code where that is Unknown and adds nothing.
+ */
 export type StatusWording = 'full' | 'bareUnknown';
 
 /**
- * The one place where a failed call becomes a KubeletError. The text is the one a Go client prints, because operators search events for
- * "rpc error: code = Unknown desc = ...".
+ * A server that is killed in the middle of an answer ends the stream without a status. grpc-js calls that Internal; Go's
+ * clients, and all who try again, call a server that is gone Unavailable.
+ */
+function codeOf({ code, details }: GrpcStatus): GrpcCodeName {
+  return details.endsWith('(Call ended without gRPC status)') ? 'Unavailable' : (CODE_NAMES[code] ?? 'Unknown');
+}
+
+/**
+ * The one place where a failed call becomes a KubeletError. The text is the one a Go client prints, because operators
+ * search events for "rpc error: code = Unknown desc = ...".
  */
 export function errorFromStatus(op: string, failure: unknown, wording: StatusWording = 'full'): KubeletError {
   if (failure instanceof KubeletError) return failure;
   if (!isGrpcStatus(failure))
     return new KubeletError('Internal', `${op}: ${errorMessage(failure)}`, { op, cause: failure });
-  const code = CODE_NAMES[failure.code] ?? 'Unknown';
-  // grpc-js explains a deadline of its own at length; Go says the same two words everywhere, and people search for them.
+  const code = codeOf(failure);
+  // grpc-js explains a deadline of its own at length; Go says the same two words everywhere, and people search for
+  // them.
   const details =
     code === 'DeadlineExceeded' && failure.details.startsWith('Deadline exceeded')
       ? 'context deadline exceeded'
@@ -111,7 +122,7 @@ export function errorFromStatus(op: string, failure: unknown, wording: StatusWor
 /** The code a failed call ended with; undefined for a failure that no gRPC status stands behind. */
 export function grpcCodeOf(error: unknown): GrpcCodeName | undefined {
   const status = error instanceof KubeletError ? error.cause : error;
-  return isGrpcStatus(status) ? CODE_NAMES[status.code] : undefined;
+  return isGrpcStatus(status) ? codeOf(status) : undefined;
 }
 
 /** The way back, for servers. A status that came from another gRPC server passes through unchanged. */

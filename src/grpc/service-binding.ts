@@ -1,6 +1,9 @@
 type Builtin = Date | Uint8Array | string | number | boolean | undefined;
 
-/** A message as callers write it: every field may be left out, 64-bit numbers may be plain numbers. The same as ts-proto's DeepPartial. */
+/**
+ * A message as callers write it: every field may be left out, 64-bit numbers may be plain numbers. The same as
+ * ts-proto's DeepPartial.
+ */
 export type PartialMessage<T> = T extends bigint
   ? string | number | bigint
   : T extends Builtin

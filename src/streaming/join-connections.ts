@@ -10,7 +10,10 @@ export interface JoinOptions {
 /** A peer that takes nothing more has so long for the last bytes of one that is gone. */
 const LINGER_MS = 30_000;
 
-/** Both ends speak to each other from here on, each as fast as the other takes it. When one is done or gone the other gets the rest, and both are closed. */
+/**
+ * Both ends speak to each other from here on, each as fast as the other takes it. When one is done or gone the other
+ * gets the rest, and both are closed.
+ */
 export function joinConnections(left: Duplex, right: Duplex, options: JoinOptions): void {
   const seen = cutWhenIdle([left, right], options);
   pass(left, right, seen, options.clock);
@@ -42,7 +45,7 @@ function finish(from: Duplex, to: Duplex, clock: Clock): void {
   to.end(close);
 }
 
-/** Returns what is to be called with everything that passes. One timer, set anew only when it has run out. */
+/** Returns a function to call on each transfer. It uses one timer, set again only when it has expired. */
 export function cutWhenIdle(connections: readonly Duplex[], { clock, idleMs }: JoinOptions): () => void {
   if (idleMs <= 0) return () => undefined;
   let lastMs = clock.monotonicMs();

@@ -30,7 +30,10 @@ export type OpenedStream =
 
 type Switched = UpgradeAnswer & { kind: 'switched' };
 
-/** Asks the backend first, so that nothing is promised to the client that is not there. Rejects as `requestUpgrade` does. */
+/**
+ * Asks the backend first, so that nothing is promised to the client that is not there. Rejects as `requestUpgrade`
+ * does.
+ */
 export async function openStream(opening: StreamOpening): Promise<OpenedStream> {
   const answer = await requestUpgrade(backendRequest(opening));
   if (answer.kind === 'answer') return answer;
@@ -91,14 +94,14 @@ function takeCommand(
   endTogether(client.socket, connection);
   const onActivity = cutWhenIdle([client.socket, connection], options);
   void (async () => {
-    const [webSocket, { SpdyClientSession }, { bridgeCommand }] = await Promise.all([
+    const [webSocket, { SpdySession }, { bridgeCommand }] = await Promise.all([
       acceptWebSocket(client, COMMAND_V5),
       import('./spdy-session.ts'),
       import('./remote-command.ts'),
     ]);
     await bridgeCommand({
       webSocket,
-      session: new SpdyClientSession(connection, head),
+      session: new SpdySession(connection, head),
       streams: options.streams,
       onActivity,
     });

@@ -18,7 +18,10 @@ export interface CommandStreams {
   readonly tty: boolean;
 }
 
-/** How the bytes of a client come to who runs the command: as they are, out of a tunnel of WebSocket messages, or from channels to SPDY streams. */
+/**
+ * How the bytes of a client come to who runs the command: as they are, out of a tunnel of WebSocket messages, or from
+ * channels to SPDY streams.
+ */
 export type StreamMode =
   | { readonly kind: 'raw' }
   | { readonly kind: 'tunnel'; readonly protocols: readonly string[] }
@@ -29,7 +32,10 @@ interface UpgradeHeaders {
   readonly 'sec-websocket-protocol'?: string | readonly string[] | undefined;
 }
 
-/** `streams` is undefined for port-forward. What a runtime speaks by itself (SPDY, WebSocket v1 to v4) goes through raw. */
+/**
+ * `streams` is undefined for port-forward. Protocols that the runtime supports (SPDY, WebSocket v1 to v4) are passed
+ * through raw.
+ */
 export function streamModeOf(headers: UpgradeHeaders, streams: CommandStreams | undefined): StreamMode {
   if ((headers.upgrade ?? '').toLowerCase() !== 'websocket') return { kind: 'raw' };
   const asked = webSocketProtocols(headers);

@@ -1,28 +1,42 @@
 import { Buffer } from 'node:buffer';
 import type { WebSocket } from 'ws';
+import type { Clock } from '../base/clock.ts';
 import { channels } from './protocols.ts';
 import type { CommandStreams } from './protocols.ts';
-import type { SpdyClientSession, SpdyStream } from './spdy-session.ts';
+import type { SpdySession, SpdyStream } from './spdy-session.ts';
 import { readMessages, sendMessage } from './web-socket.ts';
 
 export interface CommandBridge {
   /** Of the client, speaking v5. */
   readonly webSocket: WebSocket;
   /** To who runs the command, speaking v4. */
-  readonly session: SpdyClientSession;
+  readonly session: SpdySession;
   readonly streams: CommandStreams;
   /** Called with everything that passes. */
   readonly onActivity: () => void;
+  /**
+   * Where output is there at once: how long to wait with it for a client that says nothing. kubectl 1.31 and 1.32 throw
+   * away what comes before they have set up their channels.
+   */
+  readonly settling?: { readonly clock: Clock; readonly limitMs: number };
 }
 
 const MOST_STATUS_BYTES = 64 * 1024;
 const MOST_RESIZE_BYTES = 1024;
 
 /**
- * One command between a WebSocket with channels (v5) and SPDY with streams (v4); upstream: apiserver/pkg/util/proxy/streamtranslator.go.
- * The first message is empty: it tells the client that the way is open. The status is the last one. Either side's going ends both.
+ * One command between a WebSocket with channels (v5) and SPDY with streams (v4); upstream:
+ * apiserver/pkg/util/proxy/streamtranslator.go. The first message is empty: it tells the client that the way is open.
+ * The status is the last one. Either side's going ends both.
  */
-export async function bridgeCommand({ webSocket, session, streams, onActivity }: CommandBridge): Promise<void> {
+export async function bridgeCommand({
+  webSocket,
+  session,
+  streams,
+  onActivity,
+  settling,
+}: CommandBridge): Promise<void> {
+  const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
   const open = (streamType: string): SpdyStream => session.open({ streamType });
   // The order in which upstream's client opens them.
   const error = open('error');
@@ -41,15 +55,24 @@ export async function bridgeCommand({ webSocket, session, streams, onActivity }:
   const input = readMessages(webSocket, {
     onMessage: (message) => {
       onActivity();
+      hear();
       return takeMessage(message, { stdin, resize });
     },
-    onClose: () => session.close(),
+    onClose: () => {
+      hear();
+      session.close();
+    },
   });
   // Nothing comes back on these, but their end is seen by who reads.
   stdin?.resume();
   resize?.resume();
   stdin?.on('drain', input.resume);
   stdin?.on('close', input.resume);
+  if (settling !== undefined) {
+    const timer = settling.clock.setTimer(settling.limitMs, hear);
+    await heard;
+    timer.cancel();
+  }
   await send(streams.stdout ? channels.stdout : streams.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
   const [text] = await Promise.all([readStatus(error), copy(stdout, channels.stdout), copy(stderr, channels.stderr)]);
   await send(channels.error, Buffer.from(statusMessage(text, error.remote === 'lost'), 'utf8'));
@@ -72,7 +95,7 @@ function takeMessage(
   }
   if (channel === channels.resize && resize !== undefined && body.length <= MOST_RESIZE_BYTES && isWritable(resize))
     resize.write(body);
-  // Input that comes after its end, or that the command does not want any more, is nobody's.
+  // Input after its end, or that the command no longer reads, is dropped.
   if (channel !== channels.stdin || body.length === 0 || stdin === undefined || !isWritable(stdin)) return true;
   return stdin.write(body);
 }
@@ -80,12 +103,13 @@ function takeMessage(
 const isWritable = (stream: SpdyStream): boolean => !stream.destroyed && !stream.writableEnded;
 
 /**
- * All that comes, and the stream stays as it is: to take leave of it would be to write, and a runtime that closes with something unread resets the
- * connection, which would throw away a status that is still on its way.
+ * All that comes, and the stream stays as it is: to take leave of it would be to write, and a runtime that closes with
+ * something unread resets the connection, which would throw away a status that is still on its way.
  */
 const chunksOf = (stream: SpdyStream): AsyncIterable<Buffer> => stream.iterator({ destroyOnReturn: false });
 
-async function readStatus(stream: SpdyStream): Promise<string> {
+/** All that is written to the stream of errors, to its end. */
+export async function readStatus(stream: SpdyStream): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of chunksOf(stream)) {
@@ -96,7 +120,7 @@ async function readStatus(stream: SpdyStream): Promise<string> {
 }
 
 /** A metav1.Status in any case. What the runtime wrote goes on as it is: the exit code stands in it. */
-function statusMessage(text: string, isLost: boolean): string {
+export function statusMessage(text: string, isLost: boolean): string {
   if (text !== '') return isObject(text) ? text : JSON.stringify(failure(text));
   return JSON.stringify(
     isLost ? failure('the connection ended before the command did') : { metadata: {}, status: 'Success' },

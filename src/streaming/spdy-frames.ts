@@ -8,7 +8,10 @@ const FIN = 1;
 const HEAD_BYTES = 8;
 /** Nothing Kubernetes says in one control frame comes near; a peer that claims more is not listened to. */
 const MOST_CONTROL_BYTES = 64 * 1024;
-/** One write of a stream may be longer than the 24 bits a frame has for its length; smaller frames also let the streams take turns. */
+/**
+ * One write of a stream may be longer than the 24 bits a frame has for its length; smaller frames also let the streams
+ * take turns.
+ */
 const MOST_DATA_BYTES = 1024 * 1024;
 
 export const resetStatus = { protocolError: 1, refusedStream: 3, cancel: 5 } as const;
@@ -23,8 +26,9 @@ export type SpdyFrame =
   | { readonly kind: 'goAway' };
 
 /**
- * Header blocks of one connection. SPDY wants them as one zlib stream; zlib also has blocks that are stored as they are, and those are made here:
- * no compressor with its quarter of a megabyte for each connection, no thread, and the dictionary of the standard is not needed.
+ * Header blocks of one connection. SPDY wants them as one zlib stream; zlib also has blocks that are stored as they
+ * are, and those are made here: no compressor with its quarter of a megabyte for each connection, no thread, and the
+ * dictionary of the standard is not needed.
  */
 export class HeaderBlocks {
   #isFirst = true;
@@ -92,7 +96,10 @@ type Reading =
   | { at: 'control'; type: number; flags: number; lengthBytes: number }
   | { at: 'data'; streamId: number; fin: boolean; leftBytes: number };
 
-/** Cuts what arrives into frames. At most one control frame is kept back, never data. Throws `Invalid` for what is no SPDY/3.1; the connection is of no use then. */
+/**
+ * Cuts what arrives into frames. At most one control frame is kept back, never data. Throws `Invalid` for what is no
+ * SPDY/3.1; the connection is of no use then.
+ */
 export class SpdyFrameReader {
   readonly #onFrame: (frame: SpdyFrame) => void;
   #kept: Buffer = Buffer.alloc(0);
@@ -157,7 +164,10 @@ export class SpdyFrameReader {
     return piece.length;
   }
 
-  /** Settings, headers, window updates and what else there may be mean nothing to streams of Kubernetes: moby/spdystream neither sends nor heeds windows. */
+  /**
+   * Settings, headers, window updates and what else there may be mean nothing to streams of Kubernetes: moby/spdystream
+   * neither sends nor heeds windows.
+   */
   #control({ type, flags }: Reading & { at: 'control' }, payload: Buffer): void {
     const needed = { [types.open]: 10, [types.reply]: 4, [types.reset]: 8, [types.ping]: 4 }[type] ?? 0;
     if (payload.length < needed)

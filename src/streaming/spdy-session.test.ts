@@ -5,16 +5,16 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { FakeSpdyPeer } from './testing/fake-spdy-peer.ts';
 import { socketPair } from './testing/socket-pair.ts';
-import { SpdyClientSession } from './spdy-session.ts';
+import { SpdySession } from './spdy-session.ts';
 import type { SpdyStream } from './spdy-session.ts';
 
 async function pair(
-  run: (given: { session: SpdyClientSession; peer: FakeSpdyPeer; client: Socket }) => Promise<void>,
+  run: (given: { session: SpdySession; peer: FakeSpdyPeer; client: Socket }) => Promise<void>,
 ): Promise<void> {
   const [client, server, close] = await socketPair();
   try {
     await run({
-      session: new SpdyClientSession(client, Buffer.alloc(0)),
+      session: new SpdySession(client, Buffer.alloc(0)),
       peer: new FakeSpdyPeer(server, Buffer.alloc(0)),
       client,
     });
@@ -152,4 +152,33 @@ describe('a SPDY session', () => {
       await peer.until(() => peer.isGone);
       await closed;
     }));
+
+  it('takes streams that its peer opens, with their headers, as far as they are wanted', async () => {
+    const [left, right, close] = await socketPair();
+    try {
+      const taken: SpdyStream[] = [];
+      const types: string[] = [];
+      const client = new SpdySession(left, Buffer.alloc(0));
+      const server = new SpdySession(right, Buffer.alloc(0), (stream, headers) => {
+        types.push(headers.get('streamtype') ?? '');
+        taken.push(stream);
+        stream.resume();
+        return types.at(-1) !== 'other';
+      });
+      const [stdin, other] = [client.open({ streamType: 'stdin' }), client.open({ streamType: 'other' })];
+      assert.deepEqual([await textOf(other), other.remote], ['', 'reset']);
+      assert.deepEqual([types, server.openStreams], [['stdin', 'other'], 1]);
+      stdin.end('typed');
+      taken[0]?.end('answered');
+      assert.deepEqual([await textOf(stdin), stdin.remote], ['answered', 'finished']);
+      const many = Array.from({ length: 20 }, (_, index) => client.open({ streamType: `x${index}` }));
+      await textOf(many.at(-1) as SpdyStream);
+      assert.equal(types.length, 16, 'no client of a command opens so many');
+      client.close();
+      await new Promise<void>((resolve) => server.onClose(resolve));
+      assert.equal(server.openStreams, 0);
+    } finally {
+      await close();
+    }
+  });
 });

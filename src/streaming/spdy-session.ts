@@ -7,33 +7,49 @@ import {
   HeaderBlocks,
   openFrame,
   pingFrame,
+  replyFrame,
   resetFrame,
   resetStatus,
   SpdyFrameReader,
 } from './spdy-frames.ts';
 import type { SpdyFrame } from './spdy-frames.ts';
-
-/** How a stream's reading side came to its end. A peer that is done with everything resets what it left open, so that is an end like any other. */
-export type StreamEnd = 'open' | 'finished' | 'reset' | 'lost';
+import { HeaderBlockReader } from './spdy-header-reader.ts';
 
 /**
- * The client's side of a SPDY/3.1 connection.
- * 1. While any stream's reader is behind, nothing is read from the connection: SPDY as spoken here has no windows, and what was not asked for is not kept.
+ * How a stream's reading side came to its end. A peer that is done with everything resets what it left open, so that is
+ * an end like any other.
+ */
+export type StreamEnd = 'open' | 'finished' | 'reset' | 'lost';
+
+/** Whether a stream that the peer opens is taken. Its headers have names in lower case. */
+export type StreamAcceptor = (stream: SpdyStream, headers: ReadonlyMap<string, string>) => boolean;
+
+/** A peer that opens more streams than this has something else in mind than a command. */
+const MOST_PEER_STREAMS = 16;
+
+/**
+ * One side of a SPDY/3.1 connection: the client, which opens streams, or with `accept` the server, which takes them.
+ * 1. While any stream's reader is behind, nothing is read from the connection: SPDY as spoken here has no windows, and
+ *    what was not asked for is not kept.
  * 2. A stream is written to as fast as the connection takes it; its callback comes when it did.
  * 3. When the connection ends, every stream ends; none stays open behind it. A stream that is destroyed is reset.
  */
-export class SpdyClientSession {
+export class SpdySession {
   readonly #connection: Duplex;
   readonly #blocks = new HeaderBlocks();
   readonly #reader = new SpdyFrameReader((frame) => this.#frame(frame));
   readonly #streams = new Map<number, SpdyStream>();
   readonly #onClose: (() => void)[] = [];
+  readonly #accept: StreamAcceptor | undefined;
+  readonly #peerBlocks = new HeaderBlockReader();
   #nextId = 1;
+  #peerStreams = 0;
   #isClosed = false;
 
-  /** `head`: bytes that came with the answer to the upgrade. */
-  constructor(connection: Duplex, head: Buffer) {
+  /** `head`: bytes that came with the upgrade or with the answer to it. */
+  constructor(connection: Duplex, head: Buffer, accept?: StreamAcceptor) {
     this.#connection = connection;
+    this.#accept = accept;
     connection.on('error', () => this.#closed());
     connection.on('end', () => this.#closed());
     connection.on('close', () => this.#closed());
@@ -41,16 +57,10 @@ export class SpdyClientSession {
     if (head.length > 0) this.#read(head);
   }
 
-  /** The peer may refuse it by a reset, which is seen as its end; so nobody waits for the answer before the next. */
+  /** The peer may refuse it with a reset, which ends the stream; so the next one need not wait for the reply. */
   open(headers: Readonly<Record<string, string>>): SpdyStream {
-    const stream = new SpdyStream(this.#nextId, {
-      write: (data, done) => this.#write(dataFrames(stream.id, data), done),
-      finish: (done) => this.#write([finFrame(stream.id)], done),
-      wanted: () => this.#balance(),
-      gone: (isReset) => this.#gone(stream, isReset),
-    });
+    const stream = this.#add(this.#nextId);
     this.#nextId += 2;
-    this.#streams.set(stream.id, stream);
     this.#write([openFrame(stream.id, this.#blocks.encode(headers))], () => undefined);
     if (this.#isClosed) stream.remoteEnd('lost');
     return stream;
@@ -70,6 +80,34 @@ export class SpdyClientSession {
     if (this.#isClosed) return;
     this.#connection.end(goAwayFrame(0), () => this.#connection.destroy());
     this.#closed();
+  }
+
+  #add(id: number): SpdyStream {
+    const stream: SpdyStream = new SpdyStream(id, {
+      write: (data, done) => this.#write(dataFrames(id, data), done),
+      finish: (done) => this.#write([finFrame(id)], done),
+      wanted: () => this.#balance(),
+      gone: (isReset) => this.#gone(stream, isReset),
+    });
+    this.#streams.set(id, stream);
+    return stream;
+  }
+
+  /** Throws `Invalid` for headers that cannot be read: what follows on the connection could not be, either. */
+  #opened({ streamId, headerBlock, fin }: SpdyFrame & { kind: 'open' }): void {
+    const refuse = (status: number): void => this.#write([resetFrame(streamId, status)], () => undefined);
+    if (this.#accept === undefined) return refuse(resetStatus.refusedStream);
+    const headers = this.#peerBlocks.read(headerBlock);
+    this.#peerStreams += 1;
+    if (streamId % 2 === 0 || this.#streams.has(streamId)) return refuse(resetStatus.protocolError);
+    if (this.#peerStreams > MOST_PEER_STREAMS) return refuse(resetStatus.refusedStream);
+    const stream = this.#add(streamId);
+    if (!this.#accept(stream, headers)) {
+      this.#streams.delete(streamId);
+      return refuse(resetStatus.refusedStream);
+    }
+    this.#write([replyFrame(streamId, this.#blocks.encode({}))], () => undefined);
+    if (fin) stream.remoteEnd('finished');
   }
 
   #read(chunk: Buffer): void {
@@ -106,11 +144,11 @@ export class SpdyClientSession {
         this.#streams.get(frame.streamId)?.remoteEnd('reset');
         break;
       case 'ping':
-        // Even ids are the server's own; odd ones would be answers, and nothing was asked.
-        if (frame.id % 2 === 0) this.#write([pingFrame(frame.id)], () => undefined);
+        // Clients have the odd ids, servers the even ones. One of this side would be an answer, and nothing was asked.
+        if ((frame.id % 2 === 1) === (this.#accept !== undefined)) this.#write([pingFrame(frame.id)], () => undefined);
         break;
       case 'open':
-        this.#write([resetFrame(frame.streamId, resetStatus.refusedStream)], () => undefined);
+        this.#opened(frame);
         break;
       case 'goAway':
         // The peer closes the connection when the streams are done; until then they go on.
@@ -158,7 +196,7 @@ export class SpdyStream extends Duplex {
     super();
     this.id = id;
     this.#links = links;
-    // Whoever reads and writes hears of an end; a fault of one stream is no fault of the process.
+    // Readers and writers see the end; an error of one stream must not crash the process.
     this.on('error', () => undefined);
   }
 
@@ -180,7 +218,7 @@ export class SpdyStream extends Duplex {
     this.#remote = how;
     this.#isBehind = false;
     this.push(null);
-    // Nobody reads what would be written from here on.
+    // There is no reader for further writes.
     if (how !== 'finished') this.#endWriting();
   }
 

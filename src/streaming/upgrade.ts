@@ -3,9 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { KubeletError } from '../base/errors.ts';
+import { endToEndHeaders } from '../base/hop-by-hop.ts';
 
 export interface UpgradeRequest {
-  /** Open already, to whoever is asked; used for this one request. */
+  /** An open connection to the target; used for this one request. */
   readonly connection: Duplex;
   readonly method: string;
   /** Path and query. */
@@ -16,7 +17,11 @@ export interface UpgradeRequest {
   readonly clock: Clock;
 }
 
-/** The other side's word on an upgrade. Only a 101 to the very protocol asked for makes the connection a raw one (CVE-2018-1002105); anything else is an answer to be shown, and the connection ends with it. Redirects are answers, too (CVE-2018-1002102, CVE-2020-8559). */
+/**
+ * The other side's word on an upgrade. Only a 101 to the very protocol asked for makes the connection a raw one
+ * (CVE-2018-1002105); anything else is an answer to be shown, and the connection ends with it. Redirects are answers,
+ * too (CVE-2018-1002102, CVE-2020-8559).
+ */
 export type UpgradeAnswer =
   | {
       readonly kind: 'switched';
@@ -72,14 +77,23 @@ export function requestUpgrade({
       }
       refuse(switched);
     });
+    // Without an answer and without an error. What has an answer is settled by then.
+    request.on('close', () => {
+      timer.cancel();
+      reject(new KubeletError('Unavailable', 'the connection was closed without an answer'));
+    });
     request.end();
   });
 }
 
-/** The head of a 101 as it came, for a client that is to speak to the backend itself. */
-export function switchingHead({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string {
-  const lines = ['HTTP/1.1 101 Switching Protocols'];
+/**
+ * The head of a 101 for a client that is to speak to the backend itself: what it says of the protocol, and nothing that
+ * is for one connection only or of a body.
+ */
+export function switchingHead({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string {
+  const kept = new Set(Object.keys(endToEndHeaders(headers)).filter((name) => name !== 'content-length'));
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${headers.upgrade ?? ''}`];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2)
-    lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
+    if (kept.has(rawHeaders[index]?.toLowerCase() ?? '')) lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
   return `${lines.join('\r\n')}\r\n\r\n`;
 }

@@ -16,9 +16,9 @@ export interface WebSocketClient {
 }
 
 /**
- * Answers the handshake with `protocol`, or with none when it is empty. The library is loaded with the first one. A handshake that is wrong is refused with
- * 400 by the library, and the promise never settles: nobody is there any more. The names of tunnels (`SPDY/3.1+...`) are no names to the library, so it
- * does not see what was asked for.
+ * Answers the handshake with `protocol`, or with none when it is empty. The library is loaded with the first one. A
+ * handshake that is wrong is refused with 400 by the library, and the promise never settles: the client is gone.
+ * The names of tunnels (`SPDY/3.1+...`) are no names to the library, so it does not see what was asked for.
  */
 export async function acceptWebSocket(
   { request, socket, head }: WebSocketClient,
@@ -31,7 +31,7 @@ export async function acceptWebSocket(
   const unnamed = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
   return new Promise((resolve) => {
     server.handleUpgrade(unnamed, socket, head, (webSocket) => {
-      // Until somebody reads: a message that nobody listens for is lost.
+      // Until there is a reader: a message without a listener is lost.
       webSocket.pause();
       resolve(webSocket);
     });

@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import { errorKind } from '../../base/errors.ts';
 import { createCriClient } from '../cri-client.ts';
 import type { CriClient } from '../cri-client.ts';
-import { serveCri } from '../cri-server.ts';
+import { serveCri } from './cri-server.ts';
 import { ContainerEventResponse, StartContainerResponse } from '../generated/cri-v1.ts';
 import { CriProxy } from './cri-proxy.ts';
 import { tempSocket } from './temp-socket.ts';

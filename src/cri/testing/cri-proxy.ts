@@ -40,9 +40,9 @@ export interface MethodCounts {
 }
 
 /**
- * A man in the middle of the CRI: forwards every CRI method and containerd's event stream to a real runtime, byte for byte, and does to
- * single methods what a Failpoint says. Methods are named as on the wire (`StartContainer`, `Subscribe`).
- * For streams, `late` and `lost` apply to the first message.
+ * A man in the middle of the CRI: forwards every CRI method and containerd's event stream to a real runtime, byte for
+ * byte, and does to single methods what a Failpoint says. Methods are named as on the wire (`StartContainer`,
+ * `Subscribe`). For streams, `late` and `lost` apply to the first message.
  */
 export class CriProxy {
   readonly #options: CriProxyOptions;

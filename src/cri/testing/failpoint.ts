@@ -25,10 +25,12 @@ interface Term {
 const TERM = /^(?:(\d+)\*)?([a-z]+)(?:\((.*)\))?$/;
 
 /**
- * A script for the calls of one method, in the language of containerd's failpoints: terms joined by `->`, each `<count>*<type>(<argument>)`.
- * A term serves `count` calls (without a count: all that follow), then the next one does; after the last, nothing happens any more.
+ * A script for the calls of one method, in the language of containerd's failpoints: terms joined by `->`, each
+ * `<count>*<type>(<argument>)`. A term serves `count` calls (without a count: all that follow), then the next one does;
+ * after the last, nothing happens any more.
  *
- * `off` · `error`, `error(message)`, `error(Unavailable: message)` · `hang` · `delay(ms)` · `late`, `late(ms)` · `lost`, `lost(Unavailable: message)`
+ * `off` · `error`, `error(message)`, `error(Unavailable: message)` · `hang` · `delay(ms)` · `late`, `late(ms)` ·
+ * `lost`, `lost(Unavailable: message)`
  *
  * Example: `1*off->2*error(Unavailable: down)->1*hang`.
  */

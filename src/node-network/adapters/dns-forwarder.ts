@@ -4,7 +4,7 @@ import { createSocket } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
 import { connect, isIPv6 } from 'node:net';
 import { KubeletError } from '../../base/errors.ts';
-import { isAnswerTo, isTruncated, nameServers, withId } from '../dns/forward-plan.ts';
+import { isAnswerTo, nameServers, questionKey, withId } from '../dns/forward-plan.ts';
 import type { Forwarder, Transport } from '../dns/name-service.ts';
 import { TcpFrames, tcpFrame } from './dns-frames.ts';
 
@@ -27,6 +27,7 @@ export function createDnsForwarder({
   port = 53,
 }: DnsForwarderOptions): Forwarder {
   let underWay = 0;
+  const asked = new Set<string>();
   return {
     ask: async (question, transport) => {
       if (underWay >= limit)
@@ -39,11 +40,13 @@ export function createDnsForwarder({
           servers: nameServers(await readFile(resolvConf, 'utf8'), ownAddress),
           timeoutMs,
           port,
+          asked,
         });
       } finally {
         underWay -= 1;
       }
     },
+    isOwn: (message) => asked.has(questionKey(message) ?? ''),
   };
 }
 
@@ -51,23 +54,33 @@ interface Asking {
   readonly servers: readonly string[];
   readonly timeoutMs: number;
   readonly port: number;
+  /** The keys of the questions that are under way. */
+  readonly asked: Set<string>;
 }
 
-/** Each server twice, as the C library does. An id and a port of its own for each try: whoever does not see the question cannot answer it. */
+/**
+ * Each server twice, as the C library does. Each try has its own id and port: an attacker who does not see the question
+ * cannot answer it.
+ */
 async function askInTurn(
   question: Buffer,
   transport: Transport,
-  { servers, timeoutMs, port }: Asking,
+  { servers, timeoutMs, port, asked }: Asking,
 ): Promise<Buffer> {
   let last: unknown = new KubeletError('NotFound', 'the node names no name server', { op: 'forward' });
   for (const server of [...servers, ...servers]) {
+    const id = randomInt(65_536);
+    const numbered = withId(question, id);
+    const key = questionKey(numbered) ?? '';
+    asked.add(key);
     try {
-      const id = randomInt(65_536);
       const ask = transport === 'udp' ? askUdp : askTcp;
-      const answer = await ask({ server, port, question: withId(question, id), id, timeoutMs });
+      const answer = await ask({ server, port, question: numbered, id, timeoutMs });
       return withId(answer, question.readUInt16BE(0));
     } catch (error) {
       last = error;
+    } finally {
+      asked.delete(key);
     }
   }
   throw last;
@@ -81,7 +94,7 @@ interface OneTry {
   readonly timeoutMs: number;
 }
 
-/** What was too long is handed on as it is: the client, told so, asks again over TCP. */
+/** A truncated response is passed on as it is: the client then asks again over TCP. */
 function askUdp({ server, port, question, id, timeoutMs }: OneTry): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(isIPv6(server) ? 'udp6' : 'udp4');
@@ -98,11 +111,10 @@ function askUdp({ server, port, question, id, timeoutMs }: OneTry): Promise<Buff
       timeoutMs,
     );
     socket.on('error', (error) => end(() => reject(error)));
-    // Connected: the kernel drops what another sends, and tells when nobody listens.
+    // Connected: the kernel drops packets from other senders and reports a closed port.
     socket.connect(port, server, () => socket.send(question));
     socket.on('message', (answer) => {
-      if (isTruncated(answer) ? answer.readUInt16BE(0) === id : isAnswerTo(question, answer, id))
-        end(() => resolve(answer));
+      if (isAnswerTo(question, answer, id)) end(() => resolve(answer));
     });
   });
 }

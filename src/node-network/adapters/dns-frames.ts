@@ -1,26 +1,47 @@
+const LENGTH_BYTES = 2;
+
 /** Over TCP each DNS message has its length before it, in two bytes. */
 export function tcpFrame(message: Buffer): Buffer {
-  const length = Buffer.alloc(2);
+  const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt16BE(message.length);
   return Buffer.concat([length, message]);
 }
 
-/** Cuts a stream into messages. Holds at most one message of 64 KiB. */
+/** Cuts a stream into messages. Holds at most one message of 64 KiB, and copies each byte once. */
 export class TcpFrames {
   readonly #onMessage: (message: Buffer) => void;
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #length = Buffer.alloc(LENGTH_BYTES);
+  /** Absent while the length is read. */
+  #message: Buffer | undefined;
+  #filled = 0;
 
   constructor(onMessage: (message: Buffer) => void) {
     this.#onMessage = onMessage;
   }
 
+  /** The length that the message under way has by its own account; undefined between two. */
+  get announced(): number | undefined {
+    return this.#message?.length;
+  }
+
   push(chunk: Buffer): void {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    while (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0)) {
-      const end = 2 + bytes.readUInt16BE(0);
-      this.#onMessage(bytes.subarray(2, end));
-      bytes = bytes.subarray(end);
+    for (let at = 0; at < chunk.length; ) {
+      const target = this.#message ?? this.#length;
+      const copied = chunk.copy(target, this.#filled, at);
+      at += copied;
+      this.#filled += copied;
+      if (this.#filled === target.length) this.#finish();
     }
-    this.#rest = bytes;
+  }
+
+  #finish(): void {
+    this.#filled = 0;
+    if (this.#message === undefined) {
+      this.#message = Buffer.alloc(this.#length.readUInt16BE(0));
+      if (this.#message.length > 0) return;
+    }
+    const message = this.#message;
+    this.#message = undefined;
+    this.#onMessage(message);
   }
 }

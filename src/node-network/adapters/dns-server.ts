@@ -1,6 +1,9 @@
 /** Listens for DNS over UDP and TCP on one address. */
-import { createSocket, type Socket as UdpSocket } from 'node:dgram';
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket as UdpSocket } from 'node:dgram';
+import { createSocket } from 'node:dgram';
+import type { Server, Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { MAX_QUERY_BYTES } from '../dns/answer-query.ts';
 import type { NameService } from '../dns/name-service.ts';
 import { TcpFrames, tcpFrame } from './dns-frames.ts';
 
@@ -8,6 +11,15 @@ export interface DnsServerOptions {
   readonly address: string;
   readonly port: number;
   readonly service: NameService;
+  /**
+   * Questions over UDP under way for one address; more are dropped. Half of what the forwarder takes, so that one
+   * client leaves room for others.
+   */
+  readonly maxUnderWayPerClient?: number;
+  readonly maxConnections?: number;
+  readonly maxConnectionsPerClient?: number;
+  /** A connection that gets nothing done for so long is ended. */
+  readonly idleMs?: number;
 }
 
 export interface DnsServer {
@@ -15,15 +27,41 @@ export interface DnsServer {
   close(): Promise<void>;
 }
 
+const UNDER_WAY_PER_CLIENT = 500;
 const MAX_CONNECTIONS = 200;
-/** Questions of one connection that wait for their answers; the rest of what it sends is read when they are answered. */
-const MAX_PIPELINED = 16;
+const CONNECTIONS_PER_CLIENT = 100;
 const IDLE_MS = 10_000;
+/**
+ * Questions of one connection that wait for their answers; the rest of what it sends is read when they are answered.
+ */
+const MAX_PIPELINED = 16;
+/** Answers that a client has not read yet; while there are more, nothing of it is read. */
+const MAX_UNREAD_BYTES = 128 * 1024;
 
 /** Rejects when the address or the port is not to be had. */
-export async function startDnsServer({ address, port, service }: DnsServerOptions): Promise<DnsServer> {
-  const tcp = createServer((socket) => serveConnection(socket, service));
-  tcp.maxConnections = MAX_CONNECTIONS;
+export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
+  const {
+    address,
+    port,
+    service,
+    maxUnderWayPerClient = UNDER_WAY_PER_CLIENT,
+    maxConnections = MAX_CONNECTIONS,
+    maxConnectionsPerClient = CONNECTIONS_PER_CLIENT,
+    idleMs = IDLE_MS,
+  } = options;
+  const connections = new Set<Socket>();
+  const perClient = new Shares(maxConnectionsPerClient);
+  const tcp = createServer((socket) => {
+    const client = socket.remoteAddress ?? '';
+    if (!perClient.take(client)) return void socket.destroy();
+    connections.add(socket);
+    socket.on('close', () => {
+      connections.delete(socket);
+      perClient.give(client);
+    });
+    serveConnection(socket, service, idleMs);
+  });
+  tcp.maxConnections = maxConnections;
   const bound = await listenTcp(tcp, address, port);
   const udp = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   try {
@@ -33,18 +71,16 @@ export async function startDnsServer({ address, port, service }: DnsServerOption
     throw error;
   }
   let open = true;
+  const underWay = new Shares(maxUnderWayPerClient);
   udp.on('message', (message, { address: from, port: fromPort }) => {
+    if (!underWay.take(from)) return;
     void service(message, 'udp').then((answer) => {
+      underWay.give(from);
       if (answer !== undefined && open) udp.send(answer, fromPort, from, () => undefined);
     });
   });
   // A client that is gone sends back a refusal; that is its business.
   udp.on('error', () => undefined);
-  const connections = new Set<Socket>();
-  tcp.on('connection', (socket) => {
-    connections.add(socket);
-    socket.on('close', () => connections.delete(socket));
-  });
   return {
     port: bound,
     close: async () => {
@@ -59,22 +95,70 @@ export async function startDnsServer({ address, port, service }: DnsServerOption
   };
 }
 
-function serveConnection(socket: Socket, service: NameService): void {
-  let waiting = 0;
+/** How much of something each client has; it forgets those that have nothing. */
+class Shares {
+  readonly #limit: number;
+  readonly #taken = new Map<string, number>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** False: it has its share. */
+  take(client: string): boolean {
+    const taken = this.#taken.get(client) ?? 0;
+    if (taken >= this.#limit) return false;
+    this.#taken.set(client, taken + 1);
+    return true;
+  }
+
+  give(client: string): void {
+    const left = (this.#taken.get(client) ?? 0) - 1;
+    if (left > 0) this.#taken.set(client, left);
+    else this.#taken.delete(client);
+  }
+}
+
+/**
+ * 1. At most `MAX_PIPELINED` questions of the connection are under way, and at most `MAX_UNREAD_BYTES` of answers, and
+ *    one more, are held for it.
+ * 2. What has been read and waits is at most one chunk of the socket.
+ * 3. Every `idleMs` a question or an answer is complete, or the connection ends.
+ */
+function serveConnection(socket: Socket, service: NameService, idleMs: number): void {
+  const waiting: Buffer[] = [];
+  let underWay = 0;
+  const timer = setTimeout(() => (underWay > 0 ? timer.refresh() : socket.destroy()), idleMs);
+  const isFull = (): boolean => underWay >= MAX_PIPELINED || socket.writableLength > MAX_UNREAD_BYTES;
+  const next = (): void => {
+    while (!isFull() && !socket.destroyed) {
+      const message = waiting.shift();
+      if (message === undefined) return void socket.resume();
+      underWay += 1;
+      void service(message, 'tcp').then((answer) => {
+        underWay -= 1;
+        if (socket.destroyed) return;
+        if (answer === undefined) return void socket.destroy();
+        socket.write(tcpFrame(answer), () => {
+          timer.refresh();
+          next();
+        });
+        next();
+      });
+    }
+    socket.pause();
+  };
   const frames = new TcpFrames((message) => {
-    waiting += 1;
-    if (waiting >= MAX_PIPELINED) socket.pause();
-    void service(message, 'tcp').then((answer) => {
-      waiting -= 1;
-      if (socket.destroyed) return;
-      if (answer === undefined) socket.destroy();
-      else socket.write(tcpFrame(answer));
-      if (waiting < MAX_PIPELINED) socket.resume();
-    });
+    timer.refresh();
+    waiting.push(message);
   });
-  socket.setTimeout(IDLE_MS, () => socket.destroy());
-  socket.on('data', (chunk: Buffer) => frames.push(chunk));
+  socket.on('data', (chunk: Buffer) => {
+    frames.push(chunk);
+    if ((frames.announced ?? 0) > MAX_QUERY_BYTES) return void socket.destroy();
+    next();
+  });
   socket.on('error', () => socket.destroy());
+  socket.on('close', () => clearTimeout(timer));
 }
 
 function listenTcp(server: Server, address: string, port: number): Promise<number> {

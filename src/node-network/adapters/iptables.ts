@@ -1,6 +1,7 @@
 /** The packet filter by Debian's iptables, legacy or nf_tables alike. */
 import { spawn } from 'node:child_process';
 import { KubeletError } from '../../base/errors.ts';
+import { programEnvironment } from '../../base/program-environment.ts';
 import type { PacketFilter } from '../service-routing/packet-filter.ts';
 
 /** Seconds to wait for another who holds the tables' lock. */
@@ -18,11 +19,10 @@ export function createIptables(prefix: readonly string[] = []): PacketFilter {
 function run(argv: readonly string[], input = ''): Promise<string> {
   const [program = '', ...args] = argv;
   return new Promise((resolve, reject) => {
-    const environment = {
-      ...process.env,
-      PATH: `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`,
-      LC_ALL: 'C',
-    };
+    const environment = programEnvironment(
+      { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin` },
+      { LC_ALL: 'C' },
+    );
     const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], env: environment });
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

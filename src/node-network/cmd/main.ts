@@ -5,17 +5,22 @@ import { systemClock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { createPinoLog } from '../../base/pino-log.ts';
+import { runToEnd, watchFaults } from '../../base/process-faults.ts';
+import type { Program } from '../../base/process-faults.ts';
 import { systemRandom } from '../../base/random.ts';
 import { HttpApiClient } from '../../client/http-api-client.ts';
 import { HttpTransport } from '../../client/http-transport.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
 import { createDnsForwarder } from '../adapters/dns-forwarder.ts';
-import { type DnsServer, startDnsServer } from '../adapters/dns-server.ts';
+import type { DnsServer } from '../adapters/dns-server.ts';
+import { startDnsServer } from '../adapters/dns-server.ts';
 import { createIptables } from '../adapters/iptables.ts';
 import { followClusterView } from '../dns/cluster-view.ts';
 import { createNameService } from '../dns/name-service.ts';
-import { createServiceRouter, type ServiceRouter } from '../service-routing/service-router.ts';
-import { type NodeNetworkOptions, parseNodeNetwork, usage } from './node-network-flags.ts';
+import type { ServiceRouter } from '../service-routing/service-router.ts';
+import { createServiceRouter } from '../service-routing/service-router.ts';
+import type { NodeNetworkOptions } from './node-network-flags.ts';
+import { parseNodeNetwork, usage } from './node-network-flags.ts';
 
 /** The exit code of who was called wrongly. */
 const MISUSED = 2;
@@ -39,47 +44,66 @@ async function main(args: readonly string[]): Promise<number> {
     pid: process.pid,
     program: 'node-network',
   });
-  await run(parsed.options, log);
-  return 0;
+  return run(parsed.options, log);
 }
 
-/** Until it is told to stop. Rules stay: what runs goes on. */
-async function run({ kubeconfig, nodeName, dns, routing }: NodeNetworkOptions, log: Logger): Promise<void> {
-  const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+/** Until it is asked to stop, or until something in it is not caught. */
+function run(options: NodeNetworkOptions, log: Logger): Promise<number> {
+  const faults = watchFaults(process, log);
+  const asked = (): Promise<void> =>
+    new Promise((resolve) => {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+    });
+  return runToEnd(createNodeNetwork(options, log), {
+    faults,
+    asked,
+    exit: (code) => process.exit(code),
+    clock: systemClock,
+    log,
   });
+}
+
+/** Rules stay when it stops: what runs goes on. */
+function createNodeNetwork({ kubeconfig, nodeName, dns, routing }: NodeNetworkOptions, log: Logger): Program {
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'kubelet-node-network', maxSockets: 4 });
   const parts = { clock: systemClock, random: systemRandom, log };
   const informers = createInformers({ client: new HttpApiClient(transport), ...parts });
   let router: ServiceRouter | undefined;
   let server: DnsServer | undefined;
-  if (routing !== undefined) {
-    const bridgeNetfilter = existsSync(BRIDGE_NETFILTER) && readFileSync(BRIDGE_NETFILTER, 'utf8').trim() === '1';
-    router = createServiceRouter({
-      informers,
-      filter: createIptables(),
-      nodeName,
-      facts: { ...routing, bridgeNetfilter },
-      ...parts,
-    });
-    router.start();
-  }
-  if (dns !== undefined) {
-    const forwarder = createDnsForwarder({ resolvConf: dns.resolvConf, ownAddress: dns.address });
-    server = await startDnsServer({
-      ...dns,
-      service: createNameService({ view: followClusterView(informers, dns.domain), forwarder, log }),
-    });
-  }
-  informers.start();
-  await Promise.race([Promise.all([informers.whenSynced(), router?.whenRouted()]), stopped]);
-  log.info('serving', {
-    dns: dns === undefined ? 'off' : `${dns.address}:${server?.port ?? dns.port}`,
-    routing: routing === undefined ? 'off' : 'iptables',
-  });
-  await stopped;
-  await Promise.all([server?.close(), router?.stop(), informers.stop()]);
-  transport.close();
+  return {
+    start: async () => {
+      if (routing !== undefined) {
+        const bridgeNetfilter = existsSync(BRIDGE_NETFILTER) && readFileSync(BRIDGE_NETFILTER, 'utf8').trim() === '1';
+        router = createServiceRouter({
+          informers,
+          filter: createIptables(),
+          nodeName,
+          facts: { ...routing, bridgeNetfilter },
+          ...parts,
+        });
+        router.start();
+      }
+      if (dns !== undefined) {
+        const forwarder = createDnsForwarder({ resolvConf: dns.resolvConf, ownAddress: dns.address });
+        server = await startDnsServer({
+          ...dns,
+          service: createNameService({ view: followClusterView(informers, dns.domain), forwarder, log }),
+        });
+      }
+      informers.start();
+      // The API server may be away for as long as it likes; a stop does not wait for it.
+      void Promise.all([informers.whenSynced(), router?.whenRouted()]).then(() =>
+        log.info('serving', {
+          dns: dns === undefined ? 'off' : `${dns.address}:${server?.port ?? dns.port}`,
+          routing: routing === undefined ? 'off' : 'iptables',
+        }),
+      );
+    },
+    stop: async () => {
+      await Promise.all([server?.close(), router?.stop(), informers.stop()]);
+      transport.close();
+    },
+  };
 }
 
 main(process.argv.slice(2)).then(

@@ -27,7 +27,7 @@ it('names, routes, or both are asked for by their own flags', () => {
 const wrong: readonly [args: readonly string[], says: RegExp][] = [
   [[...both], /nothing to do/],
   [['--node-name=n', ...routing], /--kubeconfig/],
-  [[...both, '--pod-cidr=10.84.0.0/22'], /go together/],
+  [[...both, '--pod-cidr=10.84.0.0/22'], /must be set together/],
   [[...both, '--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/33'], /--service-cidr/],
   [[...both, ...routing, '--chain-prefix=a b'], /--chain-prefix/],
   [[...both, '--dns-listen=10.84.0.1'], /--dns-listen/],

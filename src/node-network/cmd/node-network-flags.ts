@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { AdmittedPort } from '../service-routing/ruleset.ts';
-import { isIpv4, isPort } from '../service-routing/select-backends.ts';
+import { isIpv4, isIpv4Range } from '../service-routing/ipv4-range.ts';
+import { isPort } from '../service-routing/select-backends.ts';
 
 export interface NodeNetworkOptions {
   readonly kubeconfig: string;
@@ -27,17 +28,17 @@ export type ParsedNodeNetwork =
 
 export const usage = `usage: kubelet-node-network --kubeconfig FILE --node-name NAME [FLAGS]
 
-Name service and service routing of one node, for a cluster that has neither CoreDNS nor kube-proxy.
+Cluster DNS and service routing on one node, for a cluster without CoreDNS and kube-proxy.
 
-  --kubeconfig FILE        how to reach the API server; services, endpointslices and namespaces are listed and watched
-  --node-name NAME         whose endpoints are local
-  --dns-listen IP:PORT     answer DNS here; absent: no name service
-  --cluster-domain NAME    zone of the cluster (default cluster.local)
-  --resolv-conf FILE       names the servers that are asked for all other names (default /etc/resolv.conf)
-  --pod-cidr RANGE         addresses of this node's pods; with --service-cidr: route services by iptables
-  --service-cidr RANGE     addresses of services
-  --admit IP:PORT/PROTO    let pods reach this port of the node whatever its firewall says; tcp or udp, as often as wanted
-  --chain-prefix NAME      of the chains in iptables, at most 14 characters (default KTS)
+  --kubeconfig FILE        kubeconfig of the API server; lists and watches services, endpointslices and namespaces
+  --node-name NAME         this node, whose endpoints are local
+  --dns-listen IP:PORT     serve DNS on this address (default: no DNS)
+  --cluster-domain NAME    DNS zone of the cluster (default cluster.local)
+  --resolv-conf FILE       name servers for all other names (default /etc/resolv.conf)
+  --pod-cidr RANGE         pod addresses of this node; with --service-cidr: route services with iptables
+  --service-cidr RANGE     service addresses
+  --admit IP:PORT/PROTO    let pods reach this port of the node despite its firewall; tcp or udp, repeatable
+  --chain-prefix NAME      prefix of the iptables chains, at most 14 characters (default KTS)
 `;
 
 export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
@@ -67,24 +68,24 @@ export function parseNodeNetwork(args: readonly string[]): ParsedNodeNetwork {
       'service-cidr': serviceCidr,
       'chain-prefix': chainPrefix = 'KTS',
     } = values;
-    if (kubeconfig === undefined || nodeName === undefined) return wrong('--kubeconfig and --node-name are needed');
+    if (kubeconfig === undefined || nodeName === undefined) return wrong('--kubeconfig and --node-name are required');
     if ((podCidr === undefined) !== (serviceCidr === undefined))
-      return wrong('--pod-cidr and --service-cidr go together');
+      return wrong('--pod-cidr and --service-cidr must be set together');
     if (listen === undefined && podCidr === undefined)
-      return wrong('neither --dns-listen nor --pod-cidr: nothing to do');
+      return wrong('set --dns-listen or --pod-cidr: otherwise there is nothing to do');
     for (const [flag, range] of [
       ['pod-cidr', podCidr],
       ['service-cidr', serviceCidr],
     ] as const)
-      if (range !== undefined && !isRange(range))
-        return wrong(`--${flag}: ${JSON.stringify(range)} is no IPv4 range such as 10.96.0.0/16`);
+      if (range !== undefined && !isIpv4Range(range))
+        return wrong(`--${flag}: ${JSON.stringify(range)} is not an IPv4 range such as 10.96.0.0/16`);
     if (!/^[A-Za-z][A-Za-z0-9-]{0,13}$/.test(chainPrefix))
       return wrong(
-        `--chain-prefix: ${JSON.stringify(chainPrefix)} is no name of at most 14 letters, digits and dashes`,
+        `--chain-prefix: ${JSON.stringify(chainPrefix)} is not a name of at most 14 letters, digits and dashes`,
       );
     const [, address = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen ?? '') ?? [];
     if (listen !== undefined && (!isIpv4(address) || Number(port) > 65_535))
-      return wrong(`--dns-listen: ${JSON.stringify(listen)} is no IP:PORT`);
+      return wrong(`--dns-listen: ${JSON.stringify(listen)} is not IP:PORT`);
     const admitted = values.admit.flatMap((each) => admittedPort(each) ?? []);
     if (admitted.length < values.admit.length) return wrong('--admit: not of the form IP:PORT/tcp or IP:PORT/udp');
     const dns = {
@@ -108,9 +109,4 @@ function admittedPort(text: string): AdmittedPort | undefined {
   return isIpv4(ip) && isPort(Number(port)) && (protocol === 'tcp' || protocol === 'udp')
     ? { ip, protocol, port: Number(port) }
     : undefined;
-}
-
-function isRange(range: string): boolean {
-  const [ip = '', length = ''] = range.split('/');
-  return isIpv4(ip) && /^\d{1,2}$/.test(length) && Number(length) <= 32;
 }

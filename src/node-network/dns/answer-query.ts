@@ -1,16 +1,17 @@
 /** One DNS message in, one out. Pure but for the view it is given. */
+import type { Answer, Packet, Question } from 'dns-packet';
 import {
-  type Answer,
   decode,
   encode,
-  type Packet,
-  type Question,
   RECURSION_AVAILABLE,
   RECURSION_DESIRED,
   TRUNCATED_RESPONSE,
   AUTHORITATIVE_ANSWER,
 } from 'dns-packet';
-import { answerClusterName, type ClusterView, type DnsRecord } from './cluster-names.ts';
+import { KubeletError } from '../../base/errors.ts';
+import type { ClusterView, DnsRecord } from './cluster-names.ts';
+import { answerClusterName } from './cluster-names.ts';
+import { messageEnd } from './message-bounds.ts';
 
 /** kubeadm's time to live for names of the cluster. */
 export const TTL_SECONDS = 30;
@@ -19,6 +20,14 @@ const RCODE = { formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented:
 const PLAIN_UDP_BYTES = 512;
 export const MAX_UDP_BYTES = 1232;
 const HEADER_BYTES = 12;
+/** A name of 255 bytes, and what belongs to it: far less than this. */
+export const MAX_QUERY_BYTES = 4096;
+/** One for the extension, one for a signature. */
+const MAX_ADDITIONALS = 2;
+/** Recursion desired, authentic data, checking disabled: what a client may ask of a name server. */
+const FORWARDED_FLAGS = 0x0130;
+/** A root name, type, class, time to live and length. */
+const SHORTEST_RECORD_BYTES = 11;
 
 export interface Query {
   readonly packet: Packet;
@@ -42,10 +51,11 @@ export function readQuery(message: Buffer): ReadQuery {
     answer: encode({ type: 'response', id, flags: rcode }),
   });
   if (((message.readUInt16BE(2) >> 11) & 0xf) !== 0) return refused(RCODE.notImplemented);
+  if (!hasFormOfQuery(message)) return refused(RCODE.formatError);
   try {
     const packet = decode(message);
-    const [question, ...more] = packet.questions ?? [];
-    if (question === undefined || more.length > 0) return refused(RCODE.formatError);
+    const [question] = packet.questions ?? [];
+    if (question === undefined || !isAsWritten(question, message)) return refused(RCODE.formatError);
     if (question.class !== 'IN') return refused(RCODE.refused);
     const extension = packet.additionals?.find((record) => record.type === 'OPT');
     const offered = extension?.type === 'OPT' ? extension.udpPayloadSize : PLAIN_UDP_BYTES;
@@ -57,6 +67,82 @@ export function readQuery(message: Buffer): ReadQuery {
     // What cannot be read is said so, once: the library throws on every message cut short or led in a circle.
     return refused(RCODE.formatError);
   }
+}
+
+function hasFormOfQuery(message: Buffer): boolean {
+  const [questions, answers, authorities, additionals] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return (
+    message.length <= MAX_QUERY_BYTES &&
+    questions === 1 &&
+    answers === 0 &&
+    authorities === 0 &&
+    additionals <= MAX_ADDITIONALS
+  );
+}
+
+/**
+ * A label may hold any byte, a dot too: what reads like another name than it is would be judged as one and asked for as
+ * the other.
+ */
+function isAsWritten(question: Question, message: Buffer): boolean {
+  const bytes = encode({ type: 'query', questions: [question] }).subarray(HEADER_BYTES);
+  return bytes.equals(message.subarray(HEADER_BYTES, HEADER_BYTES + bytes.length));
+}
+
+/** The question for others, made of what was read of the client's: nothing else of that goes on. */
+export function forwardedQuery({ packet, question, udpBytes }: Query): Buffer {
+  const additionals = hasExtension(packet) ? [extensionOf(udpBytes)] : [];
+  return encode({
+    type: 'query',
+    id: packet.id ?? 0,
+    flags: (packet.flags ?? 0) & FORWARDED_FLAGS,
+    questions: [question],
+    additionals,
+  });
+}
+
+/**
+ * The bytes of an answer of others. Throws `Invalid` when it is not whole or leads its reader astray. Its records stay
+ * as they are: there are more kinds than are known here.
+ */
+export function wholeAnswer(answer: Buffer): Buffer {
+  const end = messageEnd(answer);
+  if (end === undefined)
+    throw new KubeletError('Invalid', 'the answer of a name server is malformed', { op: 'forward' });
+  return answer.subarray(0, end);
+}
+
+/** The same, for the client. What is too long for it says so. */
+export function handedOn(query: Query, answer: Buffer, limitBytes: number): Buffer {
+  const whole = wholeAnswer(answer);
+  return whole.length <= limitBytes
+    ? whole
+    : encode({ ...response(query, {}), flags: whole.readUInt16BE(2) | TRUNCATED_RESPONSE });
+}
+
+/**
+ * Of an answer that is put below an alias of ours: the records that belong to its name. Names of the cluster are ours
+ * alone to tell of.
+ */
+export function recordsOf(name: string, answer: Packet, domain: string): Answer[] {
+  const isOurs = (text: string): boolean => text === domain || text.endsWith(`.${domain}`);
+  const records = answer.answers ?? [];
+  const found: Answer[] = [];
+  const followed = new Set<string>();
+  for (let at: string | undefined = name.toLowerCase(); at !== undefined && !followed.has(at) && !isOurs(at); ) {
+    const current: string = at;
+    followed.add(current);
+    const own = records.filter((record) => record.name.toLowerCase() === current);
+    const alias = own.find((record) => record.type === 'CNAME' && !isOurs(record.data.toLowerCase()));
+    found.push(...own.filter((record) => record.type !== 'CNAME' || record === alias));
+    at = alias?.type === 'CNAME' ? alias.data.toLowerCase() : undefined;
+  }
+  return found;
 }
 
 /** Undefined: others know. `alias`: the name is another's, whose address is still to be asked for. */
@@ -96,7 +182,6 @@ function response(
   { packet, question }: Query,
   { rcode = 0, authoritative = false, answers = [], authorities = [], additionals = [] }: ResponseParts,
 ): Packet {
-  const hasExtension = packet.additionals?.some((record) => record.type === 'OPT') === true;
   return {
     type: 'response',
     id: packet.id ?? 0,
@@ -108,31 +193,35 @@ function response(
     questions: [question],
     answers,
     authorities,
-    additionals: hasExtension
-      ? [
-          ...additionals,
-          {
-            type: 'OPT',
-            name: '.',
-            udpPayloadSize: MAX_UDP_BYTES,
-            extendedRcode: 0,
-            ednsVersion: 0,
-            flags: 0,
-            flag_do: false,
-            options: [],
-          },
-        ]
-      : additionals,
+    additionals: hasExtension(packet) ? [...additionals, extensionOf(MAX_UDP_BYTES)] : additionals,
   };
 }
 
-/** Bytes for the wire. What is too long for the client's UDP loses first its additions, then its answers, and says so: the client asks again over TCP. */
+const hasExtension = ({ additionals }: Packet): boolean =>
+  additionals?.some((record) => record.type === 'OPT') === true;
+const extensionOf = (udpPayloadSize: number): Answer => ({
+  type: 'OPT',
+  name: '.',
+  udpPayloadSize,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+});
+
+/**
+ * Bytes for the wire. What is too long for the client's UDP loses first its additions, then its answers, and says so:
+ * the client asks again over TCP.
+ */
 export function writeAnswer(answer: Packet, limitBytes: number): Buffer {
-  const whole = encode(answer);
-  if (whole.length <= limitBytes) return whole;
   const extension = (answer.additionals ?? []).filter((record) => record.type === 'OPT');
-  const short = encode({ ...answer, additionals: extension });
-  if (short.length <= limitBytes) return short;
+  for (const additionals of [answer.additionals ?? [], extension]) {
+    // What is certainly too long is not written first: a service of thousands of endpoints is asked for with few bytes.
+    if (((answer.answers ?? []).length + additionals.length) * SHORTEST_RECORD_BYTES > limitBytes) continue;
+    const bytes = encode({ ...answer, additionals });
+    if (bytes.length <= limitBytes) return bytes;
+  }
   return encode({
     ...answer,
     answers: [],

@@ -1,8 +1,11 @@
-/** Names of the cluster's zone as CoreDNS's kubernetes plugin and the specification "Kubernetes DNS-Based Service Discovery" 1.1.0 give them. Pure. */
+/**
+ * Names of the cluster's zone as CoreDNS's kubernetes plugin and the specification "Kubernetes DNS-Based Service
+ * Discovery" 1.1.0 give them. Pure.
+ */
 import type { Service } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 
-/** What the zone is made of; read anew for every question. */
+/** The objects that the zone is made of; read again for every query. */
 export interface ClusterView {
   /** Without a dot at its end: `cluster.local`. */
   readonly domain: string;
@@ -68,7 +71,10 @@ function apexRecords(name: string, type: string, domain: string): DnsRecord[] {
   return type === 'NS' ? [{ type, name, data: `ns.dns.${domain}` }] : [];
 }
 
-/** `10-84-0-2.NAMESPACE.pod.DOMAIN`: the address is in the name, whether there is such a pod or not (CoreDNS: `pods insecure`, kubeadm's choice). */
+/**
+ * `10-84-0-2.NAMESPACE.pod.DOMAIN`: the address is in the name, whether there is such a pod or not (CoreDNS: `pods
+ * insecure`, kubeadm's choice).
+ */
 function answerPod(name: string, type: string, rest: readonly string[]): ClusterAnswer {
   const [text = '', ...more] = rest;
   if (more.length > 0) return NO_SUCH_NAME;
@@ -157,7 +163,10 @@ function serviceTargets({ spec }: Service, base: string): Target[] {
   );
 }
 
-/** Only what is ready has a name; who wants others too says so by publishNotReadyAddresses, and then they are told of as ready. */
+/**
+ * Only ready endpoints have names, unless publishNotReadyAddresses is set; then the others are published as
+ * ready.
+ */
 function endpointTargets(slices: readonly EndpointSlice[], base: string): Target[] {
   return slices.flatMap(({ endpoints, ports }) => {
     // A headless service may have no ports at all; its addresses count all the same.
@@ -179,6 +188,8 @@ function endpointTargets(slices: readonly EndpointSlice[], base: string): Target
 }
 
 const dashed = (ip: string): string => ip.replaceAll(/[.:]/g, '-');
+const isDnsName = (text: string): boolean =>
+  text.length <= 253 && text.split('.').every((label) => label.length >= 1 && label.length <= 63);
 const isV4 = (text: string): boolean => /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/.test(text);
 const isV6 = (text: string): boolean => /^[0-9a-f:]{2,39}$/.test(text) && URL.canParse(`http://[${text}]/`);
 
@@ -207,7 +218,8 @@ function addresses(name: string, type: string, targets: readonly Target[], withP
 }
 
 function answerExternalName(name: string, type: string, target: string): ClusterAnswer {
-  if (target === '') return NO_SUCH_NAME;
+  // The API takes labels that DNS has no room for: written, they would be read as something else.
+  if (!isDnsName(target.replace(/\.$/, ''))) return NO_SUCH_NAME;
   return found(['A', 'AAAA', 'CNAME'].includes(type) ? [{ type: 'CNAME', name, data: target.replace(/\.$/, '') }] : []);
 }
 

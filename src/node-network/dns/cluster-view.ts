@@ -4,7 +4,10 @@ import type { Informers } from '../../api/client/informer.ts';
 import { endpointSlices, namespaces, services } from '../../api/client/resource-types.ts';
 import type { ClusterView } from './cluster-names.ts';
 
-/** Undefined until all kinds were listed once. Afterwards what was last known counts, however long the API server is away. */
+/**
+ * Undefined until all kinds were listed once. Afterwards what was last known counts, however long the API server is
+ * away.
+ */
 export function followClusterView(informers: Informers, domain: string): () => ClusterView | undefined {
   const all = [informers.for(services), informers.for(endpointSlices), informers.for(namespaces)] as const;
   const [serviceInformer, sliceInformer, namespaceInformer] = all;

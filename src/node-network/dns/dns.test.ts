@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Answer, decode, type DecodedPacket, encode, type Packet } from 'dns-packet';
+import type { Answer, DecodedPacket, Packet } from 'dns-packet';
+import { decode, encode } from 'dns-packet';
 import fc from 'fast-check';
 import { createInformers } from '../../api/client/informer.ts';
 import { endpointSlices, namespaces, services } from '../../api/client/resource-types.ts';
@@ -10,10 +11,13 @@ import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { service, slice } from '../service-routing/testing/service-builders.ts';
-import { answerClusterName, type ClusterView } from './cluster-names.ts';
+import type { ClusterView } from './cluster-names.ts';
+import { answerClusterName } from './cluster-names.ts';
 import { followClusterView } from './cluster-view.ts';
 import { isAnswerTo, nameServers, withId } from './forward-plan.ts';
-import { createNameService, type Forwarder } from './name-service.ts';
+import { messageEnd } from './message-bounds.ts';
+import type { Forwarder } from './name-service.ts';
+import { createNameService } from './name-service.ts';
 
 /** The library reads it; its types do not say so. */
 const rcodeOf = (packet: DecodedPacket): string => (packet as DecodedPacket & { readonly rcode: string }).rcode;
@@ -39,6 +43,10 @@ async function viewOf(): Promise<() => ClusterView | undefined> {
   api.seed(services, headless('db'));
   api.seed(services, headless('nobody'));
   api.seed(services, service('out', { type: 'ExternalName', clusterIP: '', externalName: 'example.org' }));
+  api.seed(
+    services,
+    service('long', { type: 'ExternalName', clusterIP: '', externalName: `${'a'.repeat(200)}.example.org` }),
+  );
   api.seed(
     services,
     service('inner', { type: 'ExternalName', clusterIP: '', externalName: 'web.default.svc.cluster.local' }),
@@ -125,6 +133,7 @@ describe('names of the cluster', () => {
     ],
     ['by its own protocol only', '_http._udp.web.default.svc.cluster.local', 'SRV', 'no-such-name'],
     ['a service of another name is that one', 'out.default.svc.cluster.local', 'A', ['CNAME example.org']],
+    ['one of a name that DNS has no room for is not there', 'long.default.svc.cluster.local', 'A', 'no-such-name'],
     ['there is no other service', 'none.default.svc.cluster.local', 'A', 'no-such-name'],
     ['nor one in another namespace', 'web.empty.svc.cluster.local', 'A', 'no-such-name'],
     ['a namespace is a name without records', 'empty.svc.cluster.local', 'A', []],
@@ -195,7 +204,7 @@ describe('messages', () => {
   const query = (name: string, type: 'A' | 'SRV' | 'CNAME' = 'A', more: Partial<Packet> = {}): Buffer =>
     encode({ type: 'query', id: 7, flags: 0x0100, questions: [{ name, type, class: 'IN' }], ...more });
   const start = async (
-    forwarder: Forwarder = { ask: () => Promise.reject(new Error('nobody there')) },
+    forwarder: Forwarder = { ask: () => Promise.reject(new Error('connection refused')), isOwn: () => false },
   ): Promise<(message: Buffer, transport?: 'udp' | 'tcp') => Promise<ReturnType<typeof decode>>> => {
     const service = createNameService({ view: await viewOf(), forwarder, log: silentLogger });
     return async (message, transport = 'udp') => decode((await service(message, transport)) ?? Buffer.alloc(0));
@@ -230,7 +239,7 @@ describe('messages', () => {
     );
   });
 
-  it('other names are asked of others, byte for byte', async () => {
+  it('other names are asked of others', async () => {
     const asked: string[] = [];
     const reply = encode({
       type: 'response',
@@ -241,17 +250,20 @@ describe('messages', () => {
     const service = createNameService({
       view: await viewOf(),
       log: silentLogger,
-      forwarder: { ask: async (message, transport) => (asked.push(`${transport} ${message.toString('hex')}`), reply) },
+      forwarder: {
+        ask: async (message, transport) => (asked.push(`${transport} ${message.toString('hex')}`), reply),
+        isOwn: () => false,
+      },
     });
     const message = query('example.org');
     assert.deepEqual([await service(message, 'tcp'), asked], [reply, [`tcp ${message.toString('hex')}`]]);
   });
 
-  it('when nobody answers, and before anything is known, that is said: it is no missing name', async () => {
+  it('without a response, and before anything is known, it reports a failure and not a missing name', async () => {
     assert.equal(rcodeOf(await (await start())(query('example.org'))), 'SERVFAIL');
     const early = createNameService({
       view: () => undefined,
-      forwarder: { ask: () => Promise.reject(new Error('no')) },
+      forwarder: { ask: () => Promise.reject(new Error('no')), isOwn: () => false },
       log: silentLogger,
     });
     assert.equal(
@@ -268,6 +280,7 @@ describe('messages', () => {
           questions: [],
           answers: [{ name: 'example.org', type: 'A', ttl: 5, data: '192.0.2.1' }],
         }),
+      isOwn: () => false,
     });
     const data = (answer: Packet): unknown[] => (answer.answers ?? []).map((each) => ('data' in each ? each.data : ''));
     assert.deepEqual(data(await ask(query('out.default.svc.cluster.local'))), ['example.org', '192.0.2.1']);
@@ -294,7 +307,7 @@ describe('messages', () => {
     const informers = createInformers({ client: api, clock, random: seededRandom(1), log: silentLogger });
     const service = createNameService({
       view: followClusterView(informers, 'cluster.local'),
-      forwarder: { ask: () => Promise.reject(new Error('no')) },
+      forwarder: { ask: () => Promise.reject(new Error('no')), isOwn: () => false },
       log: silentLogger,
     });
     informers.start();
@@ -326,7 +339,7 @@ describe('messages', () => {
   it('what is no question is not answered, what cannot be read or is not done is refused, and nothing throws', async () => {
     const service = createNameService({
       view: await viewOf(),
-      forwarder: { ask: () => Promise.reject(new Error('no')) },
+      forwarder: { ask: () => Promise.reject(new Error('no')), isOwn: () => false },
       log: silentLogger,
     });
     const rcode = async (message: Buffer): Promise<string | undefined> => {
@@ -352,7 +365,7 @@ describe('asking others', () => {
   it('name servers are those of the file, three at most, without ourselves', () => {
     assert.deepEqual(
       nameServers(
-        'search x\nnameserver 192.0.2.1\n nameserver 10.84.0.1 # us\nnameserver fe80::1%eth0\nnameserver nonsense\nnameserver 192.0.2.1\nnameserver 192.0.2.2\nnameserver 192.0.2.3\n',
+        'search x\nnameserver 192.0.2.1\n nameserver 10.84.0.1 # us\nnameserver fe80::1%eth0\nnameserver nonsense\nnameserver abc\nnameserver 1.2.3\nnameserver 999.1.1.1\nnameserver 192.0.2.1\nnameserver 192.0.2.2\nnameserver 192.0.2.3\n',
         '10.84.0.1',
       ),
       ['192.0.2.1', 'fe80::1', '192.0.2.2'],
@@ -368,5 +381,57 @@ describe('asking others', () => {
       ),
       [true, false, false, false, false],
     );
+  });
+});
+
+describe('a message as a whole', () => {
+  const record = Buffer.from('c00c00010001000000050004c0000201', 'hex');
+  const answerWith = (records: readonly Buffer[], count = records.length): Buffer => {
+    const head = encode({ type: 'response', id: 1, questions: [{ name: 'example.org', type: 'A' }] });
+    head.writeUInt16BE(count, 6);
+    return Buffer.concat([head, ...records]);
+  };
+
+  it('ends where its last record ends', () => {
+    const whole = answerWith([record, record]);
+    assert.deepEqual(
+      [messageEnd(whole), messageEnd(Buffer.concat([whole, Buffer.alloc(9)]))],
+      [whole.length, whole.length],
+    );
+    assert.deepEqual(
+      [messageEnd(whole.subarray(0, -1)), messageEnd(answerWith([record], 2)), messageEnd(Buffer.alloc(11))],
+      [undefined, undefined, undefined],
+    );
+  });
+
+  it('what the library writes is whole, and no bytes throw', () => {
+    fc.assert(
+      fc.property(fc.array(fc.domain(), { minLength: 1, maxLength: 20 }), (names) => {
+        const bytes = encode({
+          type: 'response',
+          questions: [{ name: names[0] ?? '', type: 'A' }],
+          answers: names.map((name) => ({ name, type: 'CNAME', ttl: 1, data: name }) as Answer),
+        });
+        assert.equal(messageEnd(bytes), bytes.length);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void messageEnd(Buffer.from(bytes))),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('names made of thousands of pointers are refused after a few', () => {
+    // Each points at the one before; the last records point at the end of that chain.
+    const pointer = (to: number): Buffer => Buffer.of(0xc0 | (to >> 8), to & 0xff);
+    const start = answerWith([]).length + 12;
+    const chain = Buffer.concat([
+      pointer(12),
+      ...Array.from({ length: 4000 }, (_, index) => pointer(start + 2 * index)),
+    ]);
+    const holder = Buffer.concat([Buffer.from('c00c00100001000000050000', 'hex'), chain]);
+    holder.writeUInt16BE(chain.length, 10);
+    const named = (to: number): Buffer => answerWith([holder, Buffer.concat([pointer(to), record.subarray(2)])]);
+    assert.deepEqual([messageEnd(named(start + 100)), messageEnd(named(start + 8000))], [named(0).length, undefined]);
   });
 });

@@ -1,13 +1,28 @@
 /** Answers for the cluster's names from what is known, and asks the node's name servers for all others. */
-import { decode, encode } from 'dns-packet';
+import { decode } from 'dns-packet';
 import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { answerFromCluster, type Query, readQuery, serverFailure, writeAnswer } from './answer-query.ts';
+import type { Query } from './answer-query.ts';
+import {
+  answerFromCluster,
+  forwardedQuery,
+  handedOn,
+  readQuery,
+  recordsOf,
+  serverFailure,
+  wholeAnswer,
+  writeAnswer,
+} from './answer-query.ts';
 import type { ClusterView } from './cluster-names.ts';
 
 export interface Forwarder {
-  /** The answer of one of the node's name servers, under the question's id. Throws when none answers in time, or too many questions are under way. */
+  /**
+   * The answer of one of the node's name servers, under the question's id. Throws when none answers in time, or too
+   * many questions are under way.
+   */
   ask(question: Buffer, transport: Transport): Promise<Buffer>;
+  /** Whether this very question is one that `ask` has sent and waits for: it went in a circle. */
+  isOwn(message: Buffer): boolean;
 }
 
 export type Transport = 'udp' | 'tcp';
@@ -35,14 +50,13 @@ export function createNameService({ view, forwarder, log }: NameServiceOptions):
     const question = { ...query.question, name };
     const own = answerFromCluster({ ...query, question }, cluster);
     const further =
-      own?.answer ??
-      decode(
-        await forwarder.ask(
-          encode({ type: 'query', id: 0, flags: query.packet.flags ?? 0, questions: [question] }),
-          'tcp',
-        ),
+      own?.answer.answers ??
+      recordsOf(
+        name,
+        decode(wholeAnswer(await forwarder.ask(forwardedQuery({ ...query, question }), 'tcp'))),
+        cluster.domain,
       );
-    answer.answer.answers = [...(answer.answer.answers ?? []), ...(further.answers ?? [])];
+    answer.answer.answers = [...(answer.answer.answers ?? []), ...further];
   };
   return async (message, transport) => {
     const read = readQuery(message);
@@ -54,8 +68,11 @@ export function createNameService({ view, forwarder, log }: NameServiceOptions):
       const cluster = view();
       if (cluster === undefined) return writeAnswer(serverFailure(query), limit);
       const own = answerFromCluster(query, cluster);
-      if (own === undefined) return await forwarder.ask(message, transport);
-      // An alias whose address nobody tells is still the answer: the client may ask further.
+      if (own === undefined) {
+        if (forwarder.isOwn(message)) return writeAnswer(serverFailure(query), limit);
+        return handedOn(query, await forwarder.ask(forwardedQuery(query), transport), limit);
+      }
+      // An alias without a known address is still the answer: the client may query further.
       await followAlias(query, own, cluster).catch((error: unknown) =>
         log.debug(4, 'an alias could not be followed', { alias: own.alias, error: errorMessage(error) }),
       );

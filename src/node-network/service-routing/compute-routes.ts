@@ -1,6 +1,8 @@
 import type { Service, ServicePort } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
-import { type Backend, isIpv4, isPort, selectBackends } from './select-backends.ts';
+import { isIpv4, isIpv4Range } from './ipv4-range.ts';
+import type { Backend } from './select-backends.ts';
+import { isPort, selectBackends } from './select-backends.ts';
 
 export type RouteProtocol = 'tcp' | 'udp' | 'sctp';
 
@@ -26,17 +28,28 @@ export interface ServiceRoute {
 
 export interface ExternalAddress {
   readonly ip: string;
-  /** Empty: from everywhere. */
-  readonly sourceRanges: readonly string[];
+  /** Absent: from everywhere. */
+  readonly sourceRanges?: readonly string[];
 }
 
-const PROTOCOLS: Readonly<Record<string, RouteProtocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
-/** Upstream's, three hours. */
+const PROTOCOLS: ReadonlyMap<string, RouteProtocol> = new Map([
+  ['TCP', 'tcp'],
+  ['UDP', 'udp'],
+  ['SCTP', 'sctp'],
+]);
+/** Upstream's, three hours; and the longest that the API takes, a day. */
 const AFFINITY_SECONDS = 10_800;
+const MAX_AFFINITY_SECONDS = 86_400;
+/**
+ * Of a namespace, a service and a port: together they fit into a comment of iptables, of which one too long would spoil
+ * all rules.
+ */
+const MAX_NAME_LENGTH = 63;
 
 /**
- * Every port of every service with an IPv4 address of its own. Headless services and those that are only names have none; who asks for another
- * proxy (`service.kubernetes.io/service-proxy-name`) gets none of us. Sorted, so that the same services give the same routes in whatever order they came.
+ * Every port of every service with an IPv4 address of its own. Headless services and those that are only names have
+ * none; who asks for another proxy (`service.kubernetes.io/service-proxy-name`) gets none of us. Sorted, so that the
+ * same services give the same routes in whatever order they came.
  */
 export function computeRoutes(
   services: readonly Service[],
@@ -53,7 +66,8 @@ export function computeRoutes(
 }
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
-const isName = (text: string): boolean => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
+const isName = (text: string): boolean =>
+  text.length <= MAX_NAME_LENGTH && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
 
 function isRouted({ metadata, spec }: Service): boolean {
   if (spec.type === 'ExternalName' || metadata.labels?.['service.kubernetes.io/service-proxy-name'] !== undefined)
@@ -73,7 +87,7 @@ function routeOf(
 ): ServiceRoute | undefined {
   const { metadata, spec } = service;
   const { name: portName = '', port, nodePort } = servicePort;
-  const protocol = PROTOCOLS[servicePort.protocol ?? 'TCP'];
+  const protocol = PROTOCOLS.get(servicePort.protocol ?? 'TCP');
   const clusterIp = clusterIpOf(spec);
   if (protocol === undefined || clusterIp === undefined || !isPort(port) || (portName !== '' && !isName(portName)))
     return undefined;
@@ -88,7 +102,7 @@ function routeOf(
     externalIps: externalAddresses(service),
     affinitySeconds:
       spec.sessionAffinity === 'ClientIP'
-        ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_SECONDS)
+        ? affinitySeconds(spec.sessionAffinityConfig?.clientIP?.timeoutSeconds)
         : undefined,
     ...selectBackends(slices, { nodeName, portName, protocol: servicePort.protocol ?? 'TCP' }),
     internalLocal: spec.internalTrafficPolicy === 'Local',
@@ -96,15 +110,21 @@ function routeOf(
   };
 }
 
-function externalAddresses({ spec, status }: Service): ExternalAddress[] {
-  const given = (spec.externalIPs ?? []).map((ip) => ({ ip, sourceRanges: [] }));
-  const sourceRanges = (spec.loadBalancerSourceRanges ?? []).map((range) => range.trim()).filter(isIpv4Range);
-  const ingress = spec.type === 'LoadBalancer' ? (status?.loadBalancer?.ingress ?? []) : [];
-  const balanced = ingress.filter(({ ipMode }) => ipMode !== 'Proxy').map(({ ip = '' }) => ({ ip, sourceRanges }));
-  return [...given, ...balanced].filter(({ ip }) => isIpv4(ip));
+function affinitySeconds(seconds: number | undefined): number {
+  return seconds !== undefined && Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_AFFINITY_SECONDS
+    ? seconds
+    : AFFINITY_SECONDS;
 }
 
-function isIpv4Range(range: string): boolean {
-  const [ip = '', length = ''] = range.split('/');
-  return isIpv4(ip) && /^\d{1,2}$/.test(length) && Number(length) <= 32;
+/**
+ * If none of the ranges can be used, for example because of their family, no client is allowed: no ranges would mean
+ * everybody.
+ */
+function externalAddresses({ spec, status }: Service): ExternalAddress[] {
+  const given = (spec.externalIPs ?? []).map((ip) => ({ ip }));
+  const ranges = (spec.loadBalancerSourceRanges ?? []).map((range) => range.trim());
+  const sources = ranges.length === 0 ? {} : { sourceRanges: ranges.filter(isIpv4Range) };
+  const ingress = spec.type === 'LoadBalancer' ? (status?.loadBalancer?.ingress ?? []) : [];
+  const balanced = ingress.filter(({ ipMode }) => ipMode !== 'Proxy').map(({ ip = '' }) => ({ ip, ...sources }));
+  return [...given, ...balanced].filter(({ ip }) => isIpv4(ip));
 }

@@ -1,4 +1,5 @@
-import { type Jump, type Ruleset, type Table, TABLES } from './ruleset.ts';
+import type { Jump, Ruleset, Table } from './ruleset.ts';
+import { DIGEST_LENGTH, TABLES } from './ruleset.ts';
 
 /** What of ours is in the kernel, as `iptables-save` tells it. */
 export interface PresentRules {
@@ -10,11 +11,22 @@ export interface PresentRules {
 
 const jumpKey = ({ from, to }: Jump): string => `${from} ${to}`;
 
+/** Chains of ours alone: with the prefix `KTS` those of `KTS-0123abcd` are another's. */
+const ownChains = (chainPrefix: string): RegExp =>
+  new RegExp(
+    `^${chainPrefix}-(SERVICES|NODEPORTS|MARK|POSTROUTING|REJECT|ADMIT|[SLXE][A-Za-z0-9_-]{${DIGEST_LENGTH}})$`,
+  );
+
+/** The chain to which a rule jumps; what stands in its comment is others' text. */
+const targetOf = (line: string): string =>
+  / -[jg] (\S+)/.exec(line.replaceAll(/"(?:\\.|[^"\\])*(?:"|\\?$)/g, '""'))?.[1] ?? '';
+
 /** `saved` is what `iptables-save` wrote, of both tables. */
 export function parsePresent(saved: string, chainPrefix: string): PresentRules {
   const chains: Record<Table, Map<string, number>> = { nat: new Map(), filter: new Map() };
   const jumps: Record<Table, Set<string>> = { nat: new Set(), filter: new Set() };
-  const isOwn = (chain: string): boolean => chain.startsWith(`${chainPrefix}-`);
+  const own = ownChains(chainPrefix);
+  const isOwn = (chain: string): boolean => own.test(chain);
   let table: Table | undefined;
   for (const line of saved.split('\n')) {
     if (line.startsWith('*')) table = TABLES.find((each) => each === line.slice(1).trim());
@@ -23,13 +35,16 @@ export function parsePresent(saved: string, chainPrefix: string): PresentRules {
     if (word.startsWith(':') && isOwn(word.slice(1))) chains[table].set(word.slice(1), 0);
     if (word !== '-A') continue;
     if (isOwn(chain)) chains[table].set(chain, (chains[table].get(chain) ?? 0) + 1);
-    const target = / -j (\S+)/.exec(line)?.[1] ?? '';
+    const target = targetOf(line);
     if (!isOwn(chain) && isOwn(target)) jumps[table].add(`${chain} ${target}`);
   }
   return { chains, jumps };
 }
 
-/** Whether the kernel holds as many chains, rules and jumps of ours as it was given. A flush, by whom ever, shows here. */
+/**
+ * Whether the kernel holds as many chains, rules and jumps of ours as it was given. A flush by any program is detected
+ * here.
+ */
 export function isWhole(applied: Ruleset, present: PresentRules): boolean {
   return TABLES.every((table) => {
     const { chains, jumps } = applied[table];
@@ -42,8 +57,9 @@ export function isWhole(applied: Ruleset, present: PresentRules): boolean {
 }
 
 /**
- * The input of `iptables-restore --noflush` that makes `present` into `wanted`: what has changed since `applied` (absent: nothing is known, so all), each
- * table at once. Undefined when there is nothing to do. Chains of others are not touched.
+ * The input of `iptables-restore --noflush` that makes `present` into `wanted`: what has changed since `applied`
+ * (absent: nothing is known, so all), each table at once. Undefined when there is nothing to do. Chains of others are
+ * not touched.
  */
 export function computeRestore(wanted: Ruleset, present: PresentRules, applied?: Ruleset): string | undefined {
   const parts = TABLES.flatMap((table) => {
@@ -68,15 +84,18 @@ export function computeRestore(wanted: Ruleset, present: PresentRules, applied?:
   return parts.length === 0 ? undefined : `${parts.join('\n')}\n`;
 }
 
-/** The input of `iptables-restore --noflush` that takes away every chain with the prefix and every jump to one. Undefined when there is none. */
+/**
+ * The input of `iptables-restore --noflush` that takes away every chain with the prefix and every jump to one.
+ * Undefined when there is none.
+ */
 export function computeRemoval(saved: string, chainPrefix: string): string | undefined {
   const { chains } = parsePresent(saved, chainPrefix);
   const parts = TABLES.flatMap((table) => {
     const own = [...chains[table].keys()];
+    const isOwn = (chain: string): boolean => chains[table].has(chain);
     if (own.length === 0) return [];
     const jumps = linesOf(saved, table).filter(
-      (line) =>
-        line.startsWith('-A ') && !line.startsWith(`-A ${chainPrefix}-`) && line.includes(` -j ${chainPrefix}-`),
+      (line) => line.startsWith('-A ') && !isOwn(line.split(' ', 2)[1] ?? '') && isOwn(targetOf(line)),
     );
     return [
       `*${table}`,

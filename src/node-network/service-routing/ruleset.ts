@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
+import { isInRange, isSpecial } from './ipv4-range.ts';
 import type { Backend } from './select-backends.ts';
 import type { RouteProtocol, ServiceRoute } from './compute-routes.ts';
 
-/** The part of the node's packet filter that is ours: chains with our prefix, and the jumps to them from the kernel's own chains. */
+/**
+ * The part of the node's packet filter that is ours: chains with our prefix, and the jumps to them from the kernel's
+ * own chains.
+ */
 export interface Ruleset {
   readonly nat: TableRules;
   readonly filter: TableRules;
@@ -30,9 +34,12 @@ export interface RulesFacts {
   readonly chainPrefix: string;
   /** Addresses of pods: traffic from elsewhere gets the node's address, so that answers come back this way. */
   readonly podCidr: string;
-  /** Addresses of services: what goes to one that nobody has is refused at once. */
+  /** The service range: traffic to an unassigned address is rejected at once. */
   readonly serviceCidr: string;
-  /** Bridged packets pass the filter, too. Without it answers between two pods of a bridge go past us: then the node stands in for every client. */
+  /**
+   * Bridged packets pass the filter, too. Without it answers between two pods of a bridge go past us: then the node
+   * stands in for every client.
+   */
   readonly bridgeNetfilter: boolean;
   /** What pods may reach on the node itself, whatever its firewall says of others: the API server, the name service. */
   readonly admitted?: readonly AdmittedPort[];
@@ -44,10 +51,26 @@ export interface AdmittedPort {
   readonly port: number;
 }
 
+/** Of what stands behind the kind in the name of a chain of a service. */
+export const DIGEST_LENGTH = 12;
+
 /** Upstream's mark for what is to leave with the node's address; who else uses it means the same. */
 const MARK = '0x4000/0x4000';
 
-/** Renders routes; the same routes always give the same rules, and what a rule says of one service depends on that service alone. */
+/**
+ * Whether an address that a service claims from outside is the cluster's own: the node's, a pod's, another service's,
+ * or one without other endpoints.
+ */
+export function isReserved(ip: string, { podCidr, serviceCidr, admitted = [] }: RulesFacts): boolean {
+  return (
+    isSpecial(ip) || isInRange(ip, podCidr) || isInRange(ip, serviceCidr) || admitted.some((port) => port.ip === ip)
+  );
+}
+
+/**
+ * Renders routes; the same routes always give the same rules, and what a rule says of one service depends on that
+ * service alone.
+ */
 export function renderRuleset(routes: readonly ServiceRoute[], facts: RulesFacts): Ruleset {
   const writer = new RulesWriter(facts);
   for (const route of routes) writer.add(route);
@@ -71,16 +94,17 @@ class RulesWriter {
     const comment = `-m comment --comment "${route.name}"`;
     const to = (ip: string): string =>
       `-d ${ip}/32 -p ${route.protocol} -m ${route.protocol} --dport ${route.port} ${comment}`;
-    // Of a policy "Local" that has nobody here the packet is dropped, not refused: another node may be meant (upstream's choice).
+    // With policy "Local" and no local endpoint, the packet is dropped, not rejected: another node may be meant
+    // (upstream's choice).
     const verdict = route.all.length > 0 ? '-j DROP' : refusal(route.protocol);
     if (internal.length > 0)
       this.#services.push(`${to(route.clusterIp)} -j ${this.#chainOf(route, route.internalLocal ? 'L' : 'S')}`);
     else this.#refused.push(`${to(route.clusterIp)} ${verdict}`);
-    for (const { ip, sourceRanges } of route.externalIps) {
+    for (const { ip, sourceRanges } of route.externalIps.filter((each) => !isReserved(each.ip, this.#facts))) {
       if (external.length === 0) this.#refused.push(`${to(ip)} ${verdict}`);
       else
-        for (const from of sourceRanges.length === 0 ? [''] : sourceRanges)
-          this.#services.push(`${from === '' ? '' : `-s ${from} `}${to(ip)} -j ${this.#externalChain(route)}`);
+        for (const from of sourceRanges?.map((range) => `-s ${range} `) ?? [''])
+          this.#services.push(`${from}${to(ip)} -j ${this.#externalChain(route)}`);
     }
     if (route.nodePort === undefined) return;
     const toNode = `-p ${route.protocol} -m ${route.protocol} --dport ${route.nodePort} ${comment}`;
@@ -98,7 +122,16 @@ class RulesWriter {
       'REJECT',
     ].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
     // Addresses of the loopback network cannot leave the machine, so a node port on them would lead nowhere.
-    this.#nat.set(services, [...this.#services, `! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j ${nodePorts}`]);
+    const { admitted: ports = [] } = this.#facts;
+    // What the cluster itself serves on the node comes first: no service takes it, by whatever address or node port.
+    const untouched = ports.map(
+      ({ ip, protocol, port }) => `-d ${ip}/32 -p ${protocol} -m ${protocol} --dport ${port} -j RETURN`,
+    );
+    this.#nat.set(services, [
+      ...untouched,
+      ...this.#services,
+      `! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j ${nodePorts}`,
+    ]);
     this.#nat.set(nodePorts, this.#nodePorts);
     this.#nat.set(mark, [`-j MARK --set-xmark ${MARK}`]);
     this.#nat.set(masquerade, [
@@ -110,7 +143,7 @@ class RulesWriter {
       (protocol) => `-d ${serviceCidr} -p ${protocol} ${refusal(protocol)}`,
     );
     const admit = `${chainPrefix}-ADMIT`;
-    const admitted = (this.#facts.admitted ?? []).map(
+    const admitted = ports.map(
       ({ ip, protocol, port }) => `-s ${podCidr} -d ${ip}/32 -p ${protocol} -m ${protocol} --dport ${port} -j ACCEPT`,
     );
     return {
@@ -124,7 +157,7 @@ class RulesWriter {
       },
       filter: {
         chains: new Map([
-          [refused, [...this.#refused, ...rest]],
+          [refused, [...untouched, ...this.#refused, ...rest]],
           [admit, admitted],
         ]),
         jumps: [
@@ -197,13 +230,15 @@ class RulesWriter {
     return `${this.#facts.chainPrefix}-MARK`;
   }
 
-  /** Names of chains have at most 28 characters, so a service's stands in them as a digest. */
+  /**
+   * Names of chains have at most 28 characters, so they contain a digest of the service's name. It has 72 bits,
+   * because a name with the digest of another would get its traffic.
+   */
   #name(kind: 'S' | 'L' | 'X' | 'E', route: ServiceRoute, backend = ''): string {
     const digest = createHash('sha256')
       .update(`${route.name}/${route.protocol}/${backend}`)
-      .digest('hex')
-      .slice(0, 12)
-      .toUpperCase();
+      .digest('base64url')
+      .slice(0, DIGEST_LENGTH);
     return `${this.#facts.chainPrefix}-${kind}${digest}`;
   }
 }

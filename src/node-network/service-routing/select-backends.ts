@@ -1,4 +1,5 @@
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+import { isIpv4, isSpecial } from './ipv4-range.ts';
 
 /** One address of a service, for one of its ports. */
 export interface Backend {
@@ -20,18 +21,13 @@ interface Candidate extends Backend {
   readonly drains: boolean;
 }
 
-/** What comes from others goes into rules as text: only what is an IPv4 address in its usual form does. */
-export function isIpv4(text: string): boolean {
-  const parts = text.split('.');
-  return parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
-}
-
 export const isPort = (value: number | undefined): value is number =>
   value !== undefined && Number.isInteger(value) && value >= 1 && value <= 65535;
 
 /**
- * Where the traffic of one port of a service may go: to what is ready or, while nothing is, to what still serves while it ends. The rule holds for all
- * endpoints and, on its own, for those of this node (upstream: pkg/proxy/topology.go). In the order of their addresses, whatever the slices' order.
+ * Where the traffic of one port of a service may go: to what is ready or, while nothing is, to what still serves while
+ * it ends. The rule holds for all endpoints and, on its own, for those of this node (upstream: pkg/proxy/topology.go).
+ * In the order of their addresses, whatever the slices' order.
  */
 export function selectBackends(
   slices: readonly EndpointSlice[],
@@ -59,7 +55,8 @@ function candidatesOf(slice: EndpointSlice, { nodeName, portName, protocol }: Ba
   return (slice.endpoints ?? []).flatMap(({ addresses, conditions, nodeName: on }) => {
     // All addresses of an endpoint lead to the same place; one is enough.
     const ip = addresses[0];
-    if (ip === undefined || !isIpv4(ip)) return [];
+    // Led to loopback or link-local, a packet of the node itself would reach what listens there for the node alone.
+    if (ip === undefined || !isIpv4(ip) || isSpecial(ip)) return [];
     const ready = conditions?.ready ?? true;
     return [
       {

@@ -1,24 +1,29 @@
 /**
  * What kube-proxy does: keeps the node's packet filter as services and their endpoints want it.
  * 1. Nothing is written before services and slices are known: a start with half a view would cut what runs.
- * 2. A change is written within milliseconds; what changes meanwhile is in the next writing, and no two are closer than `gapMs`.
+ * 2. A change is written within milliseconds; what changes meanwhile is in the next writing, and no two are closer than
+ *    `gapMs`.
  * 3. What a writing failed at is unknown: the next one writes all.
- * 4. A look every `checkMs` finds what others have flushed.
+ * 4. A check every `checkMs` finds what others have flushed.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { createLoop, type Loop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
+import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
 import { endpointLabels } from '../../api/annotations.ts';
 import type { Informers } from '../../api/client/informer.ts';
 import { endpointSlices, services } from '../../api/client/resource-types.ts';
 import type { Service } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
+import type { ServiceRoute } from './compute-routes.ts';
 import { computeRoutes } from './compute-routes.ts';
 import type { PacketFilter } from './packet-filter.ts';
-import { computeRestore, isWhole, parsePresent, presentAfter, type PresentRules } from './restore-text.ts';
-import { renderRuleset, type Ruleset, type RulesFacts } from './ruleset.ts';
+import type { PresentRules } from './restore-text.ts';
+import { computeRestore, isWhole, parsePresent, presentAfter } from './restore-text.ts';
+import type { Ruleset, RulesFacts } from './ruleset.ts';
+import { isReserved, renderRuleset } from './ruleset.ts';
 
 export interface ServiceRouterOptions {
   readonly informers: Informers;
@@ -84,6 +89,7 @@ class RulesWriting {
   readonly #slicesOf: (service: Service) => readonly EndpointSlice[];
   #applied: Ruleset | undefined;
   #checkedMs = -Infinity;
+  #refusedClaims: ReadonlySet<string> = new Set();
   #markRouted: () => void = () => undefined;
 
   constructor(options: ServiceRouterOptions) {
@@ -102,7 +108,9 @@ class RulesWriting {
     try {
       const isDue = this.#applied === undefined || clock.monotonicMs() - this.#checkedMs >= CHECK_MS;
       const looked = isDue ? await this.#look() : undefined;
-      const wanted = renderRuleset(computeRoutes(informers.for(services).list(), this.#slicesOf, nodeName), facts);
+      const routes = computeRoutes(informers.for(services).list(), this.#slicesOf, nodeName);
+      this.#warnOfReserved(routes);
+      const wanted = renderRuleset(routes, facts);
       const text = computeRestore(wanted, looked ?? presentAfter(this.#applied ?? wanted), this.#applied);
       if (text !== undefined) await filter.apply(text);
       this.#applied = wanted;
@@ -111,10 +119,24 @@ class RulesWriting {
     } catch (error) {
       this.#applied = undefined;
       this.failed = true;
-      log.error('rules of services could not be written', { error: errorMessage(error), retryMs: RETRY_MS });
+      log.error('unable to write the rules of services', { error: errorMessage(error), retryMs: RETRY_MS });
     } finally {
       this.earliestMs = clock.monotonicMs() + GAP_MS;
     }
+  }
+
+  /** Once for each address that a service claims and does not get, as long as it claims it. */
+  #warnOfReserved(routes: readonly ServiceRoute[]): void {
+    const { facts, log } = this.#options;
+    const claims = new Set(
+      routes.flatMap(({ name, externalIps }) =>
+        externalIps.filter(({ ip }) => isReserved(ip, facts)).map(({ ip }) => `${name} ${ip}`),
+      ),
+    );
+    for (const claim of claims)
+      if (!this.#refusedClaims.has(claim))
+        log.warn('ignoring an external address of a service that belongs to the cluster', { claim });
+    this.#refusedClaims = claims;
   }
 
   /** What is in the kernel. When it is not what was written, nothing counts as written any more. */
@@ -123,7 +145,7 @@ class RulesWriting {
     const present = parsePresent(await filter.read(), facts.chainPrefix);
     this.#checkedMs = clock.monotonicMs();
     if (this.#applied !== undefined && !isWhole(this.#applied, present)) {
-      log.warn('rules of services were changed by somebody else: writing them anew');
+      log.warn('another program changed the rules of services; writing them again');
       this.#applied = undefined;
     }
     return present;

@@ -11,7 +11,8 @@ import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { computeRoutes } from './compute-routes.ts';
 import { computeRemoval, computeRestore, isWhole, parsePresent } from './restore-text.ts';
-import { renderRuleset, type Ruleset } from './ruleset.ts';
+import type { Ruleset } from './ruleset.ts';
+import { renderRuleset } from './ruleset.ts';
 import { selectBackends } from './select-backends.ts';
 import { createServiceRouter } from './service-router.ts';
 import { FakePacketFilter } from './testing/fake-packet-filter.ts';
@@ -49,7 +50,7 @@ describe('which endpoints get the traffic of a service', () => {
     return [all.map(({ ip }) => ip), local.map(({ ip }) => ip)];
   };
 
-  it('what is ready gets it, what is not does not; a condition nobody has set counts as ready', () => {
+  it('what is ready gets it, what is not does not; an absent condition counts as ready', () => {
     assert.deepEqual(
       ips([slice('web', [{ addresses: ['10.84.0.2'], conditions: { ready: false } }, { addresses: ['10.84.0.3'] }])]),
       [['10.84.0.3'], []],
@@ -198,7 +199,7 @@ describe('the rules of services', () => {
     const rules = rulesOf([local], [slice('web', [here, there])]);
     const external = [...rules.nat.chains].find(([name]) => name.includes('-X'))?.[1] ?? [];
     assert.deepEqual(
-      external.map((rule) => rule.replace(/-[SL][0-9A-F]{12}$/, (match) => match.slice(0, 2))),
+      external.map((rule) => rule.replace(/-[SL][A-Za-z0-9_-]{12}$/, (match) => match.slice(0, 2))),
       [
         '-s 10.84.0.0/22 -j KTS-0123abcd-S',
         '-m addrtype --src-type LOCAL -j KTS-0123abcd-MARK',

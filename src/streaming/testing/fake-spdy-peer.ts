@@ -17,7 +17,10 @@ import {
   SpdyFrameReader,
 } from '../spdy-frames.ts';
 
-/** The server's side of SPDY as moby/spdystream has it: no windows, an answer to every stream, resets for all that is open at the end. It reads headers with real zlib. */
+/**
+ * The server's side of SPDY as moby/spdystream has it: no windows, an answer to every stream, resets for all that is
+ * open at the end. It reads headers with real zlib.
+ */
 export class FakeSpdyPeer {
   readonly connection: Duplex;
   readonly streams = new Map<
@@ -115,7 +118,7 @@ export class FakeSpdyPeer {
   }
 }
 
-/** A backend that switches to SPDY, or answers as it is told to. */
+/** A backend that switches to SPDY, or gives a scripted response. */
 export class FakeSpdyServer {
   readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers'] }[] =
     [];

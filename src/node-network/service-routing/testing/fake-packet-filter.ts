@@ -4,7 +4,10 @@ interface FakeTable {
   readonly chains: Map<string, string[]>;
 }
 
-/** A packet filter in memory that understands what the router writes: chains, rules, jumps, each table whole or not at all. */
+/**
+ * A packet filter in memory that understands what the router writes: chains, rules, jumps, each table whole or not at
+ * all.
+ */
 export class FakePacketFilter implements PacketFilter {
   readonly #tables = new Map<string, FakeTable>();
   writes = 0;

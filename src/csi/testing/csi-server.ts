@@ -1,10 +1,13 @@
-import { handlersOf, serveRaw } from '../grpc/grpc-server.ts';
-import type { RunningServer } from '../grpc/grpc-server.ts';
-import type { IdentityApi, NodeApi, RegistrationApi } from './csi-client.ts';
-import { IdentityDefinition, NodeDefinition } from './generated/csi-v1.ts';
-import { RegistrationDefinition } from './generated/plugin-registration-v1.ts';
+import { handlersOf, serveRaw } from '../../grpc/grpc-server.ts';
+import type { RunningServer } from '../../grpc/grpc-server.ts';
+import type { IdentityApi, NodeApi, RegistrationApi } from '../csi-client.ts';
+import { IdentityDefinition, NodeDefinition } from '../generated/csi-v1.ts';
+import { RegistrationDefinition } from '../generated/plugin-registration-v1.ts';
 
-/** Serves the node's part of a CSI driver; what is left out answers `Unimplemented`. A stale socket file must be removed by the caller. */
+/**
+ * Serves the node's part of a CSI driver; what is left out answers `Unimplemented`. A stale socket file must be removed
+ * by the caller.
+ */
 export function serveCsi(options: {
   socketPath: string;
   identity: Partial<IdentityApi>;

@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http';
+import { duplexPair } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../base/clock.ts';
+import { KubeletError } from '../base/errors.ts';
+import { cutWhenIdle } from './join-connections.ts';
+import { COMMAND_V4, COMMAND_V5, SPDY, SPDY_PROTOCOL_HEADER, webSocketProtocols } from './protocols.ts';
+import type { CommandStreams } from './protocols.ts';
+import { bridgeCommand } from './remote-command.ts';
+import { SpdySession } from './spdy-session.ts';
+import type { SpdyStream } from './spdy-session.ts';
+import { acceptWebSocket } from './web-socket.ts';
+import type { WebSocketClient } from './web-socket.ts';
+
+/** The streams of one command as its client opened them: what is written to `stdout` the client reads. */
+export interface CommandEnds {
+  readonly session: SpdySession;
+  readonly error: SpdyStream;
+  readonly stdin: SpdyStream | undefined;
+  readonly stdout: SpdyStream | undefined;
+  readonly stderr: SpdyStream | undefined;
+  readonly resize: SpdyStream | undefined;
+  /** To be called with everything that passes. */
+  readonly onActivity: () => void;
+  /** To be called when everything was written and ended. */
+  close(): void;
+}
+
+export interface CommandServing {
+  readonly streams: CommandStreams;
+  readonly clock: Clock;
+  readonly idleMs: number;
+}
+
+/** As upstream (cri-streaming: streamCreationTimeout). */
+const OPENING_LIMIT_MS = 30_000;
+
+/** What kubectl needs between the answer and its channels is less than a millisecond on an idle machine. */
+const SETTLING_LIMIT_MS = 50;
+
+/**
+ * Whether a command for this client can be served here: SPDY in its version 4, or WebSocket in its version 5. Others
+ * need a server that speaks to them.
+ */
+export function isServable({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  const protocol = headers.upgrade?.toLowerCase();
+  if (protocol === 'websocket') return webSocketProtocols(headers).includes(COMMAND_V5);
+  const versions = String(headers[SPDY_PROTOCOL_HEADER] ?? '')
+    .split(',')
+    .map((each) => each.trim());
+  return protocol === SPDY.toLowerCase() && versions.includes(COMMAND_V4);
+}
+
+/**
+ * Answers the upgrade of a client that `isServable` and waits for its streams. Rejects when they do not come; then the
+ * client's connection is closed.
+ */
+export async function acceptCommand(client: WebSocketClient, serving: CommandServing): Promise<CommandEnds> {
+  const { socket, request } = client;
+  const onActivity = cutWhenIdle([socket], serving);
+  if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+    const webSocket = await acceptWebSocket(client, COMMAND_V5);
+    const [own, other] = duplexPair();
+    // What is still on its way to the WebSocket would go with the pair: the bridge closes it, when it has passed on the
+    // end of each stream.
+    const ends = streamsOf(own, Buffer.alloc(0), { ...serving, onActivity }).then((opened) => ({
+      ...opened,
+      close: () => undefined,
+    }));
+    const bridged = bridgeCommand({
+      webSocket,
+      session: new SpdySession(other, Buffer.alloc(0)),
+      streams: serving.streams,
+      onActivity,
+      settling: { clock: serving.clock, limitMs: SETTLING_LIMIT_MS },
+    });
+    void Promise.all([bridged, ends]).catch(() => socket.destroy());
+    return ends;
+  }
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${SPDY}\r\nX-Stream-Protocol-Version: ${COMMAND_V4}\r\n\r\n`,
+  );
+  return streamsOf(socket, client.head, { ...serving, onActivity });
+}
+
+function streamsOf(
+  connection: Duplex,
+  head: Buffer,
+  { streams, clock, onActivity }: CommandServing & { readonly onActivity: () => void },
+): Promise<CommandEnds> {
+  const { tty, ...asked } = streams;
+  const wanted = new Set([
+    'error',
+    ...Object.entries({ ...asked, resize: tty }).flatMap(([name, isWanted]) => (isWanted ? [name] : [])),
+  ]);
+  return new Promise((resolve, reject) => {
+    const opened = new Map<string, SpdyStream>();
+    let isOpen = false;
+    const fail = (why: string): void => {
+      if (isOpen) return;
+      timer.cancel();
+      connection.destroy();
+      reject(new KubeletError('Unavailable', why));
+    };
+    const timer = clock.setTimer(OPENING_LIMIT_MS, () => fail('the client did not open its streams in time'));
+    const session = new SpdySession(connection, Buffer.alloc(0), (stream, headers) => {
+      const type = headers.get('streamtype') ?? '';
+      if (!wanted.has(type) || opened.has(type)) return false;
+      opened.set(type, stream);
+      const error = opened.get('error');
+      if (opened.size === wanted.size && error !== undefined) {
+        isOpen = true;
+        timer.cancel();
+        resolve({
+          session,
+          error,
+          stdin: opened.get('stdin'),
+          stdout: opened.get('stdout'),
+          stderr: opened.get('stderr'),
+          resize: opened.get('resize'),
+          onActivity,
+          close: () => session.close(),
+        });
+      }
+      return true;
+    });
+    session.onClose(() => fail('the client left before its streams were open'));
+    if (head.length > 0) connection.unshift(head);
+  });
+}
