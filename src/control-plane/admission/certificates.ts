@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { certificateSigningRequests } from '../../api/client/resource-types.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { semanticEqual } from '../../api/semantic-equal.ts';
 import { invalid } from '../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
@@ -7,6 +8,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts
 import type { Authorizer, UserInfo } from '../model/user-info.ts';
 import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 
+const ownDomain = 'kubernetes.io/';
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
 
 const isWrite = (attributes: AdmissionAttributes, operation: 'CREATE' | 'UPDATE', subresource: string): boolean =>
@@ -38,7 +40,10 @@ async function mayFor(
   return false;
 }
 
-/** Approving takes the right to approve for the signer; that to write the subresource is not enough. Upstream: CertificateApproval. */
+/**
+ * Approving takes the right to approve for the signer; that to write the subresource is not enough. Upstream:
+ * CertificateApproval.
+ */
 export function createCertificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'CertificateApproval',
@@ -70,22 +75,24 @@ export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugi
   };
 }
 
-/** What these plugins must know of a request in PEM. Throws for what is none. */
-export type ReadRequest = (
-  pem: string,
-) => Promise<{ readonly organizations: readonly string[]; readonly isSignedByItself: boolean }>;
+/** What these plugins must know of a request in PEM. Throws for one that the cluster's signers would not read. */
+export type ReadRequest = (pem: string) => { readonly organizations: readonly string[] };
 
-/** Nobody gets a client certificate of the group that may do everything. Upstream: CertificateSubjectRestriction. */
+/** `signature` is for foreign signers too: it throws for what is no request or not signed by its own key. */
+export interface RequestReaders {
+  readonly read: ReadRequest;
+  readonly signature: (pem: string) => void;
+}
+
+/** No client certificate is issued for the unrestricted group. Upstream: CertificateSubjectRestriction. */
 export function createCertificateSubjectRestriction(read: ReadRequest): AdmissionPlugin {
   return {
     name: 'CertificateSubjectRestriction',
     handles: (attributes) => isWrite(attributes, 'CREATE', ''),
-    validate: async (attributes) => {
+    validate: (attributes) => {
       const { spec } = objectOf(attributes, certificateSigningRequests);
       if (spec.signerName !== clientSigner) return;
-      const { organizations } = await readOr(read, spec.request, (why) =>
-        refusal(attributes, `failed to parse CSR: ${why}`),
-      );
+      const { organizations } = readOr(read, spec.request, (why) => refusal(attributes, `failed to parse CSR: ${why}`));
       if (organizations.includes('system:masters'))
         throw refusal(attributes, `use of ${clientSigner} signer with system:masters group is not allowed`);
     },
@@ -93,30 +100,30 @@ export function createCertificateSubjectRestriction(read: ReadRequest): Admissio
 }
 
 /**
- * A request must be one, and signed by the key it is for. Upstream asks that in validation, which here is not to know certificates: so this is a plugin,
- * of a name upstream does not have.
+ * A request must be one, signed by the key it is for and, if it is for a signer of the cluster, have one reading only.
+ * Upstream asks that in validation, which here is not to know certificates: so this is a plugin, of a name upstream
+ * does not have.
  */
-export function createCertificateRequestSignature(read: ReadRequest): AdmissionPlugin {
+export function createCertificateRequestSignature({ read, signature }: RequestReaders): AdmissionPlugin {
   return {
     name: 'CertificateRequestSignature',
     handles: (attributes) => isWrite(attributes, 'CREATE', ''),
-    validate: async (attributes) => {
+    validate: (attributes) => {
       const { metadata, spec } = objectOf(attributes, certificateSigningRequests);
       const refuse = (why: string): Error => {
         const errors = new FieldErrors();
         errors.invalid('spec.request', spec.request, why);
         return invalid({ group: 'certificates.k8s.io', kind: 'CertificateSigningRequest' }, metadata.name, errors.list);
       };
-      const { isSignedByItself } = await readOr(read, spec.request, refuse);
-      if (!isSignedByItself) throw refuse('x509: the signature is not by the key of the request');
+      readOr<unknown>(spec.signerName.startsWith(ownDomain) ? read : signature, spec.request, refuse);
     },
   };
 }
 
-async function readOr(read: ReadRequest, base64: string, refuse: (why: string) => Error): ReturnType<ReadRequest> {
+function readOr<T>(read: (pem: string) => T, base64: string, refuse: (why: string) => Error): T {
   try {
-    return await read(Buffer.from(base64, 'base64').toString());
+    return read(Buffer.from(base64, 'base64').toString());
   } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error));
+    throw refuse(errorMessage(error));
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { events, eventsV1Events } from '../../api/client/resource-types.ts';
 import type { Event } from '../../api/core/event.ts';
 import { goAggregate } from '../../api/go-aggregate.ts';
@@ -6,6 +7,7 @@ import type { Infer } from '../../api/schema/schema.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import { FieldErrors, formatFieldError } from '../../api/validation/field-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts';
+import { shortened } from '../../base/printable.ts';
 import { isAbout } from './attributes.ts';
 import { readConfig } from './configuration/admission-configuration.ts';
 
@@ -21,6 +23,8 @@ const kind = { kind: 'Configuration', apiVersions: ['eventratelimit.admission.k8
 const limitTypes = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
 type LimitType = (typeof limitTypes)[number];
 const defaultCacheSize = 4096;
+/** Of a key, in the words of a refusal. */
+const MAX_SHOWN_KEY = 256;
 
 export interface EventLimit {
   readonly type: LimitType;
@@ -53,7 +57,7 @@ export function readEventRateLimitConfiguration(document: unknown): readonly Eve
   }));
 }
 
-/** Nobody fills the store with events. Upstream: EventRateLimit. */
+/** Limits the rate of events. Upstream: EventRateLimit. */
 export function createEventRateLimit(limits: readonly EventLimit[], nowMs: () => number): AdmissionPlugin {
   const buckets = limits.map((limit) => ({ limit, bucket: new TokenBuckets(limit, nowMs) }));
   return {
@@ -66,26 +70,33 @@ export function createEventRateLimit(limits: readonly EventLimit[], nowMs: () =>
       const reached: string[] = [];
       for (const { limit, bucket } of buckets) {
         const key = keyOf(limit.type, attributes);
-        if (!bucket.take(key)) reached.push(`limit reached on type ${limit.type} for key ${key}`);
+        if (!bucket.take(digestOf(key)))
+          reached.push(`limit reached on type ${limit.type} for key ${shortened(key.join(''), MAX_SHOWN_KEY)}`);
       }
       if (reached.length > 0) throw new ApiStatusError('TooManyRequests', goAggregate(reached));
     },
   };
 }
 
-function keyOf(type: LimitType, { namespace, context, object: event }: AdmissionAttributes): string {
-  if (type === 'Server') return '';
-  if (type === 'Namespace') return namespace;
-  if (type === 'User') return context.user.name;
+/**
+ * Buckets are known by a digest: fields of events are as long as their writers like, and joined they could read like
+ * those of another.
+ */
+const digestOf = (key: readonly string[]): string => createHash('sha256').update(JSON.stringify(key)).digest('base64');
+
+function keyOf(type: LimitType, { namespace, context, object: event }: AdmissionAttributes): string[] {
+  if (type === 'Server') return [''];
+  if (type === 'Namespace') return [namespace];
+  if (type === 'User') return [context.user.name];
   // Both kinds of events have these fields, under two names.
   const { source, involvedObject, deprecatedSource, regarding } = event as Partial<Event> & {
     readonly deprecatedSource?: Event['source'];
     readonly regarding?: Event['involvedObject'];
   };
   const [from, about] = [source ?? deprecatedSource, involvedObject ?? regarding];
-  return [from?.component, from?.host, about?.kind, about?.namespace, about?.name, about?.uid, about?.apiVersion]
-    .map((each) => each ?? '')
-    .join('');
+  return [from?.component, from?.host, about?.kind, about?.namespace, about?.name, about?.uid, about?.apiVersion].map(
+    (each) => each ?? '',
+  );
 }
 
 class TokenBuckets {
@@ -102,7 +113,8 @@ class TokenBuckets {
     const { qps, burst, cacheSize } = this.#limit;
     const nowMs = this.#nowMs();
     const known = this.#buckets.get(key) ?? { tokens: burst, atMs: nowMs };
-    const tokens = Math.min(burst, known.tokens + ((nowMs - known.atMs) / 1000) * qps);
+    // A wall clock that is set back takes nothing away.
+    const tokens = Math.min(burst, known.tokens + (Math.max(0, nowMs - known.atMs) / 1000) * qps);
     const left = tokens >= 1 ? tokens - 1 : tokens;
     this.#buckets.delete(key);
     this.#buckets.set(key, { tokens: left, atMs: nowMs });

@@ -9,8 +9,9 @@ import { isAbout, refusal } from './attributes.ts';
 const immortal = ['default', 'kube-system', 'kube-public'];
 
 /**
- * Nothing is made in a namespace that is not there or is going; some namespaces never go. `refresh` resolves when the reader knows all that was written
- * before: another server may have made the namespace just now. Upstream: NamespaceLifecycle.
+ * Nothing is made in a namespace that is not there or is going; some namespaces never go. `refresh` resolves when the
+ * reader knows all that was written before: another server may have made the namespace just now. Upstream:
+ * NamespaceLifecycle.
  */
 export function createNamespaceLifecycle(reader: ObjectReader, refresh: () => Promise<void>): AdmissionPlugin {
   return {

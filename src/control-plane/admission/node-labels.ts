@@ -18,7 +18,10 @@ type Labels = Readonly<Record<string, string>>;
 const prefixOf = (key: string): string => (key.includes('/') ? key.slice(0, key.indexOf('/')) : '');
 const isWithin = (prefix: string, domain: string): boolean => prefix === domain || prefix.endsWith(`.${domain}`);
 
-/** Those that steer workloads, which nobody's own node may choose: unknown ones of kubernetes.io and k8s.io, and all below node-restriction.kubernetes.io. */
+/**
+ * Labels that steer workloads, which a node may not set on itself: unknown ones of kubernetes.io and k8s.io, and all
+ * below node-restriction.kubernetes.io.
+ */
 function isForbidden(key: string): boolean {
   const prefix = prefixOf(key);
   if (isWithin(prefix, 'node-restriction.kubernetes.io')) return true;

@@ -53,8 +53,10 @@ function setUp(allowed: readonly string[] = []) {
         reason: '',
       }),
     },
-    readCommonName: (request) =>
-      request.startsWith('CN=') ? Promise.resolve(request.slice(3)) : Promise.reject(new Error('rubbish')),
+    readCommonName: (request) => {
+      if (!request.startsWith('CN=')) throw new Error('rubbish');
+      return request.slice(3);
+    },
   });
   const write = async (
     type: ResourceType,
@@ -105,7 +107,7 @@ describe('NodeRestriction', () => {
     );
   });
 
-  it('lets a node register and report itself, and nobody else', async () => {
+  it('lets a node register and report itself, and no other node', async () => {
     const { write } = setUp();
     assert.equal(await write(nodes, { object: node() }), 'allowed');
     assert.equal(await write(nodes, { object: node({ name: 'n2' }) }), 'node "n1" is not allowed to modify node "n2"');

@@ -26,13 +26,16 @@ import { apiReferenceOf } from './pod-api-references.ts';
 export interface NodeRestrictionOptions {
   readonly reader: ObjectReader;
   readonly authorizer: Authorizer;
-  /** The common name a certificate request (PEM) asks for. Rejects for what is no request. */
-  readonly readCommonName: (request: string) => Promise<string>;
+  /** The common name a certificate request (PEM) asks for. Throws for what is no request. */
+  readonly readCommonName: (request: string) => string;
 }
 
 type Check = (attributes: AdmissionAttributes, node: string, options: NodeRestrictionOptions) => void | Promise<void>;
 
-/** Keeps what kubelets write to themselves: their node, their lease, the pods bound to them. What they may read, the Node authorizer knows. Upstream: NodeRestriction. */
+/**
+ * Keeps what kubelets write to themselves: their node, their lease, the pods bound to them. What they may read, the
+ * Node authorizer knows. Upstream: NodeRestriction.
+ */
 export function createNodeRestriction(options: NodeRestrictionOptions): AdmissionPlugin {
   return {
     name: 'NodeRestriction',
@@ -100,7 +103,7 @@ function podNamed({ namespace, name, object }: AdmissionAttributes, { reader }: 
   return pod;
 }
 
-/** A node says by mirror pods what it runs without having been told. They belong to it and need nothing of the API. */
+/** Mirror pods show pods that a node runs from its own manifests. They belong to it and use no API objects. */
 const checkMirrorPod: Check = (attributes, node, { reader }) => {
   const pod = objectOf(attributes, pods);
   const fail = (why: string): never => {
@@ -276,13 +279,13 @@ const kubeletSigners: readonly string[] = [
   'kubernetes.io/kube-apiserver-client-kubelet',
 ];
 
-const checkCertificateRequest: Check = async (attributes, node, { readCommonName }) => {
+const checkCertificateRequest: Check = (attributes, node, { readCommonName }) => {
   if (attributes.operation !== 'CREATE') return;
   const { spec } = objectOf(attributes, certificateSigningRequests);
   if (!kubeletSigners.includes(spec.signerName)) return;
   let commonName: string;
   try {
-    commonName = await readCommonName(Buffer.from(spec.request, 'base64').toString());
+    commonName = readCommonName(Buffer.from(spec.request, 'base64').toString());
   } catch (error) {
     throw refusal(attributes, `unable to parse csr: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -1,4 +1,7 @@
-/** Upstream's plugins in the order they are asked (kubeapiserver/options AllOrderedPlugins), and whether each is on by default. */
+/**
+ * Upstream's plugins in the order they are asked (kubeapiserver/options AllOrderedPlugins), and whether each is on by
+ * default.
+ */
 export interface KnownPlugin {
   readonly name: string;
   readonly isOn: boolean;

@@ -1,3 +1,4 @@
+import { lookupTable } from '../../base/lookup.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { Volume } from '../../api/core/volume.ts';
 import { configMapNames, secretNames } from '../../api/pod-references.ts';
@@ -10,7 +11,7 @@ const harmless: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-const needing: Readonly<Record<string, string>> = {
+const needing: Readonly<Record<string, string>> = lookupTable({
   configMap: 'configmaps (via configmap volumes)',
   secret: 'secrets (via secret volumes)',
   csi: 'csidrivers (via CSI volumes)',
@@ -18,17 +19,20 @@ const needing: Readonly<Record<string, string>> = {
   persistentVolumeClaim: 'persistentvolumeclaims',
   ephemeral: 'persistentvolumeclaims (via ephemeral volumes)',
   azureFile: 'secrets (via azureFile volumes)',
-};
+});
 
-const needingSources: Readonly<Record<string, string>> = {
+const needingSources: Readonly<Record<string, string>> = lookupTable({
   configMap: 'configmaps (via projected volumes)',
   secret: 'secrets (via projected volumes)',
   serviceAccountToken: 'serviceaccounts (via projected volumes)',
   clusterTrustBundle: 'clustertrustbundles',
   podCertificate: 'podcertificates',
-};
+});
 
-/** The first kind of object a pod needs from the API, in upstream's words (api/pod HasAPIObjectReference); a pod that a node makes by itself may need none. */
+/**
+ * The first kind of object a pod needs from the API, in upstream's words (api/pod HasAPIObjectReference); a pod that a
+ * node creates itself may need none.
+ */
 export function apiReferenceOf(pod: Pod): string | undefined {
   if ((pod.spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';
   if (secretNames(pod).size > 0) return 'secrets';

@@ -20,40 +20,40 @@ import { createPriority } from './priority.ts';
 import { createRuntimeClassAdmission } from './runtime-class.ts';
 import { createServiceAccountAdmission } from './service-account.ts';
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts';
-import { AdmissionGround, namespace } from './testing/admission-ground.ts';
+import { AdmissionFixture, namespace } from './testing/admission-fixture.ts';
 
 describe('NamespaceLifecycle', () => {
   it('refuses what is made where there is no namespace, before anybody else is asked', async () => {
-    const ground = new AdmissionGround();
-    const plugin = createNamespaceLifecycle(ground.reader, () => Promise.resolve());
+    const fixture = new AdmissionFixture();
+    const plugin = createNamespaceLifecycle(fixture.reader, () => Promise.resolve());
     const pod = buildPod({ 'metadata.namespace': 'nope' });
-    const { error } = await ground.write(plugin, pods, { object: pod });
+    const { error } = await fixture.write(plugin, pods, { object: pod });
     assert.deepEqual([error?.reason, error?.message], ['NotFound', 'namespaces "nope" not found']);
     assert.equal(plugin.validate, undefined);
-    assert.equal(await ground.refusal(plugin, pods, { old: pod }), '', 'what is left over can be deleted');
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+    assert.equal(await fixture.refusal(plugin, pods, { old: pod }), '', 'what is left over can be deleted');
+    assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
-  it('asks anew before it says so: another server may have made it just now', async () => {
-    const ground = new AdmissionGround();
+  it('reads again before it rejects: another server may have made it just now', async () => {
+    const fixture = new AdmissionFixture();
     let asked = 0;
-    const plugin = createNamespaceLifecycle(ground.reader, () => {
+    const plugin = createNamespaceLifecycle(fixture.reader, () => {
       asked++;
-      ground.reader.put(namespaces, namespace('new'));
+      fixture.reader.put(namespaces, namespace('new'));
       return Promise.resolve();
     });
     const object = buildPod({ 'metadata.namespace': 'new' });
-    assert.equal((await ground.write(plugin, pods, { object })).object, object);
-    assert.equal((await ground.write(plugin, pods, { object })).object, object);
+    assert.equal((await fixture.write(plugin, pods, { object })).object, object);
+    assert.equal((await fixture.write(plugin, pods, { object })).object, object);
     assert.equal(asked, 1);
   });
 
   it('lets nothing be made, but changed, in a namespace that is going', async () => {
-    const ground = new AdmissionGround();
-    ground.reader.put(namespaces, namespace('old', {}, 'Terminating'));
-    const plugin = createNamespaceLifecycle(ground.reader, () => Promise.resolve());
+    const fixture = new AdmissionFixture();
+    fixture.reader.put(namespaces, namespace('old', {}, 'Terminating'));
+    const plugin = createNamespaceLifecycle(fixture.reader, () => Promise.resolve());
     const pod = buildPod({ 'metadata.namespace': 'old' });
-    const { error } = await ground.write(plugin, pods, { object: pod });
+    const { error } = await fixture.write(plugin, pods, { object: pod });
     assert.equal(
       error?.message,
       'pods "web" is forbidden: unable to create new content in namespace old because it is being terminated',
@@ -61,19 +61,19 @@ describe('NamespaceLifecycle', () => {
     assert.deepEqual(error.details?.causes, [
       { reason: 'NamespaceTerminating', message: 'namespace old is being terminated', field: 'metadata.namespace' },
     ]);
-    assert.equal(await ground.refusal(plugin, pods, { object: pod, old: pod }), '');
+    assert.equal(await fixture.refusal(plugin, pods, { object: pod, old: pod }), '');
   });
 
   it('keeps the namespaces a cluster needs, and says nothing of others to who asks what they may', async () => {
-    const ground = new AdmissionGround();
-    const plugin = createNamespaceLifecycle(ground.reader, () => Promise.resolve());
+    const fixture = new AdmissionFixture();
+    const plugin = createNamespaceLifecycle(fixture.reader, () => Promise.resolve());
     assert.equal(
-      await ground.refusal(plugin, namespaces, { old: namespace('kube-system') }),
+      await fixture.refusal(plugin, namespaces, { old: namespace('kube-system') }),
       'namespaces "kube-system" is forbidden: this namespace may not be deleted',
     );
-    assert.equal(await ground.refusal(plugin, namespaces, { old: namespace('mine') }), '');
+    assert.equal(await fixture.refusal(plugin, namespaces, { old: namespace('mine') }), '');
     const review = { metadata: { name: '', namespace: 'nope', uid: '' }, spec: {} };
-    assert.equal(await ground.refusal(plugin, localSubjectAccessReviews, { object: review }), '');
+    assert.equal(await fixture.refusal(plugin, localSubjectAccessReviews, { object: review }), '');
   });
 });
 
@@ -83,19 +83,19 @@ describe('ServiceAccount', () => {
     ...more,
   });
   function setUp(...accounts: ServiceAccount[]) {
-    const ground = new AdmissionGround();
+    const fixture = new AdmissionFixture();
     const clock = new FakeClock();
-    ground.reader.put(serviceAccounts, ...accounts);
+    fixture.reader.put(serviceAccounts, ...accounts);
     return {
-      ground,
+      fixture,
       clock,
-      plugin: createServiceAccountAdmission({ reader: ground.reader, clock, random: seededRandom(3) }),
+      plugin: createServiceAccountAdmission({ reader: fixture.reader, clock, random: seededRandom(3) }),
     };
   }
 
   it('gives a pod the default account, its pull secrets and a token in each container', async () => {
-    const { ground, plugin } = setUp(account('default', { imagePullSecrets: [{ name: 'registry' }] }));
-    const { object } = await ground.write(plugin, pods, {
+    const { fixture, plugin } = setUp(account('default', { imagePullSecrets: [{ name: 'registry' }] }));
+    const { object } = await fixture.write(plugin, pods, {
       object: buildPod({ 'spec.initContainers': [{ name: 'i', image: 'x' }] }),
     });
     assert.deepEqual(
@@ -116,39 +116,39 @@ describe('ServiceAccount', () => {
   });
 
   it('gives no token to who does not want one: the pod decides, then its account', async () => {
-    const { ground, plugin } = setUp(account('default', { automountServiceAccountToken: false }));
-    assert.equal((await ground.write(plugin, pods, { object: buildPod() })).object?.spec.volumes, undefined);
+    const { fixture, plugin } = setUp(account('default', { automountServiceAccountToken: false }));
+    assert.equal((await fixture.write(plugin, pods, { object: buildPod() })).object?.spec.volumes, undefined);
     assert.equal(
-      (await ground.write(plugin, pods, { object: buildPod({ 'spec.automountServiceAccountToken': true }) })).object
+      (await fixture.write(plugin, pods, { object: buildPod({ 'spec.automountServiceAccountToken': true }) })).object
         ?.spec.volumes?.length,
       1,
     );
   });
 
   it('waits a moment for the account of a new namespace, and for no other', async () => {
-    const { ground, clock, plugin } = setUp();
-    const late = ground.write(plugin, pods, { object: buildPod() });
+    const { fixture, clock, plugin } = setUp();
+    const late = fixture.write(plugin, pods, { object: buildPod() });
     await clock.advance(500);
-    ground.reader.put(serviceAccounts, account('default'));
+    fixture.reader.put(serviceAccounts, account('default'));
     assert.equal((await late).object?.spec.serviceAccountName, 'default');
     assert.equal(
-      await ground.refusal(plugin, pods, { object: buildPod({ 'spec.serviceAccountName': 'robot' }) }),
+      await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.serviceAccountName': 'robot' }) }),
       'pods "web" is forbidden: error looking up service account default/robot: serviceaccount "robot" not found',
     );
-    ground.reader.remove(serviceAccounts, { namespace: 'default', name: 'default' });
-    const never = ground.refusal(plugin, pods, { object: buildPod() });
+    fixture.reader.remove(serviceAccounts, { namespace: 'default', name: 'default' });
+    const never = fixture.refusal(plugin, pods, { object: buildPod() });
     await clock.advance(1000);
     assert.equal(
       await never,
       'pods "web" is forbidden: error looking up service account default/default: serviceaccount "default" not found',
     );
-    assert.equal(ground.reader.listeners, 0);
+    assert.equal(fixture.reader.listeners, 0);
   });
 
   it('keeps mirror pods from accounts, secrets and tokens', async () => {
-    const { ground, plugin } = setUp(account('default'));
+    const { fixture, plugin } = setUp(account('default'));
     const mirror = (more: Record<string, unknown>) =>
-      ground.refusal(plugin, pods, {
+      fixture.refusal(plugin, pods, {
         object: buildPod({ 'metadata.annotations': { 'kubernetes.io/config.mirror': 'x' }, ...more }),
       });
     assert.equal(await mirror({}), '');
@@ -176,9 +176,9 @@ describe('Priority', () => {
     ...more,
   });
   function setUp(...classes: PriorityClass[]) {
-    const ground = new AdmissionGround();
-    ground.reader.put(priorityClasses, ...classes);
-    return { ground, plugin: createPriority(ground.reader) };
+    const fixture = new AdmissionFixture();
+    fixture.reader.put(priorityClasses, ...classes);
+    return { fixture, plugin: createPriority(fixture.reader) };
   }
   const of = (pod: ReturnType<typeof buildPod> | undefined) => [
     pod?.spec.priorityClassName,
@@ -187,22 +187,22 @@ describe('Priority', () => {
   ];
 
   it('makes a number of the class, of the default one where none is named', async () => {
-    const { ground, plugin } = setUp(
+    const { fixture, plugin } = setUp(
       priorityClass('high', 9, { preemptionPolicy: 'Never' }),
       priorityClass('usual', 3, { globalDefault: true }),
       priorityClass('least', 1, { globalDefault: true }),
     );
     assert.deepEqual(
-      of((await ground.write(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'high' }) })).object),
+      of((await fixture.write(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'high' }) })).object),
       ['high', 9, 'Never'],
     );
-    assert.deepEqual(of((await ground.write(plugin, pods, { object: buildPod() })).object), [
+    assert.deepEqual(of((await fixture.write(plugin, pods, { object: buildPod() })).object), [
       'least',
       1,
       'PreemptLowerPriority',
     ]);
     const empty = setUp();
-    assert.deepEqual(of((await empty.ground.write(empty.plugin, pods, { object: buildPod() })).object), [
+    assert.deepEqual(of((await empty.fixture.write(empty.plugin, pods, { object: buildPod() })).object), [
       undefined,
       0,
       'PreemptLowerPriority',
@@ -210,25 +210,25 @@ describe('Priority', () => {
   });
 
   it('refuses a class there is none of, a number of the user’s own, and a second default', async () => {
-    const { ground, plugin } = setUp(priorityClass('usual', 3, { globalDefault: true }));
+    const { fixture, plugin } = setUp(priorityClass('usual', 3, { globalDefault: true }));
     assert.equal(
-      await ground.refusal(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'x' }) }),
+      await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'x' }) }),
       'pods "web" is forbidden: no PriorityClass with name x was found',
     );
     assert.match(
-      await ground.refusal(plugin, pods, { object: buildPod({ 'spec.priority': 7 }) }),
+      await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.priority': 7 }) }),
       /the integer value of priority \(7\) must not be provided in pod spec; priority admission controller computed 3 from the given PriorityClass name$/,
     );
     assert.match(
-      await ground.refusal(plugin, pods, { object: buildPod({ 'spec.preemptionPolicy': 'Never' }) }),
+      await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.preemptionPolicy': 'Never' }) }),
       /the string value of PreemptionPolicy \(Never\) must not be provided/,
     );
-    const second = ground.refusal(plugin, priorityClasses, {
+    const second = fixture.refusal(plugin, priorityClasses, {
       object: priorityClass('other', 1, { globalDefault: true }),
     });
     assert.match(await second, /PriorityClass usual is already marked as default. Only one default can exist$/);
     assert.equal(
-      await ground.refusal(plugin, priorityClasses, {
+      await fixture.refusal(plugin, priorityClasses, {
         object: priorityClass('usual', 3, { globalDefault: true }),
         old: priorityClass('usual', 3),
       }),
@@ -237,8 +237,8 @@ describe('Priority', () => {
   });
 
   it('takes an update that leaves the number out for one that keeps it', async () => {
-    const { ground, plugin } = setUp();
-    const { object } = await ground.write(plugin, pods, {
+    const { fixture, plugin } = setUp();
+    const { object } = await fixture.write(plugin, pods, {
       object: buildPod(),
       old: buildPod({ 'spec.priority': 5, 'spec.preemptionPolicy': 'Never' }),
     });
@@ -248,7 +248,7 @@ describe('Priority', () => {
 
 describe('the smaller ones for pods and nodes', () => {
   it('lets pods stay on a failing node for a while, unless they say how long', async () => {
-    const ground = new AdmissionGround();
+    const fixture = new AdmissionFixture();
     const plugin = createDefaultTolerationSeconds({ seconds: 300 });
     const added = (key: string) => ({
       key: `node.kubernetes.io/${key}`,
@@ -256,43 +256,43 @@ describe('the smaller ones for pods and nodes', () => {
       effect: 'NoExecute',
       tolerationSeconds: 300,
     });
-    assert.deepEqual((await ground.write(plugin, pods, { object: buildPod() })).object?.spec.tolerations, [
+    assert.deepEqual((await fixture.write(plugin, pods, { object: buildPod() })).object?.spec.tolerations, [
       added('not-ready'),
       added('unreachable'),
     ]);
     const own = [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists' as const }];
     assert.deepEqual(
-      (await ground.write(plugin, pods, { object: buildPod({ 'spec.tolerations': own }) })).object?.spec.tolerations,
+      (await fixture.write(plugin, pods, { object: buildPod({ 'spec.tolerations': own }) })).object?.spec.tolerations,
       [...own, added('unreachable')],
     );
     const all = buildPod({ 'spec.tolerations': [{ operator: 'Exists' }] });
-    assert.equal((await ground.write(plugin, pods, { object: all })).object, all);
+    assert.equal((await fixture.write(plugin, pods, { object: all })).object, all);
   });
 
-  it('keeps pods from a node that nobody has seen ready', async () => {
-    const ground = new AdmissionGround();
+  it('keeps pods off a node that was never ready', async () => {
+    const fixture = new AdmissionFixture();
     const node = { metadata: { name: 'n', namespace: '', uid: '' }, spec: {} };
-    const first = (await ground.write(taintNodesByCondition, nodes, { object: node })).object;
+    const first = (await fixture.write(taintNodesByCondition, nodes, { object: node })).object;
     assert.deepEqual(first?.spec?.taints, [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }]);
-    assert.equal((await ground.write(taintNodesByCondition, nodes, { object: first ?? node })).object, first);
-    assert.equal(taintNodesByCondition.handles(ground.attributes(nodes, { object: node, old: node })), false);
+    assert.equal((await fixture.write(taintNodesByCondition, nodes, { object: first ?? node })).object, first);
+    assert.equal(taintNodesByCondition.handles(fixture.attributes(nodes, { object: node, old: node })), false);
   });
 
   it('adds what a runtime class takes, and refuses one that is not there', async () => {
-    const ground = new AdmissionGround();
-    ground.reader.put(runtimeClasses, {
+    const fixture = new AdmissionFixture();
+    fixture.reader.put(runtimeClasses, {
       metadata: { name: 'vm', namespace: '', uid: '' },
       handler: 'vm',
       overhead: { podFixed: { memory: '64Mi' } },
       scheduling: { nodeSelector: { vm: 'yes' } },
     });
-    const plugin = createRuntimeClassAdmission(ground.reader);
-    const { object } = await ground.write(plugin, pods, { object: buildPod({ 'spec.runtimeClassName': 'vm' }) });
+    const plugin = createRuntimeClassAdmission(fixture.reader);
+    const { object } = await fixture.write(plugin, pods, { object: buildPod({ 'spec.runtimeClassName': 'vm' }) });
     assert.deepEqual([object?.spec.overhead, object?.spec.nodeSelector], [{ memory: '64Mi' }, { vm: 'yes' }]);
     assert.equal(
-      await ground.refusal(plugin, pods, { object: buildPod({ 'spec.runtimeClassName': 'none' }) }),
+      await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.runtimeClassName': 'none' }) }),
       'pods "web" is forbidden: pod rejected: RuntimeClass "none" not found',
     );
-    assert.notEqual(await ground.refusal(plugin, pods, { object: buildPod({ 'spec.overhead': { cpu: '1' } }) }), '');
+    assert.notEqual(await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.overhead': { cpu: '1' } }) }), '');
   });
 });

@@ -99,10 +99,10 @@ export const extendedResourceToleration: AdmissionPlugin = {
           .filter(isExtended),
       ),
     ].sort();
-    const missing = asked.filter(
-      (key) =>
-        !tolerations.some((each) => each.key === key && each.operator === 'Exists' && each.effect === 'NoSchedule'),
+    const tolerated = new Set(
+      tolerations.filter((each) => each.operator === 'Exists' && each.effect === 'NoSchedule').map(({ key }) => key),
     );
+    const missing = asked.filter((key) => !tolerated.has(key));
     if (missing.length === 0) return pod;
     return {
       ...pod,
@@ -117,14 +117,14 @@ export const extendedResourceToleration: AdmissionPlugin = {
   },
 };
 
-/** Nobody takes addresses of others for a service. Upstream: DenyServiceExternalIPs (off by default). */
+/** Rejects external IPs of services. Upstream: DenyServiceExternalIPs (off by default). */
 export const denyServiceExternalIps: AdmissionPlugin = {
   name: 'DenyServiceExternalIPs',
   handles: (attributes) => isWrite(attributes) && isAbout(attributes, services),
   validate(attributes) {
     const { externalIPs = [] } = objectOf(attributes, services).spec;
-    const before = attributes.operation === 'UPDATE' ? (oldObjectOf(attributes, services).spec.externalIPs ?? []) : [];
-    if (externalIPs.some((address) => !before.includes(address)))
+    const before = new Set(attributes.operation === 'UPDATE' ? oldObjectOf(attributes, services).spec.externalIPs : []);
+    if (externalIPs.some((address) => !before.has(address)))
       throw refusal(attributes, 'Use of external IPs is denied by admission control');
   },
 };

@@ -5,7 +5,9 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 
-/** The priority of a pod as a number, from the name of its class; at most one class is the default. Upstream: Priority. */
+/**
+ * The priority of a pod as a number, from the name of its class; at most one class is the default. Upstream: Priority.
+ */
 export function createPriority(reader: ObjectReader): AdmissionPlugin {
   return {
     name: 'Priority',

@@ -16,7 +16,7 @@ import { checkMountableSecrets, enforcesMountableSecrets, usesTokenProjection } 
 const defaultAccount = 'default';
 const volumePrefix = 'kube-api-access-';
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** An hour and a few seconds, by which upstream tells these tokens from those that somebody asked for. */
+/** An hour and a few seconds, by which upstream distinguishes these tokens from requested ones. */
 const tokenSeconds = 3607;
 /** A namespace's default account is made by a controller, right after the namespace: worth waiting for. */
 const accountWaitMs = 1000;
@@ -27,7 +27,10 @@ export interface ServiceAccountOptions {
   readonly random: Random;
 }
 
-/** Every pod has a service account, and a token of it in its containers unless it does not want one. Upstream: ServiceAccount. */
+/**
+ * Every pod has a service account, and a token of it in its containers unless it does not want one. Upstream:
+ * ServiceAccount.
+ */
 export function createServiceAccountAdmission(options: ServiceAccountOptions): AdmissionPlugin {
   return {
     name: 'ServiceAccount',

@@ -31,7 +31,7 @@ import {
   createPersistentVolumeClaimResize,
   storageObjectInUseProtection,
 } from './storage.ts';
-import { AdmissionGround } from './testing/admission-ground.ts';
+import { AdmissionFixture } from './testing/admission-fixture.ts';
 
 const claim = (
   spec: Partial<PersistentVolumeClaim['spec']>,
@@ -60,12 +60,12 @@ const storageClass = (
 
 describe('storage', () => {
   it('gives a claim without a class the youngest default', async () => {
-    const ground = new AdmissionGround();
-    const plugin = createDefaultStorageClass(ground.reader);
+    const fixture = new AdmissionFixture();
+    const plugin = createDefaultStorageClass(fixture.reader);
     const classOf = async (object: PersistentVolumeClaim) =>
-      (await ground.write(plugin, persistentVolumeClaims, { object })).object?.spec.storageClassName;
+      (await fixture.write(plugin, persistentVolumeClaims, { object })).object?.spec.storageClassName;
     assert.equal(await classOf(claim({})), undefined);
-    ground.reader.put(
+    fixture.reader.put(
       storageClasses,
       storageClass('old', '2025-01-01T00:00:00Z', true),
       storageClass('b', '2026-01-01T00:00:00Z', true),
@@ -77,16 +77,16 @@ describe('storage', () => {
   });
 
   it('lets only bound claims grow, of a class that allows it', async () => {
-    const ground = new AdmissionGround();
-    ground.reader.put(
+    const fixture = new AdmissionFixture();
+    fixture.reader.put(
       storageClasses,
       storageClass('fixed', '', false),
       storageClass('elastic', '', false, { allowVolumeExpansion: true }),
     );
-    const plugin = createPersistentVolumeClaimResize(ground.reader);
+    const plugin = createPersistentVolumeClaimResize(fixture.reader);
     const grow = (storageClassName: string, phase: 'Bound' | 'Pending', to = '2Gi') => {
       const sized = (storage: string) => claim({ storageClassName, resources: { requests: { storage } } }, { phase });
-      return ground.refusal(plugin, persistentVolumeClaims, { object: sized(to), old: sized('1Gi') });
+      return fixture.refusal(plugin, persistentVolumeClaims, { object: sized(to), old: sized('1Gi') });
     };
     assert.equal(await grow('elastic', 'Bound'), '');
     assert.equal(await grow('fixed', 'Pending', '1Gi'), '');
@@ -103,19 +103,22 @@ describe('storage', () => {
 
 describe('StorageObjectInUseProtection', () => {
   it('holds claims and volumes by a finalizer from the beginning', async () => {
-    const ground = new AdmissionGround();
-    const { object } = await ground.write(storageObjectInUseProtection, persistentVolumeClaims, { object: claim({}) });
+    const fixture = new AdmissionFixture();
+    const { object } = await fixture.write(storageObjectInUseProtection, persistentVolumeClaims, { object: claim({}) });
     assert.deepEqual(object?.metadata.finalizers, ['kubernetes.io/pvc-protection']);
-    assert.equal((await ground.write(storageObjectInUseProtection, persistentVolumeClaims, { object })).object, object);
+    assert.equal(
+      (await fixture.write(storageObjectInUseProtection, persistentVolumeClaims, { object })).object,
+      object,
+    );
     const volume = { metadata: { name: 'v', namespace: '', uid: '', finalizers: ['x'] }, spec: {} };
     assert.deepEqual(
-      (await ground.write(storageObjectInUseProtection, persistentVolumes, { object: volume })).object?.metadata
+      (await fixture.write(storageObjectInUseProtection, persistentVolumes, { object: volume })).object?.metadata
         .finalizers,
       ['x', 'kubernetes.io/pv-protection'],
     );
     assert.equal(
       storageObjectInUseProtection.handles(
-        ground.attributes(persistentVolumeClaims, { object: claim({}), old: claim({}) }),
+        fixture.attributes(persistentVolumeClaims, { object: claim({}), old: claim({}) }),
       ),
       false,
     );
@@ -123,14 +126,14 @@ describe('StorageObjectInUseProtection', () => {
 });
 
 describe('plugins for pods and services that are off unless they are asked for', () => {
-  const ground = new AdmissionGround();
+  const fixture = new AdmissionFixture();
 
   it('pulls images each time', async () => {
     const object = buildPod({
       'spec.initContainers': [{ name: 'i', image: 'x:1' }],
       'spec.volumes': [{ name: 'v', image: { reference: 'r:1' } }],
     });
-    const pulled = (await ground.write(alwaysPullImages, pods, { object })).object;
+    const pulled = (await fixture.write(alwaysPullImages, pods, { object })).object;
     assert.deepEqual(
       [
         pulled?.spec.containers[0]?.imagePullPolicy,
@@ -139,8 +142,8 @@ describe('plugins for pods and services that are off unless they are asked for',
       ],
       ['Always', 'Always', 'Always'],
     );
-    assert.equal(alwaysPullImages.handles(ground.attributes(pods, { object, old: object })), false);
-    const refused = ground.attributes(pods, { object: buildPod({ 'spec.containers[0].imagePullPolicy': 'Never' }) });
+    assert.equal(alwaysPullImages.handles(fixture.attributes(pods, { object, old: object })), false);
+    const refused = fixture.attributes(pods, { object: buildPod({ 'spec.containers[0].imagePullPolicy': 'Never' }) });
     assert.throws(
       () => alwaysPullImages.validate?.(refused),
       /spec.containers\[0\].imagePullPolicy: Unsupported value: "Never": supported values: "Always"/,
@@ -155,9 +158,9 @@ describe('plugins for pods and services that are off unless they are asked for',
       },
     });
     const added = (key: string) => ({ key, operator: 'Exists', effect: 'NoSchedule' });
-    const tolerating = (await ground.write(extendedResourceToleration, pods, { object })).object ?? object;
+    const tolerating = (await fixture.write(extendedResourceToleration, pods, { object })).object ?? object;
     assert.deepEqual(tolerating.spec.tolerations, [added('a.io/y'), added('b.io/x')]);
-    assert.equal((await ground.write(extendedResourceToleration, pods, { object: tolerating })).object, tolerating);
+    assert.equal((await fixture.write(extendedResourceToleration, pods, { object: tolerating })).object, tolerating);
   });
 
   it('takes no external addresses, but keeps those there are', async () => {
@@ -166,11 +169,11 @@ describe('plugins for pods and services that are off unless they are asked for',
       spec: { externalIPs },
     });
     assert.equal(
-      await ground.refusal(denyServiceExternalIps, services, { object: service('1.2.3.4') }),
+      await fixture.refusal(denyServiceExternalIps, services, { object: service('1.2.3.4') }),
       'services "s" is forbidden: Use of external IPs is denied by admission control',
     );
     assert.equal(
-      await ground.refusal(denyServiceExternalIps, services, {
+      await fixture.refusal(denyServiceExternalIps, services, {
         object: service('1.2.3.4'),
         old: service('1.2.3.4', '5.6.7.8'),
       }),
@@ -186,22 +189,22 @@ describe('plugins for pods and services that are off unless they are asked for',
         },
       });
     assert.equal(
-      await ground.refusal(limitPodHardAntiAffinityTopology, pods, { object: keeping('kubernetes.io/hostname') }),
+      await fixture.refusal(limitPodHardAntiAffinityTopology, pods, { object: keeping('kubernetes.io/hostname') }),
       '',
     );
     assert.match(
-      await ground.refusal(limitPodHardAntiAffinityTopology, pods, { object: keeping('zone') }),
+      await fixture.refusal(limitPodHardAntiAffinityTopology, pods, { object: keeping('zone') }),
       /TopologyKey zone but only key kubernetes.io\/hostname is allowed$/,
     );
   });
 
   it('denies all, or what has no namespace', async () => {
     assert.match(
-      await ground.refusal(alwaysDeny, pods, { object: buildPod() }),
+      await fixture.refusal(alwaysDeny, pods, { object: buildPod() }),
       /admission control is denying all modifications$/,
     );
     assert.equal(
-      await ground.refusal(createNamespaceExists(ground.reader), pods, {
+      await fixture.refusal(createNamespaceExists(fixture.reader), pods, {
         object: buildPod({ 'metadata.namespace': 'nope' }),
       }),
       'namespaces "nope" not found',
@@ -211,8 +214,8 @@ describe('plugins for pods and services that are off unless they are asked for',
 
 describe('PodResizeValidator', () => {
   it('refuses what the node could never give, or cannot do', async () => {
-    const ground = new AdmissionGround();
-    const plugin = createPodResizeValidator(ground.reader);
+    const fixture = new AdmissionFixture();
+    const plugin = createPodResizeValidator(fixture.reader);
     const node = (os: string) => ({
       metadata: { name: 'n', namespace: '', uid: '', labels: { 'kubernetes.io/os': os } },
       spec: {},
@@ -225,9 +228,9 @@ describe('PodResizeValidator', () => {
         'spec.containers[0].resources': { requests: { cpu, memory: '2Gi' } },
       });
     const resize = (cpu: string, generation = 2) =>
-      ground.write(plugin, pods, { object: pod(cpu, generation), old: pod('1', 1), subresource: 'resize' });
+      fixture.write(plugin, pods, { object: pod(cpu, generation), old: pod('1', 1), subresource: 'resize' });
     assert.equal((await resize('3')).refusal, 'pods "web" is forbidden: node "n" not found');
-    ground.reader.put(nodes, node('linux'));
+    fixture.reader.put(nodes, node('linux'));
     const { refusal, error } = await resize('3');
     assert.equal(
       refusal,
@@ -235,7 +238,7 @@ describe('PodResizeValidator', () => {
     );
     assert.deepEqual(error?.details?.causes, [{ reason: 'NodeCapacity' }]);
     assert.equal((await resize('3', 1)).refusal, '', 'nothing has changed');
-    ground.reader.put(nodes, node('windows'));
+    fixture.reader.put(nodes, node('windows'));
     assert.match((await resize('1')).refusal, /pod resize is only supported on linux nodes, node "n" is "windows"$/);
   });
 });
@@ -251,7 +254,7 @@ describe('EventRateLimit', () => {
 
   it('lets a burst through and then so many a second, for each bucket', async () => {
     let nowMs = 0;
-    const ground = new AdmissionGround();
+    const fixture = new AdmissionFixture();
     const plugin = createEventRateLimit(
       [
         { type: 'SourceAndObject', qps: 1, burst: 2, cacheSize: 1 },
@@ -260,7 +263,7 @@ describe('EventRateLimit', () => {
       () => nowMs,
     );
     const write = (object: string, dryRun = false) =>
-      ground.refusal(plugin, events, { object: event('e', object), dryRun });
+      fixture.refusal(plugin, events, { object: event('e', object), dryRun });
     assert.deepEqual(
       [await write('a'), await write('a'), await write('a')],
       ['', '', 'limit reached on type SourceAndObject for key cPoda'],
@@ -271,17 +274,46 @@ describe('EventRateLimit', () => {
     assert.equal(await write('b'), '');
     assert.equal(await write('a'), '', 'a bucket that was forgotten is full again');
     for (let i = 0; i < 3; i++) await write(`x${i}`);
-    const { error } = await ground.write(plugin, events, { object: event('e', 'y') });
+    const { error } = await fixture.write(plugin, events, { object: event('e', 'y') });
     assert.deepEqual([error?.code, error?.message], [429, 'limit reached on type User for key jane']);
     assert.equal(
       plugin.handles(
-        ground.attributes(configMaps, { object: { metadata: { name: 'c', namespace: 'default', uid: '' } } }),
+        fixture.attributes(configMaps, { object: { metadata: { name: 'c', namespace: 'default', uid: '' } } }),
       ),
       false,
     );
   });
 
-  it('is told its limits by a file that is checked', () => {
+  it('an event whose fields join to those of another takes nothing of its bucket', async () => {
+    const fixture = new AdmissionFixture();
+    const plugin = createEventRateLimit([{ type: 'SourceAndObject', qps: 1, burst: 1, cacheSize: 10 }], () => 0);
+    const write = (component: string, kind: string, name: string) =>
+      fixture.refusal(plugin, events, {
+        object: { ...event('e', name), source: { component }, involvedObject: { kind, name } },
+      });
+    assert.deepEqual(
+      [await write('cP', 'od', 'victim'), await write('c', 'Podvic', 'tim'), await write('c', 'Pod', 'victim')],
+      ['', '', ''],
+    );
+    assert.match(await write('c', 'Pod', 'victim'), /limit reached/);
+  });
+
+  it('fields of megabytes are neither kept nor quoted, and a clock that is set back refuses nothing', async () => {
+    let nowMs = 3_600_000;
+    const fixture = new AdmissionFixture();
+    const plugin = createEventRateLimit([{ type: 'SourceAndObject', qps: 10, burst: 2, cacheSize: 10 }], () => nowMs);
+    const write = (name: string) => fixture.refusal(plugin, events, { object: event('e', name) });
+    const long = 'x'.repeat(1_000_000);
+    assert.deepEqual([await write(long), await write(long)], ['', '']);
+    assert.ok((await write(long)).length < 500);
+    assert.equal(await write('a'), '');
+    nowMs = 0;
+    assert.equal(await write('a'), '', 'one of the burst is left');
+    nowMs = 1000;
+    assert.equal(await write('a'), '');
+  });
+
+  it('reads its limits from a file that is checked', () => {
     const file = (limits: object[]) =>
       readEventRateLimitConfiguration({
         kind: 'Configuration',

@@ -74,7 +74,10 @@ export function createPersistentVolumeClaimResize(reader: ObjectReader): Admissi
   };
 }
 
-/** Volumes and claims in use stay until they are not; who takes the finalizer away again is a controller. Upstream: StorageObjectInUseProtection. */
+/**
+ * Volumes and claims in use stay until they are not; who takes the finalizer away again is a controller. Upstream:
+ * StorageObjectInUseProtection.
+ */
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
   handles: (attributes) =>

@@ -16,6 +16,7 @@ import type { CertificatePair, TlsOptions } from './http/server.ts';
 import { FlowControl } from './limits/priority-and-fairness.ts';
 import type { FlowObserver } from './limits/priority-and-fairness.ts';
 import { clientRateLimit, maxInFlight } from './limits/max-in-flight.ts';
+import { UnreadAnswers } from './limits/unread-answers.ts';
 import { defaultLimits } from './options.ts';
 import type { ApiServerOptions, ServerLimits } from './options.ts';
 import { dispatch } from './path/dispatch.ts';
@@ -24,6 +25,7 @@ import { createRequestPath } from './path/request-path.ts';
 import type { RequestLimiter } from './path/request-path.ts';
 import type { RequestInfo } from './path/request-info.ts';
 import { ServedResources } from './path/served-resource.ts';
+import { TextThread } from './texts/text-thread.ts';
 import { ResourceVerbs } from './verbs/resource-verbs.ts';
 import { WatchVerb } from './verbs/watch-verb.ts';
 
@@ -57,18 +59,35 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     resources,
     ...(options.countObjects !== undefined && { countObjects: options.countObjects }),
     ...(options.processUsage !== undefined && { processUsage: options.processUsage }),
+    ...(options.faults !== undefined && { faults: options.faults }),
   });
-  const { minRequestTimeoutMs, watchBufferBytes, maxBodyBytes, requestTimeoutMs, maxConnections, gzipFromBytes } =
-    limits;
+  const {
+    minRequestTimeoutMs,
+    watchBufferBytes,
+    maxBodyBytes,
+    requestTimeoutMs,
+    maxConnections,
+    gzipFromBytes,
+    unreadBytesPerConnection,
+  } = limits;
+  const unread = new UnreadAnswers(clock, {
+    bytesPerConnection: limits.unreadBytesPerConnection,
+    bytes: limits.unreadBytes,
+    readMs: limits.unreadMs,
+    bytesPerSecond: limits.unreadBytesPerSecond,
+  });
   const watches = new WatchVerb({
     registry,
     clock,
     random,
+    log,
     minRequestTimeoutMs,
     watchBufferBytes,
+    unread,
     onEvents: (resource, events, bytes) => metrics.watchEvents(resource, events, bytes),
   });
-  const verbs = new ResourceVerbs({ registry, maxBodyBytes, nowMs: () => clock.nowMs() });
+  const texts = new TextThread(clock);
+  const verbs = new ResourceVerbs({ registry, maxBodyBytes, nowMs: () => clock.nowMs(), texts });
   const health = healthEndpoint(options.healthChecks ?? [], (check, error) =>
     log.warn('A health check failed', { check, error }),
   );
@@ -88,13 +107,22 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     authorizer: options.authorizer,
     limiters: limiters(options, limits, metrics),
     observers: [metrics, ...auditLogs(options)],
+    unread,
     dispatch: (exchange) => dispatch(exchange, parts),
   });
   let server: HttpServer | undefined;
   return {
     handle,
     listen: ({ host, port, tls }) => {
-      server = new HttpServer({ tls, serve: handle, clock, log, maxConnections, gzipFromBytes });
+      server = new HttpServer({
+        tls,
+        serve: handle,
+        clock,
+        log,
+        maxConnections,
+        gzipFromBytes,
+        unreadBytesPerConnection,
+      });
       return server.listen(host, port);
     },
     beginShutdown: () => health.beginShutdown(),
@@ -104,6 +132,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       const closing = server;
       server = undefined;
       await closing?.close();
+      await texts.stop();
     },
     setCertificate: (pair) => server?.setCertificate(pair),
   };

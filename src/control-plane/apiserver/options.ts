@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import type { FaultCounts } from '../../base/process-faults.ts';
 import type { Random } from '../../base/random.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
@@ -21,7 +22,10 @@ export interface ApiServerOptions {
   readonly version: VersionInfo;
   /** `host:port` under which clients reach the server, for `/api`. */
   readonly publicAddress?: string;
-  /** Documents served by path as they are: `/openapi/v2`, `/openapi/v3...`, `/openid/v1/jwks`, `/.well-known/openid-configuration`. Undefined: there is none. */
+  /**
+   * Documents served by path as they are: `/openapi/v2`, `/openapi/v3...`, `/openid/v1/jwks`,
+   * `/.well-known/openid-configuration`. Undefined: there is none.
+   */
   readonly documents?: DocumentSource;
   /** Paths that `documents` knows, for the list at `/`. */
   readonly documentPaths?: readonly string[];
@@ -30,6 +34,8 @@ export interface ApiServerOptions {
   /** How many objects of each kind there are, for `apiserver_storage_objects`; keyed `pods`, `deployments.apps`. */
   readonly countObjects?: () => ReadonlyMap<string, number>;
   readonly processUsage?: () => ProcessUsage;
+  /** Errors of the process that nothing handled. */
+  readonly faults?: FaultCounts;
   readonly audit?: AuditOptions;
   readonly kubelets?: KubeletClientOptions;
   readonly limits?: Partial<ServerLimits>;
@@ -99,6 +105,12 @@ export interface ServerLimits {
   /** Answers longer than this are compressed for who takes that. */
   readonly gzipFromBytes: number;
   readonly maxConnections: number;
+  /** Answers that are made and not read: what may wait on one connection, and on all. */
+  readonly unreadBytesPerConnection: number;
+  readonly unreadBytes: number;
+  /** How long an answer may wait for its reader, and how fast that reader must at least be. */
+  readonly unreadMs: number;
+  readonly unreadBytesPerSecond: number;
 }
 
 export const defaultLimits: ServerLimits = {
@@ -113,6 +125,10 @@ export const defaultLimits: ServerLimits = {
   watchBufferBytes: 4 * 1024 * 1024,
   gzipFromBytes: 128 * 1024,
   maxConnections: 10_000,
+  unreadBytesPerConnection: 128 * 1024 * 1024,
+  unreadBytes: 256 * 1024 * 1024,
+  unreadMs: 30_000,
+  unreadBytesPerSecond: 16 * 1024,
 };
 
 export interface AuditOptions {
@@ -132,11 +148,22 @@ export interface KubeletClientOptions {
 export interface DialTarget {
   readonly host: string;
   readonly port: number;
-  /** TLS with the client certificate for kubelets (`unchecked`: whatever certificate they show); `tls-insecure` for `https:` proxies to pods and services, whose certificates nobody knows; plain TCP. */
+  /**
+   * TLS with the client certificate for kubelets (`unchecked`: whatever certificate they show); `tls-insecure` for
+   * `https:` proxies to pods and services, whose certificates are unknown; plain TCP.
+   */
   readonly security: 'kubelet' | 'kubelet-unchecked' | 'tls-insecure' | 'none';
+  /**
+   * Addresses of this machine and of its links may be dialed: for what the server asks a kubelet itself, which is not
+   * whatever a user asks.
+   */
+  readonly mayBeLocal?: true;
 }
 
 export interface Dialer {
-  /** A connection that is ready, or an error; within `timeoutMs`. */
+  /**
+   * A connection that is ready, or an error; within `timeoutMs`. A name is looked up once, what it leads to is judged,
+   * and that is dialed. Rejects with BadRequest for a local address.
+   */
   dial(target: DialTarget, timeoutMs: number): Promise<Duplex>;
 }

@@ -271,7 +271,7 @@ describe('over sockets', () => {
       await once(second.socket, 'close');
     });
 
-    it('lets nobody speak to the kubelet behind a refused upgrade, whatever was sent along with it (CVE-2018-1002105)', async () => {
+    it('lets no data through to the kubelet after a refused upgrade, whatever was sent along with it (CVE-2018-1002105)', async () => {
       const heard: string[] = [];
       for (const status of ['400 Bad Request', '200 OK', '500 Internal Server Error']) {
         kubelet.upgrade = (_request, socket) => {

@@ -28,7 +28,7 @@ describe('bearer tokens', () => {
 });
 
 describe('tokens', () => {
-  it('are known by any of several; errors are told when nobody knows', async () => {
+  it('are accepted by any of several authenticators; errors are returned when none accepts them', async () => {
     const broken = knows('abc', { outcome: 'failed', error: 'broken' });
     assert.deepEqual(await unionTokenAuthenticator([broken, knows('abc')]).authenticateToken('abc'), jane);
     assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('abc'), {

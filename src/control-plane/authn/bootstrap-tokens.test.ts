@@ -50,7 +50,7 @@ describe('bootstrap tokens', () => {
     });
   });
 
-  it('are nobody’s when anything about the secret is not right', async () => {
+  it('are invalid when anything in the secret is wrong', async () => {
     const none = { outcome: 'none' };
     assert.deepEqual(await ask({ 'token-secret': '0123456789abcdee' }), none);
     assert.deepEqual(await ask({ 'token-id': 'abcdeg' }), none);

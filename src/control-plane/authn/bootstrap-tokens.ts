@@ -14,7 +14,10 @@ export interface BootstrapTokenOptions {
   readonly log: Logger;
 }
 
-/** Tokens by which new nodes join: `id.secret`, kept in the secret `bootstrap-token-id` of kube-system (--enable-bootstrap-token-auth). */
+/**
+ * Tokens by which new nodes join: `id.secret`, kept in the secret `bootstrap-token-id` of kube-system
+ * (--enable-bootstrap-token-auth).
+ */
 export function createBootstrapTokenAuthenticator({ reader, nowMs, log }: BootstrapTokenOptions): TokenAuthenticator {
   return {
     name: 'bootstrap token',

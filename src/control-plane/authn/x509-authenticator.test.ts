@@ -3,11 +3,23 @@ import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:cryp
 import type { KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { extendedUsages, noNames } from '../../pki/certificate-template.ts';
+import {
+  attribute,
+  certificateDer,
+  constructed,
+  ids,
+  plainSubject,
+  set,
+  subject,
+  tags,
+  tlv,
+} from '../../pki/testing/der-builder.ts';
 import { writeCertificate } from '../../pki/x509-writer.ts';
 import { createX509Authenticator } from './x509-authenticator.ts';
 
 const startMs = Date.UTC(2026, 5, 1);
 const day = 86_400_000;
+const clientKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
 function authority(): { certificate: string; key: KeyObject } {
   const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -44,6 +56,11 @@ function client(
   return new X509Certificate(writeCertificate(template, from)).raw;
 }
 
+/** With this subject, as no well-behaved authority writes it. */
+function raw(authority: { certificate: string; key: KeyObject }, subject: Uint8Array): Uint8Array {
+  return certificateDer({ subject, key: clientKey, authority, fromMs: startMs, toMs: startMs + 10 * day });
+}
+
 function setUp() {
   const mine = authority();
   const state = { nowMs: startMs + day, bundle: mine.certificate };
@@ -55,18 +72,81 @@ function setUp() {
 describe('client certificates', () => {
   it('say user and groups, and which certificate it was', async () => {
     const { mine, ask, authenticator } = setUp();
-    const der = client(mine, 'jané', ['devs', 'a\nb', 'system:masters']);
+    const der = client(mine, 'jané', ['devs', 'a b,c=d', 'system:masters']);
     const fingerprint = new X509Certificate(der).fingerprint256.replaceAll(':', '').toLowerCase();
     assert.deepEqual(await ask(der), {
       outcome: 'user',
       user: {
         name: 'jané',
-        groups: ['devs', 'a\nb', 'system:masters'],
+        groups: ['devs', 'a b,c=d', 'system:masters'],
         extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] },
       },
     });
-    assert.deepEqual(await ask(client(mine, '')), { outcome: 'none' });
+    assert.deepEqual(await ask(raw(mine, plainSubject(attribute(ids.o, 'devs')))), { outcome: 'none' });
     assert.deepEqual(await authenticator.authenticate({}), { outcome: 'none' });
+  });
+
+  it('pass over what says nothing of who it is, and have several organizations as Go writes them', async () => {
+    const { mine, ask } = setUp();
+    const accepted: readonly (readonly [what: string, subject: Uint8Array, groups: readonly string[], uid?: string])[] =
+      [
+        [
+          'an email address, a country as T61String and an unknown attribute',
+          plainSubject(
+            attribute(ids.email, 'a@b', tags.ia5),
+            attribute(ids.c, 'DE', tags.t61),
+            attribute(ids.unknown, 'xy', tags.bmp),
+            attribute(ids.cn, 'jane'),
+          ),
+          [],
+        ],
+        [
+          'two organizations in one RDN',
+          subject(set(attribute(ids.o, 'a'), attribute(ids.o, 'b')), set(attribute(ids.cn, 'jane'))),
+          ['a', 'b'],
+        ],
+        ['a uid', plainSubject(attribute(ids.cn, 'jane'), attribute(ids.uid, '7')), [], '7'],
+      ];
+    for (const [what, der, groups, uid] of accepted) {
+      const result = await ask(raw(mine, der));
+      assert.ok(result.outcome === 'user', what);
+      assert.deepEqual([result.user.name, result.user.groups, result.user.uid], ['jane', groups, uid], what);
+    }
+  });
+
+  it('are wrong credentials when parsers could disagree about the user they name', async () => {
+    const { mine, ask } = setUp();
+    const jane = attribute(ids.cn, 'jane');
+    const refused: readonly (readonly [what: string, subject: Uint8Array])[] = [
+      ['two common names', plainSubject(attribute(ids.cn, 'root'), jane)],
+      ['an RDN of two types', subject(set(attribute(ids.unknown, 'x'), jane))],
+      ['an organization beside the common name', subject(set(attribute(ids.o, 'system:masters'), jane))],
+      ['an RDN out of order', subject(tlv(0x31, [attribute(ids.o, 'b'), attribute(ids.o, 'a')]), set(jane))],
+      ['an empty RDN', subject(set(), set(jane))],
+      ['an organization as NumericString', plainSubject(attribute(ids.o, '7', tags.numeric), jane)],
+      ['an organization in pieces', plainSubject(constructed(ids.o, 'system:', 'masters'), jane)],
+      ['an organization as T61String', plainSubject(attribute(ids.o, 'devs', tags.t61), jane)],
+      [
+        'a common name as BMPString',
+        plainSubject(attribute(ids.cn, Buffer.from('jane', 'utf16le').swap16(), tags.bmp)),
+      ],
+      ['an empty common name', plainSubject(attribute(ids.cn, ''))],
+      ['an empty organization', plainSubject(attribute(ids.o, ''), jane)],
+      ['a common name with NUL', plainSubject(attribute(ids.cn, 'root\0.example'))],
+      ['a line break', plainSubject(attribute(ids.cn, 'jane\nO=system:masters'))],
+      ['bytes that are no UTF-8', plainSubject(attribute(ids.cn, Uint8Array.of(0xff)))],
+      ['characters that no PrintableString has', plainSubject(attribute(ids.cn, 'jane*', tags.printable))],
+      ['two uids', plainSubject(jane, attribute(ids.uid, '7'), attribute(ids.uid, '8'))],
+      ['an empty uid', plainSubject(jane, attribute(ids.uid, ''))],
+    ];
+    for (const [what, der] of refused) {
+      const result = await ask(raw(mine, der));
+      assert.match(
+        result.outcome === 'failed' ? result.error : result.outcome,
+        /^x509: the (subject of the )?client certificate cannot be read/,
+        what,
+      );
+    }
   });
 
   it('must be of one of the authorities, and for clients', async () => {

@@ -19,7 +19,10 @@ export const alwaysDeny: Authorizer = {
   rulesFor: () => Promise.resolve({ resourceRules: [], nonResourceRules: [], incomplete: false }),
 };
 
-/** Stands before all that are configured: who is in the group can always repair the cluster, and the server itself depends on nobody's rules. */
+/**
+ * Stands before all that are configured: who is in the group can always repair the cluster, and the server itself does
+ * not depend on rules.
+ */
 export const systemMasters: Authorizer = {
   name: 'system:masters',
   authorize: ({ user }) => ({ decision: user.groups.includes('system:masters') ? 'allow' : 'noOpinion', reason: '' }),

@@ -1,7 +1,10 @@
 import { goAggregate } from '../../api/go-aggregate.ts';
 import type { AuthorizationDecision, Authorizer, UserRules } from '../model/user-info.ts';
 
-/** Asks one after the other; the first that allows or denies is right. Where none does, all reasons are told, a line each. */
+/**
+ * Asks one after the other; the first that allows or denies is right. Where none does, all reasons are returned, a line
+ * each.
+ */
 export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
   return {
     name: 'union',

@@ -1,10 +1,9 @@
 import type { ObjectSchema } from '../../api/schema/schema.ts';
-import { array, object, required, string } from '../../api/schema/schema.ts';
 import { DeleteOptionsSchema } from '../../api/core/delete-options.ts';
-import { ListMetaSchema } from '../../api/core/meta.ts';
+import { listOf } from '../../api/core/meta.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { DefinitionNames, named, packageOf } from './definition-names.ts';
-import { descriptionOf } from './descriptions/descriptions.ts';
+import { describeScalar } from './descriptions.ts';
 import { StatusSchema } from '../../api/status/status.ts';
 import type { Dialect, GroupVersionKind, OpenApiSchema } from './open-api-types.ts';
 import { renderObject } from './render-schema.ts';
@@ -42,7 +41,9 @@ export class Kinds {
     return `${packageOf({ group, version })}.${kind}`;
   }
 
-  /** The definitions that resources of `groupVersion` need (all, when it is undefined), by full name and in order of it. */
+  /**
+   * The definitions that resources of `groupVersion` need (all, when it is undefined), by full name and in order of it.
+   */
   definitions(
     dialect: Dialect,
     groupVersion?: { readonly group: string; readonly version: string },
@@ -86,12 +87,7 @@ export class Kinds {
     const { group, version, kind } = definition.type;
     const own: Kind = { name: this.nameOf(definition), schema: definition.schema, gvk: { group, kind, version } };
     this.names.show(definition.schema, { group, version });
-    const list = object(`${kind}List`, {
-      apiVersion: string,
-      kind: string,
-      metadata: ListMetaSchema,
-      items: required(array(definition.schema)),
-    });
+    const list = listOf(definition.schema);
     this.names.show(list, { group, version });
     const lists =
       definition.review === undefined
@@ -117,7 +113,7 @@ export class Kinds {
 
 /** Types that are no objects to the documents: numbers and times in a text, and what has no fixed shape. */
 function scalar({ version }: Dialect, name: string): OpenApiSchema {
-  const description = descriptionOf(name.slice(name.lastIndexOf('.') + 1), '');
+  const description = describeScalar(name.slice(name.lastIndexOf('.') + 1));
   switch (name) {
     case named.time:
     case named.microTime:

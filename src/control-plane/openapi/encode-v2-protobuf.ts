@@ -2,8 +2,9 @@ import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { JsonObject } from './render-document.ts';
 
 /**
- * A document of OpenAPI 2 in the protobuf form of gnostic's `openapi.v2.Document`, the only form in which kubectl reads version 2. Messages are described by
- * their documented field numbers; what a document has beyond them (`x-...`) goes where gnostic keeps such things, as YAML (JSON is YAML).
+ * A document of OpenAPI 2 in the protobuf form of gnostic's `openapi.v2.Document`, the only form in which kubectl reads
+ * version 2. Messages are described by their documented field numbers; what a document has beyond them (`x-...`) goes
+ * where gnostic keeps such things, as YAML (JSON is YAML).
  */
 export function encodeV2(document: JsonObject): Uint8Array {
   const writer = new BinaryWriter();

@@ -2,8 +2,8 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { OpenApiDocuments } from './served-document.ts';
 
 /**
- * The OpenAPI documents of these kinds. Nothing is made before somebody asks: a cluster that only controllers and kubelets talk to never pays for them.
- * Each document is made once, and kept as what is sent.
+ * The OpenAPI documents of these kinds. Nothing is created before the first request: a cluster that only controllers
+ * and kubelets talk to never pays for them. Each document is made once, and kept as what is sent.
  */
 export function createOpenApiDocuments(
   definitions: readonly ResourceDefinition[],

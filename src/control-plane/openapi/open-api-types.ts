@@ -1,4 +1,7 @@
-/** The parts of OpenAPI 2 and 3 that Kubernetes' documents are made of, as plain data: what is built here is written out as JSON as it is. */
+/**
+ * The parts of OpenAPI 2 and 3 that Kubernetes' documents are made of, as plain data: what is built here is written out
+ * as JSON as it is.
+ */
 
 export interface GroupVersionKind {
   readonly group: string;

@@ -1,3 +1,4 @@
+import { lookupTable } from '../../base/lookup.ts';
 import type { ResourceDefinition, ResourceVerb } from '../model/resource-definition.ts';
 import { named } from './definition-names.ts';
 import type { Kinds } from './definitions.ts';
@@ -25,13 +26,13 @@ const ALL_VERBS: readonly ResourceVerb[] = [
   'delete',
   'deletecollection',
 ];
-const CONNECT_METHODS: Readonly<Record<string, HttpMethod>> = {
+const CONNECT_METHODS: Readonly<Record<string, HttpMethod>> = lookupTable({
   get: 'get',
   create: 'post',
   update: 'put',
   patch: 'patch',
   delete: 'delete',
-};
+});
 
 /** The start of all paths of a group and version: `/api/v1`, `/apis/apps/v1`. */
 export function basePath({ group, version }: { readonly group: string; readonly version: string }): string {

@@ -1,11 +1,13 @@
 import type { ArraySchema, Field, ObjectSchema, Schema, StringSchema } from '../../api/schema/schema.ts';
 import type { DefinitionNames } from './definition-names.ts';
 import { named } from './definition-names.ts';
-import { descriptionOf } from './descriptions/descriptions.ts';
-import { isRequired, microTimes, plainEnums } from './field-facts.ts';
+import { describeField, describeType } from './descriptions.ts';
 import type { Dialect, OpenApiSchema } from './open-api-types.ts';
 
-/** Schemas written in one dialect. Types that are met on the way are given to `meet`, by the name under which they are referred to. */
+/**
+ * Schemas written in one dialect. Types that are met on the way are given to `meet`, by the name under which they are
+ * referred to.
+ */
 export interface RenderContext {
   readonly dialect: Dialect;
   readonly names: DefinitionNames;
@@ -15,12 +17,12 @@ export interface RenderContext {
 /** The definition of an object type, without what only kinds have. */
 export function renderObject(context: RenderContext, name: string, schema: ObjectSchema): OpenApiSchema {
   const fields = Object.entries(schema.fields);
-  const required = fields.filter(([field, facts]) => isRequired(name, field, facts)).map(([field]) => field);
+  const required = fields.filter(([, facts]) => facts.mustBeWritten).map(([field]) => field);
   const properties = Object.fromEntries(
     fields.map(([field, facts]) => [field, renderField(context, schema, field, facts)]),
   );
   return {
-    description: descriptionOf(schema.name, ''),
+    description: describeType(schema),
     type: 'object',
     ...(fields.length > 0 && { properties }),
     ...(required.length > 0 && { required }),
@@ -29,9 +31,8 @@ export function renderObject(context: RenderContext, name: string, schema: Objec
 }
 
 function renderField(context: RenderContext, owner: ObjectSchema, name: string, { schema }: Field): OpenApiSchema {
-  const place = `${owner.name}.${name}`;
-  const description = descriptionOf(owner.name, name);
-  const rendered = renderSchema(context, schema, place);
+  const description = describeField(owner, name, schema);
+  const rendered = renderSchema(context, schema);
   const extra = extensionsOf(context.names, schema);
   // Nothing may stand beside a reference in version 3, so it is wrapped.
   if (
@@ -43,10 +44,10 @@ function renderField(context: RenderContext, owner: ObjectSchema, name: string, 
   return { ...rendered, ...(description !== undefined && { description }), ...extra };
 }
 
-function renderSchema(context: RenderContext, schema: Schema, place: string): OpenApiSchema {
+function renderSchema(context: RenderContext, schema: Schema): OpenApiSchema {
   switch (schema.kind) {
     case 'string':
-      return renderString(context, schema, place);
+      return renderString(context, schema);
     case 'number':
       return schema.format === 'double'
         ? { type: 'number', format: 'double' }
@@ -58,27 +59,24 @@ function renderSchema(context: RenderContext, schema: Schema, place: string): Op
     case 'intOrString':
       return reference(context, named.intOrString);
     case 'opaque':
-      return reference(context, place.endsWith('.fieldsV1') ? named.fieldsV1 : named.rawExtension);
+      return reference(context, schema.fieldSet === true ? named.fieldsV1 : named.rawExtension);
     case 'array':
-      return { type: 'array', items: renderSchema(context, schema.items, `${place}[]`) };
+      return { type: 'array', items: renderSchema(context, schema.items) };
     case 'map':
-      return { type: 'object', additionalProperties: renderSchema(context, schema.values, `${place}{}`) };
+      return { type: 'object', additionalProperties: renderSchema(context, schema.values) };
     case 'object':
       return reference(context, context.names.nameOf(schema), schema);
   }
 }
 
-function renderString(context: RenderContext, schema: StringSchema, place: string): OpenApiSchema {
+function renderString(context: RenderContext, schema: StringSchema): OpenApiSchema {
   if (schema.format === 'bytes') return { type: 'string', format: 'byte' };
-  if (schema.format === 'time') return reference(context, microTimes.has(place) ? named.microTime : named.time);
+  if (schema.format === 'time') return reference(context, schema.micros === true ? named.microTime : named.time);
   if (schema.format === 'duration') return reference(context, named.duration);
-  return schema.values === undefined || plainEnums.has(place.replace(/[[\]{}]/g, '')) || isStatusValue(schema.values)
+  return schema.values === undefined || schema.open === true
     ? { type: 'string' }
     : { type: 'string', enum: [...schema.values].sort() };
 }
-
-/** Statuses of conditions are open to upstream. */
-const isStatusValue = (values: readonly string[]): boolean => values.includes('True') && values.includes('False');
 
 function reference(context: RenderContext, name: string, schema?: ObjectSchema): OpenApiSchema {
   context.meet(name, schema);

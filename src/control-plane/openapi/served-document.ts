@@ -15,7 +15,10 @@ export interface OpenApiDocument {
 }
 
 export interface OpenApiDocuments {
-  /** The document of a path; undefined when there is none. Rejects with `ApiStatusError` NotAcceptable when no form of it is accepted. */
+  /**
+   * The document of a path; undefined when there is none. Rejects with `ApiStatusError` NotAcceptable when no form of
+   * it is accepted.
+   */
   get(request: OpenApiRequest): Promise<OpenApiDocument | undefined>;
   /** For the list at `/`. */
   readonly paths: readonly string[];

@@ -50,7 +50,9 @@ const anyMetadata = fc.record(
   { labels: entriesOf, finalizers: fc.uniqueArray(values, { minLength: 1 }) },
   { requiredKeys: [] },
 );
-/** A configuration with something in it: every list and map that is there has something in it too, as in what is served. */
+/**
+ * A configuration with something in it: every list and map that is there has something in it too, as in what is served.
+ */
 const anyConfig: fc.Arbitrary<Json> = fc
   .record({ metadata: anyMetadata, spec: anySpec })
   .map(({ metadata, spec }) =>
@@ -119,7 +121,7 @@ test('an applier owns what it applied, and nothing else', () => {
   );
 });
 
-test('nobody owns what is not there', () => {
+test('missing fields have no owner', () => {
   fc.assert(
     fc.property(anyHistory, (history) => {
       const object = replay(history);
@@ -130,15 +132,15 @@ test('nobody owns what is not there', () => {
   );
 });
 
-test("after any updates everything that is there is somebody's", () => {
+test('after any updates every field has an owner', () => {
   fc.assert(
     fc.property(anyHistory, (history) => {
       const object = replay(history.map(([manager, , config]) => [manager, 'update', config]));
       const all = ownership(object).reduce<FieldSet | undefined>((set, { fields }) => union(set, fields), undefined);
       const values = difference(appliedFields(PodSchema, withoutEntries(object)), neverOwned);
-      // A spec is always there, even an empty one: by itself it is nobody's.
+      // A spec is always there, even an empty one: alone it has no owner.
       for (const path of pathsOf(values))
-        assert.ok(hasPath(all, path) || path.join('/') === 'f:spec', `nobody owns ${path.join('/')}`);
+        assert.ok(hasPath(all, path) || path.join('/') === 'f:spec', `no manager owns ${path.join('/')}`);
     }),
   );
 });
@@ -176,7 +178,7 @@ test('two managers whose fields have nothing in common never conflict, in whatev
   );
 });
 
-test('what the applier leaves out goes exactly when nobody else owns it', () => {
+test('a field that the applier omits is removed exactly when it has no other owner', () => {
   fc.assert(
     fc.property(anyHistory, anyConfig, anyConfig, (history, config, next) => {
       const before = applied(replay(history), config, 'm', true);

@@ -106,7 +106,7 @@ test('what is not applied any more goes', () => {
   });
 });
 
-test('what is not applied any more stays when somebody else owns it too', () => {
+test('a field that is no longer applied stays when another manager owns it too', () => {
   const created = apply(undefined, config({ replicas: 2, paused: true }));
   const shared = apply(created, config({ paused: true }), { manager: 'b' });
   const left = apply(shared, config({ replicas: 2 }));
@@ -114,13 +114,13 @@ test('what is not applied any more stays when somebody else owns it too', () => 
   assert.equal(apply(left, config(), { manager: 'b' }).spec.paused, undefined);
 });
 
-test('an element that somebody else applies too stays, without what was only mine', () => {
+test('an element that another manager applies too stays, without the fields that were only mine', () => {
   const created = apply(undefined, config({}, [container, { name: 'side', image: 's', tty: true }]));
   const owned = apply(created, config({}, [{ name: 'side', stdin: true }]), { manager: 'b' });
   assert.deepEqual(apply(owned, config()).spec.template.spec.containers, [container, { name: 'side', stdin: true }]);
 });
 
-test('an element in which somebody else only set a field goes with that field', () => {
+test('an element in which another manager only set a field is removed with that field', () => {
   const side = { name: 'side', image: 's' };
   const created = apply(undefined, config({}, [container, side]));
   const theirs = update(
@@ -194,7 +194,7 @@ test('applying and updating under one name are two managers', () => {
   );
 });
 
-test('the subresource of a manager is told', () => {
+test('the subresource of a manager is recorded', () => {
   const created = apply(undefined, config({ replicas: 3 }));
   const scaled = freezeDeep(
     trackWrite({

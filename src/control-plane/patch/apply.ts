@@ -50,10 +50,11 @@ type Outcome =
   | { readonly conflicts: readonly Conflict[] };
 
 /**
- * Server-side apply: the configuration is merged into the live object by its schema, what this manager applied before and does not apply now goes unless somebody
- * else owns it too, and the manager owns what it applied, alone or beside others who set the same. The object is yet to be decoded and defaulted, with its
- * managed fields as they are. Throws `ApiStatusError`: Conflict with a cause for each field of another manager, BadRequest, or one without a reason for
- * what does not fit the schema (upstream: FieldManager.Apply).
+ * Server-side apply: the configuration is merged into the live object by its schema, what this manager applied before
+ * and does not apply now is removed unless another manager owns it too, and the manager owns what it applied, alone or
+ * beside others who set the same. The object is yet to be decoded and defaulted, with its managed fields as they are.
+ * Throws `ApiStatusError`: Conflict with a cause for each field of another manager, BadRequest, or one without a reason
+ * for what does not fit the schema (upstream: FieldManager.Apply).
  */
 export function applyPatch(options: ApplyOptions): { readonly object: ApiObject } {
   const config = checkedConfig(options);
@@ -101,7 +102,7 @@ function formatKind({ apiVersion, kind }: { readonly apiVersion: string; readonl
   return `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 }
 
-/** Whoever owns what. An object nobody was tracked for belongs to `before-first-apply` until now. */
+/** The managed fields. The fields of an object without tracking belong to `before-first-apply`. */
 function entriesBefore(options: ApplyOptions, base: ApiObject | undefined): readonly ManagerEntry[] {
   const apiVersion = versionOf(options);
   const read = readEntries(options.live?.metadata.managedFields);
@@ -159,7 +160,7 @@ function conflictsOf(others: readonly ManagerEntry[], changed: FieldSet | undefi
   return others.flatMap((entry) => pathsOf(intersection(entry.fields, changed)).map((path) => ({ entry, path })));
 }
 
-/** Takes out what the manager applied last time, and nobody owns now. */
+/** Removes fields that the manager applied last time and that have no owner now. */
 function prune(
   schema: ObjectSchema,
   merged: unknown,
@@ -202,13 +203,16 @@ function afterConflicts(
   return forced;
 }
 
+/** So many conflicts are named: every field may be one with every other manager. */
+const mostNamed = 1000;
+
 function conflictError(conflicts: readonly Conflict[]): ApiStatusError {
   const sorted = [...conflicts].sort(
     (left, right) =>
       compareTexts(left.entry.manager, right.entry.manager) ||
       compareTexts(left.entry.operation, right.entry.operation),
   );
-  const causes = sorted.map(({ entry, path }) => ({
+  const causes = sorted.slice(0, mostNamed).map(({ entry, path }) => ({
     reason: 'FieldManagerConflict',
     message: `conflict with ${formatManager(entry)}`,
     field: formatPath(path),
@@ -221,7 +225,7 @@ function conflictMessage(conflicts: readonly Conflict[]): string {
   if (conflicts.length === 1 && first !== undefined)
     return `Apply failed with 1 conflict: conflict with ${formatManager(first.entry)}: ${formatPath(first.path)}`;
   const lines: string[] = [];
-  for (const [index, { entry, path }] of conflicts.entries()) {
+  for (const [index, { entry, path }] of conflicts.slice(0, mostNamed).entries()) {
     if (entry !== conflicts[index - 1]?.entry) lines.push(`conflicts with ${formatManager(entry)}:`);
     lines.push(`- ${formatPath(path)}`);
   }

@@ -17,8 +17,9 @@ export interface Comparison {
 const same: Comparison = { changed: undefined, removed: undefined };
 
 /**
- * Compares two values of one schema. What is the same object costs nothing. `emptied`: an atomic list or map that became empty counts as changed (as somebody applied it)
- * and not as gone (as it is once written). Throws `PathElementError`.
+ * Compares two values of one schema. What is the same object costs nothing. `emptied`: an atomic list or map that
+ * became empty counts as changed (because it was applied) and not as removed (as it is once written). Throws
+ * `PathElementError`.
  */
 export function compareFields(
   schema: Schema,

@@ -1,9 +1,10 @@
 import { setOwn } from '../../api/schema/decode.ts';
 
 /**
- * Fields of an object, just as `fieldsV1` of a managedFields entry writes them, so nothing is ever encoded or decoded: a tree of path elements (`f:spec`,
- * `k:{"name":"web"}`, `v:"x"`), in which an element is a member of the set if it has nothing below it, or `.` beside what it has.
- * Sets are never changed; operations share what they can. The empty set is `undefined` inside, never `{}`.
+ * Fields of an object, just as `fieldsV1` of a managedFields entry writes them, so nothing is ever encoded or decoded:
+ * a tree of path elements (`f:spec`, `k:{"name":"web"}`, `v:"x"`), in which an element is a member of the set if it has
+ * nothing below it, or `.` beside what it has. Sets are never changed; operations share what they can. The empty set is
+ * `undefined` inside, never `{}`.
  */
 export type FieldSet = { readonly [element: string]: FieldSet };
 
@@ -16,7 +17,10 @@ export function isMember(node: FieldSet): boolean {
   return node === leaf || Object.hasOwn(node, self);
 }
 
-/** Whether anything below the element is in the set. There are no nodes but `leaf` with nothing below them: to look would take time with large sets. */
+/**
+ * Whether anything below the element is in the set. There are no nodes but `leaf` with nothing below them: to look
+ * would take time with large sets.
+ */
 export function hasChildren(node: FieldSet): boolean {
   return node !== leaf;
 }
@@ -27,7 +31,10 @@ export function makeNode(member: boolean, below: FieldSet | undefined): FieldSet
   return !member || isMember(below) ? below : { [self]: leaf, ...below };
 }
 
-/** Collects the elements below a node, which may be a member itself; `build` gives undefined when it is none and there were none. */
+/**
+ * Collects the elements below a node, which may be a member itself; `build` gives undefined when it is none and there
+ * were none.
+ */
 export class FieldSetBuilder {
   readonly #member: boolean;
   #fields: Record<string, FieldSet> | undefined;
@@ -103,7 +110,10 @@ function subtract(left: FieldSet | undefined, right: FieldSet | undefined, recur
   return out === undefined ? left : normalised(out);
 }
 
-/** Up to so many elements are taken out of a copy; more are left out while copying, since deleting from large objects is slow. */
+/**
+ * Up to so many elements are taken out of a copy; more are left out while copying, since deleting from large objects is
+ * slow.
+ */
 const fewElements = 50;
 
 function subtractMany(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet | undefined {
@@ -166,7 +176,9 @@ export function equalSets(left: FieldSet | undefined, right: FieldSet | undefine
   return elements.every((element) => Object.hasOwn(right, element) && equalSets(left[element], right[element]));
 }
 
-/** Every member's path, parents before children, elements in the order of the API server: fields, keys, values, indexes. */
+/**
+ * Every member's path, parents before children, elements in the order of the API server: fields, keys, values, indexes.
+ */
 export function pathsOf(set: FieldSet | undefined, prefix: readonly string[] = []): (readonly string[])[] {
   if (set === undefined) return [];
   const paths: (readonly string[])[] = [];

@@ -7,8 +7,11 @@ import { checkDepth, maxDepth } from './patch-limits.ts';
 const maxOperations = 10_000;
 /** What all copies of a patch may add together, in bytes of JSON (apiserver: JSONPatchMaxCopyBytes). */
 const maxCopyBytes = 3 * 1024 * 1024;
-/** Elements that inserting and removing in lists may move; a patch of permitted size could otherwise keep the server busy for minutes. */
-const maxMovedElements = 100_000_000;
+/**
+ * Elements that inserting and removing in lists may move; a patch of permitted size could otherwise keep the server
+ * busy for minutes.
+ */
+const maxMovedElements = 25_000_000;
 
 interface Operation {
   readonly op: string;
@@ -18,9 +21,10 @@ interface Operation {
 }
 
 /**
- * The document with a JSON patch applied (RFC 6902), or all of it refused. Neither is changed. As the API server: negative indexes count from the end, and
- * `replace` of a field that is not there sets it. Throws BadRequest for what is no patch, RequestEntityTooLarge, and Invalid when an operation does not apply;
- * why goes into the cause, since the API server does not say either.
+ * The document with a JSON patch applied (RFC 6902), or all of it refused. Neither is changed. As the API server:
+ * negative indexes count from the end, and `replace` of a field that is not there sets it. Throws BadRequest for what
+ * is no patch, RequestEntityTooLarge, and Invalid when an operation does not apply; why goes into the cause, since the
+ * API server does not say either.
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): unknown {
   const operations = readOperations(patch);
@@ -99,7 +103,10 @@ interface Place {
   readonly key: string;
 }
 
-/** A document under change. Containers are copied before their first change and changed in place from then on, so that many operations cost no more than their sum. */
+/**
+ * A document under change. Containers are copied before their first change and changed in place from then on, so that
+ * many operations cost no more than their sum.
+ */
 class Patcher {
   document: unknown;
   readonly #own = new WeakSet<object>();
@@ -177,7 +184,7 @@ class Patcher {
     return Object.hasOwn(parent, key) ? parent[key] : undefined;
   }
 
-  /** Copies are real ones: each may be changed by itself afterwards. */
+  /** Deep copies: each may be changed independently afterwards. */
   #copyOf(value: unknown): unknown {
     if (value === undefined) return null;
     checkShallow(value);
@@ -249,7 +256,7 @@ function indexOf(key: string, size: number, last: number): number {
   return index;
 }
 
-/** Operations can nest what is shallow by itself without end. */
+/** Operations can nest shallow values without end. */
 function checkShallow(value: unknown): void {
   if (isDeeperThan(value, maxDepth)) throw new PatchFailure(`nested deeper than ${maxDepth} levels`);
 }

@@ -13,8 +13,8 @@ const annotationsLimitBytes = 256 * 1024;
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Which fields kubectl set by client-side apply and nobody changed since, by the annotation it left; undefined when there is none to go by
- * (upstream: lastAppliedManager).
+ * Fields that kubectl set by client-side apply and that were not changed since, by its annotation; undefined when
+ * there is none to go by (upstream: lastAppliedManager).
  */
 export function forgiveLastApplied(
   schema: ObjectSchema,
@@ -43,7 +43,10 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Keeps the annotation of client-side apply in step when kubectl applies server-side, so that it may go back (upstream: lastAppliedUpdater). */
+/**
+ * Keeps the annotation of client-side apply in step when kubectl applies server-side, so that it may go back (upstream:
+ * lastAppliedUpdater).
+ */
 export function refreshLastApplied(object: ApiObject, config: JsonObject): ApiObject {
   const { metadata } = object;
   const before = metadata?.annotations?.[annotation];

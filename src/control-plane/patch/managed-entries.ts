@@ -5,7 +5,10 @@ import { canonicalFieldSet } from './path-element.ts';
 import { equalJson, isJsonObject } from './json-value.ts';
 import { SharedSets } from './shared-sets.ts';
 
-/** One entry of `metadata.managedFields`. Entries and the list are never changed; what stays as it was stays the same object. */
+/**
+ * One entry of `metadata.managedFields`. Entries and the list are never changed; what stays as it was stays the same
+ * object.
+ */
 export interface ManagerEntry {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -26,11 +29,15 @@ const sharedSets = new SharedSets();
 /** The entries of an object, or what is wrong with them. A string is the API server's words. */
 export function readEntries(managedFields: readonly unknown[] | undefined): readonly ManagerEntry[] | string {
   const entries: ManagerEntry[] = [];
+  const places = new Map<string, number[]>();
   for (const [index, written] of (managedFields ?? []).entries()) {
     const entry = readEntry(written, index);
     if (typeof entry === 'string') return entry;
-    const twin = entries.findIndex((other) => isSameManager(other, entry));
-    if (twin < 0) entries.push(entry);
+    // A later one of the same manager takes the place of the earlier.
+    const key = managerKey(entry);
+    const alike = places.get(key) ?? [];
+    const twin = alike.find((place) => isSameManager(entries[place] ?? entry, entry));
+    if (twin === undefined) places.set(key, [...alike, entries.push(entry) - 1]);
     else entries[twin] = entry;
   }
   return entries;
@@ -77,6 +84,15 @@ function readFields(fieldsV1: unknown): FieldSet | string {
   return shared;
 }
 
+/**
+ * The same text for entries of one manager. What is no text, as an object that was never decoded may have it, says
+ * nothing here.
+ */
+function managerKey({ manager, operation, subresource, apiVersion }: ManagerEntry): string {
+  const parts: readonly unknown[] = [manager, operation, subresource, operation === 'Apply' ? '' : apiVersion];
+  return JSON.stringify(parts.map((part) => (typeof part === 'string' ? part : null)));
+}
+
 /** Whether two entries are one manager's: appliers are the same at any version. */
 export function isSameManager(left: ManagerEntry, right: ManagerEntry): boolean {
   return (
@@ -87,7 +103,10 @@ export function isSameManager(left: ManagerEntry, right: ManagerEntry): boolean 
   );
 }
 
-/** The entries as an object carries them: ordered by operation, time, manager; undefined for none. The list `before` itself, when it says the same. */
+/**
+ * The entries as an object carries them: ordered by operation, time, manager; undefined for none. The list `before`
+ * itself, when it says the same.
+ */
 export function writeEntries(
   entries: readonly ManagerEntry[],
   before: readonly unknown[] | undefined,

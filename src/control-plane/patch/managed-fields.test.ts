@@ -160,7 +160,7 @@ test('a write that changes nothing leaves the very entries', () => {
   );
 });
 
-test('what is removed belongs to nobody, and who has nothing left is gone', () => {
+test('removed fields have no owner, and managers without fields are dropped', () => {
   const created = write(undefined, deployment);
   const paused = write(created, { ...created, spec: { ...created.spec, paused: true } } as Deployment, {
     manager: 'm',
@@ -175,7 +175,7 @@ test('fields a way of writing resets are never owned by it', () => {
   assert.ok(!('f:status' in (fieldsOf(created, 'kubectl') as object)));
 });
 
-test('lists and maps without anything in them are owned by nobody', () => {
+test('empty lists and maps have no owner', () => {
   const created = write(undefined, {
     ...deployment,
     metadata: { ...deployment.metadata, annotations: {}, finalizers: [] },
@@ -186,7 +186,7 @@ test('lists and maps without anything in them are owned by nobody', () => {
   assert.ok(!('f:metadata' in (fieldsOf(emptied, 'kubectl') as object)));
 });
 
-test('an empty list of managed fields clears them, and nobody is tracked until somebody applies', () => {
+test('an empty list of managed fields clears them, and no manager is tracked until the next apply', () => {
   const created = write(undefined, deployment);
   for (const reset of [[], [{}]]) {
     const cleared = write(created, withEntries(withReplicas(created, 7), reset));

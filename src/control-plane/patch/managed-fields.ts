@@ -18,21 +18,28 @@ export interface TrackOptions {
   readonly apiVersion: string;
   /** What stands there now; absent for a create. */
   readonly old: ApiObject | undefined;
-  /** What is to be stored, decoded and defaulted, but before strategy and admission change it: what they set belongs to nobody. */
+  /**
+   * What is to be stored, decoded and defaulted, but before strategy and admission change it: what they set belongs to
+   * nobody.
+   */
   readonly new: ApiObject;
   /** Of requests that name none, the user agent's name; '' is `unknown`. */
   readonly manager: string;
   /** '' for the object itself. A client's `managedFields` count only there. */
   readonly subresource: string;
   readonly nowMs: number;
-  /** Whole fields that this way of writing does not change, by name: `status` for the object itself, `spec` and `metadata.labels` for some status. */
+  /**
+   * Whole fields that this way of writing does not change, by name: `status` for the object itself, `spec` and
+   * `metadata.labels` for some status.
+   */
   readonly resetFields: readonly string[];
 }
 
 /**
- * Says in `metadata.managedFields` who owns what after a create, an update or a patch that is not an apply: what changed belongs to the writer and to nobody else any more,
- * what went belongs to nobody. Upstream: FieldManager.UpdateNoErrors; no errors, at worst there are no managed fields afterwards.
- * A write that changes nothing leaves the entries as they are, time included. `[]` clears them, and no writes are tracked until somebody applies.
+ * Says in `metadata.managedFields` who owns what after a create, an update or a patch that is not an apply: what
+ * changed belongs only to the writer, and removed fields have no owner. Upstream:
+ * FieldManager.UpdateNoErrors; no errors, at worst there are no managed fields afterwards. A write that changes nothing
+ * leaves the entries as they are, time included. `[]` clears them, and no writes are tracked until the next apply.
  */
 export function trackWrite(options: TrackOptions): ApiObject {
   const { old, new: object, subresource } = options;
@@ -111,7 +118,7 @@ export function ofVersion(entries: readonly ManagerEntry[], apiVersion: string):
     : entries.filter((entry) => entry.apiVersion === apiVersion);
 }
 
-/** The entries without what somebody else changed or removed; those left with nothing are gone. */
+/** The entries without fields that another manager changed or removed; empty entries are dropped. */
 export function withoutFields(
   entries: readonly ManagerEntry[],
   { changed, removed }: Comparison,
@@ -163,8 +170,8 @@ export const neverOwned = fieldSetOfNames([
 ]);
 
 /**
- * The object to store for a write: `old` when nothing is different but the times of managed fields, so that nothing need be stored
- * (upstream: IgnoreManagedFieldsTimestampsTransformer). Asked after strategy and admission.
+ * The object to store for a write: `old` when nothing is different but the times of managed fields, so that nothing
+ * need be stored (upstream: IgnoreManagedFieldsTimestampsTransformer). Asked after strategy and admission.
  */
 export function unlessOnlyTimes(old: ApiObject, object: ApiObject): ApiObject {
   if (old === object) return old;

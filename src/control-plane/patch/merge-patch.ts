@@ -4,7 +4,10 @@ import { isJsonObject, jsonTypeName } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { checkDepth } from './patch-limits.ts';
 
-/** The document with a JSON merge patch applied (RFC 7386). Neither is changed; what the patch leaves alone is shared. Throws BadRequest for a patch that is no object. */
+/**
+ * The document with a JSON merge patch applied (RFC 7386). Neither is changed; what the patch leaves alone is shared.
+ * Throws BadRequest for a patch that is no object.
+ */
 export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {
   if (patch === null) throw badRequest('Invalid JSON Patch');
   if (!isJsonObject(patch))

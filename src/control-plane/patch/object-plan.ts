@@ -7,8 +7,9 @@ interface FieldPlan {
   readonly element: string;
   readonly schema: Schema;
   /**
-   * There even when nobody set it, because the API's type holds it as a value and not by pointer: nobody owns the field as such, only what is in it.
-   * Known for each field by `default: {}` in the OpenAPI v3 documents; for lists, by being required.
+   * Present even when it was not set, because the API's type holds it as a value and not by pointer: no manager owns
+   * the field as such, only what is in it. Known for each field by `default: {}` in the OpenAPI v3 documents; for
+   * lists, by being required.
    */
   readonly alwaysThere: boolean;
 }
@@ -35,7 +36,7 @@ export function objectPlan(schema: ObjectSchema): ObjectPlan {
   if (plan === undefined) {
     plan = new Map(
       Object.entries(schema.fields)
-        // Who owns what is owned by nobody, and would only be compared for nothing.
+        // Managed fields have no owner themselves; comparing them would be wasted.
         .filter(([name]) => name !== 'managedFields')
         .map(([name, field]) => {
           const { kind } = field.schema;
@@ -55,7 +56,10 @@ export function objectPlan(schema: ObjectSchema): ObjectPlan {
   return plan;
 }
 
-/** The schema of a map's values; what has no schema is any value, whose maps are owned entry by entry and whose lists as a whole. */
+/**
+ * The schema of a map's values; what has no schema is any value, whose maps are owned entry by entry and whose lists as
+ * a whole.
+ */
 export function valuesOf(schema: Schema): Schema {
   return schema.kind === 'map' ? schema.values : opaque;
 }

@@ -125,8 +125,8 @@ export function formatPath(path: readonly string[]): string {
 }
 
 /**
- * Checks what a client sent as `fieldsV1` and writes its elements the way this server does, so that sets can be compared; the same object when nothing was to change.
- * A string says what is wrong with it.
+ * Checks what a client sent as `fieldsV1` and writes its elements the way this server does, so that sets can be
+ * compared; the same object when nothing was to change. A string says what is wrong with it.
  */
 export function canonicalFieldSet(input: unknown, levels = 100): FieldSet | string {
   if (!isJsonObject(input)) return 'expected a map of fields';

@@ -1,17 +1,22 @@
 import { leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 
-/** Beyond so many different subtrees the table begins anew: what is in use stays shared, only later sets do not find it. */
+/**
+ * Beyond so many different subtrees, or so much text of their keys, the table starts over: subtrees in use stay shared,
+ * only later sets do not find it.
+ */
 const maxSets = 20_000;
+const maxCharacters = 8 * 1024 * 1024;
 
 /**
- * Field sets of which equal subtrees are one object. The pods of a cluster own the same few sets thousands of times: with 5000 pods that is the
- * difference between 30 MB and 3. A memo without meaning: sets are values.
+ * Field sets of which equal subtrees are one object. The pods of a cluster own the same few sets thousands of times:
+ * with 5000 pods that is the difference between 30 MB and 3. A memo without meaning: sets are values.
  */
 export class SharedSets {
   readonly #known = new Map<string, FieldSet>();
   readonly #ids = new WeakMap<FieldSet, number>([[leaf, 0]]);
   #lastId = 0;
+  #characters = 0;
 
   share(set: FieldSet): FieldSet {
     if (this.#ids.has(set)) return set;
@@ -29,7 +34,11 @@ export class SharedSets {
     if (key === '') return leaf;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    if (this.#known.size >= maxSets) this.#known.clear();
+    this.#characters += key.length;
+    if (this.#known.size >= maxSets || this.#characters > maxCharacters) {
+      this.#known.clear();
+      this.#characters = key.length;
+    }
     const result = copy ?? set;
     this.#known.set(key, result);
     this.#ids.set(result, ++this.#lastId);

@@ -1,4 +1,4 @@
-import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { ApiStatusError, badRequest } from '../../api/status/api-status-error.ts';
 import { formatGoValue, isJsonArray, isJsonObject } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 
@@ -12,7 +12,10 @@ interface MergeRule {
 const directive = '$patch';
 type ItemKind = 'map' | 'scalar';
 
-/** The list with the patch's elements merged in. Elements of the patch come in its order, others keep their place among themselves. */
+/**
+ * The list with the patch's elements merged in. Elements of the patch come in its order, others keep their place among
+ * themselves.
+ */
 export function mergeLists(
   original: readonly unknown[],
   patch: readonly unknown[],
@@ -49,6 +52,12 @@ export function mergeLists(
   });
 }
 
+/**
+ * Each element that names another again is merged with all that came of it before, which may be a large list: nobody
+ * means to do that often.
+ */
+const mostRepeats = 100;
+
 function mergeItems(
   kept: readonly JsonObject[],
   changes: readonly JsonObject[],
@@ -58,8 +67,13 @@ function mergeItems(
   const places = new Map<unknown, number>();
   for (const [index, item] of merged.entries())
     if (Object.hasOwn(item, mergeKey) && !places.has(item[mergeKey])) places.set(item[mergeKey], index);
+  const seen = new Set<unknown>();
+  let repeats = 0;
   for (const change of changes) {
     const key = keyValue(change, mergeKey);
+    if (seen.has(key) && ++repeats > mostRepeats)
+      throw badRequest(`the patch names elements of a list again more than ${mostRepeats} times`);
+    seen.add(key);
     const at = places.get(key);
     const ours = at === undefined ? undefined : merged[at];
     if (at !== undefined && ours !== undefined) merged[at] = mergeItem(ours, change);
@@ -68,7 +82,10 @@ function mergeItems(
   return merged;
 }
 
-/** Elements that say `$patch: delete` take their like away; one that says `replace` makes the rest of the patch the list. */
+/**
+ * Elements that say `$patch: delete` take their like away; one that says `replace` makes the rest of the patch the
+ * list.
+ */
 function applyItemDirectives(
   original: readonly JsonObject[],
   patch: readonly JsonObject[],
@@ -112,7 +129,10 @@ interface OrderRule {
   readonly merge: (() => readonly unknown[]) | undefined;
 }
 
-/** A list after its change, in the order that the patch gives for the elements it knows. Undefined when there is no list. */
+/**
+ * A list after its change, in the order that the patch gives for the elements it knows. Undefined when there is no
+ * list.
+ */
 export function orderList(
   before: readonly unknown[] | undefined,
   change: readonly unknown[] | undefined,
@@ -137,8 +157,8 @@ export function orderList(
 }
 
 /**
- * The places of elements as upstream remembers them: what the patch adds takes, as far as it goes, the places of what it deletes, at the end. So an element
- * that only the server has stays before one that replaces another.
+ * The places of elements as upstream remembers them: what the patch adds takes, as far as it goes, the places of what
+ * it deletes, at the end. So an element that only the server has stays before one that replaces another.
  */
 function orderAfterDeletions(
   before: readonly unknown[],
@@ -186,7 +206,10 @@ interface Orders {
   readonly keyOf: (item: unknown) => unknown;
 }
 
-/** Two lists as one, each in its own order; an element only the server has comes first when it stood before the patch's next one. */
+/**
+ * Two lists as one, each in its own order; an element only the server has comes first when it stood before the patch's
+ * next one.
+ */
 function interleave(
   fromPatch: readonly unknown[],
   others: readonly unknown[],

@@ -12,9 +12,11 @@ const deleteFromList = '$deleteFromPrimitiveList';
 const elementOrder = '$setElementOrder';
 
 /**
- * The document with a strategic merge patch applied: as a merge patch, but lists are merged where the schema says so, by key or as sets of scalars, and the patch
- * may give directives: `$patch: replace | delete | merge`, `$retainKeys`, `$deleteFromPrimitiveList/x`, `$setElementOrder/x`. Nothing given is changed.
- * Throws `ApiStatusError`: BadRequest or Invalid for malformed directives, and without a reason for what upstream gives none (an element without its merge key).
+ * The document with a strategic merge patch applied: as a merge patch, but lists are merged where the schema says so,
+ * by key or as sets of scalars, and the patch may give directives: `$patch: replace | delete | merge`, `$retainKeys`,
+ * `$deleteFromPrimitiveList/x`, `$setElementOrder/x`. Nothing given is changed. Throws `ApiStatusError`: BadRequest or
+ * Invalid for malformed directives, and without a reason for what upstream gives none (an element without its merge
+ * key).
  */
 export function applyStrategicMergePatch(schema: ObjectSchema, document: JsonObject, patch: unknown): JsonObject {
   if (patch === null) return document;
@@ -153,8 +155,8 @@ function targetOf(key: string, prefix: string): string {
 }
 
 /**
- * A value that comes new: without what is only said to the merge. Undefined for an element or field that is to be deleted, which there is none of.
- * In maps null means nothing as well; in lists it stays.
+ * A value that comes new: without what is only said to the merge. Undefined for an element or field that is to be
+ * deleted, which there is none of. In maps null means nothing as well; in lists it stays.
  */
 function withoutDirectives(value: unknown): unknown {
   if (isJsonArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);

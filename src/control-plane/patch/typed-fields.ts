@@ -13,8 +13,9 @@ export function isAtomic(schema: Schema, value: unknown): boolean {
 }
 
 /**
- * The fields a configuration mentions, as the one who applies it owns them: scalars, whole atomic lists and maps, elements of lists, entries of maps, and
- * containers only when they are empty. Throws `PathElementError`. `undefined` when there are none.
+ * The fields a configuration mentions, as the one who applies it owns them: scalars, whole atomic lists and maps,
+ * elements of lists, entries of maps, and containers only when they are empty. Throws `PathElementError`. `undefined`
+ * when there are none.
  */
 export function appliedFields(schema: Schema, value: unknown): FieldSet | undefined {
   return applied(schema, value, false);
@@ -75,7 +76,10 @@ interface Whole {
 }
 const inside: Whole = { member: true, inherited: false };
 
-/** The fields that come with a new value, or go with an old one: all that is there, containers included. Of `kept` containers only what is in them. */
+/**
+ * The fields that come with a new value, or go with an old one: all that is there, containers included. Of `kept`
+ * containers only what is in them.
+ */
 export function wholeFields(schema: Schema, value: unknown, container: 'kept' | 'new' = 'new'): FieldSet | undefined {
   return whole(schema, value, { member: false, inherited: container === 'kept' });
 }

@@ -9,8 +9,9 @@ import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 import { isAtomic } from './typed-fields.ts';
 
 /**
- * The live value with the applied configuration laid over it: its scalars and atomic parts replace, the rest is merged by the schema; nothing goes.
- * Elements of lists stand in the order of the configuration, the others keep their place between those. Both values are valid by the schema. Throws `PathElementError`.
+ * The live value with the applied configuration laid over it: its scalars and atomic parts replace, the rest is merged
+ * by the schema; nothing goes. Elements of lists stand in the order of the configuration, the others keep their place
+ * between those. Both values are valid by the schema. Throws `PathElementError`.
  */
 export function mergeConfig(schema: Schema, live: unknown, config: unknown): unknown {
   if (live === undefined || live === config) return config;
@@ -62,8 +63,8 @@ function mergeItems(schema: ArraySchema, live: readonly unknown[], config: reado
 }
 
 /**
- * The order of a merged list. Applied elements come in the order they are applied; others as soon as the live list has them, and before the next element
- * that both have.
+ * The order of a merged list. Applied elements come in the order they are applied; others as soon as the live list has
+ * them, and before the next element that both have.
  */
 function interleave(
   live: readonly string[],
@@ -89,7 +90,8 @@ function interleave(
       l++;
     } else if (s < shared.length && ours !== shared[s]) l++;
     else {
-      // Either all that both have was taken already, or the next of it stands here in the live list but not yet in the configuration.
+      // Either all that both have was taken already, or the next of it stands here in the live list but not yet in the
+      // configuration.
       if (s === shared.length) l++;
       takeApplied();
     }
@@ -126,7 +128,10 @@ function removeItems(schema: ArraySchema, items: readonly unknown[], set: FieldS
   return out;
 }
 
-/** The set with the named fields of types added that something below them is in, as removing needs it: `spec` where there is `spec.replicas`, but no list element and no entry of a map. */
+/**
+ * The set with the named fields of types added that something below them is in, as removing needs it: `spec` where
+ * there is `spec.replicas`, but no list element and no entry of a map.
+ */
 export function withNamedFields(schema: Schema | undefined, set: FieldSet | undefined): FieldSet | undefined {
   return set === undefined ? undefined : withNamed(schema, set, false);
 }

@@ -6,8 +6,9 @@ import { objectPlan, valuesOf } from './object-plan.ts';
 import { formatElement, isAssociative, itemElement, PathElementError } from './path-element.ts';
 
 /**
- * What is wrong with a configuration that is to be applied, as `.spec.replicas: expected numeric (int or float), got string`. It is judged by the types of the API
- * before anything is merged, strictly whatever field validation the request asks for; values are judged afterwards (upstream: structured-merge-diff typed).
+ * What is wrong with a configuration that is to be applied, as `.spec.replicas: expected numeric (int or float), got
+ * string`. It is judged by the types of the API before anything is merged, strictly whatever field validation the
+ * request asks for; values are judged afterwards (upstream: structured-merge-diff typed).
  */
 export function validateConfig(schema: Schema, value: unknown): readonly string[] {
   const errors: string[] = [];

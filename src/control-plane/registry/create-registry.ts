@@ -1,16 +1,22 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import { nextTurn } from '../../base/turn.ts';
+import { nextTurn, Pace } from '../../base/turn.ts';
 import { ApiStatusError, notFound } from '../../api/status/api-status-error.ts';
+import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
 import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
-import type { ActionServices, Claims, ResourceDefinition, ReviewAccess } from '../model/resource-definition.ts';
+import type {
+  ActionServices,
+  AllocationStore,
+  ResourceDefinition,
+  ReviewAccess,
+} from '../model/resource-definition.ts';
 import type { RequestContext } from '../model/request-context.ts';
 import type { Storage } from '../storage/storage.ts';
 import { createObject } from './write/create-object.ts';
 import type { DefinitionIndex } from './definition-index.ts';
 import { deleteObject } from './write/delete-object.ts';
-import type { ObjectCache } from './cache/object-cache.ts';
+import type { WatchCache } from './cache/watch-cache.ts';
 import { patchObject } from './write/patch-object.ts';
 import { notOlderThan, readList } from './read/read-list.ts';
 import type {
@@ -24,7 +30,7 @@ import type {
   Written,
 } from './registry.ts';
 import { runAction, runReview } from './write/run-action.ts';
-import { createStoreClaims } from './claims/store-claims.ts';
+import { createAllocationStore } from './allocation/allocation-store.ts';
 import { wireJson } from './cache/stored-form.ts';
 import { readPart } from './subresources.ts';
 import { updateObject } from './write/update-object.ts';
@@ -36,13 +42,14 @@ import type { WriteTools } from './write/write-tools.ts';
 const deletionsPerTurn = 20;
 
 export interface RegistryOptions {
-  readonly cache: ObjectCache;
+  readonly cache: WatchCache;
   readonly reader: ObjectReader;
   readonly storage: Storage;
   readonly definitions: DefinitionIndex;
   readonly clock: Clock;
   readonly random: Random;
-  readonly claimSettings: Claims['settings'];
+  readonly allocationSettings: AllocationStore['settings'];
+  readonly policy: ClusterPolicy;
   /** In the order in which they are asked. */
   readonly admission: readonly AdmissionPlugin[];
   readonly services: ActionServices;
@@ -50,23 +57,27 @@ export interface RegistryOptions {
 }
 
 /** The verbs over a cache that has been started. */
-export function createRegistry({ reader, claimSettings, ...tools }: RegistryOptions): Registry {
-  const claims = createStoreClaims({ ...tools, reader, settings: claimSettings });
+export function createRegistry({ reader, allocationSettings, ...tools }: RegistryOptions): Registry {
+  const claims = createAllocationStore({ ...tools, reader, settings: allocationSettings });
   return new ObjectRegistry({ ...tools, claims });
 }
 
 class ObjectRegistry implements Registry {
-  readonly #tools: WriteTools;
+  readonly #shared: Omit<WriteTools, 'pace'>;
   /** What is stored as another kind is converted once, however many read it. */
   readonly #converted = new WeakMap<Served, Served>();
 
-  constructor(tools: WriteTools) {
-    this.#tools = tools;
+  constructor(shared: Omit<WriteTools, 'pace'>) {
+    this.#shared = shared;
+  }
+
+  get #tools(): WriteTools {
+    return { ...this.#shared, pace: new Pace(this.#shared.clock) };
   }
 
   async get(request: ResourceRequest, { resourceVersion }: { readonly resourceVersion?: string }): Promise<Served> {
     const { definition, namespace, name, subresource } = request;
-    const { cache } = this.#tools;
+    const { cache } = this.#shared;
     await notOlderThan(cache, resourceVersion);
     const cached = cache.kind(definition).objects.get(namespace === '' ? name : `${namespace}/${name}`);
     if (cached === undefined) throw notFound(definition.type, name);
@@ -77,7 +88,7 @@ class ObjectRegistry implements Registry {
   }
 
   async list(request: ResourceRequest, options: Parameters<Registry['list']>[1]): Promise<ServedList> {
-    const list = await readList(this.#tools.cache, this.#tools.storage, request, options);
+    const list = await readList(this.#shared.cache, this.#shared.storage, request, options);
     return request.definition.storedAs === undefined
       ? list
       : { ...list, items: list.items.map((item) => this.#serve(request.definition, item)) };
@@ -88,7 +99,7 @@ class ObjectRegistry implements Registry {
     options: Parameters<Registry['watch']>[1],
     sink: WatchSink,
   ): Promise<{ close(): void }> {
-    const { cache, clock } = this.#tools;
+    const { cache, clock } = this.#shared;
     return watchKind(
       { cache, clock, serve: (served) => this.#serve(request.definition, served) },
       request,
@@ -124,12 +135,12 @@ class ObjectRegistry implements Registry {
     const list = await this.list(request, { ...selection });
     for (const [index, { object }] of list.items.entries()) {
       const { name, namespace } = object.metadata;
-      // A dry run waits for nothing by itself.
+      // A dry run waits for nothing.
       if (index % deletionsPerTurn === 0) await nextTurn();
       try {
         await this.delete({ ...request, name, namespace }, options);
       } catch (error) {
-        // Somebody else was faster: gone is what was wanted.
+        // Another client was faster; the object is gone, as requested.
         if (!(error instanceof ApiStatusError) || error.reason !== 'NotFound') throw error;
       }
     }

@@ -4,7 +4,10 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 
 export const registryPrefix = '/registry/';
 
-/** The definitions, found by what requests and keys of the store say. Two versions of a kind may share a place in the store; the first one listed owns it. */
+/**
+ * The definitions, found by what requests and keys of the store say. Two versions of a kind may share a place in the
+ * store; the first one listed owns it.
+ */
 export class DefinitionIndex {
   readonly all: readonly ResourceDefinition[];
   readonly #byResource = new Map<string, ResourceDefinition>();
@@ -30,7 +33,10 @@ export class DefinitionIndex {
     return this.#byKind.get(`${apiVersion}/${kind}`);
   }
 
-  /** The definition that owns a key of the store, and which object it is. Places are one word long (`pods`) or two (`services/specs`). */
+  /**
+   * The definition that owns a key of the store, and which object it is. Places are one word long (`pods`) or two
+   * (`services/specs`).
+   */
   locate(storageKey: string): { definition: ResourceDefinition; objectKey: string } | undefined {
     const rest = storageKey.slice(registryPrefix.length);
     const first = rest.indexOf('/');

@@ -7,8 +7,8 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { AuthorizationAttributes } from '../model/user-info.ts';
 import { DefinitionIndex } from './definition-index.ts';
 import { createLocalClient } from './local-client.ts';
-import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
-import type { RegistryGround, Widget } from './testing/registry-ground.ts';
+import { gadgets, startRegistry, widgets } from './testing/registry-fixture.ts';
+import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 
 const { type } = widgets;
 const key = { namespace: 'default', name: 'a' };
@@ -18,17 +18,17 @@ const newWidget = (name: string, size = 1): Widget => ({
 });
 
 describe('the API for callers in this process', () => {
-  let ground: RegistryGround;
+  let fixture: RegistryFixture;
   let client: ApiClient;
   let asked: AuthorizationAttributes[];
   let mayNot: string | undefined;
 
   beforeEach(async () => {
-    ground = await startRegistry();
+    fixture = await startRegistry();
     [asked, mayNot] = [[], undefined];
     client = createLocalClient({
-      registry: ground.registry,
-      // As the ground has them.
+      registry: fixture.registry,
+      // As the fixture has them.
       definitions: new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]),
       user: { name: 'system:serviceaccount:kube-system:x', groups: [] },
       fieldManager: 'manager',
@@ -40,7 +40,7 @@ describe('the API for callers in this process', () => {
       },
     });
   });
-  afterEach(() => ground.stop());
+  afterEach(() => fixture.stop());
 
   it('every verb is authorized as the same request from outside is', async () => {
     const made = await client.create(type, newWidget('a'));
@@ -85,7 +85,7 @@ describe('the API for callers in this process', () => {
     );
   });
 
-  it('a kind that nobody serves is not found', async () => {
+  it('a kind that is not served is not found', async () => {
     await assert.rejects(client.get(configMaps, key), (error) => isApiError(error, 'NotFound'));
   });
 

@@ -27,8 +27,8 @@ export interface LocalClientOptions {
 }
 
 /**
- * The API for callers in this process: no sockets and no text, but the same rules, as the user it is made for. Objects it answers with are those of
- * the cache, shared by all.
+ * The API for callers in this process: no sockets and no text, but the same rules, as the user it is made for. Objects
+ * it answers with are those of the cache, shared by all.
  */
 export function createLocalClient(options: LocalClientOptions): ApiClient {
   return new LocalClient(options);

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { isApiError } from '../../api/status/api-status-error.ts';
-import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
-import type { RegistryGround, Widget } from './testing/registry-ground.ts';
+import { gadgets, startRegistry, widgets } from './testing/registry-fixture.ts';
+import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 
 // In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
 describe('the registry deletes', () => {
-  let ground: RegistryGround;
+  let fixture: RegistryFixture;
   beforeEach(async () => {
-    ground = await startRegistry();
+    fixture = await startRegistry();
   });
-  afterEach(() => ground.stop());
+  afterEach(() => fixture.stop());
 
   const remove = (
     definition: typeof widgets,
     name: string,
     options: object = {},
-  ): Promise<{ gone: boolean; object: object }> => ground.registry.delete(ground.request(definition, name), options);
+  ): Promise<{ gone: boolean; object: object }> => fixture.registry.delete(fixture.request(definition, name), options);
   const exists = (definition: typeof widgets, name: string): Promise<boolean> =>
-    ground.registry.get(ground.request(definition, name), {}).then(
+    fixture.registry.get(fixture.request(definition, name), {}).then(
       () => true,
       () => false,
     );
 
   test('an object nothing holds is gone at once, and the answer is a Status that says which', async () => {
-    const { metadata } = await ground.create({ name: 'a' });
+    const { metadata } = await fixture.create({ name: 'a' });
     const { gone, object } = await remove(widgets, 'a');
     assert.equal(gone, true);
     assert.deepEqual((object as { details?: unknown }).details, {
@@ -37,15 +37,15 @@ describe('the registry deletes', () => {
   });
 
   test('finalizers keep it until the last is taken away, and none can be added', async () => {
-    await ground.create({
+    await fixture.create({
       name: 'a',
       metadata: { name: 'a', namespace: '', uid: '', finalizers: ['x.io/y'] },
     } as never);
     assert.equal((await remove(widgets, 'a')).gone, false);
-    const { object } = await ground.registry.get(ground.request(widgets, 'a'), {});
+    const { object } = await fixture.registry.get(fixture.request(widgets, 'a'), {});
     assert.ok(object.metadata.deletionTimestamp !== undefined && object.metadata.deletionGracePeriodSeconds === 0);
-    const write = (finalizers: string[]): ReturnType<typeof ground.registry.update> =>
-      ground.registry.update(ground.request(widgets, 'a'), {
+    const write = (finalizers: string[]): ReturnType<typeof fixture.registry.update> =>
+      fixture.registry.update(fixture.request(widgets, 'a'), {
         value: { ...object, metadata: { ...object.metadata, finalizers } },
         duplicates: [],
       });
@@ -55,10 +55,10 @@ describe('the registry deletes', () => {
   });
 
   test('propagation is remembered as a finalizer, orphan and foreground replacing each other', async () => {
-    await ground.create({ name: 'a' });
+    await fixture.create({ name: 'a' });
     await remove(widgets, 'a', { propagationPolicy: 'Foreground' });
     const finalizers = async (): Promise<unknown> =>
-      (await ground.registry.get(ground.request(widgets, 'a'), {})).object.metadata.finalizers;
+      (await fixture.registry.get(fixture.request(widgets, 'a'), {})).object.metadata.finalizers;
     assert.deepEqual(await finalizers(), ['foregroundDeletion']);
     await remove(widgets, 'a', { propagationPolicy: 'Orphan' });
     assert.deepEqual(await finalizers(), ['orphan']);
@@ -66,10 +66,10 @@ describe('the registry deletes', () => {
   });
 
   test('a graceful deletion sets the time it ends, is only ever shortened, and ends at grace 0', async () => {
-    await ground.create({ name: 'g' }, gadgets);
-    const nowMs = ground.clock.nowMs();
+    await fixture.create({ name: 'g' }, gadgets);
+    const nowMs = fixture.clock.nowMs();
     const graceOf = async (): Promise<number | undefined> =>
-      (await ground.registry.get(ground.request(gadgets, 'g'), {})).object.metadata.deletionGracePeriodSeconds;
+      (await fixture.registry.get(fixture.request(gadgets, 'g'), {})).object.metadata.deletionGracePeriodSeconds;
     assert.equal((await remove(gadgets, 'g')).gone, false);
     assert.equal(await graceOf(), 30);
     await remove(gadgets, 'g', { gracePeriodSeconds: 60 });
@@ -84,7 +84,7 @@ describe('the registry deletes', () => {
   });
 
   test('preconditions that do not hold are conflicts; options that contradict themselves are invalid', async () => {
-    await ground.create({ name: 'a' });
+    await fixture.create({ name: 'a' });
     await assert.rejects(
       remove(widgets, 'a', { preconditions: { uid: 'other' } }),
       (error) =>
@@ -112,8 +112,8 @@ describe('the registry deletes', () => {
   });
 
   test('a dry run of a deletion deletes nothing', async () => {
-    await ground.create({ name: 'a' });
-    assert.equal((await ground.registry.delete(ground.request(widgets, 'a', '', { dryRun: true }), {})).gone, true);
+    await fixture.create({ name: 'a' });
+    assert.equal((await fixture.registry.delete(fixture.request(widgets, 'a', '', { dryRun: true }), {})).gone, true);
     assert.equal(await exists(widgets, 'a'), true);
   });
 
@@ -123,9 +123,9 @@ describe('the registry deletes', () => {
       ['b', 2],
       ['c', 2],
     ] as const)
-      await ground.create({ name, spec: { size } });
-    const deleted = await ground.registry.deleteCollection(
-      ground.request(widgets),
+      await fixture.create({ name, spec: { size } });
+    const deleted = await fixture.registry.deleteCollection(
+      fixture.request(widgets),
       { fieldSelector: 'spec.size=2' },
       {},
     );
@@ -137,7 +137,7 @@ describe('the registry deletes', () => {
   });
 
   test('a dry run of deleting many, which waits for nothing, lets others have their turn', async () => {
-    for (let index = 0; index < 100; index++) await ground.create({ name: `w${index}` });
+    for (let index = 0; index < 100; index++) await fixture.create({ name: `w${index}` });
     let turns = 0;
     let isOver = false;
     const count = (): void => {
@@ -145,7 +145,7 @@ describe('the registry deletes', () => {
       if (!isOver) setImmediate(count);
     };
     setImmediate(count);
-    await ground.registry.deleteCollection(ground.request(widgets, '', '', { dryRun: true }), {}, {});
+    await fixture.registry.deleteCollection(fixture.request(widgets, '', '', { dryRun: true }), {}, {});
     isOver = true;
     assert.ok(turns >= 5, `${turns} turns`);
   });

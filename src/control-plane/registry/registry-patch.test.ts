@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { ApiStatusError, isApiError } from '../../api/status/api-status-error.ts';
+import type { StoredValue } from '../storage/storage.ts';
 import type { PatchBody, Written } from './registry.ts';
 import type { RequestContext } from '../model/request-context.ts';
-import { gadgets, startRegistry, widgets } from './testing/registry-ground.ts';
-import type { RegistryGround, Widget } from './testing/registry-ground.ts';
+import { gadgets, startRegistry, widgets } from './testing/registry-fixture.ts';
+import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 
 // In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
 describe('the registry patches', () => {
-  let ground: RegistryGround;
+  let fixture: RegistryFixture;
   beforeEach(async () => {
-    ground = await startRegistry();
+    fixture = await startRegistry();
   });
-  afterEach(() => ground.stop());
+  afterEach(() => fixture.stop());
 
   const patch = (
     type: PatchBody['type'],
@@ -20,7 +21,7 @@ describe('the registry patches', () => {
     context: Partial<RequestContext> = {},
     subresource = '',
   ): Promise<Written> =>
-    ground.registry.patch(ground.request(widgets, 'a', subresource, { fieldManager: 'tester', ...context }), {
+    fixture.registry.patch(fixture.request(widgets, 'a', subresource, { fieldManager: 'tester', ...context }), {
       type,
       value,
       duplicates: [],
@@ -42,7 +43,7 @@ describe('the registry patches', () => {
   };
 
   test('each type of patch changes what it says', async () => {
-    await ground.create({
+    await fixture.create({
       name: 'a',
       spec: { size: 1, parts: [{ name: 'x', weight: 1 }, { name: 'y' }], notes: { n: '1' } },
     });
@@ -83,7 +84,7 @@ describe('the registry patches', () => {
   });
 
   test('what a PUT creates is answered whole, in JSON too', async () => {
-    const { json, created } = await ground.registry.update(ground.request(gadgets, 'g'), {
+    const { json, created } = await fixture.registry.update(fixture.request(gadgets, 'g'), {
       value: { metadata: { name: 'g' }, spec: {} },
       duplicates: [],
     });
@@ -100,6 +101,83 @@ describe('the registry patches', () => {
     }
   });
 
+  test('a write that creates asks for create, of the authorizers and of admission, with what its path says', async () => {
+    await fixture.stop();
+    const asked: string[] = [];
+    const admitted: string[] = [];
+    let allows = false;
+    fixture = await startRegistry(
+      [
+        {
+          name: 'Witness',
+          handles: () => true,
+          validate: ({ operation, name, namespace, oldObject }) =>
+            void admitted.push([operation, namespace, name, oldObject === undefined].join(' ')),
+        },
+      ],
+      {
+        authorize: ({ user, verb, apiGroup, apiVersion, resource, subresource, namespace, name }) => {
+          asked.push([user.name, verb, apiGroup, apiVersion, resource, subresource, namespace, name].join(' '));
+          return allows ? { decision: 'allow', reason: '' } : { decision: 'noOpinion', reason: 'no role' };
+        },
+      },
+    );
+    const put = (): Promise<Written> =>
+      fixture.registry.update(fixture.request(gadgets, 'g'), {
+        value: { metadata: { name: 'g' }, spec: {} },
+        duplicates: [],
+      });
+    const refusals = [
+      await failureOf(put()),
+      await failureOf(patch('apply', applied({}))),
+      await failureOf(patch('apply', applied({}), { dryRun: true })),
+    ];
+    assert.deepEqual(
+      refusals.map(({ reason, message }) => [reason, message]),
+      [
+        [
+          'Forbidden',
+          'gadgets.test.io "g" is forbidden: User "tester" cannot create resource "gadgets" in API group "test.io" at the cluster scope: no role',
+        ],
+        [
+          'Forbidden',
+          'widgets.test.io "a" is forbidden: User "tester" cannot create resource "widgets" in API group "test.io" in the namespace "default": no role',
+        ],
+        [
+          'Forbidden',
+          'widgets.test.io "a" is forbidden: User "tester" cannot create resource "widgets" in API group "test.io" in the namespace "default": no role',
+        ],
+      ],
+    );
+    assert.deepEqual([admitted, [...fixture.cache.counts().values()]], [[], [0, 0]]);
+    allows = true;
+    assert.deepEqual([(await put()).created, (await patch('apply', applied({}))).created], [true, true]);
+    assert.deepEqual(admitted, ['CREATE  g true', 'CREATE default a true']);
+    assert.deepEqual(
+      [...new Set(asked)],
+      ['tester create test.io v1 gadgets   g', 'tester create test.io v1 widgets  default a'],
+    );
+    asked.length = 0;
+    await patch('apply', applied({ size: 2 }));
+    await patch('merge', { spec: { size: 3 } });
+    assert.deepEqual(asked, []);
+  });
+
+  test('a subresource of a missing object creates nothing, whatever the permissions', async () => {
+    assert.ok(isApiError(await failureOf(patch('apply', { ...applied({}), status: {} }, {}, 'status')), 'NotFound'));
+    assert.ok(
+      isApiError(
+        await failureOf(
+          fixture.registry.update(fixture.request(gadgets, 'g', 'status'), {
+            value: { metadata: { name: 'g' }, spec: {}, status: {} },
+            duplicates: [],
+          }),
+        ),
+        'NotFound',
+      ),
+    );
+  });
+
   test('a patch that changes nothing writes nothing, however it is made', async () => {
     const first = (await patch('apply', applied({ size: 3, notes: { a: 'b' } }))).object;
     for (const [type, value] of [
@@ -114,13 +192,13 @@ describe('the registry patches', () => {
 
   test('what is applied in other words each time writes nothing, though it looks new until it is decoded', async () => {
     const first = (await patch('apply', applied({ size: 3, notes: null }))).object;
-    await ground.clock.advance(60_000);
+    await fixture.clock.advance(60_000);
     const again = (await patch('apply', applied({ size: 3, notes: null }))).object;
     assert.deepEqual(again, first);
   });
 
   test('what a patch makes of an object must be one; the patch is to blame', async () => {
-    await ground.create({ name: 'a', spec: { size: 1 } });
+    await fixture.create({ name: 'a', spec: { size: 1 } });
     const error = await failureOf(patch('strategic', { spec: { size: 'x' } }));
     assert.deepEqual(
       [error.reason, error.details],
@@ -144,7 +222,7 @@ describe('the registry patches', () => {
   });
 
   test('fields that do not exist are refused, warned of or dropped, in the operations of a JSON patch too', async () => {
-    await ground.create({ name: 'a', spec: { size: 1 } });
+    await fixture.create({ name: 'a', spec: { size: 1 } });
     const value = [{ op: 'add', path: '/spec/foo', value: 1, vaule: 2 }];
     const error = await failureOf(patch('json', value, { fieldValidation: 'Strict' }));
     assert.match(
@@ -152,9 +230,9 @@ describe('the registry patches', () => {
       /strict decoding error: json patch unknown field "\[0\].vaule", unknown field "spec.foo"$/,
     );
     await patch('json', value, { fieldValidation: 'Warn' });
-    assert.deepEqual(ground.warnings, ['json patch unknown field "[0].vaule"', 'unknown field "spec.foo"']);
+    assert.deepEqual(fixture.warnings, ['json patch unknown field "[0].vaule"', 'unknown field "spec.foo"']);
     await patch('json', value, { fieldValidation: 'Ignore' });
-    assert.equal(ground.warnings.length, 2);
+    assert.equal(fixture.warnings.length, 2);
   });
 
   test('who applies what another set is refused unless by force', async () => {
@@ -187,4 +265,41 @@ describe('the registry patches', () => {
       ['tester', undefined, { 'f:spec': { 'f:size': {} } }],
     ]);
   });
+
+  test('no patch makes of an object what could not be written at once', async () => {
+    const notes = (from: number, count: number): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${from + index}`, '']));
+    await fixture.create({ name: 'a', spec: { notes: notes(0, 20_000) } });
+    for (const type of ['merge', 'strategic'] as const) {
+      const error = await failureOf(patch(type, { spec: { notes: notes(20_000, 10_000) } }));
+      assert.deepEqual([error.code, error.message], [413, 'Request entity too large: limit is 25000 values']);
+    }
+    const long = { spec: { notes: { long: 'x'.repeat(3 * 1024 * 1024) } } };
+    for (const dryRun of [false, true])
+      assert.deepEqual(
+        (await failureOf(patch('merge', long, { dryRun }))).message,
+        'Request entity too large: limit is 3145728',
+      );
+  });
+
+  test('what is larger than it may be can be let go of', async () => {
+    const size = 3 * 1024 * 1024 - 1000;
+    await fixture.create({
+      name: 'a',
+      metadata: { name: 'a', namespace: 'default', uid: '', finalizers: ['x/y'] },
+      spec: { notes: { long: 'x'.repeat(size) } },
+    });
+    const { value, key, revision } = await storedOf(fixture);
+    const larger = value.replace('xxxx', 'x'.repeat(5000));
+    assert.equal((await fixture.storage.put(key, larger, { expected: revision })).outcome, 'done');
+    await fixture.cache.fresh();
+    assert.equal((await fixture.registry.delete(fixture.request(widgets, 'a'), {})).gone, false);
+    await patch('merge', { metadata: { finalizers: null } });
+    await assert.rejects(fixture.registry.get(fixture.request(widgets, 'a'), {}), { code: 404 });
+  });
 });
+
+async function storedOf({ storage }: RegistryFixture): Promise<StoredValue> {
+  const [item] = (await storage.list('', { limit: 1 })).items;
+  return item ?? assert.fail('nothing is stored');
+}

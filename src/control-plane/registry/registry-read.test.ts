@@ -3,23 +3,23 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { ListOptions, WatchOptions } from '../../api/client/api-client.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import type { ServedList } from './registry.ts';
-import { startRegistry, widgets } from './testing/registry-ground.ts';
-import type { RegistryGround, Widget } from './testing/registry-ground.ts';
+import { startRegistry, widgets } from './testing/registry-fixture.ts';
+import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 
 // In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
 describe('the registry lists and watches', () => {
-  let ground: RegistryGround;
+  let fixture: RegistryFixture;
   beforeEach(async () => {
-    ground = await startRegistry();
+    fixture = await startRegistry();
   });
-  afterEach(() => ground.stop());
+  afterEach(() => fixture.stop());
 
   const list = (options: ListOptions = {}): Promise<ServedList> =>
-    ground.registry.list(ground.request(widgets), options);
+    fixture.registry.list(fixture.request(widgets), options);
   const names = ({ items }: ServedList): string[] => items.map(({ object }) => object.metadata.name);
   const makeMany = async (count: number): Promise<void> => {
     for (let index = 0; index < count; index++)
-      await ground.create({
+      await fixture.create({
         name: `w${index}`,
         metadata: { name: `w${index}`, namespace: '', uid: '', labels: { odd: String(index % 2 === 1) } },
       } as never);
@@ -31,7 +31,7 @@ describe('the registry lists and watches', () => {
   }
   async function watch(options: WatchOptions): Promise<Seen> {
     const events: string[] = [];
-    const { close } = await ground.registry.watch(ground.request(widgets), options, {
+    const { close } = await fixture.registry.watch(fixture.request(widgets), options, {
       event: (type, { object }) => events.push(`${type} ${object.metadata.name}`),
       bookmark: (_, initialEventsEnd) => events.push(initialEventsEnd ? 'END OF STATE' : 'BOOKMARK'),
       end: () => events.push('END'),
@@ -39,8 +39,8 @@ describe('the registry lists and watches', () => {
     return { events, close };
   }
   const relabel = async (name: string, labels: Record<string, string>): Promise<unknown> => {
-    const { object } = await ground.registry.get(ground.request(widgets, name), {});
-    return ground.registry.update(ground.request(widgets, name), {
+    const { object } = await fixture.registry.get(fixture.request(widgets, name), {});
+    return fixture.registry.update(fixture.request(widgets, name), {
       value: { ...object, metadata: { ...object.metadata, labels } },
       duplicates: [],
     });
@@ -50,8 +50,8 @@ describe('the registry lists and watches', () => {
     await makeMany(5);
     const first = await list({ limit: 2 });
     assert.deepEqual([names(first), first.remainingItemCount], [['w0', 'w1'], 3]);
-    await ground.registry.delete(ground.request(widgets, 'w3'), {});
-    await ground.create({ name: 'w2a' });
+    await fixture.registry.delete(fixture.request(widgets, 'w3'), {});
+    await fixture.create({ name: 'w2a' });
     const second = await list({ limit: 2, continue: first.continue ?? '' });
     const third = await list({ limit: 2, continue: second.continue ?? '' });
     assert.deepEqual([names(second), names(third), third.continue], [['w2', 'w3'], ['w4'], undefined]);
@@ -61,7 +61,7 @@ describe('the registry lists and watches', () => {
   test('pages of a version are of exactly that version, unless they may be newer', async () => {
     await makeMany(2);
     const { resourceVersion } = await list({});
-    await ground.create({ name: 'w2' });
+    await fixture.create({ name: 'w2' });
     assert.deepEqual(names(await list({ resourceVersion, limit: 10 })), ['w0', 'w1']);
     assert.deepEqual(
       [
@@ -85,8 +85,8 @@ describe('the registry lists and watches', () => {
   test('a page of a version that is forgotten is refused with 410 and a token to go on without it', async () => {
     await makeMany(3);
     const first = await list({ limit: 1 });
-    await ground.create({ name: 'x' });
-    await ground.storage.compact(await ground.storage.revision());
+    await fixture.create({ name: 'x' });
+    await fixture.storage.compact(await fixture.storage.revision());
     let token = '';
     await assert.rejects(list({ limit: 1, continue: first.continue ?? '' }), (error) => {
       token = isApiError(error, 'Expired') ? (error.continueToken ?? '') : '';
@@ -111,7 +111,7 @@ describe('the registry lists and watches', () => {
   test('a list of an exact older version shows what was then', async () => {
     await makeMany(1);
     const { resourceVersion } = await list();
-    await ground.create({ name: 'later' });
+    await fixture.create({ name: 'later' });
     assert.deepEqual(names(await list({ resourceVersion, resourceVersionMatch: 'Exact' })), ['w0']);
     assert.deepEqual(names(await list({ resourceVersion })), ['later', 'w0']);
   });
@@ -120,25 +120,25 @@ describe('the registry lists and watches', () => {
     await makeMany(1);
     const future = Number((await list()).resourceVersion) + 1;
     const waiting = list({ resourceVersion: String(future) });
-    await ground.create({ name: 'b' });
+    await fixture.create({ name: 'b' });
     assert.deepEqual(names(await waiting), ['b', 'w0']);
     const tooFar = assert.rejects(
       list({ resourceVersion: String(future + 100) }),
       (error) => isApiError(error, 'Timeout') && /Too large resource version/.test(error.message),
     );
-    await ground.clock.advance(3000);
+    await fixture.clock.advance(3000);
     await tooFar;
   });
 
   test('a watch from a version delivers what came after it, and goes on', async () => {
     await makeMany(1);
     const { resourceVersion } = await list();
-    await ground.create({ name: 'b' });
+    await fixture.create({ name: 'b' });
     const { events, close } = await watch({ resourceVersion });
-    await ground.create({ name: 'c' });
-    await ground.registry.delete(ground.request(widgets, 'b'), {});
+    await fixture.create({ name: 'c' });
+    await fixture.registry.delete(fixture.request(widgets, 'b'), {});
     close();
-    await ground.create({ name: 'd' });
+    await fixture.create({ name: 'd' });
     assert.deepEqual(events, ['ADDED b', 'ADDED c', 'DELETED b']);
   });
 
@@ -149,7 +149,7 @@ describe('the registry lists and watches', () => {
     await relabel('w0', { x: 'y' });
     assert.deepEqual(plain.events, ['ADDED w0', 'ADDED w1', 'MODIFIED w0']);
     assert.deepEqual(stream.events, ['ADDED w0', 'ADDED w1', 'END OF STATE', 'MODIFIED w0']);
-    await ground.clock.advance(60_000);
+    await fixture.clock.advance(60_000);
     assert.equal(stream.events.at(-1), 'BOOKMARK');
     plain.close();
     stream.close();
@@ -180,7 +180,7 @@ describe('the registry lists and watches', () => {
 
   test('a server that starts on a full store shows it, with the same versions', async () => {
     await makeMany(3);
-    const other = await ground.second();
+    const other = await fixture.second();
     const there = await other.registry.list(other.request(widgets), {});
     assert.deepEqual(
       there.items.map(({ json }) => json),
@@ -190,15 +190,15 @@ describe('the registry lists and watches', () => {
   });
 
   test('two servers on one store see each other, and neither writes over the other', async () => {
-    const other = await ground.second();
-    const mine = await ground.create({ name: 'a' });
+    const other = await fixture.second();
+    const mine = await fixture.create({ name: 'a' });
     const theirs = (await other.registry.get(other.request(widgets, 'a'), {})).object as Widget;
     await other.registry.update(other.request(widgets, 'a'), {
       value: { ...theirs, spec: { size: 2 } },
       duplicates: [],
     });
     await assert.rejects(
-      ground.registry.update(ground.request(widgets, 'a'), { value: { ...mine, spec: { size: 3 } }, duplicates: [] }),
+      fixture.registry.update(fixture.request(widgets, 'a'), { value: { ...mine, spec: { size: 3 } }, duplicates: [] }),
       (error) => isApiError(error, 'Conflict'),
     );
     await other.stop();

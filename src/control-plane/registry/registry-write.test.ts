@@ -5,25 +5,26 @@ import type { StatusReason } from '../../api/status/api-status-error.ts';
 import { validateMetadata } from './write/object-metadata.ts';
 import { KubeletError } from '../../base/errors.ts';
 import type { Storage } from '../storage/storage.ts';
-import { gadgets, gadgetsSettled, startRegistry, widgets } from './testing/registry-ground.ts';
-import type { RegistryGround, Widget } from './testing/registry-ground.ts';
+import { gadgets, gadgetsSettled, startRegistry, widgets } from './testing/registry-fixture.ts';
+import type { Written } from './registry.ts';
+import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 
 // In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
 describe('the registry writes', () => {
-  let ground: RegistryGround;
+  let fixture: RegistryFixture;
   beforeEach(async () => {
-    ground = await startRegistry();
+    fixture = await startRegistry();
   });
-  afterEach(() => ground.stop());
+  afterEach(() => fixture.stop());
 
   const refused = (reason: StatusReason, message?: RegExp) => (error: unknown) =>
     isApiError(error, reason) && (message === undefined || message.test(error.message));
   const body = (value: unknown) => ({ value, duplicates: [] });
   const get = async (name: string): Promise<Widget> =>
-    (await ground.registry.get(ground.request(widgets, name), {})).object as Widget;
+    (await fixture.registry.get(fixture.request(widgets, name), {})).object as Widget;
 
   test('a created object has a uid, a version, a time, defaults, generation 1 and no status', async () => {
-    const widget = await ground.create({ name: 'a', status: { seen: 5 } });
+    const widget = await fixture.create({ name: 'a', status: { seen: 5 } });
     assert.ok(
       widget.metadata.uid !== '' &&
         Number(widget.metadata.resourceVersion) > 0 &&
@@ -36,20 +37,20 @@ describe('the registry writes', () => {
   });
 
   test('what is served as text is what is served as an object', async () => {
-    await ground.create({ name: 'a', spec: { notes: { x: 'y' } } });
-    const served = await ground.registry.get(ground.request(widgets, 'a'), {});
+    await fixture.create({ name: 'a', spec: { notes: { x: 'y' } } });
+    const served = await fixture.registry.get(fixture.request(widgets, 'a'), {});
     assert.deepEqual(JSON.parse(served.json), JSON.parse(JSON.stringify(served.object)));
   });
 
   test('a second object of the same name is refused with AlreadyExists, in a dry run too', async () => {
-    await ground.create({ name: 'a' });
+    await fixture.create({ name: 'a' });
     await assert.rejects(
-      ground.create({ name: 'a' }),
+      fixture.create({ name: 'a' }),
       refused('AlreadyExists', /^widgets.test.io "a" already exists$/),
     );
     await assert.rejects(
-      ground.registry.create(
-        ground.request(widgets, '', '', { dryRun: true }),
+      fixture.registry.create(
+        fixture.request(widgets, '', '', { dryRun: true }),
         body({ metadata: { name: 'a' }, spec: {} }),
       ),
       refused('AlreadyExists'),
@@ -57,8 +58,8 @@ describe('the registry writes', () => {
   });
 
   test('a dry run answers as if, and stores nothing', async () => {
-    const served = await ground.registry.create(
-      ground.request(widgets, '', '', { dryRun: true }),
+    const served = await fixture.registry.create(
+      fixture.request(widgets, '', '', { dryRun: true }),
       body({ metadata: { name: 'a' }, spec: {} }),
     );
     assert.equal((served.object as Widget).spec.size, 1);
@@ -67,15 +68,15 @@ describe('the registry writes', () => {
 
   test('generated names begin with the prefix and differ', async () => {
     const make = (): Promise<unknown> =>
-      ground.registry
-        .create(ground.request(widgets), body({ metadata: { generateName: 'w-' }, spec: {} }))
+      fixture.registry
+        .create(fixture.request(widgets), body({ metadata: { generateName: 'w-' }, spec: {} }))
         .then(({ object }) => object.metadata.name);
     const names = [await make(), await make()];
     assert.ok(names.every((name) => /^w-[a-z0-9]{5}$/.test(String(name))) && names[0] !== names[1], String(names));
   });
 
   test('bodies of another kind, version or namespace, and with a version, are bad requests', async () => {
-    const create = (value: object): Promise<unknown> => ground.registry.create(ground.request(widgets), body(value));
+    const create = (value: object): Promise<unknown> => fixture.registry.create(fixture.request(widgets), body(value));
     await assert.rejects(
       create({ kind: 'Gadget', metadata: { name: 'a' } }),
       refused('BadRequest', /does not match the expected kind/),
@@ -92,12 +93,12 @@ describe('the registry writes', () => {
       create({ metadata: { name: 'a', resourceVersion: '5' } }),
       refused('BadRequest', /resourceVersion should not be set/),
     );
-    await assert.rejects(ground.registry.create(ground.request(widgets), body('text')), refused('BadRequest'));
+    await assert.rejects(fixture.registry.create(fixture.request(widgets), body('text')), refused('BadRequest'));
   });
 
   test('unknown and repeated fields are refused, warned of or dropped, as asked', async () => {
     const create = (fieldValidation: 'Strict' | 'Warn' | 'Ignore', name: string): Promise<unknown> =>
-      ground.registry.create(ground.request(widgets, '', '', { fieldValidation }), {
+      fixture.registry.create(fixture.request(widgets, '', '', { fieldValidation }), {
         value: { metadata: { name }, spec: { sizes: 1 } },
         duplicates: ['duplicate field "spec"'],
       });
@@ -109,13 +110,13 @@ describe('the registry writes', () => {
       ),
     );
     await create('Warn', 'b');
-    assert.deepEqual(ground.warnings, ['duplicate field "spec"', 'unknown field "spec.sizes"']);
+    assert.deepEqual(fixture.warnings, ['duplicate field "spec"', 'unknown field "spec.sizes"']);
     await create('Ignore', 'c');
-    assert.equal(ground.warnings.length, 2);
+    assert.equal(fixture.warnings.length, 2);
   });
 
   test('an invalid object is refused with its causes', async () => {
-    await assert.rejects(ground.create({ name: 'a', spec: { size: -1 } }), (error: unknown) => {
+    await assert.rejects(fixture.create({ name: 'a', spec: { size: -1 } }), (error: unknown) => {
       assert.ok(isApiError(error, 'Invalid'));
       assert.equal(
         error.message,
@@ -138,21 +139,21 @@ describe('the registry writes', () => {
       /metadata\.finalizers\[1\]: Invalid value: "nameless": name is neither a standard finalizer name nor is it fully qualified/,
     );
     await assert.rejects(
-      ground.registry.create(
-        ground.request(widgets),
+      fixture.registry.create(
+        fixture.request(widgets),
         body({ metadata: { name: 'a', finalizers: ['x.io/y', 'nameless', 'orphan'] }, spec: {} }),
       ),
       nameless,
     );
-    const { metadata, ...rest } = await ground.create({ name: 'b' });
+    const { metadata, ...rest } = await fixture.create({ name: 'b' });
     await assert.rejects(
-      ground.registry.update(
-        ground.request(widgets, 'b'),
+      fixture.registry.update(
+        fixture.request(widgets, 'b'),
         body({ ...rest, metadata: { ...metadata, finalizers: ['x.io/y', 'nameless'] } }),
       ),
       nameless,
     );
-    const { definition } = ground.request(widgets);
+    const { definition } = fixture.request(widgets);
     assert.deepEqual(
       validateMetadata(
         definition,
@@ -171,9 +172,9 @@ describe('the registry writes', () => {
   });
 
   test('an update from an older version is refused; one without a version is taken', async () => {
-    const first = await ground.create({ name: 'a' });
+    const first = await fixture.create({ name: 'a' });
     const update = (widget: Widget): Promise<unknown> =>
-      ground.registry.update(ground.request(widgets, 'a'), body(widget));
+      fixture.registry.update(fixture.request(widgets, 'a'), body(widget));
     await update({ ...first, spec: { size: 2 } });
     await assert.rejects(
       update({ ...first, spec: { size: 3 } }),
@@ -188,11 +189,11 @@ describe('the registry writes', () => {
   });
 
   test('generation counts changes of spec, not of labels or status; an update of nothing writes nothing', async () => {
-    const first = await ground.create({ name: 'a' });
+    const first = await fixture.create({ name: 'a' });
     const update = async (change: Partial<Widget>, subresource = ''): Promise<Widget> =>
       (
-        await ground.registry.update(
-          ground.request(widgets, 'a', subresource),
+        await fixture.registry.update(
+          fixture.request(widgets, 'a', subresource),
           body({ ...(await get('a')), ...change }),
         )
       ).object as Widget;
@@ -203,9 +204,9 @@ describe('the registry writes', () => {
   });
 
   test('what an action of the server changes is no new generation', async () => {
-    await ground.create({ name: 'a' });
-    await ground.registry.create(
-      ground.request(widgets, 'a', 'fit'),
+    await fixture.create({ name: 'a' });
+    await fixture.registry.create(
+      fixture.request(widgets, 'a', 'fit'),
       body({ metadata: { name: 'a' }, spec: { size: 9 } }),
     );
     const { spec, metadata } = await get('a');
@@ -213,9 +214,9 @@ describe('the registry writes', () => {
   });
 
   test('a write to the object leaves status alone, one to status leaves the rest alone', async () => {
-    await ground.create({ name: 'a' });
+    await fixture.create({ name: 'a' });
     const update = async (change: Partial<Widget>, subresource: string): Promise<unknown> =>
-      ground.registry.update(ground.request(widgets, 'a', subresource), body({ ...(await get('a')), ...change }));
+      fixture.registry.update(fixture.request(widgets, 'a', subresource), body({ ...(await get('a')), ...change }));
     await update({ spec: { size: 9 }, status: { seen: 1 } }, 'status');
     await update({ spec: { size: 5 }, status: { seen: 7 } }, '');
     const { spec, status } = await get('a');
@@ -223,10 +224,10 @@ describe('the registry writes', () => {
   });
 
   test('what only the server may say of an object stays; another uid is a conflict', async () => {
-    const first = await ground.create({ name: 'a' });
+    const first = await fixture.create({ name: 'a' });
     const update = (metadata: object): Promise<unknown> =>
-      ground.registry.update(
-        ground.request(widgets, 'a'),
+      fixture.registry.update(
+        fixture.request(widgets, 'a'),
         body({ ...first, metadata: { ...first.metadata, ...metadata } }),
       );
     await update({
@@ -244,20 +245,31 @@ describe('the registry writes', () => {
 
   test('only some kinds are created by a PUT', async () => {
     await assert.rejects(
-      ground.registry.update(ground.request(widgets, 'a'), body({ metadata: { name: 'a' }, spec: {} })),
+      fixture.registry.update(fixture.request(widgets, 'a'), body({ metadata: { name: 'a' }, spec: {} })),
       refused('NotFound'),
     );
     assert.equal(
-      (await ground.registry.update(ground.request(gadgets, 'g'), body({ metadata: { name: 'g' }, spec: {} }))).created,
+      (await fixture.registry.update(fixture.request(gadgets, 'g'), body({ metadata: { name: 'g' }, spec: {} })))
+        .created,
       true,
     );
   });
 
+  test('a PUT of a certain object does not create another; of one that is not there no version is old', async () => {
+    const put = (metadata: object): Promise<Written> =>
+      fixture.registry.update(fixture.request(gadgets, 'g'), body({ metadata: { name: 'g', ...metadata }, spec: {} }));
+    await assert.rejects(
+      put({ uid: 'gone' }),
+      refused('Conflict', /Precondition failed: UID in precondition: gone, UID in object meta: $/),
+    );
+    assert.equal((await put({ resourceVersion: '7' })).created, true);
+  });
+
   test('of many writers without a version none is lost', async () => {
-    await ground.create({ name: 'a' });
+    await fixture.create({ name: 'a' });
     await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        ground.registry.patch(ground.request(widgets, 'a'), {
+        fixture.registry.patch(fixture.request(widgets, 'a'), {
           type: 'merge',
           ...body({ spec: { notes: { [`n${index}`]: 'x' } } }),
         }),
@@ -267,9 +279,9 @@ describe('the registry writes', () => {
   });
 
   test('a mutating plugin changes what is stored, a validating one sees what the others made of it and may refuse', async () => {
-    await ground.stop();
+    await fixture.stop();
     const seen: unknown[] = [];
-    ground = await startRegistry([
+    fixture = await startRegistry([
       {
         name: 'Judge',
         handles: () => true,
@@ -281,12 +293,12 @@ describe('the registry writes', () => {
         mutate: ({ object }) => ({ ...(object as Widget), spec: { notes: { by: 'marker' } } }) as Widget,
       },
     ]);
-    const widget = await ground.create({ name: 'a' });
+    const widget = await fixture.create({ name: 'a' });
     assert.deepEqual([widget.spec.notes, widget.spec.size, seen], [{ by: 'marker' }, 1, [{ by: 'marker' }]]);
   });
 
-  test('what was claimed for an object is given back when it was not stored, and kept while nobody knows whether it was', async () => {
-    await ground.stop();
+  test('allocations of an object are released when it was not stored, and kept while that is unknown', async () => {
+    await fixture.stop();
     let lost = false;
     const wrap = (storage: Storage): Storage => {
       const put = storage.put.bind(storage);
@@ -297,12 +309,12 @@ describe('the registry writes', () => {
       };
       return storage;
     };
-    ground = await startRegistry([], { wrap });
+    fixture = await startRegistry([], { wrap });
     gadgetsSettled.length = 0;
-    await ground.create({ name: 'g' }, gadgets);
-    await assert.rejects(ground.create({ name: 'g' }, gadgets), refused('AlreadyExists'));
+    await fixture.create({ name: 'g' }, gadgets);
+    await assert.rejects(fixture.create({ name: 'g' }, gadgets), refused('AlreadyExists'));
     lost = true;
-    await assert.rejects(ground.create({ name: 'h' }, gadgets));
+    await assert.rejects(fixture.create({ name: 'h' }, gadgets));
     assert.deepEqual(gadgetsSettled, [true, false]);
   });
 });

@@ -4,20 +4,25 @@ import type { RequestContext } from '../model/request-context.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
 /**
- * The verbs of the API, written once for all kinds: decoding, defaults, validation, admission, optimistic locking, storing, and reading from the
- * watch cache. The HTTP layer and the callers in this process are the same to it. Authentication, authorization and limits have been passed before.
- * Every method rejects with `ApiStatusError`.
+ * The verbs of the API, written once for all kinds: decoding, defaults, validation, admission, optimistic locking,
+ * storing, and reading from the watch cache. The HTTP layer and the callers in this process are the same to it.
+ * Authentication, authorization and limits have been passed before. Every method rejects with `ApiStatusError`.
  */
 export interface Registry {
   get(request: ResourceRequest, options: { readonly resourceVersion?: string }): Promise<Served>;
   list(request: ResourceRequest, options: ListOptions): Promise<ServedList>;
   /** Resolves when the watch has begun; `sink.end` may come at any time after. */
   watch(request: ResourceRequest, options: WatchOptions, sink: WatchSink): Promise<{ close(): void }>;
-  /** Also reviews, and with a subresource its action (`binding`). `request.name` is '' unless there is a subresource. */
+  /**
+   * Also reviews, and with a subresource its action (`binding`). `request.name` is '' unless there is a subresource.
+   */
   create(request: ResourceRequest, body: WriteBody): Promise<Served>;
   update(request: ResourceRequest, body: WriteBody): Promise<Written>;
   patch(request: ResourceRequest, patch: PatchBody): Promise<Written>;
-  /** `gone` false: the object stays for now, by grace or finalizers, and is what is answered with. Else a Status that says which it was, or the object for kinds with `returnsDeleted`. */
+  /**
+   * `gone` false: the object stays for now, by grace or finalizers, and is what is answered with. Else a Status that
+   * says which it was, or the object for kinds with `returnsDeleted`.
+   */
   delete(request: ResourceRequest, options: unknown): Promise<Served & { readonly gone: boolean }>;
   deleteCollection(request: ResourceRequest, selection: ListOptions, options: unknown): Promise<ServedList>;
 }
@@ -32,7 +37,10 @@ export interface ResourceRequest {
   readonly context: RequestContext;
 }
 
-/** A body as parsed from JSON or YAML; or, as yet unread because its meaning depends on its kind, in the API's protobuf form. */
+/**
+ * A body as parsed from JSON or YAML; or, as yet unread because its meaning depends on its kind, in the API's protobuf
+ * form.
+ */
 export interface WriteBody {
   readonly value: unknown;
   readonly protobuf?: Uint8Array;
@@ -66,6 +74,9 @@ export interface ServedList {
 export interface WatchSink {
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', served: Served): void;
   bookmark(resourceVersion: string, initialEventsEnd: boolean): void;
-  /** Over: by error (410 Expired when the reader was too slow or the past is forgotten) or, without one, because the server stops. */
+  /**
+   * Over: by error (410 Expired when the reader was too slow or the past is forgotten) or, without one, because the
+   * server stops.
+   */
   end(error: Error | undefined): void;
 }

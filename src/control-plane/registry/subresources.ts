@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { notFound } from '../../api/status/api-status-error.ts';
+import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
 import type {
   RequestFacts,
@@ -9,7 +10,10 @@ import type {
 } from '../model/resource-definition.ts';
 import type { BodyKind } from './write/decode-body.ts';
 
-/** The parts of an object that may be written on their own: `status`, which all kinds have alike, and the views of a kind. */
+/**
+ * The parts of an object that may be written on their own: `status`, which all kinds have alike, and the views of a
+ * kind.
+ */
 export function viewOf(definition: ResourceDefinition, subresource: string): SubresourceView<ApiObject> {
   const view = definition.views?.find((each) => each.name === subresource);
   if (view === undefined) throw notFound(definition.type, subresource);
@@ -81,12 +85,12 @@ function withStatus(object: WithStatus, status: unknown): ApiObject {
 export function validatePart(
   definition: ResourceDefinition,
   subresource: string,
-  { object, old }: { readonly object: ApiObject; readonly old: ApiObject },
+  { object, old, policy }: { readonly object: ApiObject; readonly old: ApiObject; readonly policy: ClusterPolicy },
 ): readonly FieldError[] {
   const { rules } = definition;
-  if (subresource === '') return rules.validateUpdate(object, old);
-  if (subresource === 'status') return rules.validateStatusUpdate?.(object, old) ?? [];
-  return viewOf(definition, subresource).validate(object, old);
+  if (subresource === '') return rules.validateUpdate(object, old, policy);
+  if (subresource === 'status') return rules.validateStatusUpdate?.(object, old, policy) ?? [];
+  return viewOf(definition, subresource).validate(object, old, policy);
 }
 
 /** Fields that writers of the subresource can never own, because their writes to them are dropped. */

@@ -18,8 +18,9 @@ export interface CompactorOptions {
 }
 
 /**
- * Forgets the past of the store in the end, so that it does not grow without bound: each pass forgets what was before the last one, so everything can be
- * read and watched from for at least `keepMs`. Several API servers on one store may each have one; none forgets anything younger than that.
+ * Forgets the past of the store in the end, so that it does not grow without bound: each pass forgets what was before
+ * the last one, so everything can be read and watched from for at least `keepMs`. Several API servers on one store may
+ * each have one; none forgets anything younger than that.
  */
 export function createCompactor({ storage, clock, random, log, keepMs = COMPACT_EVERY_MS }: CompactorOptions): Loop {
   let before: number | undefined;

@@ -1,6 +1,6 @@
 /**
- * The first key after all keys with the prefix, in the order of code points, which is that of UTF-8 bytes; undefined when no key can come after them
- * (an empty prefix).
+ * The first key after all keys with the prefix, in the order of code points, which is that of UTF-8 bytes; undefined
+ * when no key can come after them (an empty prefix).
  */
 export function prefixEnd(prefix: string): string | undefined {
   const points = Array.from(prefix);

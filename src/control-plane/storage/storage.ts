@@ -1,13 +1,15 @@
 /**
- * The port to whatever keeps the cluster's state: an ordered map of keys to values in which every write gets a revision of its own, greater than all
- * before it, for as long as the store lives. One contract suite (`testing/storage-contract.ts`) says what it means; SQLite and etcd pass it.
+ * The port to whatever keeps the cluster's state: an ordered map of keys to values in which every write gets a revision
+ * of its own, greater than all before it, for as long as the store lives. One contract suite
+ * (`testing/storage-contract.ts`) says what it means; SQLite and etcd pass it.
  *
  * 1. A write is acknowledged only when it survives the death of the process and of the machine.
  * 2. Revisions only grow, across restarts too; the revision of the store is that of its newest write.
  * 3. A watch from revision r delivers every write after r exactly once, in order of revision, or ends with `Compacted`.
  * 4. Conditional writes are atomic: of two with the same condition one wins.
- * 5. Watches that are not behind hear of a write before the promise of its writer resolves: who has an answer finds it in what watchers built up.
- *    (A store over the network whose watch is broken at that moment lets the writer wait for it only so long.)
+ * 5. Watches that are not behind hear of a write before the promise of its writer resolves: who has an answer finds it
+ *    in what watchers built up. (A store over the network whose watch is broken at that moment lets the writer wait for
+ *    it only so long.)
  */
 export interface Storage {
   /** The newest value, or undefined. Linearizable: sees every acknowledged write. */
@@ -21,9 +23,10 @@ export interface Storage {
   /** Deletes if the key's newest revision is `expected`. */
   delete(key: string, expected: number): Promise<WriteResult>;
   /**
-   * Every write to keys with the prefix after revision `after`. `listener` is called in order, never before the write is durable, and never again after
-   * `close`. Writes of one transaction come in one call. `revision` is how far the watch has come; `events` is empty when that is all there is to say (the
-   * writes went to other keys), so that a cache knows how new it is. Calls never come from within `watch` itself. It ends by itself only through `onEnd`.
+   * Every write to keys with the prefix after revision `after`. `listener` is called in order, never before the write
+   * is durable, and never again after `close`. Writes of one transaction come in one call. `revision` is how far the
+   * watch has come; `events` is empty when that is all there is to say (the writes went to other keys), so that a cache
+   * knows how new it is. Calls never come from within `watch` itself. Without `stop` it ends only through `onEnd`.
    */
   watch(
     prefix: string,
@@ -31,7 +34,10 @@ export interface Storage {
     listener: (events: readonly StorageEvent[], revision: number) => void,
     onEnd: (error: StorageWatchEnd) => void,
   ): StorageWatch;
-  /** Forgets values that were overwritten or deleted before `revision`; lists and watches from before it get `Compacted`. */
+  /**
+   * Forgets values that were overwritten or deleted before `revision`; lists and watches from before it get
+   * `Compacted`.
+   */
   compact(revision: number): Promise<void>;
   /** For `/readyz` and `/metrics`: rejects when writes are not possible now. */
   check(): Promise<void>;
@@ -52,7 +58,10 @@ export interface StorageListOptions {
   readonly limit?: number;
   /** Only keys after this one (exclusive), for the next page. */
   readonly afterKey?: string;
-  /** The state as of this revision rather than the newest. Rejects with kind `Conflict` (compacted) when it is forgotten. */
+  /**
+   * The state as of this revision rather than the newest. Rejects with kind `Conflict` (compacted) when it is
+   * forgotten.
+   */
   readonly revision?: number;
 }
 
@@ -66,9 +75,11 @@ export interface StoredList {
 
 export interface PutOptions {
   readonly expected: number;
-  /** Seconds until the store deletes the key by itself (events). Deletions by time are writes like others. */
+  /** Seconds until the store deletes the key (events). Expirations are writes like others. */
   readonly ttlSeconds?: number;
-  /** May wait a moment to share its disk write with others (events, leases); acknowledged no earlier than it is durable. */
+  /**
+   * May wait a moment to share its disk write with others (events, leases); acknowledged no earlier than it is durable.
+   */
   readonly unhurried?: boolean;
 }
 

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { LimitRange, LimitRangeItem } from '../../../api/core/limit-range.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -54,7 +55,7 @@ function each(
 const amount = (text: string | undefined): bigint => (text === undefined ? 0n : parseQuantity(text).nanos);
 
 function belowLeast(type: string, name: string, least: string, { requests, limits }: Asked): string | undefined {
-  const [request, limit] = [requests[name], limits[name]];
+  const [request, limit] = [ownValue(requests, name), ownValue(limits, name)];
   const rule = `minimum ${name} usage per ${type} is ${canonicalQuantity(least)}`;
   if (request === undefined) return `${rule}.  No request is specified`;
   if (amount(request) < amount(least)) return `${rule}, but request is ${canonicalQuantity(request)}`;
@@ -64,7 +65,7 @@ function belowLeast(type: string, name: string, least: string, { requests, limit
 }
 
 function aboveMost(type: string, name: string, most: string, { requests, limits }: Asked): string | undefined {
-  const [request, limit] = [requests[name], limits[name]];
+  const [request, limit] = [ownValue(requests, name), ownValue(limits, name)];
   const rule = `maximum ${name} usage per ${type} is ${canonicalQuantity(most)}`;
   if (limit === undefined) return `${rule}.  No limit is specified`;
   if (amount(limit) > amount(most)) return `${rule}, but limit is ${canonicalQuantity(limit)}`;
@@ -74,14 +75,14 @@ function aboveMost(type: string, name: string, most: string, { requests, limits 
 }
 
 function claimAboveMost(type: string, name: string, most: string, requests: ResourceList): string | undefined {
-  const request = requests[name];
+  const request = ownValue(requests, name);
   const rule = `maximum ${name} usage per ${type} is ${canonicalQuantity(most)}`;
   if (request === undefined) return `${rule}.  No request is specified`;
   return amount(request) > amount(most) ? `${rule}, but request is ${canonicalQuantity(request)}` : undefined;
 }
 
 function aboveRatio(type: string, name: string, ratio: string, { requests, limits }: Asked): string | undefined {
-  const [request, limit] = [amount(requests[name]), amount(limits[name])];
+  const [request, limit] = [amount(ownValue(requests, name)), amount(ownValue(limits, name))];
   const rule = `${name} max limit to request ratio per ${type} is ${canonicalQuantity(ratio)}`;
   if (request === 0n) return `${rule}, but no request is specified or request is 0`;
   if (limit === 0n) return `${rule}, but no limit is specified or limit is 0`;

@@ -5,7 +5,10 @@ import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 
 const annotation = 'kubernetes.io/limit-ranger';
 
-/** The pod with what its containers leave out, as the range has it for containers, and a note of what was filled in. The same pod when nothing is missing. */
+/**
+ * The pod with what its containers leave out, as the range has it for containers, and a note of what was filled in. The
+ * same pod when nothing is missing.
+ */
 export function withLimitDefaults(pod: Pod, { spec: { limits } }: LimitRange): Pod {
   const ofContainers = limits.filter(({ type }) => type === 'Container');
   const requests: ResourceList = Object.assign({}, ...ofContainers.map(({ defaultRequest }) => defaultRequest));

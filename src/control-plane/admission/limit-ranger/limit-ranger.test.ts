@@ -4,13 +4,13 @@ import { limitRanges, persistentVolumeClaims, pods } from '../../../api/client/r
 import type { LimitRangeItem } from '../../../api/core/limit-range.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
-import { AdmissionGround } from '../testing/admission-ground.ts';
+import { AdmissionFixture } from '../testing/admission-fixture.ts';
 import { createLimitRanger } from './limit-ranger.ts';
 
 function setUp(...limits: LimitRangeItem[]) {
-  const ground = new AdmissionGround();
-  ground.reader.put(limitRanges, { metadata: { name: 'range', namespace: 'default', uid: '' }, spec: { limits } });
-  return { ground, plugin: createLimitRanger(ground.reader) };
+  const fixture = new AdmissionFixture();
+  fixture.reader.put(limitRanges, { metadata: { name: 'range', namespace: 'default', uid: '' }, spec: { limits } });
+  return { fixture, plugin: createLimitRanger(fixture.reader) };
 }
 const resources = 'spec.containers[0].resources';
 const claim = (storage: string): PersistentVolumeClaim => ({
@@ -20,12 +20,12 @@ const claim = (storage: string): PersistentVolumeClaim => ({
 
 describe('LimitRanger', () => {
   it('fills in what containers leave out, init containers too, and notes it', async () => {
-    const { ground, plugin } = setUp({
+    const { fixture, plugin } = setUp({
       type: 'Container',
       default: { cpu: '400m', memory: '1Gi' },
       defaultRequest: { cpu: '200m' },
     });
-    const { object } = await ground.write(plugin, pods, {
+    const { object } = await fixture.write(plugin, pods, {
       object: buildPod({
         [resources]: { requests: { cpu: '1m' }, limits: { memory: '2Gi' } },
         'spec.initContainers': [{ name: 'i', image: 'x' }],
@@ -46,26 +46,26 @@ describe('LimitRanger', () => {
   });
 
   it('leaves alone what is whole, what is in another namespace, and updates', async () => {
-    const { ground, plugin } = setUp({ type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '1' } });
+    const { fixture, plugin } = setUp({ type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '1' } });
     const whole = buildPod({ [resources]: { requests: { cpu: '1' }, limits: { cpu: '1' } } });
-    assert.equal((await ground.write(plugin, pods, { object: whole })).object, whole);
+    assert.equal((await fixture.write(plugin, pods, { object: whole })).object, whole);
     const elsewhere = buildPod({ 'metadata.namespace': 'kube-system' });
-    assert.equal((await ground.write(plugin, pods, { object: elsewhere })).object, elsewhere);
-    assert.equal(plugin.handles(ground.attributes(pods, { object: buildPod(), old: buildPod() })), false);
+    assert.equal((await fixture.write(plugin, pods, { object: elsewhere })).object, elsewhere);
+    assert.equal(plugin.handles(fixture.attributes(pods, { object: buildPod(), old: buildPod() })), false);
     assert.equal(
-      plugin.handles(ground.attributes(pods, { object: buildPod(), old: buildPod(), subresource: 'status' })),
+      plugin.handles(fixture.attributes(pods, { object: buildPod(), old: buildPod(), subresource: 'status' })),
       false,
     );
   });
 
   it('tells all that is out of range, once each', async () => {
-    const { ground, plugin } = setUp({
+    const { fixture, plugin } = setUp({
       type: 'Container',
       min: { cpu: '100m' },
       max: { cpu: '1' },
       maxLimitRequestRatio: { cpu: '2' },
     });
-    const refusal = (asked: object) => ground.refusal(plugin, pods, { object: buildPod({ [resources]: asked }) });
+    const refusal = (asked: object) => fixture.refusal(plugin, pods, { object: buildPod({ [resources]: asked }) });
     assert.equal(
       await refusal({ requests: { cpu: '50m' }, limits: { cpu: '2' } }),
       'pods "web" is forbidden: [minimum cpu usage per Container is 100m, but request is 50m, maximum cpu usage per Container is 1, but limit is 2, cpu max limit to request ratio per Container is 2, but provided ratio is 40.000000]',
@@ -83,10 +83,10 @@ describe('LimitRanger', () => {
   });
 
   it('takes a pod for what it needs at once: its sidecars, or its hungriest init container, or what it says of itself', async () => {
-    const { ground, plugin } = setUp({ type: 'Pod', max: { memory: '1Gi' } });
+    const { fixture, plugin } = setUp({ type: 'Pod', max: { memory: '1Gi' } });
     const asks = (memory: string) => ({ requests: { memory }, limits: { memory } });
     const refusal = (changes: Record<string, unknown>) =>
-      ground.refusal(plugin, pods, { object: buildPod({ [resources]: asks('600Mi'), ...changes }) });
+      fixture.refusal(plugin, pods, { object: buildPod({ [resources]: asks('600Mi'), ...changes }) });
     assert.equal(await refusal({}), '');
     assert.equal(await refusal({ 'spec.initContainers': [{ name: 'i', image: 'x', resources: asks('1Gi') }] }), '');
     const sidecar = [{ name: 'i', image: 'x', restartPolicy: 'Always', resources: asks('600Mi') }];
@@ -98,34 +98,37 @@ describe('LimitRanger', () => {
   });
 
   it('judges a resize as well', async () => {
-    const { ground, plugin } = setUp({ type: 'Container', max: { cpu: '1' } });
+    const { fixture, plugin } = setUp({ type: 'Container', max: { cpu: '1' } });
     const resized = buildPod({ [resources]: { requests: { cpu: '1' }, limits: { cpu: '2' } } });
     assert.match(
-      await ground.refusal(plugin, pods, { object: resized, old: buildPod(), subresource: 'resize' }),
+      await fixture.refusal(plugin, pods, { object: resized, old: buildPod(), subresource: 'resize' }),
       /maximum cpu usage per Container is 1, but limit is 2$/,
     );
     const leaving = buildPod({ 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z' });
     assert.equal(
-      await ground.refusal(plugin, pods, { object: resized, old: leaving, subresource: 'resize' }),
+      await fixture.refusal(plugin, pods, { object: resized, old: leaving, subresource: 'resize' }),
       '',
       'what is going is left alone',
     );
   });
 
   it('bounds what claims ask for', async () => {
-    const { ground, plugin } = setUp({
+    const { fixture, plugin } = setUp({
       type: 'PersistentVolumeClaim',
       min: { storage: '1Gi' },
       max: { storage: '2Gi' },
     });
     assert.equal(
-      await ground.refusal(plugin, persistentVolumeClaims, { object: claim('3Gi') }),
+      await fixture.refusal(plugin, persistentVolumeClaims, { object: claim('3Gi') }),
       'persistentvolumeclaims "data" is forbidden: maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi',
     );
     assert.match(
-      await ground.refusal(plugin, persistentVolumeClaims, { object: claim('1Mi') }),
+      await fixture.refusal(plugin, persistentVolumeClaims, { object: claim('1Mi') }),
       /minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi$/,
     );
-    assert.equal(await ground.refusal(plugin, persistentVolumeClaims, { object: claim('2Gi'), old: claim('1Gi') }), '');
+    assert.equal(
+      await fixture.refusal(plugin, persistentVolumeClaims, { object: claim('2Gi'), old: claim('1Gi') }),
+      '',
+    );
   });
 });

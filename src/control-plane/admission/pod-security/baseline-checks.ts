@@ -127,7 +127,7 @@ export const procMount: CheckPod = (pod) => {
       };
 };
 
-/** With a user namespace of its own, root in the pod is nobody on the node. */
+/** With a user namespace of its own, root in the pod has no privileges on the node. */
 export const unlessOwnUsers =
   (check: CheckPod): CheckPod =>
   (pod) =>

@@ -15,7 +15,9 @@ export type JudgedContainer = Pick<
   'name' | 'securityContext' | 'ports' | 'livenessProbe' | 'readinessProbe' | 'startupProbe' | 'lifecycle'
 >;
 
-/** Why a pod is not of a level: the reason alone is told of many pods, both of one. */
+/**
+ * Why a pod violates a level. A message about many pods has only the reason, one about a single pod also the detail.
+ */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;

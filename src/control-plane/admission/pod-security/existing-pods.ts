@@ -4,7 +4,7 @@ import { violationsOf } from './evaluate.ts';
 import { formatLevel } from './policy.ts';
 import type { LevelVersion } from './policy.ts';
 
-/** Of namespaces with more pods, only so many are looked at. */
+/** Of namespaces with more pods, only so many are checked. */
 const mostPods = 3000;
 
 /** What to warn of when a namespace becomes stricter than the pods it has (upstream: EvaluatePodsInNamespace). */

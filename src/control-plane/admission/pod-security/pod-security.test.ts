@@ -4,7 +4,7 @@ import { deployments, namespaces, pods } from '../../../api/client/resource-type
 import type { Deployment } from '../../../api/apps/deployment.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { Changes } from '../../../api/testing/pod-builder.ts';
-import { AdmissionGround, namespace } from '../testing/admission-ground.ts';
+import { AdmissionFixture, namespace } from '../testing/admission-fixture.ts';
 import { judged } from './check.ts';
 import { describeViolations, violationsOf } from './evaluate.ts';
 import { readPolicy } from './policy.ts';
@@ -271,9 +271,9 @@ describe('what namespaces’ labels ask for', () => {
 
 describe('PodSecurity', () => {
   function setUp(labels: Record<string, string>, settings: PodSecuritySettings = podSecurityDefaults) {
-    const ground = new AdmissionGround();
-    ground.reader.put(namespaces, namespace('default', labels));
-    return { ground, plugin: createPodSecurity(ground.reader, settings) };
+    const fixture = new AdmissionFixture();
+    fixture.reader.put(namespaces, namespace('default', labels));
+    return { fixture, plugin: createPodSecurity(fixture.reader, settings) };
   }
   const bad = buildPod({ 'spec.hostPID': true });
   const exempting = (what: Partial<PodSecuritySettings['exemptions']>): PodSecuritySettings => ({
@@ -282,12 +282,12 @@ describe('PodSecurity', () => {
   });
 
   it('refuses, notes and warns as the namespace says', async () => {
-    const { ground, plugin } = setUp({
+    const { fixture, plugin } = setUp({
       ...label('enforce', 'baseline'),
       ...label('audit', 'restricted'),
       ...label('audit-version', 'v1.0'),
     });
-    const { refusal, annotations } = await ground.write(plugin, pods, { object: bad });
+    const { refusal, annotations } = await fixture.write(plugin, pods, { object: bad });
     assert.equal(
       refusal,
       'pods "web" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostPID=true)',
@@ -297,7 +297,7 @@ describe('PodSecurity', () => {
       annotations['pod-security.kubernetes.io/audit-violations'] ?? '',
       /^would violate PodSecurity "restricted:v1.0": host namespaces/,
     );
-    const warned = await setUp(label('warn', 'baseline')).ground.write(setUp(label('warn', 'baseline')).plugin, pods, {
+    const warned = await setUp(label('warn', 'baseline')).fixture.write(setUp(label('warn', 'baseline')).plugin, pods, {
       object: bad,
     });
     assert.deepEqual(
@@ -305,15 +305,15 @@ describe('PodSecurity', () => {
       ['', ['would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)']],
     );
     const free = setUp({});
-    assert.deepEqual((await free.ground.write(free.plugin, pods, { object: bad })).annotations, {
+    assert.deepEqual((await free.fixture.write(free.plugin, pods, { object: bad })).annotations, {
       'pod-security.kubernetes.io/enforce-policy': 'privileged:latest',
     });
   });
 
   it('judges a pod again only when its images change, or a container is added for debugging', async () => {
-    const { ground, plugin } = setUp(label('enforce', 'baseline'));
+    const { fixture, plugin } = setUp(label('enforce', 'baseline'));
     const update = (object: typeof bad, subresource = '') =>
-      ground.refusal(plugin, pods, { object, old: bad, subresource });
+      fixture.refusal(plugin, pods, { object, old: bad, subresource });
     assert.equal(await update(buildPod({ 'spec.hostPID': true, 'metadata.labels': { a: 'b' } })), '');
     assert.notEqual(await update(buildPod({ 'spec.hostPID': true, 'spec.containers[0].image': 'other' })), '');
     assert.notEqual(
@@ -323,47 +323,47 @@ describe('PodSecurity', () => {
       ),
       '',
     );
-    assert.equal(plugin.handles(ground.attributes(pods, { object: bad, old: bad, subresource: 'status' })), false);
+    assert.equal(plugin.handles(fixture.attributes(pods, { object: bad, old: bad, subresource: 'status' })), false);
   });
 
   it('only warns of templates', async () => {
-    const { ground, plugin } = setUp(label('enforce', 'baseline'));
+    const { fixture, plugin } = setUp(label('enforce', 'baseline'));
     const deployment: Deployment = {
       metadata: { name: 'd', namespace: 'default', uid: '' },
       spec: { selector: {}, template: { metadata: {}, spec: bad.spec } },
     };
-    const { refusal, warnings } = await ground.write(plugin, deployments, { object: deployment });
+    const { refusal, warnings } = await fixture.write(plugin, deployments, { object: deployment });
     assert.deepEqual(
       [refusal, warnings],
       ['', ['would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)']],
     );
     assert.equal(
-      plugin.handles(ground.attributes(deployments, { object: deployment, old: deployment, subresource: 'status' })),
+      plugin.handles(fixture.attributes(deployments, { object: deployment, old: deployment, subresource: 'status' })),
       false,
     );
   });
 
   it('refuses labels that mean nothing, unless they were so before', async () => {
-    const { ground, plugin } = setUp({});
+    const { fixture, plugin } = setUp({});
     const wrong = namespace('x', label('enforce', 'foo'));
-    const { error } = await ground.write(plugin, namespaces, { object: wrong });
+    const { error } = await fixture.write(plugin, namespaces, { object: wrong });
     assert.equal(
       error?.message,
       'Namespace "x" is invalid: metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "foo": must be one of privileged, baseline, restricted',
     );
     assert.equal(error.reason, 'Invalid');
-    assert.equal(await ground.refusal(plugin, namespaces, { object: wrong, old: wrong }), '');
+    assert.equal(await fixture.refusal(plugin, namespaces, { object: wrong, old: wrong }), '');
   });
 
   it('tells of the pods there are when a namespace gets stricter, those of one controller together', async () => {
-    const { ground, plugin } = setUp({});
+    const { fixture, plugin } = setUp({});
     const owned = (name: string) =>
       buildPod({
         'metadata.name': name,
         'spec.hostPID': true,
         'metadata.ownerReferences': [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }],
       });
-    ground.reader.put(
+    fixture.reader.put(
       pods,
       owned('b'),
       owned('c'),
@@ -371,7 +371,7 @@ describe('PodSecurity', () => {
       buildPod({ 'metadata.name': 'z', [c0]: { privileged: true } }),
       buildPod({ 'metadata.name': 'fine' }),
     );
-    const { warnings } = await ground.write(plugin, namespaces, {
+    const { warnings } = await fixture.write(plugin, namespaces, {
       object: namespace('default', label('enforce', 'baseline')),
       old: namespace('default'),
     });
@@ -380,7 +380,7 @@ describe('PodSecurity', () => {
       'a (and 2 other pods): host namespaces',
       'z: privileged',
     ]);
-    const looser = await ground.write(plugin, namespaces, {
+    const looser = await fixture.write(plugin, namespaces, {
       object: namespace('default', label('enforce', 'baseline')),
       old: namespace('default', label('enforce', 'restricted')),
     });
@@ -394,14 +394,14 @@ describe('PodSecurity', () => {
       [exempting({ runtimeClasses: ['vm'] }), 'runtimeClass', { 'spec.runtimeClassName': 'vm' }],
     ];
     for (const [settings, why, changes] of tries) {
-      const { ground, plugin } = setUp(label('enforce', 'baseline'), settings);
-      const { refusal, annotations } = await ground.write(plugin, pods, {
+      const { fixture, plugin } = setUp(label('enforce', 'baseline'), settings);
+      const { refusal, annotations } = await fixture.write(plugin, pods, {
         object: buildPod({ 'spec.hostPID': true, ...changes }),
       });
       assert.deepEqual([refusal, annotations], ['', { 'pod-security.kubernetes.io/exempt': why }]);
     }
-    const { ground, plugin } = setUp({}, exempting({ namespaces: ['mine'] }));
-    const { warnings } = await ground.write(plugin, namespaces, {
+    const { fixture, plugin } = setUp({}, exempting({ namespaces: ['mine'] }));
+    const { warnings } = await fixture.write(plugin, namespaces, {
       object: namespace('mine', label('enforce', 'baseline')),
     });
     assert.deepEqual(warnings, [

@@ -190,7 +190,6 @@ function changesImages({ spec }: Pod, { spec: old }: Pod): boolean {
     JSON.stringify(containers.map(({ image = '' }) => image));
   if (images(spec.containers) !== images(old.containers) || images(spec.initContainers) !== images(old.initContainers))
     return true;
-  return (spec.ephemeralContainers ?? []).some(
-    ({ name, image = '' }) => old.ephemeralContainers?.find((each) => each.name === name)?.image !== image,
-  );
+  const before = new Map(old.ephemeralContainers?.map(({ name, image }) => [name, image]));
+  return (spec.ephemeralContainers ?? []).some(({ name, image = '' }) => before.get(name) !== image);
 }

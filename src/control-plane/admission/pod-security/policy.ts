@@ -45,7 +45,10 @@ export interface ReadPolicy {
   readonly errors: FieldErrors['list'];
 }
 
-/** What a namespace's labels ask for. A label that is wrong counts as strict where it enforces and as nothing where it only tells (upstream: PolicyToEvaluate). */
+/**
+ * What a namespace's labels ask for. A label that is wrong counts as strict where it enforces and as nothing where it
+ * only tells (upstream: PolicyToEvaluate).
+ */
 export function readPolicy(labels: Readonly<Record<string, string>>, defaults: Policy): ReadPolicy {
   const errors = new FieldErrors();
   const read = (mode: Mode, whenWrong: Level): LevelVersion => {
@@ -61,7 +64,7 @@ export function readPolicy(labels: Readonly<Record<string, string>>, defaults: P
     read('audit', 'privileged'),
     read('warn', 'privileged'),
   ];
-  // Whoever enforces a level gets its warnings too, unless they say otherwise.
+  // Enforcing a level also warns about it, unless configured otherwise.
   const enforces =
     labels[`${labelPrefix}enforce`] !== undefined && parseLevel(labels[`${labelPrefix}enforce`] ?? '') !== undefined;
   const follows = labels[`${labelPrefix}warn`] === undefined && enforces && isStricter(enforce.level, warn.level);

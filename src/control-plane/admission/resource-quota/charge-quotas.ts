@@ -1,3 +1,4 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../api/core/resource-quota.ts';
 import type { Amounts } from '../../../api/quota/amounts.ts';
@@ -94,7 +95,7 @@ function quotaProblem(
     .sort();
   const missing = evaluator.missing(bounded, object);
   if (missing !== undefined) return `failed quota: ${metadata.name}: ${missing}`;
-  const known = bounded.every((name) => status?.used?.[name] !== undefined);
+  const known = bounded.every((name) => ownValue(status?.used, name) !== undefined);
   return known ? undefined : `status unknown for quota: ${metadata.name}, resources: ${bounded.join(',')}`;
 }
 

@@ -5,18 +5,21 @@ import { configMaps, pods, resourceQuotas } from '../../../api/client/resource-t
 import type { ResourceQuota } from '../../../api/core/resource-quota.ts';
 import { ApiStatusError, notFound, staleObject } from '../../../api/status/api-status-error.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
-import { AdmissionGround } from '../testing/admission-ground.ts';
-import type { QuotaLedger } from './quota-lanes.ts';
+import { AdmissionFixture } from '../testing/admission-fixture.ts';
+import type { QuotaLedger } from './quota-queues.ts';
 import { createResourceQuota } from './resource-quota.ts';
 
 const key = { namespace: 'default', name: 'q' };
 const configMap = (name: string) => ({ metadata: { name, namespace: 'default', uid: '' } });
 
-/** A store with one quota, and what each of several servers sees of it: always something true, but not always the newest. */
+/**
+ * A store with one quota, and what each of several servers sees of it: always something true, but not always the
+ * newest.
+ */
 class Store {
   quota: ResourceQuota;
   writes = 0;
-  readonly grounds: AdmissionGround[] = [];
+  readonly fixtures: AdmissionFixture[] = [];
   #version = 1;
 
   constructor(hard: Record<string, string>) {
@@ -25,9 +28,9 @@ class Store {
   }
 
   server(isLate: () => boolean) {
-    const ground = new AdmissionGround();
-    ground.reader.put(resourceQuotas, this.quota);
-    this.grounds.push(ground);
+    const fixture = new AdmissionFixture();
+    fixture.reader.put(resourceQuotas, this.quota);
+    this.fixtures.push(fixture);
     const ledger: QuotaLedger = {
       get: () => Promise.resolve(this.quota),
       write: async (next) => {
@@ -36,11 +39,11 @@ class Store {
           throw staleObject(resourceQuotas, 'q');
         this.writes++;
         this.quota = { ...next, metadata: { ...next.metadata, resourceVersion: String(++this.#version) } };
-        for (const each of this.grounds) if (!isLate()) each.reader.put(resourceQuotas, this.quota);
+        for (const each of this.fixtures) if (!isLate()) each.reader.put(resourceQuotas, this.quota);
         return this.quota;
       },
     };
-    return { ground, plugin: createResourceQuota({ reader: ground.reader, ledger, nowMs: () => 0, limited: [] }) };
+    return { fixture, plugin: createResourceQuota({ reader: fixture.reader, ledger, nowMs: () => 0, limited: [] }) };
   }
 }
 
@@ -57,9 +60,9 @@ describe('ResourceQuota', () => {
           const outcomes: string[] = [];
           let batch: Promise<unknown>[] = [];
           for (const [index, { server, again }] of asks.entries()) {
-            const { ground, plugin } = servers[server] ?? assert.fail();
+            const { fixture, plugin } = servers[server] ?? assert.fail();
             batch.push(
-              ground
+              fixture
                 .refusal(plugin, configMaps, { object: configMap(`c${index}`) })
                 .then((refusal) => outcomes.push(refusal)),
             );
@@ -82,9 +85,9 @@ describe('ResourceQuota', () => {
 
   it('writes the quota once for many that come together', async () => {
     const store = new Store({ configmaps: '100' });
-    const { ground, plugin } = store.server(() => true);
+    const { fixture, plugin } = store.server(() => true);
     await Promise.all(
-      Array.from({ length: 50 }, (_, index) => ground.refusal(plugin, configMaps, { object: configMap(`c${index}`) })),
+      Array.from({ length: 50 }, (_, index) => fixture.refusal(plugin, configMaps, { object: configMap(`c${index}`) })),
     );
     assert.equal(store.quota.status?.used?.['configmaps'], '50');
     assert.ok(store.writes <= 2, `${store.writes} writes`);
@@ -92,73 +95,73 @@ describe('ResourceQuota', () => {
 
   it('looks at a dry run, and charges nothing for it', async () => {
     const store = new Store({ pods: '1' });
-    const { ground, plugin } = store.server(() => false);
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod(), dryRun: true }), '');
+    const { fixture, plugin } = store.server(() => false);
+    assert.equal(await fixture.refusal(plugin, pods, { object: buildPod(), dryRun: true }), '');
     assert.equal(store.writes, 0);
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+    assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
     assert.equal(
-      await ground.refusal(plugin, pods, { object: buildPod(), dryRun: true }),
+      await fixture.refusal(plugin, pods, { object: buildPod(), dryRun: true }),
       'pods "web" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1',
     );
   });
 
   it('has no say where there is no quota, or it is gone by now', async () => {
-    const ground = new AdmissionGround();
+    const fixture = new AdmissionFixture();
     const ledger: QuotaLedger = {
       get: () => Promise.reject(notFound(resourceQuotas, 'q')),
       write: () => Promise.reject(notFound(resourceQuotas, 'q')),
     };
-    const plugin = createResourceQuota({ reader: ground.reader, ledger, nowMs: () => 0, limited: [] });
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
-    ground.reader.put(resourceQuotas, new Store({ pods: '1' }).quota);
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+    const plugin = createResourceQuota({ reader: fixture.reader, ledger, nowMs: () => 0, limited: [] });
+    assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
+    fixture.reader.put(resourceQuotas, new Store({ pods: '1' }).quota);
+    assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
   it('lets nothing through when the charge cannot be written, and goes on after that', async () => {
-    const ground = new AdmissionGround();
+    const fixture = new AdmissionFixture();
     const store = new Store({ pods: '1' });
-    ground.reader.put(resourceQuotas, store.quota);
+    fixture.reader.put(resourceQuotas, store.quota);
     let write: QuotaLedger['write'] = () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'no store'));
     const plugin = createResourceQuota({
-      reader: ground.reader,
+      reader: fixture.reader,
       ledger: { get: () => Promise.resolve(store.quota), write: (quota) => write(quota) },
       nowMs: () => 0,
       limited: [],
     });
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), 'no store');
+    assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), 'no store');
     write = () => Promise.reject(staleObject(resourceQuotas, 'q'));
     assert.match(
-      await ground.refusal(plugin, pods, { object: buildPod() }),
+      await fixture.refusal(plugin, pods, { object: buildPod() }),
       /^Operation cannot be fulfilled on resourcequotas "q"/,
     );
     write = (quota) => Promise.resolve(quota);
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+    assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
   it('tells of scopes that no quota covers as upstream does, without a reason', async () => {
-    const ground = new AdmissionGround();
+    const fixture = new AdmissionFixture();
     const ledger: QuotaLedger = { get: () => assert.fail(), write: () => assert.fail() };
     const matchScopes = [{ scopeName: 'PriorityClass' as const, operator: 'In' as const, values: ['high', 'higher'] }];
     const plugin = createResourceQuota({
-      reader: ground.reader,
+      reader: fixture.reader,
       ledger,
       nowMs: () => 0,
       limited: [{ apiGroup: '', resource: 'pods', matchContains: [], matchScopes }],
     });
-    const { error } = await ground.write(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'high' }) });
+    const { error } = await fixture.write(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'high' }) });
     assert.deepEqual(
       [error?.message, error?.code, error?.toStatus().reason],
       ['insufficient quota to match these scopes: [{PriorityClass In [high higher]}]', 500, undefined],
     );
-    assert.equal(await ground.refusal(plugin, pods, { object: buildPod() }), '');
+    assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
   it('is asked only about what may use more', () => {
-    const ground = new AdmissionGround();
+    const fixture = new AdmissionFixture();
     const store = new Store({});
     const { plugin } = store.server(() => false);
-    const handles = (write: Parameters<typeof ground.attributes>[1]) =>
-      plugin.handles(ground.attributes(pods, write as never));
+    const handles = (write: Parameters<typeof fixture.attributes>[1]) =>
+      plugin.handles(fixture.attributes(pods, write as never));
     assert.deepEqual(
       [
         handles({ object: buildPod() }),

@@ -4,8 +4,8 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission
 import type { ObjectReader } from '../../model/object-reader.ts';
 import { refusal } from '../attributes.ts';
 import type { LimitedResource } from './charge-quotas.ts';
-import type { QuotaLedger } from './quota-lanes.ts';
-import { QuotaLanes } from './quota-lanes.ts';
+import type { QuotaLedger } from './quota-queues.ts';
+import { QuotaQueues } from './quota-queues.ts';
 
 export interface ResourceQuotaOptions {
   readonly reader: ObjectReader;
@@ -14,9 +14,11 @@ export interface ResourceQuotaOptions {
   readonly limited: readonly LimitedResource[];
 }
 
-/** No namespace uses more than its quotas allow: usage is charged before an object is stored. Upstream: ResourceQuota. */
-export function createResourceQuota({ reader, limited, ...lane }: ResourceQuotaOptions): AdmissionPlugin {
-  const lanes = new QuotaLanes({ reader, ...lane });
+/**
+ * No namespace uses more than its quotas allow: usage is charged before an object is stored. Upstream: ResourceQuota.
+ */
+export function createResourceQuota({ reader, limited, ...options }: ResourceQuotaOptions): AdmissionPlugin {
+  const queues = new QuotaQueues({ reader, ...options });
   const limitedScopes = limited.flatMap(({ matchScopes }) => matchScopes);
   return {
     name: 'ResourceQuota',
@@ -37,7 +39,7 @@ export function createResourceQuota({ reader, limited, ...lane }: ResourceQuotaO
         limited: own,
         limitedScopes,
       };
-      const refused = await lanes.charge({ namespace, request, dryRun: context.dryRun });
+      const refused = await queues.charge({ namespace, request, dryRun: context.dryRun });
       if (refused === undefined) return;
       throw 'why' in refused ? refusal(attributes, refused.why) : refused.error;
     },

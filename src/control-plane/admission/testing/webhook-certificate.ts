@@ -3,7 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** A certificate that is its own authority, for these names; made by openssl, as this folder may not import what makes them. */
+/**
+ * A certificate that is its own authority, for these names; made by openssl, as this folder may not import what makes
+ * them.
+ */
 export function makeWebhookCertificate(names: readonly string[]): { readonly key: string; readonly cert: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'webhook-'));
   try {

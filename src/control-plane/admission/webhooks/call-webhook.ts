@@ -7,7 +7,10 @@ import { admissionReview, readReview } from './admission-review.ts';
 import type { ReviewResponse } from './admission-review.ts';
 import type { Webhook } from './match-webhook.ts';
 
-/** Sends a review to where the webhook says, in bounded time; answers with its parsed body. Rejects with why there is none. */
+/**
+ * Sends a review to where the webhook says, in bounded time; answers with its parsed body. Rejects with why there is
+ * none.
+ */
 export type PostReview = (client: Webhook['clientConfig'], review: object, timeoutSeconds: number) => Promise<unknown>;
 
 export interface CallOptions {

@@ -2,7 +2,7 @@ import type { LabelSelector } from '../../../api/core/meta.ts';
 import type { MutatingWebhook } from '../../../api/admissionregistration/mutating-webhook-configuration.ts';
 import type { RuleWithOperations } from '../../../api/admissionregistration/webhook.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import type { AdmissionAttributes } from '../../model/admission.ts';
 
 /** A webhook of either configuration; what only mutating ones have is absent for the others. */
@@ -23,7 +23,10 @@ export const isNamespace = ({ definition: { type } }: AdmissionAttributes): bool
 export const namespaceOf = (attributes: AdmissionAttributes): string =>
   isNamespace(attributes) ? attributes.name : attributes.namespace;
 
-/** Whether the webhook is for such requests at all. Each kind is served in one version, so that there are no equivalent ones to look for. */
+/**
+ * Whether the webhook is for such requests at all. Each kind is served in one version, so that there are no equivalent
+ * ones to look for.
+ */
 export function matchesRules({ rules = [] }: Webhook, attributes: AdmissionAttributes): boolean {
   return rules.some((rule) => matchesRule(rule, attributes));
 }

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { internalError } from '../../../api/status/api-status-error.ts';
 import { errorMessage } from '../../../base/errors.ts';
+import { withWholeCharacters } from '../../../base/whole-characters.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
 import { wireForm } from './admission-review.ts';
 import type { ReviewResponse } from './admission-review.ts';
@@ -13,7 +14,10 @@ import { listWebhooks } from './webhook-list.ts';
 import type { ListedWebhook } from './webhook-list.ts';
 
 export interface MutatingWebhookOptions extends WebhookOptions {
-  /** A JSON patch on the object as clients see it; the outcome decoded and defaulted as one of that kind. Throws when it does not apply or is none. */
+  /**
+   * A JSON patch on the object as clients see it; the outcome decoded and defaulted as one of that kind. Throws when it
+   * does not apply or is none.
+   */
   readonly patched: (
     attributes: AdmissionAttributes,
     document: Readonly<Record<string, unknown>>,
@@ -25,8 +29,9 @@ export interface MutatingWebhookOptions extends WebhookOptions {
 }
 
 /**
- * Lets webhooks change the object, one after another. When one has, the plugins before are asked again, and then those webhooks that were asked before
- * the change and want to hear of such (`reinvocationPolicy: IfNeeded`), once. Upstream: MutatingAdmissionWebhook.
+ * Lets webhooks change the object, one after another. When one has, the plugins before are asked again, and then those
+ * webhooks that were asked before the change and want to hear of such (`reinvocationPolicy: IfNeeded`), once. Upstream:
+ * MutatingAdmissionWebhook.
  */
 export function createMutatingWebhooks(options: MutatingWebhookOptions): AdmissionPlugin {
   const list = listWebhooks(options.reader, 'mutating');
@@ -37,7 +42,7 @@ export function createMutatingWebhooks(options: MutatingWebhookOptions): Admissi
       const first = await round(options, attributes, { number: 0, webhooks: list(), again: undefined });
       if (!first.changed) return first.object as ApiObject;
       const object = await askAgain(options.before, { ...attributes, object: first.object });
-      // A change by a plugin concerns everybody who was asked before it.
+      // A change by a plugin concerns all plugins before it.
       const again =
         object === first.object || options.sameJson(object, first.object as ApiObject)
           ? first.toAskAgain
@@ -107,7 +112,7 @@ function applied(
   if (encoded === '') return object;
   let patch: unknown;
   try {
-    patch = JSON.parse(Buffer.from(encoded, 'base64').toString());
+    patch = JSON.parse(withWholeCharacters(Buffer.from(encoded, 'base64').toString()));
   } catch (error) {
     failed(webhook, `received undecodable patch in webhook response: ${errorMessage(error)}`, options.log);
     return object;

@@ -12,7 +12,9 @@ export interface WebhookOptions extends CallOptions {
   readonly reader: ObjectReader;
 }
 
-/** Asks all webhooks that are about the request at once; the first refusal counts. Upstream: ValidatingAdmissionWebhook. */
+/**
+ * Asks all webhooks that are about the request at once; the first refusal counts. Upstream: ValidatingAdmissionWebhook.
+ */
 export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlugin {
   const list = listWebhooks(options.reader, 'validating');
   return {

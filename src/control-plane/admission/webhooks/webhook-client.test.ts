@@ -92,7 +92,7 @@ describe('the way to webhooks, over real HTTPS', () => {
     assert.equal(await reason({ name: 'idle' }), 'no endpoints available for service "idle"');
   });
 
-  it('trusts nobody else, and says what went wrong in the words people look for', async () => {
+  it('trusts no other server, and reports failures with well-known messages', async () => {
     assert.equal(
       await failure({ url: url() }),
       `Post "https://127.0.0.1:${port}/check?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`,
@@ -122,7 +122,7 @@ describe('the way to webhooks, over real HTTPS', () => {
     assert.match(await answers(200, 'oops'), /json parse error/);
   });
 
-  it('does not wait longer than it is told to', async () => {
+  it('does not wait longer than its timeout', async () => {
     const clock = new FakeClock();
     const patient = new WebhookClient({ reader, clock, random: seededRandom(1) });
     let asked: () => void = () => undefined;

@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { endpointLabels } from '../../../api/annotations.ts';
 import { endpointSlices, services } from '../../../api/client/resource-types.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { answerTo } from '../../../base/node-answer.ts';
 import { readText } from '../../../base/read-text.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
@@ -38,7 +39,7 @@ interface Target {
 /** Posts reviews over HTTPS/1.1 on connections that are kept. */
 export class WebhookClient {
   readonly #options: WebhookClientOptions;
-  /** By what they trust and whom they talk to. */
+  /** Keyed by trust settings and address. */
   readonly #agents = new Map<string, Agent>();
 
   constructor(options: WebhookClientOptions) {
@@ -135,7 +136,9 @@ export class WebhookClient {
     };
   }
 
-  /** One of the service's ready addresses, which can be reached without anything that makes its cluster address work. */
+  /**
+   * One of the service's ready addresses, which can be reached without anything that makes its cluster address work.
+   */
   #addressOf(namespace: string, name: string, port: number): { readonly host: string; readonly port: number } {
     const { reader, random } = this.#options;
     const service = reader.get(services, { namespace, name });
@@ -165,17 +168,21 @@ class AnswerError extends Error {
   override readonly name = 'AnswerError';
 }
 
-/** A connection that was kept may have been closed by the other side just now: then it was not the answer, and another is tried. */
-function send(options: RequestOptions, text: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const made = httpsRequest(options, resolve);
-    made.on('error', (error: Error & { readonly code?: string }) => {
-      if (made.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
-        send(options, text).then(resolve, reject);
-      else reject(error);
-    });
+/**
+ * A connection that was kept may have been closed by the other side just now: then it was not the answer, and another
+ * is tried.
+ */
+async function send(options: RequestOptions, text: string): Promise<IncomingMessage> {
+  for (;;) {
+    const made = httpsRequest(options);
     made.end(text);
-  });
+    try {
+      return await answerTo(made);
+    } catch (error) {
+      const { code } = error as { readonly code?: string };
+      if (!made.reusedSocket || (code !== 'ECONNRESET' && code !== 'EPIPE')) throw error;
+    }
+  }
 }
 
 function parseAnswer(status: number, text: string): unknown {

@@ -9,7 +9,10 @@ export interface ListedWebhook {
   readonly id: string;
 }
 
-/** All webhooks in the order in which they are asked: by the names of their configurations, in those as they stand. Made anew only after a change. */
+/**
+ * All webhooks in the order in which they are asked: by the names of their configurations, in those as they stand. Made
+ * again only after a change.
+ */
 export function listWebhooks(reader: ObjectReader, kind: 'mutating' | 'validating'): () => readonly ListedWebhook[] {
   const type = kind === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations;
   let list: readonly ListedWebhook[] | undefined;

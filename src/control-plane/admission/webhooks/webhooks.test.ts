@@ -13,8 +13,8 @@ import {
 import type { ConfigMap } from '../../../api/core/config-map.ts';
 import { silentLogger } from '../../../base/log.ts';
 import type { AdmissionPlugin } from '../../model/admission.ts';
-import { AdmissionGround, namespace } from '../testing/admission-ground.ts';
-import type { Write } from '../testing/admission-ground.ts';
+import { AdmissionFixture, namespace } from '../testing/admission-fixture.ts';
+import type { Write } from '../testing/admission-fixture.ts';
 import { admissionReview } from './admission-review.ts';
 import type { Webhook } from './match-webhook.ts';
 import { createMutatingWebhooks } from './mutating-webhooks.ts';
@@ -65,17 +65,17 @@ const set = (key: string, value: string): object => ({ op: 'add', path: `/data/$
 
 /** Webhooks by name, what they answer, and in which order they were asked. */
 function setUp(answers: Readonly<Record<string, Answer>>, before: readonly AdmissionPlugin[] = []) {
-  const ground = new AdmissionGround();
+  const fixture = new AdmissionFixture();
   const asked: { name: string; review: Asked; timeoutSeconds: number }[] = [];
   const options = {
-    reader: ground.reader,
+    reader: fixture.reader,
     log: silentLogger,
     newUid: () => `uid-${asked.length}`,
     post: async (client: Webhook['clientConfig'], review: object, timeoutSeconds: number) => {
       const name = (client.url ?? '').replace('https://', '');
       asked.push({ name, review: review as Asked, timeoutSeconds });
       await Promise.resolve();
-      return (answers[name] ?? assert.fail(`nobody is ${name}`))(review as Asked);
+      return (answers[name] ?? assert.fail(`no webhook is named ${name}`))(review as Asked);
     },
     before,
     sameJson: (left: ApiObject, right: ApiObject) => isDeepStrictEqual(left, right),
@@ -91,16 +91,16 @@ function setUp(answers: Readonly<Record<string, Answer>>, before: readonly Admis
   };
   const plugins = { mutating: createMutatingWebhooks(options), validating: createValidatingWebhooks(options) };
   return {
-    ground,
+    fixture,
     asked,
     names: () => asked.map(({ name }) => name),
     configure: (kind: keyof typeof plugins, name: string, ...webhooks: Webhook[]) =>
-      ground.reader.put(kind === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations, {
+      fixture.reader.put(kind === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations, {
         metadata: { name, namespace: '', uid: name },
         webhooks,
       } as never),
     write: <T extends ApiObject>(kind: keyof typeof plugins, type: ResourceType<T>, write: Write<T>) =>
-      ground.write(plugins[kind], type, write),
+      fixture.write(plugins[kind], type, write),
     plugins,
   };
 }
@@ -147,7 +147,7 @@ describe('which webhooks are asked', () => {
   });
 
   it('goes by the labels of the namespace and of the object as it was or is to be', async () => {
-    const { configure, write, asked, names, ground } = setUp({ space: allow(), object: allow() });
+    const { configure, write, asked, names, fixture } = setUp({ space: allow(), object: allow() });
     configure(
       'validating',
       'c',
@@ -157,7 +157,7 @@ describe('which webhooks are asked', () => {
     const labelled = configMap({ metadata: { name: 'cm', namespace: 'default', uid: '', labels: { app: 'x' } } });
     await write('validating', configMaps, { object: configMap() });
     assert.deepEqual(names(), []);
-    ground.reader.put(namespaces, namespace('default', { team: 'a' }));
+    fixture.reader.put(namespaces, namespace('default', { team: 'a' }));
     await write('validating', configMaps, { object: configMap(), old: labelled });
     assert.deepEqual(names(), ['space', 'object']);
     asked.length = 0;
@@ -170,14 +170,14 @@ describe('which webhooks are asked', () => {
   });
 
   it('never asks about configurations of webhooks, and follows changes of them', async () => {
-    const { configure, write, names, plugins, ground } = setUp({ a: deny() });
-    assert.equal(plugins.validating.handles(ground.attributes(configMaps, { object: configMap() })), false);
+    const { configure, write, names, plugins, fixture } = setUp({ a: deny() });
+    assert.equal(plugins.validating.handles(fixture.attributes(configMaps, { object: configMap() })), false);
     configure('validating', 'c', webhook('a'));
     const configuration = { metadata: { name: 'c', namespace: '', uid: '' }, webhooks: [] };
     assert.equal((await write('validating', validatingWebhookConfigurations, { old: configuration })).refusal, '');
     assert.deepEqual(names(), []);
     assert.notEqual((await write('validating', configMaps, { object: configMap() })).refusal, '');
-    ground.reader.remove(validatingWebhookConfigurations, { namespace: '', name: 'c' });
+    fixture.reader.remove(validatingWebhookConfigurations, { namespace: '', name: 'c' });
     assert.equal((await write('validating', configMaps, { object: configMap() })).refusal, '');
   });
 });
@@ -237,11 +237,15 @@ describe('what webhooks are asked and answer', () => {
       ],
       connects: [{ name: 'exec', kind: 'PodExecOptions' }],
     };
-    const { ground } = setUp({});
+    const { fixture } = setUp({});
     const asked = (more: object) =>
       (
         admissionReview(
-          { ...ground.attributes(configMaps, { object: configMap(), old: configMap() }), definition, ...more } as never,
+          {
+            ...fixture.attributes(configMaps, { object: configMap(), old: configMap() }),
+            definition,
+            ...more,
+          } as never,
           'u',
         ) as Asked
       ).request;

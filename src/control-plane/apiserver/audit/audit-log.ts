@@ -60,7 +60,7 @@ export class AuditLog implements RequestObserver {
       level: decision.level,
       auditID: auditId,
       stage,
-      requestURI: http.target,
+      requestURI: `${http.target.rawPath}${http.target.search}`,
       verb: info.verb,
       user: auditUser(exchange.impersonator ?? exchange.user),
       ...(exchange.impersonator !== undefined && { impersonatedUser: auditUser(exchange.user) }),

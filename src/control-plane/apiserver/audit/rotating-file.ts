@@ -21,8 +21,8 @@ const mostWaitingBytes = 64 * 1024 * 1024;
 const dayMs = 86_400_000;
 
 /**
- * A log file of lines that makes room for itself. Lines are written in the order they came, many at a time; a file that is full is renamed with the time
- * (`audit-2026-01-02T03-04-05.000.log`), and old ones are removed by age and number.
+ * A log file of lines that makes room for itself. Lines are written in the order they came, many at a time; a file that
+ * is full is renamed with the time (`audit-2026-01-02T03-04-05.000.log`), and old ones are removed by age and number.
  * Invariants: 1. one write at a time; 2. a line is in one file as a whole; 3. what waits is bounded.
  */
 export class RotatingFile {
@@ -66,7 +66,7 @@ export class RotatingFile {
         await this.#append(lines);
       } catch (error) {
         this.#lost += lines.length;
-        this.#options.log.error('The audit log cannot be written', {
+        this.#options.log.error('Unable to write the audit log', {
           file: this.#options.file,
           lines: this.#lost,
           error: error instanceof Error ? error.message : String(error),

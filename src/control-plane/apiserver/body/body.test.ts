@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { measureJson } from '../../../api/measure-json.ts';
+import type { JsonMeasure } from '../../../api/measure-json.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { bodyText, fakeRequest } from '../testing/fake-request.ts';
 import { fixture } from '../testing/fixtures.ts';
-import { bodyEncodingOf, isDeeper, parseBody } from './parse-body.ts';
+import { textTasks } from '../texts/text-tasks.ts';
+import { bodyEncodingOf, parseBody } from './parse-body.ts';
 import type { BodyEncoding } from './parse-body.ts';
 import { scanJson } from './scan-json.ts';
 
@@ -13,7 +16,7 @@ const parse = (
   encoding: BodyEncoding = 'json',
   fieldValidation: 'Warn' | 'Ignore' = 'Warn',
 ): ReturnType<typeof parseBody> =>
-  parseBody({ bytes: Buffer.from(text as string), encoding, fieldValidation, kind: 'Pod' });
+  parseBody({ bytes: Buffer.from(text as string), encoding, fieldValidation, kind: 'Pod', texts: textTasks });
 
 async function refusal(text: string | Buffer, encoding: BodyEncoding = 'json'): Promise<string> {
   try {
@@ -38,6 +41,18 @@ describe('bodies', () => {
       ],
       [{ a: [1, 'x'] }, { a: [1, 'x'], b: 420 }, { a: 1 }],
     );
+  });
+
+  it('hold whole characters only: half of one is U+FFFD in JSON and refused in YAML, as in Go', async () => {
+    const parsed = await parse('{"metadata":{"name":"a\\ud800","labels":{"\\udc00":"x","\\ud800":"y"}}}');
+    assert.deepEqual(
+      [parsed.value, parsed.duplicates],
+      [{ metadata: { name: 'a\ufffd', labels: { '\ufffd': 'y' } } }, ['duplicate field "metadata.labels.\ufffd"']],
+    );
+    assert.deepEqual((await parse("a: '\\ud800'\n", 'yaml')).value, { a: '\\ud800' });
+    for (const text of ['a: "\\ud800"\n', '"\\udc00": a\n'])
+      assert.match(await refusal(text, 'yaml'), /found invalid Unicode character escape code/);
+    assert.match(await refusal(Buffer.from([0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d])), /invalid UTF-8/);
   });
 
   it('say which keys stand twice, with their place', async () => {
@@ -81,7 +96,7 @@ describe('bodies', () => {
 
   it('are refused when they nest too deeply, repeat themselves without end, or are no UTF-8', async () => {
     const aliases = `a: &a [x, x, x, x, x, x, x, x, x]\n${[...'bcdefghi'].map((name, index) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdefghi'[index]}`).join(', ')}]`).join('\n')}\n`;
-    assert.match(await refusal('['.repeat(100_000) + ']'.repeat(100_000)), /exceeded max depth/);
+    assert.match(await refusal('['.repeat(10_000) + ']'.repeat(10_000)), /exceeded max depth/);
     assert.match(await refusal('{"a":'.repeat(600) + '1' + '}'.repeat(600)), /exceeded max depth/);
     assert.match(await refusal(`${'['.repeat(5000)}`, 'yaml'), /unrecognized|yaml|json/);
     assert.match(await refusal(aliases, 'yaml'), /aliases expand to more than/);
@@ -152,16 +167,44 @@ describe('bodies', () => {
     );
   });
 
-  it('know how deep a value is', () => {
+  it('are measured by their text alone, and no further than need be', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 50 }), (depth, limit) => {
-        let value: unknown = 1;
-        for (let level = 0; level < depth; level++) value = level % 2 === 0 ? [value] : { a: value };
-        assert.equal(isDeeper(value, limit), depth > limit + 1);
+      fc.property(fc.json({ maxDepth: 6 }), fc.constantFrom(undefined, 1), (text, indent) => {
+        const value: unknown = JSON.parse(text);
+        assert.deepEqual(
+          measureJson(
+            Buffer.from(indent === undefined ? text : JSON.stringify(value, undefined, indent)),
+            Number.POSITIVE_INFINITY,
+          ),
+          measured(value),
+        );
       }),
+    );
+    assert.equal(measureJson(Buffer.from(`[${'1,'.repeat(1000)}1]`), 10).values, 11);
+  });
+
+  it('of more values than an object is made of are refused before they are read', async () => {
+    const refused = { code: 413, message: 'Request entity too large: limit is 50000 values' };
+    await assert.rejects(parse(`[${'1,'.repeat(50_000)}1]`), refused);
+    await assert.rejects(parse(`{"a":[${'{},'.repeat(50_000)}{}]}`, 'yaml'), refused);
+    assert.equal(
+      ((await parse(JSON.stringify({ a: '[,{:"\\'.repeat(100_000) }))).value as { a: string }).a.length,
+      600_000,
     );
   });
 });
+
+/** The same as `measureJson`, from the value. */
+function measured(value: unknown): JsonMeasure {
+  if (typeof value !== 'object' || value === null) return { values: 1, keys: 0, depth: 0 };
+  const inner = Object.values(value).map(measured);
+  const sum = (of: (each: JsonMeasure) => number): number => inner.reduce((total, each) => total + of(each), 0);
+  return {
+    values: 1 + sum(({ values }) => values),
+    keys: (Array.isArray(value) ? 0 : inner.length) + sum(({ keys }) => keys),
+    depth: 1 + Math.max(0, ...inner.map(({ depth }) => depth)),
+  };
+}
 
 describe('anything at all', () => {
   const maps = '/api/v1/namespaces/default/configmaps';

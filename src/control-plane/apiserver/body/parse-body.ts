@@ -1,34 +1,43 @@
 import { isUtf8 } from 'node:buffer';
+import { nextTurn } from '../../../base/turn.ts';
+import { measureJson } from '../../../api/measure-json.ts';
+import { objectLimits } from '../../../api/object-limits.ts';
+import { withWholeCharacters } from '../../../base/whole-characters.ts';
+import { lookupTable } from '../../../base/lookup.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { tooManyValues } from '../../../api/status/too-many-values.ts';
 import { protobufContentType } from '../../../api/protobuf/decode-protobuf.ts';
 import type { FieldValidation } from '../../model/request-context.ts';
 import type { WriteBody } from '../../registry/registry.ts';
-import { scanJson } from './scan-json.ts';
+import type { TextTasks } from '../texts/text-tasks.ts';
 
-/** What a body may be made of. What is beyond is refused before anything walks through it. */
-export const maxDepth = 500;
+/** Smaller bodies are read in one turn of the event loop. */
+const largeBytes = 100_000;
 
 const readTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
 export type BodyEncoding = 'json' | 'yaml' | 'protobuf';
 
-const encodings: Readonly<Record<string, BodyEncoding>> = {
+const encodings: Readonly<Record<string, BodyEncoding>> = lookupTable({
   '': 'json',
   'application/json': 'json',
   'application/yaml': 'yaml',
   'text/yaml': 'yaml',
   'application/x-yaml': 'yaml',
   [protobufContentType]: 'protobuf',
-};
+});
 
-/** 415 for what is neither JSON, YAML nor protobuf (which kubectl uses for objects it makes itself). Nothing said is JSON; of charsets only UTF-8 is understood. */
+/**
+ * 415 for what is neither JSON, YAML nor protobuf (which kubectl uses for objects it makes itself). Nothing said is
+ * JSON; of charsets only UTF-8 is understood.
+ */
 export function bodyEncodingOf(contentType: string | undefined): BodyEncoding {
   if (contentType === undefined || contentType === 'application/json') return 'json';
   const [type = '', ...parameters] = contentType
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
-  const encoding = Object.hasOwn(encodings, type) ? encodings[type] : undefined;
+  const encoding = encodings[type];
   if (encoding === undefined || parameters.some(isOtherCharset)) {
     throw new ApiStatusError(
       'UnsupportedMediaType',
@@ -47,60 +56,62 @@ export interface BodyRequest {
   readonly fieldValidation: FieldValidation;
   /** The kind that is expected, for the refusal of what is no object at all. */
   readonly kind: string;
+  readonly texts: TextTasks;
 }
 
 /** The value of a body, and what its text alone tells; 400 when there is none. */
-export async function parseBody({ bytes, encoding, fieldValidation, kind }: BodyRequest): Promise<WriteBody> {
+export async function parseBody({ bytes, encoding, fieldValidation, kind, texts }: BodyRequest): Promise<WriteBody> {
   const refuse = (why: string): ApiStatusError =>
     badRequest(
       `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${why} (${summarize(bytes)})`,
     );
   if (encoding === 'protobuf') return { value: undefined, protobuf: bytes, duplicates: [] };
   if (!isUtf8(bytes)) throw refuse('invalid UTF-8');
-  const text = bytes.toString('utf8');
   // What is sent as YAML is most often JSON, which is read many times faster.
-  const parsed = encoding === 'json' || /^\s*[{[]/.test(text) ? tryJson(text, fieldValidation) : undefined;
+  const parsed = encoding === 'json' || isLikeJson(bytes) ? await tryJson(bytes, fieldValidation, texts) : undefined;
   if (parsed !== undefined && !('error' in parsed)) return parsed;
-  if (encoding === 'json') throw refuse(parsed?.error ?? scanJson(text).error ?? 'not JSON');
-  // The parser of YAML takes megabytes that most servers never need.
-  const { readYaml } = await import('./read-yaml.ts');
-  return readYaml(text, { refuse, maxDepth });
+  const text = bytes.toString('utf8');
+  if (encoding === 'json') throw refuse(parsed?.error ?? (await texts.scanJson(text)).error ?? 'not JSON');
+  const read = await texts.readYaml(text);
+  if ('error' in read) throw refuse(read.error);
+  if ('tooMany' in read) throw tooManyValues(objectLimits.bodyValues);
+  return { value: JSON.parse(read.json), duplicates: read.duplicates };
 }
 
+const isLikeJson = (bytes: Buffer): boolean => /^\s*[{[]/.test(bytes.toString('latin1', 0, 1024));
+
 /** `error` when the text is JSON that cannot be taken; undefined when it is none. */
-function tryJson(text: string, fieldValidation: FieldValidation): WriteBody | { readonly error: string } | undefined {
+async function tryJson(
+  bytes: Buffer,
+  fieldValidation: FieldValidation,
+  texts: TextTasks,
+): Promise<WriteBody | { readonly error: string } | undefined> {
+  const { values, keys, depth } = measureJson(bytes, objectLimits.bodyValues);
+  if (values > objectLimits.bodyValues) throw tooManyValues(objectLimits.bodyValues);
+  const text = withWholeCharacters(bytes.toString('utf8'));
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
-  // A level takes two characters at least.
-  if (text.length > 2 * maxDepth && isDeeper(value, maxDepth)) return { error: 'exceeded max depth' };
-  return { value, duplicates: fieldValidation === 'Ignore' ? [] : duplicatesIn(text, value) };
+  if (depth > objectLimits.depth) return { error: 'exceeded max depth' };
+  if (bytes.length > largeBytes) await nextTurn();
+  // Of a key that stands twice one is lost.
+  if (fieldValidation === 'Ignore' || keysIn(value) === keys) return { value, duplicates: [] };
+  return { value, duplicates: (await texts.scanJson(text)).duplicates };
 }
 
-/** Programs write JSON as JSON.stringify does, and what comes out again as it came in has no key twice. Only other texts are scanned. */
-function duplicatesIn(text: string, value: unknown): readonly string[] {
-  const again = JSON.stringify(value);
-  if (again.length > text.length || again === text || (text.length - again.length < 3 && again === text.trim()))
-    return [];
-  return scanJson(text).duplicates;
-}
-
-/** Without recursion: a nest of a million arrays is no deeper for it. */
-export function isDeeper(value: unknown, limit: number): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    const next: unknown[] = [];
-    for (const each of level) {
-      if (typeof each !== 'object' || each === null) continue;
-      for (const inner of Object.values(each)) if (typeof inner === 'object' && inner !== null) next.push(inner);
-    }
-    level = next;
+function keysIn(value: unknown): number {
+  let keys = 0;
+  const waiting = [value];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    const inner: unknown[] = Object.values(next);
+    if (!Array.isArray(next)) keys += inner.length;
+    for (const each of inner) if (typeof each === 'object' && each !== null) waiting.push(each);
   }
-  return false;
+  return keys;
 }
 
 /** The beginning of a body, as refusals show it: text only where it looks like an object. */

@@ -18,7 +18,10 @@ type Frame =
   | { readonly kind: 'object'; readonly keys: Set<string>; key: string }
   | { readonly kind: 'array'; index: number };
 
-/** Reads a text without recursion, so that no nesting ends the stack. Takes several times as long as JSON.parse: for texts that have something to tell. */
+/**
+ * Reads a text without recursion, so that no nesting ends the stack. Takes several times as long as JSON.parse: for
+ * texts that have something to tell.
+ */
 export function scanJson(source: string): JsonScan {
   return new Scanner(source).run();
 }
@@ -116,7 +119,10 @@ class Scanner {
     return { next: 'value' };
   }
 
-  /** A string, sign by sign: a pattern would remember each step of a long one. When it is none, the place is where it goes wrong. */
+  /**
+   * A string, sign by sign: a pattern would remember each step of a long one. When it is none, the place is where it
+   * goes wrong.
+   */
   #text(): boolean {
     const source = this.#source;
     let at = this.#at + 1;

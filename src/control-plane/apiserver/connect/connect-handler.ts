@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
+import { isSameIp } from '../../../base/ip-address.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -10,6 +11,7 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Authorizer } from '../../model/user-info.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { streamModeOf } from '../../../streaming/protocols.ts';
+import { headerOf } from '../http/http-request.ts';
 import { textReply } from '../http/reply.ts';
 import type { Reply, ReplyHeaders } from '../http/reply.ts';
 import type { DialTarget, KubeletClientOptions } from '../options.ts';
@@ -22,6 +24,7 @@ import { booleanOf } from '../verbs/query-values.ts';
 import { forward } from './forward.ts';
 import type { BackendAnswer } from './forward.ts';
 import { kubeletAddressOf } from './kubelet-address.ts';
+import { isNodeAction } from './node-actions.ts';
 import { commandStreams, logRequest, portForwardRequest, streamRequest } from './pod-options.ts';
 import type { KubeletRequest } from './pod-options.ts';
 import {
@@ -126,10 +129,8 @@ class Connector {
   }
 
   async stream(exchange: Exchange, kind: 'exec' | 'attach' | 'portforward'): Promise<Reply> {
-    const { info, query, http, user } = exchange;
-    // A WebSocket can only GET, but what it does is what POST does.
-    if (info.verb === 'get')
-      await requireAllowed(this.#options.authorizer, { ...attributesOf(user, info), verb: 'create' });
+    const { info, query, http } = exchange;
+    await this.#requireCreate(exchange);
     const pod = await this.#get<Pod>(exchange, 'pods', info.name);
     const request = kind === 'portforward' ? portForwardRequest(pod, query) : streamRequest(kind, pod, query);
     if (http.upgrade === undefined) throw badRequest('Upgrade request required');
@@ -155,14 +156,17 @@ class Connector {
 
   async proxy(exchange: Exchange, definition: ResourceDefinition): Promise<Reply> {
     const { http } = exchange;
-    const { base, rest, search } = splitProxyTarget(http.target);
+    const { base, rest } = exchange.proxied;
+    const { search } = http.target;
     if (rest === '' && http.method === 'GET' && http.upgrade === undefined)
       return { kind: 'body', status: 301, headers: { location: `${base}/${search}` }, body: '' };
+    if (definition.type.plural === 'nodes' && isNodeAction(rest, http.upgrade !== undefined))
+      await this.#requireCreate(exchange);
     const target = await this.#proxyTarget(exchange, definition.type.plural);
-    const forwarded = {
-      ...http.headers,
+    const forwardedHost = headerOf(http.headers, 'host') ?? headerOf(http.headers, ':authority');
+    const added = {
       'x-forwarded-uri': `${base}${rest}`,
-      'x-forwarded-host': http.headers.host ?? http.headers[':authority'],
+      ...(forwardedHost !== undefined && { 'x-forwarded-host': forwardedHost }),
       'x-forwarded-proto': 'https',
     };
     return forward({
@@ -171,10 +175,17 @@ class Connector {
       target,
       method: http.method,
       path: `${rest === '' ? '/' : rest}${search}`,
-      headers: forwarded,
+      headers: http.headers,
+      added,
       http,
       onAnswer: ({ headers }) => withLocation(headers, target, base),
     });
+  }
+
+  /** A WebSocket can only GET, but what it does is what POST does. */
+  async #requireCreate({ info, user }: Exchange): Promise<void> {
+    if (info.verb !== 'create')
+      await requireAllowed(this.#options.authorizer, { ...attributesOf(user, info), verb: 'create' });
   }
 
   async #proxyTarget(exchange: Exchange, plural: string): Promise<DialTarget> {
@@ -185,7 +196,7 @@ class Connector {
     }
     if (plural === 'services') return this.#serviceTarget(exchange, name);
     const parsed = parseProxyName(name, 'node');
-    const kubelet = await this.#kubelet(exchange, parsed.name, false);
+    const { mayBeLocal: _no, ...kubelet } = await this.#kubelet(exchange, parsed.name, false);
     if (!isProxyableNode(kubelet.host)) throw badRequest('address not allowed');
     if (parsed.port === '' || parsed.port === String(kubelet.port)) return kubelet;
     return {
@@ -202,8 +213,8 @@ class Connector {
     const { random } = this.#options;
     for (const { target, podName } of serviceCandidates(parsed, { service, endpoints, random: () => random.next() })) {
       const pod = await this.#get<Pod>(exchange, 'pods', podName).catch(() => undefined);
-      const ips = [pod?.status?.podIP, ...(pod?.status?.podIPs ?? []).map(({ ip }) => ip)];
-      if (ips.includes(target.host)) return target;
+      const ips = [pod?.status?.podIP ?? '', ...(pod?.status?.podIPs ?? []).map(({ ip }) => ip)];
+      if (ips.some((ip) => isSameIp(ip, target.host))) return target;
     }
     throw noEndpoints(id);
   }
@@ -214,7 +225,7 @@ class Connector {
 
   #targetOf(node: Node, isUnchecked: boolean): DialTarget {
     const { host, port } = kubeletAddressOf(node, this.#options.kubelets.preferredAddressTypes);
-    return { host, port, security: isUnchecked ? 'kubelet-unchecked' : 'kubelet' };
+    return { host, port, security: isUnchecked ? 'kubelet-unchecked' : 'kubelet', mayBeLocal: true };
   }
 
   /** As the server itself, not as the user: they were authorized for the subresource. */
@@ -239,15 +250,18 @@ function bodiless(http: Exchange['http']): Exchange['http'] {
   return {
     method: http.method,
     target: http.target,
+    bodyLength: 0,
     headers: {},
     protocol: http.protocol,
     remoteAddress: http.remoteAddress,
+    connection: http.connection,
     get isFinished() {
       return http.isFinished;
     },
     readBody: (limitBytes) => http.readBody(limitBytes),
     bodyStream: () => http.bodyStream(),
     onFinished: (listener) => http.onFinished(listener),
+    cut: () => http.cut(),
   };
 }
 
@@ -261,14 +275,6 @@ async function logError({ status, readText }: BackendAnswer, name: string): Prom
       kind: 'pods/log',
     });
   return internalError(new Error(text));
-}
-
-/** `/api/v1/namespaces/x/services/y/proxy`, what comes after it as the client wrote it, and the query. */
-function splitProxyTarget(target: string): { base: string; rest: string; search: string } {
-  const at = target.indexOf('?');
-  const path = at < 0 ? target : target.slice(0, at);
-  const base = /^\/api\/[^/]+\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy/.exec(path)?.[0] ?? path;
-  return { base, rest: path.slice(base.length), search: at < 0 ? '' : target.slice(at) };
 }
 
 /** A redirect to the same backend leads through the proxy again; others are for the client to judge. */

@@ -7,7 +7,7 @@ import type { FakeRequestOptions } from '../testing/fake-request.ts';
 import { FakeStream } from '../testing/fake-stream.ts';
 import { fixture } from '../testing/fixtures.ts';
 import type { Fixture } from '../testing/fixtures.ts';
-import { isProxyable, parseProxyName } from './proxy-target.ts';
+import { parseProxyName } from './proxy-target.ts';
 
 const api = '/api/v1/namespaces/default';
 
@@ -101,7 +101,7 @@ describe('requests that end elsewhere', () => {
         200,
         'fine',
         '/containerLogs/default/one/a?follow=true&timestamps=true&sinceSeconds=3&tailLines=5',
-        [{ host: '10.1.0.1', port: 10_255, security: 'kubelet' }],
+        [{ host: '10.1.0.1', port: 10_255, security: 'kubelet', mayBeLocal: true }],
       ],
     );
   });
@@ -218,23 +218,70 @@ describe('requests that end elsewhere', () => {
         [],
       ],
     );
-    assert.deepEqual(
-      [
-        '127.0.0.1',
-        '169.254.169.254',
-        '0.0.0.0',
-        '::1',
-        '0:0:0:0:0:0:0:1',
-        'fe80::1',
-        '224.0.0.1',
-        '::ffff:127.0.0.1',
-        'localhost',
-        '10.0.0.1',
-        'fd00::5',
-      ].filter(isProxyable),
-      ['10.0.0.1', 'fd00::5'],
-    );
     assert.deepEqual(parseProxyName('https:a:b', 'pod'), { scheme: 'https', name: 'a', port: 'b' });
+  });
+
+  it('compare and judge addresses of pods as what they are, not as they are written', async () => {
+    const each = await cluster();
+    const make = (target: string, body: object): Promise<unknown> =>
+      each.server.handle(fakeRequest('POST', target, { body }));
+    const forged = [
+      '127.0.0.1',
+      '169.254.169.254',
+      '0.0.0.0',
+      '::1',
+      '0:0:0:0:0:0:0:1',
+      'fe80::1',
+      '224.0.0.1',
+      '::ffff:127.0.0.1',
+      'localhost',
+      '10.0.0.010',
+      '0:0:0:0:0:ffff:7f00:1',
+      '0::ffff:a9fe:a9fe',
+      '::127.0.0.1',
+      '64:ff9b::a9fe:a9fe',
+      '2002:7f00:1::',
+      '0x7f000001',
+      '0177.0.0.1',
+      '2130706433',
+      '127.1',
+      'ip6-localhost',
+      'fe80::1%eth0',
+    ];
+    for (const [at, ip] of [...forged, 'fd00:0::5'].entries()) {
+      await make(`${api}/pods`, {
+        metadata: { name: `forged-${at}` },
+        spec: { nodeName: 'n', containers: [{ name: 'a' }] },
+        status: { podIP: ip, podIPs: [{ ip }] },
+      });
+      await make(`${api}/services`, {
+        metadata: { name: `forged-${at}` },
+        spec: { ports: [{ name: 'http', port: 80 }] },
+      });
+      await make(`${api}/endpoints`, {
+        metadata: { name: `forged-${at}` },
+        subsets: [
+          {
+            addresses: [
+              {
+                ip: ip === 'fd00:0::5' ? 'FD00::5' : ip,
+                targetRef: { kind: 'Pod', name: `forged-${at}`, namespace: 'default' },
+              },
+            ],
+            ports: [{ name: 'http', port: 8080 }],
+          },
+        ],
+      });
+    }
+    for (const [at, ip] of forged.entries()) {
+      assert.deepEqual([ip, (await ask(each, `${api}/pods/forged-${at}/proxy/`)).text], [ip, 'address not allowed']);
+      assert.deepEqual([ip, (await ask(each, `${api}/services/forged-${at}:http/proxy/`)).status], [ip, 503]);
+    }
+    assert.deepEqual(kubelet.dialed, []);
+    assert.deepEqual(
+      [(await ask(each, `${api}/services/forged-${forged.length}:http/proxy/`)).status, kubelet.dialed],
+      [200, [{ host: 'FD00::5', port: 8080, security: 'none' }]],
+    );
   });
 
   it('reach no node that says it is the API server’s own machine or link, on no port (CVE-2022-3294)', async () => {
@@ -249,7 +296,22 @@ describe('requests that end elsewhere', () => {
       'localhost',
       'LOCALHOST.',
       'a.localhost',
+      'localhost.localdomain',
       '2130706433',
+      '0x7f000001',
+      '0177.0.0.1',
+      '127.1',
+      '0:0:0:0:0:ffff:7f00:1',
+      '0::ffff:a9fe:a9fe',
+      '::127.0.0.1',
+      '64:ff9b::a9fe:a9fe',
+      '2002:7f00:1::1',
+      'fe80::1%eth0',
+      '::1%lo',
+      '0',
+      'n/x',
+      'a b',
+      'u@n',
     ];
     for (const [at, address] of forged.entries()) {
       await each.server.handle(
@@ -274,7 +336,7 @@ describe('requests that end elsewhere', () => {
     );
   });
 
-  it('say where they were going when nobody is there', async () => {
+  it('name the target when it is unreachable', async () => {
     const dialer = { dial: () => Promise.reject(new Error('dial tcp 10.1.0.1:10250: connect: connection refused')) };
     const each = fixture({ kubelets: { dialer, preferredAddressTypes: ['InternalIP'] } });
     await each.server.handle(

@@ -5,6 +5,9 @@ import type { Duplex } from 'node:stream';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
+import { endToEndHeaders } from '../../../base/hop-by-hop.ts';
+import { answerTo } from '../../../base/node-answer.ts';
+import type { BodyLength } from '../../../base/request-head.ts';
 import { openStream } from '../../../streaming/open-stream.ts';
 import type { StreamMode } from '../../../streaming/protocols.ts';
 import type { HeaderMap, HttpRequest } from '../http/http-request.ts';
@@ -19,6 +22,8 @@ export interface Forwarding {
   readonly path: string;
   /** What the backend hears of the client's headers; hop-by-hop ones and credentials are taken out. */
   readonly headers: HeaderMap;
+  /** Headers of this server's own, whatever the client's are. */
+  readonly added?: Readonly<Record<string, string>>;
   readonly http: HttpRequest;
   readonly clock: Clock;
   /** How the client's protocol comes to the backend; as it is unless said otherwise. */
@@ -43,23 +48,8 @@ const dialTimeoutMs = 10_000;
 const answerTimeoutMs = 60_000;
 /** As upstream's. */
 const streamIdleMs = 4 * 3_600_000;
-const notPassedOn = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'authorization',
-  'host',
-  'http2-settings',
-  'audit-id',
-  'content-length',
-  'expect',
-]);
+/** Beside hop-by-hop headers: credentials, and what is said of the request as it is sent here. */
+const notPassedOn = new Set(['authorization', 'host', 'audit-id', 'content-length', 'expect']);
 
 /** Sends a request on and streams the answer back. Redirects are passed on, never followed. */
 export async function forward(forwarding: Forwarding): Promise<Reply> {
@@ -71,7 +61,7 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
   if (/[^\u0021-\u007e]/.test(forwarding.path)) throw badRequest('the path has characters that must be escaped');
   const { unreachable = upgrade === undefined ? unreachableService : unreachableBackend } = forwarding;
   const backend = await dialer.dial(target, dialTimeoutMs).catch((error: unknown) => {
-    throw unreachable(errorMessage(error));
+    throw error instanceof ApiStatusError ? error : unreachable(errorMessage(error));
   });
   http.onFinished(() => backend.destroy());
   if (upgrade !== undefined) return switchOver(forwarding, backend, upgrade);
@@ -85,26 +75,47 @@ const unreachableService = (why: string): ApiStatusError =>
 const unreachableBackend = (why: string): ApiStatusError =>
   new ApiStatusError('Unknown', `error dialing backend: ${why}`);
 
-function headersFor({ headers, target }: Forwarding): Record<string, string | readonly string[]> {
-  const sent: Record<string, string | readonly string[]> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || name.startsWith(':') || name.startsWith('impersonate-') || notPassedOn.has(name))
-      continue;
+function headersFor({ headers, added = {}, target }: Forwarding): Record<string, string | readonly string[]> {
+  const sent = Object.entries(endToEndHeaders(headers))
+    .filter(([name]) => !name.startsWith(':') && !name.startsWith('impersonate-') && !notPassedOn.has(name))
     // A token among the WebSocket protocols is for this server alone.
-    sent[name] = name === 'sec-websocket-protocol' && typeof value === 'string' ? withoutToken(value) : value;
-  }
+    .map(([name, value]) => [
+      name,
+      name === 'sec-websocket-protocol' && typeof value === 'string' ? withoutToken(value) : value,
+    ]);
   return {
-    ...sent,
+    ...(Object.fromEntries(sent) as Record<string, string | readonly string[]>),
+    ...added,
     host: target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`,
   };
 }
 
 function open(forwarding: Forwarding, backend: Duplex): ClientRequest {
-  const { method, path } = forwarding;
-  // One request for each connection: nothing of one client is left for the next.
-  const sent = { ...headersFor(forwarding), connection: 'close' } as Record<string, string>;
+  const { method, path, http } = forwarding;
+  // One request for each connection: nothing of one client is left for the next. The length is written here, as Node
+  // has none for bodies of GET, HEAD and DELETE.
+  const sent = { ...headersFor(forwarding), ...framingOf(http.bodyLength), connection: 'close' } as Record<
+    string,
+    string
+  >;
   // Node's types want a socket; any duplex stream will do.
   return httpRequest({ method, path, headers: sent, createConnection: () => backend as never, setHost: false });
+}
+
+function framingOf(length: BodyLength): Record<string, string> {
+  if (length === 0) return {};
+  return length === 'chunked' ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(length) };
+}
+
+/** A body with a length has that length on the way out, or breaks off: more would be a request of its own. */
+async function* exactly(length: BodyLength, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (length !== 'chunked' && bytes > length) break;
+    yield chunk;
+  }
+  if (length !== 'chunked' && bytes !== length) throw badRequest('the body is not as long as was announced');
 }
 
 const withoutToken = (value: string): string =>
@@ -114,16 +125,20 @@ const withoutToken = (value: string): string =>
     .filter((each) => !each.startsWith('base64url.bearer.'))
     .join(', ');
 
-function answerOf(request: ClientRequest, http: HttpRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    request.setTimeout(answerTimeoutMs, () => request.destroy(new Error('the backend did not answer in time')));
-    request.on('error', (error) => reject(unreachableService(error.message)));
-    request.on('response', (message) => {
-      request.setTimeout(0);
-      resolve(message);
-    });
-    pipeline(http.bodyStream(), request, () => undefined);
-  });
+async function answerOf(request: ClientRequest, http: HttpRequest): Promise<IncomingMessage> {
+  request.setTimeout(answerTimeoutMs, () => request.destroy(new Error('the backend did not answer in time')));
+  if (http.bodyLength === 0) request.end();
+  else pipeline(exactly(http.bodyLength, http.bodyStream() as AsyncIterable<Buffer>), request, () => undefined);
+  try {
+    const message = await answerTo(request);
+    request.setTimeout(0);
+    // HTTP/2 has no such status.
+    if ((message.statusCode ?? 0) > 599) throw new Error(`the server answered with status ${message.statusCode}`);
+    return message;
+  } catch (error) {
+    request.destroy();
+    throw error instanceof ApiStatusError ? error : unreachableService(errorMessage(error));
+  }
 }
 
 /** Client and backend speak to each other from here on, if the backend agrees; its answer otherwise. */
@@ -151,9 +166,7 @@ async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: 
 
 async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promise<Reply> {
   const status = message.statusCode ?? 502;
-  const headers: Record<string, string | readonly string[]> = {};
-  for (const [name, value] of Object.entries(message.headers))
-    if (value !== undefined && !hopByHop.has(name)) headers[name] = value;
+  const headers = endToEndHeaders(message.headers);
   let sent: ReplyHeaders;
   try {
     sent =
@@ -166,16 +179,6 @@ async function passOn(message: IncomingMessage, { onAnswer }: Forwarding): Promi
   }
   return { kind: 'stream', status, headers: sent, start: (out) => pump(message, out) };
 }
-
-const hopByHop = new Set([
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-  'trailer',
-  'te',
-  'proxy-connection',
-]);
 
 /** As fast as the reader takes it. An answer that breaks off breaks off for the reader, too. */
 function pump(message: IncomingMessage, out: ReplyStream): void {

@@ -1,45 +1,111 @@
-import { connect as connectTcp, isIP } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { connect as connectTcp } from 'node:net';
+import { lookupTable } from '../../../base/lookup.ts';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { formatIp, parseHostAddress, parseIp } from '../../../base/ip-address.ts';
+import type { IpBytes } from '../../../base/ip-address.ts';
 import type { DialTarget, Dialer } from '../options.ts';
+import { isProxyableAddress } from './proxy-target.ts';
 
 export interface NodeDialerOptions {
   readonly clock: Clock;
-  /** Shown to kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`), PEM; asked for each connection, as certificates are renewed. */
+  /** The addresses of a name, the best first. By default as the system looks names up. */
+  readonly resolve?: (name: string) => Promise<readonly string[]>;
+  /**
+   * Shown to kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`), PEM; asked for each connection, as
+   * certificates are renewed.
+   */
   readonly clientPair?: () => { readonly cert: string; readonly key: string };
-  /** `--kubelet-certificate-authority`, PEM, asked for each connection. Absent: kubelets' certificates are not checked, as upstream's default is. */
+  /**
+   * `--kubelet-certificate-authority`, PEM, asked for each connection. Absent: kubelets' certificates are not checked,
+   * as upstream's default is.
+   */
   readonly certificateAuthority?: () => string;
 }
 
-/** Connections over the network. The client certificate goes to kubelets only. Rejects with where it was and why, in the words of Go's `net`. */
+/** Of a name that has many addresses so many are tried. */
+const MOST_ADDRESSES = 4;
+
+/**
+ * Connections over the network. The client certificate goes to kubelets only. Rejects with where it was and why, in the
+ * words of Go's `net`.
+ */
 export function nodeDialer(options: NodeDialerOptions): Dialer {
   return {
-    dial: ({ host, port, security }, timeoutMs) =>
-      new Promise((resolve, reject) => {
-        const socket = open({ host, port, security }, options);
-        const fail = (why: string): void => {
-          timer.cancel();
-          socket.destroy();
-          reject(new Error(`dial tcp${why}`));
-        };
-        const place = ` ${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-        const timer = options.clock.setTimer(timeoutMs, () => fail(`${place}: i/o timeout`));
-        const onError = (error: NodeJS.ErrnoException): void =>
-          fail(isUnknownName(error) ? `: lookup ${host}: ${inWords(error)}` : `${place}: ${inWords(error)}`);
-        socket.once('error', onError);
-        socket.once(security === 'none' ? 'connect' : 'secureConnect', () => {
-          timer.cancel();
-          socket.off('error', onError);
-          socket.setNoDelay(true);
-          socket.setKeepAlive(true, 30_000);
-          resolve(socket);
-        });
-      }),
+    dial: async (target, timeoutMs) => {
+      const { host } = target;
+      const deadlineMs = options.clock.monotonicMs() + timeoutMs;
+      const leftMs = (): number => Math.max(1, deadlineMs - options.clock.monotonicMs());
+      const addresses = await addressesOf(target, options, leftMs());
+      // One that leads here makes all suspect: who answers for the name chooses what comes first.
+      if (target.mayBeLocal !== true && !addresses.every(isProxyableAddress)) throw badRequest('address not allowed');
+      let failure: Error | undefined;
+      for (const address of addresses.slice(0, MOST_ADDRESSES)) {
+        try {
+          return await dialAddress(formatIp(address), target, options, leftMs());
+        } catch (error) {
+          failure ??= error as Error;
+        }
+      }
+      throw failure ?? new Error(`dial tcp: lookup ${host}: no such host`);
+    },
   };
 }
 
-const words: Readonly<Record<string, string>> = {
+async function addressesOf(
+  { host }: DialTarget,
+  { clock, resolve = lookUp }: NodeDialerOptions,
+  timeoutMs: number,
+): Promise<readonly IpBytes[]> {
+  const given = parseHostAddress(host);
+  if (given !== undefined) return [given];
+  const late = Promise.withResolvers<never>();
+  const timer = clock.setTimer(timeoutMs, () => late.reject(new Error(`dial tcp: lookup ${host}: i/o timeout`)));
+  try {
+    const found = await Promise.race([resolve(host), late.promise]);
+    return found.map((text) => parseIp(text.split('%', 1)[0] ?? '')).filter((address) => address !== undefined);
+  } catch (error) {
+    const known = words[(error as NodeJS.ErrnoException).code ?? ''];
+    throw known === undefined ? error : new Error(`dial tcp: lookup ${host}: ${known}`, { cause: error });
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function lookUp(name: string): Promise<readonly string[]> {
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+function dialAddress(
+  address: string,
+  target: DialTarget,
+  options: NodeDialerOptions,
+  timeoutMs: number,
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = open(address, target, options);
+    const fail = (why: string): void => {
+      timer.cancel();
+      socket.destroy();
+      reject(new Error(`dial tcp ${address.includes(':') ? `[${address}]` : address}:${target.port}: ${why}`));
+    };
+    const timer = options.clock.setTimer(timeoutMs, () => fail('i/o timeout'));
+    const onError = (error: NodeJS.ErrnoException): void => fail(words[error.code ?? ''] ?? error.message);
+    socket.once('error', onError);
+    socket.once(target.security === 'none' ? 'connect' : 'secureConnect', () => {
+      timer.cancel();
+      socket.off('error', onError);
+      socket.setNoDelay(true);
+      socket.setKeepAlive(true, 30_000);
+      resolve(socket);
+    });
+  });
+}
+
+const words: Readonly<Record<string, string>> = lookupTable({
   ECONNREFUSED: 'connect: connection refused',
   ECONNRESET: 'connect: connection reset by peer',
   EHOSTUNREACH: 'connect: no route to host',
@@ -47,21 +113,22 @@ const words: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connect: connection timed out',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'server misbehaving',
-};
+});
 
-const inWords = ({ code = '', message }: NodeJS.ErrnoException): string => words[code] ?? message;
-
-const isUnknownName = ({ code }: NodeJS.ErrnoException): boolean => code === 'ENOTFOUND' || code === 'EAI_AGAIN';
-
-function open({ host, port, security }: DialTarget, { clientPair, certificateAuthority }: NodeDialerOptions): Socket {
-  if (security === 'none') return connectTcp({ host, port });
-  const servername = isIP(host) === 0 ? host : undefined;
+/** `address` is what was judged, so that no name is looked up again. A certificate is checked for the name. */
+function open(
+  address: string,
+  { host, port, security }: DialTarget,
+  { clientPair, certificateAuthority }: NodeDialerOptions,
+): Socket {
+  const where = { host: address, port };
+  if (security === 'none') return connectTcp(where);
+  const servername = parseHostAddress(host) === undefined ? host : undefined;
   if (security === 'tls-insecure')
-    return connectTls({ host, port, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+    return connectTls({ ...where, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
   const isChecked = certificateAuthority !== undefined && security === 'kubelet';
   return connectTls({
-    host,
-    port,
+    ...where,
     servername,
     ...clientPair?.(),
     ca: certificateAuthority?.(),

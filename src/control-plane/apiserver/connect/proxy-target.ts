@@ -1,7 +1,8 @@
-import { isIP } from 'node:net';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Service } from '../../../api/core/service.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { addressScope, isOutward, parseHostAddress } from '../../../base/ip-address.ts';
+import type { IpBytes } from '../../../base/ip-address.ts';
 import type { DialTarget } from '../options.ts';
 
 /** `name`, `name:port` or `scheme:name:port`, as the last part of a proxy's path says them. */
@@ -22,7 +23,7 @@ export function parseProxyName(id: string, what: 'pod' | 'service' | 'node'): Pr
 export function podTarget({ scheme, port }: ProxyName, pod: Pod): DialTarget {
   const declared = pod.spec.containers.flatMap(({ ports = [] }) => ports)[0]?.containerPort;
   const host = pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? '';
-  if (!isProxyable(host)) throw badRequest('address not allowed');
+  if (!isOutward(host)) throw badRequest('address not allowed');
   const wanted = port === '' ? (declared ?? (scheme === 'https' ? 443 : 80)) : portNumber(port);
   return { host, port: wanted, security: scheme === 'https' ? 'tls-insecure' : 'none' };
 }
@@ -47,7 +48,10 @@ export interface ServiceCandidate {
 export const noEndpoints = (name: string): ApiStatusError =>
   new ApiStatusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
 
-/** The service's ready addresses in an order that begins anywhere. Only addresses of pods count: who may write Endpoints may not therefore reach any host. */
+/**
+ * The service's ready addresses in an order that begins anywhere. Only addresses of pods count: who may write Endpoints
+ * may not therefore reach any host.
+ */
 export function serviceCandidates(
   { scheme, name, port }: ProxyName,
   {
@@ -63,7 +67,7 @@ export function serviceCandidates(
     const target = { port: match.port, security: scheme === 'https' ? 'tls-insecure' : 'none' } as const;
     const ofPods = addresses.filter(
       ({ ip = '', targetRef }) =>
-        isProxyable(ip) &&
+        isOutward(ip) &&
         targetRef?.kind === 'Pod' &&
         (targetRef.namespace ?? service.metadata.namespace) === service.metadata.namespace,
     );
@@ -89,29 +93,18 @@ export function portNumber(port: string): number {
   return value;
 }
 
-/** Addresses of this machine and of its links are not reached through the API: whoever may use the proxy may not therefore talk to the server's own neighbours. */
-export function isProxyable(host: string): boolean {
-  const family = isIP(host);
-  if (family === 4) return !/^(?:0\.|127\.|169\.254\.|255\.255\.255\.255$)/.test(host) && !isMulticast4(host);
-  if (family !== 6) return false;
-  const low = host.toLowerCase();
-  return (
-    low !== '::' &&
-    low !== '::1' &&
-    !/^(?:0{0,4}:){1,7}0{0,3}1$/.test(low) &&
-    !/^fe[89ab]/.test(low) &&
-    !low.startsWith('ff') &&
-    !low.startsWith('::ffff:')
-  );
-}
+/**
+ * Addresses of this machine and of its links are not reached through the API: permission to use the proxy does not
+ * therefore talk to the server's own neighbours.
+ */
+export const isProxyableAddress = (address: IpBytes): boolean => addressScope(address) === 'other';
 
-/** The same for where a node says it is, which may be a name: one of the machine itself is refused. */
+/**
+ * The same for where a node says it is, in any spelling the system takes for an address. A name may be tried; where it
+ * leads is for the dialer to judge.
+ */
 export function isProxyableNode(host: string): boolean {
-  if (isIP(host) !== 0) return isProxyable(host);
-  return /[a-z]/i.test(host) && !/(^|\.)localhost\.?$/i.test(host) && !/^localhost\.localdomain\.?$/i.test(host);
+  const address = parseHostAddress(host);
+  if (address !== undefined) return isProxyableAddress(address);
+  return /^[\d._-]*[a-z][a-z\d._-]*$/i.test(host) && !/(^|\.)localhost(\.localdomain)?\.?$/i.test(host);
 }
-
-const isMulticast4 = (host: string): boolean => {
-  const first = Number(host.split('.', 1)[0]);
-  return first >= 224 && first <= 239;
-};

@@ -17,7 +17,10 @@ type DiscoveryForm =
   | { readonly as: 'plain' | 'yaml' }
   | { readonly as: 'aggregated'; readonly version: 'v2' | 'v2beta1' };
 
-/** `/api`, `/apis` and what is below them down to the resources' names. Documents are made when first asked for; kinds do not change while the server runs. */
+/**
+ * `/api`, `/apis` and what is below them down to the resources' names. Documents are made when first asked for; kinds
+ * do not change while the server runs.
+ */
 export function discoveryEndpoint(
   { all }: ServedResources,
   publicAddress: string,
@@ -59,7 +62,7 @@ export function discoveryEndpoint(
     return text;
   };
   const serve: Endpoint = async (exchange) => {
-    const path = exchange.path.length > 1 ? exchange.path.replace(/\/+$/, '') : exchange.path;
+    const path = exchange.path.length > 1 ? exchange.path.replace(/(?<!\/)\/+$/, '') : exchange.path;
     const document = plain.get(path);
     if (document === undefined) return undefined;
     if (exchange.http.method !== 'GET' && exchange.http.method !== 'HEAD') throw unsupportedMethod();

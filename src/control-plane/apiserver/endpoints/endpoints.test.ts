@@ -33,7 +33,7 @@ describe('health', () => {
     );
   });
 
-  it('leaves out what it is told to, and says when there is no such check', async () => {
+  it('excludes the given checks, and reports unknown ones', async () => {
     assert.deepEqual(
       [await ask('/livez?exclude=etcd', broken), await ask('/livez?verbose&exclude=etcd&exclude=none', broken)],
       [

@@ -14,7 +14,10 @@ export interface HealthEndpoint {
   beginShutdown(): void;
 }
 
-/** `/healthz`, `/livez`, `/readyz` and one path below for each check; texts as kubectl's users know them. What is wrong is for the log, not for whoever asks. */
+/**
+ * `/healthz`, `/livez`, `/readyz` and one path below for each check; texts as kubectl's users know them. What is wrong
+ * is for the log, not for the client.
+ */
 export function healthEndpoint(
   given: readonly HealthCheck[],
   log: (check: string, error: string) => void,
@@ -36,7 +39,7 @@ export function healthEndpoint(
     names.map((name) => [name, checks.filter(({ endpoints }) => endpoints === undefined || endpoints.includes(name))]),
   );
   const serve: Endpoint = async (exchange) => {
-    const [, first = '', ...rest] = exchange.path.replace(/\/+$/, '').split('/');
+    const [, first = '', ...rest] = exchange.path.replace(/(?<!\/)\/+$/, '').split('/');
     const name = names.find((each) => each === first);
     if (name === undefined) return undefined;
     const all = byEndpoint.get(name) ?? [];

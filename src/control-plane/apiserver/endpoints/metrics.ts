@@ -1,6 +1,9 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import { Counter, Gauge, Histogram, Registry as MetricRegistry } from 'prom-client';
 import type { Clock } from '../../../base/clock.ts';
-import type { BodyReply, Reply } from '../http/reply.ts';
+import type { FaultCounts } from '../../../base/process-faults.ts';
+import { bytesOf } from '../http/reply.ts';
+import type { Reply } from '../http/reply.ts';
 import type { ProcessUsage } from '../options.ts';
 import type { Endpoint } from '../path/dispatch.ts';
 import type { Exchange } from '../path/exchange.ts';
@@ -24,6 +27,7 @@ export interface MetricsOptions {
   readonly resources: ServedResources;
   readonly countObjects?: () => ReadonlyMap<string, number>;
   readonly processUsage?: () => ProcessUsage;
+  readonly faults?: FaultCounts;
 }
 
 /** What the server tells Prometheus, under upstream's names. */
@@ -48,6 +52,12 @@ export class ServerMetrics implements RequestObserver {
     help: 'How long requests took, without waiting in queues.',
     labelNames: requestLabels,
     buckets: sliBuckets,
+    registers: [this.registry],
+  });
+  readonly #aborts = new Counter({
+    name: 'apiserver_request_aborts_total',
+    help: 'Answers that were cut off because their clients did not read them.',
+    labelNames: requestLabels.filter((label) => label !== 'component'),
     registers: [this.registry],
   });
   readonly #sizes = new Histogram({
@@ -89,6 +99,7 @@ export class ServerMetrics implements RequestObserver {
     this.#options = options;
     this.#addStorage();
     this.#addProcess();
+    this.#addFaults();
   }
 
   begin(exchange: Exchange): void {
@@ -102,6 +113,11 @@ export class ServerMetrics implements RequestObserver {
     this.#queueSeconds.set(exchange, seconds);
   }
 
+  aborted(exchange: Exchange): void {
+    const { component: _, ...labels } = this.#labels(exchange);
+    this.#aborts.inc(labels);
+  }
+
   done(exchange: Exchange, reply: Reply): void {
     const labels = this.#labels(exchange);
     const dry = { dry_run: exchange.query.get('dryRun') === 'All' ? 'All' : '' };
@@ -113,14 +129,15 @@ export class ServerMetrics implements RequestObserver {
     this.#durations.observe({ ...labels, ...dry }, seconds);
     this.#sli.observe(labels, Math.max(0, seconds - (this.#queueSeconds.get(exchange) ?? 0)));
     if (reply.kind === 'body' && info.resourceRequest && isReading(info))
-      this.#sizes.observe(labels, sizeOf(reply.body));
+      this.#sizes.observe(labels, bytesOf(reply.body));
   }
 
   watchEvents({ definition }: ServedResource, events: number, bytes: number): void {
     const { group, version, plural } = definition.type;
     const labels = { group, version, resource: plural };
     this.#events.inc(labels, events);
-    // Events that were sent together count once, with their mean: a histogram entry for each would cost as much as sending it.
+    // Events that were sent together count once, with their mean: a histogram entry for each would cost as much as
+    // sending it.
     this.#eventSizes.observe(labels, bytes / events);
   }
 
@@ -136,7 +153,7 @@ export class ServerMetrics implements RequestObserver {
     };
   };
 
-  /** Only what is served gets labels of its own: nobody may fill the memory with names they made up. */
+  /** Only served resources get their own labels, so that clients cannot fill the memory with invented names. */
   #labels({ http, info }: Exchange): Record<(typeof requestLabels)[number], string> {
     const { group, version, resource, subresource } = info;
     const known = info.resourceRequest ? this.#options.resources.find(group, version, resource) : undefined;
@@ -168,6 +185,22 @@ export class ServerMetrics implements RequestObserver {
     });
   }
 
+  #addFaults(): void {
+    const { faults } = this.#options;
+    if (faults === undefined) return;
+    const counter: Counter = new Counter({
+      name: 'process_unhandled_errors_total',
+      help: 'Errors that nothing in the process handled: exceptions, after which it stops, and rejected promises.',
+      labelNames: ['kind'],
+      registers: [this.registry],
+      collect: () => {
+        counter.reset();
+        counter.inc({ kind: 'exception' }, faults.exceptions);
+        counter.inc({ kind: 'rejection' }, faults.rejections);
+      },
+    });
+  }
+
   #addProcess(): void {
     const { processUsage } = this.#options;
     if (processUsage === undefined) return;
@@ -191,7 +224,7 @@ export class ServerMetrics implements RequestObserver {
   }
 }
 
-const verbLabels: Readonly<Record<string, string>> = {
+const verbLabels: Readonly<Record<string, string>> = lookupTable({
   get: 'GET',
   list: 'LIST',
   watch: 'WATCH',
@@ -204,7 +237,7 @@ const verbLabels: Readonly<Record<string, string>> = {
   put: 'PUT',
   head: 'GET',
   proxy: 'CONNECT',
-};
+});
 const connects = new Set(['exec', 'attach', 'portforward', 'proxy']);
 
 function verbLabel(method: string, info: RequestInfo): string {
@@ -215,10 +248,4 @@ function verbLabel(method: string, info: RequestInfo): string {
 function scopeOf({ verb, name, namespace }: RequestInfo): string {
   if (name !== '' || verb === 'create') return 'resource';
   return namespace === '' ? 'cluster' : 'namespace';
-}
-
-function sizeOf(body: BodyReply['body']): number {
-  return typeof body === 'string' || body instanceof Uint8Array
-    ? body.length
-    : body.reduce((sum, piece) => sum + piece.length, 0);
 }

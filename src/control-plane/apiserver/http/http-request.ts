@@ -1,4 +1,5 @@
 import type { Duplex, Readable } from 'node:stream';
+import type { BodyLength, RequestTarget } from '../../../base/request-head.ts';
 
 /** Header names are in small letters; a header sent several times may be a list. */
 export type HeaderMap = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -6,14 +7,24 @@ export type HeaderMap = Readonly<Record<string, string | readonly string[] | und
 /** A request as it came off the wire, whatever wire that was: HTTP/1.1, HTTP/2, or a test. */
 export interface HttpRequest {
   readonly method: string;
-  /** Path and query as sent. */
-  readonly target: string;
+  /** Parsed once: what is judged and what is served follow from it. */
+  readonly target: RequestTarget;
+  /** As the head says: in bytes, or `chunked` when only the end tells. */
+  readonly bodyLength: BodyLength;
   readonly headers: HeaderMap;
   readonly protocol: 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0';
   readonly remoteAddress: string;
-  /** What the client showed in the TLS handshake, and whether the handshake found it to be of the client CA, meant for clients, and valid at that time. */
+  /** What the request shares with others that came the same way. */
+  readonly connection: object;
+  /**
+   * What the client showed in the TLS handshake, and whether the handshake found it to be of the client CA, meant for
+   * clients, and valid at that time.
+   */
   readonly clientCertificate?: { readonly der: Uint8Array; readonly verified: boolean };
-  /** The whole body. Rejects with RequestEntityTooLarge once there is more than `limitBytes`, and BadRequest when the client went away in the middle. */
+  /**
+   * The whole body. Rejects with RequestEntityTooLarge once there is more than `limitBytes`, and BadRequest when the
+   * client went away in the middle.
+   */
   readBody(limitBytes: number): Promise<Buffer>;
   /** The body for who passes it on. Either this or `readBody`. */
   bodyStream(): Readable;
@@ -21,6 +32,8 @@ export interface HttpRequest {
   readonly isFinished: boolean;
   /** Calls `listener` once the answer is sent wholly or the connection is gone. */
   onFinished(listener: () => void): void;
+  /** Ends the answer where it is, because its client does not read it. */
+  cut(): void;
   /** The connection itself, when the client asks to speak something else on it. */
   readonly upgrade?: UpgradedConnection;
 }

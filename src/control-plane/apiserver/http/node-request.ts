@@ -2,46 +2,71 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Duplex, Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../../../base/clock.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { formatIp, parseIp, unmapped } from '../../../base/ip-address.ts';
+import type { BodyLength, RequestHead, RequestTarget } from '../../../base/request-head.ts';
 import type { HeaderMap, HttpRequest, UpgradedConnection } from './http-request.ts';
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
+export interface RequestParts {
+  readonly clock: Clock;
+  /** Ends the answer where it is. */
+  readonly cut: () => void;
+}
+
 /** A request of Node's HTTP servers, of either version. */
 export class NodeHttpRequest implements HttpRequest {
   readonly method: string;
-  readonly target: string;
+  readonly target: RequestTarget;
+  readonly bodyLength: BodyLength;
   readonly headers: HeaderMap;
   readonly protocol: HttpRequest['protocol'];
   readonly remoteAddress: string;
+  readonly connection: object;
   readonly clientCertificate?: ClientCertificate;
   readonly upgrade?: UpgradedConnection;
+  readonly cut: () => void;
   readonly #native: NodeRequest;
+  readonly #clock: Clock;
+  /** The other end as the connection has it. */
+  readonly peer: { readonly remoteAddress: string; readonly remotePort: number };
   readonly #listeners: (() => void)[] = [];
   #isFinished = false;
 
-  constructor(native: NodeRequest, upgrade?: { readonly socket: Duplex; readonly head: Buffer }) {
+  constructor(
+    native: NodeRequest,
+    { method, target, body }: RequestHead,
+    { clock, cut }: RequestParts,
+    upgrade?: { readonly socket: Duplex; readonly head: Buffer },
+  ) {
     this.#native = native;
-    this.method = native.method ?? 'GET';
-    this.target = pathAndQuery(native.url ?? '/');
+    this.#clock = clock;
+    this.cut = cut;
+    this.method = method;
+    this.target = target;
+    this.bodyLength = body;
     this.headers = native.headers;
     this.protocol =
       native.httpVersionMajor === 2 ? 'HTTP/2.0' : native.httpVersionMinor === 0 ? 'HTTP/1.0' : 'HTTP/1.1';
     const socket = socketOf(native);
-    this.remoteAddress = (socket?.remoteAddress ?? '').replace(/^::ffff:/, '');
+    // Without a socket the connection is gone, and nothing else shares it.
+    this.connection = socket ?? this;
+    this.peer = { remoteAddress: socket?.remoteAddress ?? '', remotePort: socket?.remotePort ?? 0 };
+    this.remoteAddress = plainAddress(this.peer.remoteAddress);
     const certificate = socket === undefined ? undefined : clientCertificateOf(socket);
     if (certificate !== undefined) this.clientCertificate = certificate;
     if (upgrade !== undefined) this.upgrade = { ...upgrade, native };
   }
 
   readBody(limitBytes: number): Promise<Buffer> {
-    const declared = Number(this.#native.headers['content-length'] ?? Number.NaN);
-    if (declared > limitBytes) {
+    if (this.bodyLength !== 'chunked' && this.bodyLength > limitBytes) {
       this.#native.resume();
       return Promise.reject(tooLarge(limitBytes));
     }
-    return collect(this.#native, limitBytes);
+    return collect(this.#native, { length: this.bodyLength, limitBytes, clock: this.#clock });
   }
 
   bodyStream(): Readable {
@@ -57,7 +82,7 @@ export class NodeHttpRequest implements HttpRequest {
     else this.#listeners.push(listener);
   }
 
-  /** For the transport: the answer is out, or nobody is there for it. */
+  /** For the transport: the response was sent, or the client is gone. */
   finish(): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
@@ -68,30 +93,55 @@ export class NodeHttpRequest implements HttpRequest {
 const tooLarge = (limitBytes: number): ApiStatusError =>
   new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`);
 
-function collect(native: NodeRequest, limitBytes: number): Promise<Buffer> {
+/** How long a body may take to come; the more of it has come, the longer. */
+const bodyMs = 15_000;
+const bodyBytesPerSecond = 16 * 1024;
+
+function collect(
+  native: NodeRequest,
+  { length, limitBytes, clock }: { readonly length: BodyLength; readonly limitBytes: number; readonly clock: Clock },
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    const beganMs = clock.monotonicMs();
     const chunks: Buffer[] = [];
     let bytes = 0;
+    let isOver = false;
+    const settle = (how: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      timer.cancel();
+      how();
+      chunks.length = 0;
+    };
+    const leftMs = (): number => beganMs + bodyMs + (bytes / bodyBytesPerSecond) * 1000 - clock.monotonicMs();
+    const look = (): void => {
+      if (leftMs() > 0) timer = clock.setTimer(leftMs(), look);
+      else settle(() => reject(new ApiStatusError('Timeout', 'Timeout: the body of the request came too slowly')));
+    };
+    let timer = clock.setTimer(bodyMs, look);
     native.on('data', (chunk: Buffer) => {
+      if (isOver) return;
       bytes += chunk.length;
-      if (bytes > limitBytes) {
-        chunks.length = 0;
-        reject(tooLarge(limitBytes));
-      } else chunks.push(chunk);
+      if (bytes > limitBytes) settle(() => reject(tooLarge(limitBytes)));
+      else chunks.push(chunk);
     });
-    native.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
-    native.on('error', () => reject(badRequest('the client sent less than it had announced')));
-    native.on('close', () => {
-      if (!native.readableEnded) reject(badRequest('the client went away in the middle of its request'));
-    });
+    const refuse = (): void => settle(() => reject(badRequest('the client sent less than it had announced')));
+    const isWhole = (): boolean => length === 'chunked' || bytes === length;
+    // A stream of HTTP/2 that ends early ends as others do.
+    native.on('end', () =>
+      isWhole()
+        ? settle(() => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
+        : refuse(),
+    );
+    native.on('error', refuse);
+    native.on('close', () => settle(() => reject(badRequest('the client went away in the middle of its request'))));
   });
 }
 
-/** Clients of proxies send whole URLs. */
-function pathAndQuery(url: string): string {
-  if (url.startsWith('/')) return url;
-  const whole = /^https?:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1];
-  return whole === undefined || !whole.startsWith('/') ? `/${whole ?? ''}` : whole;
+/** A socket of both families shows IPv4 addresses as IPv6 ones. */
+function plainAddress(text: string): string {
+  const bytes = parseIp(text);
+  return bytes === undefined ? text : formatIp(unmapped(bytes));
 }
 
 function socketOf(native: NodeRequest): TLSSocket | undefined {

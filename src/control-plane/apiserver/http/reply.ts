@@ -42,6 +42,12 @@ export interface ReplyStream {
   destroy(): void;
 }
 
+export function bytesOf(body: BodyReply['body']): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  if (body instanceof Uint8Array) return body.length;
+  return body.reduce((sum, piece) => sum + piece.length, 0);
+}
+
 export const JSON_TYPE = 'application/json';
 
 export const jsonReply = (status: number, body: string): BodyReply => ({
@@ -58,14 +64,17 @@ export const textReply = (status: number, body: string): BodyReply => ({
   body,
 });
 
-/** The API's answer to whatever was thrown. What the server needs and does not have now (its store) is said so; the rest is an internal error. */
+/**
+ * The API's answer to whatever was thrown. What the server needs and does not have now (its store) is said so; the rest
+ * is an internal error.
+ */
 export function statusOf(error: unknown): ApiStatusError {
   if (error instanceof ApiStatusError) return error;
   if (!(error instanceof KubeletError)) return internalError(error);
   switch (error.kind) {
     case 'Unavailable':
     case 'Aborted':
-      // Without Retry-After: clients would repeat a write whose outcome nobody knows.
+      // Without Retry-After: clients would repeat a write with an unknown outcome.
       return new ApiStatusError('ServiceUnavailable', error.message);
     case 'Timeout':
       return new ApiStatusError('Timeout', `Timeout: ${error.message}`);

@@ -2,19 +2,25 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import type { Http2SecureServer, Http2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
-import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { readNodeHead } from '../../../base/node-head.ts';
+import type { RefusedHead } from '../../../base/request-head.ts';
+import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { Connections } from './connections.ts';
+import { CutAnswers } from './cut-answers.ts';
 import type { HttpRequest } from './http-request.ts';
 import { NodeHttpRequest } from './node-request.ts';
 import type { NodeRequest, NodeResponse } from './node-request.ts';
+import { Pipelines } from './pipelines.ts';
 import { statusOf, statusReply } from './reply.ts';
-import type { Reply } from './reply.ts';
+import type { BodyReply, Reply } from './reply.ts';
 import { SessionWork } from './session-work.ts';
-import { writeBody, writeRaw, writeRawStream, writeStream } from './write-reply.ts';
+import { LostBytes, unsentBytes } from './unsent-bytes.ts';
+import { refuseHead, writeBody, writeRaw, writeRawStream, writeStream } from './write-reply.ts';
 
 export interface TlsOptions extends SecureContextOptions {
   /** PEM. */
@@ -22,7 +28,10 @@ export interface TlsOptions extends SecureContextOptions {
   readonly cert: string;
   /** Names that have a certificate of their own (`--tls-sni-cert-key`). */
   readonly sni?: readonly { readonly names: readonly string[]; readonly key: string; readonly cert: string }[];
-  /** The CAs of client certificates, PEM. Nobody is refused here by them, but certificates of others count as wrong credentials. Absent: all do. */
+  /**
+   * The CAs of client certificates, PEM. No client is rejected here because of them, but certificates of others count
+   * as wrong credentials. Absent: all do.
+   */
   readonly clientCa?: string;
 }
 
@@ -40,6 +49,8 @@ export interface HttpServerOptions {
   readonly log: Logger;
   readonly maxConnections: number;
   readonly gzipFromBytes: number;
+  /** What may wait for the reader of one connection. */
+  readonly unreadBytesPerConnection: number;
 }
 
 /** Time for the head of a request, against clients that send a byte now and then. */
@@ -53,42 +64,49 @@ const handshakeTimeoutMs = 10_000;
 const maxHeaderBytes = 256 * 1024;
 /** As upstream's http2-max-streams-per-connection. */
 const maxStreams = 100;
+const mebibyte = 1024 * 1024;
+/** So much may end unsent on one HTTP/2 connection before the client is asked to open another. */
+const lostBytes = 16 * mebibyte;
+/** Besides what waits unread and what was lost: heads of requests and frames. */
+const sessionBytes = 64 * mebibyte;
 /** After this long what is still in flight is cut. */
 const drainMs = 10_000;
 
 /**
- * HTTP/1.1 and HTTP/2 over TLS on one port. Node's HTTP/2 server with `allowHTTP1` hands HTTP/1.1 connections to the same code as `node:https`,
- * at the same speed, so one server does for both.
+ * HTTP/1.1 and HTTP/2 over TLS on one port. Node's HTTP/2 server with `allowHTTP1` hands HTTP/1.1 connections to the
+ * same code as `node:https`, at the same speed, so one server does for both.
  */
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<Http2Session>();
   readonly #sockets = new Set<TLSSocket>();
+  readonly #connections: Connections;
   #clientCa: string | undefined;
   #state: 'open' | 'draining' | 'closed' = 'open';
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    this.#server = createServer(options.tls);
+    this.#server = createServer(options);
     this.#clientCa = options.tls.clientCa;
+    this.#cuts = new CutAnswers(options.clock);
+    this.#lost = new LostBytes(options.clock, lostBytes);
+    this.#connections = new Connections(options.maxConnections);
     this.#server.on('request', (request: NodeRequest, response: NodeResponse) => this.#request(request, response));
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#upgrade(request, socket, head),
     );
-    this.#server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
-      writeRaw(
-        socket,
-        statusReply(
-          new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource'),
-        ),
-        'Method Not Allowed',
-      ),
+    this.#server.on('connect', (request: NodeRequest, connection: Duplex | NodeResponse) =>
+      refuseTunnel(request, connection),
     );
     this.#server.on('session', (session) => this.#session(session));
-    this.#server.on('secureConnection', (socket: TLSSocket) => this.#connection(socket));
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseClient(error, socket));
-    // A failed handshake ends its socket by itself; scanners and health checks make them all the time.
+    this.#server.on('connection', (socket: Socket) => this.#connection(socket));
+    this.#server.on('secureConnection', (socket: TLSSocket) => this.#secureConnection(socket));
+    // Into the middle of an answer nothing is written.
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+      this.#busy.has(socket) ? void socket.destroy() : refuseClient(error, socket),
+    );
+    // A failed handshake closes its socket; scanners and health checks cause them all the time.
     this.#server.on('tlsClientError', () => undefined);
     this.#server.on('error', (error) => options.log.error('The server failed', { error: error.message }));
   }
@@ -129,16 +147,27 @@ export class HttpServer {
   }
 
   readonly #work = new SessionWork(maxStreams);
+  readonly #cuts: CutAnswers;
+  readonly #lost: LostBytes;
 
-  /** Connections with requests in flight, and how many. */
-  readonly #busy = new Map<Duplex, number>();
+  readonly #pipelines = new Pipelines();
 
-  #connection(socket: TLSSocket): void {
-    if (this.#state !== 'open' || this.#sockets.size >= this.#options.maxConnections) {
-      socket.destroy();
-      return;
-    }
+  /** Connections of HTTP/1.1 on which a request is in flight. */
+  readonly #busy = new Set<Duplex>();
+
+  /** Before its handshake, which takes room too. */
+  #connection(socket: Socket): void {
+    const { remoteAddress = '', remotePort = 0 } = socket;
+    socket.on('close', () => this.#connections.remove(remoteAddress, remotePort));
+    this.#connections.add(socket, remoteAddress, remotePort);
+  }
+
+  #secureConnection(socket: TLSSocket): void {
+    if (this.#state !== 'open') return void socket.destroy();
     this.#sockets.add(socket);
+    // Node does this for its own servers of HTTP/1.1 and for HTTP/2, but not for HTTP/1.1 on this port: answers in two
+    // pieces would wait 40 ms for each other.
+    socket.setNoDelay(true);
     // A watcher whose machine went away without a word is noticed, too.
     socket.setKeepAlive(true, keepAliveProbeMs);
     socket.on('close', () => {
@@ -156,19 +185,60 @@ export class HttpServer {
   }
 
   #request(request: NodeRequest, response: NodeResponse): void {
-    const work = 'stream' in request ? this.#work.begin(request.stream) : undefined;
+    request.on('error', () => undefined);
+    if (!('stream' in request))
+      return this.#pipelines.begin(request.socket, () => this.#requestOnSocket(request, response));
+    const work = this.#work.begin(request.stream);
     if (work === 'refused') return;
-    const http = new NodeHttpRequest(request);
-    const socket = 'stream' in request ? undefined : request.socket;
-    this.#count(socket, 1);
+    const reading = readNodeHead(request);
+    if (reading.outcome === 'refused') {
+      refuseHead(request, response, refusalOf(reading));
+      return work.end();
+    }
+    const http = new NodeHttpRequest(request, reading.head, {
+      clock: this.#options.clock,
+      cut: () => this.#cuts.cut(request.stream),
+    });
+    this.#inFlight(http);
+    const { session } = request.stream;
     response.on('close', () => {
       http.finish();
-      this.#count(socket, -1);
-      if (this.#state !== 'open' && socket !== undefined && !this.#busy.has(socket)) socket.destroy();
+      if (session !== undefined) this.#lost.add(session, unsentBytes(response));
     });
     response.on('error', () => http.finish());
-    request.on('error', () => undefined);
-    void this.#answer(http, response).finally(() => work?.end());
+    void this.#answer(http, response).finally(() => work.end());
+  }
+
+  /** Over HTTP/1.1. What waits behind a refused head is not begun: the connection ends with the refusal. */
+  #requestOnSocket(request: IncomingMessage, response: NodeResponse): void {
+    const { socket } = request;
+    const reading = readNodeHead(request);
+    if (reading.outcome === 'refused') {
+      refused.add(socket);
+      return refuseHead(request, response, refusalOf(reading));
+    }
+    const http = new NodeHttpRequest(request, reading.head, {
+      clock: this.#options.clock,
+      cut: () => void socket.destroy(),
+    });
+    this.#busy.add(socket);
+    this.#inFlight(http);
+    response.on('close', () => {
+      this.#busy.delete(socket);
+      http.finish();
+      if (this.#state !== 'open') socket.destroy();
+      this.#pipelines.end(socket);
+    });
+    response.on('error', () => http.finish());
+    void this.#answer(http, response);
+  }
+
+  #inFlight(http: NodeHttpRequest): void {
+    const { remoteAddress, remotePort } = http.peer;
+    const connection = this.#connections.find(remoteAddress, remotePort);
+    if (connection === undefined) return;
+    connection.inFlight++;
+    http.onFinished(() => connection.inFlight--);
   }
 
   async #answer(http: NodeHttpRequest, response: NodeResponse): Promise<void> {
@@ -179,8 +249,8 @@ export class HttpServer {
       else if (reply.kind === 'body') await writeBody(http, response, this.#withClose(http, reply), this.#options);
       else response.destroy();
     } catch (error) {
-      this.#options.log.error('An answer could not be written', {
-        path: http.target.slice(0, 512),
+      this.#options.log.error('Unable to write a response', {
+        path: http.target.rawPath.slice(0, 512),
         error: error instanceof Error ? error.message : String(error),
       });
       response.destroy();
@@ -194,10 +264,26 @@ export class HttpServer {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const http = new NodeHttpRequest(request, { socket, head });
     socket.on('error', () => socket.destroy());
+    this.#pipelines.begin(socket, () => this.#upgraded(request, socket, head));
+  }
+
+  #upgraded(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const reading = readNodeHead(request);
+    if (reading.outcome === 'refused')
+      return writeRaw(socket, refusalOf(reading), STATUS_CODES[reading.status] ?? 'Unknown');
+    // Node hands such a body over as the first bytes of the new protocol.
+    if (reading.head.body !== 0)
+      return writeRaw(socket, statusReply(badRequest('a request for another protocol has no body')), 'Bad Request');
+    const http = new NodeHttpRequest(
+      request,
+      reading.head,
+      { clock: this.#options.clock, cut: () => void socket.destroy() },
+      { socket, head },
+    );
     socket.on('close', () => http.finish());
-    this.#count(socket, 1);
+    this.#busy.add(socket);
+    this.#inFlight(http);
     void this.#options
       .serve(http)
       .catch((error: unknown): Reply => statusReply(statusOf(error)))
@@ -209,16 +295,14 @@ export class HttpServer {
         else if (reply.kind === 'stream') writeRawStream(socket, reply, STATUS_CODES[reply.status] ?? 'Unknown');
       });
   }
-
-  #count(socket: Duplex | undefined, by: 1 | -1): void {
-    if (socket === undefined) return;
-    const count = (this.#busy.get(socket) ?? 0) + by;
-    if (count > 0) this.#busy.set(socket, count);
-    else this.#busy.delete(socket);
-  }
 }
 
-function createServer({ key, cert, sni = [], clientCa, ...context }: TlsOptions): Http2SecureServer {
+function createServer({
+  tls: { key, cert, sni = [], clientCa, ...context },
+  unreadBytesPerConnection,
+}: HttpServerOptions): Http2SecureServer {
+  // In the millions of bytes. An answer of any size may come last and go over what may wait.
+  const maxSessionMemory = Math.ceil((2 * unreadBytesPerConnection + lostBytes + sessionBytes) / 1_000_000);
   const server = createSecureServer({
     ...context,
     key,
@@ -230,7 +314,7 @@ function createServer({ key, cert, sni = [], clientCa, ...context }: TlsOptions)
     rejectUnauthorized: false,
     handshakeTimeout: handshakeTimeoutMs,
     maxHeaderListPairs: 256,
-    maxSessionMemory: 32,
+    maxSessionMemory,
     settings: { maxConcurrentStreams: maxStreams, initialWindowSize: 262_144, maxHeaderListSize: maxHeaderBytes },
     http1Options: {
       maxHeaderSize: maxHeaderBytes,
@@ -245,6 +329,22 @@ function createServer({ key, cert, sni = [], clientCa, ...context }: TlsOptions)
     for (const name of each.names)
       server.addContext(name, { key: each.key, cert: each.cert, ca: clientCa ?? [], minVersion: 'TLSv1.2' });
   return server;
+}
+
+const methodNotAllowed = (): BodyReply =>
+  statusReply(
+    new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource'),
+  );
+
+const refusalOf = ({ status, why }: RefusedHead): BodyReply =>
+  status === 405 ? methodNotAllowed() : statusReply(badRequest(why));
+
+/** Nothing is tunnelled, in either version. HTTP/2 has no connection of its own for it. */
+function refuseTunnel(request: NodeRequest, connection: Duplex | NodeResponse): void {
+  if ('stream' in request) return refuseHead(request, connection as NodeResponse, methodNotAllowed());
+  const socket = connection as Duplex;
+  socket.on('error', () => socket.destroy());
+  writeRaw(socket, methodNotAllowed(), 'Method Not Allowed');
 }
 
 const refused = new WeakSet<Duplex>();

@@ -19,6 +19,7 @@ test('a client that resets its streams at once has no more begun for it than its
     log: silentLogger,
     maxConnections: 10,
     gzipFromBytes: 1024,
+    unreadBytesPerConnection: 1024 * 1024,
     serve: async () => {
       most = Math.max(most, ++running);
       await gate.promise;

@@ -5,8 +5,8 @@ import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 const patience = 4;
 
 /**
- * What is being worked on for each HTTP/2 connection, streams that are gone included: the protocol counts only those that are open, so a client that
- * resets its streams at once would have any amount of work begun (CVE-2023-44487).
+ * What is being worked on for each HTTP/2 connection, streams that are gone included: the protocol counts only those
+ * that are open, so a client that resets its streams at once would have any amount of work begun (CVE-2023-44487).
  */
 export class SessionWork {
   readonly #limit: number;
@@ -16,7 +16,10 @@ export class SessionWork {
     this.#limit = limit;
   }
 
-  /** Refuses the stream when there is too much already, and after too many of those ends the connection. `end` is called when the work is done. */
+  /**
+   * Refuses the stream when there is too much already, and after too many of those ends the connection. `end` is called
+   * when the work is done.
+   */
   begin(stream: ServerHttp2Stream): { end(): void } | 'refused' {
     const { session } = stream;
     if (session === undefined) return { end: () => undefined };

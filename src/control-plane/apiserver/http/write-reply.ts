@@ -5,8 +5,10 @@ import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { headerOf } from './http-request.ts';
 import type { HttpRequest } from './http-request.ts';
-import type { NodeResponse } from './node-request.ts';
+import type { NodeRequest, NodeResponse } from './node-request.ts';
+import { bytesOf } from './reply.ts';
 import type { BodyReply, ReplyHeaders, ReplyStream, StreamReply } from './reply.ts';
+import { writeCounted } from './unsent-bytes.ts';
 
 export interface WriteOptions {
   readonly gzipFromBytes: number;
@@ -22,7 +24,7 @@ export async function writeBody(
   const { body } = reply;
   const headers: Record<string, string | readonly string[]> = { ...reply.headers };
   if (http.protocol !== 'HTTP/2.0' && http.method !== 'HEAD' && !isRead(http)) headers.connection = 'close';
-  const length = lengthOf(body);
+  const length = bytesOf(body);
   if (
     length > gzipFromBytes &&
     takesGzip(http) &&
@@ -44,18 +46,8 @@ export async function writeBody(
   await writePieces(response, body as readonly Uint8Array[]);
 }
 
-/** A body nobody read is not waited for: the connection ends after the answer. */
-function isRead(http: HttpRequest): boolean {
-  const declared = headerOf(http.headers, 'content-length');
-  if (declared === '0' || (declared === undefined && http.headers['transfer-encoding'] === undefined)) return true;
-  return http.bodyStream().readableEnded;
-}
-
-function lengthOf(body: BodyReply['body']): number {
-  if (typeof body === 'string') return Buffer.byteLength(body);
-  if (body instanceof Uint8Array) return body.length;
-  return body.reduce((sum, piece) => sum + piece.length, 0);
-}
+/** Does not wait for an unread body: the connection ends after the response. */
+const isRead = (http: HttpRequest): boolean => http.bodyLength === 0 || http.bodyStream().readableEnded;
 
 const takesGzip = ({ headers }: HttpRequest): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
@@ -89,22 +81,21 @@ function send(
   body: string | Uint8Array,
 ): void {
   writeHead(response, status, headers);
-  (response as { end(body: string | Uint8Array): unknown }).end(body);
+  if ('stream' in response && body.length > 0) {
+    writeCounted(response, body);
+    response.end();
+  } else (response as { end(body: string | Uint8Array): unknown }).end(body);
 }
 
 async function writePieces(response: NodeResponse, pieces: readonly Uint8Array[]): Promise<void> {
   for (const piece of pieces) {
     if (isGone(response)) return;
-    if (!writeTo(response, piece)) await drained(response);
+    if (!writeCounted(response, piece)) await drained(response);
   }
   if (!isGone(response)) response.end();
 }
 
 const isGone = (response: NodeResponse): boolean => response.destroyed || response.writableEnded;
-
-function writeTo(response: NodeResponse, chunk: string | Uint8Array): boolean {
-  return (response as { write(chunk: string | Uint8Array): boolean }).write(chunk);
-}
 
 function drained(response: NodeResponse): Promise<void> {
   return new Promise((resolve) => {
@@ -121,11 +112,25 @@ function drained(response: NodeResponse): Promise<void> {
 /** Sends the head and hands the rest to the reply. */
 export function writeStream(http: HttpRequest, response: NodeResponse, reply: StreamReply): void {
   const headers: Record<string, string | readonly string[]> = { ...reply.headers };
-  // The body of a request nobody will read must not hold up the connection's end.
+  // The unread body of a request must not delay the end of the connection.
   if (http.protocol === 'HTTP/1.0') headers.connection = 'close';
   writeHead(response, reply.status, headers);
   (response as { flushHeaders(): void }).flushHeaders();
   reply.start(streamOf(response));
+}
+
+/** The answer to what is no request. Nothing of its body is read, and on HTTP/1 the connection ends with it. */
+export function refuseHead(request: NodeRequest, response: NodeResponse, { status, headers, body }: BodyReply): void {
+  if ('stream' in request) {
+    const { stream } = request;
+    response.on('finish', () => stream.close());
+  }
+  send(
+    response,
+    status,
+    { ...headers, 'content-length': String(bytesOf(body)), ...(!('stream' in request) && { connection: 'close' }) },
+    body as string,
+  );
 }
 
 function streamOf(response: NodeResponse): ReplyStream {
@@ -139,7 +144,7 @@ function streamOf(response: NodeResponse): ReplyStream {
   response.on('close', close);
   response.on('error', close);
   return {
-    write: (chunk) => isGone(response) || writeTo(response, chunk),
+    write: (chunk) => isGone(response) || writeCounted(response, chunk),
     onDrain: (listener) => void response.on('drain', listener),
     onClose: (listener) => (isClosed ? listener() : void closing.push(listener)),
     end: () => {
@@ -181,8 +186,8 @@ const DISCARDED_BYTES = 64 * 1024;
 const LEAVE_MS = 5000;
 
 /**
- * Once the answer is out, what the client sent behind its request is thrown away: unread, it would keep the end of the connection from being seen, and
- * the connection for good; closed at once, it would be reset, and the answer lost.
+ * Once the answer is out, what the client sent behind its request is thrown away: unread, it would keep the end of the
+ * connection from being seen, and the connection permanently; closed at once, it would be reset, and the answer lost.
  */
 function leaveAfterAnswer(socket: Duplex): void {
   socket.once('finish', () => {
@@ -196,10 +201,15 @@ function leaveAfterAnswer(socket: Duplex): void {
   });
 }
 
+/**
+ * What a header cannot hold; letters beyond Latin-1 too, as some of them become line breaks when they lose their upper
+ * half.
+ */
+const unfit = /[^\t\u0020-\u007e\u0080-\u00ff]/g;
+
 function rawHead(status: number, reason: string, headers: ReplyHeaders): Buffer {
   const lines = [`HTTP/1.1 ${status} ${reason}`];
   for (const [name, value] of Object.entries(headers))
-    for (const each of typeof value === 'string' ? [value] : value)
-      lines.push(`${name}: ${each.replace(/[\r\n]/g, ' ')}`);
+    for (const each of typeof value === 'string' ? [value] : value) lines.push(`${name}: ${each.replace(unfit, ' ')}`);
   return Buffer.from([...lines, 'connection: close', '', ''].join('\r\n'), 'latin1');
 }

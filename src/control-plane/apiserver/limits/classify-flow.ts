@@ -37,7 +37,10 @@ function matches(rule: FlowRule, info: RequestInfo): boolean {
   );
 }
 
-/** Which queues a flow may wait in: a hand of different cards, the same for the same flow, so that two flows seldom share all of theirs. */
+/**
+ * Which queues a flow may wait in: a hand of different cards, the same for the same flow, so that two flows seldom
+ * share all of theirs.
+ */
 export function dealHand(flow: string, deckSize: number, handSize: number): readonly number[] {
   let hash = fnv64(flow);
   const hand: number[] = [];
@@ -52,7 +55,10 @@ export function dealHand(flow: string, deckSize: number, handSize: number): read
   return hand;
 }
 
-/** FNV-1a, 64 bits, with its bits mixed once more: names that differ in their last letter get hands that differ in all cards. */
+/**
+ * FNV-1a, 64 bits, with its bits mixed once more: names that differ in their last letter get hands that differ in all
+ * cards.
+ */
 function fnv64(text: string): bigint {
   let hash = 0xcbf29ce484222325n;
   for (let index = 0; index < text.length; index++)

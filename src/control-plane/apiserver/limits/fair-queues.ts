@@ -13,9 +13,9 @@ interface Queue {
 }
 
 /**
- * The queues of one priority level, served in turn by what each has been given so far (start-time fair queuing): a flow with a thousand requests waits
- * behind its own, not before others.
- * Invariants: 1. a queue is no longer than the limit; 2. among queues that wait, the one given least is next; 3. time without waiting earns nothing.
+ * The queues of one priority level, served in turn by what each has been given so far (start-time fair queuing): a flow
+ * with a thousand requests waits behind its own, not before others. Invariants: 1. a queue is no longer than the limit;
+ * 2. among queues that wait, the one given least is next; 3. time without waiting earns nothing.
  */
 export class FairQueues {
   readonly #queues: readonly Queue[];
@@ -38,7 +38,10 @@ export class FairQueues {
     return this.#length;
   }
 
-  /** Into the shortest of the flow's queues; undefined when even that one is full. What is returned takes it out again, and says whether it was still there. */
+  /**
+   * Into the shortest of the flow's queues; undefined when even that one is full. What is returned takes it out again,
+   * and says whether it was still there.
+   */
   add(flow: string, request: Waiting): (() => boolean) | undefined {
     const hand = dealHand(flow, this.#queues.length, this.#handSize)
       .map((card) => this.#queues[card])

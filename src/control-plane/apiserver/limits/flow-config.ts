@@ -1,4 +1,7 @@
-/** Who may use how much of the server at once (upstream: the mandatory and suggested objects of flowcontrol.apiserver.k8s.io). */
+/**
+ * Who may use how much of the server at once (upstream: the mandatory and suggested objects of
+ * flowcontrol.apiserver.k8s.io).
+ */
 export interface PriorityLevel {
   readonly name: string;
   /** Its part of all seats, against the other levels' shares. */

@@ -10,13 +10,15 @@ export interface InFlightLimits {
 
 const always: Admitted = { admitted: true, release: () => undefined };
 
-/** Two counters: so many reading requests at once, so many changing ones. Administrators and what lasts are not counted. */
+/**
+ * Two counters: so many reading requests at once, so many changing ones. Administrators and what lasts are not counted.
+ */
 export function maxInFlight({ reading, mutating }: InFlightLimits): RequestLimiter {
   const counts = { reading: 0, mutating: 0 };
   return {
     admit: ({ info, user }) => {
       if (isLongRunning(info) || isExempt(user.groups)) return always;
-      const kind = isReading(info) || !info.resourceRequest ? 'reading' : 'mutating';
+      const kind = isReading(info) ? 'reading' : 'mutating';
       const limit = kind === 'reading' ? reading : mutating;
       if (limit > 0 && counts[kind] >= limit) return { admitted: false, retryAfterSeconds: 1 };
       counts[kind]++;
@@ -41,7 +43,7 @@ interface Bucket {
 /** As many clients are remembered; the one seen longest ago makes room. */
 const mostClients = 4096;
 
-/** A token bucket for each user: one that asks too often is told when to come again, the others do not notice. */
+/** A token bucket for each user: a user over the limit gets a retry time, and others are not affected. */
 export function clientRateLimit({ qps, burst }: ClientRate, monotonicMs: () => number): RequestLimiter {
   const buckets = new Map<string, Bucket>();
   const full = Math.max(burst, 1);

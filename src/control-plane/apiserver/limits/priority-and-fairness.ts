@@ -11,7 +11,7 @@ import type { FlowSchema, PriorityLevel } from './flow-config.ts';
 
 export type RejectReason = 'queue-full' | 'concurrency-limit' | 'time-out';
 
-/** Told of what happens, for the metrics. */
+/** Observes events for the metrics. */
 export interface FlowObserver {
   rejected(flow: FlowName, reason: RejectReason): void;
   dispatched(flow: FlowName, waitedMs: number, exchange: Exchange): void;
@@ -55,8 +55,9 @@ const objectsPerSeat = 100;
 const mostSeats = 10;
 
 /**
- * Priority and fairness: each kind of client has seats of its own, waits in its own queues, and may borrow what others do not use.
- * Invariants: 1. a level within its own seats never waits for another level; 2. nobody borrows while all seats are taken; 3. every seat taken is given back once.
+ * Priority and fairness: each kind of client has seats of its own, waits in its own queues, and may borrow what others
+ * do not use. Invariants: 1. a level within its own seats never waits for another level; 2. no level borrows while all
+ * seats are taken; 3. every seat taken is given back once.
  */
 export class FlowControl implements RequestLimiter {
   readonly #options: FlowControlOptions;
@@ -149,7 +150,7 @@ export class FlowControl implements RequestLimiter {
     const timer = clock.setTimer(maxWaitMs, () => {
       if (remove()) waiting.resolve(reject('time-out'));
     });
-    // Nobody waits for an answer any more.
+    // The client no longer waits for a response.
     exchange.http.onFinished(() => {
       if (!remove()) return;
       timer.cancel();

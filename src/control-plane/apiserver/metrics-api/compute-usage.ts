@@ -7,7 +7,10 @@ export interface Usage {
   windowMs: number;
 }
 
-/** Rates over less time are noise (upstream: metrics-server counts a container that is younger than 10 s from its start on). */
+/**
+ * Rates over less time are noise (upstream: metrics-server counts a container that is younger than 10 s from its start
+ * on).
+ */
 const SHORTEST_WINDOW_MS = 500;
 
 /** The use between two looks; of what started in between since then. undefined when there is nothing to count from. */

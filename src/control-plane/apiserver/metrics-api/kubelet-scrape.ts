@@ -1,5 +1,7 @@
 import { request as httpRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { answerTo } from '../../../base/node-answer.ts';
+import { readText } from '../../../base/read-text.ts';
 import type { Dialer, DialTarget } from '../options.ts';
 
 const PATH = '/metrics/resource';
@@ -8,46 +10,39 @@ const ANSWER_TIMEOUT_MS = 10_000;
 /** 10,000 containers. */
 const LONGEST_ANSWER = 16 * 1024 * 1024;
 
-/** A kubelet's own numbers. Rejects when it cannot be had, answers anything but 200, or too much; redirects are not followed. */
-export async function scrapeKubelet(dialer: Dialer, target: DialTarget): Promise<string> {
+/**
+ * A kubelet's own numbers. Rejects when it cannot be had, answers anything but 200, too much or too slowly; redirects
+ * are not followed.
+ */
+export async function scrapeKubelet(
+  dialer: Dialer,
+  target: DialTarget,
+  answerTimeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<string> {
   const socket = await dialer.dial(target, DIAL_TIMEOUT_MS);
-  return new Promise((resolve, reject) => {
-    const host = target.host.includes(':') ? `[${target.host}]` : target.host;
-    const request = httpRequest({
-      method: 'GET',
-      path: PATH,
-      headers: { host: `${host}:${target.port}`, accept: 'text/plain', connection: 'close' },
-      createConnection: () => socket,
-      timeout: ANSWER_TIMEOUT_MS,
-    });
-    const fail = (why: Error): void => {
-      socket.destroy();
-      reject(why);
-    };
-    request.on('timeout', () => fail(new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`)));
-    request.on('error', fail);
-    request.on('response', (answer) =>
-      readText(answer)
-        .then(
-          (text) =>
-            answer.statusCode === 200
-              ? resolve(text)
-              : fail(new Error(`request failed, status: "${answer.statusCode ?? 0}"`)),
-          fail,
-        )
-        .finally(() => socket.destroy()),
-    );
-    request.end();
-  });
+  const signal = AbortSignal.timeout(answerTimeoutMs);
+  try {
+    return await ask(socket, target, signal);
+  } catch (error) {
+    throw signal.aborted ? new Error(`no answer within ${answerTimeoutMs} ms`, { cause: error }) : error;
+  } finally {
+    socket.destroy();
+  }
 }
 
-async function readText(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > LONGEST_ANSWER) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+/** `signal` bounds all of it, however slowly the bytes come. */
+async function ask(socket: Duplex, { host, port }: DialTarget, signal: AbortSignal): Promise<string> {
+  const headers = {
+    host: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+    accept: 'text/plain',
+    connection: 'close',
+  };
+  // Node's types want a socket; any duplex stream will do.
+  const request = httpRequest({ method: 'GET', path: PATH, headers, createConnection: () => socket as never, signal });
+  request.end();
+  const answer = await answerTo(request);
+  const text = await readText(answer as AsyncIterable<Buffer>, LONGEST_ANSWER);
+  if (text === undefined) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
+  if (answer.statusCode !== 200) throw new Error(`request failed, status: "${answer.statusCode ?? 0}"`);
+  return text;
 }

@@ -20,9 +20,12 @@ export interface NodePoints {
 
 const LINE =
   /^(node|container)_(cpu_usage_seconds_total|memory_working_set_bytes|start_time_seconds)(?:\{([^}]*)\})? (\S+)(?: (\d+))?$/gm;
-const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
+const LABEL = /(?<![a-z_])([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Reads a kubelet's /metrics/resource. Lines of other families are passed over; what has no CPU or no memory is left out (a kubelet may be starting). */
+/**
+ * Reads a kubelet's /metrics/resource. Lines of other families are passed over; what has no CPU or no memory is left
+ * out (a kubelet may be starting).
+ */
 export function parseResourceMetrics(text: string, nowMs: number): NodePoints {
   const found = new Map<string, Partial<ContainerPoint>>();
   for (const [, subject, family, labels = '', value, at] of text.matchAll(LINE)) {

@@ -3,8 +3,10 @@ import type { Clock } from '../../../base/clock.ts';
 import { sleep } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { computeNodeUsage, type NodeUsage } from './compute-usage.ts';
-import { parseResourceMetrics, type NodePoints } from './parse-resource-metrics.ts';
+import type { NodeUsage } from './compute-usage.ts';
+import { computeNodeUsage } from './compute-usage.ts';
+import type { NodePoints } from './parse-resource-metrics.ts';
+import { parseResourceMetrics } from './parse-resource-metrics.ts';
 
 export interface UsageCacheOptions {
   clock: Clock;
@@ -21,14 +23,15 @@ interface Kept {
 
 /** As metrics-server's --metric-resolution. */
 const RESOLUTION_MS = 15_000;
-/** Rates count from a look that is no older; else a second one is taken at once. */
+/** Rates count from a check that is no older; else a second one is taken at once. */
 const LONGEST_WINDOW_MS = 60_000;
 const SECOND_LOOK_MS = 1000;
 const MOST_NODES = 10_000;
 
 /**
- * What nodes and pods use, from their kubelets, when somebody asks. Where nobody asked lately there is nothing to count from, so two looks are taken a
- * second apart; after that an answer is at most 15 s old. A node that does not answer is missing.
+ * The usage of nodes and pods, from their kubelets, on request. Without a recent request there is nothing to count
+ * from, so two looks are taken a second apart; after that an answer is at most 15 s old. A node that does not answer is
+ * missing.
  */
 export class UsageCache {
   readonly #options: UsageCacheOptions;
@@ -63,7 +66,7 @@ export class UsageCache {
       return usage;
     } catch (error) {
       this.#kept.delete(node.metadata.name);
-      log.warn('the use of a node and its pods cannot be asked of its kubelet', {
+      log.warn('unable to read resource usage from a kubelet', {
         node: node.metadata.name,
         error: errorMessage(error),
       });

@@ -1,10 +1,12 @@
 import type { ListOptions } from '../../../api/client/api-client.ts';
-import { apiVersionOf, type ApiObject } from '../../../api/client/resource-type.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import { nodeMetrics, podMetrics } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { NodeMetrics, PodMetrics } from '../../../api/metrics/usage-metrics.ts';
-import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector } from '../../../api/selectors.ts';
+import { compileRequirements } from '../../../api/label-requirement.ts';
+import { compileFields, parseFieldSelector, parseLabelSelector } from '../../../api/selectors.ts';
 import { badRequest, notFound } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { Registry, ResourceRequest, Served, ServedList } from '../../registry/registry.ts';
@@ -41,7 +43,8 @@ export function usageRegistry(parts: UsageRegistryParts): Registry {
 async function getUsage(parts: UsageRegistryParts, { definition, namespace, name }: ResourceRequest): Promise<Served> {
   const isNode = definition.type === nodeMetrics;
   const subject = subjectsOf(parts, isNode, namespace).find((each) => each.metadata.name === name);
-  // metrics-server's words: who is not there at all is named as its listers do, and who has no metrics by what they would be.
+  // metrics-server's words: who is not there at all is named as its listers do, and who has no metrics by what they
+  // would be.
   if (subject === undefined) throw notFound({ group: '', plural: isNode ? 'node' : 'pods' }, name);
   const [object] = await metricsOf(parts, isNode, [subject]);
   if (object === undefined)
@@ -61,10 +64,11 @@ async function listUsage(
   const fields = parseFieldSelector(fieldSelector);
   if (typeof labels === 'string') throw badRequest(labels);
   if (typeof fields === 'string') throw badRequest(fields);
+  const [labelled, holds] = [compileRequirements(labels), compileFields(fields)];
   const chosen = subjectsOf(parts, definition.type === nodeMetrics, namespace).filter(
     ({ metadata }) =>
-      labels.every((each) => matchesRequirement(each, metadata.labels ?? {})) &&
-      matchesFields(fields, { 'metadata.name': metadata.name, 'metadata.namespace': metadata.namespace }),
+      labelled.matches(metadata.labels ?? {}) &&
+      holds({ 'metadata.name': metadata.name, 'metadata.namespace': metadata.namespace }),
   );
   const objects = await metricsOf(parts, definition.type === nodeMetrics, chosen);
   return { items: objects.map(served), resourceVersion: '' };
@@ -111,7 +115,7 @@ function nodeObject(node: Node, usage: Usage | undefined, nowMs: number): NodeMe
 function podObject(pod: Pod, usages: ReadonlyMap<string, Usage> | undefined, nowMs: number): PodMetrics[] {
   const [first] = usages?.values() ?? [];
   if (usages === undefined || first === undefined) return [];
-  // Upstream shows the time of the container that was looked at first.
+  // Upstream shows the time of the container that was checked first.
   const earliest = [...usages.values()].reduce((least, each) => (each.atMs < least.atMs ? each : least), first);
   return [
     {

@@ -97,7 +97,7 @@ const pod = (name: string, nodeName: string): Pod => ({
 const definitionOf = (type: ResourceType): ResourceDefinition => ({ type }) as ResourceDefinition;
 
 /** Two nodes, of which `away` does not answer. */
-function ground() {
+function fixture() {
   const clock = new FakeClock(T0);
   let asked = 0;
   const cache = new UsageCache({
@@ -134,7 +134,7 @@ function ground() {
 
 describe('metrics.k8s.io', () => {
   it('takes two looks the first time and none in the next 15 s', async () => {
-    const { clock, registry, request, settled, nodeDefinition, podDefinition, asked } = ground();
+    const { clock, registry, request, settled, nodeDefinition, podDefinition, asked } = fixture();
     const { items } = await settled(registry.list(request(nodeDefinition, '', ''), {}));
     assert.deepEqual(
       items.map(({ json }) => JSON.parse(json) as unknown),
@@ -162,7 +162,7 @@ describe('metrics.k8s.io', () => {
   });
 
   it('chooses by labels and names, and knows what is not there', async () => {
-    const { registry, request, settled, nodeDefinition, podDefinition } = ground();
+    const { registry, request, settled, nodeDefinition, podDefinition } = fixture();
     const list = async (options: { labelSelector?: string; fieldSelector?: string }) =>
       (await settled(registry.list(request(podDefinition), options))).items.map(({ object }) => object.metadata.name);
     assert.deepEqual(
@@ -191,7 +191,7 @@ describe('metrics.k8s.io', () => {
   });
 
   it('leaves all other kinds to the store', async () => {
-    const { registry, request, nodeDefinition } = ground();
+    const { registry, request, nodeDefinition } = fixture();
     assert.equal((await registry.list(request({ ...nodeDefinition, type: nodeType }), {})).resourceVersion, 'stored');
   });
 });

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import type { Served } from '../../registry/registry.ts';
 import { bodyText } from '../testing/fake-request.ts';
 import { definition } from '../testing/fixtures.ts';
+import { textTasks } from '../texts/text-tasks.ts';
 import { listReply } from './encode.ts';
 import type { Answer } from './encode.ts';
 import type { OutputForm } from './negotiate.ts';
@@ -29,7 +30,14 @@ async function written(
   how: { readonly encoding: 'json' | 'yaml'; readonly pretty: boolean },
   items: readonly Served[],
 ): Promise<string> {
-  const answer: Answer = { status: 200, output: { form, ...how }, definition: pods, include: 'Metadata', nowMs: 0 };
+  const answer: Answer = {
+    status: 200,
+    output: { form, ...how },
+    definition: pods,
+    include: 'Metadata',
+    nowMs: 0,
+    texts: textTasks,
+  };
   return bodyText(await listReply(answer, { items, resourceVersion: '9', continue: 'more', remainingItemCount: 3 }));
 }
 
@@ -40,7 +48,7 @@ const forms: readonly OutputForm[] = [
 ];
 
 describe('lists', () => {
-  it('are not made to their end when nobody waits for them any more', async () => {
+  it('are not completed when the client is gone', async () => {
     let made = 0;
     const items = many(1000).map(
       ({ object, json }): Served => ({
@@ -57,6 +65,7 @@ describe('lists', () => {
       definition: pods,
       include: 'Metadata',
       nowMs: 0,
+      texts: textTasks,
       isAbandoned: () => made >= 100,
     };
     await assert.rejects(listReply(answer, { items, resourceVersion: '9' }));

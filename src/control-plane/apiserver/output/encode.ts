@@ -4,10 +4,11 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Served, ServedList } from '../../registry/registry.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { BodyReply } from '../http/reply.ts';
+import type { TextTasks } from '../texts/text-tasks.ts';
 import type { Output } from './negotiate.ts';
 import { columnDefinitionsJson, partialJson, rowJson } from './table.ts';
 import type { Columned, IncludeObject } from './table.ts';
-import { writeYaml, yamlItem } from './write-yaml.ts';
+import { writeYaml } from './write-yaml.ts';
 
 export interface Answer {
   readonly status: number;
@@ -17,12 +18,13 @@ export interface Answer {
   readonly columned?: Columned;
   readonly include: IncludeObject;
   readonly nowMs: number;
-  /** Whether nobody waits for it any more: then a long one is not made to its end. */
+  readonly texts: TextTasks;
+  /** Whether the client is gone: then the rest of a long response is not encoded. */
   readonly isAbandoned?: () => boolean;
 }
 
 /** An object's answer in the form that was asked for. Its JSON is used as it is wherever that will do. */
-export function objectReply(answer: Answer, { object, json }: Served): BodyReply {
+export async function objectReply(answer: Answer, { object, json }: Served): Promise<BodyReply> {
   const { output, include, nowMs } = answer;
   const definition = answer.columned ?? answer.definition;
   const { form } = output;
@@ -38,7 +40,7 @@ export function objectReply(answer: Answer, { object, json }: Served): BodyReply
 }
 
 /** Any other value that is an answer of its own. */
-export function valueReply(answer: Pick<Answer, 'status' | 'output'>, value: object): BodyReply {
+export function valueReply(answer: Pick<Answer, 'status' | 'output' | 'texts'>, value: object): Promise<BodyReply> {
   return textReply(answer, JSON.stringify(value));
 }
 
@@ -48,7 +50,10 @@ const pieceLength = 65_536;
 const itemsPerTurn = 20;
 const charactersPerTurn = 262_144;
 
-/** A list's answer: the envelope and the items' own JSON, in pieces, never as one text, and not all in one turn of the event loop. */
+/**
+ * A list's answer: the envelope and the items' own JSON, in pieces, never as one text, and not all in one turn of the
+ * event loop.
+ */
 export async function listReply(answer: Answer, list: ServedList): Promise<BodyReply> {
   const { status, output } = answer;
   const { envelope, field, itemJson } = listForm(answer, list);
@@ -56,6 +61,7 @@ export async function listReply(answer: Answer, list: ServedList): Promise<BodyR
   await listWriters[output.encoding === 'yaml' ? 'yaml' : output.pretty ? 'pretty' : 'json'](pieces, envelope, field, {
     items: list.items,
     itemJson,
+    texts: answer.texts,
   });
   return { kind: 'body', status, headers: { 'content-type': contentTypes[output.encoding] }, body: pieces.end() };
 }
@@ -97,6 +103,7 @@ function listForm({ output: { form }, definition, include, nowMs }: Answer, list
 interface Listed {
   readonly items: readonly Served[];
   readonly itemJson: ListForm['itemJson'];
+  readonly texts: TextTasks;
 }
 type ListWriter = (pieces: Pieces, envelope: ListForm['envelope'], field: string, listed: Listed) => Promise<void>;
 
@@ -106,21 +113,21 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
     await pieces.addAll(items, (item, index) => (index === 0 ? itemJson(item) : `,${itemJson(item)}`));
     pieces.add(']}\n');
   },
-  pretty: async (pieces, envelope, field, { items, itemJson }) => {
+  pretty: async (pieces, envelope, field, { items, itemJson, texts }) => {
     pieces.add(`${JSON.stringify(envelope, undefined, 2).slice(0, -2)},\n  "${field}": [`);
     // JSON has line breaks nowhere but between its parts.
-    const pretty = (item: Served): string =>
-      JSON.stringify(JSON.parse(itemJson(item)), undefined, 2).replaceAll('\n', '\n    ');
-    await pieces.addAll(items, (item, index) => `${index === 0 ? '' : ','}\n    ${pretty(item)}`);
+    const pretty = async (item: Served): Promise<string> =>
+      (await texts.indent(itemJson(item))).replaceAll('\n', '\n    ');
+    await pieces.addAll(items, async (item, index) => `${index === 0 ? '' : ','}\n    ${await pretty(item)}`);
     pieces.add(items.length === 0 ? ']\n}\n' : '\n  ]\n}\n');
   },
-  yaml: async (pieces, envelope, field, { items, itemJson }) => {
+  yaml: async (pieces, envelope, field, { items, itemJson, texts }) => {
     const part = (belongs: (key: string) => boolean): string => {
       const entries = Object.entries(envelope).filter(([key]) => belongs(key));
       return entries.length === 0 ? '' : writeYaml(Object.fromEntries(entries));
     };
     pieces.add(`${part((key) => key < field)}${field}:${items.length === 0 ? ' []' : ''}\n`);
-    await pieces.addAll(items, (item) => yamlItem(JSON.parse(itemJson(item))));
+    await pieces.addAll(items, (item) => texts.writeYamlItem(itemJson(item)));
     pieces.add(part((key) => key > field));
   },
 };
@@ -140,10 +147,14 @@ class Pieces {
     if (this.#open.length >= pieceLength) this.#close();
   }
 
-  async addAll(items: readonly Served[], write: (item: Served, index: number) => string): Promise<void> {
+  async addAll(
+    items: readonly Served[],
+    write: (item: Served, index: number) => string | Promise<string>,
+  ): Promise<void> {
     let characters = 0;
     for (const [index, item] of items.entries()) {
-      const text = write(item, index);
+      const written = write(item, index);
+      const text = typeof written === 'string' ? written : await written;
       this.add(text);
       characters += text.length;
       if ((index + 1) % itemsPerTurn !== 0 && characters < charactersPerTurn) continue;
@@ -166,13 +177,11 @@ class Pieces {
 
 const contentTypes = { json: 'application/json', yaml: 'application/yaml' } as const;
 
-function textReply({ status, output }: Pick<Answer, 'status' | 'output'>, json: string): BodyReply {
+async function textReply(
+  { status, output, texts }: Pick<Answer, 'status' | 'output' | 'texts'>,
+  json: string,
+): Promise<BodyReply> {
   const headers = { 'content-type': contentTypes[output.encoding] };
-  if (output.encoding === 'yaml') return { kind: 'body', status, headers, body: writeYaml(JSON.parse(json)) };
-  return {
-    kind: 'body',
-    status,
-    headers,
-    body: output.pretty ? `${JSON.stringify(JSON.parse(json), undefined, 2)}\n` : `${json}\n`,
-  };
+  if (output.encoding === 'yaml') return { kind: 'body', status, headers, body: await texts.writeYaml(json) };
+  return { kind: 'body', status, headers, body: `${output.pretty ? await texts.indent(json) : json}\n` };
 }

@@ -1,3 +1,4 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 
 /** The form in which objects are answered. */
@@ -22,23 +23,26 @@ interface MediaRange {
 
 export const acceptedTypes = ['application/json', 'application/yaml'] as const;
 
-const encodings: Readonly<Record<string, 'json' | 'yaml'>> = {
+const encodings: Readonly<Record<string, 'json' | 'yaml'>> = lookupTable({
   'application/json': 'json',
   'application/yaml': 'yaml',
   'text/yaml': 'yaml',
   'application/x-yaml': 'yaml',
   '*/*': 'json',
   'application/*': 'json',
-};
-const formOfKind: Readonly<Record<string, 'table' | 'partial'>> = {
+});
+const formOfKind: Readonly<Record<string, 'table' | 'partial'>> = lookupTable({
   Table: 'table',
   PartialObjectMetadata: 'partial',
   PartialObjectMetadataList: 'partial',
-};
+});
 
 const plainJson: Output = { encoding: 'json', form: { as: 'object' }, pretty: false };
 
-/** The first of the client's types that can be served; 406 when there is none. kubectl and most clients take the short way. */
+/**
+ * The first of the client's types that can be served; 406 when there is none. kubectl and most clients take the short
+ * way.
+ */
 export function negotiate(accept: string | undefined, pretty = false): Output {
   if (!pretty && (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*'))
     return plainJson;
@@ -57,7 +61,7 @@ export const isTrue = (text: string | undefined | null): boolean => text === '1'
 function formOf({ parameters }: MediaRange): OutputForm | undefined {
   const { as, g, v } = parameters;
   if (as === undefined) return { as: 'object' };
-  const form = Object.hasOwn(formOfKind, as) ? formOfKind[as] : undefined;
+  const form = formOfKind[as];
   if (form === undefined || g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined;
   return { as: form, version: v };
 }

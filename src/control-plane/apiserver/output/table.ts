@@ -109,7 +109,10 @@ export function partialJson(object: ApiObject, version: MetaVersion): string {
   return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${metadataJson(object.metadata)}}`;
 }
 
-/** How kubectl writes ages: the largest unit, and the next one where that still tells something (upstream: duration.HumanDuration). */
+/**
+ * How kubectl writes ages: the largest unit, and the next one where that still tells something (upstream:
+ * duration.HumanDuration).
+ */
 export function formatAge(timestamp: string | undefined, nowMs: number): string {
   const atMs = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
   return Number.isNaN(atMs) ? '<unknown>' : formatDuration(nowMs - atMs);

@@ -65,7 +65,7 @@ function writeMapping(out: string[], value: Readonly<Record<string, unknown>>, f
 const plain = /^[\w/][\w./-]*(?::[\w./-]+)*$/;
 /** Words and digits that YAML 1.1 or 1.2 takes for something else than text. */
 const meansMore =
-  /^(?:~|null|true|false|yes|no|on|off|y|n|\.nan|[-+]?\.inf|[-+]?(?=[\d.])(?:\d[\d_]*)?\.?[\d_]*(?:e[-+]?\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|[-+]?0[xob][\da-f_]+|\d{4}-\d{1,2}-\d{1,2}.*)$/i;
+  /^(?:~|null|true|false|yes|no|on|off|y|n|\.nan|[-+]?\.inf|[-+]?(?=[\d.])(?:\d[\d_]*)?(?:\.[\d_]*)?(?:e[-+]?\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|[-+]?0[xob][\da-f_]+|\d{4}-\d{1,2}-\d{1,2}.*)$/i;
 /** Letters and marks that may stand in single quotes or a block without being changed by a reader. */
 const printable = /^[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
 /** What JSON leaves as it is and YAML takes for a line break, or for nothing. */

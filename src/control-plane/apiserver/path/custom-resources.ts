@@ -3,8 +3,9 @@ import type { Reply } from '../http/reply.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /**
- * The list of custom resource definitions, of which there are none; undefined for any other request. The kind is not served, and discovery does not
- * name it. But kubectl lists it whenever it meets a kind that the documents of OpenAPI lack, and if that fails, that failure is all it tells its user.
+ * The list of custom resource definitions, of which there are none; undefined for any other request. The kind is not
+ * served, and discovery does not name it. But kubectl lists it whenever it meets a kind that the documents of OpenAPI
+ * lack, and if that fails, that failure is all it tells its user.
  */
 export function noCustomResources({
   verb,

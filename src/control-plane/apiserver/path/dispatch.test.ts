@@ -38,3 +38,59 @@ test('there is an empty list of custom resource definitions, and nothing else of
     others.map(() => 404),
   );
 });
+
+test('the old proxy path serves nothing: permission to proxy reads and deletes nothing through it', async () => {
+  const { server, registry } = fixture({
+    authorizer: {
+      name: 'proxy-only',
+      authorize: ({ verb }) => ({ decision: verb === 'proxy' ? 'allow' : 'noOpinion', reason: '' }),
+    },
+  });
+  const targets = [
+    '/api/v1/proxy/namespaces/default/secrets/s',
+    '/api/v1/proxy/nodes/n',
+    '/api/v1/proxy/namespaces/default/pods',
+    '/api/v1/proxy/namespaces/default/pods/p/log',
+    '/apis/apps/v1/proxy/namespaces/default/deployments/d',
+  ];
+  for (const target of targets)
+    for (const method of ['GET', 'DELETE', 'PUT', 'POST'])
+      assert.deepEqual(
+        [
+          (await server.handle(fakeRequest(method, target, { body: { metadata: { name: 'x' } } }))).status,
+          registry.calls.length,
+        ],
+        [404, 0],
+        `${method} ${target}`,
+      );
+});
+
+test('a path that could be read in two ways is refused before anybody is asked', async () => {
+  const asked: string[] = [];
+  const { server } = fixture({
+    authorizer: { name: 'all', authorize: ({ path }) => (asked.push(path), { decision: 'allow', reason: '' }) },
+  });
+  const status = async (target: string): Promise<number> => (await server.handle(fakeRequest('GET', target))).status;
+  const pods = '/api/v1/namespaces/default/pods';
+  for (const target of [
+    '//api/v1/pods',
+    '/api//v1/pods',
+    '/api/v1/namespaces//pods',
+    `${pods}//`,
+    `${pods}/a%2fexec`,
+    `${pods}/..`,
+    `${pods}/%2e%2e`,
+    `${pods}/./x`,
+    `${pods}/a%00`,
+    `${pods}/a%0ab`,
+    '/healthz%2fping',
+    `${pods}/a%2fproxy/proxy/x`,
+    '/api/v1/nodes/n%2fproxy%2fexec/proxy/healthz',
+  ])
+    assert.equal(await status(target), 400, target);
+  assert.deepEqual(asked, []);
+  assert.deepEqual(
+    [await status(pods), await status(`${pods}/`), await status(`${pods}/%61`), await status('/%61pi/v1')],
+    [200, 200, 404, 200],
+  );
+});

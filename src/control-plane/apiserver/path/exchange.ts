@@ -5,14 +5,20 @@ import type { RequestInfo } from './request-info.ts';
 /** One request on its way through the server: what every step of the path reads, and the few things that they add. */
 export interface Exchange {
   readonly http: HttpRequest;
+  /** Percent-decoded. */
   readonly path: string;
+  /**
+   * The path as sent: what says what is asked for, and what comes behind the `proxy` of a subresource (empty elsewhere,
+   * but for a slash at the end).
+   */
+  readonly proxied: { readonly base: string; readonly rest: string };
   readonly query: URLSearchParams;
   readonly info: RequestInfo;
   readonly auditId: string;
   readonly receivedAtMs: number;
   /** Monotonic, for durations. */
   readonly startedAtMs: number;
-  /** Who the request acts for: the one who asks, or whom they impersonate. */
+  /** The user of the request: the authenticated or the impersonated one. */
   user: UserInfo;
   /** Who really asks, when that is another. */
   impersonator?: UserInfo;
@@ -33,8 +39,11 @@ export interface AuditedBodies {
 
 export const anonymousUser: UserInfo = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** Each text is sent once; what all texts may take of a header block is bounded, as upstream's 4 KiB. */
+/** More do not go into the 4 KiB that all texts together may take of a header block, as upstream's. */
+const mostWarnings = 200;
+
+/** Each text is sent once. */
 export function addWarning(exchange: Exchange, text: string): void {
-  if (text === '' || exchange.warnings.includes(text)) return;
+  if (text === '' || exchange.warnings.length >= mostWarnings || exchange.warnings.includes(text)) return;
   exchange.warnings.push(text);
 }

@@ -4,7 +4,7 @@ import { headerOf, headersOf } from '../http/http-request.ts';
 import type { HeaderMap } from '../http/http-request.ts';
 import { requireAllowed } from './authorize.ts';
 
-/** One thing that must be allowed before the request may act as somebody else. */
+/** A permission that impersonation needs. */
 interface Asked {
   readonly apiGroup: string;
   readonly apiVersion: string;
@@ -21,7 +21,7 @@ export interface Impersonation {
 
 const extraPrefix = 'impersonate-extra-';
 
-/** Whom the `Impersonate-*` headers name, and what that takes; undefined when there are none. */
+/** The user that the `Impersonate-*` headers name, and what that takes; undefined when there are none. */
 export function readImpersonation(headers: HeaderMap): Impersonation | undefined {
   const name = headerOf(headers, 'impersonate-user') ?? '';
   const groups = headersOf(headers, 'impersonate-group').flatMap(splitHeader);
@@ -66,7 +66,7 @@ const ask = (resource: string, name: string, rest: Partial<Asked> = {}): Asked =
   name,
 });
 
-/** Node joins headers sent twice with a comma; groups with a comma in their name cannot be told from that. */
+/** Node joins headers sent twice with a comma; groups with a comma in their name are indistinguishable from that. */
 const splitHeader = (value: string): readonly string[] => value.split(/,\s*/).filter((each) => each !== '');
 
 function readExtra(headers: HeaderMap): Record<string, readonly string[]> {

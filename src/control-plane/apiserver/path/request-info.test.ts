@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isLongRunning, parseRequestInfo } from './request-info.ts';
+import { isLongRunning, meaningfulParts, parseRequestInfo as parseSplit } from './request-info.ts';
+import type { RequestInfo } from './request-info.ts';
+import { cutPath, splitPath } from './split-path.ts';
+
+const parseRequestInfo = (method: string, path: string, query: URLSearchParams): RequestInfo | undefined =>
+  parseSplit(method, splitPath(path), query);
 
 function info(method: string, target: string): Record<string, unknown> | undefined {
   const [path = '', query = ''] = target.split('?');
@@ -51,6 +56,15 @@ describe('what a path asks for', () => {
       ['GET', '/api/v1/watch/namespaces/other/pods', of('watch', { resource: 'pods', namespace: 'other' })],
       ['GET', '/api/v1/nodes?fieldSelector=metadata.name%3Dn1', of('list', { resource: 'nodes', name: 'n1' })],
       ['GET', '/api/v1/nodes?fieldSelector=metadata.name%3D..', of('list', { resource: 'nodes' })],
+      // A name with a comma or an equals sign, escaped; and what is in a value is no term of its own.
+      [
+        'GET',
+        '/api/v1/nodes?fieldSelector=metadata.name%3Da%5C%2Cb%5C%3Dc%5C%5C',
+        of('list', { resource: 'nodes', name: 'a,b=c\\' }),
+      ],
+      ['GET', '/api/v1/nodes?fieldSelector=spec.x%3D%5C%2Cmetadata.name%5C%3Dn1', of('list', { resource: 'nodes' })],
+      ['GET', '/api/v1/nodes?fieldSelector=spec.x%3Da%5C%2Cmetadata.name%3Dn1', of('list', { resource: 'nodes' })],
+      ['GET', '/api/v1/nodes?fieldSelector=%20metadata.name%3Dn1', of('list', { resource: 'nodes' })],
       ['DELETE', '/api/v1/namespaces/other/pods', of('deletecollection', { resource: 'pods', namespace: 'other' })],
       [
         'POST',
@@ -108,6 +122,35 @@ describe('what a path asks for', () => {
     );
   });
 
+  it('ends, for a proxy, where what is passed on begins, as the client wrote it', () => {
+    const cut = (raw: string): unknown => {
+      const path = splitPath(raw);
+      const found = parseSplit('GET', path, new URLSearchParams());
+      return found === undefined ? undefined : cutPath(path, meaningfulParts(path, found));
+    };
+    const node = '/api/v1/nodes/n/proxy';
+    assert.deepEqual(
+      [
+        cut(node),
+        cut(`${node}/`),
+        cut(`${node}/a%2Fb//../c/`),
+        cut('/api/v1/%6Eodes/n/prox%79/x'),
+        cut('/api/v1/namespaces/a/services/https%3As%3A1/proxy/x/proxy/y'),
+        cut('/api/v1/nodes/n'),
+        cut('/'),
+      ],
+      [
+        { base: node, rest: '' },
+        { base: node, rest: '/' },
+        { base: node, rest: '/a%2Fb//../c/' },
+        { base: '/api/v1/%6Eodes/n/prox%79', rest: '/x' },
+        { base: '/api/v1/namespaces/a/services/https%3As%3A1/proxy', rest: '/x/proxy/y' },
+        { base: '/api/v1/nodes/n', rest: '' },
+        { base: '', rest: '/' },
+      ],
+    );
+  });
+
   it('never throws, whatever the path', () => {
     fc.assert(
       fc.property(
@@ -117,7 +160,11 @@ describe('what a path asks for', () => {
         ),
         fc.string(),
         (parts, query) => {
-          const found = parseRequestInfo('GET', `/${parts.join('/')}`, new URLSearchParams(query));
+          const found = parseRequestInfo(
+            'GET',
+            `/${parts.map(encodeURIComponent).join('/')}`,
+            new URLSearchParams(query),
+          );
           assert.ok(found === undefined || typeof found.verb === 'string');
         },
       ),

@@ -1,7 +1,14 @@
+import { lookupTable } from '../../../base/lookup.ts';
+import { exactMatch, parseFieldSelector } from '../../../api/selectors.ts';
+import type { SplitPath } from './split-path.ts';
+
 /** What a request asks for, read from its method and path alone (upstream: RequestInfo). */
 export interface RequestInfo {
   readonly resourceRequest: boolean;
-  /** `get list watch create update patch delete deletecollection`, `proxy`, '' for an unknown method; the method in small letters when it is not about a resource. */
+  /**
+   * `get list watch create update patch delete deletecollection`, `proxy`, '' for an unknown method; the method in
+   * small letters when it is not about a resource.
+   */
   readonly verb: string;
   readonly path: string;
   /** `api` or `apis`. */
@@ -20,20 +27,34 @@ export interface RequestInfo {
   readonly labelSelector?: string;
 }
 
-const verbOfMethod: Readonly<Record<string, string>> = {
+const verbOfMethod: Readonly<Record<string, string>> = lookupTable({
   POST: 'create',
   GET: 'get',
   HEAD: 'get',
   PUT: 'update',
   PATCH: 'patch',
   DELETE: 'delete',
-};
+});
 const namespaceSubresources = new Set(['status', 'finalize']);
 const verbsWithSelectors = new Set(['list', 'watch', 'deletecollection']);
 const wordsBeforeResource = new Set(['proxy', 'watch']);
 
-/** Undefined: a path such as `/api/v1/watch`, in which nothing can be found (upstream answers 500: unable to determine kind and namespace). */
-export function parseRequestInfo(method: string, path: string, query: URLSearchParams): RequestInfo | undefined {
+/**
+ * Until where a path says what is asked for: what comes after the `proxy` of a subresource is the backend's business.
+ */
+export function meaningfulParts({ parts: all }: SplitPath, { parts, subresource }: RequestInfo): number {
+  return subresource === 'proxy' ? all.length - parts.length + 3 : all.length;
+}
+
+/**
+ * Undefined: a path such as `/api/v1/watch`, in which nothing can be found (upstream answers 500: unable to determine
+ * kind and namespace).
+ */
+export function parseRequestInfo(
+  method: string,
+  { text: path, parts: all }: SplitPath,
+  query: URLSearchParams,
+): RequestInfo | undefined {
   const other: RequestInfo = {
     resourceRequest: false,
     verb: method.toLowerCase(),
@@ -48,7 +69,6 @@ export function parseRequestInfo(method: string, path: string, query: URLSearchP
     parts: [],
     watchByPath: false,
   };
-  const all = splitPath(path);
   const [prefix] = all;
   if (all.length < 3 || (prefix !== 'api' && prefix !== 'apis') || (prefix === 'apis' && all.length < 4)) return other;
   const group = prefix === 'api' ? '' : (all[1] ?? '');
@@ -104,18 +124,14 @@ export function asksToWatch(query: URLSearchParams): boolean {
   return value !== null && !['false', '0'].includes(value.toLowerCase());
 }
 
-/** A list of `metadata.name=x` is authorized as one of x alone. */
+/**
+ * A list of `metadata.name=x` is authorized as one of x alone: by the same reading of the selector that the list is
+ * made with.
+ */
 function nameFromSelector(query: URLSearchParams): string {
-  for (const term of (query.get('fieldSelector') ?? '').split(',')) {
-    const name = /^\s*metadata\.name\s*==?\s*([^\s=!,]+)\s*$/.exec(term)?.[1];
-    if (name !== undefined && name !== '.' && name !== '..' && !/[/%]/.test(name)) return name;
-  }
-  return '';
-}
-
-function splitPath(path: string): readonly string[] {
-  const trimmed = path.replace(/^\/+|\/+$/g, '');
-  return trimmed === '' ? [] : trimmed.split('/');
+  const parsed = parseFieldSelector(query.get('fieldSelector') ?? '');
+  const name = typeof parsed === 'string' ? '' : (exactMatch(parsed, 'metadata.name') ?? '');
+  return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
 }
 
 /** Requests that may last: not counted against the limits, not cut off by the request time-out. */

@@ -1,14 +1,15 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
-import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
 import { forbiddenRequest } from '../../model/forbidden-request.ts';
 import type { Authorizer } from '../../model/user-info.ts';
 import { headerOf } from '../http/http-request.ts';
 import type { HttpRequest } from '../http/http-request.ts';
-import { statusOf, statusReply, textReply, withHeaders } from '../http/reply.ts';
+import { bytesOf, statusOf, statusReply, textReply, withHeaders } from '../http/reply.ts';
 import type { Reply } from '../http/reply.ts';
+import type { UnreadAnswers } from '../limits/unread-answers.ts';
 import { invalidTimeout } from '../verbs/write-options.ts';
 import { authenticate } from './authenticate.ts';
 import type { Authentication } from './authenticate.ts';
@@ -16,11 +17,11 @@ import { attributesOf, authorize } from './authorize.ts';
 import { anonymousUser } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { authorizeImpersonation, readImpersonation } from './impersonate.ts';
-import { isLongRunning, parseRequestInfo } from './request-info.ts';
-import { Seats } from './seats.ts';
+import { isLongRunning, isReading, meaningfulParts, parseRequestInfo } from './request-info.ts';
+import { cutPath, requirePlainParts, splitPath } from './split-path.ts';
 import { warningHeaders } from './warning-headers.ts';
 
-/** What may let a request wait or send it away (429). `release` is called once when the request is over. */
+/** What may let a request wait or send it away (429). `release` is called once when the work of the request is done. */
 export interface RequestLimiter {
   admit(exchange: Exchange): Admitted | Promise<Admitted>;
 }
@@ -34,6 +35,8 @@ export interface RequestObserver {
   begin?(exchange: Exchange): void;
   /** The head of a long answer goes out. */
   started?(exchange: Exchange, status: number): void;
+  /** The answer was cut off, because its client did not read it. `done` follows. */
+  aborted?(exchange: Exchange): void;
   /** The answer is sent, or the connection is gone. */
   done(exchange: Exchange, reply: Reply): void;
 }
@@ -47,6 +50,7 @@ export interface RequestPathParts {
   readonly authorizer: Authorizer;
   readonly limiters: readonly RequestLimiter[];
   readonly observers: readonly RequestObserver[];
+  readonly unread: UnreadAnswers;
   readonly dispatch: (exchange: Exchange) => Promise<Reply>;
 }
 
@@ -57,15 +61,15 @@ export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) 
     try {
       exchange = newExchange(http, parts);
     } catch (error) {
-      return statusReply(statusOf(error));
+      return heldUntilRead(http, anonymousUser.name, statusReply(statusOf(error)), parts.unread);
     }
     let reply: Reply;
-    const seats = new Seats();
-    http.onFinished(() => seats.answerOut());
     try {
-      reply = isLongRunning(exchange.info)
-        ? await serve(exchange, parts, seats)
-        : await serveInTime(exchange, parts, seats);
+      reply = inRoom(
+        isLongRunning(exchange.info) ? await serve(exchange, parts) : await serveInTime(exchange, parts),
+        exchange,
+        parts.unread,
+      );
     } catch (error) {
       reply = statusReply(refusalOf(error, exchange, parts.log));
     }
@@ -80,24 +84,60 @@ export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) 
     http.onFinished(() => {
       for (const observer of parts.observers) observer.done(exchange, answer);
     });
-    return answer;
+    return heldUntilRead(http, exchange.user.name, answer, parts.unread, () => {
+      for (const observer of parts.observers) observer.aborted?.(exchange);
+    });
   };
 }
 
+const tooMany = (retryAfterSeconds: number): Reply =>
+  withHeaders(textReply(429, 'Too many requests, please try again later.\n'), {
+    'retry-after': String(retryAfterSeconds),
+  });
+
+/** What was only read can be asked for again, which clients do by themselves after a 429. */
+function inRoom(reply: Reply, { http, info, user }: Exchange, unread: UnreadAnswers): Reply {
+  if (reply.kind !== 'body' || !isReading(info) || http.isFinished) return reply;
+  return unread.hasRoom({ connection: http.connection, user: user.name, bytes: bytesOf(reply.body) })
+    ? reply
+    : tooMany(1);
+}
+
+/** From here on the client's reading is what takes time, and the answer counts as memory that the client holds. */
+function heldUntilRead(
+  http: HttpRequest,
+  user: string,
+  reply: Reply,
+  unread: UnreadAnswers,
+  aborted?: () => void,
+): Reply {
+  if (reply.kind !== 'body' || http.isFinished) return reply;
+  const cut = (): void => {
+    aborted?.();
+    http.cut();
+  };
+  const held = unread.hold({ connection: http.connection, user, bytes: bytesOf(reply.body), cut });
+  http.onFinished(() => held.end());
+  return reply;
+}
+
 function newExchange(http: HttpRequest, { clock, random }: RequestPathParts): Exchange {
-  const at = http.target.indexOf('?');
-  const path = decodePath(at < 0 ? http.target : http.target.slice(0, at));
-  const query = new URLSearchParams(at < 0 ? '' : http.target.slice(at));
+  const { rawPath, search } = http.target;
+  const path = splitPath(rawPath);
+  const query = new URLSearchParams(search);
   const info = parseRequestInfo(http.method, path, query);
   if (info === undefined)
     throw new ApiStatusError(
       'InternalError',
-      `Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, ${path}`,
+      `Internal error occurred: failed to create RequestInfo: unable to determine kind and namespace from url, ${path.text}`,
     );
+  const count = meaningfulParts(path, info);
+  requirePlainParts(path, count);
   return {
     http,
-    path,
+    path: path.text,
     query,
+    proxied: cutPath(path, count),
     info,
     auditId: auditIdOf(http) ?? random.uuid(),
     receivedAtMs: clock.nowMs(),
@@ -109,30 +149,30 @@ function newExchange(http: HttpRequest, { clock, random }: RequestPathParts): Ex
   };
 }
 
-function decodePath(path: string): string {
-  if (!path.includes('%')) return path;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    throw badRequest(`invalid URL escape in ${JSON.stringify(path.slice(0, 256))}`);
-  }
-}
-
 /** A proxy in front may have given the request its id. Longer ones are none of upstream's either. */
 function auditIdOf({ headers }: HttpRequest): string | undefined {
   const given = headerOf(headers, 'audit-id');
   return given !== undefined && given !== '' && given.length <= 64 && /^[\w.:@/-]+$/.test(given) ? given : undefined;
 }
 
-async function serve(exchange: Exchange, parts: RequestPathParts, seats: Seats): Promise<Reply> {
+/**
+ * What the request takes of the limits is given back when its work is done: not before, though its client may have left
+ * (CVE-2023-44487, HTTP/2 rapid reset), and no later, though its client may not read the answer.
+ */
+async function serve(exchange: Exchange, parts: RequestPathParts): Promise<Reply> {
+  const releases: (() => void)[] = [];
   try {
-    return await serveSeated(exchange, parts, seats);
+    return await serveSeated(exchange, parts, (release) => releases.push(release));
   } finally {
-    seats.workDone();
+    for (const release of releases) release();
   }
 }
 
-async function serveSeated(exchange: Exchange, parts: RequestPathParts, seats: Seats): Promise<Reply> {
+async function serveSeated(
+  exchange: Exchange,
+  parts: RequestPathParts,
+  takeSeat: (release: () => void) => void,
+): Promise<Reply> {
   const outcome = await authenticate(exchange.http, parts.authentication);
   if ('refused' in outcome) {
     if (outcome.errors.length > 0) parts.log.warn('Unable to authenticate the request', { errors: outcome.errors });
@@ -145,11 +185,8 @@ async function serveSeated(exchange: Exchange, parts: RequestPathParts, seats: S
   for (const limiter of parts.limiters) {
     const admitting = limiter.admit(exchange);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
-    if (!admitted.admitted)
-      return withHeaders(textReply(429, 'Too many requests, please try again later.\n'), {
-        'retry-after': String(admitted.retryAfterSeconds),
-      });
-    seats.take(admitted.release);
+    if (!admitted.admitted) return tooMany(admitted.retryAfterSeconds);
+    takeSeat(admitted.release);
   }
   const attributes = attributesOf(exchange.user, exchange.info);
   const decided = await authorize(parts.authorizer, attributes);
@@ -177,14 +214,14 @@ function timeoutOf(query: URLSearchParams, requestTimeoutMs: number): number {
   return ms > 0 && ms < requestTimeoutMs ? ms : requestTimeoutMs;
 }
 
-async function serveInTime(exchange: Exchange, parts: RequestPathParts, seats: Seats): Promise<Reply> {
+async function serveInTime(exchange: Exchange, parts: RequestPathParts): Promise<Reply> {
   const timeoutMs = timeoutOf(exchange.query, parts.requestTimeoutMs);
   const late = Promise.withResolvers<never>();
   const timer = parts.clock.setTimer(timeoutMs, () =>
     late.reject(new ApiStatusError('Timeout', 'Timeout: request did not complete within the allotted timeout')),
   );
   try {
-    return await Promise.race([serve(exchange, parts, seats), late.promise]);
+    return await Promise.race([serve(exchange, parts), late.promise]);
   } finally {
     timer.cancel();
   }
@@ -194,7 +231,7 @@ function refusalOf(error: unknown, exchange: Exchange, log: Logger): ApiStatusEr
   const status = statusOf(error);
   if (!(error instanceof ApiStatusError)) {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    log.error('A request failed by a fault of the server', {
+    log.error('A request failed with an internal error', {
       auditID: exchange.auditId,
       verb: exchange.info.verb,
       path: exchange.path,

@@ -1,3 +1,4 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { ServedResource, ServedSubresource } from './served-resource.ts';
 import type { RequestInfo } from './request-info.ts';
 
@@ -11,18 +12,18 @@ export type Route =
 
 const notFound: Route = { kind: 'notFound' };
 const methodNotAllowed: Route = { kind: 'methodNotAllowed' };
-const collectionVerbs: Readonly<Record<string, ObjectVerb>> = {
+const collectionVerbs: Readonly<Record<string, ObjectVerb>> = lookupTable({
   GET: 'list',
   POST: 'create',
   DELETE: 'deleteCollection',
-};
-const objectVerbs: Readonly<Record<string, ObjectVerb>> = {
+});
+const objectVerbs: Readonly<Record<string, ObjectVerb>> = lookupTable({
   GET: 'get',
   PUT: 'update',
   PATCH: 'patch',
   DELETE: 'delete',
-};
-const connectVerbs: Readonly<Record<string, string>> = {
+});
+const connectVerbs: Readonly<Record<string, string>> = lookupTable({
   GET: 'get',
   HEAD: 'get',
   OPTIONS: 'get',
@@ -30,13 +31,15 @@ const connectVerbs: Readonly<Record<string, string>> = {
   PUT: 'update',
   PATCH: 'patch',
   DELETE: 'delete',
-};
+});
 
 /** Which verb a method and a path are, of a resource that exists; what upstream's router would say of the rest. */
 export function routeOf(method: string, info: RequestInfo, resource: ServedResource): Route {
   const { type } = resource.definition;
   const { name, namespace, parts } = info;
   const isNamespace = type.plural === 'namespaces' && type.group === '';
+  // `/api/v1/proxy/...` is authorized as `proxy`; its way is gone, and no other verb stands for it.
+  if (info.verb === 'proxy') return notFound;
   if (!type.namespaced && namespace !== '' && !isNamespace) return notFound;
   const isNamed = parts.length >= 2;
   if (info.watchByPath)

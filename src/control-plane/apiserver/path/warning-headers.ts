@@ -1,4 +1,7 @@
-/** Limits of upstream: beyond 4 KiB of warnings each is cut at 256 characters, and those that still do not fit are left out. */
+/**
+ * Limits of upstream: beyond 4 KiB of warnings each is cut at 256 characters, and those that still do not fit are left
+ * out.
+ */
 const totalLimit = 4096;
 const itemLimit = 256;
 

@@ -19,7 +19,9 @@ interface Watcher {
   readonly sink: WatchSink;
 }
 
-/** A registry in memory: keeps what it is given, without defaults, validation or patches other than merging at the top. */
+/**
+ * A registry in memory: keeps what it is given, without defaults, validation or patches other than merging at the top.
+ */
 export class FakeRegistry implements Registry {
   readonly objects = new Map<string, Served>();
   /** What was asked, for tests about what the front hands on. */

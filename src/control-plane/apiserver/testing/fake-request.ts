@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { RequestTarget } from '../../../base/request-head.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { HeaderMap, HttpRequest } from '../http/http-request.ts';
 import type { BodyReply, Reply } from '../http/reply.ts';
@@ -11,7 +12,7 @@ export interface FakeRequestOptions {
 }
 
 /** A request without a socket. `finish` is the moment its answer is sent or its client goes. */
-export type FakeRequest = HttpRequest & { finish(): void };
+export type FakeRequest = HttpRequest & { finish(): void; readonly wasCut: boolean };
 
 export function fakeRequest(
   method: string,
@@ -26,12 +27,19 @@ export function fakeRequest(
         : Buffer.from(JSON.stringify(body));
   const listeners: (() => void)[] = [];
   let isFinished = false;
+  let wasCut = false;
+  const finish = (): void => {
+    isFinished = true;
+    for (const listener of listeners.splice(0)) listener();
+  };
   return {
     method,
-    target,
+    target: targetOf(target),
+    bodyLength: bytes.length,
     headers,
     protocol: 'HTTP/1.1',
     remoteAddress,
+    connection: {},
     ...(clientCertificate !== undefined && { clientCertificate }),
     readBody: (limitBytes) =>
       bytes.length > limitBytes
@@ -44,11 +52,20 @@ export function fakeRequest(
       return isFinished;
     },
     onFinished: (listener) => (isFinished ? listener() : void listeners.push(listener)),
-    finish: () => {
-      isFinished = true;
-      for (const listener of listeners.splice(0)) listener();
+    get wasCut() {
+      return wasCut;
     },
+    cut: () => {
+      wasCut = true;
+      finish();
+    },
+    finish,
   };
+}
+
+function targetOf(target: string): RequestTarget {
+  const at = target.indexOf('?');
+  return at < 0 ? { rawPath: target, search: '' } : { rawPath: target.slice(0, at), search: target.slice(at) };
 }
 
 export function bodyText(reply: Reply): string {

@@ -122,7 +122,7 @@ export const tokenIsName: Authenticator = {
   },
 };
 
-/** Everybody may do everything, but for user `nobody`. */
+/** All users are allowed everything, except user `nobody`. */
 export const allButNobody: Authorizer = {
   name: 'all-but-nobody',
   authorize: ({ user }) =>

@@ -8,7 +8,7 @@ export interface TestCertificates {
   readonly cert: string;
   readonly clientCa: string;
   readonly client: { readonly key: string; readonly cert: string };
-  /** Of an authority nobody knows. */
+  /** Of an unknown CA. */
   readonly stranger: { readonly key: string; readonly cert: string };
 }
 

@@ -1,3 +1,4 @@
+import { exactMatch, fieldEquals, parseFieldSelector } from '../../../api/selectors.ts';
 import type { ListOptions, WatchOptions } from '../../../api/client/api-client.ts';
 import { badRequest, invalid } from '../../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
@@ -96,13 +97,12 @@ function readCommon(query: URLSearchParams, info: RequestInfo): CommonOptions {
 /** A watch of one object by its path is a watch with a selector by its name. */
 function withName(fieldSelector: string | undefined, { name, parts }: RequestInfo): string | undefined {
   if (name === '' || parts[1] !== name) return fieldSelector;
-  if (fieldSelector === undefined) return `metadata.name=${name}`;
-  if (
-    /^\s*metadata\.name\s*==?\s*/.test(fieldSelector) &&
-    fieldSelector.replace(/^\s*metadata\.name\s*==?\s*/, '').trim() === name
-  )
-    return fieldSelector;
-  throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  if (fieldSelector === undefined) return fieldEquals('metadata.name', name);
+  const parsed = parseFieldSelector(fieldSelector);
+  if (typeof parsed === 'string') throw badRequest(parsed);
+  if (exactMatch(parsed, 'metadata.name') !== name)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  return fieldSelector;
 }
 
 function given(query: URLSearchParams, name: string): string | undefined {

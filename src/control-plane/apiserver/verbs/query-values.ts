@@ -1,7 +1,10 @@
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 
-/** `false` and `0` are false, every other value is true, also none at all (`?watch`). Undefined when the parameter is absent. */
+/**
+ * `false` and `0` are false, every other value is true, also none at all (`?watch`). Undefined when the parameter is
+ * absent.
+ */
 export function booleanOf(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';

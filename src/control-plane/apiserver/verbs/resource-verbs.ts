@@ -12,6 +12,7 @@ import type { Columned } from '../output/table.ts';
 import { addWarning } from '../path/exchange.ts';
 import type { Exchange } from '../path/exchange.ts';
 import type { ServedResource } from '../path/served-resource.ts';
+import type { TextTasks } from '../texts/text-tasks.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { parseListOptions } from './list-options.ts';
 import { parseWriteQuery, patchTypeOf } from './write-options.ts';
@@ -21,11 +22,15 @@ export interface VerbOptions {
   readonly registry: Registry;
   readonly maxBodyBytes: number;
   readonly nowMs: () => number;
+  readonly texts: TextTasks;
 }
 
 const reading: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' };
 
-/** Verbs that are answered at once; watches and connects are elsewhere. The resource and its verb have been found to exist. */
+/**
+ * Verbs that are answered at once; watches and connects are elsewhere. The resource and its verb have been found to
+ * exist.
+ */
 export class ResourceVerbs {
   readonly #options: VerbOptions;
 
@@ -59,6 +64,7 @@ export class ResourceVerbs {
       encoding,
       fieldValidation: query.fieldValidation,
       kind: bodyKind(exchange, definition),
+      texts: this.#options.texts,
     });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
     return this.#object(
@@ -78,6 +84,7 @@ export class ResourceVerbs {
       encoding,
       fieldValidation: query.fieldValidation,
       kind: bodyKind(exchange, definition),
+      texts: this.#options.texts,
     });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
     const written = await this.#options.registry.update(resourceRequest(exchange, definition, query), body);
@@ -94,6 +101,7 @@ export class ResourceVerbs {
       encoding: type === 'apply' ? 'yaml' : 'json',
       fieldValidation: query.fieldValidation,
       kind: bodyKind(exchange, definition),
+      texts: this.#options.texts,
     });
     if (exchange.audited !== undefined) exchange.audited.requestObject = body.value;
     const written = await this.#options.registry.patch(resourceRequest(exchange, definition, query), { ...body, type });
@@ -133,7 +141,13 @@ export class ResourceVerbs {
     const bytes = await exchange.http.readBody(this.#options.maxBodyBytes);
     if (bytes.length === 0) return parseDeleteOptions(exchange.query, undefined);
     const encoding = bodyEncodingOf(headerOf(exchange.http.headers, 'content-type'));
-    const body = await parseBody({ bytes, encoding, fieldValidation: 'Ignore', kind: 'DeleteOptions' });
+    const body = await parseBody({
+      bytes,
+      encoding,
+      fieldValidation: 'Ignore',
+      kind: 'DeleteOptions',
+      texts: this.#options.texts,
+    });
     const value = body.protobuf === undefined ? body.value : deleteOptionsFromProtobuf(body.protobuf);
     if (exchange.audited !== undefined) exchange.audited.requestObject = value;
     return parseDeleteOptions(exchange.query, value);
@@ -149,11 +163,12 @@ export class ResourceVerbs {
       ...(columned !== undefined && { columned }),
       include: output.form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata',
       nowMs: this.#options.nowMs(),
+      texts: this.#options.texts,
       isAbandoned: () => exchange.http.isFinished,
     };
   }
 
-  #object(exchange: Exchange, answer: Answer, served: Served): Reply {
+  #object(exchange: Exchange, answer: Answer, served: Served): Promise<Reply> {
     exchange.answeredName = served.object.metadata?.name;
     if (exchange.audited !== undefined) exchange.audited.responseObject = served.json;
     return objectReply(answer, served);
@@ -218,7 +233,10 @@ function requestContext(
   };
 }
 
-/** Who writes when nobody says: the user agent up to its first slash, without what cannot be printed, 128 characters at most. */
+/**
+ * The default field manager: the user agent up to its first slash, without what cannot be printed, 128 characters at
+ * most.
+ */
 function managerOf(userAgent: string | undefined): string {
   const name = (userAgent ?? '').split('/', 1)[0] ?? '';
   const printable = name.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');

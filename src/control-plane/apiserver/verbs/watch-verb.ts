@@ -1,7 +1,9 @@
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { UnreadAnswers } from '../limits/unread-answers.ts';
 import type { Reply, ReplyStream } from '../http/reply.ts';
 import { negotiate } from '../output/negotiate.ts';
 import { parseIncludeObject } from '../output/table.ts';
@@ -20,10 +22,15 @@ export interface WatchVerbOptions {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Logger;
   readonly minRequestTimeoutMs: number;
   readonly watchBufferBytes: number;
+  readonly unread: UnreadAnswers;
   readonly onEvents?: (resource: ServedResource, events: number, bytes: number) => void;
 }
+
+/** How long a watch may stand still because its peer takes nothing. */
+const mostStandstillMs = 300_000;
 
 /** Watches over chunked bodies and over WebSockets. */
 export class WatchVerb {
@@ -55,8 +62,9 @@ export class WatchVerb {
     const include = form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata';
     const { options, timeoutSeconds } = parseWatchOptions(exchange.query, exchange.info);
     const { clock, registry, random, minRequestTimeoutMs, watchBufferBytes, onEvents } = this.#options;
+    const { http, user } = exchange;
     const target = new LateOutput();
-    const isSocket = exchange.http.upgrade !== undefined;
+    const isSocket = http.upgrade !== undefined;
     const connection: WatchConnection = new WatchConnection({
       form: frameForm(resource.definition, form, include),
       output: target,
@@ -65,6 +73,19 @@ export class WatchVerb {
       frames: this.#frames,
       allowBookmarks: options.allowBookmarks === true,
       separate: isSocket,
+      hold: (bytes) =>
+        this.#options.unread.hold({
+          connection: http.connection,
+          user: user.name,
+          bytes,
+          waitMs: mostStandstillMs,
+          cut: () => http.cut(),
+        }),
+      onFault: (error) =>
+        this.#options.log.error('Unable to write a watch event; ending the watch', {
+          path: exchange.path.slice(0, 512),
+          error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+        }),
       limitBytes: watchBufferBytes,
       onSent: (events, bytes) => onEvents?.(resource, events, bytes),
     });
@@ -81,7 +102,7 @@ export class WatchVerb {
     });
     connection.goLive();
     this.#open.add(connection);
-    exchange.http.onFinished(() => {
+    http.onFinished(() => {
       watch?.close();
       connection.closed();
       this.#open.delete(connection);
@@ -99,7 +120,7 @@ export class WatchVerb {
       return {
         kind: 'taken',
         status: 101,
-        take: () => void openWatchSocket(exchange.http, { attach, resume: () => connection.resume() }),
+        take: () => void openWatchSocket(http, { attach, resume: () => connection.resume() }),
       };
     return {
       kind: 'stream',

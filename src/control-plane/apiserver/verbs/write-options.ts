@@ -1,3 +1,4 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import { ApiStatusError, badRequest, invalid } from '../../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
 import type { FieldValidation } from '../../model/request-context.ts';
@@ -12,17 +13,19 @@ export interface WriteQuery {
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
-export const patchTypes: Readonly<Record<string, PatchType>> = {
+export const patchTypes: Readonly<Record<string, PatchType>> = lookupTable({
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
   'application/strategic-merge-patch+json': 'strategic',
   'application/apply-patch+yaml': 'apply',
-};
+});
 
 const longestManager = 128;
 const nothing: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Warn' };
 
-/** CreateOptions, UpdateOptions or PatchOptions out of a query; what is wrong with them is 422 with upstream's causes. */
+/**
+ * CreateOptions, UpdateOptions or PatchOptions out of a query; what is wrong with them is 422 with upstream's causes.
+ */
 export function parseWriteQuery(
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
@@ -70,7 +73,7 @@ function checkFieldManager(manager: string, errors: FieldErrors): void {
 /** Which kind of patch a content type says; 415 names those there are. */
 export function patchTypeOf(contentType: string | undefined): PatchType {
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  const found = Object.hasOwn(patchTypes, type) ? patchTypes[type] : undefined;
+  const found = patchTypes[type];
   if (found !== undefined) return found;
   throw new ApiStatusError(
     'UnsupportedMediaType',

@@ -6,10 +6,12 @@ export interface Flushable {
 }
 
 /**
- * Sends for many connections at once. Idle, what comes is sent as soon as the code that brought it has run; after a round that took x milliseconds
- * there is a pause as long, in which events gather: so that sending never takes more than half of the time, each write carries more the busier it gets,
- * and nobody waits longer than a round and a pause.
- * Invariants: 1. whoever asked is flushed in the next round; 2. one round at a time, never inside the call that asks; 3. one timer at most.
+ * Sends for many connections at once. Idle, what comes is sent as soon as the code that brought it has run; after a
+ * round that took x milliseconds there is a pause as long, in which events gather: so that sending never takes more
+ * than half of the time, each write carries more the busier it gets, and no watcher waits longer than a round and a
+ * pause. Invariants: 1. a requested flush happens in the next round; 2. one round at a time, never inside the call that
+ * asks;
+ * 3. one timer at most.
  */
 export class FlushScheduler {
   readonly #clock: Clock;

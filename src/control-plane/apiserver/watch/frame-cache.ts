@@ -3,8 +3,8 @@ import { eventFrame } from './watch-frames.ts';
 import type { FrameForm, WatchEventType } from './watch-frames.ts';
 
 /**
- * Frames of the newest events, made once for all watches of the same form. Small on purpose: events are sent to everybody within moments,
- * and the first states of a watch, which nobody else wants just now, are not kept.
+ * Frames of the newest events, made once for all watches of the same form. Small on purpose: events are sent to all
+ * watchers within moments, and the initial state of a watch, which no other watcher needs then, is not kept.
  */
 export class FrameCache {
   readonly #frames = new Map<Served, Map<string, Buffer>>();

@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Served, WatchSink } from '../../registry/registry.ts';
-import { expired } from '../../../api/status/api-status-error.ts';
+import { expired, internalError } from '../../../api/status/api-status-error.ts';
 import { statusOf } from '../http/reply.ts';
+import type { HeldAnswer } from '../limits/unread-answers.ts';
 import type { Flushable, FlushScheduler } from './flush-scheduler.ts';
 import type { FrameCache } from './frame-cache.ts';
 import { bookmarkFrame, errorFrame, eventFrame } from './watch-frames.ts';
@@ -29,6 +30,10 @@ export interface WatchConnectionOptions {
   readonly onSent: (events: number, bytes: number) => void;
   /** What waits for a slow peer before its watch is ended. */
   readonly limitBytes: number;
+  /** While the peer takes no more, what waits for it counts as an answer that is not read. */
+  readonly hold: (bytes: number) => HeldAnswer;
+  /** An event could not be written. */
+  readonly onFault: (error: unknown) => void;
 }
 
 type Pending =
@@ -42,9 +47,12 @@ const flushBytes = 262_144;
 const lingerMs = 10_000;
 
 /**
- * One watcher. Events wait as references to objects that everybody shares, and become bytes when they are sent.
- * Invariants: 1. order is kept; 2. while the peer takes no more nothing is written, and what waits is bounded: beyond it the watch ends with 410 Expired;
- * 3. the states a watch begins with do not count, they stand in the cache anyway; 4. after `end` what waits is sent, nothing else, and not for longer than ten seconds.
+ * One watcher. Events wait as references to shared objects, and become bytes when they are sent.
+ * Invariants: 1. order is kept; 2. while the peer takes no more nothing is written, and what waits is bounded: beyond
+ * it the watch ends with 410 Expired;
+ * 3. the states a watch begins with do not count, they stand in the cache anyway; 4. after `end` what waits is sent,
+ *    nothing else, and not for longer than ten seconds;
+ * 5. an event that cannot be written ends this watch, after telling so, and no other.
  */
 export class WatchConnection implements WatchSink, Flushable {
   readonly #options: WatchConnectionOptions;
@@ -55,6 +63,9 @@ export class WatchConnection implements WatchSink, Flushable {
   #saidColumns = false;
   #endAfter = false;
   #timer: Timer | undefined;
+  /** While blocked: what was written and has not left. */
+  #written = 0;
+  #held: HeldAnswer | undefined;
 
   constructor(options: WatchConnectionOptions) {
     this.#options = options;
@@ -75,6 +86,7 @@ export class WatchConnection implements WatchSink, Flushable {
     if (this.#isLive) {
       this.#waitingBytes += served.json.length;
       if (this.#waitingBytes > this.#options.limitBytes) return this.#tooSlow();
+      this.#held?.resize(this.#written + this.#waitingBytes);
     }
     this.#wake();
   }
@@ -99,6 +111,7 @@ export class WatchConnection implements WatchSink, Flushable {
   resume(): void {
     if (this.#state !== 'blocked') return;
     this.#state = 'open';
+    this.#release();
     this.#wake();
   }
 
@@ -106,11 +119,22 @@ export class WatchConnection implements WatchSink, Flushable {
   closed(): void {
     this.#state = 'closed';
     this.#timer?.cancel();
+    this.#release();
     this.#pending.length = 0;
     this.#options.scheduler.forget(this);
   }
 
+  /** Never throws: the others that are flushed in the same round come after it. */
   flush(): void {
+    try {
+      this.#flush();
+    } catch (error) {
+      this.#options.onFault(error);
+      this.#cut();
+    }
+  }
+
+  #flush(): void {
     while (this.#state === 'open' && this.#pending.length > 0) this.#sendSome();
     if (this.#state !== 'closed' && this.#endAfter && this.#pending.length === 0) {
       this.closed();
@@ -125,7 +149,7 @@ export class WatchConnection implements WatchSink, Flushable {
     let taken = 0;
     for (const each of this.#pending) {
       if (bytes >= flushBytes || (separate && taken > 0)) break;
-      const frame = this.#frameOf(each, clock.nowMs(), frames, form);
+      const frame = this.#frameOr(each, clock.nowMs(), frames, form);
       if (each.kind === 'event' && each.live) this.#waitingBytes -= each.served.json.length;
       batch.push(frame);
       bytes += frame.length;
@@ -133,7 +157,27 @@ export class WatchConnection implements WatchSink, Flushable {
     }
     this.#pending.splice(0, taken);
     onSent(taken, bytes);
-    if (!output.send(frames.join(batch)) && this.#state === 'open') this.#state = 'blocked';
+    if (output.send(frames.join(batch)) || this.#state !== 'open') return;
+    this.#state = 'blocked';
+    this.#written = bytes;
+    this.#held = this.#options.hold(bytes + this.#waitingBytes);
+  }
+
+  #release(): void {
+    this.#held?.end();
+    this.#held = undefined;
+  }
+
+  /** The frame, or the error that ends the watch in its place. */
+  #frameOr(each: Pending, nowMs: number, frames: FrameCache, form: FrameForm): Buffer {
+    try {
+      return this.#frameOf(each, nowMs, frames, form);
+    } catch (error) {
+      this.#options.onFault(error);
+      this.#pending.length = 0;
+      this.end(undefined);
+      return Buffer.from(errorFrame(internalError(error).toStatus()));
+    }
   }
 
   #frameOf(each: Pending, nowMs: number, frames: FrameCache, form: FrameForm): Buffer {

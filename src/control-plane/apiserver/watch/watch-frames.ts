@@ -85,7 +85,7 @@ export function bookmarkFrame(
   return `{"type":"BOOKMARK","object":${tableJson(form.version, definition, { resourceVersion, row, withColumns: options.withColumns })}}\n`;
 }
 
-/** Nobody shows the cells of a bookmark; they are there so that rows have as many as columns. */
+/** The cells of a bookmark are never shown; they exist so that a row has as many cells as columns. */
 const bookmarkCells = (definition: ResourceDefinition): readonly string[] =>
   (definition.columns ?? [{}, {}]).map(() => '');
 

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { fakeRequest } from '../testing/fake-request.ts';
 import { FakeStream } from '../testing/fake-stream.ts';
-import { fixture } from '../testing/fixtures.ts';
+import { definition, fixture } from '../testing/fixtures.ts';
 import type { Fixture } from '../testing/fixtures.ts';
 import { FlushScheduler } from './flush-scheduler.ts';
 import { FrameCache } from './frame-cache.ts';
@@ -183,6 +184,63 @@ describe('a watch', () => {
     await make(each, 'a');
     await each.clock.settle();
     assert.deepEqual([...new Set(watches.map(({ stream }) => stream.text))].length, 1);
+  });
+
+  it('of one object by its path selects that name, whatever signs are in it', async () => {
+    const each = fixture();
+    await each.server.handle(fakeRequest('GET', '/api/v1/watch/namespaces/default/configmaps/a,metadata.namespace!=b'));
+    assert.equal(
+      (each.registry.calls.at(-1)?.options as { fieldSelector?: string }).fieldSelector,
+      'metadata.name=a\\,metadata.namespace!\\=b',
+    );
+  });
+
+  it('that an event cannot be written for ends with an error, after what came before; the others hear of everything', async () => {
+    const broken = (object: { metadata: { name: string } }): string => {
+      if (object.metadata.name === 'bad') throw new TypeError('a cell fell over');
+      return 'fine';
+    };
+    const log = recordingLog();
+    const each = fixture({
+      log,
+      definitions: [
+        definition('ConfigMap', 'configmaps', {
+          columns: [{ name: 'Fine', type: 'string', description: 'Whether it is.', cell: broken }],
+        }),
+      ],
+    });
+    const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+    const [table, early, plain] = [
+      await watch(each, '', { accept }),
+      await watch(each, '', { accept }),
+      await watch(each),
+    ];
+    for (const name of ['a', 'bad', 'c']) await make(each, name);
+    await each.clock.settle();
+    for (const { stream } of [table, early]) {
+      assert.deepEqual(
+        [
+          stream.events.map(({ type }) => type),
+          stream.events.at(-1)?.object['code'],
+          stream.events.at(-1)?.object['message'],
+          stream.state,
+        ],
+        [['ADDED', 'ERROR'], 500, 'Internal error occurred: a cell fell over', 'ended'],
+      );
+    }
+    assert.deepEqual(names(plain.stream), ['ADDED a', 'ADDED bad', 'ADDED c']);
+    assert.equal(log.lines.filter(({ level }) => level === 'error').length, 2);
+  });
+
+  it('whose connection falls over is cut, and the others of its round are sent to', async () => {
+    const each = fixture();
+    const [first, second] = [await watch(each), await watch(each)];
+    first.stream.write = () => {
+      throw new Error('write after end');
+    };
+    await make(each, 'a');
+    await each.clock.settle();
+    assert.deepEqual([first.stream.state, names(second.stream)], ['destroyed', ['ADDED a']]);
   });
 
   it('refuses a selector of another name on the path of one object', async () => {

@@ -11,7 +11,10 @@ export type PasswordTable = ReadonlyMap<string, PasswordEntry>;
 
 const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** `password,user,uid,"group1,group2"` a line (--basic-auth-file, which upstream had until 1.18). Throws `Invalid` with the line. */
+/**
+ * `password,user,uid,"group1,group2"` a line (--basic-auth-file, which upstream had until 1.18). Throws `Invalid` with
+ * the line.
+ */
 export function parseBasicAuthFile(file: string, content: string): PasswordTable {
   const table = new Map<string, PasswordEntry>();
   for (const { line, fields } of parseCsv(file, content)) {

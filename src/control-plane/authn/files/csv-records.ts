@@ -7,8 +7,9 @@ export interface CsvRecord {
 }
 
 /**
- * Comma-separated values as Go's encoding/csv reads them: fields may stand in quotes, hold commas, line ends and doubled quotes there; empty lines are
- * skipped. Throws `Invalid` with the line; what a field holds, which may be a secret, is in no error.
+ * Comma-separated values as Go's encoding/csv reads them: fields may stand in quotes, hold commas, line ends and
+ * doubled quotes there; empty lines are skipped. Throws `Invalid` with the line; what a field holds, which may be a
+ * secret, is in no error.
  */
 export function parseCsv(file: string, content: string): readonly CsvRecord[] {
   const text = content.replaceAll('\r\n', '\n');

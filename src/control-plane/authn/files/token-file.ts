@@ -16,11 +16,11 @@ export function parseTokenFile(file: string, content: string, log: Logger): Toke
     const [token = '', name = '', uid = '', groups] = fields;
     if (fields.length < 3) throw tooFew(file, line, 'token, user name, user uid', fields.length);
     if (token === '') {
-      log.warn('a line of the token file has no token and is left out', { file, line });
+      log.warn('skipping a line of the token file without a token', { file, line });
       continue;
     }
     const digest = digestOf(token);
-    if (table.has(digest)) log.warn('the token file has a token twice; the last line counts', { file, line });
+    if (table.has(digest)) log.warn('the token file lists a token twice; using the last line', { file, line });
     table.set(digest, { name, uid, groups: splitGroups(groups) });
   }
   return table;

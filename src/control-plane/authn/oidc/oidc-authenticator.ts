@@ -19,7 +19,7 @@ const allowedAlgorithms: readonly string[] = [
   'PS384',
   'PS512',
 ];
-/** Somebody who sends tokens with made-up key names does not make the provider work more often than this. */
+/** Tokens with invented key ids cannot cause requests to the provider more often than this. */
 const ASK_AGAIN_MS = 10_000;
 
 export interface OidcOptions extends OidcMapping {
@@ -35,7 +35,10 @@ interface KeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** ID tokens of an OpenID Connect provider. Its keys are fetched with the first token, and again when a token names one that is not known. Throws `Invalid` for options that cannot work. */
+/**
+ * ID tokens of an OpenID Connect provider. Its keys are fetched with the first token, and again when a token names one
+ * that is not known. Throws `Invalid` for options that cannot work.
+ */
 export function createOidcAuthenticator(options: OidcOptions): TokenAuthenticator {
   const { issuerUrl, signingAlgorithms = ['RS256'], clock } = options;
   refuseOptions(options, signingAlgorithms);
@@ -126,7 +129,7 @@ class ProviderKeys {
       this.#set = { keys: keys.map(record) };
     } catch (error) {
       this.#error = errorMessage(error);
-      log.error('the keys of an OpenID Connect provider cannot be had', { issuer: issuerUrl, error: this.#error });
+      log.error('unable to fetch the keys of an OpenID Connect provider', { issuer: issuerUrl, error: this.#error });
     }
   }
 }

@@ -17,7 +17,10 @@ function isLongDeleted({ metadata }: ApiObject, nowMs: number): boolean {
   );
 }
 
-/** Whether the account and what its token is bound to are still there and still the same (upstream: serviceaccount/claims.go). */
+/**
+ * Whether the account and what its token is bound to are still there and still the same (upstream:
+ * serviceaccount/claims.go).
+ */
 export function checkBoundToken(reader: ObjectReader, payload: Payload, nowMs: number): AuthenticationResult {
   const { namespace, serviceAccount, pod, secret, node } = readKubernetesClaims(payload);
   const refused = refuseAccount(reader, namespace, serviceAccount, nowMs);
@@ -29,7 +32,7 @@ export function checkBoundToken(reader: ObjectReader, payload: Payload, nowMs: n
   ][] = [
     ['secret', secret, secret && reader.get(secrets, { namespace, name: secret.name })],
     ['pod', pod, pod && reader.get(pods, { namespace, name: pod.name })],
-    // The node of a pod's token is only told; the pod decides.
+    // The node of a pod's token is informational; the pod decides.
     ['node', pod === undefined ? node : undefined, node && reader.get(nodes, { namespace: '', name: node.name })],
   ];
   for (const [kind, claim, object] of checks) {
@@ -60,7 +63,10 @@ function refuseAccount(
   return isLongDeleted(account, nowMs) ? `service account ${namespace}/${claim.name} has been deleted` : undefined;
 }
 
-/** Tokens without an end, kept in a secret of type service-account-token: good as long as that secret holds them (upstream: serviceaccount/legacy.go). */
+/**
+ * Tokens without an end, kept in a secret of type service-account-token: good as long as that secret holds them
+ * (upstream: serviceaccount/legacy.go).
+ */
 export function checkLegacyToken(reader: ObjectReader, payload: Payload, token: string): AuthenticationResult {
   const claim = (name: string): string => (typeof payload[name] === 'string' ? payload[name] : '');
   const prefix = 'kubernetes.io/serviceaccount/';

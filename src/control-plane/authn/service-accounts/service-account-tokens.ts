@@ -72,7 +72,10 @@ export interface ServiceAccountAuthenticatorOptions {
   readonly nowMs: () => number;
 }
 
-/** Tokens of service accounts, bound ones and those kept in secrets. What is no JWT of one of the issuers is somebody else's. */
+/**
+ * Tokens of service accounts, bound ones and those kept in secrets. What is no JWT of one of the issuers is another
+ * else's.
+ */
 export function createServiceAccountAuthenticator(options: ServiceAccountAuthenticatorOptions): TokenAuthenticator {
   const issuers = new Set([...options.issuers, LEGACY_ISSUER]);
   return {

@@ -1,3 +1,4 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import { createHash, createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { KubeletError } from '../../../base/errors.ts';
@@ -12,11 +13,11 @@ export interface TokenKey {
   readonly key: KeyObject;
 }
 
-const algorithms: Readonly<Record<string, TokenAlgorithm>> = {
+const algorithms: Readonly<Record<string, TokenAlgorithm>> = lookupTable({
   prime256v1: 'ES256',
   secp384r1: 'ES384',
   secp521r1: 'ES512',
-};
+});
 
 /** The public half of a key, with its name. Throws `Invalid` for keys that no token is signed by. */
 export function tokenKeyOf(key: KeyObject): TokenKey {
@@ -34,7 +35,10 @@ export function tokenKeyOf(key: KeyObject): TokenKey {
   return { id, algorithm, key: publicKey };
 }
 
-/** The documents by which others can check tokens: `/.well-known/openid-configuration` and `/openid/v1/jwks`. `undefined` where the issuer is no https URL. */
+/**
+ * The documents by which others can check tokens: `/.well-known/openid-configuration` and `/openid/v1/jwks`.
+ * `undefined` where the issuer is no https URL.
+ */
 export function openIdDocuments(
   issuer: string,
   keys: readonly TokenKey[],

@@ -4,7 +4,10 @@ import type { UserInfo } from '../../model/user-info.ts';
 export const LEGACY_ISSUER = 'kubernetes/serviceaccount';
 /** How far clocks may differ (go-jose's default). */
 export const LEEWAY_SECONDS = 60;
-/** What kubelets ask for; such tokens live a year and only warn before, so that workloads that do not read them again go on (upstream: WarnOnlyBoundTokenExpirationSeconds). */
+/**
+ * What kubelets ask for; such tokens live a year and only warn before, so that workloads that do not read them again go
+ * on (upstream: WarnOnlyBoundTokenExpirationSeconds).
+ */
 const WARN_ONLY_SECONDS = 3607;
 const EXTENDED_SECONDS = 365 * 24 * 3600;
 
@@ -88,7 +91,7 @@ export function refuseTimes(claims: Readonly<Record<string, unknown>>, nowSecond
   return undefined;
 }
 
-/** Of a payload's `kubernetes.io`, what can be told from its form alone. */
+/** Of a payload's `kubernetes.io`, what can be checked by its form alone. */
 export interface KubernetesClaims {
   readonly namespace: string;
   readonly serviceAccount: ObjectClaim;

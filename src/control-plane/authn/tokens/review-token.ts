@@ -1,6 +1,9 @@
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 
-/** What a TokenReview is told: as a request with that token would be seen, so in `system:authenticated`, and for the API server where no audience is named. */
+/**
+ * The result of a TokenReview: as a request with that token would be authenticated, so in `system:authenticated`, and
+ * for the API server where no audience is named.
+ */
 export function tokenReviewer(
   tokens: TokenAuthenticator,
   apiAudiences: readonly string[],

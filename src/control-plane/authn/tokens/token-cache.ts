@@ -12,8 +12,8 @@ interface Entry {
 }
 
 /**
- * Remembers who a token is for ten seconds, and asks once for many requests that come together. Failures are not remembered. Tokens themselves are not
- * kept: the key is a digest that only this process can make.
+ * Remembers who a token is for ten seconds, and asks once for many requests that come together. Failures are not
+ * remembered. Tokens themselves are not kept: the key is a digest that only this process can make.
  */
 export function cachedTokenAuthenticator(inner: TokenAuthenticator, clock: Clock): TokenAuthenticator {
   const secret = randomBytes(32);

@@ -1,7 +1,7 @@
 import { goAggregate } from '../../../api/go-aggregate.ts';
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 
-/** Asks all until one knows the token; what the others said was wrong is told only when none does. */
+/** Asks all until one recognizes the token. The errors of the others are reported only if none does. */
 export function unionTokenAuthenticator(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
   return {
     name: 'tokens',
@@ -17,7 +17,10 @@ export function unionTokenAuthenticator(authenticators: readonly TokenAuthentica
   };
 }
 
-/** Those who know nothing of audiences speak for the API server's own: asked for others, they do not know the token (upstream: authenticator.WrapAudienceAgnosticToken). */
+/**
+ * Those who know nothing of audiences speak for the API server's own: asked for others, they do not know the token
+ * (upstream: authenticator.WrapAudienceAgnosticToken).
+ */
 export function withOwnAudiences(authenticator: TokenAuthenticator, own: readonly string[]): TokenAuthenticator {
   return {
     name: authenticator.name,

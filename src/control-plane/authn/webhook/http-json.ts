@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { KubeletError } from '../../../base/errors.ts';
+import { answerTo } from '../../../base/node-answer.ts';
 import { readText } from '../../../base/read-text.ts';
 
 export interface HttpJsonTarget {
@@ -24,8 +25,9 @@ export interface HttpJsonAnswer {
 const LIMIT_BYTES = 4 << 20;
 
 /**
- * One JSON question to one fixed address: no redirects are followed, the answer is bounded in size and, from connecting to its last byte, in time.
- * Rejects with `Timeout`, `Unavailable` (no connection, no end) or `Invalid` (no JSON, too much of it); a status is an answer whatever it is.
+ * One JSON question to one fixed address: no redirects are followed, the answer is bounded in size and, from connecting
+ * to its last byte, in time. Rejects with `Timeout`, `Unavailable` (no connection, no end) or `Invalid` (no JSON, too
+ * much of it); a status is an answer whatever it is.
  */
 export async function askJson(target: HttpJsonTarget, body?: object): Promise<HttpJsonAnswer> {
   const signal = AbortSignal.timeout(target.timeoutMs);
@@ -53,23 +55,17 @@ function send(target: HttpJsonTarget, body: object | undefined, signal: AbortSig
     ...(bearerToken !== undefined && { authorization: `Bearer ${bearerToken}` }),
   };
   const options: RequestOptions = { method: text === undefined ? 'GET' : 'POST', headers, signal };
-  return new Promise((resolve, reject) => {
-    const made = url.startsWith('https:')
-      ? httpsRequest(
-          url,
-          {
-            ...options,
-            ...(ca !== undefined && { ca }),
-            ...(certificate !== undefined && { cert: certificate }),
-            ...(key !== undefined && { key }),
-            ...(serverName !== undefined && { servername: serverName }),
-          },
-          resolve,
-        )
-      : httpRequest(url, options, resolve);
-    made.on('error', reject);
-    made.end(text);
-  });
+  const made = url.startsWith('https:')
+    ? httpsRequest(url, {
+        ...options,
+        ...(ca !== undefined && { ca }),
+        ...(certificate !== undefined && { cert: certificate }),
+        ...(key !== undefined && { key }),
+        ...(serverName !== undefined && { servername: serverName }),
+      })
+    : httpRequest(url, options);
+  made.end(text);
+  return answerTo(made);
 }
 
 /** Bodies of errors may be anything. */

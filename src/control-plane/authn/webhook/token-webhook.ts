@@ -5,7 +5,10 @@ import type { HttpJsonAnswer } from './http-json.ts';
 /** A POST of a review; rejects when there is no answer. */
 export type PostReview = (review: object) => Promise<HttpJsonAnswer>;
 
-/** Asks a service of the operator's whose a token is (--authentication-token-webhook-config-file), by TokenReviews of authentication.k8s.io/v1. */
+/**
+ * Asks a service of the operator's whose a token is (--authentication-token-webhook-config-file), by TokenReviews of
+ * authentication.k8s.io/v1.
+ */
 export function createTokenWebhook(post: PostReview, apiAudiences: readonly string[]): TokenAuthenticator {
   return {
     name: 'webhook token',

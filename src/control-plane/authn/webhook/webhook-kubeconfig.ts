@@ -5,7 +5,8 @@ import { parseYamlQuietly } from '../../../base/quiet-parse.ts';
 import type { HttpJsonTarget } from './http-json.ts';
 
 /**
- * Where a webhook is and how to speak to it, from a file in kubeconfig's format (--authentication-token-webhook-config-file,
+ * Where a webhook is and how to speak to it, from a file in kubeconfig's format
+ * (--authentication-token-webhook-config-file,
  * --authorization-webhook-config-file). Throws `Invalid` for what cannot work.
  */
 export function readWebhookKubeconfig(file: string): Omit<HttpJsonTarget, 'timeoutMs'> {

@@ -27,7 +27,7 @@ function matches(policy: AbacPolicy, attributes: AuthorizationAttributes): boole
   );
 }
 
-/** A policy that names neither user nor group is for nobody; one that names both, for who is both. */
+/** A policy without user and group matches no user; one with both matches users that meet both. */
 function matchesSubject({ user, group }: AbacPolicy, asking: UserInfo): boolean {
   if (user === '' && group === '') return false;
   if (user !== '' && !is(user, asking.name)) return false;
@@ -35,7 +35,7 @@ function matchesSubject({ user, group }: AbacPolicy, asking: UserInfo): boolean 
 }
 
 function matchesPath(pattern: string, path: string): boolean {
-  return is(pattern, path) || (pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, '')));
+  return is(pattern, path) || (pattern.endsWith('*') && path.startsWith(pattern.replace(/(?<!\*)\*+$/, '')));
 }
 
 function rulesOf(policies: readonly AbacPolicy[], user: UserInfo, namespace: string): UserRules {

@@ -1,6 +1,9 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** A line of a policy file (abac.authorization.kubernetes.io/v1beta1 Policy). '' matches only what is empty itself, `*` everything. */
+/**
+ * A line of a policy file (abac.authorization.kubernetes.io/v1beta1 Policy). '' matches only what is empty itself, `*`
+ * everything.
+ */
 export interface AbacPolicy {
   readonly user: string;
   readonly group: string;

@@ -14,9 +14,10 @@ const goQuoted = (value: string): string => JSON.stringify(value);
 type Check = (graph: NodeGraph, node: string, attributes: AuthorizationAttributes) => AuthorizationDecision;
 
 /**
- * What the kubelets may do: a few things all of them, and beside that read what the pods bound to them need, and write what is their own. What only
- * the content of a request tells (whose status it is) is for the admission plugin NodeRestriction. Never forbids; nobody but nodes gets an opinion.
- * Follows upstream's plugin/pkg/auth/authorizer/node as of v1.36, with selectors judged.
+ * What the kubelets may do: a few things all of them, and beside that read what the pods bound to them need, and write
+ * what is their own. What only the content of a request tells (whose status it is) is for the admission plugin
+ * NodeRestriction. Never forbids; only nodes get an opinion. Follows upstream's plugin/pkg/auth/authorizer/node as of
+ * v1.36, with selectors judged.
  */
 export function createNodeAuthorizer(graph: NodeGraph): Authorizer {
   const rules = nodeRules();
@@ -55,7 +56,7 @@ const refers =
   (graph, node, attributes) =>
     related(node, attributes, () => graph.refersTo(node, referenceKey(plural, attributes.namespace, attributes.name)));
 
-/** Single objects by get, list and watch: kubelets watch each secret and config map by itself. */
+/** Single objects by get, list and watch: kubelets watch each secret and config map individually. */
 const readNamespaced =
   (plural: ReferencedPlural): Check =>
   (graph, node, attributes) => {

@@ -7,7 +7,8 @@ import { podReferences, referenceKey, volumeSecrets } from './node-references.ts
 /**
  * Which objects have to do with which node, through the pods bound to it and the volumes of their claims.
  *
- * 1. A reference is counted for as long as a pod of the node makes it; what is counted follows from the newest pods alone.
+ * 1. A reference is counted for as long as a pod of the node makes it; what is counted follows from the newest pods
+ *    alone.
  * 2. Reading it costs a few look-ups, however many pods there are.
  */
 export class NodeGraph {
@@ -32,7 +33,7 @@ export class NodeGraph {
     for (const stop of this.#stops) stop();
   }
 
-  /** Whether a pod of the node makes the reference, by itself or through the volume of a claim. */
+  /** Whether a pod of the node makes the reference, directly or through the volume of a claim. */
   refersTo(node: string, reference: string): boolean {
     if (this.#references.get(node)?.has(reference) === true) return true;
     const volumes = this.#volumesOfSecret.get(reference);

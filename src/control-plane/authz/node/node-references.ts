@@ -10,8 +10,8 @@ export const referenceKey = (plural: ReferencedPlural, namespace: string, name: 
   `${plural}/${namespace}/${name}`;
 
 /**
- * Keys of all that the pod lets its node read. A mirror pod gives nothing but itself: nodes make them, and must not give themselves rights by it
- * (upstream: node authorizer's graph, AddPod).
+ * Keys of all that the pod lets its node read. A mirror pod gives nothing but itself: nodes make them, and must not
+ * give themselves rights by it (upstream: node authorizer's graph, AddPod).
  */
 export function podReferences(pod: Pod): string[] {
   const { namespace, name } = pod.metadata;
@@ -33,7 +33,10 @@ interface NamedSecret {
   readonly name: string;
 }
 
-/** The secrets a node needs to use a bound volume; those for the controllers of its driver are not among them (upstream: persistentvolume VisitPVSecretNames). */
+/**
+ * The secrets a node needs to use a bound volume; those for the controllers of its driver are not among them (upstream:
+ * persistentvolume VisitPVSecretNames).
+ */
 export function volumeSecrets({ spec }: PersistentVolume): readonly NamedSecret[] {
   const claimNamespace = spec.claimRef?.namespace ?? '';
   const inClaims = (reference: unknown): NamedSecret => named(reference, claimNamespace);

@@ -6,8 +6,8 @@ const verbSets: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A rule from its short form: `verbs groups resources [names]` or `verbs url paths`, each a list with commas. `read` and `write` stand for the usual
- * verbs, `core` for the group ''.
+ * A rule from its short form: `verbs groups resources [names]` or `verbs url paths`, each a list with commas. `read`
+ * and `write` stand for the usual verbs, `core` for the group ''.
  */
 export function parseRule(text: string): PolicyRule {
   const [verbText = '', groupText = '', targets = '', names] = text.split(' ');
@@ -53,75 +53,6 @@ function resourceMatches(resources: readonly string[] | undefined, { resource, s
 function pathMatches(urls: readonly string[] | undefined, path: string): boolean {
   return (
     urls !== undefined &&
-    urls.some((url) => url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, ''))))
+    urls.some((url) => url === path || (url.endsWith('*') && path.startsWith(url.replace(/(?<!\*)\*+$/, ''))))
   );
-}
-
-/** The rule of `owner` gives at least what `single` gives, which has one verb and one target (upstream: validation.ruleCovers). */
-function covers(owner: PolicyRule, single: PolicyRule): boolean {
-  if (!hasAll(owner.verbs, single.verbs) || !hasAll(owner.apiGroups, single.apiGroups)) return false;
-  if (
-    !(single.nonResourceURLs ?? []).every((url) => (owner.nonResourceURLs ?? []).some((mine) => urlCovers(mine, url)))
-  )
-    return false;
-  if (!(single.resources ?? []).every((resource) => resourceCovers(owner.resources ?? [], resource))) return false;
-  const mine = owner.resourceNames ?? [];
-  return (
-    mine.length === 0 ||
-    ((single.resourceNames ?? []).length > 0 && (single.resourceNames ?? []).every((name) => mine.includes(name)))
-  );
-}
-
-function hasAll(mine: readonly string[] | undefined, asked: readonly string[] | undefined): boolean {
-  const have = mine ?? [];
-  return have.includes('*') || (asked ?? []).every((each) => have.includes(each));
-}
-
-function urlCovers(mine: string, asked: string): boolean {
-  return mine === asked || (mine.endsWith('*') && asked.startsWith(mine.replace(/\*+$/, '')));
-}
-
-function resourceCovers(mine: readonly string[], asked: string): boolean {
-  if (mine.includes('*') || mine.includes(asked)) return true;
-  const slash = asked.indexOf('/');
-  return slash >= 0 && mine.includes(`*/${asked.slice(slash + 1)}`);
-}
-
-/** The rule as rules of one verb and one resource, name or path each. */
-function breakDown(rule: PolicyRule): PolicyRule[] {
-  const parts: PolicyRule[] = [];
-  const names = rule.resourceNames ?? [];
-  for (const group of rule.apiGroups ?? []) {
-    for (const resource of rule.resources ?? []) {
-      for (const verb of rule.verbs) {
-        const part = { verbs: [verb], apiGroups: [group], resources: [resource] };
-        if (names.length === 0) parts.push(part);
-        else for (const name of names) parts.push({ ...part, resourceNames: [name] });
-      }
-    }
-  }
-  for (const url of rule.nonResourceURLs ?? [])
-    for (const verb of rule.verbs) parts.push({ verbs: [verb], nonResourceURLs: [url] });
-  return parts;
-}
-
-/** What `asked` gives and `owned` does not, in single verbs and targets; empty when `owned` covers it all. */
-export function missingRules(owned: readonly PolicyRule[], asked: readonly PolicyRule[]): readonly PolicyRule[] {
-  return asked.flatMap(breakDown).filter((part) => !owned.some((rule) => covers(rule, part)));
-}
-
-/** Single rules about the same resource and name become one with all their verbs, for people to read. */
-export function compactRules(rules: readonly PolicyRule[]): readonly PolicyRule[] {
-  const merged = new Map<string, PolicyRule>();
-  const others: PolicyRule[] = [];
-  for (const rule of rules) {
-    if (rule.nonResourceURLs !== undefined) {
-      others.push(rule);
-      continue;
-    }
-    const key = JSON.stringify([rule.apiGroups, rule.resources, rule.resourceNames ?? []]);
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? rule : { ...known, verbs: [...known.verbs, ...rule.verbs] });
-  }
-  return [...others, ...merged.values()];
 }

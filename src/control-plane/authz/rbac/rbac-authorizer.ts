@@ -11,7 +11,10 @@ import { ruleAllows } from './policy-rules.ts';
 import { describeGrant, describeMissing } from './role-grants.ts';
 import type { RoleGrants } from './role-grants.ts';
 
-/** Roles and bindings. It never forbids: what no rule allows is left to the others (upstream: plugin/pkg/auth/authorizer/rbac). */
+/**
+ * Roles and bindings. It never forbids: what no rule allows is left to the others (upstream:
+ * plugin/pkg/auth/authorizer/rbac).
+ */
 export function createRbacAuthorizer(grants: RoleGrants): Authorizer {
   return {
     name: 'RBAC',

@@ -72,7 +72,7 @@ function setUp(...rules: string[]) {
 }
 
 describe('escalation', () => {
-  it('lets nobody write a role that gives more than its writer has', async () => {
+  it('rejects a role that grants more than its author has', async () => {
     const { write, role } = setUp('get,list core pods', 'get core secrets a');
     assert.equal(await write(roles, role('r', 'get core pods', 'get core secrets a')), 'allowed');
     assert.equal(

@@ -8,9 +8,9 @@ import type { PolicyRule, RoleRef } from '../../../api/rbac/policy-rule.ts';
 import { ApiStatusError, forbidden, notFound } from '../../../api/status/api-status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
 import type { Authorizer, UserInfo } from '../../model/user-info.ts';
-import { compactRules, missingRules } from './policy-rules.ts';
 import { resolveRules } from './rbac-authorizer.ts';
 import type { RoleGrants } from './role-grants.ts';
+import { compactRules, missingRules } from './rule-coverage.ts';
 
 const group = roles.group;
 const everything: readonly PolicyRule[] = [
@@ -19,9 +19,10 @@ const everything: readonly PolicyRule[] = [
 ];
 
 /**
- * Nobody gives away by roles and bindings what they do not have: a role may be written by who holds all its permissions in that namespace or may
- * `escalate`, a binding by who holds those of its role or may `bind` it. Upstream does this in the storage of these kinds (registry/rbac policybased),
- * also without any authorizer but RBAC in use. `system:masters` is above it.
+ * Users cannot grant rights through roles and bindings that they do not have: a role may be written by who holds all
+ * its permissions in that namespace or may `escalate`, a binding by who holds those of its role or may `bind` it.
+ * Upstream does this in the storage of these kinds (registry/rbac policybased), also without any authorizer but RBAC in
+ * use. `system:masters` is above it.
  */
 export function createRbacEscalationCheck(grants: RoleGrants, authorizer: Authorizer): AdmissionPlugin {
   return {
@@ -61,7 +62,7 @@ async function checkRole(
   refuseEscalation(grants, attributes, role.rules ?? []);
   const old = attributes.oldObject as ClusterRole | undefined;
   if (!isAggregated(role) && !(old !== undefined && isAggregated(old))) return;
-  if (missingRules(resolveRules(grants, user, attributes.namespace).rules, everything).length === 0) return;
+  if (missingRules(resolveRules(grants, user, attributes.namespace).rules, everything, 1).rules.length === 0) return;
   throw forbidden(
     { group, plural },
     role.metadata.name,
@@ -96,12 +97,16 @@ function pluralOf({ kind }: RoleRef): string {
   throw new ApiStatusError('InternalError', `unsupported role reference kind: ${goQuote(kind)}`);
 }
 
+/** A refusal names so many verbs of resources at most. */
+const mostListed = 1000;
+
 function refuseEscalation(grants: RoleGrants, attributes: AdmissionAttributes, asked: readonly PolicyRule[]): void {
   const { user } = attributes.context;
   const owned = resolveRules(grants, user, attributes.namespace);
-  const missing = missingRules(owned.rules, asked);
-  if (missing.length === 0) return;
-  const lines = [...new Set(compactRules(missing).map(describeRule))].sort();
+  const missing = missingRules(owned.rules, asked, mostListed);
+  if (missing.rules.length === 0) return;
+  const lines = [...new Set(compactRules(missing.rules).map(describeRule))].sort();
+  if (missing.hasMore) lines.push('and more');
   const errors = owned.errors.length === 0 ? '' : `; resolution errors: [${owned.errors.join(' ')}]`;
   const why = `user ${goQuote(user.name)} (groups=${quoteList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${errors}`;
   throw forbidden(

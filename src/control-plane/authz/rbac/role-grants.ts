@@ -19,8 +19,8 @@ export interface Grant {
 const usernameOf = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
 
 /**
- * Who is bound to which roles, kept up to date and found by subject: what a request costs depends on the bindings of its user, not on those of the
- * cluster. Rules are not copied; roles are looked up as they are when asked.
+ * Who is bound to which roles, kept up to date and found by subject: what a request costs depends on the bindings of
+ * its user, not on those of the cluster. Rules are not copied; roles are looked up as they are when asked.
  */
 export class RoleGrants {
   readonly #reader: ObjectReader;
@@ -43,7 +43,10 @@ export class RoleGrants {
     for (const stop of this.#stops) stop();
   }
 
-  /** What the user is granted in the namespace ('' for the cluster alone): cluster role bindings first. Each binding comes once. */
+  /**
+   * What the user is granted in the namespace ('' for the cluster alone): cluster role bindings first. Each binding
+   * comes once.
+   */
   *grantsOf(user: UserInfo, namespace: string): Generator<Grant> {
     yield* this.#grantsIn('', user, this.#byNamespace.get(''));
     if (namespace !== '') yield* this.#grantsIn(namespace, user, this.#byNamespace.get(namespace));

@@ -40,7 +40,7 @@ function setUp(failurePolicy?: 'NoOpinion' | 'Deny') {
 }
 
 describe('the authorization webhook', () => {
-  it('asks by SubjectAccessReview, with selectors, and says what it was told', async () => {
+  it('asks by SubjectAccessReview, with selectors, and returns the result', async () => {
     const { service, decide } = setUp();
     assert.deepEqual(await decide({ fieldSelector: 'metadata.name=a,x!=b', labelSelector: 'app in (a,b),!c' }), {
       decision: 'allow',

@@ -9,7 +9,7 @@ import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from 
 const AUTHORIZED_MS = 300_000;
 const UNAUTHORIZED_MS = 30_000;
 const ENTRIES = 8192;
-/** Attributes longer than this in all are asked about each time, so that nobody fills the memory by long names. */
+/** Attributes longer than this in all are not cached, so that long names cannot fill the memory. */
 const LONGEST_CACHED = 10_000;
 /** Five tries, the pause growing by half each time (upstream: webhook.DefaultRetryBackoffWithInitialDelay). */
 const ATTEMPTS = 5;
@@ -32,7 +32,10 @@ interface Verdict {
   readonly reason: string;
 }
 
-/** Asks a service of the operator's (--authorization-webhook-config-file) by SubjectAccessReviews of authorization.k8s.io/v1, and remembers its answers. */
+/**
+ * Asks a service of the operator's (--authorization-webhook-config-file) by SubjectAccessReviews of
+ * authorization.k8s.io/v1, and remembers its answers.
+ */
 export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
   const {
     clock,
@@ -59,7 +62,7 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
         if (controlledLength(attributes) < LONGEST_CACHED) remember(key, verdict);
         return decide(verdict);
       } catch (error) {
-        log.error('the authorization webhook gave no answer', { error: errorMessage(error) });
+        log.error('the authorization webhook did not respond', { error: errorMessage(error) });
         return {
           decision: failurePolicy === 'Deny' ? 'deny' : 'noOpinion',
           reason: '',

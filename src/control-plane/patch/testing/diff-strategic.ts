@@ -2,7 +2,10 @@ import type { ObjectSchema, Schema } from '../../../api/schema/schema.ts';
 import { equalJson, isJsonArray, isJsonObject } from '../json-value.ts';
 import type { JsonObject } from '../json-value.ts';
 
-/** The strategic merge patch between two objects as kubectl makes it: merged lists carry their order, and what went is said by directives. */
+/**
+ * The strategic merge patch between two objects as kubectl makes it: merged lists carry their order, and what went is
+ * said by directives.
+ */
 export function diffStrategic(schema: Schema, before: JsonObject, after: JsonObject): Record<string, unknown> {
   const patch: Record<string, unknown> = {};
   for (const key of Object.keys(after)) {

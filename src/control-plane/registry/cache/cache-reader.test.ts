@@ -4,33 +4,33 @@ import { configMaps } from '../../../api/client/resource-types.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 import { createCacheReader } from './cache-reader.ts';
 import { DefinitionIndex } from '../definition-index.ts';
-import { gadgets, startRegistry, widgets } from '../testing/registry-ground.ts';
-import type { RegistryGround, Widget } from '../testing/registry-ground.ts';
+import { gadgets, startRegistry, widgets } from '../testing/registry-fixture.ts';
+import type { RegistryFixture, Widget } from '../testing/registry-fixture.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
 describe('the cache, for those who must not wait', () => {
-  let ground: RegistryGround;
+  let fixture: RegistryFixture;
   let reader: ObjectReader;
   const createIn = (namespace: string, name: string): Promise<unknown> =>
-    ground.registry.create(
-      { ...ground.request(widgets), namespace },
+    fixture.registry.create(
+      { ...fixture.request(widgets), namespace },
       { value: { metadata: { name }, spec: {} }, duplicates: [] },
     );
   const size = (widget: Widget | undefined): number | undefined => widget?.spec.size;
 
   beforeEach(async () => {
-    ground = await startRegistry();
-    // As the ground has them.
+    fixture = await startRegistry();
+    // As the fixture has them.
     reader = createCacheReader(
-      ground.cache,
+      fixture.cache,
       new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]),
     );
   });
-  afterEach(() => ground.stop());
+  afterEach(() => fixture.stop());
 
   it('objects are found by name, and listed by namespace', async () => {
     for (const namespace of ['b', 'a', 'aa']) await createIn(namespace, 'x');
-    await ground.create({ name: 'g' }, gadgets);
+    await fixture.create({ name: 'g' }, gadgets);
     const places = (namespace: string): string[] =>
       reader.list(widgets.type, namespace).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     assert.deepEqual([places('a'), places(''), places('c')], [['a/x'], ['a/x', 'aa/x', 'b/x'], []]);
@@ -44,18 +44,18 @@ describe('the cache, for those who must not wait', () => {
     assert.equal(reader.get(gadgets.type, { namespace: '', name: 'g' })?.metadata.name, 'g');
   });
 
-  it('listeners are told what was and what is, until they leave', async () => {
+  it('listeners receive the old and the new object, until they unsubscribe', async () => {
     const told: unknown[] = [];
     const leave = reader.onChange(widgets.type, (before, after) => told.push([size(before), size(after)]));
-    const made = await ground.create({ name: 'x', spec: { size: 1 } });
-    await ground.create({ name: 'g' }, gadgets);
-    await ground.registry.update(ground.request(widgets, 'x'), {
+    const made = await fixture.create({ name: 'x', spec: { size: 1 } });
+    await fixture.create({ name: 'g' }, gadgets);
+    await fixture.registry.update(fixture.request(widgets, 'x'), {
       value: { ...made, spec: { size: 2 } },
       duplicates: [],
     });
-    await ground.registry.delete(ground.request(widgets, 'x'), {});
+    await fixture.registry.delete(fixture.request(widgets, 'x'), {});
     leave();
-    await ground.create({ name: 'y' });
+    await fixture.create({ name: 'y' });
     assert.deepEqual(told, [
       [undefined, 1],
       [1, 2],
@@ -63,7 +63,7 @@ describe('the cache, for those who must not wait', () => {
     ]);
   });
 
-  it('a kind that nobody serves has no objects', () => {
+  it('a kind that is not served has no objects', () => {
     assert.deepEqual(
       [reader.get(configMaps, { namespace: 'a', name: 'x' }), reader.list(configMaps, '')],
       [undefined, []],

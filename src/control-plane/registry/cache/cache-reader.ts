@@ -3,10 +3,13 @@ import type { ApiObject, ObjectKey, ResourceType } from '../../../api/client/res
 import type { ObjectReader } from '../../model/object-reader.ts';
 import type { DefinitionIndex } from '../definition-index.ts';
 import type { CacheEvent } from './event-window.ts';
-import type { KindCache, ObjectCache } from './object-cache.ts';
+import type { KindCache, WatchCache } from './watch-cache.ts';
 
-/** The cache for those who must not wait. What the definitions say of a kind is what its objects are, so its type is known by the kind alone. */
-export function createCacheReader(cache: ObjectCache, definitions: DefinitionIndex): ObjectReader {
+/**
+ * The cache for those who must not wait. What the definitions say of a kind is what its objects are, so its type is
+ * known by the kind alone.
+ */
+export function createCacheReader(cache: WatchCache, definitions: DefinitionIndex): ObjectReader {
   const kindOf = (type: ResourceType): KindCache | undefined => {
     const definition = definitions.byType(type);
     return definition === undefined ? undefined : cache.kind(definition);

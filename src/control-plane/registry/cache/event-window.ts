@@ -10,7 +10,10 @@ export interface CacheEvent {
   readonly deleted: boolean;
 }
 
-/** The newest changes of a kind, so that a watch that was cut off can go on where it was. Bounded: what is older is forgotten, and `oldest` says so. */
+/**
+ * The newest changes of a kind, so that a watch that was cut off can go on where it was. Bounded: what is older is
+ * forgotten, and `oldest` says so.
+ */
 export class EventWindow {
   readonly #capacity: number;
   readonly #events: (CacheEvent | undefined)[] = [];

@@ -62,7 +62,10 @@ export function wireValue(definition: ResourceDefinition, object: ApiObject): Re
   return toWire(definition, object, object.metadata.resourceVersion);
 }
 
-/** An object out of the store, whole: with its version, and '' where the wire has nothing. Throws `SyntaxError` for what is not JSON. */
+/**
+ * An object out of the store, whole: with its version, and '' where the wire has nothing. Throws `SyntaxError` for what
+ * is not JSON.
+ */
 export function fromStored(value: string, revision: number): ApiObject {
   // Written by this server, or by another that keeps JSON: checked when it was written.
   const object = JSON.parse(value) as ApiObject;

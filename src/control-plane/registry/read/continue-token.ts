@@ -1,7 +1,10 @@
 import { Buffer } from 'node:buffer';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 
-/** Where the next page of a list begins, and of which version the list is. -1: of the newest, for lists whose version is forgotten. */
+/**
+ * Where the next page of a list begins, and of which version the list is. -1: of the newest, for lists whose version is
+ * forgotten.
+ */
 export interface ContinueToken {
   readonly revision: number;
   /** The key below the kind's place in the store of the last object of the page before. */

@@ -2,8 +2,8 @@
 export type PushSource<T> = (push: (event: T) => void, end: () => void) => Promise<() => void>;
 
 /**
- * What is pushed, as something to iterate over. The source begins when iteration does; it is stopped when the reader leaves or `signal` aborts.
- * A reader in this process is as fast as the process itself, so what waits is not bounded.
+ * What is pushed, as something to iterate over. The source begins when iteration does; it is stopped when the reader
+ * leaves or `signal` aborts. A reader in this process is as fast as the process itself, so what waits is not bounded.
  */
 export async function* createPushedEvents<T>(signal: AbortSignal, source: PushSource<T>): AsyncGenerator<T, void> {
   let queue: T[] = [];

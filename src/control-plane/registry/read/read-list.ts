@@ -5,7 +5,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { formatContinueToken, parseContinueToken } from './continue-token.ts';
 import type { ContinueToken } from './continue-token.ts';
 import { storagePrefix } from '../definition-index.ts';
-import type { KindCache, ObjectCache } from '../cache/object-cache.ts';
+import type { KindCache, WatchCache } from '../cache/watch-cache.ts';
 import type { ResourceRequest, ServedList } from '../registry.ts';
 import { parseSelection } from './selection.ts';
 import type { Selection } from './selection.ts';
@@ -30,7 +30,7 @@ interface Gathered {
 
 /** The semantics of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`, as the API documents them. */
 export async function readList(
-  cache: ObjectCache,
+  cache: WatchCache,
   storage: Storage,
   request: ResourceRequest,
   options: ListOptions,
@@ -72,7 +72,10 @@ function continueToken({ continue: text, resourceVersion = '' }: ListOptions): C
   return token;
 }
 
-/** The one version that the list is to be of. Who asks for pages of a version without saying how it is to be matched wants exactly that one. */
+/**
+ * The one version that the list is to be of. Who asks for pages of a version without saying how it is to be matched
+ * wants exactly that one.
+ */
 function exactRevision({ resourceVersion, resourceVersionMatch, limit = 0 }: ListOptions): number | undefined {
   const revision = parseRevision(resourceVersion);
   if (resourceVersionMatch === 'Exact') return revision;
@@ -80,7 +83,7 @@ function exactRevision({ resourceVersion, resourceVersionMatch, limit = 0 }: Lis
 }
 
 /** Absent: the newest. `0`: whatever is here. Else at least that version. */
-export async function notOlderThan(cache: ObjectCache, resourceVersion: string | undefined): Promise<void> {
+export async function notOlderThan(cache: WatchCache, resourceVersion: string | undefined): Promise<void> {
   if (resourceVersion === undefined || resourceVersion === '') await cache.fresh();
   else await cache.waitFor(parseRevision(resourceVersion));
 }
@@ -104,7 +107,7 @@ function fromCache(page: Page, revision: number): Gathered {
   return { items, revision: Math.max(revision, 1), lastKey: left > 0 ? lastKey : undefined, remaining: left };
 }
 
-async function fromStore(cache: ObjectCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
+async function fromStore(cache: WatchCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
   const { kind, selection, limit } = page;
   const place = storagePrefix(kind.definition);
   const items: CachedObject[] = [];

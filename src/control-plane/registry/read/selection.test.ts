@@ -4,7 +4,7 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { parseSelection } from './selection.ts';
-import { widgets } from '../testing/registry-ground.ts';
+import { widgets } from '../testing/registry-fixture.ts';
 
 const { selectableFields: _, ...withoutFields } = widgets;
 const [selectable, plain] = [widgets, withoutFields] as unknown as [ResourceDefinition, ResourceDefinition];

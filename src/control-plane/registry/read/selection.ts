@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { decodeAny } from '../../../api/schema/decode.ts';
-import { matchesFields, matchesRequirement, parseFieldSelector, parseLabelSelector } from '../../../api/selectors.ts';
+import { compileRequirements } from '../../../api/label-requirement.ts';
+import { compileFields, exactMatch, parseFieldSelector, parseLabelSelector } from '../../../api/selectors.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
@@ -9,7 +10,7 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 export interface Selection {
   /** Every object of the namespace passes. */
   readonly everything: boolean;
-  /** Set when a field selector names one object: no other needs to be looked at. */
+  /** Set when a field selector names one object: no other needs to be checked. */
   readonly name: string | undefined;
   readonly matches: (object: ApiObject) => boolean;
 }
@@ -30,17 +31,20 @@ export function parseSelection(
   // Which fields there are is asked of an empty value: the set does not depend on the object.
   const known = selectableNames(definition);
   for (const { field } of fields) if (!known.has(field)) throw badRequest(unknownField(definition, field));
-  const named = fields.find(({ field, equal }) => field === 'metadata.name' && equal);
+  const labelled = compileRequirements(labels);
+  const holds = compileFields(fields);
   return {
     everything: labels.length === 0 && fields.length === 0,
-    name: named?.value,
+    name: exactMatch(fields, 'metadata.name'),
     matches: (object) =>
-      labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) &&
-      (fields.length === 0 || matchesFields(fields, fieldsOf(definition, object))),
+      labelled.matches(object.metadata.labels ?? {}) && (fields.length === 0 || holds(fieldsOf(definition, object))),
   };
 }
 
-/** Kinds that say nothing about their fields are answered for by the machinery, in other words (runtime: DefaultMetaV1FieldSelectorConversion). */
+/**
+ * Kinds that say nothing about their fields are answered for by the machinery, in other words (runtime:
+ * DefaultMetaV1FieldSelectorConversion).
+ */
 function unknownField(definition: ResourceDefinition, field: string): string {
   return definition.selectableFields === undefined
     ? `${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`

@@ -3,7 +3,7 @@ import type { WatchOptions } from '../../../api/client/api-client.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { ApiStatusError, internalError } from '../../../api/status/api-status-error.ts';
 import type { CacheEvent } from '../cache/event-window.ts';
-import type { KindCache, ObjectCache } from '../cache/object-cache.ts';
+import type { KindCache, WatchCache } from '../cache/watch-cache.ts';
 import { notOlderThan } from './read-list.ts';
 import type { ResourceRequest, Served, WatchSink } from '../registry.ts';
 import { parseSelection } from './selection.ts';
@@ -14,15 +14,16 @@ import { parseRevision } from './parse-revision.ts';
 const bookmarkMs = 60_000;
 
 export interface WatchSource {
-  readonly cache: ObjectCache;
+  readonly cache: WatchCache;
   readonly clock: Clock;
   /** How an object of the cache is shown: itself, or as a kind that is stored as another. */
   readonly serve: (object: Served) => Served;
 }
 
 /**
- * One watch. From nothing or `0` it begins with what is there, as ADDED; from a version with what happened after it; `sendInitialEvents` with what is
- * there and a bookmark behind it. An object that comes to match the selection is ADDED, one that ceases to is DELETED, as it was before.
+ * One watch. From nothing or `0` it begins with what is there, as ADDED; from a version with what happened after it;
+ * `sendInitialEvents` with what is there and a bookmark behind it. An object that comes to match the selection is
+ * ADDED, one that ceases to is DELETED, as it was before.
  */
 export async function watchKind(
   source: WatchSource,

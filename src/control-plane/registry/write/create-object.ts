@@ -18,13 +18,13 @@ import {
   admitValidating,
   attributesOf,
   kindOf,
-  putObject,
+  preparePut,
   requestFacts,
-  servedUnstored,
+  servedAsIfStored,
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** How often a generated name that is taken is drawn anew (upstream: RetryGenerateName). */
+/** How often a generated name that is taken is replaced (upstream: RetryGenerateName). */
 const nameAttempts = 8;
 
 /** POST of an object. */
@@ -35,6 +35,7 @@ export async function createObject(tools: WriteTools, request: ResourceRequest, 
     { ...definition.type, schema: definition.schema, ...(definition.hideValues === true && { hideValues: true }) },
     context,
   );
+  await tools.pace.rest();
   if (decoded.metadata.resourceVersion !== undefined && decoded.metadata.resourceVersion !== '')
     throw badRequest('resourceVersion should not be set on objects to be created');
   return createDecoded(tools, request, decoded, 'update');
@@ -83,13 +84,18 @@ async function createNamed(
     namespace,
   });
   const defaulted = rules.applyDefaults({ ...draft, metadata });
+  await tools.pace.rest();
   const owned = fields === 'tracked' ? defaulted : ownedByCreator(tools, request, defaulted);
+  await tools.pace.rest();
   const admitted =
     (await admitMutating(tools, attributesOf(request, 'CREATE', { object: owned, oldObject: undefined }))) ?? owned;
   const object = prepare(tools, request, admitted === owned ? admitted : rules.applyDefaults(admitted));
-  const errors = [...validateMetadata(definition, object.metadata), ...rules.validate(object)];
+  await tools.pace.rest();
+  const errors = [...validateMetadata(definition, object.metadata), ...rules.validate(object, tools.policy)];
+  await tools.pace.rest();
   if (errors.length > 0) throw invalid(kindOf(definition), object.metadata.name, errors);
   for (const warning of rules.warnings?.(object, undefined) ?? []) context.warn(warning);
+  await tools.pace.rest();
   await admitValidating(tools, attributesOf(request, 'CREATE', { object, oldObject: undefined }));
   return store(tools, request, object);
 }
@@ -124,21 +130,23 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
   const exists = (): boolean => tools.cache.kind(definition).objects.get(formatKey(object.metadata)) !== undefined;
   const allocated = await definition.allocate?.(object, undefined, tools.claims(context.dryRun));
   const whole = allocated?.object ?? object;
-  // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be in vain later, if it is.
+  // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be
+  // in vain later, if it is.
   let stored: boolean | undefined = false;
   try {
     if (context.dryRun) {
       await tools.cache.fresh();
       if (exists()) throw alreadyExists(definition.type, object.metadata.name);
-      return servedUnstored(definition, whole);
+      return servedAsIfStored(definition, whole, undefined);
     }
-    stored = undefined;
-    const result = await putObject(
+    const put = preparePut(
       tools,
       tools.definitions.storedOf(definition),
       definition.storedAs?.toStored(whole) ?? whole,
-      0,
+      undefined,
     );
+    stored = undefined;
+    const result = await put();
     stored = !('conflict' in result);
     if ('conflict' in result) throw alreadyExists(definition.type, object.metadata.name);
     if (definition.storedAs === undefined) return result.served;

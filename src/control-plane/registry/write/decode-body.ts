@@ -1,10 +1,13 @@
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
-import { decodeMessage, openEnvelope, ProtobufError } from '../../../api/protobuf/decode-protobuf.ts';
+import { decodeMessage, openEnvelope, ProtobufError, ProtobufTooLarge } from '../../../api/protobuf/decode-protobuf.ts';
 import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
+import { objectLimits } from '../../../api/object-limits.ts';
 import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
-import type { ObjectSchema } from '../../../api/schema/schema.ts';
+import type { Decoded, DecodeOptions } from '../../../api/schema/decode.ts';
+import type { ObjectSchema, Schema } from '../../../api/schema/schema.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
+import { tooManyValues } from '../../../api/status/too-many-values.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import type { WriteBody } from '../registry.ts';
 
@@ -17,8 +20,8 @@ export interface BodyKind {
 }
 
 /**
- * A body as the object it says it is. Of another kind, or of wrong types: BadRequest. Unknown and repeated fields are refused, warned of or dropped
- * without a word, as the request's field validation says.
+ * A body as the object it says it is. Of another kind, or of wrong types: BadRequest. Unknown and repeated fields are
+ * refused, warned of or dropped without a word, as the request's field validation says.
  */
 export function decodeBody(body: WriteBody, expected: BodyKind, context: RequestContext): ApiObject {
   const value = body.protobuf === undefined ? body.value : fromProtobuf(body.protobuf, expected);
@@ -31,7 +34,7 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
     value: decoded,
     errors,
     warnings,
-  } = decodeAny(expected.schema, value, {
+  } = decodeObject(expected.schema, value, {
     mode: 'lenient',
     noHints: true,
     ...(expected.hideValues === true && { hideValues: true }),
@@ -48,9 +51,16 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
       refuse([`strict decoding error: ${doubts.join(', ')}`]);
     for (const doubt of doubts) context.warn(doubt);
   }
-  const object = dropZeros(decoded as ApiObject, expected.schema, expected.group);
+  const object = dropZeros(decoded as ApiObject, expected.schema);
   // The schema is that of an object of the API, whose metadata is required.
   return { ...object, kind, apiVersion };
+}
+
+/** Throws for more values than an object may have, whichever way they came. */
+export function decodeObject(schema: Schema, value: unknown, options: DecodeOptions): Decoded<unknown> {
+  const decoded = decodeAny(schema, value, { ...options, maxValues: objectLimits.objectValues });
+  if (decoded.errors.at(-1)?.problem === 'tooManyValues') throw tooManyValues(objectLimits.objectValues);
+  return decoded;
 }
 
 /** The kind is checked before the message is read: it would be nonsense as another. */
@@ -58,8 +68,9 @@ function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {
   try {
     const { apiVersion, kind, raw } = openEnvelope(bytes);
     checkKind({ apiVersion, kind }, apiVersionOf(expected), expected.kind);
-    return { ...decodeMessage(raw, expected.schema, expected.group), apiVersion, kind };
+    return { ...decodeMessage(raw, expected.schema), apiVersion, kind };
   } catch (error) {
+    if (error instanceof ProtobufTooLarge) throw tooManyValues(objectLimits.bodyValues);
     if (error instanceof ProtobufError) throw badRequest(error.message);
     throw error;
   }

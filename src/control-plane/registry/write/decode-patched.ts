@@ -2,17 +2,19 @@ import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
-import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
+import { formatDecodeError } from '../../../api/schema/decode.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import { unknownOperationFields } from '../../patch/json-patch.ts';
 import { formatGoValue } from '../../patch/json-value.ts';
+import { decodeObject } from './decode-body.ts';
 import type { BodyKind } from './decode-body.ts';
 import type { PatchBody } from '../registry.ts';
 
 /**
- * What a JSON, merge or strategic patch made of an object, as the object it has to be. What is not one is Invalid, with `patch` as the field that is to blame;
- * unknown and repeated fields are refused, warned of or dropped as the request's field validation says (upstream: handlers/patch.go).
+ * What a JSON, merge or strategic patch made of an object, as the object it has to be. What is not one is Invalid, with
+ * `patch` as the field that is to blame; unknown and repeated fields are refused, warned of or dropped as the request's
+ * field validation says (upstream: handlers/patch.go).
  */
 export function decodePatched(
   patched: unknown,
@@ -29,7 +31,7 @@ export function decodePatched(
     };
     throw new ApiStatusError('Invalid', ` "" is invalid: patch: ${cause.message}`, { causes: [cause] });
   };
-  const { value, errors, warnings } = decodeAny(expected.schema, patched, {
+  const { value, errors, warnings } = decodeObject(expected.schema, patched, {
     mode: 'lenient',
     noHints: true,
     hideValues,
@@ -46,7 +48,7 @@ export function decodePatched(
     for (const doubt of doubts) context.warn(doubt);
   }
   // The schema is that of an object of the API, whose metadata is required.
-  const object = dropZeros(value as ApiObject, expected.schema, expected.group);
+  const object = dropZeros(value as ApiObject, expected.schema);
   const { kind = expected.kind, apiVersion = apiVersionOf(expected) } = object;
   if (kind !== expected.kind || apiVersion !== apiVersionOf(expected))
     throw badRequest(

@@ -15,7 +15,7 @@ import {
   admitValidating,
   attributesOf,
   currentObject,
-  putObject,
+  preparePut,
   retryOnStale,
   servedBody,
   servedUnstored,
@@ -26,7 +26,10 @@ export type Deleted = Served & { readonly gone: boolean };
 
 const attempts = 20;
 
-/** DELETE. Answers with the object when it stays for a while, by grace or finalizers, else with a Status (or the object, for some kinds). */
+/**
+ * DELETE. Answers with the object when it stays for a while, by grace or finalizers, else with a Status (or the object,
+ * for some kinds).
+ */
 export async function deleteObject(tools: WriteTools, request: ResourceRequest, rawOptions: unknown): Promise<Deleted> {
   const options = parseDeleteOptions(rawOptions);
   for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -56,7 +59,7 @@ async function deleteCurrent(
   if (plan.kind === 'keep') return { ...asShown(definition, current), gone: false };
   if (plan.kind === 'mark') {
     if (context.dryRun) return { ...servedUnstored(definition, plan.object), gone: false };
-    const result = await putObject(tools, tools.definitions.storedOf(definition), plan.object, current.revision);
+    const result = await preparePut(tools, tools.definitions.storedOf(definition), plan.object, current)();
     return 'conflict' in result ? 'stale' : { ...asShown(definition, result.served), gone: false };
   }
   if (!context.dryRun && !(await removeObject(tools, definition, current))) return 'stale';
@@ -68,7 +71,10 @@ async function deleteCurrent(
   };
 }
 
-/** Takes the object out of the store, and gives back what was claimed for it. False when somebody has written it meanwhile. */
+/**
+ * Deletes the object from the store and releases its allocations. False when another client has written it
+ * meanwhile.
+ */
 export async function removeObject(
   tools: WriteTools,
   definition: ResourceDefinition,

@@ -1,8 +1,10 @@
 import { DeleteOptionsSchema } from '../../../api/core/delete-options.ts';
 import type { DeleteOptions } from '../../../api/core/delete-options.ts';
-import { decodeMessage, openEnvelope, ProtobufError } from '../../../api/protobuf/decode-protobuf.ts';
+import { decodeMessage, openEnvelope, ProtobufError, ProtobufTooLarge } from '../../../api/protobuf/decode-protobuf.ts';
+import { objectLimits } from '../../../api/object-limits.ts';
 import { decode, formatDecodeError } from '../../../api/schema/decode.ts';
 import { badRequest, invalid } from '../../../api/status/api-status-error.ts';
+import { tooManyValues } from '../../../api/status/too-many-values.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
 
 const policies = ['Foreground', 'Background', 'Orphan'];
@@ -31,8 +33,9 @@ export function parseDeleteOptions(value: unknown): DeleteOptions {
 /** The same out of a body in protobuf form, as a plain value. */
 export function deleteOptionsFromProtobuf(bytes: Uint8Array): unknown {
   try {
-    return decodeMessage(openEnvelope(bytes).raw, DeleteOptionsSchema, '');
+    return decodeMessage(openEnvelope(bytes).raw, DeleteOptionsSchema);
   } catch (error) {
+    if (error instanceof ProtobufTooLarge) throw tooManyValues(objectLimits.bodyValues);
     if (error instanceof ProtobufError) throw badRequest(error.message);
     throw error;
   }

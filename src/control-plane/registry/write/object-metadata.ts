@@ -4,6 +4,7 @@ import { formatTime } from '../../../api/time.ts';
 import { FieldErrors } from '../../../api/validation/field-error.ts';
 import type { FieldError } from '../../../api/validation/field-error.ts';
 import { isNamelessFinalizer, namelessFinalizer, validateObjectMeta } from '../../../api/validation/metadata.ts';
+import { checkPathSegment } from '../../../api/validation/names.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
@@ -51,7 +52,10 @@ export function checkPlace(
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
 }
 
-/** What an object had before it may keep, so that it can be written at all. */
+/**
+ * What an object had before it may keep, so that it can be written at all. That its name still suits its kind is asked
+ * at its creation (upstream: validateCommonFields).
+ */
 export function validateMetadata(
   definition: ResourceDefinition,
   metadata: ObjectMeta,
@@ -60,11 +64,12 @@ export function validateMetadata(
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', metadata, {
     clusterScoped: !definition.type.namespaced,
-    checkName: definition.rules.validateName ?? (() => []),
+    checkName: old === undefined ? (definition.rules.validateName ?? (() => [])) : checkPathSegment,
   });
   if (definition.rules.anyFinalizer !== true) {
+    const before = new Set(old?.finalizers);
     for (const [index, finalizer] of (metadata.finalizers ?? []).entries()) {
-      if (isNamelessFinalizer(finalizer) && old?.finalizers?.includes(finalizer) !== true)
+      if (isNamelessFinalizer(finalizer) && !before.has(finalizer))
         errors.invalid(`metadata.finalizers[${index}]`, finalizer, namelessFinalizer);
     }
   }
@@ -89,7 +94,8 @@ export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): r
   if ((metadata.generation ?? 0) < (old.generation ?? 0))
     errors.invalid('metadata.generation', metadata.generation ?? 0, 'must not be decremented');
   if (old.deletionTimestamp !== undefined) {
-    const added = (metadata.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true);
+    const before = new Set(old.finalizers);
+    const added = (metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
     if (added.length > 0) {
       const shown = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
       errors.forbidden(

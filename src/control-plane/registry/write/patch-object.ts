@@ -12,18 +12,20 @@ import type { PatchBody, ResourceRequest, Written } from '../registry.ts';
 import { wireValue } from '../cache/stored-form.ts';
 import { bodyKind, readPart, resetFields } from '../subresources.ts';
 import { changeObject } from './update-object.ts';
+import { requireCreate } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** PATCH: each time somebody else was faster the patch is made anew from what there is then. */
+/** PATCH: after each conflict, the patch is applied again to the latest version. */
 export async function patchObject(tools: WriteTools, request: ResourceRequest, patch: PatchBody): Promise<Written> {
   const { definition, name, subresource } = request;
   const apply = patch.type === 'apply';
-  const propose = (current: ApiObject): ApiObject =>
-    apply ? applied(tools, request, patch, current) : patched(request, patch, current);
+  const propose = (current: ApiObject): Promise<ApiObject> =>
+    apply ? applied(tools, request, patch, current) : patched(tools, request, patch, current);
   const written = await changeObject(tools, request, { propose, tracked: apply, conditional: false });
   if (written !== undefined) return written;
   if (!apply || subresource !== '') throw notFound(definition.type, name);
-  const proposed = applied(tools, request, patch, undefined);
+  await requireCreate(tools, request);
+  const proposed = await applied(tools, request, patch, undefined);
   const { uid } = proposed.metadata;
   if (uid !== '')
     throw conflict(
@@ -35,16 +37,20 @@ export async function patchObject(tools: WriteTools, request: ResourceRequest, p
   return { object, json, created: true };
 }
 
-function patched(request: ResourceRequest, patch: PatchBody, current: ApiObject): ApiObject {
+async function patched(
+  tools: WriteTools,
+  request: ResourceRequest,
+  patch: PatchBody,
+  current: ApiObject,
+): Promise<ApiObject> {
   const { definition, subresource } = request;
   const part = readPart(definition, subresource, current);
   const document = part === current ? wireValue(definition, current) : { ...part };
+  const changed = patchedDocument(request, patch, document);
+  await tools.pace.rest();
   return placed(
     request,
-    decodePatched(patchedDocument(request, patch, document), patch, {
-      expected: bodyKind(definition, subresource),
-      context: request.context,
-    }),
+    decodePatched(changed, patch, { expected: bodyKind(definition, subresource), context: request.context }),
   );
 }
 
@@ -64,12 +70,12 @@ function patchedDocument(
   }
 }
 
-function applied(
+async function applied(
   tools: WriteTools,
   request: ResourceRequest,
   patch: PatchBody,
   current: ApiObject | undefined,
-): ApiObject {
+): Promise<ApiObject> {
   const { definition, subresource, context } = request;
   if (context.fieldManager === '') throw badRequest('fieldManager is required for apply patch');
   const { object } = applyPatch({
@@ -83,6 +89,7 @@ function applied(
     nowMs: tools.clock.nowMs(),
     resetFields: resetFields(definition, subresource),
   });
+  await tools.pace.rest();
   return placed(
     request,
     decodeBody({ value: object, duplicates: patch.duplicates }, bodyKind(definition, subresource), context),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
 import { patchedByWebhook } from './patched-by-webhook.ts';
-import { startRegistry, widgets } from '../testing/registry-ground.ts';
-import type { Widget } from '../testing/registry-ground.ts';
+import { startRegistry, widgets } from '../testing/registry-fixture.ts';
+import type { Widget } from '../testing/registry-fixture.ts';
 
 const attributes = { definition: widgets, subresource: '' } as unknown as AdmissionAttributes;
 const document = {
@@ -46,10 +46,10 @@ test('what a mutating plugin answers is validated like anything else', async () 
         { op: 'replace', path: '/spec/size', value: -1 },
       ]),
   };
-  const ground = await startRegistry([plugin]);
+  const fixture = await startRegistry([plugin]);
   await assert.rejects(
-    ground.create({ name: 'w' }),
+    fixture.create({ name: 'w' }),
     /spec.size: Invalid value: -1: must be greater than or equal to 0/,
   );
-  await ground.stop();
+  await fixture.stop();
 });

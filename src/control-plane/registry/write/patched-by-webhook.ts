@@ -5,7 +5,10 @@ import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
 import type { AdmissionAttributes } from '../../model/admission.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 
-/** What a webhook's JSON patch makes of an object, as the object it has to be, with its defaults. Unknown fields are dropped. Throws when it does not apply, or is none. */
+/**
+ * What a webhook's JSON patch makes of an object, as the object it has to be, with its defaults. Unknown fields are
+ * dropped. Throws when it does not apply, or is none.
+ */
 export function patchedByWebhook(
   { definition, subresource }: AdmissionAttributes,
   document: Readonly<Record<string, unknown>>,
@@ -15,11 +18,10 @@ export function patchedByWebhook(
     definition.actions?.find(({ name }) => name === subresource) ??
     definition.views?.find(({ name }) => name === subresource);
   const schema = part?.schema ?? definition.schema;
-  const { group } = part?.kind ?? definition.type;
   const { value, errors } = decodeAny(schema, applyJsonPatch(document, patch), { mode: 'lenient', noHints: true });
   if (errors.length > 0) throw new Error(errors.map(formatDecodeError).join(', '));
   // The schema is that of an object of the API, whose metadata is required.
-  const object = dropZeros(value as ApiObject, schema, group);
+  const object = dropZeros(value as ApiObject, schema);
   const isOwnKind = part?.schema === undefined;
   const { kind, apiVersion } = document as { readonly kind: string; readonly apiVersion: string };
   const typed = {

@@ -6,7 +6,10 @@ import type { DeleteOptions } from '../../../api/core/delete-options.ts';
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
 
-/** `remove` takes it out of the store, `mark` stores it as one that is being deleted, `keep` leaves it: that was said before. */
+/**
+ * `remove` takes it out of the store, `mark` stores it as one that is being deleted, `keep` leaves it: that was said
+ * before.
+ */
 export type DeletionPlan =
   | { readonly kind: 'remove' }
   | { readonly kind: 'mark'; readonly object: ApiObject }
@@ -72,7 +75,10 @@ function counted(metadata: ApiObject['metadata']): ApiObject['metadata'] {
   return metadata.generation === undefined ? metadata : { ...metadata, generation: metadata.generation + 1 };
 }
 
-/** The finalizers with which the object goes on: those of the garbage collector come and go with the propagation that is asked for. */
+/**
+ * The finalizers with which the object goes on: those of the garbage collector come and go with the propagation that is
+ * asked for.
+ */
 function deletionFinalizers(
   { rules }: ResourceDefinition,
   { metadata }: ApiObject,
@@ -95,7 +101,8 @@ function policyOf(finalizers: readonly string[]): 'Orphan' | 'Foreground' | unde
 
 function withFinalizers(object: ApiObject, finalizers: readonly string[]): ApiObject {
   const before = object.metadata.finalizers ?? [];
-  if (before.length === finalizers.length && before.every((each) => finalizers.includes(each))) return object;
+  const now = new Set(finalizers);
+  if (before.length === finalizers.length && before.every((each) => now.has(each))) return object;
   const { finalizers: _, ...metadata } = object.metadata;
   return { ...object, metadata: { ...metadata, ...(finalizers.length > 0 && { finalizers: [...finalizers] }) } };
 }

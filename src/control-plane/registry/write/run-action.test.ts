@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
 import type { RequestContext } from '../../model/request-context.ts';
-import { startRegistry, widgets } from '../testing/registry-ground.ts';
-import type { RegistryGround, Widget } from '../testing/registry-ground.ts';
+import { startRegistry, widgets } from '../testing/registry-fixture.ts';
+import type { RegistryFixture, Widget } from '../testing/registry-fixture.ts';
 
 describe('a POST to a subresource that does something', () => {
-  let ground: RegistryGround;
+  let fixture: RegistryFixture;
   let admitted: string[];
   const note = (step: string, { operation, subresource, name, object }: AdmissionAttributes): void =>
     void admitted.push(`${step} ${operation} ${subresource} ${name} ${String((object as Widget).spec.size)}`);
@@ -24,10 +24,10 @@ describe('a POST to a subresource that does something', () => {
 
   beforeEach(async () => {
     admitted = [];
-    ground = await startRegistry([doubling]);
-    await ground.create({ name: 'a', spec: { size: 1 } });
+    fixture = await startRegistry([doubling]);
+    await fixture.create({ name: 'a', spec: { size: 1 } });
   });
-  afterEach(() => ground.stop());
+  afterEach(() => fixture.stop());
 
   const fit = (
     name: string,
@@ -35,9 +35,9 @@ describe('a POST to a subresource that does something', () => {
     context: Partial<RequestContext> = {},
     subresource = 'fit',
   ): Promise<unknown> =>
-    ground.registry.create(ground.request(widgets, name, subresource, context), { value, duplicates: [] });
+    fixture.registry.create(fixture.request(widgets, name, subresource, context), { value, duplicates: [] });
   const sizeOf = async (name: string): Promise<number | undefined> =>
-    ((await ground.registry.get(ground.request(widgets, name), {})).object as Widget).spec.size;
+    ((await fixture.registry.get(fixture.request(widgets, name), {})).object as Widget).spec.size;
   const refusal = (call: Promise<unknown>): Promise<string> =>
     call.then(
       () => 'done',

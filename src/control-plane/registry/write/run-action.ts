@@ -103,7 +103,10 @@ function definitionOf(tools: WriteTools, type: ResourceType): ResourceDefinition
   return definition;
 }
 
-/** What an action does to an object is not a write of its user's: rules that keep users from changing fields are not asked. */
+/**
+ * What an action does to an object is not a write of its user's: rules that keep users from changing fields are not
+ * asked.
+ */
 async function changeStored(
   tools: WriteTools,
   request: ResourceRequest,

@@ -18,25 +18,30 @@ import {
   attributesOf,
   currentObject,
   kindOf,
-  putObject,
+  preparePut,
   requestFacts,
+  requireCreate,
   retryOnStale,
+  servedAsIfStored,
   servedUnstored,
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** Writes that name no version are tried again when somebody was faster, so often. */
+/** How often writes without a version are retried after a conflict. */
 const unconditionalAttempts = 20;
 
 /** How the next version of an object comes from the one there is. */
 export interface Change {
   /** The body as written: of the subresource's kind, if it has one of its own. Undefined: nothing is to be written. */
-  readonly propose: (current: ApiObject) => ApiObject;
+  readonly propose: (current: ApiObject) => ApiObject | Promise<ApiObject>;
   /** Whose the fields are has been said already (server-side apply). */
   readonly tracked?: boolean;
   /** The version the writer has seen, if it says so: a newer one is not written over. */
   readonly conditional: boolean;
-  /** By an action of the server (binding assigns a node), which may set what users may not: no rules of updates, no admission, no field owners, and no new generation (upstream binds so). */
+  /**
+   * By an action of the server (binding assigns a node), which may set what users may not: no rules of updates, no
+   * admission, no field owners, and no new generation (upstream binds so).
+   */
   readonly bySystem?: boolean;
 }
 
@@ -44,6 +49,7 @@ export interface Change {
 export async function updateObject(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Written> {
   const { definition, namespace, name, subresource, context } = request;
   const proposed = decodeBody(body, bodyKind(definition, subresource), context);
+  await tools.pace.rest();
   checkPlace(proposed, { namespaced: definition.type.namespaced, namespace, name });
   const { resourceVersion = '' } = proposed.metadata;
   const whole = {
@@ -62,11 +68,11 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
   };
   const written = await changeObject(tools, request, { propose, conditional: resourceVersion !== '' });
   if (written !== undefined) return written;
-  if (subresource === '' && definition.rules.allowCreateOnUpdate === true && resourceVersion === '') {
-    const { object, json } = await created(tools, request, whole);
-    return { object, json, created: true };
-  }
-  throw notFound(definition.type, name);
+  if (subresource !== '' || definition.rules.allowCreateOnUpdate !== true) throw notFound(definition.type, name);
+  if (whole.metadata.uid !== '') throw otherUid(request, whole.metadata.uid, '');
+  await requireCreate(tools, request);
+  const { object, json } = await created(tools, request, whole);
+  return { object, json, created: true };
 }
 
 function versionMissing({ definition, name }: ResourceRequest): ApiStatusError {
@@ -111,25 +117,32 @@ async function changeCurrent(
 ): Promise<Written | 'stale'> {
   const { definition, context, subresource, name } = request;
   const old = definition.storedAs?.fromStored(current.object) ?? current.object;
-  const body = change.propose(old);
+  const body = await change.propose(old);
+  await tools.pace.rest();
   if (change.bySystem === true)
     return equalJson(body, old) ? shown(request, current) : store(tools, request, { object: body, old, current });
   checkPreconditions(request, body, old);
   const merged = writePart(definition, subresource, { old, body, facts: requestFacts(tools, context) });
+  await tools.pace.rest();
   const proposed = { ...merged, metadata: metadataForUpdate(merged.metadata, old.metadata) };
   const tracked = change.tracked === true ? proposed : ownedByWriter(tools, request, proposed, old);
+  await tools.pace.rest();
   const object = countGeneration(request, await admitted(tools, request, { object: tracked, old, body }), old);
+  await tools.pace.rest();
   const errors = [
     ...validateMetadata(definition, object.metadata, old.metadata),
     ...validateMetadataUpdate(object.metadata, old.metadata),
-    ...validatePart(definition, subresource, { object, old }),
+    ...validatePart(definition, subresource, { object, old, policy: tools.policy }),
   ];
+  await tools.pace.rest();
   if (errors.length > 0) throw invalid(kindOf(definition), name, errors);
   if (subresource === '') for (const warning of definition.rules.warnings?.(object, old) ?? []) context.warn(warning);
+  await tools.pace.rest();
   await admitValidating(
     tools,
     attributesOf(request, 'UPDATE', { object: shownAs(definition, subresource, object, body), oldObject: old }),
   );
+  await tools.pace.rest();
   if (unlessOnlyTimes(old, object) === old) return shown(request, current);
   return store(tools, request, { object, old, current });
 }
@@ -152,7 +165,10 @@ function ownedByWriter(
   });
 }
 
-/** The object as the mutating plugins leave it. Of a subresource with a kind of its own they see the body, which they may not change here. */
+/**
+ * The object as the mutating plugins leave it. Of a subresource with a kind of its own they see the body, which they
+ * may not change here.
+ */
 async function admitted(
   tools: WriteTools,
   request: ResourceRequest,
@@ -165,17 +181,24 @@ async function admitted(
   return definition.rules.applyDefaults(mutated);
 }
 
-function checkPreconditions({ definition, name }: ResourceRequest, body: ApiObject, old: ApiObject): void {
+function checkPreconditions(request: ResourceRequest, body: ApiObject, old: ApiObject): void {
+  const { definition, name } = request;
   const { uid, resourceVersion = '' } = body.metadata;
-  if (uid !== '' && uid !== old.metadata.uid) {
-    throw conflict(
-      definition.type,
-      name,
-      `StorageError: invalid object, Code: 4, Key: ${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
-    );
-  }
+  if (uid !== '' && uid !== old.metadata.uid) throw otherUid(request, uid, old.metadata.uid);
   if (resourceVersion !== '' && resourceVersion !== old.metadata.resourceVersion)
     throw staleObject(definition.type, name);
+}
+
+/**
+ * A body with a uid is about that object only, also when there is none (upstream: rest.DefaultUpdatedObjectInfo
+ * Preconditions).
+ */
+function otherUid({ definition, name }: ResourceRequest, uid: string, found: string): ApiStatusError {
+  return conflict(
+    definition.type,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`,
+  );
 }
 
 /** Generation counts changes of what is wanted: all but metadata and status. */
@@ -204,23 +227,26 @@ async function store(
   if (isReleased(definition, object)) {
     if (context.dryRun) return { ...servedUnstored(definition, object), created: false };
     const removed = await removeObject(tools, definition, current);
-    // What is answered with is what was written, not what stood there: clients look at it for the finalizers that are left.
+    // What is answered with is what was written, not what stood there: clients look at it for the finalizers that are
+    // left.
     return removed ? { ...servedUnstored(definition, object), created: false } : 'stale';
   }
   const allocated =
     request.subresource === '' ? await definition.allocate?.(object, old, tools.claims(context.dryRun)) : undefined;
   const whole = allocated?.object ?? object;
-  // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be in vain later, if it is.
+  // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be
+  // in vain later, if it is.
   let stored: boolean | undefined = false;
   try {
-    if (context.dryRun) return { ...servedUnstored(definition, whole), created: false };
-    stored = undefined;
-    const result = await putObject(
+    if (context.dryRun) return { ...servedAsIfStored(definition, whole, current), created: false };
+    const put = preparePut(
       tools,
       tools.definitions.storedOf(definition),
       definition.storedAs?.toStored(whole) ?? whole,
-      current.revision,
+      current,
     );
+    stored = undefined;
+    const result = await put();
     stored = !('conflict' in result);
     if ('conflict' in result) return 'stale';
     return shown(request, result.served);

@@ -1,34 +1,45 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
+import type { Pace } from '../../../base/turn.ts';
 import type { ApiObject, ObjectKey } from '../../../api/client/resource-type.ts';
 import { apiVersionOf, formatKey } from '../../../api/client/resource-type.ts';
+import { measureJson } from '../../../api/measure-json.ts';
+import { objectLimits } from '../../../api/object-limits.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
+import { tooManyValues } from '../../../api/status/too-many-values.ts';
+import type { ClusterPolicy } from '../../../api/validation/cluster-policy.ts';
 import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '../../model/admission.ts';
 import type {
   ActionServices,
-  Claims,
+  AllocationStore,
   RequestFacts,
   ResourceDefinition,
   ReviewAccess,
 } from '../../model/resource-definition.ts';
+import { forbiddenRequest } from '../../model/forbidden-request.ts';
 import type { RequestContext } from '../../model/request-context.ts';
+import type { AuthorizationAttributes } from '../../model/user-info.ts';
 import type { Storage, WriteResult } from '../../storage/storage.ts';
 import { storageKey } from '../definition-index.ts';
 import type { DefinitionIndex } from '../definition-index.ts';
-import type { ObjectCache } from '../cache/object-cache.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import { CachedObject, storedJson, wireJson } from '../cache/stored-form.ts';
 
 /** What all writing verbs stand on. */
 export interface WriteTools {
-  readonly cache: ObjectCache;
+  readonly cache: WatchCache;
   readonly storage: Storage;
   readonly definitions: DefinitionIndex;
   readonly clock: Clock;
   readonly random: Random;
   readonly admission: readonly AdmissionPlugin[];
-  readonly claims: (dryRun: boolean) => Claims;
+  readonly claims: (dryRun: boolean) => AllocationStore;
+  readonly policy: ClusterPolicy;
   readonly services: ActionServices;
   readonly reviewAccess: (context: RequestContext) => ReviewAccess;
+  /** Of this one request: rested between its stages, each of which may take long for an object of many parts. */
+  readonly pace: Pace;
 }
 
 export function requestFacts(tools: WriteTools, context: RequestContext): RequestFacts {
@@ -54,6 +65,33 @@ export function attributesOf(
   };
 }
 
+/**
+ * Throws Forbidden unless the user may create the object that an update or a patch would create. The request was
+ * authorized as `update` or `patch` only, before it was known that there is no such object (upstream:
+ * handlers/update.go withAuthorization).
+ */
+export async function requireCreate(
+  tools: WriteTools,
+  { definition, namespace, name, subresource, context }: ResourceRequest,
+): Promise<void> {
+  const { group: apiGroup, version: apiVersion, plural: resource } = definition.type;
+  const { user } = context;
+  const attributes: AuthorizationAttributes = {
+    user,
+    verb: 'create',
+    resourceRequest: true,
+    apiGroup,
+    apiVersion,
+    resource,
+    subresource,
+    namespace,
+    name,
+    path: '',
+  };
+  const decided = await tools.reviewAccess(context).authorize(attributes);
+  if (decided.decision !== 'allow') throw forbiddenRequest(attributes, decided);
+}
+
 /** All mutating plugins, each on what the one before made of it. */
 export async function admitMutating(
   tools: WriteTools,
@@ -66,6 +104,7 @@ export async function admitMutating(
     if (!plugin.handles(now)) continue;
     const mutated = plugin.mutate(now);
     object = mutated instanceof Promise ? await mutated : mutated;
+    await tools.pace.rest();
   }
   return object;
 }
@@ -75,42 +114,77 @@ export async function admitValidating(tools: WriteTools, attributes: AdmissionAt
     if (plugin.validate === undefined || !plugin.handles(attributes)) continue;
     const judged = plugin.validate(attributes);
     if (judged instanceof Promise) await judged;
+    await tools.pace.rest();
   }
 }
 
-/** Writes to the store what the cache will show; `expected` 0 for what must not exist. */
-export async function putObject(
+/**
+ * What patch after patch makes of an object is bounded as what one body makes of it. One that is larger already may
+ * stay so: it must be possible to let go of it.
+ */
+function checkStored(value: string, before: CachedObject | undefined): void {
+  if (before !== undefined && value.length <= before.json.length) return;
+  const { storedBytes, storedValues } = objectLimits;
+  if (value.length > storedBytes)
+    throw new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${storedBytes}`);
+  if (value.length > 2 * storedValues && measureJson(Buffer.from(value), storedValues).values > storedValues)
+    throw tooManyValues(storedValues);
+}
+
+export type Put = () => Promise<{ served: CachedObject } | { conflict: true }>;
+
+/**
+ * Makes ready what writes an object to the store, in place of `before` if there is something, and what the cache will
+ * show. Throws for an object that is too large.
+ */
+export function preparePut(
   tools: WriteTools,
   definition: ResourceDefinition,
   object: ApiObject,
-  expected: number,
-): Promise<{ served: CachedObject } | { conflict: true }> {
+  before: CachedObject | undefined,
+): Put {
   const key = storageKey(definition, object.metadata);
   const value = storedJson(definition, object);
-  tools.cache.expect(key, value, object);
-  let result: WriteResult;
-  try {
-    const { ttlSeconds, unhurried } = definition;
-    result = await tools.storage.put(key, value, {
-      expected,
-      ...(ttlSeconds !== undefined && { ttlSeconds }),
-      ...(unhurried !== undefined && { unhurried }),
-    });
-  } finally {
-    tools.cache.forget(key);
-  }
-  if (result.outcome === 'conflict') return { conflict: true };
-  const cached = tools.cache.kind(definition).objects.get(formatKey(object.metadata));
-  if (cached?.revision === result.revision) return { served: cached };
-  const { metadata } = object;
-  return {
-    served: new CachedObject(
-      definition,
-      { ...object, metadata: { ...metadata, resourceVersion: String(result.revision) } },
-      result.revision,
-      value,
-    ),
+  // A deletion is only marked, whatever it is of.
+  if (object.metadata.deletionTimestamp === before?.object.metadata.deletionTimestamp) checkStored(value, before);
+  return async () => {
+    await tools.pace.rest();
+    tools.cache.expect(key, value, object);
+    let result: WriteResult;
+    try {
+      const { ttlSeconds, unhurried } = definition;
+      result = await tools.storage.put(key, value, {
+        expected: before?.revision ?? 0,
+        ...(ttlSeconds !== undefined && { ttlSeconds }),
+        ...(unhurried !== undefined && { unhurried }),
+      });
+    } finally {
+      tools.cache.forget(key);
+    }
+    if (result.outcome === 'conflict') return { conflict: true };
+    const cached = tools.cache.kind(definition).objects.get(formatKey(object.metadata));
+    if (cached?.revision === result.revision) return { served: cached };
+    const { metadata } = object;
+    return {
+      served: new CachedObject(
+        definition,
+        { ...object, metadata: { ...metadata, resourceVersion: String(result.revision) } },
+        result.revision,
+        value,
+      ),
+    };
   };
+}
+
+/** What a dry run answers with: refused where the write would be. */
+export function servedAsIfStored(
+  definition: ResourceDefinition,
+  object: ApiObject,
+  before: CachedObject | undefined,
+): Served {
+  const served = servedUnstored(definition, object);
+  checkStored(served.json, before);
+  return served;
 }
 
 /** An object that is shown without being stored: dry runs and answers of other kinds. */
@@ -134,8 +208,9 @@ export async function currentObject(
 }
 
 /**
- * Tries on what the cache has; a refusal, or a write that lost, counts only when the cache was known to be up to date. So the common case asks the store
- * nothing beforehand, and with two servers on one store nobody is refused because of what is out of date.
+ * Tries on what the cache has; a refusal, or a write that lost, counts only when the cache was known to be up to date.
+ * So the common case does not read the store first, and with two servers on one store no write is refused because of
+ * what is out of date.
  */
 export async function retryOnStale<Result>(
   tools: WriteTools,

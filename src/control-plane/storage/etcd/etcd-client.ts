@@ -20,17 +20,21 @@ const STATUS_PATH = '/etcdserverpb.Maintenance/Status';
 const CALL_TIMEOUT_MS = 10_000;
 /** How long a member may take to be reached before the next is tried. */
 const CONNECT_TIMEOUT_MS = 2000;
-/** Well below that: whoever calls finds a member that is back, however long it was away. */
+/** Well below that: a caller finds a member that is back, however long it was away. */
 const RECONNECT_MS = 500;
 /** What etcd's own client accepts; a list is fetched in pages, but one page of the largest objects is large. */
 const MAX_ANSWER_BYTES = 2 ** 31 - 1;
-/** Calls that change nothing may be made again on another member. Lease grants too: one that nobody knows of ends by itself. */
+/**
+ * Calls that change nothing may be made again on another member. Lease grants too: an unknown one ends by
+ * itself.
+ */
 const REPEATABLE: ReadonlySet<string> = new Set(['Range', 'Status', 'LeaseGrant']);
 
 /**
  * Calls to a cluster: to one member as long as it answers, then to the next.
- * 1. A call that may change something is sent at most once, and only over a connection that stands: if it fails after that, its outcome is unknown and
- *    the caller is told so (`Unavailable`, `Timeout`); before that, another member is tried.
+ * 1. A call that may change something is sent at most once, and only over a connection that stands: if it fails after
+ *    that, its outcome is unknown and the call fails accordingly (`Unavailable`, `Timeout`); before that, another
+ *    member is tried.
  * 2. Reads are tried once on each member.
  */
 export class EtcdClient {

@@ -3,7 +3,10 @@ import type { EtcdClient } from './etcd-client.ts';
 
 /** Keys on one lease at most: etcd deletes them in one go (upstream: leaseMaxObjectCount). */
 const KEYS_PER_LEASE = 1000;
-/** How much longer than asked keys may live so that they can share a lease: a twentieth, a minute at most (upstream: lease_manager.go). */
+/**
+ * How much longer than asked keys may live so that they can share a lease: a twentieth, a minute at most (upstream:
+ * lease_manager.go).
+ */
 const SHARED_FRACTION = 0.05;
 const SHARED_SECONDS = 60;
 
@@ -14,7 +17,10 @@ interface SharedLease {
   keys: number;
 }
 
-/** One lease for all keys of the same time to live that are written within a while, because etcd pays for each lease and not for the keys on it. */
+/**
+ * One lease for all keys of the same time to live that are written within a while, because etcd pays for each lease and
+ * not for the keys on it.
+ */
 export class EtcdLeases {
   readonly #client: EtcdClient;
   readonly #clock: Clock;
@@ -48,7 +54,7 @@ export class EtcdLeases {
     const lease: SharedLease = { id, joinUntilMs: nowMs + spareSeconds * 1000, keys: 1 };
     this.#shared.set(ttlSeconds, lease);
     id.catch(() => {
-      // Whoever asked gets the error; the next one tries anew.
+      // The caller gets the error; the next call tries again.
       if (this.#shared.get(ttlSeconds) === lease) this.#shared.delete(ttlSeconds);
     });
     return id;

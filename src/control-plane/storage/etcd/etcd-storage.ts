@@ -13,12 +13,13 @@ import type {
   StoredValue,
   WriteResult,
 } from '../storage.ts';
+import { revisionOf, valueOf, valuesOf } from './etcd-answers.ts';
 import { EtcdClient } from './etcd-client.ts';
 import type { EtcdClientOptions } from './etcd-client.ts';
 import { EtcdLeases } from './etcd-leases.ts';
 import { EtcdWatches } from './etcd-watches.ts';
 import { Compare_CompareResult, Compare_CompareTarget } from './generated/etcd-v3.ts';
-import type { KeyValue, RangeResponse, ResponseHeader, TxnResponse } from './generated/etcd-v3.ts';
+import type { RangeResponse, TxnResponse } from './generated/etcd-v3.ts';
 
 /** Keys fetched with one call; a list without a limit is as many calls at one revision. */
 const PAGE_KEYS = 500;
@@ -29,8 +30,9 @@ export interface EtcdStorageOptions extends EtcdClientOptions {
 }
 
 /**
- * The store in an etcd v3 cluster. Conditions, revisions, order and durability are etcd's own; what this adds is that a write resolves after the watches
- * of this process have heard of it (`EtcdWatches.heard`). Other API servers on the same etcd may write at the same time.
+ * The store in an etcd v3 cluster. Conditions, revisions, order and durability are etcd's own; what this adds is that a
+ * write resolves after the watches of this process have heard of it (`EtcdWatches.heard`). Other API servers on the
+ * same etcd may write at the same time.
  */
 export class EtcdStorage implements Storage {
   readonly #client: EtcdClient;
@@ -47,7 +49,7 @@ export class EtcdStorage implements Storage {
 
   async get(key: string): Promise<StoredValue | undefined> {
     const { kvs } = await this.#client.kv.range({ key });
-    return kvs.map(storedValue)[0];
+    return valueOf(kvs[0], key);
   }
 
   async list(prefix: string, options: StorageListOptions = {}): Promise<StoredList> {
@@ -60,9 +62,10 @@ export class EtcdStorage implements Storage {
       const pageLimit = limit === 0 ? PAGE_KEYS : Math.min(PAGE_KEYS, limit - items.length);
       const page: RangeResponse = await this.#client.kv.range({ key, rangeEnd, limit: pageLimit, revision: shown });
       if (shown === 0) shown = revisionOf(page);
-      for (const kv of page.kvs) items.push(storedValue(kv));
-      const remaining = Number(page.count) - page.kvs.length;
-      const last = items.at(-1);
+      const values = valuesOf(page, { from: key === '\0' ? '' : key, prefix, limit: pageLimit });
+      for (const value of values) items.push(value);
+      const remaining = Math.max(0, Number(page.count) - values.length);
+      const last = values.at(-1);
       if (!page.more || last === undefined || items.length === limit) return { items, revision: shown, remaining };
       key = keyAfter(last.key);
     }
@@ -112,7 +115,9 @@ export class EtcdStorage implements Storage {
     }
   }
 
-  /** A linearizable read needs what a write needs, a leader and a majority; an alarm means that etcd takes no writes. */
+  /**
+   * A linearizable read needs what a write needs, a leader and a majority; an alarm means that etcd takes no writes.
+   */
   async check(): Promise<void> {
     await this.revision();
     const { errors } = await this.#client.maintenance.status({});
@@ -136,17 +141,9 @@ export class EtcdStorage implements Storage {
       failure: [{ requestRange: { key } }],
     });
     if (!answer.succeeded)
-      return { outcome: 'conflict', current: answer.responses[0]?.responseRange?.kvs.map(storedValue)[0] };
+      return { outcome: 'conflict', current: valueOf(answer.responses[0]?.responseRange?.kvs[0], key) };
     const revision = revisionOf(answer);
     await this.#watches.heard(revision);
     return { outcome: 'done', revision };
   }
-}
-
-function storedValue({ key, value, modRevision }: KeyValue): StoredValue {
-  return { key, value, revision: Number(modRevision) };
-}
-
-function revisionOf({ header }: { header?: ResponseHeader | undefined }): number {
-  return Number(header?.revision ?? 0n);
 }

@@ -34,9 +34,10 @@ interface OpenFeed extends FeedHandlers {
 /**
  * One gRPC stream that carries any number of feeds; a feed is every write to every key, in order.
  *
- * 1. A feed begins at its position itself and drops what is not newer: so etcd refuses it when a write after the position may be forgotten (it would
- *    otherwise leave out a deletion at the very revision of a compaction).
- * 2. After a break the stream is opened again, on another member if need be, and each feed goes on from its position: nothing is lost or repeated.
+ * 1. A feed begins at its position itself and drops what is not newer: so etcd refuses it when a write after the
+ *    position may be forgotten (it would otherwise leave out a deletion at the very revision of a compaction).
+ * 2. After a break the stream is opened again, on another member if need be, and each feed goes on from its position:
+ *    nothing is lost or repeated.
  * 3. Only the handlers of open feeds are called.
  */
 export class EtcdWatchStream {
@@ -118,7 +119,7 @@ export class EtcdWatchStream {
   #broke(why: string): void {
     if (this.#state.kind === 'closed') return;
     const delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
-    if (this.#failures === 0) this.#log.warn('The watch of etcd broke off; it goes on where it was', { error: why });
+    if (this.#failures === 0) this.#log.warn('The watch of etcd ended; resuming it', { error: why });
     this.#failures++;
     this.#state = { kind: 'waiting', timer: this.#clock.setTimer(delayMs, () => void this.#connect()) };
     this.#onBreak();

@@ -21,12 +21,14 @@ interface Watcher extends WatchListener {
 }
 
 /**
- * All watches of a process as one watch of etcd, over all keys. Because every revision of etcd is made by a write to some key, having seen a write means
- * to have come to its revision: watchers of quiet prefixes know how far they are without asking, and a writer knows when its write has been told.
- * (etcd before 3.4.25 and 3.5.8 answers progress requests with revisions it has not delivered yet; this does not need them.)
+ * All watches of a process as one watch of etcd, over all keys. Because every revision of etcd is made by a write to
+ * some key, having seen a write means to have come to its revision: watchers of quiet prefixes know how far they are
+ * without asking, and a writer knows when its write has been delivered. (etcd before 3.4.25 and 3.5.8 answers progress
+ * requests with revisions it has not delivered yet; this does not need them.)
  *
  * 1. The main feed begins with the first watcher and ends with the last.
- * 2. A watcher that begins before the main feed's position has a feed of its own up to there, and the main feed's events wait for it meanwhile.
+ * 2. A watcher that begins before the main feed's position has a feed of its own up to there, and the main feed's
+ *    events wait for it meanwhile.
  * 3. After a compaction that outran a feed its watchers end with `Compacted`.
  */
 export class EtcdWatches {
@@ -56,7 +58,10 @@ export class EtcdWatches {
     return { close: () => this.#remove(watcher) };
   }
 
-  /** Resolves when live watchers have heard of the write, or when that cannot be waited for: nobody watches, or the watch is broken. */
+  /**
+   * Resolves when live watchers have received the write, or when there is nothing to wait for: no watchers, or the
+   * watch is broken.
+   */
   heard(revision: number): Promise<void> {
     if (this.#main === undefined || !this.#stream.open || this.#main.position >= revision) return Promise.resolve();
     return new Promise((resolve) => {

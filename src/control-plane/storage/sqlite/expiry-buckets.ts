@@ -5,7 +5,10 @@ const BATCH_WRITES = 256;
 /** Commits of expired keys begin at most this often. */
 const PAUSE_MS = 1000;
 
-/** Rounded up, never before its time, so that keys of one minute share a commit: by a twentieth of their life, a minute at most, as upstream's leases do. */
+/**
+ * Rounded up, never before its time, so that keys of one minute share a commit: by a twentieth of their life, a minute
+ * at most, as upstream's leases do.
+ */
 export function expiryOf(nowSeconds: number, ttlSeconds: number): number {
   const stepSeconds = Math.min(Math.max(Math.floor(ttlSeconds / 20), 1), 60);
   return Math.ceil((nowSeconds + ttlSeconds) / stepSeconds) * stepSeconds;
@@ -13,13 +16,17 @@ export function expiryOf(nowSeconds: number, ttlSeconds: number): number {
 
 export interface ExpiryBucketsOptions {
   readonly clock: Clock;
-  /** Deletes those of these writes that are still the newest of their keys. False when it could not: they are handed in again. */
+  /**
+   * Deletes those of these writes that are still the newest of their keys. False when it could not: they are handed in
+   * again.
+   */
   readonly expire: (revisions: readonly number[]) => boolean;
 }
 
 /**
- * Which writes end when. Kept in memory alone: on disk the time stands in the row of the key, which is written anyway, and an index on it would be one
- * more page per event. Writes that were replaced since stay in their bucket until its time; `expire` knows them.
+ * Which writes end when. Kept in memory alone: on disk the time stands in the row of the key, which is written anyway,
+ * and an index on it would be one more page per event. Writes that were replaced since stay in their bucket until its
+ * time; `expire` knows them.
  */
 export class ExpiryBuckets {
   readonly #clock: Clock;

@@ -3,7 +3,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import { keyAfter, prefixEnd } from '../key-range.ts';
 import type { StorageEvent, StorageListOptions, StoredList, StoredValue, WriteResult } from '../storage.ts';
 
-/** A write that somebody waits for. `value` undefined deletes. */
+/** A write with a waiting caller. `value` undefined deletes. */
 export interface Write {
   readonly key: string;
   readonly expected: number;
@@ -28,8 +28,9 @@ interface HistoryRow {
 const LAST_KEY = '\u{10ffff}\u{10ffff}';
 
 /**
- * All SQL on the tables of `sqlite-database.ts` that reads and writes keys. Writing methods belong inside `transaction`; nothing here waits.
- * The revision and the compacted revision are kept beside the tables and are right again after a transaction that failed.
+ * All SQL on the tables of `sqlite-database.ts` that reads and writes keys. Writing methods belong inside
+ * `transaction`; nothing here waits. The revision and the compacted revision are kept beside the tables and are right
+ * again after a transaction that failed.
  */
 export class History {
   readonly #database: DatabaseSync;
@@ -51,7 +52,10 @@ export class History {
     return this.#compacted;
   }
 
-  /** Everything `work` wrote is in the log when this returns, and durable when that is flushed; nothing of it is there when this throws. */
+  /**
+   * Everything `work` wrote is in the log when this returns, and durable when that is flushed; nothing of it is there
+   * when this throws.
+   */
   transaction<T>(work: () => T): T {
     this.#statements.begin.run();
     try {
@@ -71,7 +75,7 @@ export class History {
     return row === undefined ? undefined : storedValue(row);
   }
 
-  /** Judges the condition and writes. `events` gets what watchers are to be told. */
+  /** Checks the condition and writes. `events` gets the events for watchers. */
   write(write: Write, events: StorageEvent[]): WriteResult {
     const { key, expected, value } = write;
     const found = this.#statements.find.get(key) as KeyRow | undefined;
@@ -158,7 +162,9 @@ export class History {
     return (this.#statements.value.get(revision) as { value: string }).value;
   }
 
-  /** The first `limit` writes after `after` and up to `last`, of all keys; the last one's revision is where to go on. */
+  /**
+   * The first `limit` writes after `after` and up to `last`, of all keys; the last one's revision is where to go on.
+   */
   eventsAfter(after: number, last: number, limit: number): StorageEvent[] {
     const rows = this.#statements.since.all(after, last, limit) as unknown as HistoryRow[];
     return rows.map(({ revision, key, deleted, value }) => ({
@@ -186,8 +192,9 @@ export class History {
   }
 
   /**
-   * Takes away what the next `limit` writes replaced, and those of them that are deletions; true when all up to the compacted revision is swept.
-   * Each write is looked at once in its life, so forgetting costs as much as was written and not as much as is there.
+   * Takes away what the next `limit` writes replaced, and those of them that are deletions; true when all up to the
+   * compacted revision is swept. Each write is checked once in its life, so forgetting costs as much as was written
+   * and not as much as is there.
    */
   sweep(limit: number): boolean {
     const swept = this.#sweptTo();
@@ -240,7 +247,10 @@ export class History {
     return revision;
   }
 
-  /** The compacted revision counts too: after everything was deleted and forgotten, no row knows how far the store had come. */
+  /**
+   * The compacted revision counts too: after everything was deleted and forgotten, no row knows how far the store had
+   * come.
+   */
   #readMarks(): void {
     const { newest } = this.#statements.newestRevision.get() as { newest: number | null };
     this.#compacted = (this.#statements.getMark.get('compacted') as { value: number }).value;

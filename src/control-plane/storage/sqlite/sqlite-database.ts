@@ -9,14 +9,18 @@ const FORMAT_VERSION = 1;
 
 /** Bytes of the page cache, as SQLite wants them: kibibytes below zero. */
 const PAGE_CACHE = -6144;
-/** The write-ahead log is copied into the file whenever it has grown to so many pages of 4 KiB, and keeps at most so many bytes after that. */
+/**
+ * The write-ahead log is copied into the file whenever it has grown to so many pages of 4 KiB, and keeps at most so
+ * many bytes after that.
+ */
 const CHECKPOINT_PAGES = 1000;
 const KEPT_LOG_BYTES = 8 * 1024 * 1024;
 
 /**
- * - `history`: one row per write not yet forgotten; `previous` is the revision it replaced (0: none), so the versions of a key are a chain. `value`
- *   stands last: what does not need it does not read it.
- * - `keys`: the newest write of each key, deletions too until they are forgotten; `expires` in seconds since 1970, for keys with an end.
+ * - `history`: one row per write not yet forgotten; `previous` is the revision it replaced (0: none), so the versions
+ *   of a key are a chain. `value` stands last: what does not need it does not read it.
+ * - `keys`: the newest write of each key, deletions too until they are forgotten; `expires` in seconds since 1970, for
+ *   keys with an end.
  * - `meta`: `compacted` and how far forgetting has come (`swept`).
  */
 const TABLES = `
@@ -27,8 +31,9 @@ const TABLES = `
 `;
 
 /**
- * Opens the store's file, making it and its folder where missing, and keeps every other process out until it is closed or this process dies.
- * Rejections say which file and what to do: kind `Conflict` when another process has it, `Invalid` when it is no store of ours, `Internal` when damaged.
+ * Opens the store's file, making it and its folder where missing, and keeps every other process out until it is closed
+ * or this process dies. Rejections say which file and what to do: kind `Conflict` when another process has it,
+ * `Invalid` when it is no store of ours, `Internal` when damaged.
  */
 export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -36,13 +41,16 @@ export function openDatabase(file: string): DatabaseSync {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     createFile(file);
     database = new DatabaseSync(file, { timeout: 0 });
-    // The lock on the file is the kernel's and ends with the process; with it the index of the log needs no shared memory.
+    // The lock on the file is the kernel's and ends with the process; with it the index of the log needs no shared
+    // memory.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     checkMark(database, file);
     const isNew = pragma(database, 'user_version') === 0;
-    // How free pages are given back can be chosen only before the first table; said later it would be a write, and a full disk would not open.
+    // How free pages are given back can be chosen only before the first table; said later it would be a write, and a
+    // full disk would not open.
     if (isNew) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-    // NORMAL: SQLite flushes where the file could be damaged otherwise (checkpoints); commits are flushed by whoever waits for them.
+    // NORMAL: SQLite flushes where the file could be damaged otherwise (checkpoints); commits are flushed by the code
+    // that waits for them.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     database.exec(`PRAGMA cache_size = ${PAGE_CACHE}; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY`);
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
@@ -58,8 +66,9 @@ export function openDatabase(file: string): DatabaseSync {
 }
 
 /**
- * Secrets are in it, so it is its owner's alone; SQLite gives the log beside it the same mode. A file that is there is not even opened: to close any
- * descriptor of it would end the lock of a store that this process may have open already (fcntl(2)).
+ * Secrets are in it, so it is its owner's alone; SQLite gives the log beside it the same mode. A file that is there is
+ * not even opened: to close any descriptor of it would end the lock of a store that this process may have open already
+ * (fcntl(2)).
  */
 function createFile(file: string): void {
   if (!existsSync(file)) closeSync(openSync(file, 'ax', 0o600));

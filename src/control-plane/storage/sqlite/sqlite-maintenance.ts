@@ -5,14 +5,17 @@ import type { Logger } from '../../../base/log.ts';
 import type { History } from './history.ts';
 import { pragma } from './sqlite-database.ts';
 
-/** Writes looked at, or pages given back, in one turn of the event loop: about a millisecond. */
+/** Writes checked, or pages given back, in one turn of the event loop: about a millisecond. */
 const SLICE_WRITES = 200;
 const SLICE_PAGES = 100;
 /** Free pages are kept for the writes to come, up to this share of the file (and this many: 4 MiB). */
 const KEPT_FREE_SHARE = 0.25;
 const KEPT_FREE_PAGES = 1024;
 
-/** Keeps the disk bounded: takes forgotten writes out of the tables in slices, gives pages back when many are free, and empties the log after that. */
+/**
+ * Keeps the disk bounded: takes forgotten writes out of the tables in slices, gives pages back when many are free, and
+ * empties the log after that.
+ */
 export class SqliteMaintenance {
   readonly #database: DatabaseSync;
   readonly #history: History;
@@ -26,7 +29,10 @@ export class SqliteMaintenance {
     this.#log = options.log;
   }
 
-  /** Resolves when all that is compacted is gone; the one under way goes on to what was compacted meanwhile. Never rejects: what is left is done next time. */
+  /**
+   * Resolves when all that is compacted is gone; the one under way goes on to what was compacted meanwhile. Never
+   * rejects: what is left is done next time.
+   */
   sweep(): Promise<void> {
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
@@ -48,7 +54,7 @@ export class SqliteMaintenance {
       }
       if (worked) await this.#giveBack();
     } catch (error) {
-      this.#log.error('The store could not take away what is compacted; it tries again with the next compaction', {
+      this.#log.error('Unable to delete compacted revisions; retrying at the next compaction', {
         error: errorMessage(error),
       });
     }

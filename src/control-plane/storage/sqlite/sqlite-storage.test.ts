@@ -143,7 +143,7 @@ describe('the store in a SQLite file', () => {
     };
     const settle = (): Promise<void> => store.clock.settle();
 
-    it('tells nobody of it: no writer, no watcher old or new, no reader', async () => {
+    it('reveals it to no writer, no watcher old or new, no reader', async () => {
       const disk = new SlowDisk();
       const storage = openOn(disk);
       const told: string[] = [];
@@ -189,7 +189,7 @@ describe('the store in a SQLite file', () => {
       );
     });
 
-    it('and the disk fails: the writers hear of it, and nothing is believed until the store is opened anew', async () => {
+    it('and the disk fails: the writers hear of it, and nothing is believed until the store is opened again', async () => {
       const disk = new SlowDisk();
       const storage = openOn(disk);
       const log = new WatchLog(storage, '/', 1);

@@ -24,7 +24,10 @@ import { SqliteWatches } from './sqlite-watches.ts';
 
 /** How long a write that is in no hurry waits for others to share a commit with. */
 const UNHURRIED_WAIT_MS = 100;
-/** Writes of one commit, and about how many characters; more than this wait for the next turn, so that the event loop comes to other things in between. */
+/**
+ * Writes of one commit, and about how many characters; more than this wait for the next turn, so that the event loop
+ * comes to other things in between.
+ */
 const BATCH_WRITES = 256;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
@@ -46,13 +49,16 @@ interface PendingWrite {
 /**
  * The store in one SQLite file.
  *
- * 1. A write resolves when the COMMIT it was part of is durable. COMMIT itself (synchronous=NORMAL) only writes to the log; the log is flushed after it in
- *    another thread, so that a slow disk does not stop the event loop. One commit is in flight at a time; what is asked for meanwhile shares the next.
- * 2. Nobody sees what is not durable: reads that find a commit in flight answer after it, and watchers are told after it, in the same turn as and before
- *    its writers.
+ * 1. A write resolves when the COMMIT it was part of is durable. COMMIT itself (synchronous=NORMAL) only writes to the
+ *    log; the log is flushed after it in another thread, so that a slow disk does not stop the event loop. One commit
+ *    is in flight at a time; what is asked for meanwhile shares the next.
+ * 2. Nothing is visible before it is durable: reads that find a commit in flight answer after it, and watchers get it
+ *    after it, in the same turn as and before its writers.
  * 3. Writes happen in the order they were asked for, also where one that is in no hurry waited.
- * 4. A failed COMMIT leaves nothing of its writes, rejects all of them, and stops nothing: the next is tried as if there had been none.
- * 5. After a failed flush nobody knows what the disk has, and the kernel may not try again: the store refuses everything until it is opened anew.
+ * 4. A failed COMMIT leaves nothing of its writes, rejects all of them, and stops nothing: the next is tried as if
+ *    there had been none.
+ * 5. After a failed flush the state of the disk is unknown, and the kernel may not try again: the store refuses
+ *    everything until it is opened again.
  */
 export class SqliteStorage implements Storage {
   readonly #file: string;
@@ -63,7 +69,7 @@ export class SqliteStorage implements Storage {
   readonly #maintenance: SqliteMaintenance;
   readonly #expiry: ExpiryBuckets;
   readonly #pending: PendingWrite[] = [];
-  /** A commit will begin by itself: in this turn's end, or when its timer fires. */
+  /** A commit is scheduled: at the end of this turn, or when its timer fires. */
   #scheduled: { readonly kind: 'turn' } | { readonly kind: 'timer'; readonly timer: Timer } | undefined;
   readonly #flush: (descriptor: number) => Promise<void>;
   readonly #logDescriptor: number;

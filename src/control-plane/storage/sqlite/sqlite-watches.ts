@@ -11,7 +11,10 @@ const CATCH_UP_WRITES = 500;
 
 interface Watcher extends WatchListener {
   readonly onEnd: (error: StorageWatchEnd) => void;
-  /** Everything up to here was delivered. A watcher that is behind the store is not told of commits; it comes to them by itself. */
+  /**
+   * Everything up to here was delivered. A watcher that is behind the store is not notified of commits; it reads them
+   * from the store.
+   */
   position: number;
   live: boolean;
   closed: boolean;
@@ -19,14 +22,16 @@ interface Watcher extends WatchListener {
 
 /**
  * 1. A live watcher's position is the newest durable revision at all times but within `committed`.
- * 2. A watcher that begins in the past reads history in slices, one a turn, until nothing is newer, and is live from that same turn on.
- * 3. No listener is called from within `add`, and none after its `close`; one that throws loses nothing but its own call.
+ * 2. A watcher that begins in the past reads history in slices, one a turn, until nothing is newer, and is live from
+ *    that same turn on.
+ * 3. No listener is called from within `add`, and none after its `close`; one that throws loses nothing but its own
+ *    call.
  */
 export class SqliteWatches {
   readonly #history: History;
   readonly #log: Logger;
   readonly #watchers = new Set<Watcher>();
-  /** The store may be a commit ahead of this, which nobody may know of yet. */
+  /** The store may be a commit ahead of this, which must not be visible yet. */
   #durable: number;
 
   constructor(history: History, log: Logger) {

@@ -29,26 +29,26 @@ const rejectsWith =
   (error: unknown): boolean =>
     isKind(error, kind);
 
-interface Ground {
+interface Fixture {
   storage: Storage;
   harness: StorageHarness;
   key: (name: string) => string;
   watch: (after: number, prefix?: string) => WatchLog;
 }
 
-/** What every store must do; `start` gives each test its own ground. `propertyRuns`: how often laws are tried. */
+/** What every store must do; `start` gives each test its own fixture. `propertyRuns`: how often laws are tried. */
 export function storageContract(name: string, start: () => Promise<StorageHarness>, propertyRuns = 50): void {
   describe(`${name} as a store`, () => {
-    const ground = {} as Ground;
+    const fixture = {} as Fixture;
     const logs: WatchLog[] = [];
     beforeEach(async () => {
       const harness = await start();
-      Object.assign(ground, {
+      Object.assign(fixture, {
         harness,
         storage: harness.storage,
         key: (key: string) => harness.prefix + key,
         watch: (after: number, prefix = harness.prefix) => {
-          const log = new WatchLog(ground.storage, prefix, after);
+          const log = new WatchLog(fixture.storage, prefix, after);
           logs.push(log);
           return log;
         },
@@ -56,20 +56,20 @@ export function storageContract(name: string, start: () => Promise<StorageHarnes
     });
     afterEach(async () => {
       for (const log of logs.splice(0)) log.close();
-      await ground.harness.stop();
+      await fixture.harness.stop();
     });
-    writes(ground);
-    reads(ground);
-    watches(ground);
-    forgetting(ground);
-    expiry(ground);
-    laws(ground, propertyRuns);
+    writes(fixture);
+    reads(fixture);
+    watches(fixture);
+    forgetting(fixture);
+    expiry(fixture);
+    laws(fixture, propertyRuns);
   });
 }
 
-function writes(ground: Ground): void {
+function writes(fixture: Fixture): void {
   it('keeps what was written, each write with a greater revision', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     assert.equal(await storage.get(key('a')), undefined);
     const before = await storage.revision();
     assert.ok(before >= 1);
@@ -84,7 +84,7 @@ function writes(ground: Ground): void {
   });
 
   it('refuses a write whose condition does not hold and tells what stands there', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     const revision = done(await storage.put(key('a'), '1', { expected: 0 }));
     const current = { key: key('a'), value: '1', revision };
     const outcomes = [
@@ -104,7 +104,7 @@ function writes(ground: Ground): void {
   });
 
   it('lets one of many writers with the same condition win', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     const creates = await Promise.all(
       Array.from({ length: 10 }, (_, i) => storage.put(key('a'), String(i), { expected: 0, unhurried: i === 0 })),
     );
@@ -123,7 +123,7 @@ function writes(ground: Ground): void {
   });
 
   it('deletes, and a key that was deleted is as one that never was', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     const revision = done(await storage.put(key('a'), '1', { expected: 0 }));
     const gone = done(await storage.delete(key('a'), revision));
     assert.ok(gone > revision);
@@ -133,10 +133,10 @@ function writes(ground: Ground): void {
   });
 
   it('acknowledges writes in no hurry too, together with those that join them', async () => {
-    const { storage, harness, key } = ground;
+    const { storage, harness, key } = fixture;
     const slow = storage.put(key('a'), '1', { expected: 0, unhurried: true });
     const quick = storage.put(key('b'), '2', { expected: 0 });
-    // Which comes first is the store's to say: nobody has waited for either.
+    // The store decides the order: the test has waited for neither.
     const [a, b] = (await Promise.all([slow, quick])).map(done) as [number, number];
     assert.notEqual(a, b);
     const alone = storage.put(key('c'), '3', { expected: 0, unhurried: true });
@@ -145,18 +145,18 @@ function writes(ground: Ground): void {
   });
 
   it('keeps values of a mebibyte whole', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     const value = 'ü€x'.repeat(170_000);
     done(await storage.put(key('big'), value, { expected: 0 }));
     assert.ok((await storage.get(key('big')))?.value === value);
   });
 
   it('can be written, has a size, and after its close refuses everything', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     done(await storage.put(key('a'), '1', { expected: 0 }));
     await storage.check();
     assert.ok((await storage.sizeBytes()) > 0);
-    const again = await ground.harness.reopen();
+    const again = await fixture.harness.reopen();
     await assert.rejects(storage.put(key('a'), '2', { expected: 0 }), rejectsWith('Aborted'));
     await assert.rejects(storage.get(key('a')), rejectsWith('Aborted'));
     await assert.rejects(storage.check(), rejectsWith('Aborted'));
@@ -164,9 +164,9 @@ function writes(ground: Ground): void {
   });
 }
 
-function reads(ground: Ground): void {
+function reads(fixture: Fixture): void {
   it('lists the keys with a prefix, and no others, in the order of bytes', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     for (const name of [
       'pods/b',
       'pods/a/x',
@@ -190,7 +190,7 @@ function reads(ground: Ground): void {
   });
 
   it('pages through one revision while writes go on', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     for (let i = 0; i < 7; i++) done(await storage.put(key(`k${i}`), String(i), { expected: 0 }));
     const first = await storage.list(key(''), { limit: 3 });
     assert.deepEqual([keysOf(first), first.remaining], [['k0', 'k1', 'k2'].map(key), 4]);
@@ -209,8 +209,8 @@ function reads(ground: Ground): void {
     assert.equal((await storage.list(key(''), { limit: 7 })).remaining, 0);
   });
 
-  it('lists as of an older revision, with what was deleted or written anew since', async () => {
-    const { storage, key } = ground;
+  it('lists as of an older revision, including what was deleted or written again since', async () => {
+    const { storage, key } = fixture;
     const a = done(await storage.put(key('a'), '1', { expected: 0 }));
     const b = done(await storage.put(key('b'), '1', { expected: 0 }));
     const gone = done(await storage.delete(key('a'), a));
@@ -226,14 +226,14 @@ function reads(ground: Ground): void {
   });
 
   it('refuses a list from the future', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     await assert.rejects(storage.list(key(''), { revision: (await storage.revision()) + 100 }), rejectsWith('Invalid'));
   });
 }
 
-function watches(ground: Ground): void {
+function watches(fixture: Fixture): void {
   it('tells a watch from the past all writes after it once and in order, and goes on with those to come', async () => {
-    const { storage, key, watch } = ground;
+    const { storage, key, watch } = fixture;
     const a = done(await storage.put(key('a'), '1', { expected: 0 }));
     const b = done(await storage.put(key('b'), '1', { expected: 0 }));
     const gone = done(await storage.delete(key('a'), a));
@@ -253,7 +253,7 @@ function watches(ground: Ground): void {
   });
 
   it('has told a watch of a write when its writer gets the answer', async () => {
-    const { storage, key, watch } = ground;
+    const { storage, key, watch } = fixture;
     const log = watch(await storage.revision());
     await log.reached(done(await storage.put(key('first'), '', { expected: 0 })));
     for (let i = 0; i < 20; i++) {
@@ -264,7 +264,7 @@ function watches(ground: Ground): void {
   });
 
   it('tells only of the prefix, but says how far it has come when others write', async () => {
-    const { storage, key, watch } = ground;
+    const { storage, key, watch } = fixture;
     const from = await storage.revision();
     const log = watch(from, key('pods/'));
     done(await storage.put(key('podsx'), '', { expected: 0 }));
@@ -275,7 +275,7 @@ function watches(ground: Ground): void {
   });
 
   it('serves watches that begin at different times alike, and none after its close', async () => {
-    const { storage, key, watch } = ground;
+    const { storage, key, watch } = fixture;
     const from = await storage.revision();
     const revisions: number[] = [];
     const logs: WatchLog[] = [];
@@ -297,7 +297,7 @@ function watches(ground: Ground): void {
   });
 
   it('loses nothing of many writes made at once', async () => {
-    const { storage, key, watch } = ground;
+    const { storage, key, watch } = fixture;
     const from = await storage.revision();
     const early = watch(from);
     const written = await Promise.all(
@@ -316,7 +316,7 @@ function watches(ground: Ground): void {
   });
 
   it('goes on with the others when the listener of one fails', async () => {
-    const { storage, key, watch } = ground;
+    const { storage, key, watch } = fixture;
     const from = await storage.revision();
     const failing = storage.watch(
       key(''),
@@ -332,9 +332,9 @@ function watches(ground: Ground): void {
   });
 }
 
-function forgetting(ground: Ground): void {
+function forgetting(fixture: Fixture): void {
   it('forgets what was replaced before a revision, and nothing that stands', async () => {
-    const { storage, key, watch } = ground;
+    const { storage, key, watch } = fixture;
     const old = done(await storage.put(key('a'), '1', { expected: 0 }));
     const gone = done(await storage.put(key('gone'), '1', { expected: 0 }));
     done(await storage.delete(key('gone'), gone));
@@ -358,7 +358,7 @@ function forgetting(ground: Ground): void {
   });
 
   it('does not disturb a watch that is not behind', async () => {
-    const { storage, key, watch } = ground;
+    const { storage, key, watch } = fixture;
     const log = watch(await storage.revision());
     const a = done(await storage.put(key('a'), '1', { expected: 0 }));
     await log.reached(a);
@@ -369,12 +369,12 @@ function forgetting(ground: Ground): void {
   });
 
   it('cannot forget the future', async () => {
-    const { storage } = ground;
+    const { storage } = fixture;
     await assert.rejects(storage.compact((await storage.revision()) + 100), rejectsWith('Invalid'));
   });
 
   it('goes on with greater revisions when everything was deleted and forgotten, also after a restart', async () => {
-    const { storage, harness, key } = ground;
+    const { storage, harness, key } = fixture;
     let last = 0;
     for (const name of ['a', 'b', 'c'])
       last = done(await storage.delete(key(name), done(await storage.put(key(name), name, { expected: 0 }))));
@@ -385,9 +385,9 @@ function forgetting(ground: Ground): void {
   });
 }
 
-function expiry(ground: Ground): void {
+function expiry(fixture: Fixture): void {
   it('deletes a key when its time has come, as a write that watches hear of', async () => {
-    const { storage, harness, key, watch } = ground;
+    const { storage, harness, key, watch } = fixture;
     const log = watch(await storage.revision());
     const revision = done(await storage.put(key('event'), '1', { expected: 0, ttlSeconds: 3 }));
     const kept = done(await storage.put(key('kept'), '1', { expected: 0, ttlSeconds: 3600 }));
@@ -403,7 +403,7 @@ function expiry(ground: Ground): void {
   });
 
   it('keeps a key whose newest write has no end, or a later one', async () => {
-    const { storage, harness, key, watch } = ground;
+    const { storage, harness, key, watch } = fixture;
     const log = watch(await storage.revision());
     const write = async (name: string, expected: number, ttlSeconds: number | undefined): Promise<number> =>
       done(await storage.put(key(name), 'x', { expected, ttlSeconds }));
@@ -418,14 +418,14 @@ function expiry(ground: Ground): void {
 
 type Command = { readonly op: 'put' | 'delete' | 'stalePut'; readonly name: string; readonly value: string };
 
-function laws(ground: Ground, runs: number): void {
+function laws(fixture: Fixture, runs: number): void {
   const command: fc.Arbitrary<Command> = fc.record({
     op: fc.constantFrom('put', 'put', 'delete', 'stalePut'),
     name: fc.constantFrom('a', 'b', 'c/1', 'c/2'),
     value: fc.string({ maxLength: 5 }),
   });
   it('is a map with a history: every revision lists and every watch replays to what a plain map says', async () => {
-    const { storage, key } = ground;
+    const { storage, key } = fixture;
     let run = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 25 }), fc.nat(), async (commands, cut) => {

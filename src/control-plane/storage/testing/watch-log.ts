@@ -31,7 +31,7 @@ export class WatchLog {
     this.#watch.close();
   }
 
-  /** Resolves when `holds` does; looked at after each call. */
+  /** Resolves when `holds` does; checked after each call. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }

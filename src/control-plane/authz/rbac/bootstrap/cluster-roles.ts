@@ -1,6 +1,7 @@
 /**
- * The cluster roles that every cluster has, as rules in the short form of `policy-rules.ts`: verbs, API groups, resources and, sometimes, names.
- * Facts of upstream's bootstrap policy for v1.36 with its default feature gates; `admin`, `edit` and `view` are aggregated, see `default-policy.ts`.
+ * The cluster roles that every cluster has, as rules in the short form of `policy-rules.ts`: verbs, API groups,
+ * resources and, sometimes, names. Facts of upstream's bootstrap policy for v1.36 with its default feature gates;
+ * `admin`, `edit` and `view` are aggregated, see `default-policy.ts`.
  */
 export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
   'cluster-admin': ['* * *', '* url *'],
@@ -115,7 +116,7 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
     'create,delete resource.k8s.io resourceclaims',
     'patch,update resource.k8s.io resourceclaims/binding',
   ],
-  /** kubeadm's: whoever joins looks whether the name is taken. */
+  /** kubeadm's: a joining node checks whether the name is taken. */
   'kubeadm:get-nodes': ['get core nodes'],
   'system:kubelet-api-admin': [
     'read core nodes',

@@ -1,4 +1,7 @@
-/** What each controller may do, by the name of its service account in kube-system; the roles are called `system:controller:` and that name. Facts as in `cluster-roles.ts`. */
+/**
+ * What each controller may do, by the name of its service account in kube-system; the roles are called
+ * `system:controller:` and that name. Facts as in `cluster-roles.ts`.
+ */
 export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = {
   'attachdetach-controller': [
     'list,watch core persistentvolumeclaims,persistentvolumes',

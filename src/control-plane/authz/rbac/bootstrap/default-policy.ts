@@ -1,3 +1,4 @@
+import { lookupTable } from '../../../../base/lookup.ts';
 import type { ClusterRoleBinding } from '../../../../api/rbac/cluster-role-binding.ts';
 import type { ClusterRole } from '../../../../api/rbac/cluster-role.ts';
 import type { Subject } from '../../../../api/rbac/policy-rule.ts';
@@ -23,14 +24,14 @@ const leaderLock = [
 ];
 
 /** Labels by which roles become part of others. */
-const roleLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const roleLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = lookupTable({
   edit: aggregateTo('admin'),
   view: aggregateTo('edit'),
   'system:aggregate-to-admin': aggregateTo('admin'),
   'system:aggregate-to-edit': aggregateTo('edit'),
   'system:aggregate-to-view': aggregateTo('view'),
   'system:aggregated-metrics-reader': { ...aggregateTo('admin'), ...aggregateTo('edit'), ...aggregateTo('view') },
-};
+});
 
 /** Subjects in short form: `user:name`, `group:name`, `sa:namespace/name`. */
 const clusterBindings: Readonly<Record<string, readonly string[]>> = {
@@ -45,7 +46,7 @@ const clusterBindings: Readonly<Record<string, readonly string[]>> = {
   'system:kube-scheduler': ['user:system:kube-scheduler'],
   'system:volume-scheduler': ['user:system:kube-scheduler'],
   'system:service-account-issuer-discovery': ['group:system:serviceaccounts'],
-  /** Nobody: what nodes may do is the Node authorizer's to say. */
+  /** No subjects: the Node authorizer decides what nodes may do. */
   'system:node': [],
 };
 
@@ -99,7 +100,8 @@ const namespacedRoles: readonly {
     rules: ['read core configmaps', 'update core configmaps cluster-info', events],
     subjects: ['sa:kube-system/bootstrap-signer'],
   },
-  // What kubeadm's `join` reads: where the cluster is, by anybody, since it is signed by the token; then how it is set up, by the token.
+  // What kubeadm's `join` reads: where the cluster is, by anybody, since it is signed by the token; then how it is set
+  // up, by the token.
   {
     namespace: 'kube-public',
     name: 'kubeadm:bootstrap-signer-clusterinfo',
@@ -121,8 +123,8 @@ const namespacedRoles: readonly {
 ];
 
 /**
- * What kubeadm binds, so that its credentials work here: administrators by a group that, unlike system:masters, can be taken away, and nodes that join
- * by a token. Name, cluster role, subjects.
+ * What kubeadm binds, so that its credentials work here: administrators by a group that, unlike system:masters, can be
+ * taken away, and nodes that join by a token. Name, cluster role, subjects.
  */
 const kubeadmBindings: readonly (readonly [string, string, readonly string[]])[] = [
   ['kubeadm:cluster-admins', 'cluster-admin', ['group:kubeadm:cluster-admins']],
@@ -143,7 +145,10 @@ export interface RbacPolicy {
   readonly roleBindings: readonly RoleBinding[];
 }
 
-/** Roles and bindings as upstream has them in a new cluster, and kubeadm's bindings. Made anew at each call: it is needed once, at the start. */
+/**
+ * Roles and bindings as upstream has them in a new cluster, and kubeadm's bindings. Created at each call: it is needed
+ * once, at the start.
+ */
 export function defaultPolicy(): RbacPolicy {
   return {
     clusterRoles: [...plainClusterRoles(), ...aggregatedClusterRoles(), ...controllerRoles()],

@@ -18,8 +18,9 @@ import type { PolicyStep } from './reconcile-policy.ts';
 const ATTEMPTS = 5;
 
 /**
- * Brings the default roles and bindings to what they should be, as upstream does at every start. May be repeated; other servers may do the same at the
- * same time. One that cannot be written does not keep the others; then it rejects with the last error after all were tried.
+ * Brings the default roles and bindings to what they should be, as upstream does at every start. May be repeated; other
+ * servers may do the same at the same time. One that cannot be written does not keep the others; then it rejects with
+ * the last error after all were tried.
  */
 export async function ensureDefaultPolicy(
   client: ApiClient,
@@ -65,7 +66,7 @@ interface Reconciliation<T extends ApiObject> {
   readonly decide: (existing: T | undefined, wanted: T) => PolicyStep<T>;
 }
 
-/** Decides and acts, and again from what stands there when somebody else was faster. */
+/** Decides and writes, and repeats with the current object after a conflict. */
 async function reconcile<T extends ApiObject>(
   { client, type, decide }: Reconciliation<T>,
   wanted: T,
@@ -132,7 +133,10 @@ async function ensureNamespace(client: ApiClient, name: string): Promise<void> {
   }
 }
 
-/** Clusters from before aggregation may have changed `admin`, `edit` or `view` by hand: their rules move to the role that is aggregated into it. */
+/**
+ * Clusters from before aggregation may have changed `admin`, `edit` or `view` by hand: their rules move to the role
+ * that is aggregated into it.
+ */
 async function keepOldRules(client: ApiClient, log: Logger): Promise<void> {
   for (const name of ['admin', 'edit', 'view']) {
     const part: ClusterRole = { metadata: { name: `system:aggregate-to-${name}`, namespace: '', uid: '' }, rules: [] };

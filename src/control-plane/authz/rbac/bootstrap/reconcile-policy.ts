@@ -5,20 +5,26 @@ import type { AggregationRule, ClusterRole } from '../../../../api/rbac/cluster-
 import type { PolicyRule } from '../../../../api/rbac/policy-rule.ts';
 import type { Role } from '../../../../api/rbac/role.ts';
 import type { RoleBinding } from '../../../../api/rbac/role-binding.ts';
-import { missingRules } from '../policy-rules.ts';
+import { missingRules } from '../rule-coverage.ts';
 
-/** What is to be done so that an object gives at least what it should. `recreate`: the role of a binding cannot be changed, so another takes its place. */
+/**
+ * What is to be done so that an object gives at least what it should. `recreate`: the role of a binding cannot be
+ * changed, so another takes its place.
+ */
 export type PolicyStep<T> =
   | { readonly kind: 'none' }
   | { readonly kind: 'create' | 'update' | 'recreate'; readonly object: T };
 
 const none = { kind: 'none' } as const;
 
-/** Adds permissions, labels and annotations that are missing; takes nothing away (upstream: component-helpers/auth/rbac/reconciliation). */
+/**
+ * Adds permissions, labels and annotations that are missing; takes nothing away (upstream:
+ * component-helpers/auth/rbac/reconciliation).
+ */
 export function reconcileRole<T extends Role | ClusterRole>(existing: T | undefined, expected: T): PolicyStep<T> {
   if (existing === undefined) return { kind: 'create', object: expected };
   if (isProtected(existing)) return none;
-  const missing = missingRules(existing.rules ?? [], expected.rules ?? []);
+  const missing = missingRules(existing.rules ?? [], expected.rules ?? []).rules;
   const rules: PolicyRule[] = missing.length === 0 ? existing.rules : [...(existing.rules ?? []), ...missing];
   const object: T = {
     ...existing,

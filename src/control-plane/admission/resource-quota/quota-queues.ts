@@ -1,0 +1,165 @@
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
+import { resourceQuotas } from '../../../api/client/resource-types.ts';
+import type { ResourceQuota } from '../../../api/core/resource-quota.ts';
+import { ApiStatusError, isApiError } from '../../../api/status/api-status-error.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+import { chargeQuotas } from './charge-quotas.ts';
+import type { QuotaRequest } from './charge-quotas.ts';
+
+/** Where charges are written down before what they are for is stored. */
+export interface QuotaLedger {
+  /** The quota as it stands in the store. */
+  get(key: { readonly namespace: string; readonly name: string }): Promise<ResourceQuota>;
+  /**
+   * Its status, only if it is still of that version; rejects with `Conflict` if not. Answers with the quota as it was
+   * written.
+   */
+  write(quota: ResourceQuota): Promise<ResourceQuota>;
+}
+
+export interface QuotaClaim {
+  readonly namespace: string;
+  readonly request: QuotaRequest;
+  readonly dryRun: boolean;
+}
+
+interface Waiter extends QuotaClaim {
+  readonly settle: (refusal: Refusal | undefined) => void;
+}
+
+/** Undefined: charged. */
+export type Refusal = { readonly why: string } | { readonly error: unknown };
+
+/** How often a charge is retried after a conflict with another writer. Upstream: 3. */
+const attempts = 12;
+
+/**
+ * Charges requests of a namespace one batch after another, so that many at once share one write of a quota.
+ * 1. A request goes on only after all quotas it concerns have been written with it charged.
+ * 2. A charge is made against the version it is written over: two servers cannot both take what is left.
+ * 3. Of a quota that was written in a batch, the next batch sees that version or a newer one, however late the cache
+ *    is.
+ */
+export class QuotaQueues {
+  readonly #reader: ObjectReader;
+  readonly #ledger: QuotaLedger;
+  readonly #nowMs: () => number;
+  readonly #queues = new Map<string, Waiter[]>();
+  /** What was written, until the cache has it. */
+  readonly #written = new Map<string, ResourceQuota>();
+
+  constructor({
+    reader,
+    ledger,
+    nowMs,
+  }: { readonly reader: ObjectReader; readonly ledger: QuotaLedger; readonly nowMs: () => number }) {
+    this.#reader = reader;
+    this.#ledger = ledger;
+    this.#nowMs = nowMs;
+  }
+
+  charge(claim: QuotaClaim): Promise<Refusal | undefined> {
+    return new Promise((settle) => {
+      const waiter: Waiter = { ...claim, settle };
+      const queue = this.#queues.get(claim.namespace);
+      if (queue !== undefined) return void queue.push(waiter);
+      this.#queues.set(claim.namespace, [waiter]);
+      void this.#run(claim.namespace);
+    });
+  }
+
+  async #run(namespace: string): Promise<void> {
+    for (;;) {
+      const batch = this.#queues.get(namespace)?.splice(0) ?? [];
+      if (batch.length === 0) break;
+      try {
+        await this.#chargeBatch(batch, this.#quotasOf(namespace));
+      } catch (error) {
+        for (const { settle } of batch) settle({ error });
+      }
+    }
+    this.#queues.delete(namespace);
+  }
+
+  async #chargeBatch(batch: readonly Waiter[], all: readonly ResourceQuota[]): Promise<void> {
+    let [waiting, quotas] = [batch, all];
+    for (let attempt = 1; ; attempt++) {
+      const plan = planBatch(waiting, quotas, this.#nowMs());
+      const overtaken: ResourceQuota[] = [];
+      for (const quota of plan.changed) if ((await this.#write(quota)) === 'overtaken') overtaken.push(quota);
+      if (overtaken.length === 0) return plan.charged.forEach(({ settle }) => settle(undefined));
+      const error = new ApiStatusError(
+        'Conflict',
+        `Operation cannot be fulfilled on resourcequotas ${JSON.stringify(overtaken[0]?.metadata.name)}: it is being written by others all the time; please try again`,
+      );
+      if (attempt === attempts) return plan.charged.forEach(({ settle }) => settle({ error }));
+      // The other quotas have been charged with these requests already.
+      [waiting, quotas] = [plan.charged, await this.#fresh(overtaken)];
+    }
+  }
+
+  async #write(quota: ResourceQuota): Promise<'written' | 'overtaken'> {
+    try {
+      this.#written.set(formatKey(keyOf(quota)), await this.#ledger.write(quota));
+      return 'written';
+    } catch (error) {
+      // What is gone bounds nothing any more: the next look at it finds nothing.
+      if (isApiError(error, 'Conflict', 'NotFound')) return 'overtaken';
+      throw error;
+    }
+  }
+
+  async #fresh(quotas: readonly ResourceQuota[]): Promise<readonly ResourceQuota[]> {
+    const found: ResourceQuota[] = [];
+    for (const quota of quotas) {
+      try {
+        found.push(await this.#ledger.get(keyOf(quota)));
+      } catch (error) {
+        if (!isApiError(error, 'NotFound')) throw error;
+      }
+    }
+    return found;
+  }
+
+  #quotasOf(namespace: string): readonly ResourceQuota[] {
+    const cached = this.#reader.list(resourceQuotas, namespace);
+    if (this.#written.size === 0) return cached;
+    const newest = cached.map((quota) => {
+      const key = formatKey(keyOf(quota));
+      const written = this.#written.get(key);
+      if (written !== undefined && written.metadata.uid === quota.metadata.uid && versionOf(written) > versionOf(quota))
+        return written;
+      this.#written.delete(key);
+      return quota;
+    });
+    for (const [key, { metadata }] of this.#written)
+      if (metadata.namespace === namespace && !cached.some(({ metadata: { name } }) => name === metadata.name))
+        this.#written.delete(key);
+    return newest;
+  }
+}
+
+const versionOf = ({ metadata }: ResourceQuota): number => Number(metadata.resourceVersion ?? 0);
+
+interface BatchPlan {
+  /** Go on once all that changed is written. */
+  readonly charged: readonly Waiter[];
+  readonly changed: readonly ResourceQuota[];
+}
+
+/** Charges one request after another. Requests that exceed a quota or change nothing are settled immediately. */
+function planBatch(waiting: readonly Waiter[], quotas: readonly ResourceQuota[], nowMs: number): BatchPlan {
+  let running = quotas;
+  const charged: Waiter[] = [];
+  for (const waiter of waiting) {
+    const result = chargeQuotas(running, waiter.request, nowMs);
+    if (result.outcome === 'refused')
+      waiter.settle(result.plain === true ? { error: new ApiStatusError('Unknown', result.why) } : { why: result.why });
+    else if (waiter.dryRun || result.quotas === running) waiter.settle(undefined);
+    else {
+      running = result.quotas;
+      charged.push(waiter);
+    }
+  }
+  return { charged, changed: running.filter((quota, index) => quota !== quotas[index]) };
+}

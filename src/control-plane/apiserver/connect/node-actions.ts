@@ -1,0 +1,20 @@
+import { decodePart, plainPath } from '../../../base/request-head.ts';
+
+/** Paths of a kubelet by which commands run in containers and connections open into pods. In small letters. */
+const actions: ReadonlySet<string> = new Set(['run', 'exec', 'attach', 'portforward']);
+
+/**
+ * Whether a request through a node's proxy needs the right to create, whatever its method (k8s.io issue 136550: the GET
+ * of a WebSocket reads nothing). `path` is what is passed on, as sent. An upgrade always needs it, as on the kubelet's
+ * own port: it leaves a raw connection, and a kubelet upgrades nothing but commands and ports.
+ */
+export function isNodeAction(path: string, isUpgrade: boolean): boolean {
+  if (isUpgrade) return true;
+  const decoded = decodePart(path);
+  if (decoded === undefined) return true;
+  const parts = decoded.toLowerCase().split(/[/\\]/);
+  // What two readers could read in two ways may begin with any of its parts.
+  return plainPath({ rawPath: path, search: '' }) === undefined
+    ? parts.some((part) => actions.has(part))
+    : actions.has(parts[1] ?? '');
+}

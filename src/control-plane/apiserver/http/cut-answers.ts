@@ -1,0 +1,50 @@
+import { constants } from 'node:http2';
+import type { Http2Session, ServerHttp2Stream } from 'node:http2';
+import type { Clock, Timer } from '../../../base/clock.ts';
+
+/** So many answers of one connection are cut before the connection is closed. */
+const patience = 10;
+/** How long a connection has to take notice before it is destroyed. */
+const graceMs = 5000;
+
+interface SessionState {
+  cuts: number;
+  readonly streams: Set<ServerHttp2Stream>;
+  timer: Timer | undefined;
+}
+
+/**
+ * Ends answers that are not read. The stream is reset; its connection goes on, unless that has happened too often, or
+ * the peer does not even take the reset: then it is closed, and destroyed after a moment.
+ */
+export class CutAnswers {
+  readonly #clock: Clock;
+  readonly #sessions = new WeakMap<Http2Session, SessionState>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  cut(stream: ServerHttp2Stream): void {
+    const { session } = stream;
+    stream.close(constants.NGHTTP2_CANCEL);
+    if (session === undefined || session.destroyed) return;
+    let state = this.#sessions.get(session);
+    if (state === undefined) this.#sessions.set(session, (state = { cuts: 0, streams: new Set(), timer: undefined }));
+    state.streams.add(stream);
+    if (++state.cuts > patience && !session.closed) session.close();
+    this.#lookLater(session, state);
+  }
+
+  #lookLater(session: Http2Session, state: SessionState): void {
+    if (state.timer !== undefined) return;
+    const timer = this.#clock.setTimer(graceMs, () => {
+      state.timer = undefined;
+      const hangs = [...state.streams].some((stream) => !stream.destroyed);
+      state.streams.clear();
+      if (session.closed || hangs) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    });
+    state.timer = timer;
+    session.once('close', () => timer.cancel());
+  }
+}

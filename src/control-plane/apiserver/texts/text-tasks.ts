@@ -1,0 +1,27 @@
+import type { YamlBody } from '../body/read-yaml.ts';
+import { scanJson } from '../body/scan-json.ts';
+import type { JsonScan } from '../body/scan-json.ts';
+import { writeYaml, yamlItem } from '../output/write-yaml.ts';
+
+/** What is done with texts as a whole, whichever thread does it. */
+export interface TextTasks {
+  readYaml(text: string): Promise<YamlBody>;
+  scanJson(text: string): Promise<JsonScan>;
+  writeYaml(json: string): Promise<string>;
+  /** As one item of a sequence. */
+  writeYamlItem(json: string): Promise<string>;
+  indent(json: string): Promise<string>;
+}
+
+/** In this thread. */
+export const textTasks: TextTasks = {
+  readYaml: async (text) => {
+    // The parser of YAML takes megabytes that most servers never need.
+    const { readYaml } = await import('../body/read-yaml.ts');
+    return readYaml(text);
+  },
+  scanJson: async (text) => scanJson(text),
+  writeYaml: async (json) => writeYaml(JSON.parse(json)),
+  writeYamlItem: async (json) => yamlItem(JSON.parse(json)),
+  indent: async (json) => JSON.stringify(JSON.parse(json), undefined, 2),
+};

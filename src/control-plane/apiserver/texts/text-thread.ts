@@ -1,0 +1,128 @@
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { ApiStatusError, internalError } from '../../../api/status/api-status-error.ts';
+import { textTasks } from './text-tasks.ts';
+import type { TextTasks } from './text-tasks.ts';
+import type { TextAnswer, TextQuestion } from './text-worker.ts';
+
+/** Beside the bundle it is a bundle too. */
+const script = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './text-worker.ts' : './text-worker.js', import.meta.url),
+);
+
+/**
+ * Shorter texts take a few milliseconds at most, less than it costs to hand them over. YAML is read a hundred times
+ * more slowly than it is written.
+ */
+const longYaml = 8 * 1024;
+const longJson = 64 * 1024;
+/** What the thread may take of memory; a text that needs more is refused. Bodies of 3 MiB need less than half. */
+const heapMib = 512;
+/** The thread ends when it has had nothing to do for so long. It takes 0.1 s and 20 MB to begin. */
+const idleMs = 30_000;
+
+interface Job {
+  readonly question: TextQuestion;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Long texts in a thread of their own, one after the other, so that requests that have none do not wait for them. Short
+ * ones are done at once.
+ */
+export class TextThread implements TextTasks {
+  readonly #clock: Clock;
+  readonly #jobs: Job[] = [];
+  #worker: Worker | undefined;
+  #idle: Timer | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  readYaml(text: string): ReturnType<TextTasks['readYaml']> {
+    return this.#do('readYaml', text, longYaml);
+  }
+
+  scanJson(text: string): ReturnType<TextTasks['scanJson']> {
+    return this.#do('scanJson', text, longJson);
+  }
+
+  writeYaml(json: string): ReturnType<TextTasks['writeYaml']> {
+    return this.#do('writeYaml', json, longJson);
+  }
+
+  writeYamlItem(json: string): ReturnType<TextTasks['writeYamlItem']> {
+    return this.#do('writeYamlItem', json, longJson);
+  }
+
+  indent(json: string): ReturnType<TextTasks['indent']> {
+    return this.#do('indent', json, longJson);
+  }
+
+  /** Ends the thread, and what it has not done. */
+  async stop(): Promise<void> {
+    this.#idle?.cancel();
+    const worker = this.#worker;
+    this.#worker = undefined;
+    for (const { reject } of this.#jobs.splice(0)) reject(internalError('the server stops'));
+    await worker?.terminate();
+  }
+
+  #do<K extends keyof TextTasks>(task: K, text: string, long: number): ReturnType<TextTasks[K]> {
+    // Each task answers what its own type says.
+    return (text.length < long ? textTasks[task](text) : this.#ask(task, text)) as ReturnType<TextTasks[K]>;
+  }
+
+  #ask(task: keyof TextTasks, text: string): Promise<unknown> {
+    this.#idle?.cancel();
+    return new Promise((resolve, reject) => {
+      this.#jobs.push({ question: { task, text }, resolve, reject });
+      if (this.#jobs.length === 1) this.#next();
+    });
+  }
+
+  /** The thread is given one text at a time: one that is too much for it takes no other with it. */
+  #next(): void {
+    const [job] = this.#jobs;
+    if (job !== undefined) (this.#worker ??= this.#start()).postMessage(job.question);
+    else this.#idle = this.#clock.setTimer(idleMs, () => void this.stop());
+  }
+
+  #start(): Worker {
+    const worker = new Worker(script, {
+      resourceLimits: { maxOldGenerationSizeMb: heapMib },
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      env: {},
+    });
+    worker.unref();
+    worker.on('message', (answer: TextAnswer) => {
+      if ('error' in answer)
+        this.#done(({ reject }) => reject(internalError(`a text could not be worked on: ${answer.error}`)));
+      else this.#done(({ resolve }) => resolve(answer.result));
+    });
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      this.#worker = undefined;
+      this.#done(({ reject }) =>
+        reject(
+          error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+            ? tooMuch()
+            : internalError(`a text could not be worked on: ${error.message}`),
+        ),
+      );
+    });
+    return worker;
+  }
+
+  #done(settle: (job: Job) => void): void {
+    const job = this.#jobs.shift();
+    if (job === undefined) return;
+    settle(job);
+    this.#next();
+  }
+}
+
+const tooMuch = (): ApiStatusError =>
+  new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${heapMib} MiB of memory to read it`);

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { PolicyRule } from '../../../api/rbac/policy-rule.ts';
+import { missingRules } from './rule-coverage.ts';
+
+const some = (...values: string[]) => fc.array(fc.constantFrom(...values), { maxLength: 3 });
+const anyRule: fc.Arbitrary<PolicyRule> = fc.record(
+  {
+    verbs: some('get', 'list', '*'),
+    apiGroups: some('', 'apps', '*'),
+    resources: some('pods', 'pods/log', 'nodes/log', '*/log', '*'),
+    resourceNames: some('a', 'b'),
+    nonResourceURLs: some('/a', '/a/b', '/a/*', '/a/b**', '*'),
+  },
+  { requiredKeys: ['verbs'] },
+);
+
+/** Rules of one verb and one resource, name or path each: every combination. */
+function writtenOut({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule): PolicyRule[] {
+  const names = resourceNames.length === 0 ? [undefined] : resourceNames;
+  const ofResources = verbs.flatMap((verb) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        names.map((name) => ({
+          verbs: [verb],
+          apiGroups: [group],
+          resources: [resource],
+          ...(name !== undefined && { resourceNames: [name] }),
+        })),
+      ),
+    ),
+  );
+  return [
+    ...ofResources,
+    ...verbs.flatMap((verb) => nonResourceURLs.map((url) => ({ verbs: [verb], nonResourceURLs: [url] }))),
+  ];
+}
+
+/** The documents' words, one by one: what the owner's rule must give for a single verb of a single thing. */
+function covers(
+  { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule,
+  single: PolicyRule,
+): boolean {
+  const has = (mine: readonly string[], asked: readonly string[] = []): boolean =>
+    mine.includes('*') || asked.every((each) => mine.includes(each));
+  if (!has(verbs, single.verbs) || !has(apiGroups, single.apiGroups)) return false;
+  if (
+    !(single.nonResourceURLs ?? []).every((url) =>
+      nonResourceURLs.some((mine) => mine === url || (mine.endsWith('*') && url.startsWith(mine.replace(/\*+$/, '')))),
+    )
+  )
+    return false;
+  if (
+    !(single.resources ?? []).every(
+      (resource) => has(resources, [resource]) || resources.includes(`*/${resource.split('/')[1]}`),
+    )
+  )
+    return false;
+  return resourceNames.length === 0 || (single.resourceNames ?? []).some((name) => resourceNames.includes(name));
+}
+
+const texts = (rules: readonly PolicyRule[]): string[] =>
+  [...new Set(rules.flatMap(writtenOut).map((rule) => JSON.stringify(rule)))].sort();
+
+describe('missing rules', () => {
+  it('are what remains when every verb of every thing is looked for in every rule', () => {
+    fc.assert(
+      fc.property(fc.array(anyRule, { maxLength: 4 }), fc.array(anyRule, { maxLength: 3 }), (owned, asked) => {
+        const expected = asked.flatMap(writtenOut).filter((single) => !owned.some((rule) => covers(rule, single)));
+        assert.deepEqual(texts(missingRules(owned, asked).rules), texts(expected));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('of a rule that stands for a hundred million are listed as far as they are read', () => {
+    const names = (prefix: string): string[] => Array.from({ length: 500 }, (_, index) => `${prefix}${index}`);
+    const asked = [{ verbs: names('v'), apiGroups: names('g'), resources: names('r') }];
+    const { rules, hasMore } = missingRules(
+      [{ verbs: names('v'), apiGroups: names('g').slice(1), resources: names('r') }],
+      asked,
+      700,
+    );
+    assert.deepEqual(
+      [
+        rules.length,
+        rules.flatMap(({ verbs }) => verbs).length,
+        hasMore,
+        new Set(rules.flatMap(({ apiGroups }) => apiGroups)),
+      ],
+      [2, 700, true, new Set(['g0'])],
+    );
+    assert.deepEqual(missingRules([{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], asked, 700), {
+      rules: [],
+      hasMore: false,
+    });
+  });
+
+  it('are compared for so long, and then count as missing', () => {
+    const many = (count: number, make: (index: number) => string): string[] =>
+      Array.from({ length: count }, (_, index) => make(index));
+    const owned = many(64, String).map((_, bit) => ({
+      verbs: many(3000, (index) => `v${index % (bit + 2)}-${index}`),
+      apiGroups: many(3000, (index) => (index % (bit + 2) === 0 ? `g${index}` : 'none')),
+      resources: many(3000, (index) => (index % (bit + 3) === 0 ? `r${index}` : 'none')),
+    }));
+    const asked = [
+      {
+        verbs: many(3000, (index) => `v${index}`),
+        apiGroups: many(3000, (index) => `g${index}`),
+        resources: many(3000, (index) => `r${index}`),
+      },
+    ];
+    assert.equal(missingRules(owned, asked, 10).hasMore, true);
+  });
+});

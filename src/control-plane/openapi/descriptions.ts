@@ -1,0 +1,66 @@
+import { allDocs } from '../../api/all-docs.ts';
+import { lookupTable } from '../../base/lookup.ts';
+import type { CommonField, TypeDocs } from '../../api/schema/docs.ts';
+import type { FieldMap, ObjectSchema, Schema } from '../../api/schema/schema.ts';
+
+/** Types are distinguished by their fields: copies that only add a list or map type share them. */
+const byFields = new Map<FieldMap, TypeDocs>(allDocs.map((docs) => [docs.schema.fields, docs]));
+
+/** For fields of types that do not say more. */
+const commonFields: Readonly<Record<CommonField, string>> = {
+  apiVersion: 'Group and version of this object, such as apps/v1.',
+  kind: 'The kind of this object.',
+  metadata: 'Names, labels, owners and the like.',
+  spec: 'The desired state.',
+  status: 'The state last observed. Written by the system.',
+  items: 'The objects.',
+};
+const commonDescriptions: Readonly<Record<string, string>> = lookupTable(commonFields);
+
+/** Types that are no objects to the documents. */
+const scalars: Readonly<Record<string, string>> = lookupTable({
+  Time: 'A time as RFC 3339 writes it, to the second.',
+  MicroTime: 'A time as RFC 3339 writes it, to the microsecond.',
+  Duration: 'A length of time such as 1h30m or 300ms.',
+  FieldsV1:
+    'A set of fields as a tree: keys are f:NAME for fields, k:KEYS and v:VALUE for elements of lists, and "." for the element itself.',
+  Patch: 'A patch in one of the forms that the media type names.',
+  IntOrString: 'A number or a text. The field says which is allowed.',
+  Quantity:
+    'An amount such as 500m, 1.5 or 2Gi: a number with an SI suffix (m, k, M, G, ...), a binary one (Ki, Mi, Gi, ...) or a decimal exponent.',
+  RawExtension: 'Any object, kept as it came.',
+});
+
+export const describeScalar = (name: string): string | undefined => scalars[name];
+
+/** What `kubectl explain` says of a type. */
+export function describeType({ name, fields }: ObjectSchema): string | undefined {
+  const text = byFields.get(fields)?.text;
+  if (text !== undefined) return text;
+  return name.endsWith('List') ? `A list of objects of the kind ${name.slice(0, -4)}.` : undefined;
+}
+
+/**
+ * What `kubectl explain` says of a field. Allowed values that neither the text nor an enum of the document names are
+ * added.
+ */
+export function describeField(owner: ObjectSchema, name: string, schema: Schema): string | undefined {
+  const text = byFields.get(owner.fields)?.fields[name] ?? commonDescriptions[name];
+  const values = unlistedValues(schema);
+  if (values.length === 0 || (text !== undefined && values.every((value) => names(text, value)))) return text;
+  const list = `Possible values: ${values.map((value) => (value === '' ? '""' : value)).join(', ')}.`;
+  return text === undefined ? list : `${text} ${list}`;
+}
+
+/** kubectl shows the enum of a field, but not that of the elements of a list or map. */
+function unlistedValues(schema: Schema): readonly string[] {
+  if (schema.kind === 'array') return elementValues(schema.items);
+  if (schema.kind === 'map') return elementValues(schema.values);
+  return schema.kind === 'string' && schema.open === true ? elementValues(schema) : [];
+}
+
+const elementValues = (schema: Schema): readonly string[] => (schema.kind === 'string' ? (schema.values ?? []) : []);
+
+function names(text: string, value: string): boolean {
+  return value === '' ? text.includes('""') : text.split(/[\s,.:;()]+/).includes(value);
+}

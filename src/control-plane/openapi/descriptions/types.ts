@@ -1,2 +1,0 @@
-/** By type, then by field; '' is the type itself. */
-export type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -1,0 +1,49 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ObjectReader } from '../../model/object-reader.ts';
+import type { AllocationStore } from '../../model/resource-definition.ts';
+import type { Storage } from '../../storage/storage.ts';
+
+/** Each allocation is a key in the store: the server that creates the key has the name. */
+export const allocationsPrefix = '/registry/ranges/';
+
+export const allocationKey = ({ space, name }: { readonly space: string; readonly name: string }): string =>
+  `${allocationsPrefix}${space}/${name}`;
+
+export interface AllocationStoreOptions {
+  readonly storage: Storage;
+  readonly reader: ObjectReader;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly settings: AllocationStore['settings'];
+}
+
+export function createAllocationStore({
+  storage,
+  reader,
+  clock,
+  random,
+  settings,
+}: AllocationStoreOptions): (dryRun: boolean) => AllocationStore {
+  return (dryRun) => ({
+    settings,
+    nowMs: clock.nowMs(),
+    random: () => random.next(),
+    list: (type, namespace) => reader.list(type, namespace),
+    async take(space, name, owner) {
+      const key = allocationKey({ space, name });
+      if (dryRun) {
+        const there = await storage.get(key);
+        return there === undefined || there.value === owner ? 'taken' : 'used';
+      }
+      const result = await storage.put(key, owner, { expected: 0 });
+      return result.outcome === 'done' || result.current?.value === owner ? 'taken' : 'used';
+    },
+    async release(space, name, owner) {
+      const key = allocationKey({ space, name });
+      const there = dryRun ? undefined : await storage.get(key);
+      // Another server may have released it, or given it to another owner.
+      if (there?.value === owner) await storage.delete(key, there.revision);
+    },
+  });
+}

@@ -1,0 +1,300 @@
+import { sleep, withDeadline } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { ApiStatusError, expired } from '../../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import type { Storage, StorageEvent, StorageWatch, StorageWatchEnd, StoredValue } from '../../storage/storage.ts';
+import { isStored, registryPrefix } from '../definition-index.ts';
+import type { DefinitionIndex } from '../definition-index.ts';
+import { EventWindow } from './event-window.ts';
+import type { CacheEvent } from './event-window.ts';
+import { ObjectList } from './object-list.ts';
+import { CachedObject, fromStored, withVersion } from './stored-form.ts';
+
+/** How many changes of one kind a watch may be behind and still go on (upstream: at least 100, growing under load). */
+const windowLength = 1024;
+/** How long a request for a version that is not there yet waits (upstream: 3 s). */
+const futureVersionWaitMs = 3000;
+const retryMs = 500;
+const pageLength = 1000;
+
+/** What the cache holds of one kind. */
+export interface KindCache {
+  readonly definition: ResourceDefinition;
+  readonly objects: ObjectList;
+  readonly window: EventWindow;
+  /** The revision of the newest change of this kind. */
+  lastChange: number;
+  readonly listeners: Set<(event: CacheEvent) => void>;
+  /** Ends the watches of clients, which cannot go on when changes are not known one by one. */
+  readonly watches: Set<(error: Error) => void>;
+}
+
+/**
+ * All objects, as the store has them, kept new by one watch over the whole store.
+ * 1. An object is visible here before its write is acknowledged to the client, when the store
+ *    tells of writes in order.
+ * 2. Listeners hear every change once, in order of revision, after it is visible.
+ * 3. What is read is never older than what was read before.
+ */
+export class WatchCache {
+  readonly #storage: Storage;
+  readonly #definitions: DefinitionIndex;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #kinds = new Map<ResourceDefinition, KindCache>();
+  readonly #expected = new Map<string, { readonly value: string; readonly object: ApiObject }>();
+  readonly #waiting = new Set<{ readonly revision: number; readonly wake: () => void }>();
+  readonly #stop = new AbortController();
+  #watch: StorageWatch | undefined;
+  #revision = 0;
+  #asked: Promise<number> | undefined;
+
+  constructor(options: {
+    readonly storage: Storage;
+    readonly definitions: DefinitionIndex;
+    readonly clock: Clock;
+    readonly log: Logger;
+  }) {
+    this.#storage = options.storage;
+    this.#definitions = options.definitions;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    for (const definition of options.definitions.all) {
+      if (isStored(definition))
+        this.#kinds.set(definition, {
+          definition,
+          objects: new ObjectList(),
+          window: new EventWindow(windowLength, 0),
+          lastChange: 0,
+          listeners: new Set(),
+          watches: new Set(),
+        });
+    }
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  kind(definition: ResourceDefinition): KindCache {
+    const kind = this.#kinds.get(this.#definitions.storedOf(definition));
+    if (kind === undefined) throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not stored`);
+    return kind;
+  }
+
+  /** How many objects there are of each kind, for metrics. */
+  counts(): ReadonlyMap<ResourceDefinition, number> {
+    return new Map([...this.#kinds.values()].map(({ definition, objects }) => [definition, objects.size]));
+  }
+
+  /** Reads everything, then follows. Rejects when the store cannot be read. */
+  async start(): Promise<void> {
+    await this.#loadAll();
+    this.#follow();
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#watch?.close();
+  }
+
+  /**
+   * Resolves when everything written before the call is visible here. Calls in a row share one question to the store.
+   */
+  async fresh(): Promise<void> {
+    // A question that is under way may have been asked before the write this caller must see; the next one was not.
+    this.#asked ??= Promise.resolve().then(() => {
+      this.#asked = undefined;
+      return this.#storage.revision();
+    });
+    await this.waitFor(await this.#asked);
+  }
+
+  /** Rejects with Timeout, cause ResourceVersionTooLarge, when that version does not come in time. */
+  async waitFor(revision: number): Promise<void> {
+    if (this.#revision >= revision) return;
+    let waiter: { readonly revision: number; readonly wake: () => void } | undefined;
+    const arrived = new Promise<void>((wake) => this.#waiting.add((waiter = { revision, wake })));
+    try {
+      await withDeadline(
+        { clock: this.#clock, limitMs: futureVersionWaitMs, op: 'wait for a version', signal: this.#stop.signal },
+        () => arrived,
+      );
+    } catch {
+      const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
+      throw new ApiStatusError('Timeout', `Too large resource version: ${revision}, current: ${this.#revision}`, {
+        causes,
+        retryAfterSeconds: 1,
+      });
+    } finally {
+      if (waiter !== undefined) this.#waiting.delete(waiter);
+    }
+  }
+
+  /** Says what is about to be written, so that it need not be parsed when the store tells of it. */
+  expect(key: string, value: string, object: ApiObject): void {
+    this.#expected.set(key, { value, object });
+  }
+
+  forget(key: string): void {
+    this.#expected.delete(key);
+  }
+
+  /** The objects of a page of the store, parsed; those of other kinds and what is not JSON left out. */
+  decode(definition: ResourceDefinition, item: StoredValue): CachedObject | undefined {
+    try {
+      return new CachedObject(definition, fromStored(item.value, item.revision), item.revision, item.value);
+    } catch (error) {
+      this.#log.error('skipping an unreadable object in the store', {
+        key: item.key,
+        error: errorMessage(error),
+      });
+      return undefined;
+    }
+  }
+
+  /** The first time: there are no readers yet, so pages are loaded one by one. */
+  async #loadAll(): Promise<void> {
+    const revision = await this.#readAll((kind, objectKey, item) => this.#put(kind, objectKey, item));
+    this.#forgetPast(revision);
+    this.#advance(revision);
+  }
+
+  /**
+   * What changed while the store could not be followed, as what it came to: one by one it is not known. So watches end
+   * (their clients list again), and no watch resumes from a version in between. Listeners hear what differs, in order
+   * of revision. Nothing waits once the last page is there: all that is read here is of one version.
+   */
+  async #loadAgain(): Promise<void> {
+    const seen = new Map<KindCache, Set<string>>([...this.#kinds.values()].map((kind) => [kind, new Set()]));
+    const changed: { readonly kind: KindCache; readonly objectKey: string; readonly item: StoredValue }[] = [];
+    const revision = await this.#readAll((kind, objectKey, item) => {
+      seen.get(kind)?.add(objectKey);
+      if (kind.objects.get(objectKey)?.revision !== item.revision) changed.push({ kind, objectKey, item });
+    });
+    for (const kind of this.#kinds.values())
+      for (const end of [...kind.watches])
+        end(expired(`too old resource version: what happened before ${revision} is not known`));
+    changed.sort((one, other) => one.item.revision - other.item.revision);
+    for (const { kind, objectKey, item } of changed) this.#put(kind, objectKey, item);
+    for (const [kind, keys] of seen)
+      for (const key of kind.objects.keys().filter((each) => !keys.has(each))) this.#remove(kind, key, revision);
+    this.#forgetPast(revision);
+    this.#advance(revision);
+  }
+
+  /** Every object of one revision of the store, which is the answer. */
+  async #readAll(take: (kind: KindCache, objectKey: string, item: StoredValue) => void): Promise<number> {
+    let revision: number | undefined;
+    let afterKey: string | undefined;
+    for (;;) {
+      const page = await this.#storage.list(registryPrefix, {
+        limit: pageLength,
+        ...(afterKey !== undefined && { afterKey }),
+        ...(revision !== undefined && { revision }),
+      });
+      revision ??= page.revision;
+      for (const item of page.items) {
+        const place = this.#definitions.locate(item.key);
+        const kind = place && this.#kinds.get(place.definition);
+        if (place !== undefined && kind !== undefined) take(kind, place.objectKey, item);
+      }
+      afterKey = page.items.at(-1)?.key;
+      if (page.remaining === 0 || afterKey === undefined) return revision;
+    }
+  }
+
+  /** What was deleted before is not known here, so any kind may have changed at any time until then. */
+  #forgetPast(revision: number): void {
+    for (const kind of this.#kinds.values()) {
+      kind.window.restart(revision);
+      kind.lastChange = revision;
+    }
+  }
+
+  #follow(): void {
+    this.#watch = this.#storage.watch(
+      registryPrefix,
+      this.#revision,
+      (events, revision) => {
+        for (const event of events) this.#apply(event);
+        this.#advance(revision);
+      },
+      (end) => {
+        this.#log.warn('the watch of the store ended', { why: end.kind });
+        this.#watch = undefined;
+        void this.#restart(end.kind);
+      },
+    );
+  }
+
+  async #restart(why: StorageWatchEnd['kind']): Promise<void> {
+    let pauses = why === 'Unavailable';
+    while (!this.#stop.signal.aborted) {
+      if (pauses) await sleep(this.#clock, retryMs, this.#stop.signal).catch(() => undefined);
+      if (this.#stop.signal.aborted) return;
+      try {
+        if (why === 'Compacted') await this.#loadAgain();
+        if (!this.#stop.signal.aborted) this.#follow();
+        return;
+      } catch (error) {
+        this.#log.error('unable to read the store', { error: errorMessage(error) });
+        pauses = true;
+      }
+    }
+  }
+
+  #apply(event: StorageEvent): void {
+    const place = this.#definitions.locate(event.key);
+    const kind = place && this.#kinds.get(place.definition);
+    if (place === undefined || kind === undefined) return;
+    if (event.type === 'delete') this.#remove(kind, place.objectKey, event.revision);
+    else this.#put(kind, place.objectKey, event);
+  }
+
+  #put(kind: KindCache, objectKey: string, item: StoredValue): void {
+    const expected = this.#expected.get(item.key);
+    const known = expected?.value === item.value;
+    if (known) this.#expected.delete(item.key);
+    const after = known
+      ? new CachedObject(kind.definition, withVersion(expected.object, item.revision), item.revision, item.value)
+      : this.decode(kind.definition, item);
+    if (after === undefined) return;
+    const before = kind.objects.get(objectKey);
+    kind.objects.set(objectKey, after);
+    this.#tell(kind, { key: objectKey, revision: item.revision, before, after, deleted: false });
+  }
+
+  #remove(kind: KindCache, objectKey: string, revision: number): void {
+    const before = kind.objects.get(objectKey);
+    if (before === undefined) return;
+    kind.objects.delete(objectKey);
+    this.#tell(kind, { key: objectKey, revision, before, after: before.deletedAt(revision), deleted: true });
+  }
+
+  #tell(kind: KindCache, event: CacheEvent): void {
+    kind.lastChange = Math.max(kind.lastChange, event.revision);
+    if (this.#revision > 0) kind.window.push(event);
+    for (const listener of kind.listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        // Its own loss: the others hear of the change, and the cache goes on.
+        this.#log.error('a listener of the cache failed', {
+          kind: kind.definition.type.kind,
+          key: event.key,
+          error: errorMessage(error),
+        });
+      }
+    }
+  }
+
+  #advance(revision: number): void {
+    if (revision <= this.#revision) return;
+    this.#revision = revision;
+    for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.wake();
+  }
+}

@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { seededRandom } from '../../../base/random.ts';
+import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { ObjectMetaSchema } from '../../../api/core/meta.ts';
+import { array, int32, map, object, required, string } from '../../../api/schema/schema.ts';
+import { permissivePolicy } from '../../../api/validation/cluster-policy.ts';
+import { FieldErrors } from '../../../api/validation/field-error.ts';
+import type { AdmissionPlugin } from '../../model/admission.ts';
+import type { RequestContext } from '../../model/request-context.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
+import type { AuthorizationAttributes, AuthorizationDecision } from '../../model/user-info.ts';
+import { SqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { createCacheReader } from '../cache/cache-reader.ts';
+import { createRegistry } from '../create-registry.ts';
+import { DefinitionIndex } from '../definition-index.ts';
+import { WatchCache } from '../cache/watch-cache.ts';
+import type { Registry, ResourceRequest } from '../registry.ts';
+
+/** A kind for tests of what is the same for all kinds. */
+export interface Widget extends ApiObject {
+  spec: { size?: number; parts?: { name: string; weight?: number }[]; notes?: Record<string, string> };
+  status?: { seen?: number };
+}
+
+const WidgetSchema = object('Widget', {
+  kind: string,
+  apiVersion: string,
+  metadata: required(ObjectMetaSchema),
+  spec: required(
+    object('WidgetSpec', {
+      size: int32,
+      parts: array(object('Part', { name: required(string), weight: int32 }), ['name']),
+      notes: map(string),
+    }),
+  ),
+  status: object('WidgetStatus', { seen: int32 }),
+});
+
+function validateWidget({ spec }: Widget): FieldErrors['list'] {
+  const errors = new FieldErrors();
+  errors.nonNegative('spec.size', spec.size);
+  return errors.list;
+}
+
+export const widgets: ResourceDefinition<Widget> = {
+  type: { group: 'test.io', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true },
+  singular: 'widget',
+  schema: WidgetSchema,
+  storagePath: 'widgets',
+  hasStatus: true,
+  countsGeneration: true,
+  selectableFields: (widget) => ({ 'spec.size': String(widget.spec?.size ?? '') }),
+  actions: [
+    {
+      name: 'fit',
+      kind: { group: 'test.io', version: 'v1', kind: 'Widget' },
+      schema: WidgetSchema,
+      // Decoded by the schema above.
+      perform: (access, body) =>
+        access.update((widget) => ({ ...widget, spec: { ...widget.spec, ...(body as Widget).spec } })),
+    },
+  ],
+  rules: {
+    applyDefaults: (widget) =>
+      widget.spec.size === undefined ? { ...widget, spec: { ...widget.spec, size: 1 } } : widget,
+    validate: validateWidget,
+    validateUpdate: validateWidget,
+  },
+};
+
+/** The outcome of each gadget write, as its allocation saw it. */
+export const gadgetsSettled: boolean[] = [];
+
+/** A kind that may linger after its deletion, and claims something. */
+export const gadgets: ResourceDefinition<Widget> = {
+  ...widgets,
+  type: { group: 'test.io', version: 'v1', kind: 'Gadget', plural: 'gadgets', namespaced: false },
+  singular: 'gadget',
+  storagePath: 'gadgets',
+  allocate: (object) =>
+    Promise.resolve({ object, settle: (stored) => Promise.resolve(void gadgetsSettled.push(stored)) }),
+  rules: { ...widgets.rules, allowCreateOnUpdate: true, gracePeriodSeconds: (_, asked) => asked ?? 30 },
+};
+
+const notHere = (): Promise<never> => Promise.reject(new Error('not in this test'));
+
+export interface RegistryFixture {
+  readonly registry: Registry;
+  readonly cache: WatchCache;
+  readonly storage: Storage;
+  readonly clock: FakeClock;
+  readonly warnings: string[];
+  request(
+    definition: ResourceDefinition<Widget>,
+    name?: string,
+    subresource?: string,
+    context?: Partial<RequestContext>,
+  ): ResourceRequest;
+  create(widget: Partial<Widget> & { name: string }, definition?: ResourceDefinition<Widget>): Promise<Widget>;
+  /** Another server on the same store. */
+  second(): Promise<RegistryFixture>;
+  stop(): Promise<void>;
+}
+
+export interface FixtureOptions {
+  /** What the registry has for a store. */
+  readonly wrap?: (storage: Storage, clock: FakeClock) => Storage;
+  /** Authorization checks of the registry itself. Absent: everything is allowed. */
+  readonly authorize?: (attributes: AuthorizationAttributes) => AuthorizationDecision;
+}
+
+export async function startRegistry(
+  admission: readonly AdmissionPlugin[] = [],
+  { wrap = (storage) => storage, authorize }: FixtureOptions = {},
+): Promise<RegistryFixture> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'registry-'));
+  const clock = new FakeClock();
+  const storage = new SqliteStorage({ file: path.join(folder, 'state.db'), clock, log: recordingLog() });
+  const fixture = await onStorage(wrap(storage, clock), clock, admission, authorize);
+  return {
+    ...fixture,
+    // With a way of its own to the store.
+    second: () => onStorage(storage, clock, admission, authorize),
+    stop: async () => {
+      fixture.cache.stop();
+      await storage.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** A server on a store. */
+export async function onStorage(
+  storage: Storage,
+  clock: FakeClock,
+  admission: readonly AdmissionPlugin[],
+  authorize: NonNullable<FixtureOptions['authorize']> = () => ({ decision: 'allow', reason: '' }),
+): Promise<RegistryFixture> {
+  // The machinery hands a definition's functions only objects of its own schema.
+  const definitions = new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]);
+  const cache = new WatchCache({ storage, definitions, clock, log: recordingLog() });
+  await cache.start();
+  const registry = createRegistry({
+    cache,
+    reader: createCacheReader(cache, definitions),
+    storage,
+    definitions,
+    clock,
+    random: seededRandom(1),
+    policy: permissivePolicy,
+    allocationSettings: { serviceCidrs: [], nodePorts: { first: 30000, last: 32767 } },
+    admission,
+    services: { apiAudiences: [], signServiceAccountToken: notHere },
+    reviewAccess: ({ user }) => ({
+      user,
+      authorize: (attributes) => Promise.resolve(authorize(attributes)),
+      rulesFor: notHere,
+      authenticateToken: notHere,
+    }),
+  });
+  const warnings: string[] = [];
+  const request: RegistryFixture['request'] = (definition, name = '', subresource = '', context = {}) => ({
+    definition: definition as unknown as ResourceDefinition,
+    namespace: definition.type.namespaced ? 'default' : '',
+    name,
+    subresource,
+    context: {
+      user: { name: 'tester', groups: [] },
+      dryRun: false,
+      fieldManager: 'test',
+      fieldValidation: 'Strict',
+      warn: (text) => warnings.push(text),
+      annotate: () => undefined,
+      ...context,
+    },
+  });
+  return {
+    registry,
+    cache,
+    storage,
+    clock,
+    warnings,
+    request,
+    create: async ({ name, ...rest }, definition = widgets) =>
+      (await registry.create(request(definition), { value: { metadata: { name }, spec: {}, ...rest }, duplicates: [] }))
+        .object as Widget,
+    second: () => onStorage(storage, clock, admission, authorize),
+    stop: () => Promise.resolve(cache.stop()),
+  };
+}

@@ -1,0 +1,49 @@
+import { KubeletError } from '../../../base/errors.ts';
+import type { StoredValue } from '../storage.ts';
+import type { KeyValue, RangeResponse, ResponseHeader } from './generated/etcd-v3.ts';
+
+/** What was asked of a range of keys. */
+export interface PageQuestion {
+  /** The first key that may come. */
+  readonly from: string;
+  readonly prefix: string;
+  readonly limit: number;
+}
+
+const malformed = (what: string): KubeletError =>
+  new KubeletError('Internal', `etcd answered with ${what}`, { op: 'etcd' });
+
+/** Throws `Internal` for what is no revision that a number holds exactly. */
+export function revisionOf({ header }: { header?: ResponseHeader | undefined }): number {
+  return revisionNumber(header?.revision ?? 0n);
+}
+
+function revisionNumber(revision: bigint): number {
+  const number = Number(revision);
+  if (!Number.isSafeInteger(number) || number < 0) throw malformed('a revision that cannot be');
+  return number;
+}
+
+/** Throws `Internal` for a value of another key. */
+export function valueOf(kv: KeyValue | undefined, key: string): StoredValue | undefined {
+  if (kv === undefined) return undefined;
+  if (kv.key !== key) throw malformed('the value of another key');
+  return { key, value: kv.value, revision: revisionNumber(kv.modRevision) };
+}
+
+/**
+ * The values of a page. Throws `Internal` for more than was asked, for keys outside of the prefix, and for keys that do
+ * not go up: a list that goes by the last key of each page would come to no end, or show objects of others.
+ */
+export function valuesOf({ kvs }: RangeResponse, { from, prefix, limit }: PageQuestion): StoredValue[] {
+  if (kvs.length > limit) throw malformed('more keys than were asked for');
+  let [least, isNext] = [Buffer.from(from), true];
+  return kvs.map(({ key, value, modRevision }) => {
+    const bytes = Buffer.from(key);
+    const order = bytes.compare(least);
+    if (!key.startsWith(prefix) || order < 0 || (order === 0 && !isNext))
+      throw malformed('keys that were not asked for');
+    [least, isNext] = [bytes, false];
+    return { key, value, revision: revisionNumber(modRevision) };
+  });
+}
