@@ -29,7 +29,10 @@ export function newControllerRef<T extends ApiObject>(type: ResourceType<T>, own
 
 const orphansIn = (namespace: string): string => `orphans/${namespace}`;
 
-/** Objects by the uid of what controls them; those that nothing controls by their namespace (upstream: PodControllerIndex). */
+/**
+ * Objects by the uid of what controls them; those that nothing controls by their namespace (upstream:
+ * PodControllerIndex).
+ */
 export class ControlledIndex<T extends ApiObject> {
   readonly #index: ObjectIndex<T>;
 
@@ -58,7 +61,10 @@ export class ControlledIndex<T extends ApiObject> {
 
 export type Claim = 'own' | 'adopt' | 'release' | 'ignore';
 
-/** What an owner has to do with an object (upstream: BaseControllerRefManager.ClaimObject). An owner that is being deleted changes nothing. */
+/**
+ * What an owner has to do with an object (upstream: BaseControllerRefManager.ClaimObject). An owner that is being
+ * deleted changes nothing.
+ */
 export function decideClaim(owner: ApiObject, selector: LabelSelector | undefined, object: ApiObject): Claim {
   const ref = controllerRefOf(object);
   const matches = matchesLabelSelector(selector, object.metadata.labels ?? {});
@@ -89,8 +95,9 @@ export interface ClaimOptions<O extends ApiObject, T extends ApiObject> {
 }
 
 /**
- * What the owner manages of `objects`: adopts what matches and has no controller, lets go of its own that no longer match. All are tried; the first
- * failure is thrown then. Adoption asks the server first whether the owner still is who it was: the cache may be behind a deletion.
+ * What the owner manages of `objects`: adopts what matches and has no controller, lets go of its own that no longer
+ * match. All are tried; the first failure is thrown then. Adoption asks the server first whether the owner still is who
+ * it was: the cache may be behind a deletion.
  */
 export async function claimObjects<O extends ApiObject, T extends ApiObject>(
   options: ClaimOptions<O, T>,

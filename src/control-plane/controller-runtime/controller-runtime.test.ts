@@ -50,7 +50,7 @@ it('batches double while all goes well, and end with the one in which something 
   assert.deepEqual(await slowStart(0, 1, () => Promise.reject(new Error('never'))), { done: 0 });
 });
 
-it('events are made once and then counted; one that has ended is made anew; one that cannot be written is left after a few tries', async () => {
+it('events are made once and then counted; one that has ended is created again; one that cannot be written is dropped after a few attempts', async () => {
   const clock = new FakeClock();
   const client = new FakeApiClient({ clock });
   const recorder = createEventRecorder({ client, clock, log: silentLogger, component: 'test-controller' });

@@ -4,7 +4,10 @@ import type { Random } from '../../base/random.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
 import type { Informers } from '../../api/client/informer.ts';
 
-/** What every controller is made of. The informers are started by whoever made them, after all controllers have asked for theirs. */
+/**
+ * What every controller is made of. The creator of the informers starts them, after all controllers have asked
+ * for theirs.
+ */
 export interface ControllerOptions {
   readonly client: ApiClient;
   readonly informers: Informers;
@@ -13,9 +16,9 @@ export interface ControllerOptions {
   readonly log: Logger;
 }
 
-/** Making one starts nothing; `start` waits for its informers by itself. */
+/** Creating one starts nothing; `start` waits for its informers. */
 export interface Controller {
   start(): void;
-  /** Stops for good; resolves when no pass is running. */
+  /** Stops permanently; resolves when no pass is running. */
   stop(): Promise<void>;
 }

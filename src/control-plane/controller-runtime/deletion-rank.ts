@@ -1,3 +1,4 @@
+import { ownValue } from '../../base/lookup.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { isRestartableInit } from '../../api/pod.ts';
 import { parseTime } from '../../api/time.ts';
@@ -21,8 +22,9 @@ interface Ranked {
 }
 
 /**
- * The pods in the order in which a controller gives them up (upstream: ActivePodsWithRanks). `related` are all pods of the same workload: who shares a
- * node with more of them goes earlier. Ages count by powers of two, and equal ones by uid, so that not always the youngest goes.
+ * The pods in the order in which a controller gives them up (upstream: ActivePodsWithRanks). `related` are all pods of
+ * the same workload: who shares a node with more of them goes earlier. Ages count by powers of two, and equal ones by
+ * uid, so that not always the youngest goes.
  */
 export function rankForDeletion(pods: readonly Pod[], related: readonly Pod[], nowMs: number): Pod[] {
   const onNode = new Map<string, number>();
@@ -41,7 +43,7 @@ function rank(pod: Pod, onNode: number): Ranked {
   return {
     pod,
     assigned: (pod.spec.nodeName ?? '') !== '',
-    phase: phaseOrder[pod.status?.phase ?? ''] ?? 0,
+    phase: ownValue(phaseOrder, pod.status?.phase ?? '') ?? 0,
     ready: isPodReady(pod),
     cost: deletionCost(pod),
     onNode,

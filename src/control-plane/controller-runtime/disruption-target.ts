@@ -7,7 +7,7 @@ import type { PodCondition } from '../../api/core/pod-status.ts';
 
 export const disruptionTarget = 'DisruptionTarget';
 
-/** The condition by which others (a Job's failure policy, say) see that the pod did not end by itself. */
+/** The condition by which others (such as a Job's failure policy) see that the pod was disrupted. */
 export function disruptionCondition(
   { metadata, status }: Pod,
   said: { readonly reason: string; readonly message: string },

@@ -12,7 +12,10 @@ import { EventCorrelator } from '../../api/event-correlator.ts';
 import { makeEvent } from '../../api/make-event.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 
-/** As many as wait for the server at most; what is said beyond is lost, for events are no record (upstream: maxQueuedEvents). */
+/**
+ * As many as wait for the server at most; what is said beyond is lost, for events are no record (upstream:
+ * maxQueuedEvents).
+ */
 const QUEUE = 1_000;
 const TRIES = 3;
 const RETRY_MS = 1_000;
@@ -36,7 +39,10 @@ export interface EventRecorderOptions {
   readonly component: string;
 }
 
-/** Similar events are combined, equal ones counted, and too many about one object left out, as client-go's correlator does. */
+/**
+ * Similar events are combined, equal ones counted, and too many about one object left out, as client-go's correlator
+ * does.
+ */
 export function createEventRecorder({ client, clock, log, component }: EventRecorderOptions): EventRecorder {
   const correlator = new EventCorrelator();
   let serial = 0;
@@ -87,7 +93,7 @@ async function record(client: ApiClient, event: Event): Promise<void> {
       });
       return;
     } catch (error) {
-      // Events end by themselves: an old one is said anew.
+      // Events expire: an old one is written again.
       if (!isApiError(error, 'NotFound')) throw error;
     }
   }

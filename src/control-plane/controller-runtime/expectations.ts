@@ -9,8 +9,9 @@ interface Awaited {
 }
 
 /**
- * What a controller has done and its informer has not shown yet (upstream: ControllerExpectations). Until all is seen, a pass would count wrongly
- * and do it again. Kept by uid, not as counts: what somebody else makes or deletes cannot be taken for one's own.
+ * What a controller has done and its informer has not shown yet (upstream: ControllerExpectations). Until all is seen,
+ * a pass would count wrongly and do it again. Kept by uid, not as counts: what other clients create or delete cannot be
+ * taken for one's own.
  */
 export class Expectations {
   readonly #clock: Clock;

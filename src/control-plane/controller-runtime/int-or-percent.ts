@@ -1,4 +1,7 @@
-/** A whole number, or a percentage of `total` (`25%`), rounded up or down; 0 for what is neither (upstream: intstr.GetScaledValueFromIntOrPercent). */
+/**
+ * A whole number, or a percentage of `total` (`25%`), rounded up or down; 0 for what is neither (upstream:
+ * intstr.GetScaledValueFromIntOrPercent).
+ */
 export function scaledValue(value: number | string | undefined, total: number, round: 'up' | 'down'): number {
   if (typeof value === 'number') return value;
   const percent = /^([0-9]+)%$/.exec(value ?? '');

@@ -14,7 +14,10 @@ export interface LeaseQuestion {
 
 const defaultSeconds = 15;
 
-/** Whether the lease may be taken: it is one's own, nobody's, or was not renewed for as long as it lasts, since one first saw it so. */
+/**
+ * Whether the lease may be taken: it is one's own, has no holder, or was not renewed for as long as it lasts, since one
+ * first saw it so.
+ */
 export function judgeLease(
   lease: Lease,
   { identity, observed, nowMs }: LeaseQuestion,

@@ -27,11 +27,14 @@ export interface LeaderElectionOptions {
   readonly name: string;
   /** Of this process, among all that ever ran. */
   readonly identity: string;
-  /** Made anew each time this process comes to lead. */
+  /** Created each time this process becomes the leader. */
   readonly create: () => LeadingPart;
 }
 
-/** As kube-controller-manager has them; the deadline is so much shorter that even a call that hangs just then does not carry it past the lease's end. */
+/**
+ * As kube-controller-manager has them; the deadline is so much shorter that even a call that hangs just then does not
+ * carry it past the lease's end.
+ */
 const leaseDurationMs = 15_000;
 const renewDeadlineMs = 8_000;
 const retryMs = 2000;
@@ -40,7 +43,8 @@ const namespace = 'kube-system';
 
 /**
  * Of all processes that ask, one leads (upstream: client-go leaderelection).
- * 1. Who leads stops before anybody else may begin: its deadline is shorter than what others wait, and both are measured by monotonic clocks of their own.
+ * 1. Who leads stops before anybody else may begin: its deadline is shorter than what others wait, and both are
+ *    measured by monotonic clocks of their own.
  * 2. Who stops in order gives the lease back, and the next need not wait.
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeadingPart {
@@ -76,16 +80,16 @@ class Elector {
     const held = await withDeadline({ clock, limitMs: callLimitMs, op: 'renew the lease' }, () =>
       this.#acquireOrRenew(),
     ).catch((error: unknown) => {
-      log.warn('the lease could not be asked for', { lease: name, error: errorMessage(error) });
+      log.warn('unable to acquire or renew the lease', { lease: name, error: errorMessage(error) });
       return false;
     });
     if (held && this.#leading !== undefined) this.#leading.renewedAtMs = askedAtMs;
     else if (held) {
-      log.info('leading', { lease: name, identity: this.#options.identity });
+      log.info('became leader', { lease: name, identity: this.#options.identity });
       this.#leading = { part: create(), renewedAtMs: askedAtMs };
       await this.#leading.part.start();
     } else if (this.#leading !== undefined && clock.monotonicMs() - this.#leading.renewedAtMs >= renewDeadlineMs) {
-      log.warn('leading no longer', { lease: name });
+      log.warn('lost leadership', { lease: name });
       const { part } = this.#leading;
       this.#leading = undefined;
       await part.stop();
@@ -132,7 +136,7 @@ class Elector {
     }
   }
 
-  /** Whoever writes first has it. */
+  /** The first writer gets the lease. */
   async #won(write: () => Promise<unknown>): Promise<boolean> {
     try {
       await write();

@@ -1,6 +1,7 @@
 /**
- * Knows when the cache is behind what its reader itself has written: reading one's own past would do things twice. Every successful write replaces a
- * version that nobody can have written between; so a cache that still shows one of those has not caught up, and any other version has.
+ * Knows when the cache is behind what its reader itself has written: reading one's own past would do things twice.
+ * A successful conditional write excludes other writes in between; so a cache that still shows one of
+ * those has not caught up, and any other version has.
  */
 export class OwnWrites {
   readonly #replaced = new Map<string, Set<string>>();
@@ -13,7 +14,9 @@ export class OwnWrites {
     else known.add(resourceVersion);
   }
 
-  /** Whether the cache, showing this version, has yet to catch up. Once it has, what is known of the key is forgotten. */
+  /**
+   * Whether the cache, showing this version, has yet to catch up. Once it has, what is known of the key is forgotten.
+   */
   isBehind(key: string, resourceVersion: string | undefined): boolean {
     const replaced = this.#replaced.get(key);
     if (replaced === undefined) return false;

@@ -20,8 +20,8 @@ export interface OwnerEventsOptions<O extends Selecting, T extends ApiObject> {
 }
 
 /**
- * Wakes owners by what happens to themselves and to what they control: the owner by its reference, and for what has none every owner that would
- * take it. Returns what ends it.
+ * Wakes owners by what happens to themselves and to what they control: the owner by its reference, and for what has
+ * none every owner that would take it. Returns what ends it.
  */
 export function wakeOwners<O extends Selecting, T extends ApiObject>(options: OwnerEventsOptions<O, T>): () => void {
   const { owners, dependents, add, expectations, matters = () => true } = options;

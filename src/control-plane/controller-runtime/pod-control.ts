@@ -10,7 +10,10 @@ import { newControllerRef } from './controller-ref.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Expectations } from './expectations.ts';
 
-/** Longer prefixes and the dash are left to the name itself (upstream: getPodsPrefix, which asks whether a pod could be called so). */
+/**
+ * Longer prefixes and the dash are left to the name itself (upstream: getPodsPrefix, which asks whether a pod could be
+ * called so).
+ */
 const LONGEST_NAME = 253;
 
 /** The pod that a template asks for; its name comes from its owner's. */
@@ -49,7 +52,10 @@ export interface PodControlOptions<T extends ApiObject> {
   readonly type: ResourceType<T>;
 }
 
-/** Makes and deletes pods for an owner, tells people, and remembers what has still to be seen (upstream: RealPodControl). */
+/**
+ * Makes and deletes pods for an owner, tells people, and remembers what has still to be seen (upstream:
+ * RealPodControl).
+ */
 export class PodControl<T extends ApiObject> {
   readonly #options: PodControlOptions<T>;
 

@@ -1,13 +1,13 @@
 import { findCondition, isConditionTrue } from '../../api/conditions.ts';
 import type { Pod } from '../../api/core/pod.ts';
-import { isTerminalPhase } from '../../api/pod.ts';
+import { isTerminalPod } from '../../api/pod.ts';
 import { parseTime } from '../../api/time.ts';
 
 export function isPodReady({ status }: Pod): boolean {
   return isConditionTrue(status?.conditions, 'Ready');
 }
 
-/** Wall milliseconds since when it is ready; undefined when it is not, or nobody knows. */
+/** Wall milliseconds since when it is ready; undefined when it is not, or when that is unknown. */
 export function readySinceMs(pod: Pod): number | undefined {
   return isPodReady(pod) ? parseTime(findCondition(pod.status?.conditions, 'Ready')?.lastTransitionTime) : undefined;
 }
@@ -34,10 +34,10 @@ export function nextAvailableMs(pods: readonly Pod[], minReadySeconds: number, n
 
 /** Counts as a replica: neither over nor leaving. */
 export function isPodActive(pod: Pod): boolean {
-  return !isTerminalPhase(pod) && pod.metadata.deletionTimestamp === undefined;
+  return !isTerminalPod(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
 /** Leaving, and not over yet. */
 export function isPodTerminating(pod: Pod): boolean {
-  return !isTerminalPhase(pod) && pod.metadata.deletionTimestamp !== undefined;
+  return !isTerminalPod(pod) && pod.metadata.deletionTimestamp !== undefined;
 }

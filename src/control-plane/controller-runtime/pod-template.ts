@@ -6,9 +6,10 @@ const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * Names a template in ten characters or fewer: stable over key order and over what is empty or absent. Upstream hashes a dump of Go's memory, which
- * nobody else can reproduce, and writes its digits in the same letters (SafeEncodeString); nothing depends on the value, only on its being the same for
- * the same template. `collisions` gives another one.
+ * Names a template in ten characters or fewer: stable over key order and over what is empty or absent. Upstream hashes
+ * a dump of Go's memory, which other programs cannot reproduce, and writes its digits in the same letters
+ * (SafeEncodeString); nothing depends on the value, only on its being the same for the same template. `collisions`
+ * gives another one.
  */
 export function hashTemplate(template: object, collisions: number | undefined): string {
   let hash = FNV_OFFSET;

@@ -3,13 +3,13 @@ import type { Logger } from '../../base/log.ts';
 import type { Informer } from '../../api/client/informer.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { Controller } from './controller.ts';
-import type { WorkQueue } from './work-queue.ts';
+import type { RateLimitingQueue } from './rate-limiting-queue.ts';
 
 export interface RunControllerOptions {
   readonly name: string;
   readonly log: Logger;
-  readonly queues: readonly Pick<WorkQueue, 'start' | 'stop'>[];
-  /** Nothing is looked at before these have their first lists. */
+  readonly queues: readonly Pick<RateLimitingQueue, 'start' | 'stop'>[];
+  /** Nothing is checked before these have their first lists. */
   readonly informers: readonly Pick<Informer<ApiObject>, 'whenSynced'>[];
   /** End the handlers that fill the queues. */
   readonly ends: readonly (() => void)[];

@@ -2,7 +2,8 @@ import type { Informer } from '../../api/client/informer.ts';
 import { formatKey, keyOf } from '../../api/client/resource-type.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { Service, ServicePort } from '../../api/core/service.ts';
-import { matchesLabelSelector } from '../../api/selectors.ts';
+import { matchesLabels } from '../../api/selectors.ts';
+import { isTerminalPod } from '../../api/pod.ts';
 import { isPodReady } from './pod-facts.ts';
 
 /** What Endpoints and EndpointSlices of a service both are made of: one pod behind it. */
@@ -18,21 +19,20 @@ export interface ServiceEndpoint {
 
 export const isHeadless = ({ spec }: Service): boolean => spec.clusterIP === 'None';
 
-/** Whether a controller looks after the service's endpoints: those without a selector are somebody else's. */
+/** Whether controllers manage the service's endpoints: without a selector, the user does. */
 export function hasManagedEndpoints({ spec }: Service): boolean {
   return spec.type !== 'ExternalName' && spec.selector !== undefined && Object.keys(spec.selector).length > 0;
 }
 
-/** The pods behind a service that have an address and have not ended (upstream: ShouldPodBeInEndpoints), in the order of their names. */
+/**
+ * The pods behind a service that have an address and have not ended (upstream: ShouldPodBeInEndpoints), in the order of
+ * their names.
+ */
 export function endpointsOf(service: Service, pods: readonly Pod[]): readonly ServiceEndpoint[] {
   const everyone = service.spec.publishNotReadyAddresses === true;
-  const selected = pods.filter((pod) =>
-    matchesLabelSelector({ matchLabels: service.spec.selector ?? {} }, pod.metadata.labels ?? {}),
-  );
+  const selected = pods.filter((pod) => matchesLabels(service.spec.selector ?? {}, pod.metadata.labels ?? {}));
   return selected
-    .filter(
-      ({ status }) => (status?.podIPs ?? []).length > 0 && status?.phase !== 'Failed' && status?.phase !== 'Succeeded',
-    )
+    .filter((pod) => (pod.status?.podIPs ?? []).length > 0 && !isTerminalPod(pod))
     .sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
     .map((pod) => {
       const serving = isPodReady(pod);
@@ -69,7 +69,10 @@ export interface PortInPod {
   readonly appProtocol?: string;
 }
 
-/** The service's ports as the pod has them, without those it has not; undefined when the service has ports and the pod none of them. */
+/**
+ * The service's ports as the pod has them, without those it has not; undefined when the service has ports and the pod
+ * none of them.
+ */
 export function portsIn(pod: Pod, service: Service): readonly PortInPod[] | undefined {
   const wanted = service.spec.ports ?? [];
   if (wanted.length === 0 && isHeadless(service)) return [];
@@ -103,10 +106,7 @@ export function wakeServices(options: {
   const wake = (service: Service): void => add(formatKey(keyOf(service)));
   const wakeFor = (pod: Pod): void => {
     for (const service of services.list(pod.metadata.namespace)) {
-      if (
-        hasManagedEndpoints(service) &&
-        matchesLabelSelector({ matchLabels: service.spec.selector ?? {} }, pod.metadata.labels ?? {})
-      )
+      if (hasManagedEndpoints(service) && matchesLabels(service.spec.selector ?? {}, pod.metadata.labels ?? {}))
         wake(service);
     }
   };

@@ -13,7 +13,10 @@ export interface AdmissionAttributes {
   readonly namespace: string;
   /** '' while a generated name is not known. */
   readonly name: string;
-  /** The object as it would be stored (for subresources of another kind, such as `binding` and `eviction`, that body); absent for DELETE. */
+  /**
+   * The object as it would be stored (for subresources of another kind, such as `binding` and `eviction`, that body);
+   * absent for DELETE.
+   */
   readonly object: ApiObject | undefined;
   /** What stands there now; absent for CREATE. */
   readonly oldObject: ApiObject | undefined;
@@ -23,8 +26,8 @@ export interface AdmissionAttributes {
 }
 
 /**
- * One gate between a request and the store. All mutating ones run first, in their order, then all validating ones, also on what no mutator touched.
- * A refusal is a thrown `ApiStatusError`.
+ * One gate between a request and the store. All mutating ones run first, in their order, then all validating ones, also
+ * on what no mutator touched. A refusal is a thrown `ApiStatusError`.
  */
 export interface AdmissionPlugin {
   /** Upstream's name, as in `--disable-admission-plugins`. */

@@ -1,9 +1,13 @@
+import { lookupTable } from '../../base/lookup.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import { forbidden } from '../../api/status/api-status-error.ts';
 import type { ApiStatusError } from '../../api/status/api-status-error.ts';
 import type { AuthorizationAttributes, AuthorizationDecision } from './user-info.ts';
 
-/** 403 as kubectl shows it: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"`, and why, if anybody said. */
+/**
+ * 403 as kubectl shows it: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace
+ * "default"`, and why, if anybody said.
+ */
 export function forbiddenRequest(
   attributes: AuthorizationAttributes,
   { reason, evaluationError = '' }: AuthorizationDecision,
@@ -15,7 +19,7 @@ export function forbiddenRequest(
 }
 
 /** The text once went into HTML pages; it is still written so. */
-const escaped: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+const escaped: Readonly<Record<string, string>> = lookupTable({ '&': '&amp;', '<': '&lt;', '>': '&gt;' });
 
 function sentence({
   user,

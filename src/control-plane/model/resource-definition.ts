@@ -1,5 +1,6 @@
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
+import type { ClusterPolicy } from '../../api/validation/cluster-policy.ts';
 import type { FieldError } from '../../api/validation/field-error.ts';
 import type {
   AuthenticationResult,
@@ -10,8 +11,9 @@ import type {
 } from './user-info.ts';
 
 /**
- * A kind is data: everything the API server knows about it stands in one of these. From it come paths, discovery, OpenAPI, decoding, storage, patches,
- * tables and selectors; the machinery has no line about a kind. CONTRIBUTING.md says how to add one.
+ * A kind is data: everything the API server knows about it stands in one of these. From it come paths, discovery,
+ * OpenAPI, decoding, storage, patches, tables and selectors; the machinery has no line about a kind. CONTRIBUTING.md
+ * says how to add one.
  */
 export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly type: ResourceType<T>;
@@ -26,7 +28,10 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly schema: ObjectSchema;
   /** Keeps values out of error messages (secrets). */
   readonly hideValues?: boolean;
-  /** Where objects stand below `/registry/`: upstream's words, `pods`, `minions`, `services/specs`. Empty for what is made when somebody asks. */
+  /**
+   * Where objects stand below `/registry/`: upstream's words, `pods`, `minions`, `services/specs`. Empty for what is
+   * created on request.
+   */
   readonly storagePath: string;
   /** The store deletes objects so many seconds after their last write (events). */
   readonly ttlSeconds?: number;
@@ -35,15 +40,21 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly rules: ResourceRules<T>;
   /** Field selectors beyond `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: (object: T) => Readonly<Record<string, string>>;
-  /** What `kubectl get` shows after the name; the Age column comes by itself unless `columns` has one. Absent: name and Created At. */
+  /**
+   * What `kubectl get` shows after the name; the Age column is added unless `columns` has one. Absent: name and Created
+   * At.
+   */
   readonly columns?: readonly TableColumn<T>[];
   /** `status` is a subresource: writes to the object leave it alone, writes to it leave the rest alone. */
   readonly hasStatus?: boolean;
-  /** With `hasStatus`: whoever creates the object may bring its status along (nodes do). */
+  /** With `hasStatus`: the client that creates the object may set its status (nodes do). */
   readonly createsWithStatus?: boolean;
   /** `metadata.generation` counts changes of what is neither metadata nor status. */
   readonly countsGeneration?: boolean;
-  /** With `countsGeneration`: whether a change of metadata counts as well (annotations of deployments, labels of endpoint slices). */
+  /**
+   * With `countsGeneration`: whether a change of metadata counts as well (annotations of deployments, labels of
+   * endpoint slices).
+   */
   readonly alsoCounts?: (object: T, old: T) => boolean;
   readonly views?: readonly SubresourceView<T>[];
   readonly actions?: readonly SubresourceAction<T>[];
@@ -55,27 +66,33 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
     readonly toStored: (object: T) => ApiObject;
     readonly fromStored: (object: ApiObject) => T;
   };
-  /** Fills in what must be unique in the cluster (addresses, ports). The last step before the store, after validation; `old` is undefined for a creation. Refuses with `ApiStatusError`. */
-  readonly allocate?: (object: T, old: T | undefined, claims: Claims) => Promise<Allocated<T>>;
+  /**
+   * Fills in what must be unique in the cluster (addresses, ports). The last step before the store, after validation;
+   * `old` is undefined for a creation. Refuses with `ApiStatusError`.
+   */
+  readonly allocate?: (object: T, old: T | undefined, store: AllocationStore) => Promise<Allocated<T>>;
   /** After the object is gone from the store: gives back what `allocate` took for it. */
-  readonly deallocate?: (object: T, claims: Claims) => Promise<void>;
+  readonly deallocate?: (object: T, store: AllocationStore) => Promise<void>;
   /** Not stored at all: reviews. The answer to a create. */
   readonly review?: (object: T, access: ReviewAccess, request: RequestFacts) => Promise<T>;
 }
 
 export type ResourceVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 
-/** What rules may know of the request beside its object: who asks (certificate requests say whose they are) and when. */
+/**
+ * What rules may know of the request beside its object: who asks (certificate requests say whose they are) and when.
+ */
 export interface RequestFacts {
   readonly user: UserInfo;
   readonly nowMs: number;
 }
 
 /**
- * What only one object in the cluster may have, as names below `space` (addresses of services: `serviceips`; ports: `servicenodeports`). Taken in the
- * store, so that of several API servers only one gets it, and until `release`, across restarts.
+ * Allocates names that must be unique in the cluster: names in a `space` (addresses of services: `serviceips`; ports:
+ * `servicenodeports`). A name is a key in the store, so only one of several API servers gets it, and it stays taken
+ * across restarts until `release`.
  */
-export interface Claims {
+export interface AllocationStore {
   readonly settings: {
     readonly serviceCidrs: readonly string[];
     readonly nodePorts: { readonly first: number; readonly last: number };
@@ -83,16 +100,19 @@ export interface Claims {
   readonly nowMs: number;
   /** A number in [0, 1). */
   random(): number;
-  /** Names that are probably taken, from the cache: only a hint of what not to try. */
+  /** Objects from the cache. Their names are probably taken: a hint which names not to try. */
   list<U extends ApiObject>(type: ResourceType<U>, namespace: string): readonly U[];
-  /** `owner` is who has it, as `namespace/name`; what its owner has already is taken again with success. With `dryRun` it is only looked at. */
+  /**
+   * `owner` is `namespace/name/uid`. Taking a name again for the same owner succeeds. With `dryRun` the name is only
+   * checked.
+   */
   take(space: string, name: string, owner: string): Promise<'taken' | 'used'>;
-  /** Only what `owner` has. */
+  /** Releases the name only if `owner` holds it. */
   release(space: string, name: string, owner: string): Promise<void>;
 }
 
-/** A name below a space of `Claims`, and who has it. */
-export interface HeldClaim {
+/** A name in a space of `AllocationStore`, with its owner. */
+export interface HeldAllocation {
   readonly space: string;
   readonly name: string;
   readonly owner: string;
@@ -109,30 +129,50 @@ export interface Allocated<T> {
 export interface ResourceRules<T extends ApiObject> {
   /** As the API server would have stored it. */
   readonly applyDefaults: (object: T) => T;
-  /** Clears what a creator may not set, fills in what follows from the rest. Runs after defaults, before admission. `status` is dropped by itself when `hasStatus`. */
+  /**
+   * Clears what a creator may not set, fills in what follows from the rest. Runs after defaults, before admission.
+   * `status` is dropped automatically when `hasStatus`.
+   */
   readonly prepareForCreate?: (object: T, request: RequestFacts) => T;
-  /** Of a defaulted object, its metadata included. The machinery checks metadata as well (what is said twice counts once), names only by `validateName`. */
-  readonly validate: (object: T) => readonly FieldError[];
+  /**
+   * Of a defaulted object, its metadata included. The machinery checks metadata as well (what is said twice counts
+   * once), names only by `validateName`.
+   */
+  readonly validate: (object: T, policy: ClusterPolicy) => readonly FieldError[];
   readonly validateName?: (name: string) => readonly string[];
   /** Finalizers need not say whose they are: upstream checks the metadata of a few kinds less strictly. */
   readonly anyFinalizer?: boolean;
   readonly prepareForUpdate?: (object: T, old: T, request: RequestFacts) => T;
-  readonly validateUpdate: (object: T, old: T) => readonly FieldError[];
-  /** For writes to `status`: the machinery has kept everything but status and metadata; a kind whose status writes may not change labels puts the old ones back. */
+  readonly validateUpdate: (object: T, old: T, policy: ClusterPolicy) => readonly FieldError[];
+  /**
+   * For writes to `status`: the machinery has kept everything but status and metadata; a kind whose status writes may
+   * not change labels puts the old ones back.
+   */
   readonly prepareForStatusUpdate?: (object: T, old: T, request: RequestFacts) => T;
-  readonly validateStatusUpdate?: (object: T, old: T) => readonly FieldError[];
+  readonly validateStatusUpdate?: (object: T, old: T, policy: ClusterPolicy) => readonly FieldError[];
   readonly warnings?: (object: T, old: T | undefined) => readonly string[];
   /** PUT of what does not exist creates it (leases, services' endpoints, ...). */
   readonly allowCreateOnUpdate?: boolean;
-  /** PUT without resourceVersion is refused with Invalid: `metadata.resourceVersion: must be specified for an update`. Absent: allowed. */
+  /**
+   * PUT without resourceVersion is refused with Invalid: `metadata.resourceVersion: must be specified for an update`.
+   * Absent: allowed.
+   */
   readonly requiresResourceVersion?: boolean;
   /** Graceful deletion: seconds the object stays with a deletionTimestamp, or 0. Absent: deleted at once. */
   readonly gracePeriodSeconds?: (object: T, asked: number | undefined) => number;
-  /** Namespaces: the object as it stays, terminating, until something lets go of it; undefined when nothing holds it (any more). */
+  /**
+   * Namespaces: the object as it stays, terminating, until something lets go of it; undefined when nothing holds it
+   * (any more).
+   */
   readonly holdDeletion?: (object: T) => T | undefined;
-  /** A deletion that takes effect at once answers with the object rather than a Status (upstream: ReturnDeletedObject). */
+  /**
+   * A deletion that takes effect at once answers with the object rather than a Status (upstream: ReturnDeletedObject).
+   */
   readonly returnsDeleted?: boolean;
-  /** What becomes of dependents when the request does not say (upstream: DefaultGarbageCollectionPolicy). Absent: Background. */
+  /**
+   * What becomes of dependents when the request does not say (upstream: DefaultGarbageCollectionPolicy). Absent:
+   * Background.
+   */
   readonly defaultPropagation?: 'Background' | 'Orphan';
 }
 
@@ -146,7 +186,10 @@ export interface TableColumn<T> {
   readonly cell: (object: T, nowMs: number) => string | number | boolean;
 }
 
-/** A part of an object that is read and written on its own: `scale`, `ephemeralcontainers`, `resize`, `approval`, `finalize`. */
+/**
+ * A part of an object that is read and written on its own: `scale`, `ephemeralcontainers`, `resize`, `approval`,
+ * `finalize`.
+ */
 export interface SubresourceView<T extends ApiObject> {
   readonly name: string;
   /** The kind of the body, where it is not the object itself (autoscaling/v1 Scale). */
@@ -159,7 +202,7 @@ export interface SubresourceView<T extends ApiObject> {
   readonly read?: (object: T) => ApiObject;
   /** The object after a write of `body`. */
   readonly write: (current: T, body: ApiObject, request: RequestFacts) => T;
-  readonly validate: (object: T, old: T) => readonly FieldError[];
+  readonly validate: (object: T, old: T, policy: ClusterPolicy) => readonly FieldError[];
 }
 
 /** Something done to an object by a POST: `binding`, `eviction`, `token`. */
@@ -186,7 +229,7 @@ export interface ActionAccess<T extends ApiObject> {
   readonly dryRun: boolean;
   readonly user: { readonly name: string; readonly groups: readonly string[] };
   readonly nowMs: number;
-  /** Reads, changes and stores the object, again and again until nobody else was faster. */
+  /** Reads, changes and stores the object, repeating until there is no conflict. */
   update(change: (current: T) => T): Promise<T>;
   get(): Promise<T>;
   delete(options: {
@@ -207,7 +250,7 @@ export interface ActionAccess<T extends ApiObject> {
 }
 
 export interface ActionServices {
-  /** Whom the API server itself is to tokens: those of requests that name no audience are for it. */
+  /** The API server's own audience in tokens: those of requests that name no audience are for it. */
   readonly apiAudiences: readonly string[];
   /** Signs a token for a service account; answers the JWT and when it ends, milliseconds since 1970. */
   signServiceAccountToken(request: ServiceAccountTokenRequest): Promise<{ token: string; expiresAtMs: number }>;

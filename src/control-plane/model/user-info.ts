@@ -8,7 +8,9 @@ export interface UserInfo {
 
 /** What an authenticator may look at. */
 export interface AuthenticationRequest {
-  /** The client's certificate in DER when TLS checked it against the client CA, and what stands between it and the CA. */
+  /**
+   * The client's certificate in DER when TLS checked it against the client CA, and what stands between it and the CA.
+   */
   readonly clientCertificate?: { readonly der: Uint8Array };
   /** The `Authorization` header. */
   readonly authorization?: string;
@@ -16,7 +18,10 @@ export interface AuthenticationRequest {
   readonly webSocketToken?: string;
 }
 
-/** `none`: these credentials are not of my kind; ask the next. `failed`: they are, and are wrong (the others are asked all the same, as upstream's union does). */
+/**
+ * `none`: these credentials are not of my kind; ask the next. `failed`: they are, and are wrong (the others are asked
+ * all the same, as upstream's union does).
+ */
 export type AuthenticationResult =
   | { readonly outcome: 'user'; readonly user: UserInfo; readonly audiences?: readonly string[] }
   | { readonly outcome: 'none' }
@@ -36,7 +41,10 @@ export interface TokenAuthenticator {
 /** What is asked for: the attributes authorizers judge by (upstream: authorizer.Attributes). */
 export interface AuthorizationAttributes {
   readonly user: UserInfo;
-  /** `get list watch create update patch delete deletecollection`, special ones (`bind`, `escalate`, `impersonate`, `approve`, `sign`, `use`), or the HTTP method in small letters. */
+  /**
+   * `get list watch create update patch delete deletecollection`, special ones (`bind`, `escalate`, `impersonate`,
+   * `approve`, `sign`, `use`), or the HTTP method in small letters.
+   */
   readonly verb: string;
   readonly resourceRequest: boolean;
   readonly apiGroup: string;

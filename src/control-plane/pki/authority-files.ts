@@ -20,8 +20,8 @@ export interface Authority {
 }
 
 /**
- * The cluster's authority from `ca.crt` and `ca.key`; made only when neither is there. What is there is never replaced: all that the cluster has issued
- * depends on it. Rejects with `Invalid`, naming the file and what to do.
+ * The cluster's authority from `ca.crt` and `ca.key`; made only when neither is there. What is there is never replaced:
+ * all that the cluster has issued depends on it. Rejects with `Invalid`, naming the file and what to do.
  */
 export async function ensureAuthority(folder: string, nowMs: number): Promise<Authority> {
   const [certificateFile, keyFile] = [path.join(folder, 'ca.crt'), path.join(folder, 'ca.key')];
@@ -29,7 +29,8 @@ export async function ensureAuthority(folder: string, nowMs: number): Promise<Au
   if (certificatePem === undefined) {
     if (keyPem === undefined) return createAuthority(certificateFile, keyFile, nowMs);
     const key = readKey(keyFile, keyPem);
-    // The key is written first; a start that died right after it is gone on with, as long as nothing else was made from it.
+    // The key is written first; a start that died right after it is gone on with, as long as nothing else was made from
+    // it.
     if (await isAlone(folder, 'ca.key')) return writeAuthority(certificateFile, key, nowMs);
     throw broken(
       certificateFile,
@@ -93,7 +94,7 @@ export function broken(file: string, what: string, whatToDo: string): KubeletErr
 export function readCertificate(
   file: string,
   pem: string,
-  whatToDo = 'restore it from a backup, or move it and its key away to have both made anew',
+  whatToDo = 'restore it from a backup, or move it and its key away to have both created again',
 ): X509Certificate {
   try {
     return new X509Certificate(pem);

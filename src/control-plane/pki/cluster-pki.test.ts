@@ -221,7 +221,7 @@ describe('certificate files that are wrong', () => {
     await ensure();
   });
 
-  it('of another authority are told from broken ones', async () => {
+  it('of another CA differ from broken ones', async () => {
     const { ensure, file, fails } = setUp();
     await ensure();
     const other = setUp();

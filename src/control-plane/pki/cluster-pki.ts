@@ -38,8 +38,9 @@ export interface ClusterPki {
 }
 
 /**
- * Everything the cluster proves itself with, in kubeadm's layout; makes what is missing and renews what expires soon, so it may be called again at any
- * time. Never touches an authority that is there. Rejects with `Invalid` naming the file that is wrong and what to do.
+ * Everything the cluster proves itself with, in kubeadm's layout; makes what is missing and renews what expires soon,
+ * so it may be called again at any time. Never touches an authority that is there. Rejects with `Invalid` naming the
+ * file that is wrong and what to do.
  */
 export async function ensureClusterPki(options: ClusterPkiOptions): Promise<ClusterPki> {
   const { folder, nowMs, log, serverUrl } = options;
@@ -135,7 +136,7 @@ async function ensureServiceAccountKey(folder: string): Promise<KeyObject> {
     throw broken(
       publicFile,
       `does not belong to ${privateFile}`,
-      'restore whichever of the two was replaced; the public one alone may be removed and is then written anew',
+      'restore whichever of the two was replaced; the public one alone may be removed and is then written again',
     );
   return key;
 }

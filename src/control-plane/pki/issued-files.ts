@@ -33,8 +33,9 @@ export interface Issued {
 }
 
 /**
- * `name.crt` and `name.key`. A certificate that expires soon or lacks a name is renewed, with the key it has, so that certificate and key fit together at
- * every moment; one that is not of this authority or does not fit its key is left as it is, and rejected with `Invalid`.
+ * `name.crt` and `name.key`. A certificate that expires soon or lacks a name is renewed, with the key it has, so that
+ * certificate and key fit together at every moment; one that is not of this authority or does not fit its key is left
+ * as it is, and rejected with `Invalid`.
  */
 export async function ensureIssuedFiles(
   folder: string,
@@ -48,7 +49,7 @@ export async function ensureIssuedFiles(
     throw broken(
       keyFile,
       `is missing, but ${certificateFile} is there`,
-      'restore the key, or move the certificate away to have both made anew',
+      'restore the key, or move the certificate away to have both created again',
     );
   const key = keyPem === undefined ? newKey() : readKey(keyFile, keyPem);
   if (certificatePem !== undefined && keyPem !== undefined) {
@@ -64,7 +65,7 @@ export async function ensureIssuedFiles(
       throw broken(
         certificateFile,
         `cannot be used: ${judged.why}`,
-        `restore it, or move it and ${keyFile} away to have both made anew`,
+        `restore it, or move it and ${keyFile} away to have both created again`,
       );
     context.log.info('renewing a certificate', { file: certificateFile, why: judged.why });
   }
@@ -110,8 +111,9 @@ export interface KubeconfigSpec {
 }
 
 /**
- * A kubeconfig with a client certificate of its own. One that is there is made anew when its certificate expires soon or it names another server; one
- * without a certificate in it is somebody's own and left alone; one for another authority is rejected with `Invalid`.
+ * A kubeconfig with a client certificate of its own. An existing one is recreated when its certificate expires soon
+ * or it names another server; one without a certificate belongs to a user and is kept; one for another
+ * authority is rejected with `Invalid`.
  */
 export async function ensureKubeconfig(file: string, spec: KubeconfigSpec, context: IssueContext): Promise<void> {
   const { commonName, organizations, server } = spec;
@@ -128,9 +130,9 @@ export async function ensureKubeconfig(file: string, spec: KubeconfigSpec, conte
       nowMs: context.nowMs,
     });
     if (judged.kind === 'broken')
-      throw broken(file, `cannot be used: ${judged.why}`, 'move it away to have it made anew');
+      throw broken(file, `cannot be used: ${judged.why}`, 'move it away to have it created again');
     if (judged.kind === 'keep' && embedded.server === server) return;
-    context.log.info('writing a kubeconfig anew', {
+    context.log.info('rewriting a kubeconfig', {
       file,
       why: judged.kind === 'renew' ? judged.why : `the server is ${server} now`,
     });
@@ -162,12 +164,12 @@ interface Embedded {
 
 function readEmbedded(file: string, content: string): Embedded | undefined {
   const field = (name: string): string | undefined =>
-    new RegExp(`^\\s*(?:- )?${name}:\\s*"?([^\\s"]+)"?\\s*$`, 'm').exec(content)?.[1];
+    new RegExp(`^[ \\t]*(?:- )?${name}:[ \\t]*"?([^\\s"]+)"?\\s*$`, 'm').exec(content)?.[1];
   const [certificate, key, server] = [field('client-certificate-data'), field('client-key-data'), field('server')];
   if (certificate === undefined || key === undefined || server === undefined) return undefined;
   const decode = (text: string): string => Buffer.from(text, 'base64').toString();
   return {
-    certificate: readCertificate(file, decode(certificate), 'move it away to have it made anew'),
+    certificate: readCertificate(file, decode(certificate), 'move it away to have it created again'),
     key: readKey(file, decode(key)),
     server,
   };

@@ -8,7 +8,10 @@ import { broken, readCertificate, readKey } from './authority-files.ts';
 import type { Issued } from './issued-files.ts';
 import { WatchedFile } from '../../pki/watched-file.ts';
 
-/** Certificates are renewed months before they end: looking twice a day is often enough, and soon enough after a failure. */
+/**
+ * Certificates are renewed months before they end: looking twice a day is often enough, and soon enough after a
+ * failure.
+ */
 const LOOK_MS = 12 * 3_600_000;
 
 export interface PkiRenewalOptions {
@@ -16,14 +19,17 @@ export interface PkiRenewalOptions {
   readonly folder: string;
   /** `ensureClusterPki` with the options of the start, at the time of the call. */
   readonly ensure: () => Promise<unknown>;
-  /** The API server's certificate is another one now: renewed here, or exchanged by somebody. */
+  /** The API server's certificate changed: renewed here, or replaced by hand. */
   readonly servingChanged: (pair: Issued) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Renews certificates while the server runs, and notices when its own was replaced. What cannot be renewed or used is logged, and the old stays in force. */
+/**
+ * Renews certificates while the server runs, and notices when its own was replaced. What cannot be renewed or used is
+ * logged, and the old stays in force.
+ */
 export function createPkiRenewal(options: PkiRenewalOptions): { start(): void; stop(): Promise<void> } {
   const { folder, ensure, servingChanged, clock, random, log } = options;
   const [certificateFile, keyFile] = [path.join(folder, 'apiserver.crt'), path.join(folder, 'apiserver.key')];

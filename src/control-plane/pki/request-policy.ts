@@ -1,5 +1,5 @@
 import type { AltNames, KeyUsageName } from '../../pki/certificate-template.ts';
-import { extendedUsages } from '../../pki/certificate-template.ts';
+import { extendedUsages, noNames } from '../../pki/certificate-template.ts';
 
 /** The signers of kubernetes.io that the control plane itself is. */
 export const signerNames = {
@@ -18,7 +18,10 @@ export interface RequestFacts extends AltNames {
   readonly organizations: readonly string[];
 }
 
-/** Why the signer refuses, in upstream's words; `undefined` when it does not (upstream: pkg/apis/certificates/helpers.go, signer.go). */
+/**
+ * Why the signer refuses, in upstream's words; `undefined` when it does not (upstream:
+ * pkg/apis/certificates/helpers.go, signer.go).
+ */
 export function refuseRequest(
   signer: SignerName,
   request: RequestFacts,
@@ -26,14 +29,35 @@ export function refuseRequest(
 ): string | undefined {
   switch (signer) {
     case signerNames.apiServerClient:
-      return refuseClientUsages(usages);
+      return refuseMasters(request) ?? refuseClientUsages(usages);
     case signerNames.apiServerClientKubelet:
       return refuseKubeletClient(request, usages);
     case signerNames.kubeletServing:
       return refuseKubeletServing(request, usages);
     case signerNames.legacyUnknown:
-      return undefined;
+      return refuseMasters(request);
   }
+}
+
+/** Of the names asked for, those that the signer puts into a certificate. */
+export function issuedNames(signer: SignerName, { dnsNames, ipAddresses, emailAddresses, uris }: AltNames): AltNames {
+  switch (signer) {
+    case signerNames.apiServerClient:
+    case signerNames.apiServerClientKubelet:
+      return noNames;
+    case signerNames.kubeletServing:
+      return { ...noNames, dnsNames, ipAddresses };
+    case signerNames.legacyUnknown:
+      return { dnsNames, ipAddresses, emailAddresses, uris };
+  }
+}
+
+/**
+ * The group that may do everything is never signed for. Admission says so too (CertificateSubjectRestriction), but it
+ * may be off.
+ */
+function refuseMasters({ organizations }: RequestFacts): string | undefined {
+  return organizations.includes('system:masters') ? 'subject organization system:masters is not allowed' : undefined;
 }
 
 function refuseClientUsages(usages: readonly string[]): string | undefined {
@@ -51,7 +75,7 @@ function refuseKubeletClient(
   if (emailAddresses.length > 0) return 'Email subjectAltNames are not allowed';
   if (ipAddresses.length > 0) return 'IP subjectAltNames are not allowed';
   if (uris.length > 0) return 'URI subjectAltNames are not allowed';
-  if (!commonName.startsWith('system:node:')) return NOT_A_NODE;
+  if (!isNodeName(commonName)) return NOT_A_NODE;
   return refuseUsages(usages, 'client auth');
 }
 
@@ -63,11 +87,22 @@ function refuseKubeletServing(
   if (dnsNames.length === 0 && ipAddresses.length === 0) return 'DNS or IP subjectAltName is required';
   if (emailAddresses.length > 0) return 'Email subjectAltNames are not allowed';
   if (uris.length > 0) return 'URI subjectAltNames are not allowed';
-  return refuseUsages(usages, 'server auth') ?? (commonName.startsWith('system:node:') ? undefined : NOT_A_NODE);
+  return refuseUsages(usages, 'server auth') ?? (isNodeName(commonName) ? undefined : NOT_A_NODE);
 }
 
 const NOT_NODES = 'subject organization is not system:nodes';
 const NOT_A_NODE = 'subject common name does not begin with system:node:';
+/** A name that no Node object can have would pass the prefix; upstream lets it. */
+function isNodeName(commonName: string): boolean {
+  const prefix = 'system:node:';
+  const name = commonName.slice(prefix.length);
+  return (
+    commonName.startsWith(prefix) &&
+    name.length <= 253 &&
+    name.split('.').every((label) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(label))
+  );
+}
+
 const isNodesOnly = (organizations: readonly string[]): boolean =>
   organizations.length === 1 && organizations[0] === 'system:nodes';
 
@@ -96,7 +131,10 @@ export interface ValidityQuestion {
   readonly nowMs: number;
 }
 
-/** From when until when: never beyond the authority, five minutes back for clocks that are behind, which only short-lived ones get on top (upstream: authority/policies.go). */
+/**
+ * From when until when: never beyond the authority, five minutes back for clocks that are behind, which only
+ * short-lived ones get on top (upstream: authority/policies.go).
+ */
 export function requestValidity(
   question: ValidityQuestion,
 ): { readonly notBeforeMs: number; readonly notAfterMs: number } | { readonly expired: string } {
@@ -113,34 +151,38 @@ export function requestValidity(
   return { notBeforeMs: nowMs - BACKDATE_MS, notAfterMs: Math.min(notAfterMs, authorityNotAfterMs) };
 }
 
-const keyUsages: Readonly<Record<string, KeyUsageName>> = {
-  signing: 'digitalSignature',
-  'digital signature': 'digitalSignature',
-  'content commitment': 'contentCommitment',
-  'key encipherment': 'keyEncipherment',
-  'key agreement': 'keyAgreement',
-  'data encipherment': 'dataEncipherment',
-  'cert sign': 'certSign',
-  'crl sign': 'crlSign',
-  'encipher only': 'encipherOnly',
-  'decipher only': 'decipherOnly',
-};
+const keyUsages: ReadonlyMap<string, KeyUsageName> = new Map(
+  Object.entries({
+    signing: 'digitalSignature',
+    'digital signature': 'digitalSignature',
+    'content commitment': 'contentCommitment',
+    'key encipherment': 'keyEncipherment',
+    'key agreement': 'keyAgreement',
+    'data encipherment': 'dataEncipherment',
+    'cert sign': 'certSign',
+    'crl sign': 'crlSign',
+    'encipher only': 'encipherOnly',
+    'decipher only': 'decipherOnly',
+  } as const),
+);
 
-const extended: Readonly<Record<string, string>> = {
-  any: extendedUsages.any,
-  'server auth': extendedUsages.serverAuth,
-  'client auth': extendedUsages.clientAuth,
-  'code signing': '1.3.6.1.5.5.7.3.3',
-  'email protection': '1.3.6.1.5.5.7.3.4',
-  's/mime': '1.3.6.1.5.5.7.3.4',
-  'ipsec end system': '1.3.6.1.5.5.7.3.5',
-  'ipsec tunnel': '1.3.6.1.5.5.7.3.6',
-  'ipsec user': '1.3.6.1.5.5.7.3.7',
-  timestamping: '1.3.6.1.5.5.7.3.8',
-  'ocsp signing': '1.3.6.1.5.5.7.3.9',
-  'microsoft sgc': '1.3.6.1.4.1.311.10.3.3',
-  'netscape sgc': '2.16.840.1.113730.4.1',
-};
+const extended: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    any: extendedUsages.any,
+    'server auth': extendedUsages.serverAuth,
+    'client auth': extendedUsages.clientAuth,
+    'code signing': '1.3.6.1.5.5.7.3.3',
+    'email protection': '1.3.6.1.5.5.7.3.4',
+    's/mime': '1.3.6.1.5.5.7.3.4',
+    'ipsec end system': '1.3.6.1.5.5.7.3.5',
+    'ipsec tunnel': '1.3.6.1.5.5.7.3.6',
+    'ipsec user': '1.3.6.1.5.5.7.3.7',
+    timestamping: '1.3.6.1.5.5.7.3.8',
+    'ocsp signing': '1.3.6.1.5.5.7.3.9',
+    'microsoft sgc': '1.3.6.1.4.1.311.10.3.3',
+    'netscape sgc': '2.16.840.1.113730.4.1',
+  }),
+);
 
 /** The words of a request as a certificate has them; `unknown` is one that means nothing. */
 export function usagesOf(words: readonly string[]): {
@@ -149,8 +191,8 @@ export function usagesOf(words: readonly string[]): {
   readonly unknown: string | undefined;
 } {
   return {
-    keyUsages: [...new Set(words.flatMap((word) => keyUsages[word] ?? []))],
-    extendedKeyUsages: [...new Set(words.flatMap((word) => extended[word] ?? []))],
-    unknown: words.find((word) => keyUsages[word] === undefined && extended[word] === undefined),
+    keyUsages: [...new Set(words.flatMap((word) => keyUsages.get(word) ?? []))],
+    extendedKeyUsages: [...new Set(words.flatMap((word) => extended.get(word) ?? []))],
+    unknown: words.find((word) => !keyUsages.has(word) && !extended.has(word)),
   };
 }

@@ -82,6 +82,12 @@ async function signed(changes: Parameters<typeof sign>[0], from = elliptic): Pro
   return new X509Certificate(outcome.certificate);
 }
 
+async function refusalOf(changes: Parameters<typeof sign>[0]): Promise<string> {
+  const outcome = await sign(changes);
+  assert.ok(outcome.kind === 'refused', JSON.stringify(outcome));
+  return outcome.message;
+}
+
 describe('signing requests', () => {
   it('gives what was asked for, from authorities and for keys of every kind, as OpenSSL sees it', async () => {
     const asked = request(
@@ -141,12 +147,32 @@ describe('signing requests', () => {
     const bytes = Buffer.from(asked.replaceAll(/-----.*-----|\n/g, ''), 'base64');
     bytes[bytes.length - 1] = (bytes[bytes.length - 1] ?? 0) ^ 1;
     const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
-    await assert.rejects(sign({ request: forged }), /unable to verify certificate request signature|cannot be read/);
+    assert.match(await refusalOf({ request: forged }), /the signature is not by the key of the request|cannot be read/);
   });
 
-  it('drops parts of the subject that could say who somebody is', async () => {
-    const certificate = await signed({ request: request('/UID=7/O=devs/CN=jane') });
-    assert.equal(certificate.subject, 'O=devs\nCN=jane');
+  it('issues the attributes that it has read, in their order, and refuses all others', async () => {
+    const certificate = await signed({
+      request: request('/C=DE/O=devs/O=ops/OU=unit/CN=jane/serialNumber=7/L=x/ST=y/street=z/postalCode=1'),
+    });
+    assert.equal(
+      certificate.subject,
+      'C=DE\nO=devs\nO=ops\nOU=unit\nCN=jane\nserialNumber=7\nL=x\nST=y\nstreet=z\npostalCode=1',
+    );
+    assert.match(
+      await refusalOf({ request: request('/UID=7/O=devs/CN=jane') }),
+      /the subject has the attribute 0\.9\.2342\.19200300\.100\.1\.1, which no certificate carries$/,
+    );
+  });
+
+  it('gives names only where they are part of what the signer is for', async () => {
+    const names = 'subjectAltName=DNS:a.example,email:a@b.example';
+    assert.equal((await signed({ request: request('/CN=jane', names) })).subjectAltName, undefined);
+    const serving = await signed({
+      signerName: signerNames.kubeletServing,
+      request: request('/O=system:nodes/CN=system:node:n1', 'subjectAltName=DNS:n1,IP:::ffff:192.0.2.1'),
+      usages: ['digital signature', 'server auth'],
+    });
+    assert.equal(serving.subjectAltName, 'DNS:n1, IP Address:0:0:0:0:0:FFFF:C000:201');
   });
 
   it('refuses in upstream’s words, and leaves other signers alone', async () => {
@@ -155,15 +181,16 @@ describe('signing requests', () => {
       message: 'invalid usage for client certificate: server auth',
     });
     assert.deepEqual(await sign({ signerName: 'example.com/mine' }), { kind: 'ignored' });
-    await assert.rejects(sign({ request: 'rubbish' }), /PEM block type must be CERTIFICATE REQUEST/);
-    await assert.rejects(
-      sign({ request: '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n' }),
+    assert.match(await refusalOf({ request: 'rubbish' }), /PEM block type must be CERTIFICATE REQUEST/);
+    assert.match(
+      await refusalOf({ request: '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n' }),
       /cannot be read/,
     );
-    await assert.rejects(
-      sign({ signerName: signerNames.legacyUnknown, request: request('/CN=x'), usages: ['flying'] }),
-      /unrecognized usage values: \["flying"\]/,
-    );
+    for (const usage of ['flying', 'constructor'])
+      assert.match(
+        await refusalOf({ signerName: signerNames.legacyUnknown, request: request('/CN=x'), usages: [usage] }),
+        /unrecognized usage values: \["[a-z]+"\]/,
+      );
   });
 
   it('survives requests that are damaged anywhere', () => {
@@ -252,7 +279,31 @@ describe('signers', () => {
       server,
       'subject common name does not begin with system:node:',
     ],
+    [
+      signerNames.apiServerClientKubelet,
+      { commonName: 'system:node:' },
+      client,
+      'subject common name does not begin with system:node:',
+    ],
+    [
+      signerNames.apiServerClientKubelet,
+      { commonName: 'system:node:a/../b' },
+      client,
+      'subject common name does not begin with system:node:',
+    ],
     [signerNames.apiServerClient, { commonName: 'jane', organizations: [] }, ['client auth'], undefined],
+    [
+      signerNames.apiServerClient,
+      { commonName: 'jane', organizations: ['devs', 'system:masters'] },
+      ['client auth'],
+      'subject organization system:masters is not allowed',
+    ],
+    [
+      signerNames.legacyUnknown,
+      { organizations: ['system:masters'] },
+      ['client auth'],
+      'subject organization system:masters is not allowed',
+    ],
     [
       signerNames.apiServerClient,
       {},

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { KubeletError } from '../../base/errors.ts';
-import { isSignerName, refuseRequest, requestValidity, usagesOf } from './request-policy.ts';
+import { tryCertificateRequest } from '../../pki/request-reader.ts';
+import { isSignerName, issuedNames, refuseRequest, requestValidity, usagesOf } from './request-policy.ts';
 import type { SignerName } from './request-policy.ts';
 
 const YEAR_MS = 365 * 86_400_000;
@@ -18,7 +19,7 @@ export type SigningOutcome =
   | { readonly kind: 'signed'; readonly certificate: string }
   /** For the condition Failed, with reason SignerValidationFailure. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** Somebody else's signer. */
+  /** Another program's signer. */
   | { readonly kind: 'ignored' };
 
 export interface RequestSignerOptions {
@@ -29,7 +30,11 @@ export interface RequestSignerOptions {
   readonly longestMs?: number;
 }
 
-/** Judges and signs approved CertificateSigningRequests. Rejects when it cannot now (the authority is broken), which is worth trying again. */
+/**
+ * Judges and signs approved CertificateSigningRequests. Approval counts for nothing here: all is judged again, as a
+ * request may have been made while no admission plugin checked it. Rejects when it cannot now (the authority is
+ * broken), which is worth trying again.
+ */
 export function createRequestSigner(
   options: RequestSignerOptions,
 ): (request: SigningRequest) => Promise<SigningOutcome> {
@@ -45,15 +50,14 @@ async function signRequest(
   asked: SigningRequest,
   signerName: SignerName,
 ): Promise<SigningOutcome> {
-  const { readCertificateRequest } = await import('../../pki/request-reader.ts');
   const { writeCertificate } = await import('../../pki/x509-writer.ts');
-  const request = readCertificateRequest(asked.request);
+  const request = tryCertificateRequest(asked.request);
+  if (typeof request === 'string') return { kind: 'refused', message: request };
   const refusal = refuseRequest(signerName, request, asked.usages);
   if (refusal !== undefined) return { kind: 'refused', message: refusal };
-  if (!request.isSignedByItself) throw new KubeletError('Invalid', 'unable to verify certificate request signature');
   const { keyUsages, extendedKeyUsages, unknown } = usagesOf(asked.usages);
   if (unknown !== undefined)
-    throw new KubeletError('Invalid', `unrecognized usage values: [${JSON.stringify(unknown)}]`);
+    return { kind: 'refused', message: `unrecognized usage values: [${JSON.stringify(unknown)}]` };
   const { certificate, key } = options.authority();
   const authorityNotAfterMs = new X509Certificate(certificate).validToDate.getTime();
   const validity = requestValidity({
@@ -63,14 +67,14 @@ async function signRequest(
     nowMs: options.nowMs(),
   });
   if ('expired' in validity) throw new KubeletError('Unavailable', validity.expired);
-  const { dnsNames, ipAddresses, emailAddresses, uris } = request;
+  const { attributes, publicKey } = request;
   const template = {
-    subject: { der: request.subjectDer },
-    publicKey: request.publicKey,
+    subject: { attributes },
+    publicKey,
     ...validity,
     keyUsages,
     extendedKeyUsages,
-    altNames: { dnsNames, ipAddresses, emailAddresses, uris },
+    altNames: issuedNames(signerName, request),
   };
   return { kind: 'signed', certificate: writeCertificate(template, { certificate, key: createPrivateKey(key) }) };
 }

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { allDocs } from '../../api/all-docs.ts';
 import { apiVersionOf } from '../../api/client/resource-type.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { decodeAny } from '../../api/schema/decode.ts';
+import type { ObjectSchema, Schema } from '../../api/schema/schema.ts';
+import { permissivePolicy } from '../../api/validation/cluster-policy.ts';
 import { allResources } from './all.ts';
 
 const nowMs = 0;
@@ -44,12 +47,33 @@ test('a PUT creates what upstream lets it create, and asks for a version where u
   ]);
 });
 
+/** All object types that a schema is made of, by their fields. */
+function addTypes(schema: Schema, types: Map<ObjectSchema['fields'], string>): void {
+  if (schema.kind === 'array') return addTypes(schema.items, types);
+  if (schema.kind === 'map') return addTypes(schema.values, types);
+  if (schema.kind !== 'object' || types.has(schema.fields)) return;
+  types.set(schema.fields, schema.name);
+  for (const field of Object.values(schema.fields)) addTypes(field.schema, types);
+}
+
+test('every type that a kind is made of is described', () => {
+  const types = new Map<ObjectSchema['fields'], string>();
+  for (const { schema, views = [], actions = [] } of allResources)
+    for (const each of [schema, ...[...views, ...actions].map((part) => part.schema)])
+      if (each !== undefined) addTypes(each, types);
+  const described = new Set(allDocs.map((docs) => docs.schema.fields));
+  assert.deepEqual(
+    [...types].filter(([fields]) => !described.has(fields)).map(([, name]) => name),
+    [],
+  );
+});
+
 for (const { type, schema, selectableFields, columns, rules, review } of allResources) {
   test(`an empty ${type.kind} of ${apiVersionOf(type)} can be defaulted, checked, selected and shown`, () => {
     // Decoded by its own schema.
     const empty = decodeAny(schema, {}).value as ApiObject;
     const defaulted = rules.applyDefaults(empty);
-    assert.ok(Array.isArray(rules.validate(defaulted)));
+    assert.ok(Array.isArray(rules.validate(defaulted, permissivePolicy)));
     for (const value of Object.values(selectableFields?.(empty) ?? {})) assert.equal(typeof value, 'string');
     for (const { name, cell } of columns ?? [])
       assert.ok(

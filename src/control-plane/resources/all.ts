@@ -1,47 +1,87 @@
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { appsResources } from './apps.ts';
-import { batchResources } from './batch.ts';
-import { admissionregistrationResources } from './admissionregistration.ts';
-import { authenticationResources } from './authentication.ts';
-import { authorizationResources } from './authorization.ts';
-import { certificateResources } from './certificates.ts';
-import { configResources } from './config.ts';
-import { coordinationResources } from './coordination.ts';
-import { discoveryResources } from './discovery.ts';
-import { endpointsResources } from './endpoints.ts';
-import { eventResources } from './events.ts';
-import { nodeResources } from './nodes.ts';
-import { podResources } from './pods/pods.ts';
-import { policyResources } from './policy.ts';
-import { rbacResources } from './rbac.ts';
-import { runtimeClassResources } from './runtime-classes.ts';
-import { schedulingResources } from './scheduling.ts';
-import { serviceResources } from './services/services.ts';
-import { storageResources } from './storage.ts';
-import { tenancyResources } from './tenancy.ts';
-import { volumeResources } from './volumes.ts';
+import { configMapResource } from './core/config-map.ts';
+import { endpointsResource } from './core/endpoints.ts';
+import { eventResource } from './core/event.ts';
+import { limitRangeResource } from './core/limit-range.ts';
+import { namespaceResource } from './core/namespace.ts';
+import { nodeResource } from './core/node.ts';
+import { persistentVolumeResource } from './core/persistent-volume.ts';
+import { persistentVolumeClaimResource } from './core/persistent-volume-claim.ts';
+import { podResource } from './core/pod.ts';
+import { resourceQuotaResource } from './core/resource-quota.ts';
+import { secretResource } from './core/secret.ts';
+import { serviceResource } from './core/service.ts';
+import { serviceAccountResource } from './core/service-account.ts';
+import { mutatingWebhookConfigurationResource } from './admissionregistration/mutating-webhook-configuration.ts';
+import { validatingWebhookConfigurationResource } from './admissionregistration/validating-webhook-configuration.ts';
+import { controllerRevisionResource } from './apps/controller-revision.ts';
+import { daemonSetResource } from './apps/daemon-set.ts';
+import { deploymentResource } from './apps/deployment.ts';
+import { replicaSetResource } from './apps/replica-set.ts';
+import { selfSubjectReviewResource } from './authentication/self-subject-review.ts';
+import { tokenReviewResource } from './authentication/token-review.ts';
+import { localSubjectAccessReviewResource } from './authorization/local-subject-access-review.ts';
+import { selfSubjectAccessReviewResource } from './authorization/self-subject-access-review.ts';
+import { selfSubjectRulesReviewResource } from './authorization/self-subject-rules-review.ts';
+import { subjectAccessReviewResource } from './authorization/subject-access-review.ts';
+import { jobResource } from './batch/job.ts';
+import { certificateSigningRequestResource } from './certificates/certificate-signing-request.ts';
+import { leaseResource } from './coordination/lease.ts';
+import { endpointSliceResource } from './discovery/endpoint-slice.ts';
+import { eventsV1EventResource } from './events/event.ts';
+import { runtimeClassResource } from './node/runtime-class.ts';
+import { podDisruptionBudgetResource } from './policy/pod-disruption-budget.ts';
+import { clusterRoleResource } from './rbac/cluster-role.ts';
+import { clusterRoleBindingResource } from './rbac/cluster-role-binding.ts';
+import { roleResource } from './rbac/role.ts';
+import { roleBindingResource } from './rbac/role-binding.ts';
+import { priorityClassResource } from './scheduling/priority-class.ts';
+import { csiDriverResource } from './storage/csi-driver.ts';
+import { csiNodeResource } from './storage/csi-node.ts';
+import { storageClassResource } from './storage/storage-class.ts';
+import { volumeAttachmentResource } from './storage/volume-attachment.ts';
 
-/** Every kind the API server serves. */
+/** Every kind the API server serves, by group and name; the core group comes first. */
 export const allResources: readonly ResourceDefinition[] = [
-  ...configResources,
-  ...podResources,
-  ...nodeResources,
-  ...serviceResources,
-  ...volumeResources,
-  ...rbacResources,
-  ...runtimeClassResources,
-  ...storageResources,
-  ...authenticationResources,
-  ...authorizationResources,
-  ...certificateResources,
-  ...admissionregistrationResources,
-  ...appsResources,
-  ...batchResources,
-  ...policyResources,
-  ...discoveryResources,
-  ...coordinationResources,
-  ...schedulingResources,
-  ...tenancyResources,
-  ...endpointsResources,
-  ...eventResources,
+  configMapResource,
+  endpointsResource,
+  eventResource,
+  limitRangeResource,
+  namespaceResource,
+  nodeResource,
+  persistentVolumeResource,
+  persistentVolumeClaimResource,
+  podResource,
+  resourceQuotaResource,
+  secretResource,
+  serviceResource,
+  serviceAccountResource,
+  mutatingWebhookConfigurationResource,
+  validatingWebhookConfigurationResource,
+  controllerRevisionResource,
+  daemonSetResource,
+  deploymentResource,
+  replicaSetResource,
+  selfSubjectReviewResource,
+  tokenReviewResource,
+  localSubjectAccessReviewResource,
+  selfSubjectAccessReviewResource,
+  selfSubjectRulesReviewResource,
+  subjectAccessReviewResource,
+  jobResource,
+  certificateSigningRequestResource,
+  leaseResource,
+  endpointSliceResource,
+  eventsV1EventResource,
+  runtimeClassResource,
+  podDisruptionBudgetResource,
+  clusterRoleResource,
+  clusterRoleBindingResource,
+  roleResource,
+  roleBindingResource,
+  priorityClassResource,
+  csiDriverResource,
+  csiNodeResource,
+  storageClassResource,
+  volumeAttachmentResource,
 ];

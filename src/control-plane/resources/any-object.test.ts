@@ -3,9 +3,10 @@ import test from 'node:test';
 import fc from 'fast-check';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { decodeAny, formatDecodeError } from '../../api/schema/decode.ts';
+import { permissivePolicy } from '../../api/validation/cluster-policy.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { allResources } from './all.ts';
-import { arbitraryOf } from './testing/schema-arbitrary.ts';
+import { arbitraryOf, inheritedWords } from './testing/schema-arbitrary.ts';
 
 const request = { user: { name: 'tester', groups: [] }, nowMs: Date.parse('2026-01-31T12:00:00Z') };
 
@@ -24,13 +25,14 @@ function exercise(
   const now = rules.applyDefaults(given);
   const old = rules.applyDefaults(other);
   const created = rules.prepareForCreate?.(now, request) ?? now;
-  rules.validate(created);
+  rules.validate(created, permissivePolicy);
   rules.warnings?.(created, undefined);
   const updated = rules.prepareForUpdate?.(now, old, request) ?? now;
-  rules.validateUpdate(updated, old);
+  rules.validateUpdate(updated, old, permissivePolicy);
   rules.warnings?.(updated, old);
-  rules.validateStatusUpdate?.(rules.prepareForStatusUpdate?.(now, old, request) ?? now, old);
-  for (const view of views ?? []) if (view.kind === undefined) view.validate(view.write(old, now, request), old);
+  rules.validateStatusUpdate?.(rules.prepareForStatusUpdate?.(now, old, request) ?? now, old, permissivePolicy);
+  for (const view of views ?? [])
+    if (view.kind === undefined) view.validate(view.write(old, now, request), old, permissivePolicy);
   for (const fields of Object.values(selectableFields?.(now) ?? {})) assert.equal(typeof fields, 'string');
   for (const { name, cell } of columns ?? []) assert.notEqual(cell(now, request.nowMs), undefined, name);
   rules.gracePeriodSeconds?.(now, undefined);
@@ -54,6 +56,16 @@ for (const definition of allResources) {
         assert.equal(JSON.stringify([given, other]), before);
       }),
       { numRuns: 30 },
+    );
+  });
+
+  test(`in a ${kind}${group === '' ? '' : ` of ${group}`} what every object of JavaScript inherits is a name like any other`, () => {
+    const objects = arbitraryOf(definition.schema, inheritedWords);
+    fc.assert(
+      fc.property(objects, objects, (plain, other) =>
+        exercise(definition, decoded(definition, plain), decoded(definition, other)),
+      ),
+      { numRuns: 60 },
     );
   });
 }

@@ -2,27 +2,27 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Lease } from '../../api/coordination/lease.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
-import { RulesGround } from './testing/rules-ground.ts';
+import { RulesFixture } from './testing/rules-fixture.ts';
 
-const budgets = new RulesGround('policy/v1', 'PodDisruptionBudget', {
+const budgets = new RulesFixture('policy/v1', 'PodDisruptionBudget', {
   spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
 });
-const slices = new RulesGround<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', {
+const slices = new RulesFixture<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', {
   addressType: 'IPv4',
   endpoints: [{ addresses: ['10.0.0.1'] }],
   ports: [{ port: 80 }],
 });
-const endpoints = new RulesGround('v1', 'Endpoints', {
+const endpoints = new RulesFixture('v1', 'Endpoints', {
   subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }],
 });
-const leases = new RulesGround<Lease>('coordination.k8s.io/v1', 'Lease', {
+const leases = new RulesFixture<Lease>('coordination.k8s.io/v1', 'Lease', {
   spec: { holderIdentity: 'me', leaseDurationSeconds: 15 },
 });
-const classes = new RulesGround('scheduling.k8s.io/v1', 'PriorityClass', { value: 1000 });
+const classes = new RulesFixture('scheduling.k8s.io/v1', 'PriorityClass', { value: 1000 });
 
 test('the examples are accepted', () => {
-  for (const ground of [budgets, slices, endpoints, leases, classes])
-    assert.deepEqual([ground.refusals(), ground.updateRefusals({})], [[], []]);
+  for (const fixture of [budgets, slices, endpoints, leases, classes])
+    assert.deepEqual([fixture.refusals(), fixture.updateRefusals({})], [[], []]);
 });
 
 test('a budget says what must stay or what may go', () => {
@@ -127,7 +127,7 @@ test('the old form of topology is dropped, warnings spare controllers', () => {
   );
 });
 
-test('endpoints have somebody in each subset, and names for their ports', () => {
+test('endpoints have addresses in each subset, and names for their ports', () => {
   assert.deepEqual(endpoints.refusals({ subsets: [{ ports: [{ port: 1 }, { port: 70_000, name: 'a' }] }] }), [
     'subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`',
     'subsets[0].ports[0].name: Required value',
@@ -137,6 +137,65 @@ test('endpoints have somebody in each subset, and names for their ports', () => 
     'subsets[0].addresses[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     'subsets[0].addresses[0].ip: Invalid value: "x": must be a valid IP address',
   ]);
+});
+
+test('no address leads to the machine that dials it or to its links, however it is written (CVE-2021-25737)', () => {
+  const loopback = [
+    '127.0.0.1',
+    '127.8.9.10',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::ffff:127.0.0.1',
+    '0:0:0:0:0:ffff:7f00:1',
+    '0::ffff:7f00:1',
+    '::127.0.0.1',
+    '::7f00:1',
+    '64:ff9b::127.0.0.1',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    '127.000.000.001',
+  ];
+  const linkLocal = [
+    '169.254.169.254',
+    'fe80::1',
+    'FE80:0::1',
+    'febf::1',
+    '0::ffff:a9fe:a9fe',
+    '::ffff:169.254.169.254',
+    '64:ff9b::a9fe:a9fe',
+    '2002:a9fe:a9fe::1',
+  ];
+  const others = [
+    '0.0.0.0',
+    '::',
+    '0:0::0',
+    '::ffff:0.0.0.0',
+    '224.0.0.1',
+    'ff02::1',
+    'fe80::1%eth0',
+    '0x7f000001',
+    '2130706433',
+    '127.1',
+    'ip6-localhost',
+  ];
+  for (const ip of [...loopback, ...linkLocal, ...others]) {
+    assert.notDeepEqual(endpoints.refusals({ 'subsets[0].addresses[0].ip': ip }), [], ip);
+    assert.notDeepEqual(endpoints.refusals({ 'subsets[0].notReadyAddresses': [{ ip }] }), [], ip);
+    for (const addressType of ['IPv4', 'IPv6'])
+      assert.notDeepEqual(slices.refusals({ addressType, 'endpoints[0].addresses': [ip] }), [], ip);
+  }
+  const why = (ip: string): string | undefined =>
+    endpoints
+      .refusals({ 'subsets[0].addresses[0].ip': ip })
+      .at(-1)
+      ?.replace(/^.*?: may/, 'may');
+  assert.deepEqual([...new Set(loopback.map(why))], ['may not be in the loopback range (127.0.0.0/8, ::1/128)']);
+  assert.deepEqual(
+    [...new Set(linkLocal.map(why))],
+    ['may not be in the link-local range (169.254.0.0/16, fe80::/10)'],
+  );
+  for (const ip of ['10.0.0.1', 'fd00::1', '2001:db8::1', '64:ff9b::10.0.0.1'])
+    assert.deepEqual(endpoints.refusals({ 'subsets[0].addresses[0].ip': ip }), [], ip);
 });
 
 test('tables show the first three addresses', () => {

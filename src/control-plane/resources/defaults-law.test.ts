@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { permissivePolicy } from '../../api/validation/cluster-policy.ts';
 import fc from 'fast-check';
-import { RulesGround } from './testing/rules-ground.ts';
+import { RulesFixture } from './testing/rules-fixture.ts';
 
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
 const name = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
@@ -154,15 +155,15 @@ for (const [apiVersion, kind, objects] of kinds) {
   test(`a defaulted ${kind} is valid, defaulting it again changes nothing, and nothing given is changed in place`, () => {
     fc.assert(
       fc.property(objects, (object) => {
-        const ground = new RulesGround(apiVersion, kind, object);
-        const given = ground.given();
+        const fixture = new RulesFixture(apiVersion, kind, object);
+        const given = fixture.given();
         const before = structuredClone(given);
-        const once = ground.definition.rules.applyDefaults(given);
-        assert.deepEqual(ground.definition.rules.applyDefaults(once), once);
+        const once = fixture.definition.rules.applyDefaults(given);
+        assert.deepEqual(fixture.definition.rules.applyDefaults(once), once);
         assert.deepEqual(given, before);
-        assert.deepEqual(ground.refusals(), []);
-        const stored = ground.created();
-        assert.deepEqual(ground.definition.rules.validateUpdate(stored, stored), []);
+        assert.deepEqual(fixture.refusals(), []);
+        const stored = fixture.created();
+        assert.deepEqual(fixture.definition.rules.validateUpdate(stored, stored, permissivePolicy), []);
       }),
       { numRuns: 40 },
     );

@@ -120,7 +120,7 @@ const millisOf = ({ spec }: Pod): number => {
 };
 
 describe('the scheduler, whatever happens', () => {
-  it('never fills a node beyond what it has, wakes every pod that could run by now, and binds nobody twice', async () => {
+  it('never fills a node beyond what it has, wakes every pod that could run by now, and binds no pod twice', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(stepArb, { minLength: 5, maxLength: 25 }),
@@ -135,7 +135,7 @@ describe('the scheduler, whatever happens', () => {
             spec: { selector: { app: 'a' } },
           });
           await world.start();
-          // What nodes held when they shrank is nobody's fault.
+          // What nodes held when they shrank is not a scheduling error.
           let shrunk = false;
           for (const [serial, step] of steps.entries()) {
             if (step.kind === 'setNode' || step.kind === 'removeNode') shrunk = true;

@@ -39,7 +39,10 @@ export interface SchedulerOptions {
   readonly config: SchedulerConfig;
 }
 
-/** Why a pod is where it is, for people: what keeps it out of the queue, or what the next attempt would come to as things are. */
+/**
+ * Why a pod is where it is, for people: what keeps it out of the queue, or what the next attempt would come to as
+ * things are.
+ */
 export type Explanation =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'assigned'; readonly nodeName: string }
@@ -48,14 +51,20 @@ export type Explanation =
 
 export interface Scheduler {
   start(): void;
-  /** Decides about no more pods; resolves when binds under way are over. Pods are bound wholly or not at all, so it may also simply be killed. */
+  /**
+   * Decides about no more pods; resolves when binds under way are over. Pods are bound wholly or not at all, so it may
+   * also simply be killed.
+   */
   stop(): Promise<void>;
   explain(key: ObjectKey): Explanation;
   /** Pods by where they wait. */
   counts(): SchedulingQueue['counts'];
 }
 
-/** Binds under way at once, and statuses being written: enough to hide the latency of a far server, few enough not to crowd a near one. */
+/**
+ * Binds under way at once, and statuses being written: enough to hide the latency of a far server, few enough not to
+ * crowd a near one.
+ */
 const writesAtOnce = 32;
 /** After so long, or so many, others on this thread get their turn. */
 const turnMs = 4;
@@ -191,7 +200,7 @@ function createStatusWriter({ client, clock, log, informers }: SchedulerOptions)
     // The next attempt says it again.
     onError: (uid, error) => {
       if (!isApiError(error, 'NotFound', 'Conflict'))
-        log.warn('The status of a pod was not written', { uid, error: errorMessage(error) });
+        log.warn('Unable to write the status of a pod', { uid, error: errorMessage(error) });
     },
   });
   return (pod, wanted) => writers.submit(pod.metadata.uid, { pod, wanted });

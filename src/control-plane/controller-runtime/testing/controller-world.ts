@@ -11,10 +11,10 @@ import { events, nodes, pods } from '../../../api/client/resource-types.ts';
 import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isTerminalPhase } from '../../../api/pod.ts';
+import { isTerminalPod } from '../../../api/pod.ts';
 import { formatTime, parseTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../controller.ts';
-import { MortalClient } from './mortal-client.ts';
+import { KillableClient } from './killable-client.ts';
 
 /** What the fake kubelets make of a pod: `waiting` is bound and not running. */
 export type PodFate = 'waiting' | 'running' | 'ready' | 'succeeded' | 'failed';
@@ -34,14 +34,17 @@ export interface WorldOptions {
 }
 
 interface Life {
-  readonly client: MortalClient;
+  readonly client: KillableClient;
   readonly controllers: Controller[];
   readonly informers: Informers;
 }
 
 const STEP_MS = 500;
 
-/** A cluster in virtual time: an API server in memory, nodes that run pods, a garbage collector, and the controllers under test, which may be killed at any write. */
+/**
+ * A cluster in virtual time: an API server in memory, nodes that run pods, a garbage collector, and the controllers
+ * under test, which may be killed at any write.
+ */
 export class ControllerWorld {
   readonly clock = new FakeClock();
   readonly random: Random;
@@ -69,7 +72,7 @@ export class ControllerWorld {
 
   start(): void {
     this.#starts++;
-    const client = new MortalClient(this.api, (when) => {
+    const client = new KillableClient(this.api, (when) => {
       this.check();
       if (this.#dieIn === Infinity) return;
       this.#dieIn -= 0.5;
@@ -93,7 +96,7 @@ export class ControllerWorld {
     this.#dieIn = Infinity;
     const life = this.#life;
     life?.client.die();
-    // Its calls never come back, so nobody waits for it; but its timers end.
+    // Its calls never return, so do not wait for it; but its timers end.
     for (const controller of life?.controllers ?? []) void controller.stop();
     void life?.informers.stop();
     this.start();
@@ -137,15 +140,15 @@ export class ControllerWorld {
   }
 
   get activePods(): readonly Pod[] {
-    return this.api.all(pods).filter((pod) => pod.metadata.deletionTimestamp === undefined && !isTerminalPhase(pod));
+    return this.api.all(pods).filter((pod) => pod.metadata.deletionTimestamp === undefined && !isTerminalPod(pod));
   }
 
   #runPod(pod: Pod): void {
     const nowMs = this.clock.nowMs();
-    if ((pod.spec.nodeName ?? '') === '') return isTerminalPhase(pod) ? undefined : this.#bind(pod);
+    if ((pod.spec.nodeName ?? '') === '') return isTerminalPod(pod) ? undefined : this.#bind(pod);
     const boundMs = parseTime(pod.status?.startTime) ?? nowMs;
     if (pod.metadata.deletionTimestamp !== undefined) return this.#leave(pod, nowMs);
-    if (isTerminalPhase(pod)) return;
+    if (isTerminalPod(pod)) return;
     const fate = this.fate(pod, nowMs - boundMs);
     const phase = (
       { waiting: 'Pending', running: 'Running', ready: 'Running', succeeded: 'Succeeded', failed: 'Failed' } as const
@@ -184,7 +187,7 @@ export class ControllerWorld {
     const askedMs = (parseTime(pod.metadata.deletionTimestamp) ?? nowMs) - graceMs;
     if (nowMs - askedMs < Math.min(graceMs, this.#options.leavingMs ?? 1_000)) return;
     if ((pod.metadata.finalizers ?? []).length > 0) {
-      const phase = isTerminalPhase(pod) ? pod.status?.phase : 'Failed';
+      const phase = isTerminalPod(pod) ? pod.status?.phase : 'Failed';
       this.api.change(pods, keyOf(pod), (object) => ({
         ...object,
         metadata: { ...object.metadata, deletionGracePeriodSeconds: 0 },

@@ -9,7 +9,7 @@ import { PodControl, podFromTemplate } from '../pod-control.ts';
 import { isPodActive, isPodAvailable, isPodReady, isPodTerminating, nextAvailableMs } from '../pod-facts.ts';
 import { rankForDeletion } from '../deletion-rank.ts';
 import { runController } from '../run-controller.ts';
-import { WorkQueue } from '../work-queue.ts';
+import { RateLimitingQueue } from '../rate-limiting-queue.ts';
 
 /** Just enough of a ReplicaSet controller for tests of what stands on one: controllers may not know each other. */
 export function simpleReplicaSets(options: ControllerOptions): Controller {
@@ -56,7 +56,7 @@ export function simpleReplicaSets(options: ControllerOptions): Controller {
       await client.update(replicaSets, { ...set, status }, { subresource: 'status' });
     return nextAvailableMs(active, seconds, clock.nowMs());
   };
-  const queue = new WorkQueue({ name: 'simple replica sets', clock, log, workers: 5, sync });
+  const queue = new RateLimitingQueue({ name: 'simple replica sets', clock, log, workers: 5, sync });
   const end = wakeOwners({ owners: sets, dependents: informer, expectations, add: (key) => queue.add(key) });
   return runController({ name: 'simple replica sets', log, queues: [queue], informers: [sets, informer], ends: [end] });
 }

@@ -20,7 +20,7 @@ import { createAttachDetachController } from './attach-detach-controller.ts';
 const KEY = 'kubernetes.io/csi/d^h';
 const claimed = { 'spec.volumes': [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] };
 
-interface Ground {
+interface Fixture {
   accessModes?: string[];
   source?: object;
   seed?: number;
@@ -31,7 +31,7 @@ function setUp({
   accessModes = ['ReadWriteOnce'],
   source = { csi: { driver: 'd', volumeHandle: 'h' } },
   ...options
-}: Ground = {}) {
+}: Fixture = {}) {
   const world = new ControllerWorld({ make: (each) => [createAttachDetachController(each)], ...options });
   const { api } = world;
   for (const name of ['n1', 'n2'])
@@ -136,7 +136,7 @@ describe('volumes of CSI drivers', () => {
     await many.world.stop();
   });
 
-  it('that somebody else attached, under a name of their own, stay so', async () => {
+  it('attached by another program, under its own name, stay so', async () => {
     const { api, world, run } = setUp();
     const theirs = { namespace: '', name: 'by-hand' };
     api.seed(volumeAttachments, {
@@ -177,7 +177,7 @@ describe('volumes of CSI drivers', () => {
     }
   });
 
-  it('that could not be attached are told of in the words of the driver', async () => {
+  it('that could not be attached are reported with the error of the driver', async () => {
     const { world, api, run, addPod } = setUp();
     addPod('web', 'n1');
     await run();

@@ -14,16 +14,18 @@ import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Volume } from '../../../api/core/volume.ts';
-import { isTerminalPhase } from '../../../api/pod.ts';
+import { isTerminalPod } from '../../../api/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { CSIDriver } from '../../../api/storage/csi-driver.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
-import { createEventRecorder, type EventRecorder } from '../../controller-runtime/event-recorder.ts';
+import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
+import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
-import { planAttachments, type WantedVolume } from './plan-attachments.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import type { WantedVolume } from './plan-attachments.ts';
+import { planAttachments } from './plan-attachments.ts';
 
 interface Views {
   readonly nodes: Informer<Node>;
@@ -38,8 +40,9 @@ interface Views {
 const KEEP_TERMINATED = 'volumes.kubernetes.io/keep-terminated-pod-volumes';
 
 /**
- * Has the volumes of pods attached to their nodes, and detached when nobody there uses them any more (upstream: persistentvolume-attach-detach-controller).
- * What CSI drivers are to do stands in VolumeAttachments, which programs beside the drivers carry out; a node reads what it has from its own status.
+ * Has the volumes of pods attached to their nodes, and detached when no pod there uses them any more (upstream:
+ * persistentvolume-attach-detach-controller). What CSI drivers are to do stands in VolumeAttachments, which programs
+ * beside the drivers carry out; a node reads what it has from its own status.
  */
 export function createAttachDetachController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;
@@ -52,7 +55,13 @@ export function createAttachDetachController(options: ControllerOptions): Contro
     drivers: informers.for(csiDrivers),
   };
   const syncer = new NodeSyncer(options, views);
-  const queue = new WorkQueue({ name: 'attach-detach', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
+  const queue = new RateLimitingQueue({
+    name: 'attach-detach',
+    clock,
+    log,
+    workers: 1,
+    sync: (key) => syncer.sync(key),
+  });
   return runController({
     name: 'attach-detach controller',
     log,
@@ -101,7 +110,7 @@ class NodeSyncer {
       this.#unwantedSinceMs.set(nodeName, new Map(plan.leaving.map((key) => [key, unwantedSinceMs.get(key) ?? nowMs])));
     if (plan.attached !== undefined && node !== undefined) {
       const status = { volumesAttached: plan.attached.map((name) => ({ name, devicePath: '' })) };
-      // Only to what was looked at: what is named there is what the node goes by.
+      // Only to what was checked: what is named there is what the node goes by.
       await this.#client.patch(
         nodes,
         { namespace: '', name: nodeName },
@@ -124,7 +133,7 @@ class NodeSyncer {
     const found = new Map<string, WantedVolume>();
     const keepsTerminated = this.#views.nodes.getByKey(nodeName)?.metadata.annotations?.[KEEP_TERMINATED] === 'true';
     for (const pod of this.#podsOf.get(nodeName)) {
-      if (isTerminalPhase(pod) && !keepsTerminated) continue;
+      if (isTerminalPod(pod) && !keepsTerminated) continue;
       for (const volume of pod.spec.volumes ?? []) {
         const wanted = this.#wantedOf(pod, volume);
         if (wanted !== undefined && !found.has(wanted.key)) found.set(wanted.key, wanted);
@@ -190,7 +199,7 @@ async function ignore(reason: 'AlreadyExists' | 'NotFound', work: Promise<unknow
 }
 
 /** Keys are names of nodes. */
-function wakeBy(views: Views, queue: WorkQueue): (() => void)[] {
+function wakeBy(views: Views, queue: RateLimitingQueue): (() => void)[] {
   const wake = (name: string): void => queue.add(name);
   const wakeOfPod = (pod: Pod): void => {
     // Most pods have a token and nothing that anybody attaches.

@@ -150,7 +150,7 @@ function planLeaving(
   const mayGo = (key: string, isInUse: boolean): boolean => {
     if (!isInUse) return true;
     leaving.push(key);
-    // A node that answers unmounts by itself, however long that takes.
+    // A node that responds unmounts on its own, however long that takes.
     if (node !== undefined && isReady(node)) return false;
     const leftMs = (unwantedSinceMs.get(key) ?? nowMs) + FORCE_AFTER_MS - nowMs;
     if (leftMs > 0) waits.push(leftMs);
@@ -162,7 +162,7 @@ function planLeaving(
       ({ metadata }) =>
         isAttachmentName(metadata.name) && !wantedNames.has(metadata.name) && metadata.deletionTimestamp === undefined,
     )
-    // One that the status does not name is used by nobody; of a node that is gone nobody knows.
+    // A volume that the status does not name is unused; the volumes of a removed node are unknown.
     .filter(({ metadata: { name } }) => (node === undefined ? mayGo(name, true) : !kept.has(names.get(name) ?? '')))
     .map(({ metadata }) => metadata.name);
   return { kept, remove, leaving, lookAgainMs: waits.length === 0 ? undefined : Math.min(...waits) };

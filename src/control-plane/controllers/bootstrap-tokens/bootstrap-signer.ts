@@ -4,15 +4,16 @@ import type { Secret } from '../../../api/core/secret.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { isTokenSecret, signingTokenOf, tokenNamespace, withSignatures } from './token-secret.ts';
 
 const infoKey = { namespace: 'kube-public', name: 'cluster-info' };
 const onlyKey = 'cluster-info';
 
 /**
- * Signs what everyone may read of the cluster, its address and authority, by each token that is meant for it: who joins with a token knows by that
- * whom it speaks to (upstream: bootstrap-signer-controller). The ConfigMap itself is made by whoever sets up the cluster.
+ * Signs what everyone may read of the cluster, its address and authority, by each token that is meant for it: who joins
+ * with a token verifies the cluster by it (upstream: bootstrap-signer-controller). The ConfigMap itself is made by the
+ * setup of the cluster.
  */
 export function createBootstrapSigner({ client, informers, clock, log }: ControllerOptions): Controller {
   const maps = informers.for(configMaps);
@@ -30,7 +31,7 @@ export function createBootstrapSigner({ client, informers, clock, log }: Control
       if (!isApiError(error, 'NotFound')) throw error;
     }
   };
-  const queue = new WorkQueue({ name: 'bootstrap-signer', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'bootstrap-signer', clock, log, workers: 1, sync });
   const byMap = ({ metadata }: ConfigMap): void => {
     if (metadata.name === infoKey.name && metadata.namespace === infoKey.namespace) queue.add(onlyKey);
   };

@@ -4,7 +4,7 @@ import type { Secret } from '../../../api/core/secret.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { expiresAtMs, isTokenSecret } from './token-secret.ts';
 
 /** Removes the tokens by which nodes join when their time is over (upstream: token-cleaner-controller). */
@@ -23,7 +23,7 @@ export function createTokenCleaner({ client, informers, clock, log }: Controller
     }
     return undefined;
   };
-  const queue = new WorkQueue({ name: 'token-cleaner', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'token-cleaner', clock, log, workers: 1, sync });
   const consider = (secret: Secret): void => {
     if (isTokenSecret(secret)) queue.add(formatKey(keyOf(secret)));
   };

@@ -22,7 +22,10 @@ export interface SigningToken {
   readonly secret: string;
 }
 
-/** The token by which the cluster proves itself to those who know it, if the secret holds one that is meant for that (upstream: validateSecretForSigning). */
+/**
+ * The token by which the cluster proves itself to those who know it, if the secret holds one that is meant for that
+ * (upstream: validateSecretForSigning).
+ */
 export function signingTokenOf(secret: Secret, nowMs: number): SigningToken | undefined {
   const token = { id: valueOf(secret, 'token-id'), secret: valueOf(secret, 'token-secret') };
   if (
@@ -38,7 +41,10 @@ export function signingTokenOf(secret: Secret, nowMs: number): SigningToken | un
     : token;
 }
 
-/** A JWS (HS256) without the content, which whoever checks it has; kubeadm makes the same and compares, so every character counts. */
+/**
+ * A JWS (HS256) without the content, which its verifier has; kubeadm makes the same and compares, so every character
+ * counts.
+ */
 export function detachedSignature(content: string, { id, secret }: SigningToken): string {
   const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: id })).toString('base64url');
   const signature = createHmac('sha256', secret)
@@ -49,7 +55,10 @@ export function detachedSignature(content: string, { id, secret }: SigningToken)
 
 const signaturePrefix = 'jws-kubeconfig-';
 
-/** The data with exactly the signatures of these tokens; the same object where nothing changes or there is nothing to sign. */
+/**
+ * The data with exactly the signatures of these tokens; the same object where nothing changes or there is nothing to
+ * sign.
+ */
 export function withSignatures(
   data: Readonly<Record<string, string>>,
   tokens: readonly SigningToken[],

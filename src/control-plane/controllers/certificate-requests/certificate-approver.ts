@@ -3,19 +3,22 @@ import { certificateSigningRequests, subjectAccessReviews } from '../../../api/c
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { isApproved, isDenied, isIssued } from './request-state.ts';
 
 export interface CertificateApproverOptions extends ControllerOptions {
   /** The name a kubelet's client certificate is asked for; undefined for any other request. */
-  readonly kubeletClientName: (request: CertificateSigningRequest) => Promise<string | undefined>;
+  readonly kubeletClientName: (request: CertificateSigningRequest) => string | undefined;
 }
 
-/** Approves the client certificates of kubelets for those who may ask for them: by bootstrap for any node, by themselves for their own (upstream: csrapproving). */
+/**
+ * Approves the client certificates of kubelets for those who may ask for them: by bootstrap for any node, by themselves
+ * for their own (upstream: csrapproving).
+ */
 export function createCertificateApprover(options: CertificateApproverOptions): Controller {
   const { informers, clock, log } = options;
   const requests = informers.for(certificateSigningRequests);
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'csr-approving',
     clock,
     log,
@@ -55,7 +58,7 @@ async function judge(
   options: CertificateApproverOptions,
   request: CertificateSigningRequest,
 ): Promise<number | undefined> {
-  const name = await options.kubeletClientName(request);
+  const name = options.kubeletClientName(request);
   if (name === undefined) return undefined;
   for (const { subresource, own, message } of grants) {
     if (own && request.spec.username !== name) continue;

@@ -4,15 +4,20 @@ import { certificateSigningRequests } from '../../../api/client/resource-types.t
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { removableAtMs } from './request-state.ts';
 
 export interface CertificateCleanerOptions extends ControllerOptions {
-  /** The end of the certificate in the status, milliseconds since 1970; undefined where there is none that can be read. */
+  /**
+   * The end of the certificate in the status, milliseconds since 1970; undefined where there is none that can be read.
+   */
   readonly expiresAtMs: (request: CertificateSigningRequest) => number | undefined;
 }
 
-/** Removes requests some time after they were answered, or when nobody answers (upstream: csrcleaner). Each is looked at when it is due. */
+/**
+ * Removes requests some time after they were answered, or when they stay unanswered (upstream: csrcleaner). Each is
+ * checked when it is due.
+ */
 export function createCertificateCleaner({
   client,
   informers,
@@ -33,7 +38,7 @@ export function createCertificateCleaner({
     }
     return undefined;
   };
-  const queue = new WorkQueue({ name: 'csr-cleaning', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'csr-cleaning', clock, log, workers: 1, sync });
   const end = requests.addHandlers({
     onAdd: ({ metadata }) => queue.add(metadata.name),
     onUpdate: (_, { metadata }) => queue.add(metadata.name),

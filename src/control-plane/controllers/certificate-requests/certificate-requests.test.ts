@@ -63,7 +63,7 @@ function approver(
         return { ...object, status: { allowed: may(spec.resourceAttributes.subresource) } };
       },
     });
-    return createCertificateApprover({ ...options, client: answering, kubeletClientName: async () => name });
+    return createCertificateApprover({ ...options, client: answering, kubeletClientName: () => name });
   };
 }
 
@@ -72,7 +72,7 @@ const conditionsOf = (world: ControllerWorld): readonly Condition[] =>
 const writes = (world: ControllerWorld): string[] =>
   world.api.writes.filter((each) => each.includes('certificatesigningrequests'));
 
-it("a kubelet's first certificate is approved for whoever may ask for one", async () => {
+it("a kubelet's first certificate is approved for users with permission", async () => {
   const asked: string[] = [];
   const world = await setUp(
     approver((subresource) => subresource === 'nodeclient', 'system:node:a', asked),
@@ -113,7 +113,7 @@ it('a kubelet may renew its own, by the right to do just that', async () => {
   await world.stop();
 });
 
-it('nobody is asked about other requests, nor about those that were judged', async () => {
+it('other requests, and decided ones, cause no access review', async () => {
   for (const [request, name] of [
     [build(), undefined],
     [build({}, { conditions: [{ ...approved, type: 'Denied' }] }), 'system:node:a'],
@@ -182,7 +182,7 @@ it('what was approved is signed once; what is wrong with a request is said in it
   await Promise.all([signed, refused, ignored, pending].map((world) => world.stop()));
 });
 
-it('requests go an hour after they were answered, a day after nobody did, and with their certificate', async () => {
+it('requests are deleted an hour after a decision, a day without one, and when their certificate expires', async () => {
   const atMs = Date.parse('2026-01-01T00:00:00Z');
   const hour = 3_600_000;
   const at = (status: CertificateSigningRequest['status'], expiresAtMs?: number): number =>

@@ -3,7 +3,7 @@ import { certificateSigningRequests } from '../../../api/client/resource-types.t
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { isApproved, isFailed, isIssued } from './request-state.ts';
 
 export type Signed =
@@ -16,7 +16,10 @@ export interface CertificateSignerOptions extends ControllerOptions {
   readonly sign: (request: CertificateSigningRequest) => Promise<Signed>;
 }
 
-/** Signs what was approved and is for one of the cluster's own signers; says so where the request is not what that signer signs (upstream: csrsigning). */
+/**
+ * Signs what was approved and is for one of the cluster's own signers; says so where the request is not what that
+ * signer signs (upstream: csrsigning).
+ */
 export function createCertificateSigner({ client, informers, clock, log, sign }: CertificateSignerOptions): Controller {
   const requests = informers.for(certificateSigningRequests);
   const sync = async (name: string): Promise<void> => {
@@ -40,7 +43,7 @@ export function createCertificateSigner({ client, informers, clock, log, sign }:
       if (!isApiError(error, 'NotFound')) throw error;
     }
   };
-  const queue = new WorkQueue({ name: 'csr-signing', clock, log, workers: 2, sync });
+  const queue = new RateLimitingQueue({ name: 'csr-signing', clock, log, workers: 2, sync });
   const end = requests.addHandlers({
     onAdd: ({ metadata }) => queue.add(metadata.name),
     onUpdate: (_, { metadata }) => queue.add(metadata.name),

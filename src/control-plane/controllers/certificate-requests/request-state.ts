@@ -9,10 +9,15 @@ export const isFailed = (request: CertificateSigningRequest): boolean => has(req
 export const isIssued = ({ status }: CertificateSigningRequest): boolean => (status?.certificate ?? '') !== '';
 
 const hourMs = 3_600_000;
-/** How long requests are kept after they were answered, and how long they wait for an answer (upstream: certificates cleaner). */
+/**
+ * How long requests are kept after they were answered, and how long they wait for an answer (upstream: certificates
+ * cleaner).
+ */
 const keptMs = { answered: hourMs, pending: 24 * hourMs };
 
-/** When a request may go, milliseconds since 1970. `expiresAtMs` is the end of the certificate that was issued for it. */
+/**
+ * When a request may go, milliseconds since 1970. `expiresAtMs` is the end of the certificate that was issued for it.
+ */
 export function removableAtMs(request: CertificateSigningRequest, expiresAtMs: number | undefined): number {
   const conditions = request.status?.conditions ?? [];
   const answered = conditions.filter(

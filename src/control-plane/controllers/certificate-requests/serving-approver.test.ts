@@ -15,7 +15,7 @@ async function setUp(
   addresses: readonly string[] = ['a.example', '192.0.2.1'],
 ): Promise<ControllerWorld> {
   const world = new ControllerWorld({
-    make: (options) => [createServingApprover({ ...options, servingNames: () => Promise.resolve(names) })],
+    make: (options) => [createServingApprover({ ...options, servingNames: () => names })],
   });
   world.api.seed(nodes, {
     metadata: { namespace: '', name: 'a', uid: 'a' },
@@ -46,6 +46,15 @@ describe('what a node requests to serve with', () => {
     await world.stop();
   });
 
+  it('is approved for an IPv6 address in any spelling', async () => {
+    const world = await setUp({ ...own, dnsNames: ['A.example'], ipAddresses: ['fd00::1'] }, {}, [
+      'a.example',
+      'FD00:0:0:0:0:0:0:1',
+    ]);
+    assert.ok(isApproved(world));
+    await world.stop();
+  });
+
   const refused: readonly (readonly [
     what: string,
     names: ServingNames | undefined,
@@ -54,8 +63,8 @@ describe('what a node requests to serve with', () => {
     ['another address', { ...own, ipAddresses: ['192.0.2.1', '192.0.2.9'] }],
     ['another name', { ...own, dnsNames: ['kubernetes.default'] }],
     ['another node', { ...own, commonName: 'system:node:b' }],
-    ['a node, asked for by somebody else', own, { username: 'jane' }],
-    ['a node, by whoever is not in system:nodes', own, { groups: ['system:authenticated'] }],
+    ['a node, requested by another user', own, { username: 'jane' }],
+    ['a node, by a user outside system:nodes', own, { groups: ['system:authenticated'] }],
     ['something else', undefined],
   ];
   for (const [what, names, asker] of refused) {

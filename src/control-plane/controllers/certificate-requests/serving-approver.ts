@@ -1,29 +1,32 @@
 import type { CertificateSigningRequest } from '../../../api/certificates/certificate-signing-request.ts';
 import { certificateSigningRequests, nodes } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
+import { canonicalIpv6 } from '../../../api/validation/network/endpoint-ip.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { isApproved, isDenied, isIssued } from './request-state.ts';
 
 export interface ServingNames {
   readonly commonName: string;
   readonly dnsNames: readonly string[];
+  /** IPv6 in its shortest form. */
   readonly ipAddresses: readonly string[];
 }
 
 export interface ServingApproverOptions extends ControllerOptions {
-  /** Whom a kubelet's serving certificate is asked for; undefined for any other request. */
-  readonly servingNames: (request: CertificateSigningRequest) => Promise<ServingNames | undefined>;
+  /** The node of a request for a kubelet's serving certificate; undefined for any other request. */
+  readonly servingNames: (request: CertificateSigningRequest) => ServingNames | undefined;
 }
 
-/** A node that asks before its addresses are known is looked at again. */
+/** A node that asks before its addresses are known is checked again. */
 const AGAIN_MS = 5000;
 
 /**
- * Approves what nodes request to serve with, when a node asks for itself and for addresses it has. Upstream has nobody who does: a node tells its
- * addresses itself, so whoever approves believes it. Therefore off unless asked for, which suits a cluster whose nodes are trusted to say where they are.
+ * Approves what nodes request to serve with, when a node asks for itself and for addresses it has. Upstream has nobody
+ * who does: a node tells its addresses itself, so whoever approves believes it. Therefore off unless asked for, which
+ * suits a cluster whose nodes are trusted to say where they are.
  */
 export function createServingApprover(options: ServingApproverOptions): Controller {
   const { informers, clock, log } = options;
@@ -34,7 +37,7 @@ export function createServingApprover(options: ServingApproverOptions): Controll
       ? undefined
       : judge(options, request);
   };
-  const queue = new WorkQueue({ name: 'kubelet-serving-approving', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'kubelet-serving-approving', clock, log, workers: 1, sync });
   const end = requests.addHandlers({
     onAdd: ({ metadata }) => queue.add(metadata.name),
     onUpdate: (_, { metadata }) => queue.add(metadata.name),
@@ -46,7 +49,7 @@ async function judge(
   { client, servingNames }: ServingApproverOptions,
   request: CertificateSigningRequest,
 ): Promise<number | undefined> {
-  const names = await servingNames(request);
+  const names = servingNames(request);
   // The API server has written down who asks: a node speaks for itself alone.
   if (
     names === undefined ||
@@ -77,6 +80,8 @@ async function judge(
 }
 
 function isOwn({ dnsNames, ipAddresses }: ServingNames, { status }: Node): boolean {
-  const addresses = new Set((status?.addresses ?? []).map(({ address }) => address.toLowerCase()));
-  return [...dnsNames, ...ipAddresses].every((name) => addresses.has(name.toLowerCase()));
+  const addresses = new Set(
+    (status?.addresses ?? []).map(({ address }) => canonicalIpv6(address) ?? address.toLowerCase()),
+  );
+  return [...dnsNames.map((name) => name.toLowerCase()), ...ipAddresses].every((name) => addresses.has(name));
 }

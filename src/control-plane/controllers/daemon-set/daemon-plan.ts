@@ -1,6 +1,7 @@
 import type { DaemonSet } from '../../../api/apps/daemon-set.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
+import { isTerminalPhase } from '../../../api/pod.ts';
 import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.ts';
 import { oldestFirst, revisionHashLabel } from './daemon-pods.ts';
@@ -23,7 +24,7 @@ export interface DaemonPlan {
   /** Nodes to make a pod for. */
   readonly create: readonly string[];
   readonly delete: readonly Pod[];
-  /** Pods that are over and are deleted for it: people are told. */
+  /** Ended pods to delete; an event reports it. */
   readonly ended: readonly Pod[];
   /** In how many milliseconds a failed pod may be replaced that must wait for it now. */
   readonly retryMs: number | undefined;
@@ -44,7 +45,7 @@ export function planPlacement(facts: DaemonFacts, failedPodDelay: FailedPodDelay
   const draft: Draft = { create: [], delete: [], ended: [], retryMs: undefined };
   for (const node of facts.nodes.values()) planNode(facts, node, draft, failedPodDelay);
   for (const [nodeName, pods] of facts.podsByNode) {
-    // Made for a node that is gone: no scheduler will ever place it, and nobody else would collect it.
+    // Created for a node that is gone: no scheduler will place it, and no other controller would collect it.
     if (!facts.nodes.has(nodeName))
       draft.delete.push(
         ...pods.filter(
@@ -75,7 +76,7 @@ function settleEnded(pods: readonly Pod[], draft: Draft, failedPodDelay: () => n
   for (const pod of pods) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
     const phase = pod.status?.phase;
-    if (phase !== 'Failed' && phase !== 'Succeeded') {
+    if (!isTerminalPhase(phase)) {
       running.push(pod);
       continue;
     }

@@ -40,13 +40,16 @@ function withDaemonTolerations(spec: PodSpec): Toleration[] {
   return tolerations;
 }
 
-/** Whether a daemon is to be started on a node, and whether one that is there may stay: taints that only keep away do not end it. */
+/**
+ * Whether a daemon is to be started on a node, and whether one that is there may stay: taints that only keep away do
+ * not end it.
+ */
 export interface Eligibility {
   readonly starts: boolean;
   readonly stays: boolean;
 }
 
-/** Answers for one template; a node is looked at again only when it is another object. */
+/** Answers for one template; a node is checked again only when it is another object. */
 export class NodeEligibility {
   readonly #spec: PodSpec;
   readonly #known = new WeakMap<Node, Eligibility>();
@@ -97,7 +100,7 @@ function onNode(affinity: Affinity | undefined, nodeName: string): Affinity {
   };
 }
 
-/** Where it runs, or was made for; undefined when that cannot be told. */
+/** The node that it runs on, or was created for; undefined when unknown. */
 export function targetNode({ spec }: Pod): string | undefined {
   if ((spec.nodeName ?? '') !== '') return spec.nodeName;
   for (const { matchFields = [] } of spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution

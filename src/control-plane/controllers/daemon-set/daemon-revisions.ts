@@ -15,7 +15,10 @@ export interface History {
   readonly old: readonly ControllerRevision[];
 }
 
-/** Keeps a ControllerRevision for each template the daemon set had (upstream: constructHistory, cleanupHistory). Safe to be ended anywhere. */
+/**
+ * Keeps a ControllerRevision for each template the daemon set had (upstream: constructHistory, cleanupHistory). Safe to
+ * be ended anywhere.
+ */
 export class DaemonRevisions {
   readonly #client: ApiClient;
 
@@ -23,7 +26,10 @@ export class DaemonRevisions {
     this.#client = client;
   }
 
-  /** Which revision the template is; made, renumbered and rid of duplicates where need be. `claimable` are the daemon set's revisions and those it may take. */
+  /**
+   * Which revision the template is; made, renumbered and rid of duplicates where need be. `claimable` are the daemon
+   * set's revisions and those it may take.
+   */
   async settle(
     daemonSet: DaemonSet,
     claimable: readonly ControllerRevision[],
@@ -46,7 +52,7 @@ export class DaemonRevisions {
     return { hash: hashOf(current), old };
   }
 
-  /** Deletes the old ones that nobody needs. */
+  /** Deletes unused old revisions. */
   async forget(daemonSet: DaemonSet, old: readonly ControllerRevision[], daemonPods: readonly Pod[]): Promise<void> {
     for (const each of selectForgotten(daemonSet, old, daemonPods)) await this.#delete(each);
   }

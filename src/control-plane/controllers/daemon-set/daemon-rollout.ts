@@ -9,12 +9,18 @@ export interface RolloutPlan {
   readonly delete: readonly Pod[];
 }
 
-/** The pods of a node that are not leaving: at most one of each kind, else `surplus` and the placement has to settle it first. */
+/**
+ * The pods of a node that are not leaving: at most one of each kind, else `surplus` and the placement has to settle it
+ * first.
+ */
 type OnNode =
   | { readonly kind: 'surplus' }
   | { readonly kind: 'settled'; readonly updated: Pod | undefined; readonly old: Pod | undefined };
 
-/** One round of a rolling update. To be asked only when the placement is settled (upstream: controller/daemon/update.go rollingUpdate). */
+/**
+ * One round of a rolling update. To be asked only when the placement is settled (upstream: controller/daemon/update.go
+ * rollingUpdate).
+ */
 export function planRollout(facts: DaemonFacts): RolloutPlan {
   const { daemonSet, nodes, eligibility, podsByNode } = facts;
   const wanted = [...nodes.values()].filter((node) => eligibility.of(node).starts);
@@ -41,7 +47,10 @@ function onNode({ daemonSet, podsByNode, hash }: DaemonFacts, name: string): OnN
   return { kind: 'settled', updated, old };
 }
 
-/** Deletes old pods, and the placement makes new ones: those that are not available anyway, and so many more as may be missing. */
+/**
+ * Deletes old pods, and the placement makes new ones: those that are not available anyway, and so many more as may be
+ * missing.
+ */
 function replaceInPlace(facts: DaemonFacts, names: readonly string[], maxUnavailable: number): RolloutPlan {
   const available = (pod: Pod): boolean => isPodAvailable(pod, facts.daemonSet.spec.minReadySeconds ?? 0, facts.nowMs);
   const broken: Pod[] = [];
@@ -95,7 +104,8 @@ function replaceBySurge(facts: DaemonFacts, names: readonly string[], maxSurge: 
     } else if (starts) create.push(name);
     else deleted.push(old);
   }
-  // Surging means that nothing may be missing: where daemons are no longer wanted they stay until those elsewhere are available.
+  // Surging means that nothing may be missing: where daemons are no longer wanted they stay until those elsewhere are
+  // available.
   const spare = Math.max(0, availableNodes - wanted);
   return {
     create: [...create, ...candidates.slice(0, Math.max(0, maxSurge - surging))],

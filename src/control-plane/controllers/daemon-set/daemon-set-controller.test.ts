@@ -272,7 +272,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('with OnDelete happens where somebody deletes the old pod', async () => {
+  it('with OnDelete happens when a user deletes the old pod', async () => {
     const world = await setUp(build({ updateStrategy: { type: 'OnDelete' } }), { nodeCount: 2 });
     await world.run(3_000);
     roll(world, 'v2');

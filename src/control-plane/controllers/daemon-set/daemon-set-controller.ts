@@ -8,7 +8,7 @@ import { controllerRevisions, daemonSets, nodes, pods } from '../../../api/clien
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodTemplateSpec } from '../../../api/core/pod-template.ts';
-import { isTerminalPhase } from '../../../api/pod.ts';
+import { isTerminalPod } from '../../../api/pod.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { claimObjects, ControlledIndex } from '../../controller-runtime/controller-ref.ts';
@@ -20,7 +20,7 @@ import { PodControl } from '../../controller-runtime/pod-control.ts';
 import { nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { planPlacement } from './daemon-plan.ts';
 import type { DaemonFacts } from './daemon-plan.ts';
 import { buildDaemonPod, NodeEligibility, targetNode } from './daemon-pods.ts';
@@ -32,7 +32,9 @@ import { computeDaemonStatus, isSameStatus } from './daemon-status.ts';
 const WORKERS = 2;
 /** Made or deleted in one pass at most (upstream: BurstReplicas). */
 const BURST = 250;
-/** How soon a node gets another pod where one failed: from one second to fifteen minutes, forgotten after twice that. */
+/**
+ * How soon a node gets another pod where one failed: from one second to fifteen minutes, forgotten after twice that.
+ */
 const failedCurve: BackoffCurve = { initialMs: 1_000, maxMs: 900_000, factor: 2 };
 
 /** Keeps one pod of each DaemonSet on each node that it is for. */
@@ -47,7 +49,13 @@ export function createDaemonSetController(options: ControllerOptions): Controlle
     eligibility: new Eligibilities(),
   };
   const syncer = new DaemonSetSyncer(options, parts);
-  const queue = new WorkQueue({ name: 'daemonset', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const queue = new RateLimitingQueue({
+    name: 'daemonset',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncer.sync(key),
+  });
   const add = (key: string): void => queue.add(key);
   const ends = [
     wakeOwners({ owners: parts.sets, dependents: parts.podInformer, expectations: parts.expectations, add }),
@@ -83,7 +91,7 @@ class Eligibilities {
   }
 }
 
-/** Heartbeats of nodes wake nobody: only daemon sets for which a node begins or ceases to count. */
+/** Heartbeats of nodes wake nothing: only daemon sets for which a node starts or ceases to count. */
 function wakeByNodes({ sets, nodeInformer, eligibility }: Parts, add: (key: string) => void): () => void {
   const wake = (before: Node | undefined, after: Node | undefined): void => {
     for (const set of sets.list()) {
@@ -146,7 +154,7 @@ class DaemonSetSyncer {
       this.#recorder.event(daemonSets, daemonSet, { type: 'Warning', reason: 'SelectingAll', message });
       return undefined;
     }
-    // What it had may be deleted or orphaned by now: nothing of its state can be told.
+    // What it had may be deleted or orphaned by now: its state is unknown.
     if (daemonSet.metadata.deletionTimestamp !== undefined) return undefined;
     const mine = (): readonly Pod[] => this.#podIndex.ofOwner(daemonSet);
     const { hash, old } = await this.#revisions.settle(daemonSet, this.#revisionIndex.claimable(daemonSet), mine);
@@ -175,7 +183,7 @@ class DaemonSetSyncer {
     const { nodeInformer, eligibility } = this.#parts;
     const podsByNode = new Map<string, Pod[]>();
     for (const pod of claimed) {
-      const name = isTerminalPhase(pod) && pod.metadata.deletionTimestamp !== undefined ? undefined : targetNode(pod);
+      const name = isTerminalPod(pod) && pod.metadata.deletionTimestamp !== undefined ? undefined : targetNode(pod);
       if (name === undefined) continue;
       const known = podsByNode.get(name);
       if (known === undefined) podsByNode.set(name, [pod]);
@@ -192,7 +200,9 @@ class DaemonSetSyncer {
     };
   }
 
-  /** Settles the placement; once that is settled, rolls on. In how many milliseconds to look again, if that is known. */
+  /**
+   * Settles the placement; once that is settled, rolls on. In how many milliseconds to check again, if that is known.
+   */
   async #manage(key: string, facts: DaemonFacts): Promise<number | undefined> {
     const placement = planPlacement(facts, (nodeName) => this.#failedPodDelay(key, facts.daemonSet, nodeName));
     for (const pod of placement.ended) this.#tellEnded(facts.daemonSet, pod);

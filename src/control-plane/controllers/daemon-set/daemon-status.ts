@@ -3,7 +3,10 @@ import { isPodAvailable, isPodReady } from '../../controller-runtime/pod-facts.t
 import { isUpdated, oldestFirst } from './daemon-pods.ts';
 import type { DaemonFacts } from './daemon-plan.ts';
 
-/** The status as it should be now; each node counts by its oldest pod. `handled`: what the spec asks for was acted upon, not only looked at. */
+/**
+ * The status as it should be now; each node counts by its oldest pod. `handled`: what the spec asks for was acted upon,
+ * not only checked.
+ */
 export function computeDaemonStatus(facts: DaemonFacts, handled: boolean): DaemonSetStatus {
   const { daemonSet, nodes, eligibility, podsByNode, hash, nowMs } = facts;
   const { minReadySeconds = 0 } = daemonSet.spec;

@@ -5,7 +5,7 @@ import type { Informer } from '../../../api/client/informer.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { deployments, pods, replicaSets } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isTerminalPhase } from '../../../api/pod.ts';
+import { isTerminalPod } from '../../../api/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import {
@@ -20,7 +20,7 @@ import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/pod-control.ts';
 import { sameTemplate } from '../../controller-runtime/pod-template.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { deploymentAnnotations, isRollingUpdate, sizeOf, templateHashLabel } from './deployment-facts.ts';
 import { planDeployment } from './deployment-plan.ts';
 import type { DeploymentPlan, DeploymentStep } from './deployment-plan.ts';
@@ -39,7 +39,13 @@ export function createDeploymentController(options: ControllerOptions): Controll
     podInformer: informers.for(pods),
   };
   const syncer = new DeploymentSyncer(options, parts);
-  const queue = new WorkQueue({ name: 'deployment', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const queue = new RateLimitingQueue({
+    name: 'deployment',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncer.sync(key),
+  });
   const add = (key: string): void => queue.add(key);
   const ends = [wakeOwners({ owners: parts.all, dependents: parts.sets, add }), wakeRecreates(parts, add)];
   return runController({
@@ -69,7 +75,7 @@ function wakeRecreates({ all, sets, podInformer }: Parts, add: (key: string) => 
   };
   return podInformer.addHandlers({
     onDelete: ended,
-    onUpdate: (before, after) => (isTerminalPhase(after) && !isTerminalPhase(before) ? ended(after) : undefined),
+    onUpdate: (before, after) => (isTerminalPod(after) && !isTerminalPod(before) ? ended(after) : undefined),
   });
 }
 
@@ -146,7 +152,7 @@ class DeploymentSyncer {
   /** Pods that have not ended, leaving ones included; or the set still counts some that are not seen here. */
   #hasRunningPods(oldSets: readonly ReplicaSet[]): boolean {
     return oldSets.some(
-      (set) => (set.status?.replicas ?? 0) > 0 || this.#podIndex.ofOwner(set).some((pod) => !isTerminalPhase(pod)),
+      (set) => (set.status?.replicas ?? 0) > 0 || this.#podIndex.ofOwner(set).some((pod) => !isTerminalPod(pod)),
     );
   }
 

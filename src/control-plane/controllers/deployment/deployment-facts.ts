@@ -16,8 +16,8 @@ const UNLIMITED = 2 ** 31 - 1;
 export const wantedReplicas = ({ spec }: Deployment): number => spec.replicas ?? 1;
 export const sizeOf = ({ spec }: ReplicaSet): number => spec.replicas ?? 1;
 /**
- * Available pods that it will still have: one that was just made smaller says more until its controller has seen that, and what will go must not be
- * counted upon. Upstream counts it, and may take too many from the next set.
+ * Available pods that it will still have: one that was just made smaller says more until its controller has seen that,
+ * and what will go must not be counted upon. Upstream counts it, and may take too many from the next set.
  */
 export const availableOf = (set: ReplicaSet): number => Math.min(set.status?.availableReplicas ?? 0, sizeOf(set));
 export const isActiveSet = (set: ReplicaSet): boolean => sizeOf(set) > 0;
@@ -27,7 +27,10 @@ export const totalAvailable = (sets: readonly ReplicaSet[]): number =>
 
 export const isRollingUpdate = ({ spec }: Deployment): boolean => spec.strategy?.type !== 'Recreate';
 
-/** Surge rounds up, unavailability down; both at 0 would go nowhere, so one may be missing then (upstream: ResolveFenceposts). */
+/**
+ * Surge rounds up, unavailability down; both at 0 would go nowhere, so one may be missing then (upstream:
+ * ResolveFenceposts).
+ */
 function fenceposts(deployment: Deployment): { surge: number; unavailable: number } {
   const wanted = wantedReplicas(deployment);
   const { maxSurge, maxUnavailable } = deployment.spec.strategy?.rollingUpdate ?? {};

@@ -37,8 +37,9 @@ export interface DeploymentPlan {
 }
 
 /**
- * What to do about the sets of a deployment: one round of a rollout, proportional scaling, or cleaning up (upstream: controller/deployment). Every
- * bound is kept at each step on its own, whatever becomes of the next. `oldPodsRunning`: pods of old sets have not ended yet, leaving ones included.
+ * What to do about the sets of a deployment: one round of a rollout, proportional scaling, or cleaning up (upstream:
+ * controller/deployment). Every bound is kept at each step on its own, whatever becomes of the next. `oldPodsRunning`:
+ * pods of old sets have not ended yet, leaving ones included.
  */
 export function planDeployment(
   deployment: Deployment,
@@ -162,13 +163,15 @@ function rollOut(draft: Draft): void {
 }
 
 /**
- * Takes replicas from old sets: first those that do not work anyway, then as many as are available beyond what must be. What the new set lacks counts
- * against it, so that a rollout that gets nowhere stops taking.
+ * Takes replicas from old sets: first those that do not work anyway, then as many as are available beyond what must be.
+ * What the new set lacks counts against it, so that a rollout that gets nowhere stops taking. As long as the controller
+ * of replica sets has not seen a set's new size, the set's numbers are those of another size, and nothing is taken: a
+ * set that was made smaller and larger again would count pods that are gone (upstream takes).
  */
 function shrinkOld(draft: Draft): boolean {
   const { deployment } = draft;
   const newSet = draft.ensureNewSet();
-  if (totalSize(draft.old) === 0) return false;
+  if (totalSize(draft.old) === 0 || !draft.all.every(isSizeSeen)) return false;
   const minAvailable = wantedReplicas(deployment) - maxUnavailable(deployment);
   let left = totalSize(draft.all) - minAvailable - (sizeOf(newSet) - availableOf(newSet));
   if (left <= 0) return false;
@@ -189,6 +192,10 @@ function shrinkOld(draft: Draft): boolean {
   return shrunk;
 }
 
+/** The status is that of the size in the spec. */
+const isSizeSeen = ({ metadata, status }: ReplicaSet): boolean =>
+  (metadata.generation ?? 0) <= (status?.observedGeneration ?? 0);
+
 /** No new pod before the last old one has ended. */
 function recreate(draft: Draft, oldPodsRunning: boolean): void {
   const shrunk = draft.old.filter((set) => draft.resize(set, 0));
@@ -198,8 +205,9 @@ function recreate(draft: Draft, oldPodsRunning: boolean): void {
 }
 
 /**
- * After the deployment was scaled: gives each set its share, so that a rollout under way goes neither faster nor slower for it. The new size is written
- * down in every case: a set that happens to have it already would else look as if the deployment was being scaled for ever, as it does upstream.
+ * After the deployment was scaled: gives each set its share, so that a rollout under way goes neither faster nor slower
+ * for it. The new size is written down in every case: a set that happens to have it already would else look as if the
+ * deployment was being scaled for ever, as it does upstream.
  */
 function scale(draft: Draft): void {
   const { deployment, newSet } = draft;
@@ -237,7 +245,6 @@ function cleanUp(draft: Draft): void {
   const kept = draft.old.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const byRevision = kept.toSorted((left, right) => revisionOf(left) - revisionOf(right) || compareAge(left, right));
   for (const set of byRevision.slice(0, Math.max(0, kept.length - limit))) {
-    const { replicas = 0, observedGeneration = 0 } = set.status ?? {};
-    if (replicas === 0 && sizeOf(set) === 0 && (set.metadata.generation ?? 0) <= observedGeneration) draft.delete(set);
+    if ((set.status?.replicas ?? 0) === 0 && sizeOf(set) === 0 && isSizeSeen(set)) draft.delete(set);
   }
 }

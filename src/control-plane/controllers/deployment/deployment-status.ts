@@ -47,7 +47,10 @@ export function computeDeploymentStatus(
   return conditions.length === 0 ? numbers : { ...numbers, conditions: [...conditions] };
 }
 
-/** In how many milliseconds the rollout will have made no progress for too long; undefined when that is not so or was said. */
+/**
+ * In how many milliseconds the rollout will have made no progress for too long; undefined when that is not so or was
+ * said.
+ */
 export function progressCheckMs(deployment: Deployment, status: DeploymentStatus, nowMs: number): number | undefined {
   const condition = findCondition(status.conditions, 'Progressing');
   const updatedMs = parseTime(condition?.lastUpdateTime);
@@ -89,7 +92,7 @@ function sum(sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | unde
   return sets.reduce((total, set) => total + (of(set) ?? 0), 0);
 }
 
-/** Nobody knows it while a set that was looked at does not say. */
+/** Unknown while one of the replica sets does not say. */
 function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {
   const silent = sets.some(
     ({ status }) => (status?.observedGeneration ?? 0) > 0 && status?.terminatingReplicas === undefined,
@@ -120,7 +123,7 @@ const progressing = (status: Said['status'], reason: string, message: string): S
   message,
 });
 
-/** Pausing and resuming begin the deadline anew; one that has passed stays said. */
+/** Pausing and resuming restart the deadline; an exceeded one stays reported. */
 function afterPause(deployment: Deployment, conditions: Conditions, nowMs: number): Conditions {
   const known = findCondition(conditions, 'Progressing');
   if (

@@ -15,7 +15,10 @@ const notCopied: ReadonlySet<string> = new Set([
   'deprecated.deployment.rollback.to',
 ]);
 
-/** The ReplicaSet for the deployment's template, with no replicas yet. Its name follows from the template, so that making it twice makes one. */
+/**
+ * The ReplicaSet for the deployment's template, with no replicas yet. Its name follows from the template, so that
+ * making it twice makes one.
+ */
 export function buildNewSet(deployment: Deployment, revision: number): ReplicaSet {
   const { spec, metadata, status } = deployment;
   const hash = hashTemplate(spec.template, status?.collisionCount);
@@ -42,7 +45,10 @@ function nameOf(deployment: string, hash: string): string {
   return `${deployment.slice(0, LONGEST_NAME - hash.length - 1)}-${hash}`;
 }
 
-/** The set with what it takes over from the deployment: annotations, minReadySeconds, and the newest revision. The same object when nothing is to change. */
+/**
+ * The set with what it takes over from the deployment: annotations, minReadySeconds, and the newest revision. The same
+ * object when nothing is to change.
+ */
 export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: number): ReplicaSet {
   const annotations: Record<string, string> = { ...set.metadata.annotations };
   for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {}))
@@ -70,7 +76,9 @@ function remember(annotations: Record<string, string>, revision: string): void {
   annotations[deploymentAnnotations.revisionHistory] = history.join(',');
 }
 
-/** How many replicas the deployment had when the set was sized: a later look tells from it whether it was scaled since. */
+/**
+ * How many replicas the deployment had when the set was sized: a later look tells from it whether it was scaled since.
+ */
 export function withReplicasAnnotations(deployment: Deployment, set: ReplicaSet): ReplicaSet {
   const desired = String(wantedReplicas(deployment));
   const most = String(wantedReplicas(deployment) + maxSurge(deployment));

@@ -16,8 +16,9 @@ export interface Share {
 }
 
 /**
- * The replicas that a deployment was given or lost, over its active sets in proportion to their sizes; what rounding leaves goes to the largest
- * (upstream: sync.go scale, GetReplicaSetProportion). Of equals the newer grow first and the older shrink first.
+ * The replicas that a deployment was given or lost, over its active sets in proportion to their sizes; what rounding
+ * leaves goes to the largest (upstream: sync.go scale, GetReplicaSetProportion). Of equals the newer grow first and the
+ * older shrink first.
  */
 export function shareReplicas(deployment: Deployment, active: readonly ReplicaSet[]): Share[] {
   const wanted = wantedReplicas(deployment);

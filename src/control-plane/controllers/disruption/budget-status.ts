@@ -2,10 +2,14 @@ import { withCondition } from '../../../api/conditions.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
 import { parseTime } from '../../../api/time.ts';
+import { isTerminalPhase } from '../../../api/pod.ts';
 import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 
-/** A pod whose eviction was granted is expected to be deleted within so long; else it counts again (upstream: DeletionTimeout). */
+/**
+ * A pod whose eviction was granted is expected to be deleted within so long; else it counts again (upstream:
+ * DeletionTimeout).
+ */
 export const deletionTimeoutMs = 120_000;
 const allowed = 'DisruptionAllowed';
 
@@ -19,7 +23,10 @@ export interface ExpectedPods {
   readonly desiredHealthy: number;
 }
 
-/** `scale` is what the pods' controllers want in all; it is not used where the budget is a plain number (upstream: getExpectedPodCount). */
+/**
+ * `scale` is what the pods' controllers want in all; it is not used where the budget is a plain number (upstream:
+ * getExpectedPodCount).
+ */
 export function computeExpected({ spec }: PodDisruptionBudget, podCount: number, scale: number): ExpectedPods {
   if (spec.maxUnavailable !== undefined)
     return { expectedPods: scale, desiredHealthy: Math.max(0, scale - scaledValue(spec.maxUnavailable, scale, 'up')) };
@@ -37,7 +44,10 @@ export interface Disrupted {
   readonly nextMs: number | undefined;
 }
 
-/** What is left of the evictions that were granted: pods that are gone or going need no place of their own any more (upstream: buildDisruptedPodMap). */
+/**
+ * What is left of the evictions that were granted: pods that are gone or going need no place of their own any more
+ * (upstream: buildDisruptedPodMap).
+ */
 export function selectDisrupted({ status }: PodDisruptionBudget, pods: readonly Pod[], nowMs: number): Disrupted {
   const granted = status?.disruptedPods ?? {};
   const awaited: Record<string, string> = {};
@@ -124,10 +134,12 @@ const byKubelet = 'TerminationByKubelet';
 /** Upstream: stalePodDisruptionTimeout. */
 const staleAfterMs = 120_000;
 
-/** In how many milliseconds the pod's word that it is about to be disrupted is stale, for nobody deletes it; undefined when it has not said so. */
+/**
+ * In how many milliseconds the pod's word that it is about to be disrupted is stale, because the pod is not being
+ * deleted; undefined when it has not said so.
+ */
 export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): number | undefined {
-  if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed')
-    return undefined;
+  if (metadata.deletionTimestamp !== undefined || isTerminalPhase(status?.phase)) return undefined;
   const said = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
   if (said?.status !== 'True' || said.reason === byKubelet) return undefined;
   return Math.max(0, (parseTime(said.lastTransitionTime) ?? 0) + staleAfterMs - nowMs);

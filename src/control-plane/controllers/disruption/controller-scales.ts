@@ -11,7 +11,7 @@ import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
 export interface ScaleSources {
   readonly deployments: Informer<Deployment>;
   readonly replicaSets: Informer<ReplicaSet>;
-  /** Every kind there is, by which a kind without a scale is told from one that does not exist. */
+  /** All kinds, to distinguish a kind without a scale from one that does not exist. */
   readonly types: readonly ResourceType[];
 }
 

@@ -125,7 +125,7 @@ it('of a Deployment its own number counts, and follows when it is scaled', async
   await world.stop();
 });
 
-it('a ReplicaSet of its own counts by itself', async () => {
+it('a standalone ReplicaSet counts separately', async () => {
   const world = await setUp({ spec: { minAvailable: '50%' }, all: ['a', 'b', 'c'].map((name) => pod(name)) });
   assert.deepEqual(numbers(world), [4, 2, 3, 1]);
   await world.stop();
@@ -184,7 +184,7 @@ it('where the number cannot be known nothing is allowed, and the reason is said'
   }
 });
 
-it('says when it selects nothing, or pods whose number nobody knows', async () => {
+it('reports when it selects nothing, or pods without a known scale', async () => {
   const empty = await setUp({ spec: { minAvailable: 1 }, all: [] });
   assert.deepEqual([numbers(empty), empty.events], [[0, 1, 0, 0], ['Normal NoPods No matching pods found']]);
   const bare = await setUp({ spec: { maxUnavailable: 1 }, all: [pod('a', { 'metadata.ownerReferences': undefined })] });

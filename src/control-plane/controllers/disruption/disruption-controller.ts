@@ -6,7 +6,7 @@ import { deployments, podDisruptionBudgets, pods, replicaSets } from '../../../a
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
@@ -16,7 +16,7 @@ import { createEventRecorder } from '../../controller-runtime/event-recorder.ts'
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import {
   computeBudgetStatus,
   computeExpected,
@@ -35,8 +35,9 @@ export interface DisruptionOptions extends ControllerOptions {
 }
 
 /**
- * Says how many pods of each budget may be evicted, by which the API grants evictions (upstream: disruption controller). What was granted counts as gone
- * from then on, also before the pod is. Upstream notices a change of scale with the next change of a pod; here it wakes the budget by itself.
+ * Says how many pods of each budget may be evicted, by which the API grants evictions (upstream: disruption
+ * controller). What was granted counts as gone from then on, also before the pod is. Upstream notices a change of scale
+ * with the next change of a pod; here it wakes the budget itself.
  */
 export function createDisruptionController(options: DisruptionOptions): Controller {
   const { informers, clock, log, types } = options;
@@ -47,8 +48,8 @@ export function createDisruptionController(options: DisruptionOptions): Controll
     replicaSets: informers.for(replicaSets),
   };
   const syncer = new BudgetSyncer(options, parts.budgets, parts.pods, { ...parts, types });
-  const queue = new WorkQueue({ name: 'disruption', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
-  const stale = new WorkQueue({
+  const queue = new RateLimitingQueue({ name: 'disruption', clock, log, workers: 1, sync: (key) => syncer.sync(key) });
+  const stale = new RateLimitingQueue({
     name: 'stale-disruption',
     clock,
     log,
@@ -158,7 +159,7 @@ class BudgetSyncer {
     return disrupted.nextMs;
   }
 
-  /** A pod that was to be disrupted, and nobody did: it is an ordinary one again. */
+  /** A pod whose announced disruption did not happen: it counts as an ordinary pod again. */
   async syncStale(key: string): Promise<number | undefined> {
     const pod = this.#pods.getByKey(key);
     const { clock, client } = this.#options;

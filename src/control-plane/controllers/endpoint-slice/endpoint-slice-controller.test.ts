@@ -114,7 +114,7 @@ it('a pod that leaves serves while it can and is not ready; ended ones and those
   await Promise.all([world.stop(), everyone.stop()]);
 });
 
-it("named ports are each pod's own; a pod without them is told without ports", async () => {
+it("named ports are each pod's own; a pod without them is listed without ports", async () => {
   const named = (containerPort: number): Record<string, unknown> => ({
     'spec.containers[0].ports': [{ name: 'web', containerPort, protocol: 'TCP' }],
   });
@@ -213,7 +213,7 @@ it('a change costs one write, wherever the others are', async () => {
   await world.stop();
 });
 
-it('whatever comes and goes, each pod is told once, in slices that are not too large, however late the cache is', () =>
+it('whatever comes and goes, each pod is listed once, in slices that are not too large, however late the cache is', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.nat(12), fc.boolean(), fc.integer({ min: 1, max: 8 })), { maxLength: 25 }),

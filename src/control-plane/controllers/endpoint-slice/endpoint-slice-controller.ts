@@ -19,7 +19,7 @@ import {
   isHeadless,
   wakeServices,
 } from '../../controller-runtime/service-endpoints.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { groupEndpoints } from './group-endpoints.ts';
 import { planSlices } from './plan-slices.ts';
 import type { SliceContent } from './plan-slices.ts';
@@ -40,7 +40,7 @@ export function createEndpointSliceController(options: ControllerOptions): Contr
     nodes: informers.for(nodes),
   };
   const syncer = new SliceSyncer(options, parts);
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'endpoint-slice',
     clock,
     log,

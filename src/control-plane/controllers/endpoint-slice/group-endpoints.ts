@@ -6,7 +6,10 @@ import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 import type { AddressType, Group } from './plan-slices.ts';
 
-/** The endpoints of a service by family and ports. A family without any endpoint has one empty group, which tells that there are none. */
+/**
+ * The endpoints of a service by family and ports. A family without any endpoint has one empty group, which tells that
+ * there are none.
+ */
 export function groupEndpoints(
   service: Service,
   endpoints: readonly ServiceEndpoint[],
@@ -19,7 +22,7 @@ export function groupEndpoints(
     for (const each of endpoints) {
       const endpoint = endpointOf(each, addressType, nodeOf);
       if (endpoint === undefined) continue;
-      // A pod that has none of the named ports is told nevertheless, without ports (upstream: getEndpointPorts).
+      // A pod without any of the named ports is listed anyway, without ports (upstream: getEndpointPorts).
       const ports = [...(portsIn(each.pod, service) ?? [])];
       const key = JSON.stringify(ports);
       let group = groups.get(key);
@@ -54,4 +57,4 @@ function endpointOf(
   };
 }
 
-/** A pod that has none of the named ports is told nevertheless, without ports (upstream: getEndpointPorts). */
+/** A pod without any of the named ports is listed anyway, without ports (upstream: getEndpointPorts). */

@@ -6,7 +6,7 @@ export const maxEndpoints = 100;
 
 export type AddressType = 'IPv4' | 'IPv6';
 
-/** Endpoints that share ports and family, as they should be told. */
+/** Desired endpoints with the same ports and family. */
 export interface Group {
   readonly addressType: AddressType;
   readonly ports: readonly EndpointPort[];
@@ -29,8 +29,9 @@ export interface SlicePlan {
 const identity = (endpoint: Endpoint): string => endpoint.targetRef?.uid ?? endpoint.addresses.join(',');
 
 /**
- * The least change of slices by which the groups are told (upstream: endpointslice reconciler): endpoints stay in the slice they are in, new ones fill
- * slices that change anyway, then those with room, then new ones; slices that become empty go, but a service keeps one, empty if need be.
+ * The smallest change of slices that publishes the groups (upstream: endpointslice reconciler): endpoints stay in the
+ * slice they are in, new ones fill slices that change anyway, then those with room, then new ones; slices that become
+ * empty go, but a service keeps one, empty if need be.
  */
 export function planSlices(existing: readonly EndpointSlice[], groups: readonly Group[]): SlicePlan {
   const create: SliceContent[] = [];

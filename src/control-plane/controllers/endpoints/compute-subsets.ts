@@ -3,7 +3,7 @@ import type { Service } from '../../../api/core/service.ts';
 import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 
-/** More than so many addresses are not told (upstream: maxCapacity); EndpointSlices have them all. */
+/** The most addresses in an object (upstream: maxCapacity); EndpointSlices have them all. */
 export const maxAddresses = 1000;
 
 interface Collected {
@@ -12,7 +12,7 @@ interface Collected {
   readonly notReady: EndpointAddress[];
 }
 
-/** Endpoints of a service, grouped by the ports that its pods have for it. Pods on their way out are not told. */
+/** Endpoints of a service, grouped by the ports that its pods have for it. Terminating pods are left out. */
 export function computeSubsets(service: Service, endpoints: readonly ServiceEndpoint[]): EndpointSubset[] {
   const groups = new Map<string, Collected>();
   for (const endpoint of endpoints) {
@@ -55,7 +55,7 @@ function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] | u
   return portsIn(pod, service)?.map(({ name, ...rest }) => ({ ...(name !== '' && { name }), ...rest }));
 }
 
-/** At most as many as may be told, the ready ones first; whether some were left out. */
+/** At most the allowed number, ready ones first; whether some were left out. */
 export function truncateSubsets(subsets: readonly EndpointSubset[]): {
   readonly subsets: EndpointSubset[];
   readonly truncated: boolean;

@@ -89,7 +89,7 @@ it('pods that leave are not told, unless everyone is', async () => {
   await Promise.all([world.stop(), everyone.stop()]);
 });
 
-it('pods with other numbers for a named port are told apart, those without it not at all', async () => {
+it('pods with different numbers for a named port are listed separately, those without it not at all', async () => {
   const named = (containerPort: number): Record<string, unknown> => ({
     'spec.containers[0].ports': [{ name: 'web', containerPort, protocol: 'TCP' }],
   });

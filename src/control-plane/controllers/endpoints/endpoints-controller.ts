@@ -16,7 +16,7 @@ import {
   isHeadless,
   wakeServices,
 } from '../../controller-runtime/service-endpoints.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 
 const WORKERS = 5;
@@ -30,7 +30,13 @@ export function createEndpointsController(options: ControllerOptions): Controlle
   const { informers, clock, log } = options;
   const parts = { services: informers.for(services), pods: informers.for(pods), endpoints: informers.for(endpoints) };
   const syncer = new EndpointsSyncer(options, parts);
-  const queue = new WorkQueue({ name: 'endpoints', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const queue = new RateLimitingQueue({
+    name: 'endpoints',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncer.sync(key),
+  });
   const wake = (object: Endpoints): void => queue.add(formatKey(keyOf(object)));
   const ends = [
     wakeServices({ ...parts, add: (key) => queue.add(key) }),

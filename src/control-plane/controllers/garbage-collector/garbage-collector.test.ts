@@ -142,7 +142,7 @@ it('an owner waits no longer for one that ceases to hold it up', async () => {
   await world.stop();
 });
 
-it('circles come apart, whoever is deleted and however', async () => {
+it('cycles are collected, whichever object is deleted and however', async () => {
   for (const policy of ['Background', 'Foreground'] as const) {
     const world = await setUp({ a: { owners: ['c'] }, b: { owners: ['a'] }, c: { owners: ['b'] } });
     await remove(world, 'a', policy);
@@ -214,7 +214,7 @@ it('a refused deletion is tried again', async () => {
   await world.stop();
 });
 
-it('wherever it is killed, and however late its cache is, exactly what nobody owns any more is gone', () => {
+it('wherever it is killed, and however late its cache is, exactly the objects without owners are gone', () => {
   const size = 7;
   const policies = fc.constantFrom('Background' as const, 'Foreground' as const);
   const graph = fc.array(fc.uniqueArray(fc.nat(size - 1), { maxLength: 2 }), { minLength: size, maxLength: size });

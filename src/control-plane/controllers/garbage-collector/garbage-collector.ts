@@ -4,7 +4,7 @@ import type { OwnerReference } from '../../../api/core/meta.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { foregroundFinalizer, judgeByOwners, orphanFinalizer } from './judge-owners.ts';
 import type { JudgedOwner, OwnerState } from './judge-owners.ts';
 import { OwnerGraph } from './owner-graph.ts';
@@ -19,15 +19,17 @@ export interface GarbageCollectorOptions extends ControllerOptions {
 }
 
 /**
- * Deletes what nobody owns any more, and lets owners go that wait for it (upstream: garbagecollector).
- * 1. That an owner is gone is asked of the server, never concluded from a cache. That it is there may be: its end would be an event.
- * 2. An object is deleted only as the one that was judged: another of its name, or a newer version, is judged anew.
+ * Deletes objects without owners, and releases owners that wait for that (upstream: garbagecollector).
+ * 1. That an owner is gone is asked of the server, never concluded from a cache. That it is there may be: its end would
+ *    be an event.
+ * 2. An object is deleted only if it is the one that was checked: another of its name, or a newer version, is checked
+ *    again.
  */
 export function createGarbageCollector(options: GarbageCollectorOptions): Controller {
   const { clock, log } = options;
   const graph = new OwnerGraph(options.informers, options.types);
   const collector = new Collector(options, graph);
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'garbage-collector',
     clock,
     log,
@@ -54,7 +56,7 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
           // An owner that it has held up so far may wait for nothing more.
           wakeOwners(before, (reference) => !isHeldUpBy(after, reference));
         } else if (isLeaving(after)) consider(after);
-        // An owner that begins to wait has its dependents looked at.
+        // An owner that begins to wait has its dependents checked.
         if (isLeaving(after) && !isLeaving(before))
           for (const dependent of graph.dependentsOf(after.metadata.uid)) add(dependent);
       },
@@ -147,7 +149,10 @@ class Collector {
     return this.#delete(node, judgement.policy);
   }
 
-  /** Where what it owns waits for it in turn, one of them has to go first: it holds its owners up no longer (upstream: unblockOwnerReferences). */
+  /**
+   * Where what it owns waits for it in turn, one of them has to go first: it holds its owners up no longer (upstream:
+   * unblockOwnerReferences).
+   */
   async #breakCircle({ type, object }: GraphNode): Promise<void> {
     const { uid, ownerReferences = [] } = object.metadata;
     const isCircle = this.#graph

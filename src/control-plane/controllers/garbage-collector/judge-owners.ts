@@ -3,7 +3,10 @@ import type { OwnerReference } from '../../../api/core/meta.ts';
 export const foregroundFinalizer = 'foregroundDeletion';
 export const orphanFinalizer = 'orphan';
 
-/** What is known of an owner: it is there, it is not (any more), or it is there but waits for its dependents to be deleted first. */
+/**
+ * What is known of an owner: it is there, it is not (any more), or it is there but waits for its dependents to be
+ * deleted first.
+ */
 export type OwnerState = 'solid' | 'absent' | 'waiting';
 
 export interface JudgedOwner {
@@ -24,7 +27,10 @@ export interface Dependent {
   readonly hasDependents: boolean;
 }
 
-/** What becomes of an object, by its owners (upstream: garbagecollector attemptToDeleteItem). Nobody's dependents are nobody's business. */
+/**
+ * What becomes of an object, by its owners (upstream: garbagecollector attemptToDeleteItem). Objects without owners are
+ * left alone.
+ */
 export function judgeByOwners(dependent: Dependent, owners: readonly JudgedOwner[]): Judgement {
   if (owners.length === 0 || dependent.deleting) return { kind: 'keep' };
   const uidsOf = (state: OwnerState): string[] =>

@@ -9,7 +9,10 @@ export interface GraphNode {
   readonly object: ApiObject;
 }
 
-/** Who owns whom, over all kinds that can own or be owned; made of the informers' own indexes, so there is nothing to keep up to date. */
+/**
+ * Which object owns which, over all kinds that can own or be owned; made of the informers' own indexes, so there is
+ * nothing to keep up to date.
+ */
 export class OwnerGraph {
   readonly #kinds: readonly { readonly informer: Informer<ApiObject>; readonly byOwner: ObjectIndex<ApiObject> }[];
   readonly #types = new Map<string, ResourceType>();

@@ -6,8 +6,9 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { hasTrackingFinalizer, trackingFinalizer } from './job-facts.ts';
 
 /**
- * Takes the job's finalizer off a pod; what is gone, or is another one by now, needs none. With `onlyUnchanged` it rejects with Conflict when the pod
- * is not what it was: one that is not to be counted may have ended in the meantime, and then has to be.
+ * Takes the job's finalizer off a pod; what is gone, or is another one by now, needs none. With `onlyUnchanged` it
+ * rejects with Conflict when the pod is not what it was: one that is not to be counted may have ended in the meantime,
+ * and then has to be.
  */
 export async function freePod(
   client: ApiClient,

@@ -8,13 +8,16 @@ import { parseTime } from '../../../api/time.ts';
 /** Upstream: DefaultJobPodFailureBackOff, MaxJobPodFailureBackOff. */
 const curve: BackoffCurve = { initialMs: 10_000, maxMs: 600_000, factor: 2 };
 
-/** Failures in a row, and when the last one was (wall milliseconds). In memory only: after a restart the next pod comes at once. */
+/**
+ * Failures in a row, and when the last one was (wall milliseconds). In memory only: after a restart the next pod comes
+ * at once.
+ */
 export interface FailureRecord {
   readonly failures: number;
   readonly lastMs: number;
 }
 
-/** The record after pods have ended: a success begins anew, and only failures after it count. */
+/** The record after pods have ended: a success resets it, and only later failures count. */
 export function nextFailureRecord(
   record: FailureRecord | undefined,
   succeeded: readonly Pod[],
@@ -39,7 +42,10 @@ export function failureWaitMs(record: FailureRecord | undefined, nowMs: number):
     : Math.max(0, record.lastMs + backoffDelayMs(curve, record.failures) - nowMs);
 }
 
-/** When the pod ended, as far as can be told: by its containers, by its readiness, by its deletion, else when it was made (upstream: getFinishedTime). */
+/**
+ * When the pod ended, as far as known: by its containers, by its readiness, by its deletion, else when it was
+ * made (upstream: getFinishedTime).
+ */
 export function finishedAtMs(pod: Pod): number {
   const { metadata, status } = pod;
   const unready = status?.conditions?.find(({ type, status: value }) => type === 'Ready' && value === 'False');

@@ -3,7 +3,7 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { Expectations } from '../../controller-runtime/expectations.ts';
 import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { hasTrackingFinalizer } from './job-facts.ts';
 import { JobSyncer } from './job-syncer.ts';
 import type { JobParts } from './job-syncer.ts';
@@ -19,8 +19,8 @@ export function createJobController(options: ControllerOptions): Controller {
   const podInformer = informers.for(pods);
   const parts: JobParts = { all, podInformer, expectations: new Expectations(clock), freed: new Set() };
   const syncer = new JobSyncer(options, parts);
-  const queue = new WorkQueue({ name: 'job', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
-  const orphans = new WorkQueue({
+  const queue = new RateLimitingQueue({ name: 'job', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const orphans = new RateLimitingQueue({
     name: 'job orphan pods',
     clock,
     log,

@@ -7,8 +7,8 @@ import type { JobFacts, JobTally } from './job-facts.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 /**
- * How a job is going to end. First the status says what it will be (FailureTarget, SuccessCriteriaMet), then its pods end and are counted, then it is
- * so (Failed, Complete). `announced`: the status has said it before.
+ * How a job is going to end. First the status says what it will be (FailureTarget, SuccessCriteriaMet), then its pods
+ * end and are counted, then it is so (Failed, Complete). `announced`: the status has said it before.
  */
 export interface Ending {
   readonly kind: 'failure' | 'success';
@@ -19,7 +19,10 @@ export interface Ending {
 
 const failure = (reason: string, message: string): Ending => ({ kind: 'failure', reason, message, announced: false });
 
-/** Whether and how it ends, its completions left aside. What was announced stands; failures come before successes (upstream: syncJob). */
+/**
+ * Whether and how it ends, its completions left aside. What was announced stands; failures come before successes
+ * (upstream: syncJob).
+ */
 export function judgeEnding(facts: JobFacts, tally: JobTally): Ending | undefined {
   const { job, pods } = facts;
   const known = trueCondition(job, 'SuccessCriteriaMet') ?? trueCondition(job, 'FailureTarget');

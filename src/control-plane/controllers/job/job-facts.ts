@@ -15,7 +15,7 @@ const THIS_CONTROLLER = 'kubernetes.io/job-controller';
 
 export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 export const isSuspended = ({ spec }: Job): boolean => spec.suspend === true;
-/** Somebody else looks after it. */
+/** Another controller manages it. */
 export const isManagedElsewhere = ({ spec }: Job): boolean => (spec.managedBy ?? THIS_CONTROLLER) !== THIS_CONTROLLER;
 /** Pods are replaced when they have ended, not already when they leave. */
 export const onlyReplacesFailed = ({ spec }: Job): boolean =>
@@ -77,11 +77,16 @@ export interface JobTally {
   /** In all, those that are still to be counted included. */
   readonly succeeded: number;
   readonly failed: number;
-  /** Of Indexed jobs: what the status says, what is so now, and with a limit per index which have failed for good. */
+  /**
+   * Of Indexed jobs: what the status says, what is so now, and with a limit per index which have failed permanently.
+   */
   readonly knownIndexes: IndexSet;
   readonly succeededIndexes: IndexSet;
   readonly failedIndexes: IndexSet | undefined;
-  /** With a limit per index: the last failed pod of each index that is to be tried again. It stays until its successor is there, for it holds the count. */
+  /**
+   * With a limit per index: the last failed pod of each index that is to be tried again. It stays until its successor
+   * is there, for it holds the count.
+   */
   readonly heldByIndex: ReadonlyMap<number, Pod>;
 }
 

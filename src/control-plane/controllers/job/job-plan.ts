@@ -46,7 +46,10 @@ export function planPods(facts: JobFacts, tally: JobTally, record: FailureRecord
   return indexes.length === 0 ? { kind: 'nothing' } : { kind: 'create', indexes };
 }
 
-/** With a number of completions never more than are missing; without one as many as may run beside each other, until one has succeeded. */
+/**
+ * With a number of completions never more than are missing; without one as many as may run beside each other, until one
+ * has succeeded.
+ */
 function wantedActive({ spec }: Job, { succeeded, active }: JobTally): number {
   const parallelism = spec.parallelism ?? 1;
   if (spec.completions === undefined) return succeeded > 0 ? active.length : parallelism;

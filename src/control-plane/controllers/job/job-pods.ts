@@ -10,7 +10,10 @@ const INDEX_ENV = 'JOB_COMPLETION_INDEX';
 /** So that five letters and the longest label fit (upstream: names.MaxGeneratedNameLength). */
 const LONGEST_PREFIX = 58;
 
-/** A pod of the job, for its index if it has any. `replaced` is the failed pod of that index whose counts it goes on with. */
+/**
+ * A pod of the job, for its index if it has any. `replaced` is the failed pod of that index whose counts it goes on
+ * with.
+ */
 export function buildJobPod(job: Job, index: number | undefined, replaced: Pod | undefined): Pod {
   const pod = podFromTemplate(jobs, job, job.spec.template);
   const finalizers = [...new Set([...(pod.metadata.finalizers ?? []), trackingFinalizer])];

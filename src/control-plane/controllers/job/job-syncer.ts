@@ -54,13 +54,16 @@ interface Acted {
   /** Pods that were deleted in this pass. */
   readonly deleted: readonly Pod[];
   readonly created: number;
-  /** Whether the number of pods was looked after: only then is it told whether the job is suspended. */
+  /** Whether the number of pods was managed: only then the status says whether the job is suspended. */
   readonly managed: boolean;
   readonly waitMs?: number;
   readonly failure?: unknown;
 }
 
-/** One pass over a job: judges it, looks after its pods, and counts those that have ended. Safe to be ended anywhere, see `Tracking`. */
+/**
+ * One pass over a job: judges it, looks after its pods, and counts those that have ended. Safe to be ended anywhere,
+ * see `Tracking`.
+ */
 export class JobSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: JobParts;
@@ -97,7 +100,8 @@ export class JobSyncer {
     if (this.#writes.isBehind(key, job.metadata.resourceVersion)) return undefined;
     const expectedMs = expectations.waitMs(key);
     const objects = this.#podIndex.claimable(job);
-    // As of the same moment as the pods: what is seen during this pass must not make them look as if they were still to be counted.
+    // As of the same moment as the pods: what is seen during this pass must not make them look as if they were still to
+    // be counted.
     const freedBefore = new Set(objects.flatMap(({ metadata }) => (freed.has(metadata.uid) ? [metadata.uid] : [])));
     const facts: JobFacts = {
       job,
@@ -220,7 +224,7 @@ export class JobSyncer {
         : jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', nowMs);
       const after = withCondition(conditions, told);
       if (after !== conditions) {
-        // The deadline counts anew from each resumption.
+        // The deadline restarts at each resumption.
         startTime = suspended ? undefined : formatTime(nowMs);
         this.#recorder.event(jobs, job, {
           type: 'Normal',

@@ -10,8 +10,9 @@ import { matchFailurePolicy } from './pod-failure-policy.ts';
 const MAX_UNCOUNTED = 500;
 
 /**
- * How pods are counted exactly once, wherever the controller is killed: a pod that has ended keeps its finalizer until the status names its uid; then
- * the finalizer goes; then the uid becomes one more in the number. A uid in the list whose pod has no finalizer is counted, and not yet added.
+ * How pods are counted exactly once, wherever the controller is killed: a pod that has ended keeps its finalizer until
+ * the status names its uid; then the finalizer goes; then the uid becomes one more in the number. A uid in the list
+ * whose pod has no finalizer is counted, and not yet added.
  */
 export interface Tracking {
   /** With the counters and lists as they are to be written before any finalizer goes. */

@@ -8,7 +8,7 @@ import { ControlledIndex, controllerRefOf } from '../../controller-runtime/contr
 import { freePod } from './free-pod.ts';
 import { hasTrackingFinalizer, isFinished, isManagedElsewhere } from './job-facts.ts';
 
-/** Whether no job will ever count the pod, so that its finalizer would hold it for good. */
+/** Whether no job will ever count the pod, so that its finalizer would hold it permanently. */
 function isOrphan(pod: Pod, all: Informer<Job>): boolean {
   if (!hasTrackingFinalizer(pod)) return false;
   const ref = controllerRefOf(pod);
@@ -19,7 +19,10 @@ function isOrphan(pod: Pod, all: Informer<Job>): boolean {
   return isFinished(job) && !isManagedElsewhere(job);
 }
 
-/** Finds pods whose finalizer nobody will take off: those of jobs that are gone or finished, and those that were let go. Returns what ends it. */
+/**
+ * Finds pods whose finalizer no job will remove: those of jobs that are gone or finished, and those that were let go.
+ * Returns what ends it.
+ */
 export function wakeOrphans(all: Informer<Job>, pods: Informer<Pod>, add: (key: string) => void): () => void {
   const index = new ControlledIndex(pods);
   const look = (pod: Pod): void => {

@@ -1,6 +1,6 @@
 import type { Namespace, NamespaceCondition } from '../../../api/core/namespace.ts';
 
-/** What was found in a namespace that is going, after its objects were told to go. */
+/** What was found in a terminating namespace, after the deletion of its objects was requested. */
 export interface Remains {
   /** `pods.` (upstream writes the dot of the core group, too) or `deployments.apps`, and how many there are. */
   readonly counts: ReadonlyMap<string, number>;
@@ -16,7 +16,9 @@ const listed = (counts: ReadonlyMap<string, number>, format: (name: string, coun
     .map(([name, count]) => format(name, count))
     .join(', ');
 
-/** The conditions that say what a namespace still waits for, in upstream's words (pkg/controller/namespace/deletion). */
+/**
+ * The conditions that say what a namespace still waits for, in upstream's words (pkg/controller/namespace/deletion).
+ */
 export function namespaceConditions(
   namespace: Namespace,
   { counts, finalizers, failures }: Remains,

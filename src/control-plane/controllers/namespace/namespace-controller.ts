@@ -7,14 +7,17 @@ import { ApiStatusError, formatGroupResource, isApiError } from '../../../api/st
 import { formatTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { namespaceConditions } from './namespace-conditions.ts';
 import type { Remains } from './namespace-conditions.ts';
 
 /** Upstream: --concurrent-namespace-syncs. */
 const WORKERS = 10;
 const finalizer = 'kubernetes';
-/** The end of each object wakes its namespace; this is for an object that came and went without the informers having seen it. */
+/**
+ * The end of each object wakes its namespace; this is for an object that came and went without the informers having
+ * seen it.
+ */
 const unseenMs = 15_000;
 
 export interface NamespaceControllerOptions extends ControllerOptions {
@@ -32,7 +35,13 @@ export function createNamespaceController(options: NamespaceControllerOptions): 
   const spaces = informers.for(namespaces);
   const contents = options.types.map((type) => informers.for(type));
   const emptier = new NamespaceEmptier(options, spaces);
-  const queue = new WorkQueue({ name: 'namespace', clock, log, workers: WORKERS, sync: (key) => emptier.sync(key) });
+  const queue = new RateLimitingQueue({
+    name: 'namespace',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => emptier.sync(key),
+  });
   const consider = (space: Namespace): void => {
     if (space.metadata.deletionTimestamp !== undefined) queue.add(space.metadata.name);
   };

@@ -1,7 +1,7 @@
 import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node, NodeCondition } from '../../../api/core/node.ts';
 
-/** A kubelet tells these; the network's condition is told by others. */
+/** Conditions that a kubelet reports; others report the network's condition. */
 const told = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** The conditions of a node that has not been heard of for too long. */
@@ -44,7 +44,10 @@ export function zoneState(ready: number, notReady: number): ZoneState {
   return notReady > 2 && notReady / (ready + notReady) >= 0.55 ? 'partialDisruption' : 'normal';
 }
 
-/** Nodes a second that may begin to lose their pods: few, and fewer when much of the zone is gone, for then the fault is more likely the network's. */
+/**
+ * Nodes a second that may begin to lose their pods: few, and fewer when much of the zone is gone, for then the fault is
+ * more likely the network's.
+ */
 export function evictionsPerSecond(state: ZoneState, nodesInZone: number): number {
   if (state === 'partialDisruption') return nodesInZone > 50 ? 0.01 : 0;
   return 0.1;

@@ -12,10 +12,10 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { unknownConditions, zoneKey } from './node-health.ts';
 import { evictionTaint, readyOf, withEvictionTaint, withScheduleTaints } from './node-taints.ts';
-import { ZonePace } from './zone-pace.ts';
+import { ZoneRateLimiter } from './zone-rate-limiter.ts';
 
 export interface NodeLifecycleOptions extends ControllerOptions {
   /** A node not heard of for so long is unknown (--node-monitor-grace-period). */
@@ -31,10 +31,12 @@ const leaseNamespace = 'kube-node-lease';
 const WORKERS = 8;
 
 /**
- * Watches over nodes (upstream: node lifecycle controller): says what a silent node no longer says itself, and taints nodes by their conditions.
- * 1. When a node was last heard of is measured by this process's clock, from what it sees change; a node's own clock counts for nothing.
- * 2. Every node has one time at which it is looked at again, moved by each sign of life.
- * 3. Where not one node is ready anywhere, nobody loses pods, and what was to do so is taken back.
+ * Watches over nodes (upstream: node lifecycle controller): says what a silent node no longer says itself, and taints
+ * nodes by their conditions.
+ * 1. When a node was last heard of is measured by this process's clock, from what it sees change; a node's own clock
+ *    counts for nothing.
+ * 2. Every node has one time at which it is checked again, moved by each sign of life.
+ * 3. If no node is ready anywhere, no pods are evicted, and pending evictions are cancelled.
  */
 export function createNodeLifecycleController(options: NodeLifecycleOptions): Controller {
   const { informers, clock, log } = options;
@@ -44,7 +46,7 @@ export function createNodeLifecycleController(options: NodeLifecycleOptions): Co
   const watcher = new NodeWatcher(options, nodeInformer, podInformer, () =>
     nodeInformer.list().forEach((node) => queue.add(node.metadata.name)),
   );
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'node-lifecycle',
     clock,
     log,
@@ -91,7 +93,7 @@ class NodeWatcher {
   readonly #heardAtMs = new Map<string, number>();
   /** What was last done for: so that pods are marked once. */
   readonly #wasReady = new Map<string, boolean>();
-  readonly #pace: ZonePace;
+  readonly #rateLimiter: ZoneRateLimiter;
   readonly #wakeAll: () => void;
 
   constructor(
@@ -107,7 +109,7 @@ class NodeWatcher {
       spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName],
     );
     this.#recorder = createEventRecorder({ ...options, component: 'node-controller' });
-    this.#pace = new ZonePace(() => options.clock.monotonicMs());
+    this.#rateLimiter = new ZoneRateLimiter(() => options.clock.monotonicMs());
   }
 
   heard(name: string): void {
@@ -116,14 +118,14 @@ class NodeWatcher {
 
   /** How the node is said to be; all that are known count before the first is judged. */
   observe(node: Node): void {
-    if (this.#pace.set(node, isConditionTrue(node.status?.conditions, 'Ready'))) this.#wakeAll();
+    if (this.#rateLimiter.set(node, isConditionTrue(node.status?.conditions, 'Ready'))) this.#wakeAll();
   }
 
   forget(node: Node): void {
     const { name } = node.metadata;
     this.#heardAtMs.delete(name);
     this.#wasReady.delete(name);
-    if (this.#pace.forget(node)) this.#wakeAll();
+    if (this.#rateLimiter.forget(node)) this.#wakeAll();
     this.#tell(node, 'Normal', 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
   }
 
@@ -137,9 +139,9 @@ class NodeWatcher {
     const allowedMs = readyOf(node) === undefined ? this.#options.startupGraceMs : this.#options.graceMs;
     const current = silentForMs >= allowedMs ? await this.#markUnknown(node) : node;
     await this.#followReady(current);
-    const pacedMs = await this.#taint(current);
+    const rateLimitedMs = await this.#taint(current);
     const nextLookMs = silentForMs >= allowedMs ? undefined : allowedMs - silentForMs;
-    return pacedMs === undefined ? nextLookMs : Math.min(pacedMs, nextLookMs ?? pacedMs);
+    return rateLimitedMs === undefined ? nextLookMs : Math.min(rateLimitedMs, nextLookMs ?? rateLimitedMs);
   }
 
   async #markUnknown(node: Node): Promise<Node> {
@@ -154,7 +156,7 @@ class NodeWatcher {
     );
   }
 
-  /** When a node ceases to be ready its pods do, too: they are told once for each time. */
+  /** When a node ceases to be ready, its pods do, too: they are updated once for each time. */
   async #followReady(node: Node): Promise<void> {
     const { name } = node.metadata;
     const ready = isConditionTrue(node.status?.conditions, 'Ready');
@@ -162,7 +164,8 @@ class NodeWatcher {
     this.observe(node);
     if (before === true && !ready)
       this.#tell(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    // What happened before this process began is another's work, unless it may have ended in the middle of it: a silent node marks nothing itself.
+    // What happened before this process began is another's work, unless it may have ended in the middle of it: a silent
+    // node marks nothing itself.
     if (before === true ? !ready : before === undefined && readyOf(node)?.status === 'Unknown')
       await this.#markPodsNotReady(name);
     this.#wasReady.set(name, ready);
@@ -196,10 +199,10 @@ class NodeWatcher {
     let wanted = withScheduleTaints(before, node, nowText);
     let waitMs: number | undefined;
     const evicting = evictionTaint(node);
-    if (readyOf(node)?.status === 'True' || this.#pace.isAllDown)
+    if (readyOf(node)?.status === 'True' || this.#rateLimiter.isAllDown)
       wanted = withEvictionTaint(wanted, undefined, nowText);
     else if (evicting.kind !== 'none') {
-      const turn = evicting.kind === 'swap' ? ({ kind: 'now' } as const) : this.#pace.takeTurn(zoneKey(node));
+      const turn = evicting.kind === 'swap' ? ({ kind: 'now' } as const) : this.#rateLimiter.takeTurn(zoneKey(node));
       if (turn.kind === 'now') wanted = withEvictionTaint(wanted, evicting.key, nowText);
       else if (turn.kind === 'after') waitMs = turn.waitMs;
     }

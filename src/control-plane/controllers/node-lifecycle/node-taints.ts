@@ -1,3 +1,4 @@
+import { lookupTable, ownValue } from '../../../base/lookup.ts';
 import { nodeTaints } from '../../../api/annotations.ts';
 import type { Node, NodeCondition, Taint } from '../../../api/core/node.ts';
 
@@ -6,13 +7,13 @@ export const unreachableTaint = nodeTaints.unreachable;
 const unschedulableTaint = nodeTaints.unschedulable;
 
 /** Which state of which condition keeps pods off a node, and by which taint. */
-const byCondition: Readonly<Record<string, Readonly<Partial<Record<NodeCondition['status'], string>>>>> = {
+const byCondition: Readonly<Record<string, Readonly<Partial<Record<NodeCondition['status'], string>>>>> = lookupTable({
   Ready: { False: notReadyTaint, Unknown: unreachableTaint },
   MemoryPressure: { True: nodeTaints.memoryPressure },
   DiskPressure: { True: nodeTaints.diskPressure },
   NetworkUnavailable: { True: nodeTaints.networkUnavailable },
   PIDPressure: { True: nodeTaints.pidPressure },
-};
+});
 const managed = new Set<string>([
   unschedulableTaint,
   ...Object.values(byCondition).flatMap((states) => Object.values(states)),
@@ -22,9 +23,14 @@ export function readyOf(node: Node): NodeCondition | undefined {
   return node.status?.conditions?.find(({ type }) => type === 'Ready');
 }
 
-/** Taints that keep new pods away, by conditions and by being cordoned; other people's taints are left alone (upstream: doNoScheduleTaintingPass). */
+/**
+ * Taints that keep new pods away, by conditions and by being cordoned; other people's taints are left alone (upstream:
+ * doNoScheduleTaintingPass).
+ */
 export function withScheduleTaints(taints: readonly Taint[], node: Node, nowText: string): readonly Taint[] {
-  const wanted = (node.status?.conditions ?? []).flatMap(({ type, status }) => byCondition[type]?.[status] ?? []);
+  const wanted = (node.status?.conditions ?? []).flatMap(
+    ({ type, status }) => ownValue(byCondition[type], status) ?? [],
+  );
   if (node.spec?.unschedulable === true) wanted.push(unschedulableTaint);
   const kept = taints.filter(({ key, effect }) => effect !== 'NoSchedule' || !managed.has(key) || wanted.includes(key));
   const added = wanted.filter((key) => !kept.some((taint) => taint.key === key && taint.effect === 'NoSchedule'));
@@ -35,7 +41,10 @@ export function withScheduleTaints(taints: readonly Taint[], node: Node, nowText
 
 export type EvictionTaint = { readonly kind: 'none' } | { readonly kind: 'swap' | 'add'; readonly key: string };
 
-/** The taint that makes pods leave. Exchanging one for the other is nothing new for the pods; adding the first has to be paced. */
+/**
+ * The taint that makes pods leave. Exchanging one for the other is nothing new for the pods; adding the first has to be
+ * paced.
+ */
 export function evictionTaint(node: Node): EvictionTaint {
   const status = readyOf(node)?.status;
   const key = status === 'False' ? notReadyTaint : status === 'Unknown' ? unreachableTaint : undefined;

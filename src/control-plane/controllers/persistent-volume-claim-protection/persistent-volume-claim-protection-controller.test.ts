@@ -20,7 +20,7 @@ async function setUp(): Promise<ControllerWorld> {
 const finalizers = (world: ControllerWorld): unknown =>
   world.api.peek(persistentVolumeClaims, key)?.metadata.finalizers;
 
-it('holds every claim, and lets one go when nobody uses it', async () => {
+it('protects every claim, and releases it when it is unused', async () => {
   const world = await setUp();
   assert.deepEqual(finalizers(world), ['kubernetes.io/pvc-protection']);
   await world.api.delete(persistentVolumeClaims, key);

@@ -7,11 +7,14 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 const finalizer = 'kubernetes.io/pvc-protection';
 
-/** Whether the pod has the claim's data in use: it has a node. What was made for the pod itself is free when the kubelet is done with it. */
+/**
+ * Whether the pod has the claim's data in use: it has a node. What was made for the pod itself is free when the kubelet
+ * is done with it.
+ */
 export function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
   if ((pod.spec.nodeName ?? '') === '' || pod.metadata.namespace !== claim.metadata.namespace) return false;
   const { name } = claim.metadata;
@@ -33,7 +36,7 @@ export function createClaimProtectionController({ client, informers, clock, log 
   const byClaim = podInformer.index('claim', (pod) =>
     [...claimNames(pod)].map((name) => formatKey({ namespace: pod.metadata.namespace, name })),
   );
-  /** Nobody uses it, as the server says: a pod that has just come may not be in the cache. */
+  /** Checks with the server that it is unused: a new pod may not be in the cache. */
   const isFree = async (claim: PersistentVolumeClaim): Promise<boolean> => {
     if (byClaim.get(formatKey(keyOf(claim))).some((pod) => usesClaim(pod, claim))) return false;
     const { items } = await client.list(pods, claim.metadata.namespace);
@@ -52,7 +55,7 @@ export function createClaimProtectionController({ client, informers, clock, log 
       if (!isApiError(error, 'NotFound')) throw error;
     }
   };
-  const queue = new WorkQueue({ name: 'pvc-protection', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'pvc-protection', clock, log, workers: 1, sync });
   const wake = (claim: PersistentVolumeClaim): void => queue.add(formatKey(keyOf(claim)));
   const wakeClaimsOf = (pod: Pod): void => {
     for (const name of claimNames(pod)) {

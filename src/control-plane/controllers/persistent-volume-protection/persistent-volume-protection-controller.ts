@@ -2,7 +2,7 @@ import { persistentVolumes } from '../../../api/client/resource-types.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 const finalizer = 'kubernetes.io/pv-protection';
 
@@ -24,7 +24,7 @@ export function createVolumeProtectionController({ client, informers, clock, log
       if (!isApiError(error, 'NotFound')) throw error;
     }
   };
-  const queue = new WorkQueue({ name: 'pv-protection', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'pv-protection', clock, log, workers: 1, sync });
   const end = volumes.addHandlers({
     onAdd: ({ metadata }) => queue.add(metadata.name),
     onUpdate: (_, { metadata }) => queue.add(metadata.name),

@@ -5,8 +5,9 @@ import { matchesLabelSelector } from '../../../api/selectors.ts';
 import { classOf, differsInMode, hasModes, isBoundTo, isLargeEnough, sameAttributes, sizeOf } from './volume-facts.ts';
 
 /**
- * The volume for a claim that names none: one that is kept for it; else, unless the scheduler is to choose (`delayed`), of those that can do no more
- * than needed in access modes the smallest that is large enough (upstream: findBestMatchForClaim). Of equals the first by name.
+ * The volume for a claim that names none: one that is kept for it; else, unless the scheduler is to choose (`delayed`),
+ * of those that can do no more than needed in access modes the smallest that is large enough (upstream:
+ * findBestMatchForClaim). Of equals the first by name.
  */
 export function selectVolume(
   claim: PersistentVolumeClaim,

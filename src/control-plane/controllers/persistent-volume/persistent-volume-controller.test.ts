@@ -132,7 +132,7 @@ it('says why the volume that a claim names cannot be had', async () => {
   await Promise.all([small.stop(), taken.stop()]);
 });
 
-it('a released volume is kept, or says that nobody can delete it; a claim whose volume is gone is lost', async () => {
+it('a released volume is kept, or reports that it cannot be deleted; a claim whose volume is gone is lost', async () => {
   for (const [policy, phase, message] of [
     ['Retain', 'Released', undefined],
     ['Delete', 'Failed', 'host_path deleter only supports /tmp/.+ but received provided /data'],

@@ -6,7 +6,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { claimNames } from '../../../api/pod-references.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import type { StorageParts } from './storage-parts.ts';
 import { ClaimSyncer } from './sync-claim.ts';
 import { VolumeSyncer } from './sync-volume.ts';
@@ -17,8 +17,9 @@ const volumeKey = (name: string): string => `volume ${name}`;
 
 /**
  * Binds claims and volumes to each other (upstream: persistentvolume-binder-controller).
- * 1. A volume is written first, then the claim; whoever finds the first without the second finishes it.
- * 2. One pass at a time: two claims do not reach for the same volume. What a cache shows too late is refused by the version, and done again.
+ * 1. A volume is written first, then the claim; a pass that finds only the first writes the second.
+ * 2. One pass at a time: two claims do not reach for the same volume. What a cache shows too late is refused by the
+ *    version, and done again.
  * 3. Volumes are made and deleted by programs outside only.
  */
 export function createPersistentVolumeController(options: ControllerOptions): Controller {
@@ -35,7 +36,7 @@ export function createPersistentVolumeController(options: ControllerOptions): Co
     const name = key.slice(key.indexOf(' ') + 1);
     return key.startsWith('claim ') ? claimSyncer.sync(name) : volumeSyncer.sync(name);
   };
-  const queue = new WorkQueue({ name: 'persistent-volume', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'persistent-volume', clock, log, workers: 1, sync });
   return runController({
     name: 'persistent volume controller',
     log,
@@ -45,7 +46,10 @@ export function createPersistentVolumeController(options: ControllerOptions): Co
   });
 }
 
-function wakeBy({ claims, volumes, classes, pods: podInformer }: StorageParts, queue: WorkQueue): (() => void)[] {
+function wakeBy(
+  { claims, volumes, classes, pods: podInformer }: StorageParts,
+  queue: RateLimitingQueue,
+): (() => void)[] {
   const unbound = claims.index('unbound', (claim) => (hasAnnotation(claim, annotations.bindCompleted) ? [] : ['']));
   const wakeUnbound = (): void => unbound.get('').forEach((claim) => queue.add(claimKey(keyOf(claim))));
   const wakeClaimOf = ({ spec }: PersistentVolume): void => {

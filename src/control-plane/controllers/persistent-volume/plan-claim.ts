@@ -4,7 +4,7 @@ import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import { mismatch, selectVolume } from './match-volume.ts';
 import { annotations, classOf, hasAnnotation, isBoundTo, saysClass } from './volume-facts.ts';
 
-/** What people are told. */
+/** Events for users. */
 export interface Word {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -118,7 +118,10 @@ function waitingWord(pods: readonly string[]): Word {
   };
 }
 
-/** The youngest of the classes that say they are the default, of several equally young the first by name (upstream: GetDefaultClass). */
+/**
+ * The youngest of the classes that say they are the default, of several equally young the first by name (upstream:
+ * GetDefaultClass).
+ */
 export function selectDefaultClass(classes: readonly StorageClass[]): string | undefined {
   const marked = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
   const defaults = classes.filter(({ metadata }) => marked.some((name) => metadata.annotations?.[name] === 'true'));

@@ -44,7 +44,10 @@ export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClai
   };
 }
 
-/** There are no deleters and recyclers in here; those outside know by themselves what is theirs (upstream: findDeletablePlugin). */
+/**
+ * There are no deleters and recyclers in here; those outside know by themselves what is theirs (upstream:
+ * findDeletablePlugin).
+ */
 function reclaim({ metadata, spec }: PersistentVolume): { readonly failure?: Word } {
   const failed = (reason: string, message: string): { readonly failure: Word } => ({
     failure: { type: 'Warning', reason, message },

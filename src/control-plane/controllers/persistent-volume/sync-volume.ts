@@ -55,7 +55,10 @@ export class VolumeSyncer {
     }
   }
 
-  /** The claim a volume is bound to. That it is gone is believed only of the server: else data might be given up for a cache that is late. */
+  /**
+   * The claim a volume is bound to. That it is gone is believed only of the server: else data might be given up for a
+   * cache that is late.
+   */
   async #claimOf({ spec, status }: PersistentVolume): Promise<PersistentVolumeClaim | undefined> {
     const { namespace = '', name = '', uid = '' } = spec.claimRef ?? {};
     if (uid === '') return undefined;
@@ -71,7 +74,7 @@ export class VolumeSyncer {
     }
   }
 
-  /** A failure stays written until somebody does something about it. */
+  /** A failure stays in the status until it is resolved. */
   async #release(volume: PersistentVolume, failure: Word | undefined): Promise<void> {
     const phase = volume.status?.phase;
     const released = phase === 'Released' || phase === 'Failed' ? volume : await this.#writePhase(volume, 'Released');

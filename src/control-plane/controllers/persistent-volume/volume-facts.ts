@@ -2,7 +2,10 @@ import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-
 import type { PersistentVolume, PersistentVolumePhase } from '../../../api/core/persistent-volume.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 
-/** The annotations by which binders, scheduler and provisioners tell each other how far they are (upstream: component-helpers storage/volume). */
+/**
+ * The annotations by which binders, scheduler and provisioners tell each other how far they are (upstream:
+ * component-helpers storage/volume).
+ */
 export const annotations = {
   bindCompleted: 'pv.kubernetes.io/bind-completed',
   boundByController: 'pv.kubernetes.io/bound-by-controller',
@@ -24,7 +27,7 @@ export function classOf({ metadata, spec }: Classed): string {
   return metadata.annotations?.[annotations.betaClass] ?? spec.storageClassName ?? '';
 }
 
-/** Whether somebody said which class it is to be, be it none. */
+/** Whether a class, or explicitly none, is set. */
 export function saysClass(claim: Classed): boolean {
   return hasAnnotation(claim, annotations.betaClass) || claim.spec.storageClassName !== undefined;
 }

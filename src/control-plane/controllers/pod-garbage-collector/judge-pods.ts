@@ -1,17 +1,19 @@
 import { isConditionTrue } from '../../../api/conditions.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isTerminalPhase } from '../../../api/pod.ts';
+import { isTerminalPod } from '../../../api/pod.ts';
 
 const outOfService = 'node.kubernetes.io/out-of-service';
 
-/** Somebody has said that the machine is off for good: nobody will report that its pods are gone. */
+/** The machine is marked as permanently off: no kubelet will report that its pods are gone. */
 export function isOutOfService(node: Node | undefined): boolean {
   const ready = isConditionTrue(node?.status?.conditions, 'Ready');
   return !ready && (node?.spec?.taints ?? []).some(({ key }) => key === outOfService);
 }
 
-/** Told to go, and there is nobody who could say that it has gone (upstream: gcUnscheduledTerminating, gcTerminating). */
+/**
+ * Terminating without a kubelet that could confirm it (upstream: gcUnscheduledTerminating, gcTerminating).
+ */
 export function isLeftLeaving(pod: Pod, node: Node | undefined): boolean {
   if (pod.metadata.deletionTimestamp === undefined || isForced(pod)) return false;
   return (pod.spec.nodeName ?? '') === '' || isOutOfService(node);
@@ -22,11 +24,14 @@ export function isForced(pod: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp !== undefined &&
     (pod.metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
-    isTerminalPhase(pod)
+    isTerminalPod(pod)
   );
 }
 
-/** The terminated pods that are too many: first those that a kubelet evicted, then the oldest (upstream: byEvictionAndCreationTimestamp). */
+/**
+ * The terminated pods that are too many: first those that a kubelet evicted, then the oldest (upstream:
+ * byEvictionAndCreationTimestamp).
+ */
 export function selectSurplus(terminated: readonly Pod[], threshold: number): readonly Pod[] {
   if (threshold <= 0 || terminated.length <= threshold) return [];
   const rank = (pod: Pod): string =>

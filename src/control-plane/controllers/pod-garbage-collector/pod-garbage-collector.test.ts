@@ -75,7 +75,7 @@ it('a node the server knows is not gone, though the cache has not seen it', asyn
   await world.stop();
 });
 
-it('a pod on no node that was told to go goes at once, finalizers or not', async () => {
+it('a terminating pod without a node is removed at once, finalizers or not', async () => {
   const world = await setUp([
     pod('held', { ...leaving, 'metadata.finalizers': ['x/y'] }),
     pod('free', leaving),
@@ -87,7 +87,7 @@ it('a pod on no node that was told to go goes at once, finalizers or not', async
   await world.stop();
 });
 
-it('pods of a machine that is out of service go when they are told to, others stay', async () => {
+it('pods of a machine that is out of service are removed when terminating, others stay', async () => {
   const world = await setUp([pod('leaving', { ...on('node-1'), ...leaving }), pod('stays', on('node-1'))]);
   const set = async (ready: 'True' | 'Unknown', tainted: boolean): Promise<void> => {
     const taints = tainted

@@ -5,12 +5,12 @@ import { nodes, pods } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodCondition } from '../../../api/core/pod-status.ts';
-import { isTerminalPhase } from '../../../api/pod.ts';
+import { isTerminalPod } from '../../../api/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { disruptionCondition, patchPodStatus } from '../../controller-runtime/disruption-target.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { isForced, isLeftLeaving, isOutOfService, selectSurplus } from './judge-pods.ts';
 
 export interface PodGarbageCollectorOptions extends ControllerOptions {
@@ -18,21 +18,24 @@ export interface PodGarbageCollectorOptions extends ControllerOptions {
   readonly terminatedThreshold: number;
 }
 
-/** A node that is not there is waited for so long, in case only its pods have been seen yet (upstream: quarantineTime). */
+/**
+ * A node that is not there is waited for so long, in case only its pods have been seen yet (upstream: quarantineTime).
+ */
 const QUARANTINE_MS = 40_000;
 const WORKERS = 8;
 const terminatedKey = 'terminated';
 
 /**
- * Removes pods that nobody else would: those of nodes that are gone, those that were told to go and have no kubelet, and the oldest of too many that
- * have ended (upstream: podgc). Each is looked at when something happens to it, not every so often.
+ * Removes pods that nothing else would: those of nodes that are gone, terminating ones without a kubelet,
+ * and the oldest of too many that have ended (upstream: podgc). Each is checked when something happens to it, not
+ * every so often.
  */
 export function createPodGarbageCollector(options: PodGarbageCollectorOptions): Controller {
   const { informers, clock, log } = options;
   const nodeInformer = informers.for(nodes);
   const podInformer = informers.for(pods);
   const collector = new PodCollector(options, nodeInformer, podInformer);
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'pod-garbage-collector',
     clock,
     log,
@@ -43,7 +46,7 @@ export function createPodGarbageCollector(options: PodGarbageCollectorOptions): 
   const consider = (pod: Pod): void => {
     const nodeName = pod.spec.nodeName ?? '';
     if (pod.metadata.deletionTimestamp !== undefined) queue.add(podKey(pod));
-    if (isTerminalPhase(pod) && collector.hasSurplus()) queue.add(terminatedKey);
+    if (isTerminalPod(pod) && collector.hasSurplus()) queue.add(terminatedKey);
     if (nodeName !== '' && nodeInformer.get({ namespace: '', name: nodeName }) === undefined)
       queue.add(nodeKey(nodeName));
   };
@@ -83,7 +86,7 @@ class PodCollector {
     this.#byNode = podInformer.index('node', ({ spec }) =>
       spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName],
     );
-    this.#terminated = podInformer.index(terminatedKey, (pod) => (isTerminalPhase(pod) ? [''] : []));
+    this.#terminated = podInformer.index(terminatedKey, (pod) => (isTerminalPod(pod) ? [''] : []));
   }
 
   podsOn(nodeName: string): readonly Pod[] {
@@ -142,13 +145,13 @@ class PodCollector {
     }
   }
 
-  /** A pod that had not ended is said to have failed first: nobody will do so later. */
+  /** A pod that had not ended is marked as failed first: no kubelet will do so later. */
   async #remove(pod: Pod, condition?: PodCondition): Promise<void> {
     if (isForced(pod)) return;
     const { client } = this.#options;
     const { generation: observedGeneration, uid } = pod.metadata;
     try {
-      if (!isTerminalPhase(pod))
+      if (!isTerminalPod(pod))
         await patchPodStatus(client, pod, {
           phase: 'Failed',
           ...(observedGeneration !== undefined && { observedGeneration }),

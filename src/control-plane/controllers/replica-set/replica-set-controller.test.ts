@@ -126,7 +126,7 @@ it('a quota that refuses everything refuses one pod per pass, later each time, a
   await world.stop();
 });
 
-it('takes pods that match and belong to nobody, lets go of those that no longer match, and leaves those of others', async () => {
+it('adopts matching pods without an owner, releases those that no longer match, and keeps off those of others', async () => {
   const loose = (name: string, changes: Record<string, unknown> = {}): Pod =>
     buildPod({ 'metadata.name': name, 'metadata.uid': name, 'metadata.labels': { app: 'web' }, ...changes });
   const world = await setUp(buildSet(2));
@@ -241,7 +241,8 @@ it('whatever happens, and wherever it is killed, it comes to as many pods as are
           else world.api.remove(pods, keyOf(pod));
           await world.run(halfSeconds * 500);
         }
-        // Refusals double the wait of a key up to a quarter of an hour, so it is touched now and then; a lost expectation would take five minutes all the same.
+        // Refusals double the wait of a key up to a quarter of an hour, so it is touched now and then; a lost
+        // expectation would take five minutes all the same.
         for (let round = 0; round < 30; round++) {
           world.api.change(replicaSets, web, (set) => ({
             ...set,

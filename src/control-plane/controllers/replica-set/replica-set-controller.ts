@@ -19,7 +19,7 @@ import { PodControl, podFromTemplate } from '../../controller-runtime/pod-contro
 import { isPodActive, isPodTerminating, nextAvailableMs } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { planReplicas } from './replica-set-plan.ts';
 import { computeReplicaSetStatus, isSameStatus } from './replica-set-status.ts';
 
@@ -33,7 +33,13 @@ export function createReplicaSetController(options: ControllerOptions): Controll
   const podInformer = informers.for(pods);
   const expectations = new Expectations(clock);
   const syncer = new ReplicaSetSyncer(options, { sets, podInformer, expectations });
-  const queue = new WorkQueue({ name: 'replicaset', clock, log, workers: WORKERS, sync: (key) => syncer.sync(key) });
+  const queue = new RateLimitingQueue({
+    name: 'replicaset',
+    clock,
+    log,
+    workers: WORKERS,
+    sync: (key) => syncer.sync(key),
+  });
   const end = wakeOwners({ owners: sets, dependents: podInformer, expectations, add: (key) => queue.add(key) });
   return runController({
     name: 'replicaset controller',

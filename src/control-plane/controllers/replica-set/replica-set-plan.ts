@@ -10,7 +10,10 @@ export type ReplicaSetPlan =
   | { readonly kind: 'create'; readonly count: number }
   | { readonly kind: 'delete'; readonly pods: readonly Pod[] };
 
-/** What to do about the number of pods. `related` gives the pods of all replica sets of the same owner: who goes first depends on them. */
+/**
+ * What to do about the number of pods. `related` gives the pods of all replica sets of the same owner: who goes first
+ * depends on them.
+ */
 export function planReplicas(
   replicaSet: ReplicaSet,
   active: readonly Pod[],

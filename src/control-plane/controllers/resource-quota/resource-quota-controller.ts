@@ -9,14 +9,14 @@ import { computeQuotaUsage, concernsQuota, newQuotaStatus } from '../../../api/q
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 const WORKERS = 5;
 /** Upstream: --resource-quota-sync-period. */
 const RESYNC_MS = 5 * 60_000;
 /**
- * What admission has charged may not be stored yet, nor seen here: usage is lowered only when nobody has charged the quota for so long.
- * (Upstream lowers at once, and so now and then lets a namespace have more than its quota.)
+ * What admission has charged may not be stored yet, nor seen here: usage is lowered only when no request has charged
+ * the quota for so long. (Upstream lowers at once, and so now and then lets a namespace have more than its quota.)
  */
 const SETTLE_MS = 200;
 /** After charges, usage is counted once more, since a request that was charged may have failed after that. */
@@ -27,7 +27,10 @@ export interface ResourceQuotaControllerOptions extends ControllerOptions {
   readonly types: readonly ResourceType[];
 }
 
-/** Counts what each quota's namespace uses, at first, and whenever something is given back (upstream: resourcequota controller). */
+/**
+ * Counts what each quota's namespace uses, at first, and whenever something is given back (upstream: resourcequota
+ * controller).
+ */
 export function createResourceQuotaController(options: ResourceQuotaControllerOptions): Controller {
   const { informers, clock, log } = options;
   const quotas = informers.for(resourceQuotas);
@@ -35,7 +38,7 @@ export function createResourceQuotaController(options: ResourceQuotaControllerOp
     .filter((type) => evaluatorOf(type) !== undefined)
     .map((type) => ({ type, informer: informers.for<ApiObject>(type) }));
   const syncer = new QuotaSyncer(options, { quotas, counted });
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'resource-quota',
     clock,
     log,
@@ -96,7 +99,7 @@ class QuotaSyncer {
     this.#changedMs.delete(formatKey(keyOf(quota)));
   }
 
-  /** Answers in how many milliseconds to look again. */
+  /** Answers in how many milliseconds to check again. */
   async sync(key: string): Promise<number | undefined> {
     const quota = this.#parts.quotas.getByKey(key);
     if (quota === undefined) return undefined;
@@ -117,7 +120,7 @@ class QuotaSyncer {
     try {
       await client.update(resourceQuotas, { ...quota, status }, { subresource: 'status' });
     } catch (error) {
-      // Somebody charged it, or it is gone: either way word of that comes, and brings it here again.
+      // It was charged, or it is gone: either way an event follows and queues it again.
       if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
       return SETTLE_MS;
     }

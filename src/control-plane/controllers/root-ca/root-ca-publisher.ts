@@ -3,7 +3,7 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 const name = 'kube-root-ca.crt';
 const description =
@@ -14,7 +14,10 @@ export interface RootCaOptions extends ControllerOptions {
   readonly rootCa: string;
 }
 
-/** Every namespace has the ConfigMap by which pods know the API server; it is put right when somebody changes it (upstream: rootcacertpublisher). */
+/**
+ * Every namespace has the ConfigMap with the CA of the API server; it is restored when it is changed
+ * (upstream: rootcacertpublisher).
+ */
 export function createRootCaPublisher({ client, informers, clock, log, rootCa }: RootCaOptions): Controller {
   const spaces = informers.for(namespaces);
   const maps = informers.for(configMaps);
@@ -45,7 +48,7 @@ export function createRootCaPublisher({ client, informers, clock, log, rootCa }:
       if (!isApiError(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
     }
   };
-  const queue = new WorkQueue({ name: 'root-ca', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'root-ca', clock, log, workers: 1, sync });
   const wake = ({ metadata }: { readonly metadata: { readonly name: string; readonly namespace: string } }): void => {
     if (metadata.name === name) queue.add(metadata.namespace);
   };

@@ -4,11 +4,13 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 const name = 'default';
 
-/** Every namespace has the service account `default`, for as long as it is there (upstream: serviceaccount controller). */
+/**
+ * Every namespace has the service account `default`, for as long as it is there (upstream: serviceaccount controller).
+ */
 export function createServiceAccountController(options: ControllerOptions): Controller {
   const { client, informers, clock, log } = options;
   const spaces = informers.for(namespaces);
@@ -27,7 +29,7 @@ export function createServiceAccountController(options: ControllerOptions): Cont
       if (!isApiError(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
     }
   };
-  const queue = new WorkQueue({ name: 'serviceaccount', clock, log, workers: 1, sync });
+  const queue = new RateLimitingQueue({ name: 'serviceaccount', clock, log, workers: 1, sync });
   const ends = [
     spaces.addHandlers({
       onAdd: (space) => queue.add(space.metadata.name),

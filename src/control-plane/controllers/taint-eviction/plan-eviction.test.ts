@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Taint } from '../../../api/core/node.ts';
 import type { Toleration } from '../../../api/core/scheduling.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
-import { planEviction, stoodForMs } from './plan-eviction.ts';
+import { evictingTaints, planEviction, sameTaints, stoodForMs } from './plan-eviction.ts';
 
 const taint = (key: string, value = ''): Taint => ({ key, effect: 'NoExecute', ...(value !== '' && { value }) });
 const forSeconds = (key: string, tolerationSeconds?: number): Toleration => ({
@@ -69,4 +69,40 @@ it('time counts from when the taint was added or the pod came, whichever is late
   assert.equal(stoodForMs(pod, [added('2026-01-01T00:00:00Z')], nowMs), 300_000);
   assert.equal(stoodForMs(pod, [taint('a')], nowMs), 0);
   assert.equal(stoodForMs(pod, [added('2026-01-01T00:20:00Z')], nowMs), 0);
+});
+
+it('only taints with the effect NoExecute make pods leave; a node that is not known has none', () => {
+  const taints: Taint[] = [taint('a'), { key: 'b', effect: 'NoSchedule' }, { key: 'c', effect: 'PreferNoSchedule' }];
+  const metadata = { name: 'n', namespace: '', uid: '' };
+  assert.deepEqual(evictingTaints({ metadata, spec: { taints } }), [taint('a')]);
+  assert.deepEqual(
+    [evictingTaints(undefined), evictingTaints({ metadata }), evictingTaints({ metadata, spec: {} })],
+    [[], [], []],
+  );
+});
+
+it('two lists of taints are the same when keys and values are, in order; when they were added does not matter', () => {
+  assert.equal(sameTaints([], []), true);
+  assert.equal(sameTaints([taint('a', 'x')], [{ ...taint('a', 'x'), timeAdded: '2026-01-01T00:00:00Z' }]), true);
+  assert.equal(sameTaints([taint('a')], [{ ...taint('a'), value: '' }]), true);
+  for (const other of [[], [taint('b')], [taint('a', 'y')], [taint('a'), taint('b')]])
+    assert.equal(sameTaints([taint('a')], other), false);
+  assert.equal(sameTaints([taint('a'), taint('b')], [taint('a'), taint('c')]), false);
+  assert.equal(sameTaints([taint('a')], []), false);
+});
+
+it('a pod has stood a taint since it came to its node, or since the taint did', () => {
+  const at = (second: number): string => new Date(second * 1000).toISOString();
+  const podAt = (second: number | undefined, conditions: object[] = []) =>
+    buildPod({ 'metadata.creationTimestamp': second === undefined ? undefined : at(second), status: { conditions } });
+  const since = (second: number): Taint => ({ ...taint('a'), timeAdded: at(second) });
+  assert.equal(stoodForMs(podAt(10), [since(5)], 60_000), 50_000);
+  assert.equal(stoodForMs(podAt(10), [since(30)], 60_000), 30_000);
+  assert.equal(stoodForMs(podAt(10), [since(40), since(30)], 60_000), 30_000, 'the first of them counts');
+  assert.equal(stoodForMs(podAt(10), [taint('a')], 60_000), 0, 'without a time it was added now');
+  const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(20) };
+  assert.equal(stoodForMs(podAt(10, [scheduled]), [since(5)], 60_000), 40_000);
+  const ready = { type: 'Ready', status: 'True', lastTransitionTime: at(25) };
+  assert.equal(stoodForMs(podAt(10, [ready, scheduled]), [since(5)], 60_000), 40_000);
+  assert.equal(stoodForMs(podAt(10, [{ ...scheduled, status: 'False' }]), [since(5)], 60_000), 50_000);
 });

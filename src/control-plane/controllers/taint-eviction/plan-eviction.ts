@@ -16,7 +16,10 @@ export type EvictionPlan =
   | { readonly kind: 'leave' }
   | { readonly kind: 'leaveAfter'; readonly stayMs: number };
 
-/** How long a pod may stay with these taints, each judged by the first toleration that speaks of it (upstream: processPodOnNode, getMinTolerationTime). */
+/**
+ * How long a pod may stay with these taints, each judged by the first toleration that speaks of it (upstream:
+ * processPodOnNode, getMinTolerationTime).
+ */
 export function planEviction(tolerations: readonly Toleration[], taints: readonly Taint[]): EvictionPlan {
   let staySeconds = Infinity;
   for (const taint of taints) {
@@ -29,8 +32,9 @@ export function planEviction(tolerations: readonly Toleration[], taints: readonl
 }
 
 /**
- * For how long the pod has had to stand the taints, as far as can be told when they are first seen. Where the taints say when they were added a
- * restart of the controller gives nobody more time; a pod that came later has its time from then.
+ * For how long the pod has tolerated the taints, as far as known when they are first seen. Where the taints
+ * say when they were added, a restart of the controller does not extend the time. For a pod that came later, its time
+ * starts then.
  */
 export function stoodForMs(pod: Pod, taints: readonly Taint[], nowMs: number): number {
   const addedMs = Math.min(...taints.map(({ timeAdded }) => parseTime(timeAdded) ?? nowMs));

@@ -139,7 +139,7 @@ it('pods on their way out, and those no node has, are left alone', async () => {
   await Promise.all([leaving.stop(), pending.stop()]);
 });
 
-it('a pod that another took the place of begins anew, and the old one is told of no more', async () => {
+it('a pod that replaced another starts from scratch, and the old one gets no more events', async () => {
   const world = await setUp([noExecute('a')], tolerating(30));
   await world.clock.advance(20_000);
   world.api.remove(pods, web);

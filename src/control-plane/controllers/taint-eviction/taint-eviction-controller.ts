@@ -10,15 +10,17 @@ import { disruptionCondition, patchPodStatus } from '../../controller-runtime/di
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { evictingTaints, planEviction, sameTaints, stoodForMs } from './plan-eviction.ts';
 
 /** Upstream: UpdateWorkerSize. */
 const WORKERS = 8;
 
 /**
- * Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer (upstream: taint-eviction-controller).
- * 1. What is done to a pod is decided anew from node and pod each time; only since when it stands its taints is remembered.
+ * Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer (upstream:
+ * taint-eviction-controller).
+ * 1. Each pass decides again from node and pod; only since when it stands its taints is
+ *    remembered.
  * 2. A taint that takes the place of another does not give the pod more time.
  */
 export function createTaintEvictionController(options: ControllerOptions): Controller {
@@ -29,7 +31,7 @@ export function createTaintEvictionController(options: ControllerOptions): Contr
     spec.nodeName === undefined || spec.nodeName === '' ? [] : [spec.nodeName],
   );
   const evictor = new Evictor(options, nodeInformer, podInformer);
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'taint-eviction',
     clock,
     log,
@@ -67,7 +69,7 @@ function nodeHandlers(
 function podHandlers(
   nodeInformer: Informer<Node>,
   evictor: Evictor,
-  queue: WorkQueue,
+  queue: RateLimitingQueue,
 ): { onAdd(pod: Pod): void; onUpdate(before: Pod, after: Pod): void; onDelete(pod: Pod): void } {
   const isOnTainted = ({ spec }: Pod): boolean =>
     evictingTaints(nodeInformer.get({ namespace: '', name: spec.nodeName ?? '' })).length > 0;

@@ -6,7 +6,7 @@ import { isApiError } from '../../../api/status/api-status-error.ts';
 import { parseTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { WorkQueue } from '../../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 /** Upstream: --concurrent-ttl-after-finished-syncs. */
 const WORKERS = 5;
@@ -14,7 +14,7 @@ const WORKERS = 5;
 /** Deletes Jobs, and their pods with them, so long after they finished as they say. */
 export function createTtlAfterFinishedController({ informers, client, clock, log }: ControllerOptions): Controller {
   const all = informers.for(jobs);
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'ttl-after-finished',
     clock,
     log,
@@ -41,7 +41,10 @@ function ttlLeftMs(job: Job, nowMs: number): number | undefined {
   return finishedMs + ttlSecondsAfterFinished * 1000 - nowMs;
 }
 
-/** Deletes a job whose time is over. Somebody may have given it longer: the server is asked first. Answers when to look again. */
+/**
+ * Deletes an expired job. Its time to live may have been extended: the server is asked first. Answers when to look
+ * again.
+ */
 async function syncTtl(client: ApiClient, job: Job | undefined, nowMs: number): Promise<number | undefined> {
   const leftMs = job === undefined ? undefined : ttlLeftMs(job, nowMs);
   if (job === undefined || leftMs === undefined || leftMs > 0) return leftMs;

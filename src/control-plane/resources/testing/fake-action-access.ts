@@ -3,7 +3,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
 import { conflict, notFound } from '../../../api/status/api-status-error.ts';
 import type { ActionAccess, ActionServices } from '../../model/resource-definition.ts';
-import { nowMs } from './rules-ground.ts';
+import { nowMs } from './rules-fixture.ts';
 
 interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
@@ -11,7 +11,9 @@ interface DeleteOptions {
   readonly resourceVersion?: string;
 }
 
-/** A pod and disruption budgets behind the interface that actions have of the server. Every write makes a new version. */
+/**
+ * A pod and disruption budgets behind the interface that actions have of the server. Every write makes a new version.
+ */
 export class FakeActionAccess implements ActionAccess<Pod> {
   readonly namespace = 'default';
   readonly name = 'web';

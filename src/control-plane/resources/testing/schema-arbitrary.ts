@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import type { ObjectSchema, Schema, StringSchema } from '../../../api/schema/schema.ts';
 
-const words = [
+/** What strings may be, apart from what their schema lists. */
+export type Words = readonly string[];
+
+export const plainWords: Words = [
   '',
   'a',
   'web',
@@ -15,15 +18,29 @@ const words = [
   'IPv4',
   'kubernetes.io/x',
 ];
+/** What every object has without having been given it, some of it valid as a name, a label's key or a resource. */
+export const inheritedWords: Words = [
+  'constructor',
+  '__proto__',
+  'toString',
+  'hasOwnProperty',
+  'valueOf',
+  'example.com/constructor',
+  'cpu',
+  'a',
+];
 const quantities = ['0', '1', '500m', '2Gi', '-1', '1e3'];
 const opaques: readonly unknown[] = ['x', 1, {}, [], { a: [1] }];
 const maxDepth = 7;
 
-/** Anything that a schema lets pass, right or wrong: strings that mean nothing, numbers of every sign, lists of few elements, fields present or not. */
-export function arbitraryOf(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
+/**
+ * Anything that a schema lets pass, right or wrong: strings that mean nothing, numbers of every sign, lists of few
+ * elements, fields present or not.
+ */
+export function arbitraryOf(schema: Schema, words = plainWords, depth = 0): fc.Arbitrary<unknown> {
   switch (schema.kind) {
     case 'string':
-      return stringOf(schema);
+      return stringOf(schema, words);
     case 'number':
       return schema.format === 'double'
         ? fc.double({ noNaN: true })
@@ -35,19 +52,21 @@ export function arbitraryOf(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
     case 'intOrString':
       return fc.constantFrom<number | string>(0, 1, -1, 80, 'http', '25%', '200%');
     case 'array':
-      return depth > maxDepth ? fc.constant([]) : fc.array(arbitraryOf(schema.items, depth + 1), { maxLength: 2 });
+      return depth > maxDepth
+        ? fc.constant([])
+        : fc.array(arbitraryOf(schema.items, words, depth + 1), { maxLength: 2 });
     case 'map':
       return depth > maxDepth
         ? fc.constant({})
-        : fc.dictionary(fc.constantFrom(...words), arbitraryOf(schema.values, depth + 1), { maxKeys: 2 });
+        : fc.dictionary(fc.constantFrom(...words), arbitraryOf(schema.values, words, depth + 1), { maxKeys: 2 });
     case 'object':
-      return objectOf(schema, depth);
+      return objectOf(schema, words, depth);
     case 'opaque':
       return fc.constantFrom(...opaques);
   }
 }
 
-function stringOf({ values, format }: StringSchema): fc.Arbitrary<string> {
+function stringOf({ values, format }: StringSchema, words: Words): fc.Arbitrary<string> {
   if (format === 'bytes') return fc.constantFrom('', 'AAAA', 'LS0tLS1CRUdJTg==');
   if (format === 'time') return fc.constantFrom('2026-01-31T12:00:00Z', '1970-01-01T00:00:00Z');
   if (format === 'duration') return fc.constantFrom('1m30s', '0s');
@@ -55,14 +74,14 @@ function stringOf({ values, format }: StringSchema): fc.Arbitrary<string> {
 }
 
 /** Each field is there in one of a few objects, so that many combinations come up and objects stay small. */
-function objectOf(schema: ObjectSchema, depth: number): fc.Arbitrary<object> {
+function objectOf(schema: ObjectSchema, words: Words, depth: number): fc.Arbitrary<object> {
   const fields = Object.entries(schema.fields);
   if (depth > maxDepth || fields.length === 0) return fc.constant({});
   const likely = Math.min(0.9, 5 / fields.length);
   const each = fields.map(([name, { schema: inner, required }]) => {
     const chance = required || depth === 0 ? 4 : Math.max(1, Math.round(likely * 4));
     return fc.oneof(
-      { weight: chance, arbitrary: lazily(inner, depth + 1).map((value) => [name, value] as const) },
+      { weight: chance, arbitrary: lazily(inner, words, depth + 1).map((value) => [name, value] as const) },
       { weight: 5 - chance, arbitrary: fc.constant(undefined) },
     );
   });
@@ -70,14 +89,16 @@ function objectOf(schema: ObjectSchema, depth: number): fc.Arbitrary<object> {
 }
 
 /** Arbitraries of the deep parts are made when they are needed, and once. */
-const made = new WeakMap<Schema, Map<number, fc.Arbitrary<unknown>>>();
+const made = new WeakMap<Schema, WeakMap<Words, Map<number, fc.Arbitrary<unknown>>>>();
 
-function lazily(schema: Schema, depth: number): fc.Arbitrary<unknown> {
+function lazily(schema: Schema, words: Words, depth: number): fc.Arbitrary<unknown> {
   return fc.constant(undefined).chain(() => {
-    let byDepth = made.get(schema);
-    if (byDepth === undefined) made.set(schema, (byDepth = new Map()));
+    let byWords = made.get(schema);
+    if (byWords === undefined) made.set(schema, (byWords = new WeakMap()));
+    let byDepth = byWords.get(words);
+    if (byDepth === undefined) byWords.set(words, (byDepth = new Map()));
     let found = byDepth.get(depth);
-    if (found === undefined) byDepth.set(depth, (found = arbitraryOf(schema, depth)));
+    if (found === undefined) byDepth.set(depth, (found = arbitraryOf(schema, words, depth)));
     return found;
   });
 }

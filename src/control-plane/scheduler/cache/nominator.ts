@@ -5,7 +5,9 @@ import type { PodInfo } from '../framework/pod-info.ts';
 const none: ReadonlyMap<string, PodInfo> = new Map();
 const nominatedNode = ({ status }: Pod): string => status?.nominatedNodeName ?? '';
 
-/** Which pods were promised which node while their victims leave: others with lower priority must not take the place. */
+/**
+ * Which pods were promised which node while their victims leave: others with lower priority must not take the place.
+ */
 export class Nominator {
   readonly #byNode = new Map<string, Map<string, PodInfo>>();
   readonly #nodeOf = new Map<string, string>();

@@ -48,7 +48,7 @@ describe('the cache of the scheduler', () => {
     const pod = buildPod('x', { requests: { cpu: '1' } });
     cache.assume(bound(pod, 'a'));
     assert.deepEqual([cache.isAssumed('uid-x'), cache.node('a')?.pods.size], [true, 1]);
-    // Somebody else was faster.
+    // Another scheduler was faster.
     cache.setPod(bound(pod, 'b'));
     cache.forget('uid-x');
     assert.deepEqual([cache.isAssumed('uid-x'), cache.node('a')?.pods.size, cache.node('b')?.pods.size], [false, 0, 1]);

@@ -18,7 +18,8 @@ interface Placement {
  * Nodes and the pods on them, decided ones included. Invariants:
  * 1. Each event costs what it changes, whatever the size of the cluster.
  * 2. A pod is on one node at most; what the API says of it beats what was assumed.
- * 3. Pods may come before their node and stay after it (watches of two kinds are not in step): they are kept aside, and no plugin sees such a node.
+ * 3. Pods may come before their node and stay after it (watches of two kinds are not in step): they are kept aside, and
+ *    no plugin sees such a node.
  */
 export class SchedulerCache implements Snapshot {
   readonly objects: ClusterObjects;

@@ -1,4 +1,6 @@
-/** KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1 and the arguments of its plugins, as files have them. */
+/**
+ * KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1 and the arguments of its plugins, as files have them.
+ */
 import { NodeAffinitySchema, TopologySpreadConstraintSchema } from '../../../api/core/scheduling.ts';
 import {
   array,

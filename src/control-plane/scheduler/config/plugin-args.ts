@@ -25,7 +25,10 @@ type Readers = {
   readonly [Name in PluginWithArgs]: (errors: FieldErrors, path: string, args: ArgsSource<Name>) => PluginArgs[Name];
 };
 
-/** Checks and defaults the arguments of a plugin (upstream: apis/config/validation/validation_pluginargs.go, v1/defaults.go). */
+/**
+ * Checks and defaults the arguments of a plugin (upstream: apis/config/validation/validation_pluginargs.go,
+ * v1/defaults.go).
+ */
 export const readArgs: Readers = {
   DefaultPreemption: (errors, path, { minCandidateNodesPercentage = 10, minCandidateNodesAbsolute = 100 }) => {
     const percentagePath = `${path}.minCandidateNodesPercentage`;

@@ -1,6 +1,8 @@
 import type { ExtensionPoint } from './config-schema.ts';
 
-/** The built-in plugins in upstream's default order, the weight of their scores, and where each of them can be enabled. */
+/**
+ * The built-in plugins in upstream's default order, the weight of their scores, and where each of them can be enabled.
+ */
 export const builtinPlugins = [
   { name: 'SchedulingGates', points: ['preEnqueue'] },
   { name: 'PrioritySort', points: ['queueSort'] },

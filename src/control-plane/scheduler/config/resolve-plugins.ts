@@ -8,7 +8,10 @@ export interface EnabledPlugin {
   readonly weight: number;
 }
 
-/** The plugins of one extension point after another, from the defaults and what a profile changes (upstream: mergePlugins, expandMultiPointPlugins). */
+/**
+ * The plugins of one extension point after another, from the defaults and what a profile changes (upstream:
+ * mergePlugins, expandMultiPointPlugins).
+ */
 export function resolvePlugins(source: PluginsSource = {}): (point: ExtensionPoint) => readonly EnabledPlugin[] {
   const everywhere = mergeSet(builtinPlugins, source.multiPoint);
   return (point) => {

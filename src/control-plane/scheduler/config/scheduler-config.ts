@@ -20,7 +20,10 @@ export interface SchedulerConfig {
 export const schedulerConfigApiVersion = 'kubescheduler.config.k8s.io/v1';
 export const defaultSchedulerName = 'default-scheduler';
 
-/** The configuration of a KubeSchedulerConfiguration as parsed from a file, or what is wrong with it. Fields that do not exist are refused. */
+/**
+ * The configuration of a KubeSchedulerConfiguration as parsed from a file, or what is wrong with it. Fields that do not
+ * exist are refused.
+ */
 export function readSchedulerConfig(
   input: unknown,
 ): { readonly config: SchedulerConfig } | { readonly errors: readonly string[] } {
@@ -38,7 +41,7 @@ export function readSchedulerConfig(
   return errors.list.length === 0 ? { config } : { errors: errors.list.map(formatFieldError) };
 }
 
-/** What runs when nobody says anything: one profile, `default-scheduler`. */
+/** The default: one profile, `default-scheduler`. */
 export function defaultSchedulerConfig(): SchedulerConfig {
   return toConfig({}, new FieldErrors());
 }

@@ -3,11 +3,11 @@ import type { Rejection } from '../framework/rejection.ts';
 /** Why no node would do, as data: the answer to "why is this pod pending?". */
 export interface Diagnosis {
   readonly nodeCount: number;
-  /** Each node that was looked at. */
+  /** Each node that was checked. */
   readonly rejections: ReadonlyMap<string, Rejection>;
-  /** What holds for nodes that were not looked at. */
+  /** What holds for nodes that were not checked. */
   readonly absent: Rejection;
-  /** Said of all nodes at once, before any was looked at. */
+  /** Said of all nodes at once, before any was checked. */
   readonly preFilterReasons: readonly string[];
   /** What became of the attempt to make room. */
   readonly postFilterMessage: string;

@@ -30,8 +30,9 @@ export function pretendRemoved(checks: Checks, other: PodInfo, node: NodeInfo): 
 }
 
 /**
- * As `runChecks`, and again as if the pods were there already that were promised this node and are at least as important. Both have to pass:
- * they may never come, and affinity may count on nobody who is not there (upstream: RunFilterPluginsWithNominatedPods).
+ * As `runChecks`, and again as if the pods were there already that were promised this node and are at least as
+ * important. Both have to pass: they may never come, and affinity must not count on absent pods (upstream:
+ * RunFilterPluginsWithNominatedPods).
  */
 export function runChecksWithNominated(
   checks: Checks,

@@ -8,7 +8,7 @@ import type { Snapshot } from '../framework/snapshot.ts';
 import { runChecksWithNominated } from './filter-state.ts';
 import type { Checks } from './filter-state.ts';
 
-/** What a node that was not looked at counts as: nothing that eviction could change. */
+/** What a node that was not checked counts as: nothing that eviction could change. */
 const notLookedAt = unresolvable('');
 
 export type PreFilterOutcome =
@@ -20,7 +20,10 @@ export type PreFilterOutcome =
       readonly narrowedBy: readonly string[];
     };
 
-/** Asks each plugin once about the pod. One that says eviction cannot help ends it; other refusals are heard when all were asked. */
+/**
+ * Asks each plugin once about the pod. One that says eviction cannot help ends it; other refusals are heard when all
+ * were asked.
+ */
 export function preFilter(profile: Profile, pod: PodInfo, snapshot: Snapshot): PreFilterOutcome {
   const checks: PodCheck[] = [];
   const narrowedBy: string[] = [];
@@ -67,7 +70,7 @@ export interface FindOptions {
   readonly pod: PodInfo;
   readonly snapshot: Snapshot;
   readonly outcome: Extract<PreFilterOutcome, { kind: 'checks' }>;
-  /** Where the last search ended: nodes take turns at being looked at first. */
+  /** Where the last search ended: nodes take turns at being checked first. */
   readonly start: number;
 }
 
@@ -105,7 +108,10 @@ export function findNodes(options: FindOptions): FoundNodes {
 const minNodesToFind = 100;
 const minPercentage = 5;
 
-/** Small clusters are searched wholly; in large ones the share falls from 50% by one for every 125 nodes (upstream: numFeasibleNodesToFind). */
+/**
+ * Small clusters are searched wholly; in large ones the share falls from 50% by one for every 125 nodes (upstream:
+ * numFeasibleNodesToFind).
+ */
 export function nodesToFind(nodeCount: number, percentage: number): number {
   if (nodeCount < minNodesToFind) return nodeCount;
   const share = percentage === 0 ? Math.max(minPercentage, 50 - Math.trunc(nodeCount / 125)) : percentage;

@@ -104,7 +104,7 @@ describe('the hints of the plugins', () => {
           fc.pre(first.kind === 'unschedulable');
           const { event, pod } = apply(cache, placed, newcomer, change);
           if (decide(cache, pod, profile).kind !== 'placed') return;
-          assert.ok(event !== undefined, 'nobody would have been told');
+          assert.ok(event !== undefined, 'no event would have woken the pod');
           const hopeful = [...first.diagnosis.rejectors].filter((name) =>
             mayHelp(profile.plugins.get(name)?.hints ?? {}, pod, event),
           );

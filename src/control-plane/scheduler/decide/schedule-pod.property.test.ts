@@ -13,7 +13,7 @@ const zoneOf = (nodes: readonly Node[], name: string | undefined): string | unde
   nodes.find(({ metadata }) => metadata.name === name)?.metadata.labels?.['zone'];
 const appOf = ({ metadata }: Pod): string | undefined => metadata.labels?.['app'];
 
-/** Whether the pod may be there by what the API documents, worked out anew from all there is, one rule after another. */
+/** Whether the pod may be there by what the API documents, computed again from all objects, one rule after another. */
 function mayBe(pod: Pod, node: Node, nodes: readonly Node[], there: readonly Pod[]): boolean {
   const here = there.filter(({ spec }) => spec.nodeName === node.metadata.name);
   const capacity = Number(node.status?.allocatable?.['cpu']) * 1000;
@@ -90,7 +90,7 @@ describe('decisions, whatever the cluster', () => {
     );
   });
 
-  it('preempt only the less important, so that there is room then, and nobody in vain', () => {
+  it('preempt only the less important, so that there is room then, and no pod needlessly', () => {
     let preempted = 0;
     fc.assert(
       fc.property(nodesArb, podsArb, podArb(99), fc.integer(), (nodes, pods, newcomer, seed) => {
@@ -116,7 +116,8 @@ describe('decisions, whatever the cluster', () => {
           assert.ok((victim.spec.priority ?? 0) < important.spec.priority);
         }
         assert.ok(mayBe(important, node, nodes, without(leaving)), 'no room even then');
-        // Affinity may need a victim gone whose staying would be allowed with others: one that goes alone must not be for nothing.
+        // Affinity may need a victim gone whose staying would be allowed with others: one that goes alone must not be
+        // for nothing.
         assert.ok(leaving.length > 1 || !mayBe(important, node, nodes, there), 'evicted in vain');
       }),
       { numRuns: 300 },

@@ -46,7 +46,9 @@ export interface DecideOptions {
   readonly random: Random;
 }
 
-/** Decides for one pod. Pure: reads the snapshot, changes nothing, asks nobody; the same input gives the same decision. */
+/**
+ * Decides for one pod. Pure: it reads only the snapshot and changes nothing; the same input gives the same decision.
+ */
 export function schedulePod(
   snapshot: Snapshot,
   pod: PodInfo,
@@ -102,7 +104,9 @@ interface Question {
   readonly random: Random;
 }
 
-/** Nobody would take it as things are: what the steps after the filters make of that (upstream: RunPostFilterPlugins). */
+/**
+ * No node fits: what the post-filter plugins make of that (upstream: RunPostFilterPlugins).
+ */
 function afterFilters(
   question: Question,
   found: Pick<Diagnosis, 'nodeCount' | 'rejections' | 'absent' | 'preFilterReasons'>,
@@ -113,7 +117,8 @@ function afterFilters(
   let nominate: string | undefined;
   for (const step of question.profile.postFilters) {
     if (step.kind === 'dynamicResources') {
-      // Upstream's plugin fails where it was not asked beforehand, and preemption is not tried then. People and tools know the odd message that makes.
+      // Upstream's plugin fails where it was not asked beforehand, and preemption is not tried then. People and tools
+      // know the odd message that makes.
       if (found.preFilterReasons.length > 0) {
         reasons.push(notPrepared);
         break;

@@ -76,7 +76,7 @@ export function mayHelp<R extends keyof EventObjects>(hints: Hints, pod: Pod, ev
 /** What changed about a node that plugins care for; empty when nothing did, as with a heartbeat. */
 export function nodeActions(before: Node, after: Node): Action[] {
   const actions = new Set<Action>();
-  // Cordoning helps nobody; uncordoning is like losing a taint.
+  // Cordoning helps no pod; uncordoning is like losing a taint.
   if (before.spec?.unschedulable === true && after.spec?.unschedulable !== true) actions.add('UpdateNodeTaint');
   if (!sameJson(before.spec?.taints, after.spec?.taints)) actions.add('UpdateNodeTaint');
   if (!sameRecord(before.status?.allocatable, after.status?.allocatable)) actions.add('UpdateNodeAllocatable');

@@ -1,5 +1,6 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { Node, Taint } from '../../../api/core/node.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import { noLabels } from './label-matcher.ts';
 import type { PodInfo } from './pod-info.ts';
 import { accumulate, amountOf, copyResources, resourcesOf, zeroResources } from './resources.ts';
@@ -9,8 +10,8 @@ import { UsedPorts } from './used-ports.ts';
 const noTaints: readonly Taint[] = [];
 
 /**
- * A node with the sums over the pods on it, kept up to date pod by pod: adding and removing one cost what the pod weighs, not what the node does.
- * Only the cache and dry runs (on copies) change one; whoever decides reads.
+ * A node with the sums over the pods on it, kept up to date pod by pod: adding and removing one cost what the pod
+ * weighs, not what the node does. Only the cache and dry runs (on copies) change one; decisions only read it.
  */
 export class NodeInfo {
   #node: Node;
@@ -92,7 +93,7 @@ export class NodeInfo {
 
   setNode(node: Node): void {
     this.#node = node;
-    this.#labels = node.metadata.labels ?? noLabels;
+    this.#labels = node.metadata.labels === undefined ? noLabels : lookupTable(node.metadata.labels);
     this.#taints = node.spec?.taints ?? noTaints;
     this.#allocatable = resourcesOf(node.status?.allocatable);
     this.#allowedPods = amountOf(node.status?.allocatable?.['pods'] ?? '0', false);

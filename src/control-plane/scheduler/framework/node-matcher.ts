@@ -6,8 +6,9 @@ import type {
   NodeSelectorTerm,
   PreferredSchedulingTerm,
 } from '../../../api/core/scheduling.ts';
-import type { Requirement } from '../../../api/selectors.ts';
-import { compileRequirements, noLabels } from './label-matcher.ts';
+import { compileRequirements } from '../../../api/label-requirement.ts';
+import type { Requirement } from '../../../api/label-requirement.ts';
+import { noLabels } from './label-matcher.ts';
 
 export type NodeMatcher = (node: Node) => boolean;
 

@@ -18,10 +18,15 @@ export interface VolumePlan {
   readonly provisions: readonly PersistentVolumeClaim[];
 }
 
-/** One plugin's question about one pod, asked of node after node. What does not depend on the node has been worked out. */
+/**
+ * One plugin's question about one pod, asked of node after node. What does not depend on the node has been worked out.
+ */
 export interface PodCheck {
   filter(node: NodeInfo): Rejection | undefined;
-  /** Takes account of another pod that is thought to be on the node or gone from it, in a dry run. Absent: other pods do not matter beyond what `NodeInfo` tells. */
+  /**
+   * Takes account of another pod that is thought to be on the node or gone from it, in a dry run. Absent: other pods do
+   * not matter beyond what `NodeInfo` tells.
+   */
   readonly others?: {
     added(other: PodInfo, node: NodeInfo): void;
     removed(other: PodInfo, node: NodeInfo): void;
@@ -47,7 +52,10 @@ export interface PodScorer {
   normalize?(scores: number[], nodes: readonly NodeInfo[]): void;
 }
 
-/** A plugin of the scheduling framework: pure, one object for each profile. What upstream's Reserve, PreBind and Bind do is done by executors. */
+/**
+ * A plugin of the scheduling framework: pure, one object for each profile. What upstream's Reserve, PreBind and Bind do
+ * is done by executors.
+ */
 export interface Plugin {
   readonly name: string;
   readonly hints?: Hints;

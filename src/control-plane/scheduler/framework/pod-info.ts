@@ -1,11 +1,10 @@
 import type { Container } from '../../../api/core/container.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodAffinityTerm, Toleration, WeightedPodAffinityTerm } from '../../../api/core/scheduling.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { LabelMatcher, Labels } from '../../../api/label-requirement.ts';
 import { podPriority } from '../../../api/pod.ts';
 import { podRequests } from '../../../api/resources.ts';
 import { compileLabelSelector, noLabels } from './label-matcher.ts';
-import type { LabelMatcher } from './label-matcher.ts';
 import { requiredNodeMatcher } from './node-matcher.ts';
 import type { NodeMatcher } from './node-matcher.ts';
 import { resourcesOf } from './resources.ts';
@@ -27,7 +26,10 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** What spreading by resources takes a container for that asks for nothing, so that such pods do not pile up on one node. */
+/**
+ * What spreading by resources takes a container for that asks for nothing, so that such pods do not pile up on one
+ * node.
+ */
 const defaultRequests = { cpu: '100m', memory: '200Mi' };
 
 const noTolerations: readonly Toleration[] = [];

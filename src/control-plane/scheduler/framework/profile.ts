@@ -5,7 +5,7 @@ export interface WeightedPlugin {
   readonly weight: number;
 }
 
-/** What preemption is told by its arguments. */
+/** The arguments of preemption. */
 export interface PreemptionArgs {
   /** At least this share of the nodes is tried. */
   readonly minCandidateNodesPercentage: number;
@@ -28,6 +28,6 @@ export interface Profile {
   readonly postFilters: readonly PostFilterStep[];
   /** All of them once, for their hints. */
   readonly plugins: ReadonlyMap<string, Plugin>;
-  /** How long volumes may take to be bound before the pod is tried anew. */
+  /** How long binding of volumes may take before the pod is retried. */
   readonly volumeBindTimeoutMs: number;
 }

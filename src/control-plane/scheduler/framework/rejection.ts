@@ -1,6 +1,6 @@
 /**
- * Why a plugin does not let a pod run on a node (upstream: fwk.Status). Success is the absence of one; what went wrong inside a plugin is thrown.
- * `UnschedulableAndUnresolvable` says that evicting other pods would not help.
+ * Why a plugin does not let a pod run on a node (upstream: fwk.Status). Success is the absence of one; what went wrong
+ * inside a plugin is thrown. `UnschedulableAndUnresolvable` says that evicting other pods would not help.
  */
 export type RejectionCode = 'Unschedulable' | 'UnschedulableAndUnresolvable';
 

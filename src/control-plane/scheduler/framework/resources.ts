@@ -18,7 +18,10 @@ export const zeroResources = (): Resources => ({
   scalars: new Map(),
 });
 
-/** Upstream: scheduler/util IsScalarResourceName. What is none of the named ones and no scalar, such as `pods`, is not summed up. */
+/**
+ * Upstream: scheduler/util IsScalarResourceName. What is none of the named ones and no scalar, such as `pods`, is not
+ * summed up.
+ */
 export function isScalarResource(name: string): boolean {
   return (
     name.startsWith('hugepages-') ||
@@ -64,7 +67,7 @@ export function amountFor(total: Resources, name: string): number {
   return total.scalars.get(name) ?? 0;
 }
 
-/** The same few texts come again and again; a bound keeps a hostile client from filling the memory. */
+/** The same few texts come again and again; a bound keeps a malicious client from filling the memory. */
 const parsed = new Map<string, { readonly millis: number; readonly whole: number }>();
 const parsedLimit = 1024;
 

@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
@@ -27,8 +27,8 @@ export interface ClusterObjects {
 }
 
 /**
- * What one decision is made from. The cache itself is one: a decision is a single synchronous turn, so that nothing can change under it and
- * nothing has to be copied.
+ * What one decision is made from. The cache itself is one: a decision is a single synchronous turn, so that nothing can
+ * change under it and nothing has to be copied.
  */
 export interface Snapshot {
   readonly objects: ClusterObjects;

@@ -38,7 +38,7 @@ export function classOfVolume({ metadata, spec }: PersistentVolume): string {
   return metadata.annotations?.[storageAnnotations.betaClass] ?? spec.storageClassName ?? '';
 }
 
-/** Bound, and said so by whoever binds. */
+/** Bound, and marked as bound by the controller. */
 export function isFullyBound({ metadata, spec }: PersistentVolumeClaim): boolean {
   return (spec.volumeName ?? '') !== '' && metadata.annotations?.[storageAnnotations.bindCompleted] !== undefined;
 }
@@ -62,7 +62,7 @@ export function reachOf(volume: PersistentVolume): NodeMatcher | undefined {
   return matcher ?? undefined;
 }
 
-/** An ephemeral claim has to belong to the pod, or else somebody's other claim has the name by chance. */
+/** An ephemeral claim has to belong to the pod; otherwise an unrelated claim has the same name. */
 export function ephemeralProblem(pod: Pod, claim: PersistentVolumeClaim): string | undefined {
   const isOwned = (claim.metadata.ownerReferences ?? []).some(
     ({ uid, controller }) => controller === true && uid === pod.metadata.uid,

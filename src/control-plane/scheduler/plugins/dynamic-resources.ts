@@ -10,8 +10,8 @@ export const nothingToDeallocate = 'no new claims to deallocate';
 export const notPrepared = 'not found';
 
 /**
- * Resource claims. The control plane has no resource.k8s.io, so no claim that a pod names is there: such a pod waits as it does upstream while its
- * claim is missing, and is never run without what it asked for.
+ * Resource claims. The control plane has no resource.k8s.io, so no claim that a pod names is there: such a pod waits as
+ * it does upstream while its claim is missing, and is never run without what it asked for.
  */
 export const dynamicResources: Plugin = {
   name,

@@ -85,7 +85,7 @@ describe('which events wake a pod', () => {
     );
   });
 
-  it('nothing wakes for a heartbeat, and a cordon helps nobody', () => {
+  it('a heartbeat wakes no pod, and a cordon helps none', () => {
     const node = buildNode('a', {
       status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:00:00Z' }] },
     });

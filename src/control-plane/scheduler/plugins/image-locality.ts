@@ -8,7 +8,10 @@ const minBytes = 23 * mebibyte;
 /** For each container; more is not better. */
 const maxBytes = 1000 * mebibyte;
 
-/** Nodes that have the images already. An image counts by the share of nodes that have it, so that one node that has it does not draw all pods. */
+/**
+ * Nodes that have the images already. An image counts by the share of nodes that have it, so that one node that has it
+ * does not draw all pods.
+ */
 export const imageLocality: Plugin = {
   name: 'ImageLocality',
   preScore: ({ pod }, snapshot) => {

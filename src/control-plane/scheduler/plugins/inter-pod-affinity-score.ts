@@ -1,4 +1,4 @@
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import { noLabels } from '../framework/label-matcher.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { termMatches } from '../framework/pod-info.ts';
@@ -16,7 +16,10 @@ interface ScoreOptions {
 /** Topology key → value → sum of weights. */
 type TopologyScores = Map<string, Map<string, number>>;
 
-/** Preferred terms of the pod, and those of the pods that are there (upstream: interpodaffinity/scoring.go). Undefined when nothing came of it. */
+/**
+ * Preferred terms of the pod, and those of the pods that are there (upstream: interpodaffinity/scoring.go). Undefined
+ * when nothing came of it.
+ */
 export function createAffinityScorer(pod: PodInfo, snapshot: Snapshot, options: ScoreOptions): PodScorer | undefined {
   const hasOwn = pod.preferredAffinity.length > 0 || pod.preferredAntiAffinity.length > 0;
   if (options.ignorePreferredTermsOfExistingPods && !hasOwn) return undefined;
@@ -42,7 +45,7 @@ export function createAffinityScorer(pod: PodInfo, snapshot: Snapshot, options: 
 }
 
 interface Meeting {
-  /** Whom the term is about. */
+  /** The pods that the term selects. */
   readonly other: PodInfo;
   readonly namespaceLabels: Labels;
   /** Where the two would be together. */

@@ -1,5 +1,6 @@
+import { ownValue } from '../../../base/lookup.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import type { EventOf } from '../framework/cluster-event.ts';
 import { matchesNothing, noLabels } from '../framework/label-matcher.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
@@ -156,7 +157,7 @@ class AffinityCheck implements PodCheck {
     clone: (): PodCheck => new AffinityCheck(this.#question, this),
   };
 
-  /** The first pod of a group that wants to be together may go anywhere: nobody matches yet, but it would itself. */
+  /** The first pod of a group that wants to be together may go anywhere: no pod matches yet, but it would itself. */
   #hasCompany(labels: Labels): boolean {
     const { affinity, pod } = this.#question;
     let all = true;
@@ -201,7 +202,7 @@ function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
 }
 
 function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
-  // With a node go the pods on it, of which nobody may ever say a word.
+  // The pods of a removed node go with it, possibly without events of their own.
   if (after === undefined) return true;
   const own = podInfoOf(pod);
   // Rejected by terms of others, whose topology keys are not known here.
@@ -209,9 +210,9 @@ function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
   if (before === undefined)
     return (
       own.requiredAntiAffinity.length > 0 ||
-      own.requiredAffinity.some(({ topologyKey }) => after.metadata.labels?.[topologyKey] !== undefined)
+      own.requiredAffinity.some(({ topologyKey }) => ownValue(after.metadata.labels, topologyKey) !== undefined)
     );
   return [...own.requiredAffinity, ...own.requiredAntiAffinity].some(
-    ({ topologyKey }) => before.metadata.labels?.[topologyKey] !== after.metadata.labels?.[topologyKey],
+    ({ topologyKey }) => ownValue(before.metadata.labels, topologyKey) !== ownValue(after.metadata.labels, topologyKey),
   );
 }

@@ -55,7 +55,10 @@ function preFilter(added: NodeMatcher | undefined, pod: PodInfo): PreFilterResul
   return { kind: 'check', check: { filter }, ...(nodeNames !== undefined && { nodeNames }) };
 }
 
-/** The nodes that the terms name by `metadata.name`; undefined when one of them names none. DaemonSet pods are like that: one look-up instead of a walk. */
+/**
+ * The nodes that the terms name by `metadata.name`; undefined when one of them names none. DaemonSet pods are like
+ * that: one look-up instead of a walk.
+ */
 function namedNodes(terms: readonly NodeSelectorTerm[]): ReadonlySet<string> | undefined {
   if (terms.length === 0) return undefined;
   const all = new Set<string>();

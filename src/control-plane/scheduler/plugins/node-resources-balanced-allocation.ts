@@ -6,7 +6,10 @@ import { amountFor, resourcesOf } from '../framework/resources.ts';
 import { countsFor, defaultScoredResources } from './resource-scoring.ts';
 import type { ResourceSpec } from './resource-scoring.ts';
 
-/** Nodes on which the pod makes the shares of the resources in use more even; pods that ask for none of them do not care. */
+/**
+ * Nodes on which the pod makes the shares of the resources in use more even; pods that ask for none of them do not
+ * care.
+ */
 export function createNodeResourcesBalancedAllocation(
   resources: readonly ResourceSpec[] = defaultScoredResources,
 ): Plugin {

@@ -13,7 +13,7 @@ import { defaultScoredResources, nonZeroAmounts, scoreAllocation } from './resou
 import type { ScoringStrategy } from './resource-scoring.ts';
 
 export interface NodeResourcesFitArgs {
-  /** Extended resources that somebody else looks after. */
+  /** Extended resources that a scheduler extender manages. */
   readonly ignoredResources?: readonly string[];
   /** As `ignoredResources`, by what stands before the slash. */
   readonly ignoredResourceGroups?: readonly string[];

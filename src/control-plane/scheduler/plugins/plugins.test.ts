@@ -23,7 +23,10 @@ interface Setting extends ObjectLists {
   readonly there?: readonly Pod[];
 }
 
-/** What the plugin says of each node: '' for yes, `!` before what eviction cannot help; `skip`, or what it says of all at once. */
+/**
+ * What the plugin says of each node: '' for yes, `!` before what eviction cannot help; `skip`, or what it says of all
+ * at once.
+ */
 export function filterAll(plugin: Plugin, pod: Pod, { there = [], ...world }: Setting): readonly string[] | string {
   const cache = cacheOf({ ...world, pods: there });
   const result = plugin.preFilter?.(podInfoOf(pod), cache);
@@ -90,7 +93,7 @@ describe('TaintToleration', () => {
       assert.deepEqual(filterAll(taintToleration, pod, { nodes: [buildNode('a', { taints: [taint] })] }), [expected]);
     });
   }
-  it('PreferNoSchedule keeps nobody away, but makes nodes less liked', () => {
+  it('PreferNoSchedule rejects no pod, but lowers the score', () => {
     const soft = (key: string): Record<string, string> => ({ key, effect: 'PreferNoSchedule' });
     const nodes = [
       buildNode('a'),
@@ -249,7 +252,7 @@ describe('NodeResourcesFit', () => {
       ['Too many pods'],
     );
   });
-  it('does not look after resources that somebody else does', () => {
+  it('ignores resources that an extender manages', () => {
     const ignoring = createNodeResourcesFit({
       ignoredResources: ['example.com/a'],
       ignoredResourceGroups: ['example.org'],

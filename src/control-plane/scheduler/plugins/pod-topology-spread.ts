@@ -2,7 +2,7 @@ import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { TopologySpreadConstraint, UnsatisfiableConstraintAction } from '../../../api/core/scheduling.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import type { EventOf } from '../framework/cluster-event.ts';
 import { sameRecord } from '../framework/cluster-event.ts';
 import { noLabels } from '../framework/label-matcher.ts';
@@ -135,7 +135,10 @@ class SpreadCheck implements PodCheck {
       ),
   };
 
-  /** With fewer domains than asked for, a domain to come counts as empty. Without any domain no skew is too large, as upstream has it. */
+  /**
+   * With fewer domains than asked for, a domain to come counts as empty. Without any domain no skew is too large, as
+   * upstream has it.
+   */
   #fewestOf(index: number): number {
     const counts = this.#counts[index] as Map<string, number>;
     if (counts.size < (this.#constraints[index] as SpreadConstraint).minDomains) return 0;

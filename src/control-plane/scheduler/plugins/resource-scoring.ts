@@ -27,7 +27,10 @@ export const defaultScoredResources: readonly ResourceSpec[] = [
   { name: 'memory', weight: 1 },
 ];
 
-/** What the pod adds to each scored resource; CPU and memory of containers that ask for none count as those of small ones. */
+/**
+ * What the pod adds to each scored resource; CPU and memory of containers that ask for none count as those of small
+ * ones.
+ */
 export function nonZeroAmounts(pod: PodInfo, resources: readonly ResourceSpec[]): number[] {
   const others = resources.every(({ name }) => name === 'cpu' || name === 'memory')
     ? pod.requested
@@ -42,7 +45,10 @@ export function nonZeroRequested(node: NodeInfo, name: string): number {
   return name === 'memory' ? node.nonZeroMemoryBytes : amountFor(node.requested, name);
 }
 
-/** A scalar resource that the pod does not ask for is no reason for or against a node; nor is one that the node does not have. */
+/**
+ * A scalar resource that the pod does not ask for is no reason for or against a node; nor is one that the node does not
+ * have.
+ */
 export function countsFor(name: string, podAmount: number, capacity: number): boolean {
   return capacity !== 0 && (podAmount !== 0 || !isScalarResource(name));
 }
@@ -75,7 +81,10 @@ export function brokenLine(shape: readonly ShapePoint[], utilization: number): n
   return (before?.score ?? 0) * scale;
 }
 
-/** The weighted mean over the resources (upstream: noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go). */
+/**
+ * The weighted mean over the resources (upstream:
+ * noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go).
+ */
 export function scoreAllocation(strategy: ScoringStrategy, podAmounts: readonly number[], node: NodeInfo): number {
   let sum = 0;
   let weights = 0;

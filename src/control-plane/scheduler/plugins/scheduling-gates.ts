@@ -3,7 +3,7 @@ import { unresolvable } from '../framework/rejection.ts';
 
 const name = 'SchedulingGates';
 
-/** Pods with gates are not looked at until the last one is gone. */
+/** Pods with gates are not checked until the last one is gone. */
 export const schedulingGates: Plugin = {
   name,
   hints: {

@@ -1,8 +1,9 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { NodeInclusionPolicy, TopologySpreadConstraint } from '../../../api/core/scheduling.ts';
-import type { Labels, Requirement } from '../../../api/selectors.ts';
-import { compileLabelSelector, compileRequirements, requirementsOf } from '../framework/label-matcher.ts';
-import type { LabelMatcher } from '../framework/label-matcher.ts';
+import { compileRequirements } from '../../../api/label-requirement.ts';
+import type { LabelMatcher, Labels, Requirement } from '../../../api/label-requirement.ts';
+import { requirementsOf } from '../../../api/selectors.ts';
+import { compileLabelSelector } from '../framework/label-matcher.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { ClusterObjects } from '../framework/snapshot.ts';
@@ -49,7 +50,9 @@ export function hasAllKeys(labels: Labels, constraints: readonly SpreadConstrain
   return true;
 }
 
-/** Pods on their way out are not counted; a selector of everything counts nothing (upstream: countPodsMatchSelector). */
+/**
+ * Pods on their way out are not counted; a selector of everything counts nothing (upstream: countPodsMatchSelector).
+ */
 export function countMatching(node: NodeInfo, selector: LabelMatcher, namespace: string): number {
   if (selector.empty) return 0;
   let count = 0;
@@ -64,7 +67,10 @@ export function countMatching(node: NodeInfo, selector: LabelMatcher, namespace:
   return count;
 }
 
-/** What the services of the pod and its ReplicaSet select; everything, when there are none (upstream: helper.DefaultSelector). */
+/**
+ * What the services of the pod and its ReplicaSet select; everything, when there are none (upstream:
+ * helper.DefaultSelector).
+ */
 export function defaultSelector(pod: Pod, objects: ClusterObjects): LabelMatcher {
   const labels = pod.metadata.labels ?? {};
   const selected: Record<string, string> = {};

@@ -29,7 +29,10 @@ const reasons = {
   missing: 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)',
 };
 
-/** Claims that are bound keep the pod where their volumes are; claims that wait for the pod are given a volume of a node, or a node to be provisioned for. */
+/**
+ * Claims that are bound keep the pod where their volumes are; claims that wait for the pod are given a volume of a
+ * node, or a node to be provisioned for.
+ */
 export const volumeBinding: Plugin = {
   name,
   hints: {
@@ -48,7 +51,7 @@ export const volumeBinding: Plugin = {
   preFilter,
 };
 
-interface Claims {
+interface SortedClaims {
   readonly bound: PersistentVolumeClaim[];
   readonly waiting: PersistentVolumeClaim[];
   readonly immediate: PersistentVolumeClaim[];
@@ -88,8 +91,8 @@ function problemOf({ metadata, spec, status }: PersistentVolumeClaim): string | 
     : `persistentvolumeclaim "${metadata.name}" is being deleted`;
 }
 
-function sortClaims(claims: readonly PersistentVolumeClaim[], objects: ClusterObjects): Claims {
-  const sorted: Claims = { bound: [], waiting: [], immediate: [] };
+function sortClaims(claims: readonly PersistentVolumeClaim[], objects: ClusterObjects): SortedClaims {
+  const sorted: SortedClaims = { bound: [], waiting: [], immediate: [] };
   for (const claim of claims) {
     const waits = objects.storageClass(classOfClaim(claim))?.volumeBindingMode === 'WaitForFirstConsumer';
     if (isFullyBound(claim)) sorted.bound.push(claim);
@@ -100,12 +103,12 @@ function sortClaims(claims: readonly PersistentVolumeClaim[], objects: ClusterOb
 }
 
 class BindingCheck implements PodCheck {
-  readonly #claims: Claims;
+  readonly #claims: SortedClaims;
   readonly #objects: ClusterObjects;
   /** By node name; kept for the node that is chosen in the end. */
   readonly #plans = new Map<string, VolumePlan>();
 
-  constructor(claims: Claims, objects: ClusterObjects) {
+  constructor(claims: SortedClaims, objects: ClusterObjects) {
     this.#claims = claims;
     this.#objects = objects;
   }
@@ -135,7 +138,10 @@ class BindingCheck implements PodCheck {
     return undefined;
   }
 
-  /** Undefined when the node cannot serve all of them. The smallest claims choose first, so that they take the smallest volumes. */
+  /**
+   * Undefined when the node cannot serve all of them. The smallest claims choose first, so that they take the smallest
+   * volumes.
+   */
   #planWaiting(node: NodeInfo): VolumePlan | undefined {
     const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
     const provisions: PersistentVolumeClaim[] = [];
@@ -176,7 +182,10 @@ class BindingCheck implements PodCheck {
 const sizeOf = ({ spec }: PersistentVolumeClaim): string => spec.resources?.requests?.['storage'] ?? '0';
 const capacityOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
 
-/** The smallest volume that will do; one that is promised to the claim before all others (upstream: volume.FindMatchingVolume). */
+/**
+ * The smallest volume that will do; one that is promised to the claim before all others (upstream:
+ * volume.FindMatchingVolume).
+ */
 function findVolume(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,

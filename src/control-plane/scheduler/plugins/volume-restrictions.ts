@@ -104,7 +104,7 @@ const sharesClaim = (pod: Pod, other: Pod): boolean => claimsOf(other).some((cla
 const sharesDisk = (pod: Pod, other: Pod): boolean =>
   (pod.spec.volumes ?? []).some((disk) => (other.spec.volumes ?? []).some((volume) => diskConflicts(disk, volume)));
 
-/** Two readers may share most kinds of disk; nobody shares an EBS volume. */
+/** Two readers may share most kinds of disk, but not an EBS volume. */
 function diskConflicts(left: Volume, right: Volume): boolean {
   const bothRead = (one: { readonly readOnly?: boolean }, other: { readonly readOnly?: boolean }): boolean =>
     one.readOnly === true && other.readOnly === true;

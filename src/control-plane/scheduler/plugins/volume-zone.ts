@@ -79,7 +79,7 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
   }
   if (places.length === 0) return skip;
   return checkWith((node) => {
-    // A node that knows no zones is not told apart from others.
+    // A node without zone labels matches every zone.
     if (![...labels.keys()].some((key) => node.labels[key] !== undefined)) return undefined;
     const fits = ({ key, values }: Place): boolean =>
       values.includes(node.labels[key] ?? node.labels[labels.get(key) ?? key] ?? '');

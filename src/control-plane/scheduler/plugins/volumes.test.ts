@@ -185,7 +185,7 @@ describe('VolumeBinding', () => {
       ['small little', 'big large'],
     );
   });
-  it('lets a provisioner make volumes where it may, and stays with the node it was told', () => {
+  it('lets a provisioner create volumes where allowed, and keeps the selected node', () => {
     assert.deepEqual(check({ claims: [waiting('data', { storageClassName: 'dynamic' })] }), [noVolume, '', noVolume]);
     const free = { ...dynamic, allowedTopologies: [] };
     assert.deepEqual(

@@ -33,7 +33,9 @@ export interface PreemptionQuestion {
   readonly absent: Rejection;
 }
 
-/** Which pods would have to leave which node to make room (upstream: DefaultPreemption). Pure: nobody is evicted here. */
+/**
+ * Which pods would have to leave which node to make room (upstream: DefaultPreemption). Pure: it evicts no pod.
+ */
 export function computePreemption(question: PreemptionQuestion): PreemptionOutcome {
   const { snapshot, rejections, absent } = question;
   const message = whyNotEligible(question);

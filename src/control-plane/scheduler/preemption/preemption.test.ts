@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
 import { podInfoOf } from '../framework/pod-info.ts';
@@ -79,7 +80,7 @@ describe('making room', () => {
       : [];
   };
 
-  it('spares whom it can: the more important first, then the longer running', () => {
+  it('spares as many victims as possible: the more important first, then the longer running', () => {
     const pods = [on('old', '2'), on('young', '2', { status: { startTime: '2026-01-05T00:00:00Z' } })];
     assert.deepEqual(victimsOf(pods), ['young']);
     assert.deepEqual(victimsOf([on('low', '2'), on('middle', '2', { spec: { priority: 5 } })]), ['low']);
@@ -165,5 +166,77 @@ describe('making room', () => {
     assert.ok(decision.kind === 'unschedulable' && decision.preemption !== undefined);
     // Trying leaves no trace.
     assert.deepEqual([cache.node('a')?.pods.size, cache.node('b')?.requested.cpuMillis], [1, 4000]);
+  });
+});
+
+describe('who may make room, and where', () => {
+  const [a, b] = [buildNode('a'), buildNode('b')];
+  const on = (node: string, name: string, more: object = {}): Pod =>
+    bound(buildPod(name, { requests: { cpu: '4' }, labels: { app: name }, ...more }), node);
+  const vip = (spec: object = {}, more: object = {}): Pod =>
+    buildPod('vip', { requests: { cpu: '2' }, spec: { priority: 10, ...spec }, ...more });
+  const budgetFor = (app: string, namespace = 'default'): PodDisruptionBudget => ({
+    metadata: { name: app, namespace, uid: app },
+    spec: { selector: app === '' ? {} : { matchLabels: { app } } },
+    status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
+  });
+  const outcome = (
+    world: { nodes?: readonly Node[]; pods: readonly Pod[]; budgets?: readonly PodDisruptionBudget[] },
+    pod: Pod,
+  ) => {
+    const decision = decide({ nodes: world.nodes ?? [a, b], pods: world.pods, budgets: world.budgets ?? [] }, pod);
+    const victims =
+      decision.kind === 'unschedulable' ? decision.preemption?.victims.map((one) => one.pod.metadata.name) : undefined;
+    return victims ?? outcomeOf(decision);
+  };
+
+  it('a pod whose policy is Never evicts no pod', () => {
+    const said = outcome({ pods: [on('a', 'low'), on('b', 'other')] }, vip({ preemptionPolicy: 'Never' }));
+    assert.match(String(said), /not eligible due to preemptionPolicy=Never/);
+  });
+
+  it('a node that the pod may not run on at all is not looked at', () => {
+    const labelled = { ...b, metadata: { ...b.metadata, labels: { ...b.metadata.labels, disk: 'ssd' } } };
+    const pods = [on('a', 'low'), on('b', 'important', { spec: { priority: 5 } })];
+    assert.deepEqual(outcome({ nodes: [a, labelled], pods }, vip({ nodeSelector: { disk: 'ssd' } })), ['important']);
+  });
+
+  it('a node on which no budget is violated is better than one with less important victims', () => {
+    const pods = [on('a', 'guarded'), on('b', 'important', { spec: { priority: 5 } })];
+    assert.deepEqual(outcome({ pods }, vip()), ['guarded']);
+    assert.deepEqual(outcome({ pods, budgets: [budgetFor('guarded')] }, vip()), ['important']);
+  });
+
+  it('a budget counts in its own namespace only, not with an empty selector, and not for pods without labels', () => {
+    const pods = [on('a', 'guarded'), on('b', 'important', { spec: { priority: 5 } })];
+    assert.deepEqual(outcome({ pods, budgets: [budgetFor('guarded', 'other')] }, vip()), ['guarded']);
+    assert.deepEqual(outcome({ pods, budgets: [budgetFor('')] }, vip()), ['guarded']);
+  });
+
+  it('only a pod that this scheduler made leave, and that is leaving, is waited for', () => {
+    const leaving = (type: string, status: string, isDeleted = true): Pod =>
+      on('a', 'low', {
+        metadata: isDeleted ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {},
+        status: {
+          conditions: [
+            { type: 'Ready', status: 'True', reason: 'PreemptionByScheduler' },
+            { type, status, reason: 'PreemptionByScheduler' },
+          ],
+        },
+      });
+    const promised = vip({}, { status: { nominatedNodeName: 'a' } });
+    const waits = (low: Pod, pod = promised): boolean =>
+      /terminating pod/.test(String(outcome({ nodes: [a], pods: [low] }, pod)));
+    assert.equal(waits(leaving('DisruptionTarget', 'True')), true);
+    assert.equal(waits(leaving('DisruptionTarget', 'True', false)), false);
+    assert.equal(waits(leaving('DisruptionTarget', 'False')), false);
+    assert.equal(waits(leaving('Other', 'True')), false);
+    assert.equal(waits(leaving('DisruptionTarget', 'True'), vip()), false, 'no node was promised');
+    const important = on('a', 'low', {
+      metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
+      spec: { priority: 10 },
+      status: { conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' }] },
+    });
+    assert.equal(waits(important), false, 'it is no less important');
   });
 });

@@ -29,8 +29,8 @@ export interface VictimQuestion {
 export const isVictim = (other: PodInfo, preemptor: PodInfo): boolean => other.priority < preemptor.priority;
 
 /**
- * The pods that would have to leave the node: all less important ones go in thought, then as many as fit are let back, those that a budget
- * protects first and the important before the others (upstream: SelectVictimsOnNode).
+ * The pods that would have to leave the node: all less important ones go in thought, then as many as fit are let back,
+ * those that a budget protects first and the important before the others (upstream: SelectVictimsOnNode).
  */
 export function selectVictims({ snapshot, pod, checks, node, budgets }: VictimQuestion): Candidate | Rejection {
   const lower = [...node.pods.values()].filter((other) => isVictim(other, pod));

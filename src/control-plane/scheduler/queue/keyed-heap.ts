@@ -1,4 +1,7 @@
-/** A binary heap in which elements are found by key: adding, replacing, taking out from anywhere and taking the first cost log n. */
+/**
+ * A binary heap in which elements are found by key: adding, replacing, taking out from anywhere and taking the first
+ * cost log n.
+ */
 export class KeyedHeap<T> {
   readonly #items: T[] = [];
   readonly #indexes = new Map<string, number>();

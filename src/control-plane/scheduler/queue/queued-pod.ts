@@ -1,6 +1,6 @@
 import type { PodInfo } from '../framework/pod-info.ts';
 
-/** A pod that wants a node. The queue replaces it as a value; nobody else changes it. */
+/** A pod that needs a node. Only the queue replaces it, as a value. */
 export interface QueuedPod {
   readonly info: PodInfo;
   /** Monotonic, of the last attempt or of the first sight: among equals the longest waiting goes first. */
@@ -29,11 +29,17 @@ export interface BackoffLimits {
   readonly maxBackoffMs: number;
 }
 
-/** Back-offs end together, a second at a time, so that the important of them can go first (upstream: backoffQOrderingWindowDuration). */
+/**
+ * Back-offs end together, a second at a time, so that the important of them can go first (upstream:
+ * backoffQOrderingWindowDuration).
+ */
 export const windowMs = 1000;
 const alignDown = (ms: number): number => Math.floor(ms / windowMs) * windowMs;
 
-/** 1 s after the first failure, 2 s after the second, at most 10 s by default; errors count anew after each rejection. */
+/**
+ * 1 s after the first failure, 2 s after the second, at most 10 s by default; the count of errors restarts after each
+ * rejection.
+ */
 export function computeBackoffUntil(
   { queuedAtMs, rejections, errors }: Pick<QueuedPod, 'queuedAtMs' | 'rejections' | 'errors'>,
   limits: BackoffLimits,

@@ -78,7 +78,7 @@ describe('the queue', () => {
     assert.equal(name(queue.pop()), 'x');
   });
 
-  it('lets others go first after an attempt, but nobody idle', async () => {
+  it('lets others go first after an attempt, but never idles', async () => {
     const { clock, queue } = createQueue();
     queue.add(buildPod('x', { spec: { priority: 10 } }));
     const queued = queue.pop();

@@ -31,10 +31,13 @@ interface Gated {
 
 /**
  * Pods that want a node. Invariants:
- * 1. A pod is in one place at most: active (to be taken), backoff (soon), unschedulable (until an event may help), gated (not wanted yet), or taken.
- * 2. Taking a pod, deciding and putting it back happen in one synchronous turn: no event can come in between and be lost. What comes while a pod is
- *    being bound does not concern the queue; a bind that fails puts the pod into back-off, not to sleep.
- * 3. When no pod is active, those that back off after rejections are taken early: back-off is there to let others go first (upstream: SchedulerPopFromBackoffQ).
+ * 1. A pod is in one place at most: active (to be taken), backoff (soon), unschedulable (until an event may help),
+ *    gated (not wanted yet), or taken.
+ * 2. Taking a pod, deciding and putting it back happen in one synchronous turn: no event can come in between and be
+ *    lost. What comes while a pod is being bound does not concern the queue; a bind that fails puts the pod into
+ *    back-off, not to sleep.
+ * 3. When no pod is active, those that back off after rejections are taken early: back-off is there to let others go
+ *    first (upstream: SchedulerPopFromBackoffQ).
  */
 export class SchedulingQueue {
   readonly #options: SchedulingQueueOptions;
@@ -43,7 +46,10 @@ export class SchedulingQueue {
   readonly #errorBackoff = new KeyedHeap<QueuedPod>(uidOf, backsOffLess);
   readonly #unschedulable = new Map<string, QueuedPod>();
   readonly #gated = new Map<string, Gated>();
-  /** Of the unschedulable and the gated: plugin → UIDs of those that it keeps. An event is offered only to pods of plugins that care for such events. */
+  /**
+   * Of the unschedulable and the gated: plugin → UIDs of those that it keeps. An event is offered only to pods of
+   * plugins that care for such events.
+   */
   readonly #keptBy = new Map<string, Set<string>>();
   #backoffTimer: Timer | undefined;
   #leftoverTimer: Timer | undefined;
@@ -119,7 +125,7 @@ export class SchedulingQueue {
 
   /** Nowhere a place: waits for an event that one of the plugins that rejected it hopes for. */
   putBackRejected(queued: QueuedPod, rejectors: ReadonlySet<string>): void {
-    // Rejected by nobody in particular: every event may help, so it only backs off.
+    // Rejected by no particular plugin: every event may help, so it only backs off.
     if (rejectors.size === 0) return this.putBackFailed(queued);
     const waiting = this.#withBackoff({
       ...queued,

@@ -7,7 +7,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { SchedulerContext } from './context.ts';
 
-/** A call that takes longer is unknown: the pod is looked at before anything else is done. */
+/** A call that takes longer is unknown: the pod is checked before anything else is done. */
 const bindLimitMs = 30_000;
 
 export type BindResult = { readonly kind: 'bound' } | { readonly kind: 'failed'; readonly message: string };

@@ -16,7 +16,10 @@ export interface VolumeWrites {
   readonly awaited: readonly PersistentVolumeClaim[];
 }
 
-/** What carries the plan out: volumes get a claim, claims get a node. The binding itself is the work of whoever binds volumes. */
+/**
+ * What carries the plan out: volumes get a claim, claims get a node. The binding itself is the work of the controller
+ * that binds volumes.
+ */
 export function computeVolumeWrites({ bindings, provisions }: VolumePlan, nodeName: string): VolumeWrites {
   const volumes = bindings.map(({ volume, claim }): PersistentVolume => {
     const { metadata, spec } = volume;

@@ -23,7 +23,7 @@ export interface SchedulerContext {
   readonly random: Random;
   readonly log: Logger;
   readonly config: SchedulerConfig;
-  /** Ends waits that may be long: nobody looks at what becomes of them any more. */
+  /** Ends waits that may be long: their results are no longer needed. */
   readonly stopping: AbortSignal;
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;

@@ -12,7 +12,7 @@ import {
 } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isTerminalPhase, podPriority } from '../../../api/pod.ts';
+import { isTerminalPod, podPriority } from '../../../api/pod.ts';
 import { nodeActions, podActions, sameRecord } from '../framework/cluster-event.ts';
 import type { Action, ClusterEvent, EventObjects, EventOf } from '../framework/cluster-event.ts';
 import type { SchedulerContext } from './context.ts';
@@ -20,7 +20,9 @@ import type { SchedulerContext } from './context.ts';
 const isAssigned = ({ spec }: Pod): boolean => (spec.nodeName ?? '') !== '';
 const nominatedNode = ({ status }: Pod): string => status?.nominatedNodeName ?? '';
 
-/** Keeps cache and queue up with the API. Everything here is synchronous: when a handler returns, both are true again. */
+/**
+ * Keeps cache and queue up with the API. Everything here is synchronous: when a handler returns, both are true again.
+ */
 export function followCluster(context: SchedulerContext, informers: Informers): () => void {
   const ends = [
     followPods(context),
@@ -77,15 +79,15 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
   };
   return pods.addHandlers({
     onAdd: (pod) => {
-      if (isTerminalPhase(pod)) return;
+      if (isTerminalPod(pod)) return;
       if (isAssigned(pod)) return arrive(pod);
       if (!isOurs(pod)) return;
       queue.add(pod);
       cache.nominator.nominate(pod);
     },
     onUpdate: (before, after) => {
-      if (isTerminalPhase(after)) {
-        if (!isTerminalPhase(before)) leave(before);
+      if (isTerminalPod(after)) {
+        if (!isTerminalPod(before)) leave(before);
       } else if (isAssigned(before)) {
         cache.setPod(after);
         queue.wake({ resource: 'Pod', actions: podActions(before, after), before, after });
@@ -94,7 +96,7 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
     },
     // One that was over has left already.
     onDelete: (pod) => {
-      if (!isTerminalPhase(pod) || cache.placedPod(pod.metadata.uid) !== undefined) leave(pod);
+      if (!isTerminalPod(pod) || cache.placedPod(pod.metadata.uid) !== undefined) leave(pod);
     },
   });
 }

@@ -3,7 +3,7 @@ export function createLimiter(limit: number): <T>(work: () => Promise<T>) => Pro
   let running = 0;
   const waiting: (() => void)[] = [];
   return async (work) => {
-    // Who is woken inherits the place: nobody can slip in between.
+    // The woken waiter inherits the place: no other can slip in between.
     if (running < limit) running++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {

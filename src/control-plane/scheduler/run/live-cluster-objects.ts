@@ -18,14 +18,17 @@ import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';
 import { noLabels } from '../framework/label-matcher.ts';
 import type { ClusterObjects } from '../framework/snapshot.ts';
 
-/** What was decided about an object but is not in the API yet. It holds until the object changes there, whoever changed it. */
+/**
+ * What was decided about an object but is not in the API yet. It holds until the object changes there, no matter who
+ * changed it.
+ */
 class Assumed<T extends ApiObject> {
   readonly #objects = new Map<string, { readonly object: T; readonly basedOn: string | undefined }>();
 

@@ -13,7 +13,10 @@ export interface WantedStatus {
 /** A later wish replaces an earlier one that was not carried out yet, as far as it says something. */
 export const foldStatus = (earlier: WantedStatus, later: WantedStatus): WantedStatus => ({ ...earlier, ...later });
 
-/** The patch of the status subresource; undefined when the pod says so already, so that a pod that stays pending costs no writes. */
+/**
+ * The patch of the status subresource; undefined when the pod says so already, so that a pod that stays pending costs
+ * no writes.
+ */
 export function computeStatusPatch(
   pod: Pod,
   { condition, nominatedNodeName }: WantedStatus,
@@ -55,5 +58,7 @@ const noteLimit = 1024;
 
 export function truncateNote(message: string): string {
   const suffix = ' ...';
-  return message.length <= noteLimit ? message : `${message.slice(0, noteLimit - suffix.length)}${suffix}`;
+  return message.length <= noteLimit
+    ? message
+    : `${message.slice(0, noteLimit - suffix.length).toWellFormed()}${suffix}`;
 }

@@ -48,7 +48,7 @@ export class Preemptions {
     if (!isDone || context.queue.gatedBy(uid)?.plugin === plugin) context.queue.activate(uid);
   }
 
-  /** The condition first: a pod that is gone cannot be told why. */
+  /** The condition first: it cannot be set on a deleted pod. */
   async #evict(context: SchedulerContext, preemptor: Pod, victim: Pod, nodeName: string): Promise<void> {
     if (victim.metadata.deletionTimestamp !== undefined) return;
     const { client, clock } = context;

@@ -32,7 +32,10 @@ export class SchedulingCycle {
     this.#parts = parts;
   }
 
-  /** False when nobody waits. Synchronous up to the decision and all that follows from it here; binding goes on by itself. */
+  /**
+   * False when no pod waits. Synchronous up to the decision and all that follows from it here; binding goes on by
+   * itself.
+   */
   runOne(): boolean {
     const { context } = this.#parts;
     const queued = context.queue.pop();
@@ -178,7 +181,7 @@ export class SchedulingCycle {
     });
   }
 
-  /** The room is free again, and the pod tries anew: unless it is gone, or somebody else found it a node. */
+  /** Frees the resources and requeues the pod, unless it is gone or has got a node elsewhere. */
   #bindFailed(queued: QueuedPod, assumed: Pod, message: string): void {
     const { context } = this.#parts;
     const { uid } = assumed.metadata;

@@ -8,7 +8,7 @@ import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-
 import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { PodDisruptionBudget } from '../../../api/policy/pod-disruption-budget.ts';
-import type { Labels } from '../../../api/selectors.ts';
+import type { Labels } from '../../../api/label-requirement.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts';

@@ -1,3 +1,4 @@
+import { buildNode } from './builders.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { seededRandom } from '../../../base/random.ts';
@@ -96,4 +97,15 @@ export class SchedulerWorld {
       .all(events)
       .map(({ involvedObject, type, reason, message }) => `${involvedObject.name} ${type} ${reason}: ${message}`);
   }
+}
+
+/** A world with these nodes whose scheduler runs. */
+export async function started(
+  options: SchedulerWorldOptions = {},
+  ...names: readonly string[]
+): Promise<SchedulerWorld> {
+  const world = new SchedulerWorld(options);
+  for (const name of names) world.addNode(buildNode(name));
+  await world.start();
+  return world;
 }

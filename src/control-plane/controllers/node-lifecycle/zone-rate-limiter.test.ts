@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Node } from '../../../api/core/node.ts';
+import { zoneKey } from './node-health.ts';
+import { ZoneRateLimiter } from './zone-rate-limiter.ts';
+
+const node = (name: string, zone = 'a'): Node => ({
+  metadata: { name, namespace: '', uid: name, labels: { 'topology.kubernetes.io/zone': zone } },
+  spec: {},
+});
+const keyOf = (zone: string): string => zoneKey(node('x', zone));
+
+function setUp(zones: Readonly<Record<string, readonly [ready: number, notReady: number]>>): {
+  limiter: ZoneRateLimiter;
+  pass(ms: number): void;
+} {
+  let nowMs = 0;
+  const limiter = new ZoneRateLimiter(() => nowMs);
+  for (const [zone, [ready, notReady]] of Object.entries(zones)) {
+    for (let index = 0; index < ready + notReady; index++) limiter.set(node(`${zone}${index}`, zone), index < ready);
+  }
+  return { limiter, pass: (ms) => void (nowMs += ms) };
+}
+
+it('one node in ten seconds, separately for each zone', () => {
+  const { limiter, pass } = setUp({ a: [5, 2], b: [5, 1] });
+  assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'now' });
+  assert.deepEqual(limiter.takeTurn(keyOf('b')), { kind: 'now' });
+  pass(4_000);
+  assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'after', waitMs: 6_000 });
+  pass(6_000);
+  assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'now' });
+});
+
+it('if more than half of a zone is gone, no node is evicted, or in a large zone one in a hundred seconds', () => {
+  const { limiter, pass } = setUp({ small: [4, 6], large: [40, 60], two: [0, 2] });
+  assert.deepEqual(limiter.takeTurn(keyOf('small')), { kind: 'held' });
+  assert.deepEqual(limiter.takeTurn(keyOf('large')), { kind: 'now' });
+  pass(10_000);
+  assert.deepEqual(limiter.takeTurn(keyOf('large')), { kind: 'after', waitMs: 90_000 });
+  assert.deepEqual(
+    limiter.takeTurn(keyOf('two')),
+    { kind: 'now' },
+    'a zone that is gone as a whole is so for itself, while others are there',
+  );
+});
+
+it('no node is evicted while none is ready anywhere; a change of that is returned', () => {
+  const { limiter } = setUp({ a: [1, 1], b: [0, 1] });
+  assert.equal(limiter.set(node('a0'), true), false);
+  assert.equal(limiter.set(node('a0'), false), true);
+  assert.deepEqual(
+    [limiter.isAllDown, limiter.takeTurn(keyOf('a')), limiter.takeTurn(keyOf('b'))],
+    [true, { kind: 'held' }, { kind: 'held' }],
+  );
+  assert.equal(limiter.set(node('a0'), true), true);
+  assert.deepEqual([limiter.isAllDown, limiter.takeTurn(keyOf('b'))], [false, { kind: 'now' }]);
+  assert.equal(limiter.forget(node('a0')), true);
+  assert.equal(limiter.isAllDown, true);
+  assert.equal(setUp({}).limiter.isAllDown, false);
+});

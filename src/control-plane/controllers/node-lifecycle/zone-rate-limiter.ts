@@ -1,0 +1,81 @@
+import type { Node } from '../../../api/core/node.ts';
+import { evictionsPerSecond, zoneKey, zoneState } from './node-health.ts';
+import type { ZoneState } from './node-health.ts';
+
+export type Turn =
+  /** And it is taken. */
+  | { readonly kind: 'now' }
+  | { readonly kind: 'after'; readonly waitMs: number }
+  /** Until the zone is better. */
+  | { readonly kind: 'held' };
+
+/**
+ * How fast nodes of each zone may be evicted. When no zone has a ready node, none may: then it is more
+ * likely this side that is cut off.
+ */
+export class ZoneRateLimiter {
+  readonly #monotonicMs: () => number;
+  readonly #zones = new Map<string, Map<string, boolean>>();
+  readonly #zoneOf = new Map<string, string>();
+  readonly #nextAtMs = new Map<string, number>();
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Answers whether this changes what the others may. */
+  set(node: Node, ready: boolean): boolean {
+    const { name } = node.metadata;
+    const zone = zoneKey(node);
+    const before = this.#situation(zone);
+    if (this.#zoneOf.get(name) !== zone) this.forget(node);
+    this.#zoneOf.set(name, zone);
+    let members = this.#zones.get(zone);
+    if (members === undefined) this.#zones.set(zone, (members = new Map<string, boolean>()));
+    members.set(name, ready);
+    return this.#situation(zone) !== before;
+  }
+
+  /** The same. */
+  forget({ metadata }: Node): boolean {
+    const zone = this.#zoneOf.get(metadata.name);
+    const members = this.#zones.get(zone ?? '');
+    if (zone === undefined || members === undefined) return false;
+    const before = this.#situation(zone);
+    this.#zoneOf.delete(metadata.name);
+    members.delete(metadata.name);
+    if (members.size === 0) {
+      this.#zones.delete(zone);
+      this.#nextAtMs.delete(zone);
+    }
+    return this.#situation(zone) !== before;
+  }
+
+  /** Not one node is ready anywhere. */
+  get isAllDown(): boolean {
+    for (const zone of this.#zones.keys()) if (this.#stateOf(zone) !== 'fullDisruption') return false;
+    return this.#zones.size > 0;
+  }
+
+  takeTurn(zone: string): Turn {
+    if (this.isAllDown) return { kind: 'held' };
+    const perSecond = evictionsPerSecond(this.#stateOf(zone), this.#zones.get(zone)?.size ?? 0);
+    if (perSecond === 0) return { kind: 'held' };
+    const nowMs = this.#monotonicMs();
+    const atMs = this.#nextAtMs.get(zone) ?? nowMs;
+    if (atMs > nowMs) return { kind: 'after', waitMs: atMs - nowMs };
+    this.#nextAtMs.set(zone, nowMs + 1000 / perSecond);
+    return { kind: 'now' };
+  }
+
+  #situation(zone: string): string {
+    return `${this.isAllDown} ${this.#zones.has(zone) ? this.#stateOf(zone) : ''}`;
+  }
+
+  #stateOf(zone: string): ZoneState {
+    const members = this.#zones.get(zone) ?? new Map<string, boolean>();
+    let ready = 0;
+    for (const each of members.values()) if (each) ready++;
+    return zoneState(ready, members.size - ready);
+  }
+}

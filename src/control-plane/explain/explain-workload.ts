@@ -1,0 +1,216 @@
+import { findCondition } from '../../api/conditions.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { Pod } from '../../api/core/pod.ts';
+import type { Blocker } from '../../api/explanation/explanation.ts';
+import { isTerminalPod } from '../../api/pod.ts';
+import { eventTimeMs, lastEvent, timeMs } from './cluster-view.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { explainRefusal } from './refusal.ts';
+
+export type WorkloadKind = 'deployment' | 'replicaset' | 'statefulset' | 'daemonset' | 'job';
+
+/** A controller's object, as far as it is about how many pods there are. */
+export interface Workload {
+  readonly kind: WorkloadKind;
+  readonly object: ApiObject;
+  readonly wanted: number;
+  readonly has: number;
+  /** What the controller knows of is older than what is wanted. */
+  readonly isUnseen: boolean;
+  /** Why it makes no pods, on purpose. */
+  readonly rests: { readonly cause: string; readonly cure: string } | undefined;
+  /** Whose events tell of pods that were not made. */
+  readonly makers: readonly string[];
+  /** What the controller says of its failure. */
+  readonly failure: { readonly message: string; readonly sinceMs: number } | undefined;
+  /** A StatefulSet makes its pods one after the other. */
+  readonly waitsFor: string | undefined;
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly message?: string | undefined;
+  readonly lastTransitionTime?: string | undefined;
+}
+
+/** All that are to have pods and are not over. A ReplicaSet of a Deployment counts as part of it. */
+export function workloadsOf(view: ClusterView): readonly Workload[] {
+  const podsOf = ownedPods(view);
+  const plain = { isUnseen: false, rests: undefined, failure: undefined, waitsFor: undefined };
+  const isUnseen = ({ metadata }: ApiObject, observed: number | undefined): boolean =>
+    Number(metadata.generation ?? 0) > Number(observed ?? 0);
+  return [
+    ...view.deployments.map((object): Workload => {
+      const owned = view.replicaSets.filter((set) => ownerOf(set) === object.metadata.uid);
+      const failure =
+        failureOf(object.status?.conditions, 'ReplicaFailure') ??
+        owned.map((set) => failureOf(set.status?.conditions, 'ReplicaFailure')).find((each) => each !== undefined);
+      const has = owned.reduce((sum, { metadata }) => sum + (podsOf.get(metadata.uid)?.length ?? 0), 0);
+      const rests =
+        object.spec?.paused === true
+          ? {
+              cause: 'it is paused',
+              cure: `kubectl rollout resume deployment/${object.metadata.name} -n ${object.metadata.namespace}`,
+            }
+          : undefined;
+      return {
+        ...plain,
+        kind: 'deployment',
+        object,
+        wanted: object.spec?.replicas ?? 1,
+        has,
+        isUnseen: isUnseen(object, object.status?.observedGeneration),
+        rests,
+        makers: [object.metadata.uid, ...owned.map(({ metadata }) => metadata.uid)],
+        failure,
+      };
+    }),
+    ...view.replicaSets
+      .filter((set) => !view.deployments.some(({ metadata }) => metadata.uid === ownerOf(set)))
+      .map(
+        (object): Workload => ({
+          ...plain,
+          kind: 'replicaset',
+          object,
+          wanted: object.spec?.replicas ?? 1,
+          has: podsOf.get(object.metadata.uid)?.length ?? 0,
+          isUnseen: isUnseen(object, object.status?.observedGeneration),
+          makers: [object.metadata.uid],
+          failure: failureOf(object.status?.conditions, 'ReplicaFailure'),
+        }),
+      ),
+    ...view.statefulSets.map((object): Workload => {
+      const owned = podsOf.get(object.metadata.uid) ?? [];
+      return {
+        ...plain,
+        kind: 'statefulset',
+        object,
+        wanted: object.spec?.replicas ?? 1,
+        has: owned.length,
+        isUnseen: isUnseen(object, object.status?.observedGeneration),
+        makers: [object.metadata.uid],
+        waitsFor: owned.find(({ status }) => findCondition(status?.conditions, 'Ready')?.status !== 'True')?.metadata
+          .name,
+      };
+    }),
+    ...view.daemonSets.map(
+      (object): Workload => ({
+        ...plain,
+        kind: 'daemonset',
+        object,
+        wanted: object.status?.desiredNumberScheduled ?? 0,
+        has: object.status?.currentNumberScheduled ?? 0,
+        isUnseen: isUnseen(object, object.status?.observedGeneration),
+        makers: [object.metadata.uid],
+      }),
+    ),
+    ...view.jobs
+      .filter(
+        ({ status }) =>
+          !['Complete', 'Failed'].some((type) => findCondition(status?.conditions, type)?.status === 'True'),
+      )
+      .map((object): Workload => {
+        const { parallelism = 1, completions, suspend } = object.spec ?? {};
+        const left =
+          completions === undefined
+            ? (object.status?.succeeded ?? 0) > 0
+              ? 0
+              : parallelism
+            : completions - (object.status?.succeeded ?? 0);
+        const rests =
+          suspend === true
+            ? {
+                cause: 'it is suspended',
+                cure: `kubectl patch job ${object.metadata.name} -n ${object.metadata.namespace} -p '{"spec":{"suspend":false}}'`,
+              }
+            : undefined;
+        return {
+          ...plain,
+          kind: 'job',
+          object,
+          wanted: Math.max(0, Math.min(parallelism, left)),
+          has: podsOf.get(object.metadata.uid)?.filter((pod) => !isTerminalPod(pod)).length ?? 0,
+          rests,
+          makers: [object.metadata.uid],
+        };
+      }),
+  ];
+}
+
+const ownerOf = ({ metadata }: ApiObject): string | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+
+function ownedPods({ pods }: ClusterView): ReadonlyMap<string, readonly Pod[]> {
+  const byOwner = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const owner = ownerOf(pod);
+    if (owner === undefined || pod.metadata.deletionTimestamp !== undefined) continue;
+    byOwner.set(owner, [...(byOwner.get(owner) ?? []), pod]);
+  }
+  return byOwner;
+}
+
+function failureOf(conditions: readonly Condition[] | undefined, type: string): Workload['failure'] {
+  const condition = conditions?.find((each) => each.type === type && each.status === 'True');
+  return condition === undefined
+    ? undefined
+    : { message: condition.message ?? '', sinceMs: timeMs(condition.lastTransitionTime) ?? 0 };
+}
+
+/**
+ * Why there are fewer pods than wanted. `isNamed`: one that rests on purpose is explained only to who asks about it.
+ * Pure.
+ */
+export function explainWorkload(workload: Workload, view: ClusterView, isNamed: boolean): readonly Blocker[] {
+  const { kind, object, wanted, has, isUnseen, rests, makers, failure, waitsFor } = workload;
+  const { namespace, creationTimestamp } = object.metadata;
+  const sinceMs = timeMs(creationTimestamp) ?? 0;
+  const step = `make ${wanted - has === 1 ? 'a pod' : `${wanted - has} pods`}`;
+  if (rests !== undefined && wanted > has)
+    return isNamed ? [{ step, cause: rests.cause, sinceMs, cures: [rests.cure] }] : [];
+  if (isUnseen)
+    return [
+      {
+        step: 'be processed by its controller',
+        cause: `the controller of ${kind}s has not seen the latest spec`,
+        sinceMs,
+        cures: ['if this persists, check that a controller manager is running'],
+      },
+    ];
+  if (wanted <= has) return [];
+  const event = makers
+    .map((uid) => lastEvent(view, uid, ({ reason }) => reason === 'FailedCreate'))
+    .find((each) => each !== undefined);
+  const message = failure?.message ?? event?.message;
+  if (message !== undefined && message !== '') {
+    const { cause, cure } = explainRefusal(message, namespace);
+    return [
+      {
+        step,
+        cause,
+        sinceMs:
+          failure?.sinceMs ?? (event === undefined ? sinceMs : (timeMs(event.firstTimestamp) ?? eventTimeMs(event))),
+        lastError: message,
+        cures: [cure],
+      },
+    ];
+  }
+  if (waitsFor !== undefined)
+    return [
+      {
+        step,
+        cause: `it creates its pods in order, and ${waitsFor} is not ready`,
+        sinceMs,
+        cures: [`inspect ${waitsFor}`],
+      },
+    ];
+  return [
+    {
+      step,
+      cause: `${has} of ${wanted} are there; its controller has not made more yet`,
+      sinceMs,
+      cures: ['if this persists, check that a controller manager is running'],
+    },
+  ];
+}

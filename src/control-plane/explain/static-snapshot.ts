@@ -1,0 +1,39 @@
+import { noLabels } from '../scheduler/framework/label-matcher.ts';
+import { isTerminalPod } from '../../api/pod.ts';
+import type { ClusterObjects, Snapshot } from '../scheduler/framework/snapshot.ts';
+import { SchedulerCache } from '../scheduler/cache/scheduler-cache.ts';
+import type { ClusterView } from './cluster-view.ts';
+
+/** A view as the scheduler's plugins read a cluster. */
+export function snapshotOf(view: ClusterView): Snapshot {
+  const cache = new SchedulerCache(objectsOf(view));
+  for (const node of view.nodes) cache.setNode(node);
+  for (const pod of view.pods) {
+    const isOver = isTerminalPod(pod);
+    if ((pod.spec.nodeName ?? '') !== '' && !isOver) cache.setPod(pod);
+    else if ((pod.status?.nominatedNodeName ?? '') !== '' && !isOver) cache.nominator.nominate(pod, undefined);
+  }
+  return cache;
+}
+
+function objectsOf(view: ClusterView): ClusterObjects {
+  const claims = new Map(view.claims.map((claim) => [`${claim.metadata.namespace}/${claim.metadata.name}`, claim]));
+  const volumes = new Map(view.volumes.map((volume) => [volume.metadata.name, volume]));
+  const classes = new Map(view.storageClasses.map((each) => [each.metadata.name, each]));
+  const csiNodes = new Map(view.csiNodes.map((each) => [each.metadata.name, each]));
+  const namespaces = new Map(view.namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? noLabels]));
+  return {
+    claim: (namespace, name) => claims.get(`${namespace}/${name}`),
+    volume: (name) => volumes.get(name),
+    volumes: () => view.volumes,
+    storageClass: (name) => classes.get(name),
+    csiNode: (nodeName) => csiNodes.get(nodeName),
+    volumeAttachments: () => view.attachments,
+    namespaces: () => [...namespaces].map(([name, labels]) => ({ name, labels })),
+    namespaceLabels: (name) => namespaces.get(name),
+    services: (namespace) => view.services.filter(({ metadata }) => metadata.namespace === namespace),
+    replicaSet: (namespace, name) =>
+      view.replicaSets.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+    podDisruptionBudgets: () => view.budgets,
+  };
+}

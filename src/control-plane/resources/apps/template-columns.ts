@@ -1,0 +1,45 @@
+import type { ApiObject } from '../../../api/client/resource-type.ts';
+import type { LabelSelector } from '../../../api/core/meta.ts';
+import type { PodTemplateSpec } from '../../../api/core/pod-template.ts';
+import { checkDnsLabel } from '../../../api/validation/names.ts';
+import type { TableColumn } from '../../model/resource-definition.ts';
+import { formatSelector, joinImages, joinNames } from '../print-cells.ts';
+
+interface WithTemplate extends ApiObject {
+  readonly spec: { readonly template: PodTemplateSpec; readonly selector?: LabelSelector };
+}
+
+/** What `-o wide` adds for every kind that makes pods of a template. */
+export const templateColumns: readonly TableColumn<WithTemplate>[] = [
+  {
+    name: 'Containers',
+    type: 'string',
+    description: 'Names of the containers of each pod.',
+    priority: 1,
+    cell: ({ spec }) => joinNames(spec.template),
+  },
+  {
+    name: 'Images',
+    type: 'string',
+    description: 'Images of the containers of each pod.',
+    priority: 1,
+    cell: ({ spec }) => joinImages(spec.template),
+  },
+  {
+    name: 'Selector',
+    type: 'string',
+    description: 'Which pods belong to it.',
+    priority: 1,
+    cell: ({ spec }) => formatSelector(spec.selector),
+  },
+];
+
+/** Names of controllers become parts of their pods' names. */
+export function hostnameWarnings({ metadata }: ApiObject): string[] {
+  const complaints = checkDnsLabel(metadata.name);
+  return complaints.length === 0
+    ? []
+    : [
+        `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${complaints.join(' ')}]`,
+      ];
+}

@@ -1,0 +1,41 @@
+import { serviceAccounts } from '../../../api/client/resource-types.ts';
+import type { ServiceAccount } from '../../../api/core/service-account.ts';
+import { ServiceAccountSchema } from '../../../api/core/service-account.ts';
+import { checkDnsSubdomain } from '../../../api/validation/names.ts';
+import { defineResource } from '../define-resource.ts';
+import { serviceAccountToken } from './service-account-token.ts';
+
+const enforceMountable = 'kubernetes.io/enforce-mountable-secrets';
+
+/** Of the secrets only their names count. */
+function withPlainSecrets(account: ServiceAccount): ServiceAccount {
+  return account.secrets === undefined
+    ? account
+    : { ...account, secrets: account.secrets.map(({ name }) => ({ ...(name !== undefined && { name }) })) };
+}
+
+export const serviceAccountResource = defineResource<ServiceAccount>({
+  type: serviceAccounts,
+  singular: 'serviceaccount',
+  shortNames: ['sa'],
+  schema: ServiceAccountSchema,
+  storagePath: 'serviceaccounts',
+  rules: {
+    applyDefaults: (account) => account,
+    prepareForCreate: withPlainSecrets,
+    validate: () => [],
+    validateName: checkDnsSubdomain,
+    prepareForUpdate: withPlainSecrets,
+    validateUpdate: () => [],
+    warnings: ({ metadata }, old) =>
+      metadata.annotations?.[enforceMountable] !== undefined &&
+      old?.metadata.annotations?.[enforceMountable] === undefined
+        ? [
+            `metadata.annotations[${enforceMountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+          ]
+        : [],
+    returnsDeleted: true,
+  },
+  columns: [],
+  actions: [serviceAccountToken],
+});

@@ -1,0 +1,69 @@
+import { invalid } from '../../../../api/status/api-status-error.ts';
+import type { ApiStatusError } from '../../../../api/status/api-status-error.ts';
+import type { Service } from '../../../../api/core/service.ts';
+import { FieldErrors } from '../../../../api/validation/field-error.ts';
+import type { AllocationStore } from '../../../model/resource-definition.ts';
+
+export const spaces = { address: 'serviceips', port: 'servicenodeports' } as const;
+export type Space = (typeof spaces)[keyof typeof spaces];
+
+/** The names of a service in both spaces. */
+export interface Holdings {
+  readonly serviceips: ReadonlySet<string>;
+  readonly servicenodeports: ReadonlySet<string>;
+}
+
+export function holdingsOf(service: Service | undefined): Holdings {
+  const { clusterIPs = [], ports = [], healthCheckNodePort = 0 } = service?.spec ?? {};
+  const numbers = [...ports.map(({ nodePort = 0 }) => nodePort), healthCheckNodePort].filter((port) => port !== 0);
+  return {
+    serviceips: new Set(clusterIPs.filter((ip) => ip !== 'None' && ip !== '')),
+    servicenodeports: new Set(numbers.map(String)),
+  };
+}
+
+/** Includes the UID: what remains of a deleted service does not count for its successor of the same name. */
+export const ownerOf = ({ metadata: { namespace, name, uid } }: Service): string => `${namespace}/${name}/${uid}`;
+
+/** What one write of a service takes from the store, and what the service had before. */
+export class Reservation {
+  readonly before: Holdings;
+  readonly taken: Readonly<Record<Space, Set<string>>> = { serviceips: new Set(), servicenodeports: new Set() };
+  readonly #service: Service;
+  readonly #owner: string;
+  readonly #store: AllocationStore;
+
+  constructor(service: Service, old: Service | undefined, store: AllocationStore) {
+    this.#service = service;
+    this.#owner = ownerOf(service);
+    this.before = holdingsOf(old);
+    this.#store = store;
+  }
+
+  /** Undefined on success. A name that the service had before, or that this write has taken, is not taken again. */
+  async take(space: Space, name: string): Promise<'used' | undefined> {
+    if (this.before[space].has(name) || this.taken[space].has(name)) return undefined;
+    if ((await this.#store.take(space, name, this.#owner)) === 'used') return 'used';
+    this.taken[space].add(name);
+    return undefined;
+  }
+
+  async releaseTaken(): Promise<void> {
+    for (const space of Object.values(spaces))
+      for (const name of this.taken[space]) await this.#store.release(space, name, this.#owner);
+  }
+
+  async releaseUnused(stored: Service): Promise<void> {
+    const now = holdingsOf(stored);
+    for (const space of Object.values(spaces)) {
+      for (const name of this.before[space])
+        if (!now[space].has(name)) await this.#store.release(space, name, this.#owner);
+    }
+  }
+
+  refuse(field: string, value: unknown, why: string): ApiStatusError {
+    const errors = new FieldErrors();
+    errors.invalid(field, value, why);
+    return invalid({ group: '', kind: 'Service' }, this.#service.metadata.name, errors.list);
+  }
+}

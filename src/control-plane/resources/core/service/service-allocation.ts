@@ -1,0 +1,60 @@
+import type { Service, ServiceSpec } from '../../../../api/core/service.ts';
+import type { Allocated, AllocationStore, HeldAllocation } from '../../../model/resource-definition.ts';
+import { parseAddressRange } from './address-range.ts';
+import { IpAllocator } from './ip-allocator.ts';
+import { PortAllocator } from './port-allocator.ts';
+import { holdingsOf, ownerOf, Reservation, spaces } from './reservation.ts';
+import { computeFamilies } from './service-families.ts';
+import { isHeadless, needsAddress, needsHealthPort, needsPorts } from './service-rules.ts';
+
+/*
+ * Addresses and node ports of services. Each is taken in the store under its own key before the service is written, so
+ * that two API servers cannot give one to two services. If the write fails, what it took is released; if it succeeds,
+ * what the service no longer uses is released.
+ */
+
+export async function allocateService(
+  service: Service,
+  old: Service | undefined,
+  store: AllocationStore,
+): Promise<Allocated<Service>> {
+  const reservation = new Reservation(service, old, store);
+  try {
+    const object = await complete(service, store, reservation);
+    return { object, settle: (stored) => (stored ? reservation.releaseUnused(object) : reservation.releaseTaken()) };
+  } catch (error) {
+    await reservation.releaseTaken();
+    throw error;
+  }
+}
+
+/** Everything that a service holds in the store. */
+export function allocationsOfService(service: Service): readonly HeldAllocation[] {
+  const holdings = holdingsOf(service);
+  const owner = ownerOf(service);
+  return Object.values(spaces).flatMap((space) => [...holdings[space]].map((name) => ({ space, name, owner })));
+}
+
+export async function deallocateService(service: Service, store: AllocationStore): Promise<void> {
+  for (const { space, name, owner } of allocationsOfService(service)) await store.release(space, name, owner);
+}
+
+async function complete(service: Service, store: AllocationStore, reservation: Reservation): Promise<Service> {
+  const ranges = store.settings.serviceCidrs.map(parseAddressRange);
+  const families = needsAddress(service)
+    ? computeFamilies(
+        service,
+        ranges.map(({ family }) => family),
+      )
+    : {};
+  const spec: ServiceSpec = { ...service.spec, ...families };
+  if (needsAddress(service) && !isHeadless(service)) {
+    spec.clusterIPs = await new IpAllocator(service, ranges, store, reservation).allocate(spec);
+    spec.clusterIP = spec.clusterIPs[0];
+  }
+  const ports = new PortAllocator(service, store, reservation);
+  if (needsPorts(service)) spec.ports = await ports.allocate(spec);
+  if (needsHealthPort(service))
+    spec.healthCheckNodePort = await ports.allocateHealthPort(spec.healthCheckNodePort ?? 0);
+  return { ...service, spec };
+}

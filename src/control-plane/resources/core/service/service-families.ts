@@ -1,0 +1,60 @@
+import type { Service, ServiceSpec } from '../../../../api/core/service.ts';
+import { invalid } from '../../../../api/status/api-status-error.ts';
+import { FieldErrors } from '../../../../api/validation/field-error.ts';
+import { familyOf } from './address-range.ts';
+import { isHeadless } from './service-rules.ts';
+
+type Family = 'IPv4' | 'IPv6';
+type Families = Pick<ServiceSpec, 'ipFamilies' | 'ipFamilyPolicy'>;
+
+/**
+ * Which families of addresses a service gets in a cluster with `configured` ones, of which the first is the default;
+ * refuses with Invalid what the cluster does not have. Of a service that needs addresses. Upstream: initIPFamilyFields.
+ */
+export function computeFamilies(service: Service, configured: readonly Family[]): Families {
+  const { spec, metadata } = service;
+  const errors = new FieldErrors();
+  const bare = isHeadless(service) && Object.keys(spec.selector ?? {}).length === 0;
+  const ipFamilyPolicy = spec.ipFamilyPolicy ?? (bare ? 'RequireDualStack' : 'SingleStack');
+  const clusterIPs = (spec.clusterIPs ?? []).filter((ip) => ip !== 'None');
+  const ipFamilies: ('' | Family)[] = [...(spec.ipFamilies ?? [])];
+  if (ipFamilyPolicy === 'SingleStack') {
+    const why = (what: string): string =>
+      `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`;
+    if (clusterIPs.length === 2) errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy, why('cluster IPs'));
+    if (ipFamilies.length === 2) errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy, why('IP families'));
+  }
+  for (const [index, ip] of clusterIPs.entries()) {
+    if (index < ipFamilies.length) continue;
+    if (configured.includes(familyOf(ip))) ipFamilies.push(familyOf(ip));
+    else errors.invalid(`spec.clusterIPs[${index}]`, clusterIPs, `${familyOf(ip)} is not configured on this cluster`);
+  }
+  const refuse = (): void => {
+    if (errors.list.length > 0) throw invalid({ group: '', kind: 'Service' }, metadata.name, errors.list);
+  };
+  refuse();
+  const [primary = 'IPv4'] = configured;
+  // Its endpoints may be anywhere, so that both families are possible in any cluster.
+  if (bare)
+    return {
+      ipFamilyPolicy,
+      ipFamilies: withOther(ipFamilies.length === 0 ? [primary] : ipFamilies, ipFamilyPolicy !== 'SingleStack'),
+    };
+  if (ipFamilyPolicy === 'RequireDualStack' && configured.length < 2)
+    errors.invalid('spec.ipFamilyPolicy', ipFamilyPolicy, 'this cluster is not configured for dual-stack services');
+  for (const [index, family] of ipFamilies.entries())
+    if (family === '' || !configured.includes(family))
+      errors.invalid(`spec.ipFamilies[${index}]`, family, 'not configured on this cluster');
+  refuse();
+  return {
+    ipFamilyPolicy,
+    ipFamilies: withOther(
+      ipFamilies.length === 0 ? [primary] : ipFamilies,
+      ipFamilyPolicy !== 'SingleStack' && configured.length === 2,
+    ),
+  };
+}
+
+function withOther(families: ('' | Family)[], wanted: boolean): ('' | Family)[] {
+  return !wanted || families.length > 1 ? families : [...families, families[0] === 'IPv4' ? 'IPv6' : 'IPv4'];
+}

@@ -1,0 +1,92 @@
+import type { Service, ServicePort, ServiceSpec } from '../../../../api/core/service.ts';
+import { isExternallyReachable } from '../../../../api/defaults/default-service.ts';
+
+export const isHeadless = ({ spec }: Service): boolean =>
+  spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None';
+export const needsAddress = ({ spec }: Service): boolean => spec.type !== 'ExternalName';
+export const needsPorts = ({ spec }: Service): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+export const needsHealthPort = ({ spec }: Service): boolean =>
+  spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+
+const sameList = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
+  one.length === other.length && one.every((item, index) => item === other[index]);
+
+/**
+ * What the writer left out of what was given out stays; what the type has no use for any more goes. Upstream:
+ * patchAllocatedValues, normalizeClusterIPs, dropTypeDependentFields.
+ */
+export function prepareServiceUpdate(service: Service, old: Service): Service {
+  const spec = { ...service.spec };
+  keepAddresses(spec, service, old);
+  keepPorts(spec, service, old);
+  const kept = { ...service, spec };
+  dropUnused(kept, old);
+  const { loadBalancer, ...status } = service.status ?? {};
+  // Where no load balancer is wanted, none is shown.
+  return { ...kept, status: { ...status, loadBalancer: spec.type === 'LoadBalancer' ? (loadBalancer ?? {}) : {} } };
+}
+
+function keepAddresses(spec: ServiceSpec, service: Service, old: Service): void {
+  const before = old.spec;
+  if (!needsAddress(old) || !needsAddress(service)) return;
+  if (!spec.clusterIP) spec.clusterIP = before.clusterIP;
+  if ((spec.clusterIPs ?? []).length === 0) spec.clusterIPs = before.clusterIPs;
+  if (spec.clusterIP !== before.clusterIP && sameList(spec.clusterIPs, before.clusterIPs))
+    spec.clusterIPs = [spec.clusterIP ?? ''];
+  spec.ipFamilyPolicy ??= before.ipFamilyPolicy;
+  if ((spec.ipFamilies ?? []).length === 0) spec.ipFamilies = before.ipFamilies;
+  // To want one family is to give back the second, unless the lists say otherwise.
+  if (spec.ipFamilyPolicy !== 'SingleStack') return;
+  if (sameList(spec.clusterIPs, before.clusterIPs)) spec.clusterIPs = spec.clusterIPs?.slice(0, 1);
+  if (sameList(spec.ipFamilies, before.ipFamilies)) spec.ipFamilies = spec.ipFamilies?.slice(0, 1);
+}
+
+function keepPorts(spec: ServiceSpec, service: Service, old: Service): void {
+  if (needsPorts(old) && needsPorts(service)) {
+    const now = new Set((spec.ports ?? []).map(({ nodePort = 0 }) => nodePort));
+    const byName = new Map((old.spec.ports ?? []).map(({ name = '', nodePort = 0 }) => [name, nodePort]));
+    spec.ports = spec.ports?.map((port) => {
+      const before = byName.get(port.name ?? '') ?? 0;
+      return port.nodePort || before === 0 || now.has(before) ? port : { ...port, nodePort: before };
+    });
+  }
+  if (needsHealthPort(old) && needsHealthPort(service) && !spec.healthCheckNodePort)
+    spec.healthCheckNodePort = old.spec.healthCheckNodePort;
+}
+
+/**
+ * Changes `spec`, which is the caller's own copy. Only what the writer has not changed as well is dropped; the rest is
+ * for validation to refuse.
+ */
+function dropUnused({ spec, ...rest }: Service, old: Service): void {
+  const service = { ...rest, spec };
+  const before = old.spec;
+  if (needsAddress(old) && !needsAddress(service)) {
+    if (sameList(spec.clusterIPs, before.clusterIPs) && (spec.clusterIP ?? '') === (before.clusterIP ?? '')) {
+      delete spec.clusterIP;
+      delete spec.clusterIPs;
+    }
+    if (sameList(spec.ipFamilies, before.ipFamilies)) delete spec.ipFamilies;
+    if (spec.ipFamilyPolicy === before.ipFamilyPolicy) delete spec.ipFamilyPolicy;
+  }
+  if (needsPorts(old) && !needsPorts(service) && !hasNewPorts(spec.ports, before.ports))
+    spec.ports = spec.ports?.map(({ nodePort: _, ...port }) => port);
+  if (needsHealthPort(old) && !needsHealthPort(service) && spec.healthCheckNodePort === before.healthCheckNodePort)
+    delete spec.healthCheckNodePort;
+  if (before.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
+    if (spec.allocateLoadBalancerNodePorts === before.allocateLoadBalancerNodePorts)
+      delete spec.allocateLoadBalancerNodePorts;
+    if (spec.loadBalancerClass === before.loadBalancerClass) delete spec.loadBalancerClass;
+  }
+  if (
+    isExternallyReachable(old) &&
+    !isExternallyReachable(service) &&
+    spec.externalTrafficPolicy === before.externalTrafficPolicy
+  )
+    delete spec.externalTrafficPolicy;
+}
+
+function hasNewPorts(ports: readonly ServicePort[] = [], old: readonly ServicePort[] = []): boolean {
+  const before = new Set(old.map(({ nodePort = 0 }) => nodePort));
+  return ports.some(({ nodePort = 0 }) => nodePort !== 0 && !before.has(nodePort));
+}

@@ -1,0 +1,40 @@
+import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import type { Service } from '../../../api/core/service.ts';
+import type { AllocationStore } from '../../model/resource-definition.ts';
+import { nowMs } from './rules-fixture.ts';
+
+/** Allocations in memory, shared by any number of API servers. */
+export class FakeAllocationStore implements AllocationStore {
+  readonly settings: AllocationStore['settings'];
+  readonly nowMs = nowMs;
+  /** Owners by `space/name`. */
+  readonly held = new Map<string, string>();
+  /** What the cache shows, which may be behind. */
+  cached: readonly Service[] = [];
+  next = 0;
+
+  constructor(serviceCidrs: readonly string[] = ['10.96.0.0/24'], nodePorts = { first: 30_000, last: 30_099 }) {
+    this.settings = { serviceCidrs, nodePorts };
+  }
+
+  random(): number {
+    return this.next;
+  }
+
+  list<U extends ApiObject>(type: ResourceType<U>): readonly U[] {
+    // The only kind that is asked for.
+    return (type.plural === 'services' ? this.cached : []) as unknown as readonly U[];
+  }
+
+  take(space: string, name: string, owner: string): Promise<'taken' | 'used'> {
+    const key = `${space}/${name}`;
+    const holder = this.held.get(key);
+    if (holder === undefined) this.held.set(key, owner);
+    return Promise.resolve(holder === undefined || holder === owner ? 'taken' : 'used');
+  }
+
+  release(space: string, name: string, owner: string): Promise<void> {
+    if (this.held.get(`${space}/${name}`) === owner) this.held.delete(`${space}/${name}`);
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
+import type { PersistentVolume } from '../../api/core/persistent-volume.ts';
+import type { StorageClass } from '../../api/storage/storage-class.ts';
+import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../api/client/resource-types.ts';
+import { readSchedulerConfig } from './config/scheduler-config.ts';
+import { buildPod } from './testing/builders.ts';
+import { started } from './testing/scheduler-world.ts';
+
+const key = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
+const unfit = (message: string): string => `False Unschedulable: ${message}`;
+
+describe('volumes that wait for the pod', () => {
+  const storageClass: StorageClass = {
+    metadata: { name: 'local', namespace: '', uid: 'sc' },
+    provisioner: 'kubernetes.io/no-provisioner',
+    volumeBindingMode: 'WaitForFirstConsumer',
+  };
+  const claim: PersistentVolumeClaim = {
+    metadata: { name: 'data', namespace: 'default', uid: 'claim-1' },
+    spec: { storageClassName: 'local', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  };
+  const volume = (name: string, node: string): PersistentVolume => ({
+    metadata: { name, namespace: '', uid: `uid-${name}` },
+    spec: {
+      storageClassName: 'local',
+      capacity: { storage: '2Gi' },
+      accessModes: ['ReadWriteOnce'],
+      local: { path: '/mnt' },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }] },
+          ],
+        },
+      },
+    },
+    status: { phase: 'Available' },
+  });
+  const spec = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] };
+
+  it('are promised to the claim of the pod first, and the pod is bound when the claim is', async () => {
+    const world = await started({}, 'node-1', 'node-2');
+    world.api.seed(storageClasses, storageClass);
+    world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
+    world.api.seed(persistentVolumeClaims, claim);
+    await world.run(10);
+    world.addPod(buildPod('x', { spec }));
+    await world.run(5000);
+    const promised = world.api.peek(persistentVolumes, { namespace: '', name: 'pv-2' });
+    assert.deepEqual(
+      [promised?.spec.claimRef?.name, promised?.spec.claimRef?.uid, promised?.metadata.annotations],
+      ['data', 'claim-1', { 'pv.kubernetes.io/bound-by-controller': 'yes' }],
+    );
+    assert.deepEqual([world.nodeOf('x'), world.pod('x')?.status?.nominatedNodeName], [undefined, 'node-2']);
+    // What a controller of volumes does.
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { ...one.spec, volumeName: 'pv-2' },
+    }));
+    await world.run(100);
+    assert.equal(world.nodeOf('x'), 'node-2');
+    await world.stop();
+  });
+
+  it('do not hold up the end of the scheduler, and the next one goes on with them', async () => {
+    const world = await started({}, 'node-1', 'node-2');
+    world.api.seed(storageClasses, storageClass);
+    world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
+    world.api.seed(persistentVolumeClaims, claim);
+    await world.run(10);
+    world.addPod(buildPod('x', { spec }));
+    await world.run(1000);
+    const { length } = world.events;
+    await world.stop();
+    assert.deepEqual([world.clock.armedTimers, world.events.length], [0, length]);
+    await world.start();
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { ...one.spec, volumeName: 'pv-2' },
+    }));
+    await world.run(100);
+    assert.equal(world.nodeOf('x'), 'node-2');
+    await world.stop();
+  });
+
+  it('time out as configured, and are retried', async () => {
+    const read = readSchedulerConfig({
+      apiVersion: 'kubescheduler.config.k8s.io/v1',
+      kind: 'KubeSchedulerConfiguration',
+      profiles: [{ pluginConfig: [{ name: 'VolumeBinding', args: { bindTimeoutSeconds: 30 } }] }],
+    });
+    assert.ok('config' in read);
+    const world = await started({ config: read.config }, 'node-2');
+    world.api.seed(storageClasses, storageClass);
+    world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
+    world.api.seed(persistentVolumeClaims, claim);
+    await world.run(10);
+    world.addPod(buildPod('x', { spec }));
+    await world.run(31_000);
+    assert.equal(
+      world.condition('x'),
+      'False SchedulerError: running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded',
+    );
+    assert.equal(world.nodeOf('x'), undefined);
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { ...one.spec, volumeName: 'pv-2' },
+    }));
+    await world.run(60_000);
+    assert.equal(world.nodeOf('x'), 'node-2');
+    await world.stop();
+  });
+
+  it('leave the pod pending in upstream’s words when there are none, until one comes', async () => {
+    const world = await started({}, 'node-1');
+    world.addPod(buildPod('x', { spec }));
+    await world.run(100);
+    assert.equal(
+      world.condition('x'),
+      unfit('0/1 nodes are available: persistentvolumeclaim "data" not found. not found'),
+    );
+    world.api.seed(storageClasses, { ...storageClass, volumeBindingMode: 'Immediate' });
+    world.api.seed(persistentVolumeClaims, claim);
+    await world.run(5000);
+    assert.equal(
+      world.condition('x'),
+      unfit('0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found'),
+    );
+    world.api.seed(persistentVolumes, volume('pv-1', 'node-1'));
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { ...one.spec, volumeName: 'pv-1' },
+    }));
+    await world.run(5000);
+    assert.equal(world.nodeOf('x'), 'node-1');
+    await world.stop();
+  });
+});
