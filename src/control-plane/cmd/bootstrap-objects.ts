@@ -1,9 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { WorkQueue } from '../controller-runtime/work-queue.ts';
+import { isLoopbackHost } from '../../base/loopback-host.ts';
+import { RateLimitingQueue } from '../controller-runtime/rate-limiting-queue.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import { endpointLabels } from '../../api/annotations.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import {
@@ -18,19 +20,6 @@ import { clusterConfiguration, clusterInfo, joiningKubeletConfiguration } from '
 import type { ObjectMeta } from '../../api/core/meta.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 
-export interface ClusterFacts {
-  /** Where clients of the cluster reach the API server. */
-  readonly advertiseAddress: string;
-  readonly securePort: number;
-  /** The first address of the service range. */
-  readonly serviceIp: string;
-  /** PEM of the CA that signs client certificates. */
-  readonly clientCa: string;
-  readonly serviceCidrs: readonly string[];
-  /** `v1.36.0` */
-  readonly version: string;
-}
-
 const meta = (name: string, namespace = '', labels?: Record<string, string>): ObjectMeta => ({
   name,
   namespace,
@@ -38,7 +27,10 @@ const meta = (name: string, namespace = '', labels?: Record<string, string>): Ob
   ...(labels !== undefined && { labels }),
 });
 
-/** What every cluster has from its first moment. Each is made if it is not there, and mended where it must say how the server is reached. */
+/**
+ * What every cluster has from its first moment. Each is made if it is not there, and updated where it must say how the
+ * server is reached.
+ */
 export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease'])
     await ensure(client, namespaces, { metadata: meta(name), spec: {} });
@@ -60,7 +52,9 @@ export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFa
   await ensureJoinObjects(client, facts);
 }
 
-/** What those read who join with kubeadm. What an operator wrote there stays, but where the server is has to be true. */
+/**
+ * What those read who join with kubeadm. What an operator wrote there stays, but where the server is has to be true.
+ */
 async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
   await ensure(client, configMaps, {
     metadata: meta('kubeadm-config', 'kube-system'),
@@ -75,14 +69,17 @@ async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promis
   const found = await client.get(configMaps, keyOf(info));
   if (found.data?.['kubeconfig'] === info.data.kubeconfig) return;
   try {
-    // Signatures of what it said before are made anew by their controller.
+    // Its controller renews the signatures of the former content.
     await client.update(configMaps, { ...found, data: { ...found.data, ...info.data } });
   } catch (error) {
     if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
   }
 }
 
-/** The service `kubernetes`, by which pods reach the API server. It has no selector: its endpoints are the server's own word. */
+/**
+ * The service `kubernetes`, by which pods reach the API server. It has no selector: its endpoints are the server's own
+ * word.
+ */
 async function ensureKubernetesService(
   client: ApiClient,
   { advertiseAddress, securePort, serviceIp }: ClusterFacts,
@@ -99,8 +96,9 @@ async function ensureKubernetesService(
       ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
     },
   });
-  // Endpoints may not be loopback addresses: on a machine without others only its own processes reach the server, and they know how.
-  if (advertiseAddress.startsWith('127.') || advertiseAddress === '::1') return;
+  // Endpoints may not be loopback addresses: on a machine without others only its own processes reach the server, and
+  // they know how.
+  if (isLoopbackHost(advertiseAddress)) return;
   await replace(client, endpoints, {
     metadata: meta('kubernetes', 'default', { 'endpointslice.kubernetes.io/skip-mirror': 'true' }),
     subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: 'https', port: securePort, protocol: 'TCP' }] }],
@@ -151,14 +149,14 @@ export interface BootstrapKeeperOptions {
 /** Only for what an event should have announced. */
 const safetyNetMs = 60_000;
 
-/** Puts back what somebody deletes or changes of the objects every cluster has. */
+/** Restores bootstrap objects that were deleted or changed. */
 export function createBootstrapKeeper({ client, reader, clock, log, facts }: BootstrapKeeperOptions): {
   start(): Promise<void>;
   stop(): Promise<void>;
 } {
   const all = 'all';
   const ensureAll = (): Promise<void> => ensureBootstrapObjects(client, facts());
-  const queue = new WorkQueue({
+  const queue = new RateLimitingQueue({
     name: 'bootstrap-objects',
     clock,
     log,

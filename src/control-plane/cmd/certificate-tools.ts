@@ -6,14 +6,24 @@ import type { Logger } from '../../base/log.ts';
 import type { ServingNames } from '../controllers/certificate-requests/serving-approver.ts';
 import type { Signed } from '../controllers/certificate-requests/certificate-signer.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
+import { tryCertificateRequest } from '../../pki/request-reader.ts';
+import type { CertificateRequest } from '../../pki/request-reader.ts';
 import { refuseRequest, signerNames } from '../pki/request-policy.ts';
+import type { SignerName } from '../pki/request-policy.ts';
 import { createRequestSigner } from '../pki/request-signer.ts';
 
 /** What the controllers of certificate requests need of certificates. */
 export interface CertificateTools {
-  kubeletClientName(request: CertificateSigningRequest): Promise<string | undefined>;
-  /** Whom a kubelet's serving certificate is asked for; undefined for any other request, and for one its signer would refuse. */
-  kubeletServingNames(request: CertificateSigningRequest): Promise<ServingNames | undefined>;
+  /**
+   * The name a kubelet's client certificate is asked for; undefined for any other request, and for one its signer would
+   * refuse.
+   */
+  kubeletClientName(request: CertificateSigningRequest): string | undefined;
+  /**
+   * The node of a request for a kubelet's serving certificate; undefined for any other request, and for one its signer
+   * would refuse.
+   */
+  kubeletServingNames(request: CertificateSigningRequest): ServingNames | undefined;
   sign(request: CertificateSigningRequest): Promise<Signed>;
   expiresAtMs(request: CertificateSigningRequest): number | undefined;
 }
@@ -26,6 +36,8 @@ export interface CertificateToolsOptions {
   readonly log: Logger;
 }
 
+const pemOf = ({ spec }: CertificateSigningRequest): string => Buffer.from(spec.request, 'base64').toString('utf8');
+
 export function createCertificateTools({ pki, longestMs, nowMs, log }: CertificateToolsOptions): CertificateTools {
   const signer = createRequestSigner({
     authority: () => {
@@ -36,24 +48,22 @@ export function createCertificateTools({ pki, longestMs, nowMs, log }: Certifica
     nowMs,
     longestMs,
   });
-  const pemOf = ({ spec }: CertificateSigningRequest): string => Buffer.from(spec.request, 'base64').toString('utf8');
+  /** The request as its signer will read it, if it is for this signer and the signer would not refuse. */
+  const accepted = (request: CertificateSigningRequest, wanted: SignerName): CertificateRequest | undefined => {
+    const { signerName, usages = [] } = request.spec;
+    if (signerName !== wanted) return undefined;
+    const read = tryCertificateRequest(pemOf(request));
+    const refusal = typeof read === 'string' ? read : refuseRequest(wanted, read, usages);
+    if (typeof read !== 'string' && refusal === undefined) return read;
+    log.debug(2, 'a certificate request is not one that its signer signs', {
+      name: request.metadata.name,
+      why: refusal,
+    });
+    return undefined;
+  };
   return {
-    kubeletClientName: async (request) => {
-      const { signerName, usages = [] } = request.spec;
-      if (signerName !== signerNames.apiServerClientKubelet) return undefined;
-      const { readCertificateRequest } = await import('../../pki/request-reader.ts');
-      const read = readCertificateRequest(pemOf(request));
-      return refuseRequest(signerNames.apiServerClientKubelet, read, usages) === undefined
-        ? read.commonName
-        : undefined;
-    },
-    kubeletServingNames: async (request) => {
-      const { signerName, usages = [] } = request.spec;
-      if (signerName !== signerNames.kubeletServing) return undefined;
-      const { readCertificateRequest } = await import('../../pki/request-reader.ts');
-      const read = readCertificateRequest(pemOf(request));
-      return refuseRequest(signerNames.kubeletServing, read, usages) === undefined ? read : undefined;
-    },
+    kubeletClientName: (request) => accepted(request, signerNames.apiServerClientKubelet)?.commonName,
+    kubeletServingNames: (request) => accepted(request, signerNames.kubeletServing),
     sign: async (request) => {
       const { signerName, usages = [], expirationSeconds } = request.spec;
       const outcome = await signer({

@@ -44,7 +44,7 @@ import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
 import { equalJson } from '../patch/json-value.ts';
-import type { CertificateRequest } from '../../pki/request-reader.ts';
+import { checkRequestSignature, readCertificateRequest } from '../../pki/request-reader.ts';
 import { patchedByWebhook } from '../registry/write/patched-by-webhook.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { readAdmissionSettings } from './read-admission-settings.ts';
@@ -88,7 +88,7 @@ export async function composeAdmission(
     limitPodHardAntiAffinityTopology,
     createLimitRanger(reader),
     createServiceAccountAdmission({ reader, clock, random }),
-    createNodeRestriction({ reader, authorizer, readCommonName: async (pem) => (await readRequest(pem)).commonName }),
+    createNodeRestriction({ reader, authorizer, readCommonName: (pem) => readCertificateRequest(pem).commonName }),
     taintNodesByCondition,
     alwaysPullImages,
     createPodSecurity(reader, settings.podSecurity),
@@ -102,8 +102,8 @@ export async function composeAdmission(
     createRuntimeClassAdmission(reader),
     createCertificateApproval(authorizer),
     createCertificateSigning(authorizer),
-    createCertificateSubjectRestriction(readRequest),
-    createCertificateRequestSignature(readRequest),
+    createCertificateSubjectRestriction(readCertificateRequest),
+    createCertificateRequestSignature({ read: readCertificateRequest, signature: checkRequestSignature }),
     denyServiceExternalIps,
     createPodResizeValidator(reader),
     createRbacEscalationCheck(grants, authorizer),
@@ -130,10 +130,4 @@ function quotaLedger(client: () => ApiClient): Parameters<typeof createResourceQ
     get: (key) => client().get(resourceQuotas, key),
     write: (quota) => client().update(resourceQuotas, quota, { subresource: 'status' }),
   };
-}
-
-/** What reads requests costs memory, and they are rare. */
-async function readRequest(pem: string): Promise<CertificateRequest> {
-  const { readCertificateRequest } = await import('../../pki/request-reader.ts');
-  return readCertificateRequest(pem);
 }

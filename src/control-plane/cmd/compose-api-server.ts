@@ -20,13 +20,13 @@ import { createRegistry } from '../registry/create-registry.ts';
 import type { RegistryOptions } from '../registry/create-registry.ts';
 import { DefinitionIndex } from '../registry/definition-index.ts';
 import { createLocalClient } from '../registry/local-client.ts';
-import { ObjectCache } from '../registry/cache/object-cache.ts';
+import { WatchCache } from '../registry/cache/watch-cache.ts';
 import type { Registry } from '../registry/registry.ts';
 import { allResources } from '../resources/all.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { usageResources } from '../resources/usage-metrics.ts';
+import { usageResources } from '../resources/metrics/usage-metrics.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Ambient } from './ambient.ts';
+import type { BaseDeps } from './base-deps.ts';
 import { composeAdmission } from './compose-admission.ts';
 import { composeAuthenticators } from './compose-authenticators.ts';
 import type { ComposedAuthentication } from './compose-authenticators.ts';
@@ -37,7 +37,7 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { firstAddress } from './service-range.ts';
 import { versionInfo } from './version-info.ts';
 
-/** What the API server writes by itself (upstream: the loopback client). */
+/** Writes of the API server itself (upstream: the loopback client). */
 const itself: UserInfo = { name: 'system:apiserver', groups: ['system:authenticated', 'system:masters'] };
 
 export interface ComposedApiServer {
@@ -52,10 +52,10 @@ export interface ComposedApiServer {
 
 async function openCache(
   storage: Storage,
-  { clock, log }: Ambient,
-): Promise<{ definitions: DefinitionIndex; cache: ObjectCache; reader: ObjectReader }> {
+  { clock, log }: BaseDeps,
+): Promise<{ definitions: DefinitionIndex; cache: WatchCache; reader: ObjectReader }> {
   const definitions = new DefinitionIndex(allResources);
-  const cache = new ObjectCache({ storage, definitions, clock, log });
+  const cache = new WatchCache({ storage, definitions, clock, log });
   await cache.start();
   return { definitions, cache, reader: createCacheReader(cache, definitions) };
 }
@@ -64,15 +64,15 @@ async function openCache(
 export async function composeApiServer(
   options: ControlPlaneOptions,
   storage: Storage,
-  ambient: Ambient,
+  deps: BaseDeps,
 ): Promise<ComposedApiServer> {
-  const { clock, random } = ambient;
-  const { definitions, cache, reader } = await openCache(storage, ambient);
-  const pki = await preparePki(options, ambient);
+  const { clock, random } = deps;
+  const { definitions, cache, reader } = await openCache(storage, deps);
+  const pki = await preparePki(options, deps);
   const grants = new RoleGrants(reader);
-  const authorization = composeAuthorizers(options, { reader, grants, ...ambient });
+  const authorization = composeAuthorizers(options, { reader, grants, ...deps });
   const authorizer = unionAuthorizer(authorization.authorizers);
-  const access = composeAuthenticators(options, { reader, pki, ...ambient });
+  const access = composeAuthenticators(options, { reader, pki, ...deps });
   const clientOf = (user: UserInfo, fieldManager: string): ApiClient =>
     createLocalClient({
       registry,
@@ -87,7 +87,7 @@ export async function composeApiServer(
     authorizer,
     client: () => clientOf(itself, 'kube-apiserver'),
     refresh: () => cache.fresh(),
-    ...ambient,
+    ...deps,
   });
   const registry: Registry = createRegistry({
     cache,
@@ -96,15 +96,16 @@ export async function composeApiServer(
     definitions,
     clock,
     random,
-    claimSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
+    allocationSettings: { serviceCidrs: options.serviceCidrs, nodePorts: options.nodePorts },
+    policy: { allowPrivileged: options.allowPrivileged },
     admission: admission.plugins,
     services: access.services,
     reviewAccess: reviewsBy(authorizer, access),
   });
-  const front = await composeFront(options, ambient);
+  const front = await composeFront(options, deps);
   const server = createApiServer({
     ...front.options,
-    registry: withUsage(registry, { reader, kubelets: front.options.kubelets, ...ambient }),
+    registry: withUsage(registry, { reader, kubelets: front.options.kubelets, ...deps }),
     definitions: servedResources,
     authenticators: access.authenticators,
     authorizer,
@@ -114,14 +115,14 @@ export async function composeApiServer(
     healthChecks: [{ name: 'etcd', check: () => storage.check() }],
     countObjects: () => new Map([...cache.counts()].map(([{ type }, count]) => [formatGroupResource(type), count])),
     limits: options.limits,
-    ...ambient,
+    ...deps,
   });
   const servingChanged = (pair: Issued): void => server.setCertificate(pairOf(pair));
   const renewal = createPkiRenewal({
     folder: path.resolve(options.dataDir, 'pki'),
-    ensure: () => preparePki(options, ambient),
+    ensure: () => preparePki(options, deps),
     servingChanged,
-    ...ambient,
+    ...deps,
   });
   return {
     server,
@@ -176,7 +177,7 @@ function describeApi(
   };
 }
 
-/** What is stored, and what is made up when somebody asks. */
+/** Stored resources, and those computed on request. */
 const servedResources: readonly ResourceDefinition[] = [...allResources, ...usageResources];
 
 /** Where clients on this machine find it: who listens everywhere is found on the loopback address, too. */
@@ -185,7 +186,7 @@ function addressOfListener(bindAddress: string): string {
   return bindAddress.includes(':') ? `[${bindAddress}]` : bindAddress;
 }
 
-function preparePki(options: ControlPlaneOptions, { clock, log }: Ambient): Promise<ClusterPki> {
+function preparePki(options: ControlPlaneOptions, { clock, log }: BaseDeps): Promise<ClusterPki> {
   const serviceAddresses = options.serviceCidrs.map(firstAddress);
   if (serviceAddresses.length === 0) throw new KubeletError('Invalid', '--service-cluster-ip-range names no range');
   return ensureClusterPki({

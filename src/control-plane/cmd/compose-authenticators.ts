@@ -22,10 +22,10 @@ import type { ActionServices } from '../model/resource-definition.ts';
 import type { AuthenticationResult, Authenticator, TokenAuthenticator } from '../model/user-info.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import { WatchedFile } from '../../pki/watched-file.ts';
-import type { Ambient } from './ambient.ts';
+import type { BaseDeps } from './base-deps.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
-export interface AuthenticationParts extends Ambient {
+export interface AuthenticationParts extends BaseDeps {
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
 }
@@ -50,7 +50,7 @@ export interface OpenIdDocument {
 const PROVIDER_MS = 10_000;
 const WEBHOOK_MS = 30_000;
 
-/** Everybody who may know who asks, in the documents' order: certificates, passwords, then tokens. */
+/** All authenticators, in this order: certificates, passwords, then tokens. */
 export function composeAuthenticators(
   options: ControlPlaneOptions,
   parts: AuthenticationParts,
@@ -98,10 +98,10 @@ export function composeAuthenticators(
   };
 }
 
-/** Those who ask somebody outside come last. */
+/** Authenticators that call external servers come last. */
 function remoteTokens(
   { oidc, apiAudiences, authenticationTokenWebhookConfigFile: webhook }: ControlPlaneOptions,
-  { clock, log }: Ambient,
+  { clock, log }: BaseDeps,
 ): TokenAuthenticator[] {
   const found: TokenAuthenticator[] = [];
   if (oidc !== undefined) {

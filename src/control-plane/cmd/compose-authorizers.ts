@@ -12,13 +12,13 @@ import { KubeletError } from '../../base/errors.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Authorizer } from '../model/user-info.ts';
 import { WatchedFile } from '../../pki/watched-file.ts';
-import type { Ambient } from './ambient.ts';
+import type { BaseDeps } from './base-deps.ts';
 import type { AuthorizationMode, ControlPlaneOptions } from './control-plane-options.ts';
 
 /** Upstream's limit for one question to a webhook. */
 const WEBHOOK_MS = 30_000;
 
-export interface AuthorizationParts extends Ambient {
+export interface AuthorizationParts extends BaseDeps {
   readonly reader: ObjectReader;
   readonly grants: RoleGrants;
 }
@@ -28,10 +28,13 @@ export interface ComposedAuthorization {
   close(): void;
 }
 
-/** The authorizers in the order of `--authorization-mode`, behind the group that may do everything. Throws `Invalid` for files that cannot be used. */
+/**
+ * The authorizers in the order of `--authorization-mode`, behind the group that may do everything. Throws `Invalid` for
+ * files that cannot be used.
+ */
 export function composeAuthorizers(
   options: ControlPlaneOptions,
-  { reader, grants, ...ambient }: AuthorizationParts,
+  { reader, grants, ...deps }: AuthorizationParts,
 ): ComposedAuthorization {
   const closing: (() => void)[] = [];
   const make: Record<AuthorizationMode, () => Authorizer> = {
@@ -45,8 +48,8 @@ export function composeAuthorizers(
       const policies = new WatchedFile({
         file,
         parse: (content) => parseAbacPolicies(file, content),
-        clock: ambient.clock,
-        log: ambient.log,
+        clock: deps.clock,
+        log: deps.log,
       });
       policies.start();
       closing.push(() => policies.stop());
@@ -62,8 +65,8 @@ export function composeAuthorizers(
       const target = { ...readWebhookKubeconfig(file), timeoutMs: WEBHOOK_MS };
       return createWebhookAuthorizer({
         post: (review) => askJson(target, review),
-        clock: ambient.clock,
-        log: ambient.log,
+        clock: deps.clock,
+        log: deps.log,
       });
     },
   };

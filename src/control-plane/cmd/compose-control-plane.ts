@@ -5,13 +5,13 @@ import type { UserInfo } from '../model/user-info.ts';
 import { ensureDefaultPolicy } from '../authz/rbac/bootstrap/ensure-policy.ts';
 import { createRoleAggregation } from '../authz/rbac/role-aggregation.ts';
 import { createBootstrapKeeper } from './bootstrap-objects.ts';
-import type { ClusterFacts } from './bootstrap-objects.ts';
-import { createClaimRepair } from '../registry/claims/claim-repair.ts';
-import { claimsOfService } from '../resources/services/service-allocation.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
+import { createAllocationRepair } from '../registry/allocation/allocation-repair.ts';
+import { allocationsOfService } from '../resources/core/service/service-allocation.ts';
 import { createCompactor } from '../storage/compactor.ts';
 import { createLeaderElection } from '../controller-runtime/leader-election.ts';
 import { composeApiServer } from './compose-api-server.ts';
-import type { Ambient } from './ambient.ts';
+import type { BaseDeps } from './base-deps.ts';
 import type { ComposedApiServer } from './compose-api-server.ts';
 import { composeControllers } from './compose-controllers.ts';
 import { composeScheduler } from './compose-scheduler.ts';
@@ -39,29 +39,30 @@ interface Startable {
 }
 
 /** The whole control plane in one process. Opens the store and reads it; rejects when that cannot be done. */
-export async function composeControlPlane(options: ControlPlaneOptions, ambient: Ambient): Promise<ControlPlane> {
-  const storage = await openStorage(options, ambient.clock, ambient.log);
-  const api = await composeApiServer(options, storage, ambient).catch(async (error: unknown) => {
+export async function composeControlPlane(options: ControlPlaneOptions, deps: BaseDeps): Promise<ControlPlane> {
+  const storage = await openStorage(options, deps.clock, deps.log);
+  const api = await composeApiServer(options, storage, deps).catch(async (error: unknown) => {
     await storage.close();
     throw error;
   });
   const client = api.clientOf(itself, 'kube-apiserver');
-  const lead = (): Startable => composeLeading(options, api, ambient);
-  const claimRepair = createClaimRepair({
-    ...ambient,
+  const lead = (): Startable => composeLeading(options, api, deps);
+  const allocationRepair = createAllocationRepair({
+    ...deps,
     storage,
-    held: () => api.reader.list(services, '').flatMap(claimsOfService),
+    held: () => api.reader.list(services, '').flatMap(allocationsOfService),
   });
   let port = options.securePort;
   const elect = (): Startable =>
     createLeaderElection({
-      ...ambient,
+      ...deps,
       client,
       name: 'kube-controller-manager',
-      identity: ownHolderIdentity(options.bindAddress, port, ambient.random),
+      identity: ownHolderIdentity(options.bindAddress, port, deps.random),
       create: lead,
     });
-  // SQLite's file is this process's own; with etcd there may be others, and only one may act. Who one is is where one listens.
+  // SQLite's file is this process's own; with etcd there may be others, and only one may act. Who one is is where one
+  // listens.
   const leading = options.storage.backend === 'sqlite' ? lead() : madeAtStart(elect);
   const facts = (): ClusterFacts => ({
     advertiseAddress: options.advertiseAddress,
@@ -71,22 +72,22 @@ export async function composeControlPlane(options: ControlPlaneOptions, ambient:
     serviceCidrs: options.serviceCidrs,
     version: versionInfo().gitVersion,
   });
-  const keeper = createBootstrapKeeper({ ...ambient, client, reader: api.reader, facts });
+  const keeper = createBootstrapKeeper({ ...deps, client, reader: api.reader, facts });
   // Roles of namespaces need their namespaces, and controllers their roles.
-  const policy: Startable = { start: () => ensureDefaultPolicy(client, ambient.log), stop: () => Promise.resolve() };
+  const policy: Startable = { start: () => ensureDefaultPolicy(client, deps.log), stop: () => Promise.resolve() };
   const parts = inOrder([
     keeper,
     policy,
-    createCompactor({ ...ambient, storage }),
-    claimRepair,
-    createRoleAggregation({ ...ambient, reader: api.reader, client }),
+    createCompactor({ ...deps, storage }),
+    allocationRepair,
+    createRoleAggregation({ ...deps, reader: api.reader, client }),
     leading,
   ]);
   return {
     start: async () => {
       ({ port } = await api.listen());
       await parts.start();
-      ambient.log.info('serving', {
+      deps.log.info('serving', {
         address: options.bindAddress,
         port,
         kubeconfig: path.resolve(options.dataDir, 'admin.conf'),
@@ -101,10 +102,10 @@ export async function composeControlPlane(options: ControlPlaneOptions, ambient:
 }
 
 /** What acts on the cluster, and therefore runs once in it. */
-function composeLeading(options: ControlPlaneOptions, api: ComposedApiServer, ambient: Ambient): Startable {
-  const informers = createInformers({ ...ambient, client: api.clientOf(manager, 'kube-controller-manager') });
-  const controllers = composeControllers(options, api, informers, ambient);
-  const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, ambient)] : [];
+function composeLeading(options: ControlPlaneOptions, api: ComposedApiServer, deps: BaseDeps): Startable {
+  const informers = createInformers({ ...deps, client: api.clientOf(manager, 'kube-controller-manager') });
+  const controllers = composeControllers(options, api, informers, deps);
+  const scheduler = options.scheduler.enabled ? [composeScheduler(options, api, informers, deps)] : [];
   return inOrder([informers, controllers, ...scheduler]);
 }
 

@@ -3,7 +3,7 @@ import { KubeletError } from '../../base/errors.ts';
 import { createServingApprover } from '../controllers/certificate-requests/serving-approver.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { createCertificateTools } from './certificate-tools.ts';
-import type { Ambient } from './ambient.ts';
+import type { BaseDeps } from './base-deps.ts';
 import type { ComposedApiServer } from './compose-api-server.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { controllersTable } from './controllers-table.ts';
@@ -29,18 +29,18 @@ export function composeControllers(
   options: ControlPlaneOptions,
   api: ComposedApiServer,
   informers: Informers,
-  ambient: Ambient,
+  deps: BaseDeps,
 ): { start(): void; stop(): Promise<void> } {
   const certificates = createCertificateTools({
     pki: api.pki,
     longestMs: options.signingMs,
-    nowMs: () => ambient.clock.nowMs(),
-    log: ambient.log,
+    nowMs: () => deps.clock.nowMs(),
+    log: deps.log,
   });
   const { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold } = options;
   const settings = { nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold };
   const table = options.approvesKubeletServing ? [...controllersTable, servingApprover] : controllersTable;
-  const common = { ...ambient, informers, certificates, settings, rootCa: api.pki.authority.certificatePem };
+  const common = { ...deps, informers, certificates, settings, rootCa: api.pki.authority.certificatePem };
   const controllers = selectControllers(options.controllers, table).map(({ account, create }) =>
     create({ ...common, client: api.clientOf(accountOf(account), 'kube-controller-manager') }),
   );

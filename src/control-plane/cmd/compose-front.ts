@@ -5,7 +5,7 @@ import { parseAuditPolicy } from '../apiserver/audit/audit-policy.ts';
 import { RotatingFile } from '../apiserver/audit/rotating-file.ts';
 import { nodeDialer } from '../apiserver/connect/node-dialer.ts';
 import type { ApiServerOptions, AuditOptions, ProcessUsage } from '../apiserver/options.ts';
-import type { Ambient } from './ambient.ts';
+import type { BaseDeps } from './base-deps.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { readYamlFile } from './read-yaml-file.ts';
 
@@ -18,7 +18,7 @@ export interface ComposedFront {
 const mebibyte = 1024 * 1024;
 
 /** What the HTTP front has of the machine: its way to kubelets, a file for the audit log, what its process takes. */
-export async function composeFront(options: ControlPlaneOptions, { clock, log }: Ambient): Promise<ComposedFront> {
+export async function composeFront(options: ControlPlaneOptions, { clock, log }: BaseDeps): Promise<ComposedFront> {
   const pki = path.resolve(options.dataDir, 'pki');
   const { certificateFile, keyFile } = options.kubeletClient ?? {
     certificateFile: path.join(pki, 'apiserver-kubelet-client.crt'),
@@ -50,7 +50,7 @@ export async function composeFront(options: ControlPlaneOptions, { clock, log }:
 
 async function composeAudit(
   { audit }: ControlPlaneOptions,
-  { clock, log }: Pick<Ambient, 'clock' | 'log'>,
+  { clock, log }: Pick<BaseDeps, 'clock' | 'log'>,
 ): Promise<{ readonly options: AuditOptions; close(): Promise<void> } | undefined> {
   if (audit === undefined) return undefined;
   const policy = await readYamlFile('audit-policy-file', audit.policyFile, 'allowed');

@@ -7,7 +7,7 @@ import { defaultSchedulerConfig, readSchedulerConfig } from '../scheduler/config
 import type { SchedulerConfig } from '../scheduler/config/scheduler-config.ts';
 import { createScheduler } from '../scheduler/scheduler.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
-import type { Ambient } from './ambient.ts';
+import type { BaseDeps } from './base-deps.ts';
 import type { ComposedApiServer } from './compose-api-server.ts';
 import type { ControlPlaneOptions } from './control-plane-options.ts';
 
@@ -17,10 +17,10 @@ export function composeScheduler(
   { scheduler }: ControlPlaneOptions,
   api: ComposedApiServer,
   informers: Informers,
-  ambient: Ambient,
+  deps: BaseDeps,
 ): Scheduler {
   return createScheduler({
-    ...ambient,
+    ...deps,
     informers,
     client: api.clientOf(user, 'kube-scheduler'),
     config: configOf(scheduler.configFile),

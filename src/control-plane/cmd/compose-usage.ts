@@ -6,7 +6,7 @@ import { usageRegistry } from '../apiserver/metrics-api/usage-registry.ts';
 import type { KubeletClientOptions } from '../apiserver/options.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { Ambient } from './ambient.ts';
+import type { BaseDeps } from './base-deps.ts';
 
 /** In the order of metrics-server's manifests: names of nodes need not be known to anybody. */
 const ADDRESS_TYPES = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
@@ -19,14 +19,15 @@ export function withUsage(
     kubelets,
     clock,
     log,
-  }: Pick<Ambient, 'clock' | 'log'> & { reader: ObjectReader; kubelets: KubeletClientOptions | undefined },
+  }: Pick<BaseDeps, 'clock' | 'log'> & { reader: ObjectReader; kubelets: KubeletClientOptions | undefined },
 ): Registry {
   if (kubelets === undefined) return registry;
   const { dialer } = kubelets;
   const cache = new UsageCache({
     clock,
     log,
-    scrape: async (node) => scrapeKubelet(dialer, { ...kubeletAddressOf(node, ADDRESS_TYPES), security: 'kubelet' }),
+    scrape: async (node) =>
+      scrapeKubelet(dialer, { ...kubeletAddressOf(node, ADDRESS_TYPES), security: 'kubelet', mayBeLocal: true }),
   });
   return usageRegistry({
     registry,

@@ -42,6 +42,17 @@ describe('the command line of the control plane', () => {
     assert.deepEqual(errorsOf('--anonymous-auth=perhaps'), ['--anonymous-auth: "perhaps" is neither true nor false']);
   });
 
+  it('allows privileged containers by default', () => {
+    assert.deepEqual(
+      [
+        lineOf().options.allowPrivileged,
+        lineOf('--allow-privileged').options.allowPrivileged,
+        lineOf('--allow-privileged=false').options.allowPrivileged,
+      ],
+      [true, true, false],
+    );
+  });
+
   it('tells all that is wrong at once, each by its flag', () => {
     assert.deepEqual(
       errorsOf(
@@ -63,7 +74,7 @@ describe('the command line of the control plane', () => {
     assert.deepEqual(errorsOf('--bogus'), ["Unknown option '--bogus'", 'kubelet-control-plane --help lists all flags']);
   });
 
-  it('does not open an empty store for somebody who names an etcd', () => {
+  it('does not open an empty store for a user who names an etcd', () => {
     assert.deepEqual(errorsOf('--etcd-servers=http://10.0.0.1:2379'), [
       '--etcd-servers: only with --storage-backend=etcd3',
     ]);

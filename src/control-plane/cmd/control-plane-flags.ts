@@ -9,143 +9,166 @@ interface Flag {
   readonly type: 'string' | 'boolean' | 'list';
   /** As it would be written on the command line. */
   readonly default?: string;
-  /** Names a file that is read; one that cannot be is told before anything is begun. */
+  /** Names a file. An unreadable file is reported before anything starts. */
   readonly file?: true;
   readonly help: string;
 }
 
-/** Every flag; names and meanings are those of kube-apiserver, kube-controller-manager and kube-scheduler where they have it. */
+/**
+ * Every flag; names and meanings are those of kube-apiserver, kube-controller-manager and kube-scheduler where they
+ * have it.
+ */
 const flags = {
   'data-dir': {
     type: 'string',
     default: '/var/lib/kubelet-ts/control-plane',
-    help: 'certificates, kubeconfigs and the SQLite store live below this folder',
+    help: 'directory for certificates, kubeconfigs and the SQLite store',
   },
   'bind-address': { type: 'string', default: '0.0.0.0', help: 'address to listen on' },
   'secure-port': { type: 'string', default: '6443', help: 'port to listen on' },
   'advertise-address': {
     type: 'string',
-    help: 'address by which pods and nodes reach the API server; default the first of this machine that others can reach',
+    help: 'address at which pods and nodes reach the API server; default: the first externally reachable address of this machine',
   },
-  'cert-sans': { type: 'list', help: 'more names and addresses for the serving certificate' },
-  'service-cluster-ip-range': { type: 'list', default: '10.96.0.0/12', help: 'addresses for services' },
-  'service-node-port-range': { type: 'string', default: '30000-32767', help: 'ports for services of type NodePort' },
-  'storage-backend': { type: 'string', default: 'sqlite', help: 'sqlite, or etcd3' },
+  'cert-sans': { type: 'list', help: 'additional names and addresses for the serving certificate' },
+  'service-cluster-ip-range': { type: 'list', default: '10.96.0.0/12', help: 'address ranges for services' },
+  'service-node-port-range': {
+    type: 'string',
+    default: '30000-32767',
+    help: 'port range for services of type NodePort',
+  },
+  'storage-backend': { type: 'string', default: 'sqlite', help: 'sqlite or etcd3' },
   'etcd-servers': { type: 'list', default: 'http://127.0.0.1:2379', help: 'members of the etcd cluster' },
-  'etcd-cafile': { type: 'string', file: true, help: 'authority of https members' },
+  'etcd-cafile': { type: 'string', file: true, help: 'CA of members with https' },
   'etcd-certfile': { type: 'string', file: true, help: 'client certificate for etcd' },
-  'etcd-keyfile': { type: 'string', file: true, help: 'key of that certificate' },
+  'etcd-keyfile': { type: 'string', file: true, help: 'key of the certificate' },
   'anonymous-auth': {
     type: 'boolean',
     default: 'true',
-    help: 'requests without credentials are those of system:anonymous',
+    help: 'allow requests without credentials as system:anonymous',
   },
   'token-auth-file': { type: 'string', file: true, help: 'CSV of token,user,uid,"groups"' },
   'basic-auth-file': { type: 'string', file: true, help: 'CSV of password,user,uid,"groups"; off unless given' },
   'authentication-token-webhook-config-file': {
     type: 'string',
     file: true,
-    help: 'kubeconfig of a server that is asked with TokenReview',
+    help: 'kubeconfig of a webhook that receives TokenReviews',
   },
-  'oidc-issuer-url': { type: 'string', help: 'OpenID Connect issuer; with --oidc-client-id' },
-  'oidc-client-id': { type: 'string', help: 'audience of its tokens' },
-  'oidc-username-claim': { type: 'string', default: 'sub', help: 'claim that is the user name' },
+  'oidc-issuer-url': { type: 'string', help: 'OpenID Connect issuer; needs --oidc-client-id' },
+  'oidc-client-id': { type: 'string', help: 'audience of the OpenID Connect tokens' },
+  'oidc-username-claim': { type: 'string', default: 'sub', help: 'claim with the user name' },
   'oidc-username-prefix': {
     type: 'string',
-    help: 'put before user names; "-" for none; default ISSUER# unless the claim is email',
+    help: 'prefix of user names; "-" for none; default: ISSUER# unless the claim is email',
   },
-  'oidc-groups-claim': { type: 'string', help: 'claim that lists groups' },
-  'oidc-groups-prefix': { type: 'string', default: '', help: 'put before groups' },
-  'oidc-required-claim': { type: 'list', help: 'key=value that a token must have' },
-  'oidc-signing-algs': { type: 'list', default: 'RS256', help: 'accepted signatures' },
-  'oidc-ca-file': { type: 'string', file: true, help: 'authority of the issuer' },
+  'oidc-groups-claim': { type: 'string', help: 'claim with the groups' },
+  'oidc-groups-prefix': { type: 'string', default: '', help: 'prefix of groups' },
+  'oidc-required-claim': { type: 'list', help: 'key=value claims that a token must have' },
+  'oidc-signing-algs': { type: 'list', default: 'RS256', help: 'accepted signature algorithms' },
+  'oidc-ca-file': { type: 'string', file: true, help: 'CA of the issuer' },
   'service-account-issuer': {
     type: 'string',
     default: 'https://kubernetes.default.svc.cluster.local',
-    help: 'issuer of service accounts’ tokens',
+    help: 'issuer of service account tokens',
   },
-  'api-audiences': { type: 'list', help: 'audiences of the API; default the issuer' },
+  'api-audiences': { type: 'list', help: 'audiences of the API server; default: the issuer' },
   'authorization-mode': {
     type: 'list',
     default: 'Node,RBAC',
-    help: 'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny; asked in this order',
+    help: 'ordered list of Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny',
   },
-  'authorization-policy-file': { type: 'string', file: true, help: 'policies of ABAC, one JSON object a line' },
+  'authorization-policy-file': { type: 'string', file: true, help: 'ABAC policies, one JSON object per line' },
   'authorization-webhook-config-file': {
     type: 'string',
     file: true,
-    help: 'kubeconfig of a server that is asked with SubjectAccessReview',
+    help: 'kubeconfig of a webhook that receives SubjectAccessReviews',
   },
-  'enable-admission-plugins': { type: 'list', help: 'plugins beside those that are on by default' },
-  'disable-admission-plugins': { type: 'list', help: 'plugins that are off' },
+  'allow-privileged': {
+    type: 'boolean',
+    default: 'true',
+    help: 'allow privileged containers; the default of kube-apiserver is false',
+  },
+  'enable-admission-plugins': { type: 'list', help: 'additional plugins to enable' },
+  'disable-admission-plugins': { type: 'list', help: 'plugins to disable' },
   'admission-control-config-file': {
     type: 'string',
     file: true,
-    help: 'AdmissionConfiguration with settings of plugins',
+    help: 'AdmissionConfiguration with plugin settings',
   },
-  'audit-policy-file': { type: 'string', file: true, help: 'audit.k8s.io/v1 Policy; with --audit-log-path' },
-  'audit-log-path': { type: 'string', help: 'file for audit events, one JSON object a line; "-" is standard output' },
-  'audit-log-maxage': { type: 'string', default: '0', help: 'days that old files are kept; 0 for ever' },
-  'audit-log-maxbackup': { type: 'string', default: '0', help: 'old files that are kept; 0 all' },
-  'audit-log-maxsize': { type: 'string', default: '100', help: 'megabytes of a file before the next is begun' },
-  'max-requests-inflight': { type: 'string', default: '400', help: 'reading requests at once' },
-  'max-mutating-requests-inflight': { type: 'string', default: '200', help: 'writing requests at once' },
-  'enable-priority-and-fairness': { type: 'boolean', default: 'true', help: 'share what may be in flight fairly' },
-  'client-qps': { type: 'string', default: '0', help: 'requests a second of one user; 0 for no limit' },
-  'client-burst': { type: 'string', default: '0', help: 'requests at once of one user, above that' },
-  'event-ttl-seconds': { type: 'string', default: '3600', help: 'how long events are kept' },
+  'audit-policy-file': { type: 'string', file: true, help: 'audit.k8s.io/v1 Policy; needs --audit-log-path' },
+  'audit-log-path': {
+    type: 'string',
+    help: 'file for audit events, one JSON object per line; "-" for standard output',
+  },
+  'audit-log-maxage': { type: 'string', default: '0', help: 'days to keep old files; 0 for no limit' },
+  'audit-log-maxbackup': { type: 'string', default: '0', help: 'number of old files to keep; 0 for no limit' },
+  'audit-log-maxsize': { type: 'string', default: '100', help: 'maximum size of a file in megabytes' },
+  'max-requests-inflight': { type: 'string', default: '400', help: 'maximum number of concurrent read requests' },
+  'max-mutating-requests-inflight': {
+    type: 'string',
+    default: '200',
+    help: 'maximum number of concurrent write requests',
+  },
+  'enable-priority-and-fairness': {
+    type: 'boolean',
+    default: 'true',
+    help: 'share concurrent requests fairly between users',
+  },
+  'client-qps': { type: 'string', default: '0', help: 'requests per second and user; 0 for no limit' },
+  'client-burst': { type: 'string', default: '0', help: 'burst of requests per user above --client-qps' },
+  'event-ttl-seconds': { type: 'string', default: '3600', help: 'lifetime of events in seconds' },
   'default-not-ready-toleration-seconds': {
     type: 'string',
     default: '300',
-    help: 'how long pods stay on a node that fails',
+    help: 'how long pods stay on a node that is not ready or unreachable',
   },
   'kubelet-preferred-address-types': {
     type: 'list',
     default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
-    help: 'which addresses of nodes are tried, in this order',
+    help: 'ordered list of node address types to try',
   },
   'kubelet-certificate-authority': {
     type: 'string',
-    help: 'authority of what kubelets serve with, such as DATA-DIR/pki/ca.crt; without it that is not checked',
+    help: 'CA of the kubelets’ serving certificates, such as DATA-DIR/pki/ca.crt; if empty, they are not verified',
   },
   'kubelet-client-certificate': {
     type: 'string',
     file: true,
-    help: 'shown to kubelets instead of the cluster’s own; with --kubelet-client-key',
+    help: 'client certificate for kubelets instead of the cluster’s own; needs --kubelet-client-key',
   },
-  'kubelet-client-key': { type: 'string', file: true, help: 'key of that certificate' },
+  'kubelet-client-key': { type: 'string', file: true, help: 'key of the certificate' },
   'cluster-signing-duration': {
     type: 'string',
     default: '8760h0m0s',
-    help: 'the longest a certificate lives that is signed for a CertificateSigningRequest',
+    help: 'maximum lifetime of certificates signed for a CertificateSigningRequest',
   },
   'approve-kubelet-serving': {
     type: 'boolean',
     default: 'false',
-    help: 'approve what nodes request to serve with, where it names their own addresses alone; upstream leaves that to people',
+    help: 'approve serving certificates of kubelets that name only the node’s own addresses; upstream requires manual approval',
   },
-  controllers: { type: 'list', default: '*', help: '* for all, NAME for one, -NAME for all but one' },
+  controllers: { type: 'list', default: '*', help: '* for all, NAME to enable one, -NAME to disable one' },
   'node-monitor-grace-period': {
     type: 'string',
     default: '50s',
-    help: 'a node that is silent for so long is not ready',
+    help: 'time without a heartbeat after which a node is not ready',
   },
   'node-startup-grace-period': {
     type: 'string',
     default: '1m0s',
-    help: 'the same for a node that has never said how it is',
+    help: 'the same for a node that has never sent a heartbeat',
   },
   'terminated-pod-gc-threshold': {
     type: 'string',
     default: '12500',
-    help: 'ended pods beyond so many are deleted; 0 keeps all',
+    help: 'number of terminated pods to keep; 0 for no limit',
   },
   scheduler: { type: 'boolean', default: 'true', help: 'run the scheduler' },
   'scheduler-config': { type: 'string', file: true, help: 'KubeSchedulerConfiguration' },
-  'logging-format': { type: 'string', default: 'text', help: 'text, as klog, or json' },
-  v: { type: 'string', default: '0', help: 'verbosity of the log' },
-  help: { type: 'boolean', help: 'this text' },
-  version: { type: 'boolean', help: 'the version' },
+  'logging-format': { type: 'string', default: 'text', help: 'text (klog format) or json' },
+  v: { type: 'string', default: '0', help: 'log verbosity' },
+  help: { type: 'boolean', help: 'show this help' },
+  version: { type: 'boolean', help: 'print the version' },
 } as const satisfies Readonly<Record<string, Flag>>;
 
 export type FlagName = keyof typeof flags;
@@ -180,7 +203,7 @@ export type ParsedCommandLine =
   | { readonly kind: 'help' | 'version' }
   | { readonly kind: 'error'; readonly errors: readonly string[] };
 
-/** Reads the command line. What is wrong is told all at once, each naming its flag. */
+/** Reads the command line. Reports all errors together, each with its flag. */
 export function parseCommandLine(args: readonly string[]): ParsedCommandLine {
   let given: Readonly<Record<string, string | boolean | undefined>>;
   try {
@@ -199,7 +222,7 @@ export function parseCommandLine(args: readonly string[]): ParsedCommandLine {
   return reader.errors.length > 0 ? { kind: 'error', errors: reader.errors } : { kind: 'run', line };
 }
 
-/** A switch without a value is on, as in `--anonymous-auth`. */
+/** A boolean flag without a value is true, as in `--anonymous-auth`. */
 function withValue(arg: string): string {
   const name = arg.replace(/^--?/, '');
   const flag = names.find((each) => each === name);
@@ -213,7 +236,7 @@ export function helpText(): string {
     const value = type === 'boolean' ? '' : type === 'list' ? ' A,B' : ' VALUE';
     return `  ${`--${name}${value}`.padEnd(50)} ${help}${byDefault === undefined || byDefault === '' ? '' : ` (default ${byDefault})`}`;
   });
-  return `usage: kubelet-control-plane [FLAGS]\n\nAn API server, controllers and a scheduler in one process. kubectl --kubeconfig DATA-DIR/admin.conf is its administrator.\nA switch is turned off by --NAME=false. \`kubelet-control-plane token create\` makes a token by which nodes join.\n\n${rows.join('\n')}\n`;
+  return `usage: kubelet-control-plane [FLAGS]\n\nAn API server, controllers and a scheduler in one process. To use it as administrator: kubectl --kubeconfig DATA-DIR/admin.conf.\nTurn a boolean flag off with --NAME=false. \`kubelet-control-plane token create\` creates a token for joining nodes,\n\`kubelet-control-plane explain\` explains why pods do not run, in any cluster.\n\n${rows.join('\n')}\n`;
 }
 
 class FlagReader {
@@ -313,6 +336,7 @@ function readLine(reader: FlagReader): CommandLine {
     ...optional('authorizationPolicyFile', reader.text('authorization-policy-file')),
     ...optional('authorizationWebhookConfigFile', reader.text('authorization-webhook-config-file')),
     enabledAdmission: reader.list('enable-admission-plugins'),
+    allowPrivileged: reader.boolean('allow-privileged'),
     disabledAdmission: reader.list('disable-admission-plugins'),
     ...optional('admissionConfigFile', reader.text('admission-control-config-file')),
     ...audit(reader),

@@ -1,4 +1,7 @@
-/** Everything that shapes a control plane, as read from flags; names follow kube-apiserver's, kube-controller-manager's and kube-scheduler's. */
+/**
+ * Everything that shapes a control plane, as read from flags; names follow kube-apiserver's, kube-controller-manager's
+ * and kube-scheduler's.
+ */
 export interface ControlPlaneOptions {
   /** Certificates, keys, kubeconfigs and, for SQLite, the store. */
   readonly dataDir: string;
@@ -29,6 +32,7 @@ export interface ControlPlaneOptions {
   readonly authorizationModes: readonly AuthorizationMode[];
   readonly authorizationPolicyFile?: string;
   readonly authorizationWebhookConfigFile?: string;
+  readonly allowPrivileged: boolean;
   readonly disabledAdmission: readonly string[];
   readonly enabledAdmission: readonly string[];
   /** AdmissionConfiguration with the settings of plugins (PodSecurity, EventRateLimit, ...). */

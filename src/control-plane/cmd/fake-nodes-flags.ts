@@ -6,8 +6,8 @@ import type { FakeNodeShape } from '../fake-nodes/fake-status.ts';
 export const fakeNodesUsage = `usage: fake-nodes N [--kubeconfig FILE] [--prefix NAME] [--cpu 8] [--memory 32Gi] [--pods 110]
                   [--labels KEY=VALUE,...] [--react-ms 10] [--lease-seconds 10]
 
-Registers N nodes NAME-0, NAME-1, ... that say they run whatever pods are bound to them, until it is stopped. Pods that are not
-restarted end by themselves. Annotations of a pod: fake-nodes/run-ms, fake-nodes/exit-code, fake-nodes/ready: "false".
+Registers nodes NAME-0, NAME-1, ... that report all pods bound to them as running, until it is stopped. Pods that do not restart
+complete. Annotations of a pod: fake-nodes/run-ms, fake-nodes/exit-code, fake-nodes/ready: "false".
 `;
 
 const most = 5000;
@@ -27,7 +27,7 @@ export type ParsedFakeNodes =
   | { readonly kind: 'help' }
   | { readonly kind: 'error'; readonly errors: readonly string[] };
 
-/** Reads the command line. What is wrong is told all at once. */
+/** Reads the command line. Reports all errors together. */
 export function parseFakeNodes(args: readonly string[]): ParsedFakeNodes {
   let parsed: ReturnType<typeof readArgs>;
   try {

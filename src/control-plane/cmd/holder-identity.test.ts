@@ -5,7 +5,7 @@ import { holderIdentity } from './holder-identity.ts';
 describe('the identity of who may lead', () => {
   const place = { hostname: 'one', bootId: 'b', networkNamespace: 'net:[1]', address: '0.0.0.0', port: 6443 };
 
-  it('is the same for whoever listens in the same place next', () => {
+  it('is the same for the next process that listens at the same address', () => {
     assert.equal(holderIdentity(place), holderIdentity({ ...place }));
     assert.match(holderIdentity(place), /^one_[0-9a-f]{32}$/);
   });

@@ -14,8 +14,9 @@ export interface ListeningPlace {
 }
 
 /**
- * Who a process is among those that may lead: where it listens. No two processes can listen there at once, so whoever had this identity before is gone, and its
- * successor need not wait until its lease ends. (Upstream's identity is of the process, and a killed leader's successor waits 15 s.)
+ * Who a process is among those that may lead: where it listens. No two processes can listen there at once, so whoever
+ * had this identity before is gone, and its successor need not wait until its lease ends. (Upstream's identity is of
+ * the process, and a killed leader's successor waits 15 s.)
  */
 export function holderIdentity(place: ListeningPlace): string {
   const hash = createHash('sha256').update(
@@ -24,7 +25,10 @@ export function holderIdentity(place: ListeningPlace): string {
   return `${place.hostname}_${hash.digest('hex').slice(0, 32)}`;
 }
 
-/** The identity of this process, which listens there already. Of the process itself where the kernel does not say enough. */
+/**
+ * The identity of this process, which listens there already. Of the process itself where the kernel does not say
+ * enough.
+ */
 export function ownHolderIdentity(address: string, port: number, random: Random): string {
   try {
     const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

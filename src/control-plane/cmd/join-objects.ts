@@ -1,11 +1,14 @@
 import { Buffer } from 'node:buffer';
-import { parseAddressRange } from '../resources/services/address-range.ts';
-import type { ClusterFacts } from './bootstrap-objects.ts';
+import { parseAddressRange } from '../resources/core/service/address-range.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
 
 const hostPort = (address: string, port: number): string =>
   address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 
-/** `kubeconfig` of kube-public/cluster-info: one cluster without a name, and nobody's credentials. Written out, because its signature is over the very bytes. */
+/**
+ * `kubeconfig` of kube-public/cluster-info: one cluster without a name, and no credentials. Written out, because
+ * its signature is over the very bytes.
+ */
 export function clusterInfo({ advertiseAddress, securePort, clientCa }: ClusterFacts): string {
   return [
     'apiVersion: v1',
@@ -32,7 +35,7 @@ export function clusterConfiguration({ advertiseAddress, securePort, serviceCidr
     `controlPlaneEndpoint: "${hostPort(advertiseAddress, securePort)}"`,
     'imageRepository: registry.k8s.io',
     'kind: ClusterConfiguration',
-    `kubernetesVersion: ${version.replace(/\+.*$/, '')}`,
+    `kubernetesVersion: ${version.split('+', 1)[0] ?? ''}`,
     'networking:',
     '  dnsDomain: cluster.local',
     `  serviceSubnet: ${serviceCidrs.join(',')}`,

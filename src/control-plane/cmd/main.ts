@@ -3,6 +3,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { createPinoLog } from '../../base/pino-log.ts';
+import { runToEnd, watchFaults } from '../../base/process-faults.ts';
 import { systemRandom } from '../../base/random.ts';
 import { composeControlPlane } from './compose-control-plane.ts';
 import { describeFlags, helpText, parseCommandLine } from './control-plane-flags.ts';
@@ -21,6 +22,15 @@ async function main(args: readonly string[]): Promise<number | undefined> {
       nowMs: Date.now(),
     });
   }
+  if (args[0] === 'explain') {
+    const { explainCommand } = await import('./explain-command.ts');
+    return explainCommand(args.slice(1), {
+      out: (text) => void process.stdout.write(text),
+      error: (text) => void process.stderr.write(text),
+      nowMs: Date.now(),
+      env: process.env,
+    });
+  }
   const parsed = parseCommandLine(args);
   switch (parsed.kind) {
     case 'help':
@@ -37,7 +47,7 @@ async function main(args: readonly string[]): Promise<number | undefined> {
   }
 }
 
-/** Runs until it is told to stop; a second signal does not wait. */
+/** Runs until it is asked to stop, or until something in it is not caught. */
 async function run({ options, files, log: { format, verbosity } }: CommandLine): Promise<number> {
   const unusable = files.flatMap(({ flag, file }) => whyNot(`--${flag}`, () => accessSync(file, constants.R_OK)));
   unusable.push(...whyNot('--data-dir', () => void mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })));
@@ -53,15 +63,34 @@ async function run({ options, files, log: { format, verbosity } }: CommandLine):
     pid: process.pid,
     program: 'control-plane',
   });
-  const controlPlane = await composeControlPlane(options, { clock: systemClock, random: systemRandom, log });
-  await controlPlane.start();
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  const faults = watchFaults(process, log);
+  const controlPlane = await composeControlPlane(options, {
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    faults: faults.counts,
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(FAILED));
-  log.info('stopping');
-  await controlPlane.stop();
-  return 0;
+  return runToEnd(controlPlane, {
+    faults,
+    asked: firstSignal,
+    exit: (code) => process.exit(code),
+    clock: systemClock,
+    log,
+  });
+}
+
+/** A second signal does not wait. */
+function firstSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let isAsked = false;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (isAsked) process.exit(FAILED);
+        isAsked = true;
+        resolve();
+      });
+    }
+  });
 }
 
 /** One reason, or none. */

@@ -13,7 +13,7 @@ const write = (name: string, text: string): string => {
 };
 const head = 'apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n';
 
-test('without a file nothing is limited and nobody is exempt', async () => {
+test('without a file nothing is limited or exempt', async () => {
   const { podSecurity, limitedResources, eventLimits } = await readAdmissionSettings(undefined);
   assert.deepEqual([podSecurity.defaults.enforce.level, limitedResources, eventLimits], ['privileged', [], undefined]);
 });

@@ -11,7 +11,7 @@ import { readResourceQuotaConfiguration } from '../admission/resource-quota/reso
 import { KubeletError } from '../../base/errors.ts';
 import { readYamlFile } from './read-yaml-file.ts';
 
-/** What plugins are told by `--admission-control-config-file`. */
+/** Plugin settings from `--admission-control-config-file`. */
 export interface AdmissionSettings {
   readonly podSecurity: PodSecuritySettings;
   readonly limitedResources: readonly LimitedResource[];

@@ -4,7 +4,10 @@ import { KubeletError } from '../../base/errors.ts';
 const maxLexemes = 100_000;
 const limits = { maxDepth: 64, maxAliasValues: 10_000 };
 
-/** What a file of YAML that a flag names says. What reads it is loaded only when there is one. Throws `Invalid`, naming the flag. */
+/**
+ * What a file of YAML that a flag names says. What reads it is loaded only when there is one. Throws `Invalid`, naming
+ * the flag.
+ */
 export async function readYamlFile(flag: string, file: string, duplicates: 'allowed' | 'refused'): Promise<unknown> {
   const [{ parseYaml }, { toPlainValue }] = await Promise.all([
     import('../../api/manifest/parse-yaml.ts'),

@@ -1,8 +1,11 @@
 import { isIP } from 'node:net';
 import { KubeletError } from '../../base/errors.ts';
-import { parseAddressRange } from '../resources/services/address-range.ts';
+import { parseAddressRange } from '../resources/core/service/address-range.ts';
 
-/** The address after that of the network: the service `kubernetes` has it. Throws `Invalid` for what is no range, or one without room for services. */
+/**
+ * The address after that of the network: the service `kubernetes` has it. Throws `Invalid` for what is no range, or one
+ * without room for services.
+ */
 export function firstAddress(cidr: string): string {
   if (!isRange(cidr))
     throw new KubeletError(

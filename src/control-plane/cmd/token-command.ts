@@ -13,22 +13,24 @@ import { writeSecretFile } from '../../pki/pki-files.ts';
 
 const usage = `usage: kubelet-control-plane token create [--data-dir DIR] [--ttl 24h0m0s] [--print-join-command] [--bootstrap-kubeconfig FILE]
 
-Makes a token by which nodes join, and prints it. With --bootstrap-kubeconfig a kubeconfig with it is written, for the agent's flag of that name;
-with --print-join-command the command for kubeadm is printed.
+Creates and prints a bootstrap token for joining nodes. --bootstrap-kubeconfig also writes a kubeconfig with the token, for the agent's flag of
+that name. --print-join-command prints the command for kubeadm instead.
 `;
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const word = (length: number): string => Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
-interface Wish {
+interface TokenRequest {
   readonly dataDir: string;
-  /** 0: it does not end. */
+  /** 0: it does not expire. */
   readonly ttlMs: number;
   readonly printsJoin: boolean;
   readonly kubeconfigFile: string | undefined;
 }
 
-/** `kubelet-control-plane token ...`: against the control plane whose data directory it is. Resolves with the exit code. */
+/**
+ * `kubelet-control-plane token ...`: against the control plane whose data directory it is. Resolves with the exit code.
+ */
 export async function tokenCommand(
   args: readonly string[],
   {
@@ -37,7 +39,7 @@ export async function tokenCommand(
     nowMs,
   }: { readonly write: (text: string) => void; readonly defaultDataDir: string; readonly nowMs: number },
 ): Promise<number> {
-  let wish: Wish;
+  let wish: TokenRequest;
   try {
     wish = parseWish(args, defaultDataDir);
   } catch (error) {
@@ -64,7 +66,7 @@ export async function tokenCommand(
   }
 }
 
-function parseWish(args: readonly string[], defaultDataDir: string): Wish {
+function parseWish(args: readonly string[], defaultDataDir: string): TokenRequest {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -115,7 +117,7 @@ export function tokenSecret(
   };
 }
 
-/** What the cluster itself tells everybody who joins. */
+/** Information that the cluster publishes for joining nodes. */
 async function whereToJoin(client: HttpApiClient): Promise<{ readonly server: string; readonly ca: string }> {
   const { data } = await client.get(configMaps, { namespace: 'kube-public', name: 'cluster-info' });
   const info = parse(data?.['kubeconfig'] ?? '') as {

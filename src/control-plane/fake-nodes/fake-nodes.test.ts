@@ -17,14 +17,14 @@ const web = { namespace: 'default', name: 'web' };
 const leaseMs = 10_000;
 const reactMs = 10;
 
-interface Ground {
+interface Fixture {
   readonly api: FakeApiClient;
   readonly clock: FakeClock;
   readonly fakes: FakeNodes;
   pod(): Pod | undefined;
 }
 
-async function start(count = 2): Promise<Ground> {
+async function start(count = 2): Promise<Fixture> {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const shape = { cpu: '4', memory: '8Gi', pods: 20, labels: { rack: 'r1' } };
@@ -72,7 +72,7 @@ it('nodes are there, ready, each with its own name, address and pod range, and k
   await fakes.stop();
 });
 
-it('what is bound runs, with an address of its node, and goes when it is told to', async () => {
+it('a bound pod runs, with an address of its node, and ends when it is deleted', async () => {
   const { api, clock, fakes, pod } = await start();
   await api.create(pods, buildPod({ 'spec.restartPolicy': 'Always' }));
   await clock.advance(1_000);

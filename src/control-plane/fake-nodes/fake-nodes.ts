@@ -11,7 +11,7 @@ import { leases, nodes, pods } from '../../api/client/resource-types.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { formatMicroTime } from '../../api/time.ts';
-import { WorkQueue } from '../controller-runtime/work-queue.ts';
+import { RateLimitingQueue } from '../controller-runtime/rate-limiting-queue.ts';
 import { endedStatus, fakeLife, fakeNode, readyConditions, runningStatus } from './fake-status.ts';
 import type { FakeNodeShape } from './fake-status.ts';
 
@@ -26,7 +26,7 @@ export interface FakeNodesOptions {
   readonly shape: FakeNodeShape;
   /** Between two renewals of a node's lease; kubelets do it every 10 s. */
   readonly leaseMs: number;
-  /** From being bound to running, and from being told to go to gone. */
+  /** From bound to running, and from deletion requested to deleted. */
   readonly reactMs: number;
 }
 
@@ -54,7 +54,7 @@ class FakeKubelets implements FakeNodes {
   readonly #indexes: ReadonlyMap<string, number>;
   readonly #silent = new Set<string>();
   readonly #informer;
-  readonly #queue: WorkQueue;
+  readonly #queue: RateLimitingQueue;
   readonly #heartbeat: Loop;
   readonly #timers = new Set<Timer>();
   readonly #addresses = new Map<string, number>();
@@ -75,7 +75,7 @@ class FakeKubelets implements FakeNodes {
       namespace: '',
       fieldSelector: 'spec.nodeName!=',
     });
-    this.#queue = new WorkQueue({
+    this.#queue = new RateLimitingQueue({
       name: 'fake-nodes',
       clock,
       log,

@@ -91,7 +91,10 @@ export function readyConditions(
   ];
 }
 
-/** How a fake pod's life goes, by annotations: `fake-nodes/run-ms` until its containers end by themselves, `fake-nodes/exit-code`, `fake-nodes/ready: "false"`. */
+/**
+ * How a fake pod's life goes, by annotations: `fake-nodes/run-ms` until its containers end by themselves,
+ * `fake-nodes/exit-code`, `fake-nodes/ready: "false"`.
+ */
 export interface FakeLife {
   /** Undefined: as long as the pod is there. */
   readonly runMs: number | undefined;

@@ -1,0 +1,13 @@
+/** What the first objects of a cluster say of it. */
+export interface ClusterFacts {
+  /** Where clients of the cluster reach the API server. */
+  readonly advertiseAddress: string;
+  readonly securePort: number;
+  /** The first address of the service range. */
+  readonly serviceIp: string;
+  /** PEM of the CA that signs client certificates. */
+  readonly clientCa: string;
+  readonly serviceCidrs: readonly string[];
+  /** `v1.36.0` */
+  readonly version: string;
+}
