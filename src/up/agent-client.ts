@@ -1,35 +1,28 @@
 /** Asks the running agent over its root-only unix socket. */
 import { request } from 'node:http';
-import { createInterface } from 'node:readline';
 import { KubeletError } from '../base/errors.ts';
+import { answerTo } from '../base/node-answer.ts';
+import { readText } from '../base/read-text.ts';
 import type { CauseView, PodView } from './progress.ts';
 
 const ANSWER_TIMEOUT_MS = 5000;
+const LONGEST_ANSWER = 32 * 1024 * 1024;
 
 /** `GET path`, parsed. Throws `Unavailable` while the agent does not listen. */
-export function getJson(socketPath: string, path: string): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause: Error): void =>
-      reject(
-        new KubeletError('Unavailable', `the agent does not answer ${path}: ${cause.message}`, { op: path, cause }),
-      );
-    const call = request({ socketPath, path, timeout: ANSWER_TIMEOUT_MS }, (answer) => {
-      let body = '';
-      answer.setEncoding('utf8').on('data', (text: string) => (body += text));
-      answer.on('error', fail);
-      answer.on('end', () => {
-        try {
-          if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}: ${body.slice(0, 200)}`);
-          resolve(JSON.parse(body));
-        } catch (error) {
-          fail(error as Error);
-        }
-      });
-    });
-    call.on('timeout', () => call.destroy(new Error('no answer in time')));
-    call.on('error', fail);
+export async function getJson(socketPath: string, path: string, limitMs = ANSWER_TIMEOUT_MS): Promise<unknown> {
+  const signal = AbortSignal.timeout(limitMs);
+  try {
+    const call = request({ socketPath, path, signal });
     call.end();
-  });
+    const answer = await answerTo(call);
+    const text = await readText(answer as AsyncIterable<Buffer>, LONGEST_ANSWER);
+    if (text === undefined) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
+    if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}: ${text.slice(0, 200)}`);
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    const why = signal.aborted ? 'no answer in time' : (cause as Error).message;
+    throw new KubeletError('Unavailable', `the agent does not answer ${path}: ${why}`, { op: path, cause });
+  }
 }
 
 export async function getPods(socketPath: string): Promise<PodView[]> {
@@ -43,18 +36,19 @@ export async function getCauses(socketPath: string): Promise<CauseView[]> {
   return Array.isArray(answer) ? (answer as CauseView[]) : [];
 }
 
-/** Calls `onChange` for every line the agent sends (what changed is read anew), until the connection ends or `signal` aborts. Resolves in both cases. */
-export function watchPods(socketPath: string, onChange: () => void, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const call = request({ socketPath, path: '/api/watch', signal }, (answer) => {
-      onChange();
-      const lines = createInterface({ input: answer });
-      lines.on('line', onChange);
-      lines.on('error', () => resolve());
-      answer.on('error', () => resolve());
-      answer.on('close', () => resolve());
-    });
-    call.on('error', () => resolve());
+/**
+ * Calls `onChange` whenever the agent sends something (what changed is read again), until the connection ends or
+ * `signal` aborts. Resolves in both cases.
+ */
+export async function watchPods(socketPath: string, onChange: () => void, signal: AbortSignal): Promise<void> {
+  try {
+    const call = request({ socketPath, path: '/api/watch', signal });
     call.end();
-  });
+    const answer = await answerTo(call);
+    onChange();
+    for await (const chunk of answer as AsyncIterable<Buffer>) if (chunk.length > 0) onChange();
+  } catch {
+    // Whatever ended it: the caller checks again and begins another, as after an end without an error.
+    return;
+  }
 }

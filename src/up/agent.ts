@@ -1,5 +1,6 @@
 /** Starts `bin/kubelet` for an instance. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -17,14 +18,18 @@ import { dirname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { machineEnvironment } from './commands.ts';
 import type { Instance } from './instance.ts';
-import { type ClusterFacts, renderKubeletConfig } from './kubelet-config.ts';
+import type { ClusterFacts } from './kubelet-config.ts';
+import { renderKubeletConfig } from './kubelet-config.ts';
 import { repositoryRoot } from './places.ts';
 import { writeProcessFile } from './processes.ts';
 import { podNames } from './progress.ts';
 import type { CgroupDriver } from './runtime-config.ts';
 import { kubeletPidFile } from './teardown.ts';
 
-/** Our programs. Tests of `up` put others in their place: `KUBELET_TS_BIN` names their folder, `KUBELET_TS_PROGRAM` the agent. */
+/**
+ * Our programs. Tests of `up` put others in their place: `KUBELET_TS_BIN` names their folder, `KUBELET_TS_PROGRAM` the
+ * agent.
+ */
 export const programPath = (name: string): string =>
   join(process.env['KUBELET_TS_BIN'] ?? join(repositoryRoot, 'bin'), name);
 export const kubeletProgram = process.env['KUBELET_TS_PROGRAM'] ?? programPath('kubelet');
@@ -95,7 +100,15 @@ export function nodeNameArguments(nodeName: string): string[] {
 /** In a session of its own, so that Ctrl-C reaches only `up`, which takes things down in order. */
 export function startAgent(instance: Instance, options: AgentOptions): ChildProcess {
   const log = openSync(instance.kubeletLog, 'a');
-  const args = ['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot, ...options.extraArgs];
+  const args = [
+    '--config',
+    instance.kubeletConfig,
+    '--root-dir',
+    instance.kubeletRoot,
+    '--cert-dir',
+    join(instance.nodeDir, 'pki'),
+    ...options.extraArgs,
+  ];
   const environment = machineEnvironment();
   const child = spawn(kubeletProgram, args, {
     detached: true,
@@ -107,7 +120,7 @@ export function startAgent(instance: Instance, options: AgentOptions): ChildProc
   return child;
 }
 
-/** `wanted` if nobody listens there, otherwise one the kernel picks. */
+/** `wanted` if the port is free, otherwise one that the kernel picks. */
 export function freePort(wanted: number, address = '127.0.0.1'): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

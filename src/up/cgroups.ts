@@ -44,7 +44,8 @@ function delegateControllers(folder: string): void {
     try {
       writeFileSync(join(folder, 'cgroup.subtree_control'), `+${controller}`);
     } catch (error) {
-      // Some controllers (cpu with real-time processes about) cannot be handed down; the agent reports what it then misses.
+      // Some controllers (cpu with real-time processes about) cannot be handed down; the agent reports what it then
+      // misses.
       if (!['EBUSY', 'EINVAL', 'EOPNOTSUPP', 'EPERM', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? ''))
         throw error;
     }

@@ -8,7 +8,8 @@ import { applyDefaults } from '../kubelet/model/config/defaults.ts';
 import { nodeNameArguments, writeAgentConfig } from './agent.ts';
 import { deriveInstance } from './instance.ts';
 import { renderKubeletConfig } from './kubelet-config.ts';
-import { failedChecks, type NodeFacts } from './testing/cis-checks.ts';
+import type { NodeFacts } from './testing/cis-checks.ts';
+import { failedChecks } from './testing/cis-checks.ts';
 
 const own = { uid: 0, gid: 0 };
 const files: NodeFacts['files'] = {
@@ -34,11 +35,11 @@ test('the agent of a cluster of up passes every check of CIS for nodes', () => {
   );
 });
 
-test('one that joined another cluster serves with a certificate of its own making, which nobody there has to approve (4.2.9)', () => {
+test('one that joined another cluster serves with a self-signed certificate, which needs no approval (4.2.9)', () => {
   assert.deepEqual(failedChecks({ args, files, config: configOf({ clientCaFile: '/ca.crt' }) }), ['4.2.9']);
 });
 
-test('a node of its own lets in nobody over the network, and so needs no authority of clients, no decisions and no kubeconfig', () => {
+test('a standalone node lets no client in over the network, and so needs no client CA, no authorization and no kubeconfig', () => {
   assert.deepEqual(failedChecks({ args, files: { config: files.config }, config: configOf() }), [
     '4.1.5',
     '4.1.6',
@@ -50,7 +51,7 @@ test('a node of its own lets in nobody over the network, and so needs no authori
   ]);
 });
 
-test('an agent that is told nothing but where its files are passes what upstream’s defaults pass: what is missing is a person’s to decide', () => {
+test('an agent configured only with paths passes what upstream’s defaults pass: the rest is the operator’s decision', () => {
   const { authentication, authorization, ...rest } = applyDefaults(
     { authentication: { x509: { clientCAFile: '/ca.crt' } }, rotateCertificates: true },
     () => true,

@@ -1,6 +1,7 @@
 /** Runs programs of the machine with argument lists, never through a shell. */
 import { spawn } from 'node:child_process';
 import { KubeletError } from '../base/errors.ts';
+import { programEnvironment } from '../base/program-environment.ts';
 
 export interface CommandResult {
   code: number;
@@ -8,16 +9,22 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Debian keeps iptables, runc and ip in sbin, which a plain `su` leaves out of PATH. */
-export function machineEnvironment(): NodeJS.ProcessEnv {
-  return {
-    ...process.env,
-    PATH: `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin`,
-    LC_ALL: 'C',
-  };
+/**
+ * For programs of the machine and for our own. Debian keeps iptables, runc and ip in sbin, which a plain `su` leaves
+ * out of PATH. What steers the code that runs, and what npm adds for its scripts, stays behind: under sudo it may be
+ * another user's.
+ */
+export function machineEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  return programEnvironment(
+    { ...own, PATH: `${own['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin` },
+    { LC_ALL: 'C' },
+  );
 }
 
-/** Runs to the end. A program that does not exist throws `NotFound`; an exit code other than 0 is an answer, not an error. */
+/**
+ * Runs to the end. A program that does not exist throws `NotFound`; an exit code other than 0 is an answer, not an
+ * error.
+ */
 export function tryCommand(argv: readonly string[], input?: Buffer): Promise<CommandResult> {
   const [program = '', ...args] = argv;
   return new Promise((resolve, reject) => {

@@ -5,20 +5,18 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { KubeletError } from '../base/errors.ts';
-import { createCriClient, type CriClient } from '../cri/cri-client.ts';
+import type { CriClient } from '../cri/cri-client.ts';
+import { createCriClient } from '../cri/cri-client.ts';
 import { ensureCgroupRoot } from './cgroups.ts';
 import { machineEnvironment, runCommand, tryCommand } from './commands.ts';
 import { PAUSE_IMAGE } from './images/catalogue.ts';
-import { checkSocketPaths, type Instance } from './instance.ts';
+import type { Instance } from './instance.ts';
+import { checkSocketPaths } from './instance.ts';
 import { setUpNetwork } from './network.ts';
-import { isAlive, readProcessFile, type ProcessRecord, waitUntil, writeProcessFile } from './processes.ts';
-import {
-  type ContainerdFacts,
-  hasSysResource,
-  parseContainerdVersion,
-  renderContainerdConfig,
-  type Snapshotter,
-} from './runtime-config.ts';
+import type { ProcessRecord } from './processes.ts';
+import { isAlive, readProcessFile, waitUntil, writeProcessFile } from './processes.ts';
+import type { ContainerdFacts, Snapshotter } from './runtime-config.ts';
+import { hasSysResource, parseContainerdVersion, renderContainerdConfig } from './runtime-config.ts';
 
 const START_TIMEOUT_MS = 30_000;
 /** Debian's place first, then upstream's. */
@@ -62,8 +60,8 @@ async function chooseSnapshotter(instance: Instance): Promise<Snapshotter> {
 }
 
 /**
- * Starts containerd in a session of its own (a Ctrl-C in the terminal does not reach it) with network and cgroup prepared;
- * returns when its CRI answers. Throws `Unavailable` with the end of its log otherwise.
+ * Starts containerd in a session of its own (a Ctrl-C in the terminal does not reach it) with network and cgroup
+ * prepared; returns when its CRI answers. Throws `Unavailable` with the end of its log otherwise.
  */
 export async function startOwnContainerd(
   instance: Instance,
@@ -88,7 +86,10 @@ export async function startOwnContainerd(
   return facts;
 }
 
-/** Only the process, with everything else in place: tests restart containerd with it. `onEnd` hears when it ends after it has served. */
+/**
+ * Only the process, with everything else in place: tests restart containerd with it. `onEnd` hears when it ends after
+ * it has served.
+ */
 export async function launchContainerd(
   instance: Instance,
   facts: ContainerdFacts,

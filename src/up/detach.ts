@@ -1,5 +1,9 @@
-/** `up --detach`: another `up` in the background looks after the programs; this one shows what it says until all is ready. */
-import { type ChildProcess, spawn } from 'node:child_process';
+/**
+ * `up --detach`: another `up` in the background looks after the programs; this one shows what it says until all is
+ * ready.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readSync, statSync, watch, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -42,7 +46,10 @@ function copyUntilReady(file: string): Promise<number> {
     let at = 0;
     let rest = '';
     const copy = (): void => {
-      const bytes = Buffer.alloc(Math.max(0, statSync(file).size - at));
+      const { size } = statSync(file);
+      // Another `up` that came at the same time has begun the file again.
+      if (size < at) at = 0;
+      const bytes = Buffer.alloc(size - at);
       const handle = openSync(file, 'r');
       readSync(handle, bytes, 0, bytes.length, at);
       closeSync(handle);

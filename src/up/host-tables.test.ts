@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RulesByTable } from './host-tables.ts';
 import {
   chainNames,
-  haveOthersMadeHints,
+  hasInstanceChain,
+  isKubelet,
   isShimOf,
   parseParentPid,
   parseStartTicks,
-  selectHintCleanUp,
   selectIptablesCleanUp,
+  selectKubeletChainCleanUp,
   selectMountsBelow,
+  sharedChains,
 } from './host-tables.ts';
 
 test('mounts below a folder come deepest first, a neighbour with the same beginning does not come, escapes are undone', () => {
@@ -97,25 +100,92 @@ test('on a machine without any of it there is nothing to remove', () => {
   assert.deepEqual(chainNames(NAT).length, 6);
 });
 
-test('the chains an agent makes for others go with the last instance of the machine, unless another agent had made them', () => {
-  const [own, neighbour] = ['KTS-0123abcd', 'KTS-89abcdef'];
-  assert.equal(haveOthersMadeHints(['KUBE-KUBELET-CANARY']), true);
-  assert.equal(
-    haveOthersMadeHints(['KUBE-KUBELET-CANARY', neighbour]),
-    false,
-    'an instance of ours runs, so it made them',
+/** As `iptables -S` shows what an agent makes. */
+const MADE: RulesByTable = {
+  mangle: '-P INPUT ACCEPT\n-N KUBE-IPTABLES-HINT\n-N KUBE-KUBELET-CANARY\n',
+  nat: '-N KTS-0123abcd\n-N KUBE-KUBELET-CANARY\n-N DOCKER\n',
+  filter: `-N KUBE-FIREWALL
+-N KUBE-KUBELET-CANARY
+-A INPUT -j KUBE-FIREWALL
+-A OUTPUT -j KUBE-FIREWALL
+-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections" -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP
+`,
+};
+const removed = (rules: RulesByTable, before: readonly string[] = []): string[] =>
+  selectKubeletChainCleanUp(rules, before)
+    .filter((args) => args.includes('-X'))
+    .map(([, table, , chain]) => `${table} ${chain}`);
+const ALL = [
+  'mangle KUBE-IPTABLES-HINT',
+  'mangle KUBE-KUBELET-CANARY',
+  'nat KUBE-KUBELET-CANARY',
+  'filter KUBE-FIREWALL',
+  'filter KUBE-KUBELET-CANARY',
+];
+
+test('the chains our agents make for other programs are removed with their jumps', () => {
+  assert.deepEqual(removed(MADE), ALL);
+  assert.deepEqual(
+    selectKubeletChainCleanUp(MADE, []).filter((args) => args.includes('-D')),
+    [
+      ['-t', 'filter', '-D', 'INPUT', '-j', 'KUBE-FIREWALL'],
+      ['-t', 'filter', '-D', 'OUTPUT', '-j', 'KUBE-FIREWALL'],
+    ],
   );
-  assert.equal(haveOthersMadeHints([own]), false);
-  assert.deepEqual(selectHintCleanUp([own, neighbour], { chain: own, othersMadeThem: false }), []);
-  assert.deepEqual(selectHintCleanUp([own], { chain: own, othersMadeThem: true }), []);
-  const commands = selectHintCleanUp([own, 'KTS-0123abcd-SVC'], { chain: own, othersMadeThem: false }).map((args) =>
-    args.join(' '),
-  );
-  assert.deepEqual(commands.slice(0, 4), [
-    '-t filter -D INPUT -j KUBE-FIREWALL',
-    '-t filter -D OUTPUT -j KUBE-FIREWALL',
-    '-t mangle -F KUBE-IPTABLES-HINT',
-    '-t mangle -X KUBE-IPTABLES-HINT',
+  assert.deepEqual(selectKubeletChainCleanUp({ mangle: '', nat: '', filter: '' }, []), []);
+});
+
+test('each of them that was there before stays, table by table', () => {
+  assert.deepEqual(sharedChains(MADE), ALL);
+  for (const each of ALL)
+    assert.deepEqual(
+      removed(MADE, [each]),
+      ALL.filter((other) => other !== each),
+    );
+});
+
+test('one in which another program has put something, or to which it jumps, stays', () => {
+  const without = (rules: Partial<RulesByTable>): string[] =>
+    ALL.filter((each) => !removed({ ...MADE, ...rules }).includes(each));
+  assert.deepEqual(without({ filter: `${MADE.filter}-A KUBE-FIREWALL -m mark --mark 0x8000/0x8000 -j DROP\n` }), [
+    'filter KUBE-FIREWALL',
   ]);
-  assert.ok(commands.includes('-t filter -X KUBE-FIREWALL') && commands.includes('-t nat -X KUBE-KUBELET-CANARY'));
+  assert.deepEqual(without({ filter: `${MADE.filter}-A FORWARD -j KUBE-FIREWALL\n` }), ['filter KUBE-FIREWALL']);
+  assert.deepEqual(without({ nat: `${MADE.nat}-A KUBE-KUBELET-CANARY -j RETURN\n` }), ['nat KUBE-KUBELET-CANARY']);
+  assert.deepEqual(
+    without({ mangle: `${MADE.mangle}-N KUBE-PROXY-CANARY\n` }),
+    ['filter KUBE-FIREWALL'],
+    'kube-proxy has the same rule there',
+  );
+});
+
+test('an instance of ours is known by its chain in nat', () => {
+  assert.deepEqual(
+    [
+      hasInstanceChain(MADE),
+      hasInstanceChain(MADE, 'KTS-0123abcd'),
+      hasInstanceChain({ ...MADE, nat: '-N KTS-0123abcd-SERVICES\n' }),
+    ],
+    [true, false, false],
+  );
+});
+
+test('a kubelet is known by its command line, and a command of ours is none', () => {
+  const line = (...args: string[]): string => [...args, ''].join('\u0000');
+  for (const args of [
+    ['/usr/bin/kubelet', '--config', 'x'],
+    ['kubelet'],
+    ['/usr/local/bin/k3s server'],
+    ['/x/node', '--optimize-for-size', '/x/dist/kubelet.js', '--config', 'x'],
+    ['node', '/x/src/kubelet/cmd/main.ts'],
+  ])
+    assert.equal(isKubelet(line(...args)), true, args.join(' '));
+  for (const args of [
+    ['vi', '/usr/bin/kubelet'],
+    ['node', '/x/dist/kubelet.js', 'logs', 'p'],
+    ['node', '/x/dist/kubelet-control-plane.js'],
+    ['/usr/bin/kubelet-exporter'],
+    [''],
+  ])
+    assert.equal(isKubelet(line(...args)), false, args.join(' '));
 });

@@ -17,7 +17,9 @@ export function parseMountPoints(mountinfo: string): string[] {
   });
 }
 
-/** Start time in clock ticks since boot, field 22 of /proc/PID/stat: with it a pid is unmistakable until the next boot. */
+/**
+ * Start time in clock ticks since boot, field 22 of /proc/PID/stat: with it a pid is unmistakable until the next boot.
+ */
 export function parseStartTicks(stat: string): string | undefined {
   // The command name, in parentheses, may hold anything, blanks and parentheses too.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
@@ -34,6 +36,12 @@ export function isShimOf(cmdline: string, socket: string): boolean {
   return /(^|\/)containerd-shim[^/]*$/.test(args[0] ?? '') && address > 0 && args[address + 1] === socket;
 }
 
+/** Whether `option` with `value` stands in a command line (NUL-separated), as two words or as one. */
+export function hasOption(cmdline: string, option: string, value: string): boolean {
+  const args = cmdline.split('\u0000');
+  return args.includes(`${option}=${value}`) || args.some((word, at) => word === option && args[at + 1] === value);
+}
+
 /** The arguments of iptables commands, for one table, that remove what belongs to an instance. */
 export interface IptablesCleanUp {
   /** In order: rules out of shared chains, then own chains emptied, then deleted. */
@@ -43,9 +51,9 @@ export interface IptablesCleanUp {
 const SHARED_CNI_CHAINS = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'];
 
 /**
- * `rules` is `iptables -t TABLE -S`. Ours are: our own chain and jumps to it; the rules the CNI plugins wrote for our network
- * (its name stands in their comment) and the chains those jump to; and the plugins' shared chains if they were not there
- * before us (`chainsBefore`) and nobody else's pods use them.
+ * `rules` is `iptables -t TABLE -S`. Ours are: our own chain and jumps to it; the rules the CNI plugins wrote for our
+ * network (its name stands in their comment) and the chains those jump to; and the plugins' shared chains if they were
+ * not there before us (`chainsBefore`) and no other pods use them.
  */
 export function selectIptablesCleanUp(
   rules: string,
@@ -79,34 +87,81 @@ export function selectIptablesCleanUp(
   };
 }
 
-const HINTS = {
+/** Chains that kubelets make for other programs, whichever kubelet comes first (`makeIPTablesUtilChains`), by table. */
+export const KUBELET_CHAINS = {
   mangle: ['KUBE-IPTABLES-HINT', 'KUBE-KUBELET-CANARY'],
   nat: ['KUBE-KUBELET-CANARY'],
   filter: ['KUBE-FIREWALL', 'KUBE-KUBELET-CANARY'],
 } as const;
+export type RuleTable = keyof typeof KUBELET_CHAINS;
+/** `iptables -t TABLE -S` of each table. */
+export type RulesByTable = Readonly<Record<RuleTable, string>>;
 
-/** Whether somebody who is none of us made the chains that kubelets make: `natChains` are those of the table nat. Our own instances are known by their chains. */
-export function haveOthersMadeHints(natChains: readonly string[]): boolean {
-  return natChains.includes('KUBE-KUBELET-CANARY') && !natChains.some(isInstanceChain);
+/** kube-proxy makes this one too, with the same rule. */
+const FIREWALL = 'KUBE-FIREWALL';
+const PROXY_CANARY = 'KUBE-PROXY-CANARY';
+/** The comment of the only rule that our agent puts into it. */
+const FIREWALL_COMMENT = 'block incoming localnet connections';
+/** The kernel's chains from which our agent jumps to it. */
+const FIREWALL_CALLERS = ['INPUT', 'OUTPUT'];
+
+/** `TABLE CHAIN` for each chain that several programs of a machine share and that is there. */
+export function sharedChains(rules: RulesByTable): string[] {
+  return (Object.keys(KUBELET_CHAINS) as RuleTable[]).flatMap((table) => {
+    const shared: readonly string[] = [...KUBELET_CHAINS[table], ...SHARED_CNI_CHAINS];
+    return chainNames(rules[table])
+      .filter((chain) => shared.includes(chain))
+      .map((chain) => `${table} ${chain}`);
+  });
+}
+
+export const hasInstanceChain = (rules: RulesByTable, except?: string): boolean =>
+  chainNames(rules.nat).some((chain) => /^KTS-[0-9a-f]{8}$/.test(chain) && chain !== except);
+
+/**
+ * Arguments of iptables commands that remove what the agents of our instances made for other programs: the chains that
+ * were not there `before` the first of them (as `sharedChains` names them) and that hold nothing of others by now.
+ */
+export function selectKubeletChainCleanUp(rules: RulesByTable, before: readonly string[]): string[][] {
+  const hasProxy = Object.values(rules).some((text) => chainNames(text).includes(PROXY_CANARY));
+  return (Object.keys(KUBELET_CHAINS) as RuleTable[]).flatMap((table) => {
+    const added = rules[table]
+      .split('\n')
+      .map(splitRule)
+      .filter(([verb]) => verb === '-A');
+    const present = chainNames(rules[table]);
+    return KUBELET_CHAINS[table]
+      .filter((chain) => present.includes(chain) && !before.includes(`${table} ${chain}`))
+      .flatMap((chain) => {
+        const inside = added.filter((args) => args[1] === chain);
+        const callers = added.filter((args) => jumpTarget(args) === chain).map((args) => args[1] ?? '');
+        const isOurs =
+          chain === FIREWALL
+            ? !hasProxy &&
+              inside.every((args) => args.includes(FIREWALL_COMMENT)) &&
+              callers.every((caller) => FIREWALL_CALLERS.includes(caller))
+            : inside.length + callers.length === 0;
+        return isOurs
+          ? [
+              ...callers.map((caller) => ['-t', table, '-D', caller, '-j', chain]),
+              ['-t', table, '-F', chain],
+              ['-t', table, '-X', chain],
+            ]
+          : [];
+      });
+  });
 }
 
 /**
- * Commands that remove the chains an agent makes for other programs (makeIPTablesUtilChains), which are everybody's: the last instance of this machine
- * removes them, unless others had made them before (`othersMadeThem`).
+ * Whether a command line (NUL-separated) is that of a running kubelet: upstream's, a distribution that contains it, or
+ * our agent, but not a command of `bin/kubelet`.
  */
-export function selectHintCleanUp(
-  natChains: readonly string[],
-  own: { chain: string; othersMadeThem: boolean },
-): string[][] {
-  if (own.othersMadeThem || natChains.some((chain) => isInstanceChain(chain) && chain !== own.chain)) return [];
-  const jumps = ['INPUT', 'OUTPUT'].map((chain) => ['-t', 'filter', '-D', chain, '-j', 'KUBE-FIREWALL']);
-  const chains = Object.entries(HINTS).flatMap(([table, names]) =>
-    names.flatMap((name) => ['-F', '-X'].map((verb) => ['-t', table, verb, name])),
-  );
-  return [...jumps, ...chains];
+export function isKubelet(cmdline: string): boolean {
+  const args = cmdline.split('\u0000');
+  if (/(^|\/)(kubelet|hyperkube|microshift|k3s|k0s|rke2)( |$)/.test(args[0] ?? '')) return true;
+  const main = args.findIndex((text) => /\/(dist\/kubelet\.js|src\/kubelet\/cmd\/main\.ts)$/.test(text));
+  return main > 0 && /^(-|$)/.test(args[main + 1] ?? '');
 }
-
-const isInstanceChain = (chain: string): boolean => /^KTS-[0-9a-f]{8}$/.test(chain);
 
 export function chainNames(rules: string): string[] {
   return rules.split('\n').flatMap((line) => (line.startsWith('-N ') ? [line.slice(3).trim()] : []));

@@ -5,14 +5,18 @@ import { KubeletError } from '../base/errors.ts';
 import type { CriClient } from '../cri/cri-client.ts';
 import { parseEndpoint } from '../cri/endpoint.ts';
 import { runCommand } from './commands.ts';
-import { type Busybox, PAUSE_IMAGE } from './images/catalogue.ts';
+import type { Busybox } from './images/catalogue.ts';
+import { PAUSE_IMAGE } from './images/catalogue.ts';
 import type { DynamicProgram } from './images/debian-images.ts';
-import { type OciImage, writeImageArchive } from './images/oci-image.ts';
+import type { OciImage } from './images/oci-image.ts';
+import { writeImageArchive } from './images/oci-image.ts';
 import { repositoryRoot } from './places.ts';
 import { waitUntil } from './processes.ts';
 import type { Snapshotter } from './runtime-config.ts';
 
-/** The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one. */
+/**
+ * The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one.
+ */
 const BUSYBOX_PATHS = [
   '/bin/busybox',
   '/usr/bin/busybox',
@@ -39,7 +43,10 @@ export async function readBusybox(): Promise<Busybox> {
   return { binary: readFileSync(path), applets: (await runCommand([path, '--list'])).trim().split('\n') };
 }
 
-/** Debian's nginx, installed or unpacked by scripts/setup-machine.sh. Throws `NotFound` when there is none, or a library of it is missing. */
+/**
+ * Debian's nginx, installed or unpacked by scripts/setup-machine.sh. Throws `NotFound` when there is none, or a library
+ * of it is missing.
+ */
 export function readNginx(): Promise<DynamicProgram> {
   return readDynamic('nginx', NGINX_PATHS);
 }
@@ -54,17 +61,17 @@ async function readDynamic(name: string, paths: readonly string[]): Promise<Dyna
   const path = paths.find((candidate) => existsSync(candidate));
   if (path === undefined) throw new KubeletError('NotFound', `no ${name} found: run \`sh scripts/setup-machine.sh\``);
   const listed = await runCommand(['ldd', path]);
-  const missing = [...listed.matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]);
+  const missing = [...listed.matchAll(/^[ \t]*(\S+) => not found/gm)].map((match) => match[1]);
   if (missing.length > 0)
     throw new KubeletError('NotFound', `${name} lacks ${missing.join(', ')}: run \`sh scripts/setup-machine.sh\``);
-  const libraries = [...listed.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
+  const libraries = [...listed.matchAll(/(?<!\S)(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
   return {
     binary: readFileSync(path),
     libraries: [...new Set(libraries)].sort().map((library) => ({ path: library, content: readFileSync(library) })),
   };
 }
 
-/** An ELF file with no interpreter segment (program header type 3) is loaded by nobody but the kernel. */
+/** An ELF file with no interpreter segment (program header type 3) is loaded only by the kernel. */
 function isStaticElf(file: Buffer): boolean {
   if (file.length < 64 || file.toString('latin1', 0, 4) !== '\u007fELF' || file[4] !== 2) return false;
   const start = Number(file.readBigUInt64LE(32));
@@ -74,8 +81,8 @@ function isStaticElf(file: Buffer): boolean {
 }
 
 /**
- * Imports what is not there yet and waits until CRI knows it. `endpoint` must be a containerd's: `ctr` speaks nothing else.
- * Returns the references that were imported.
+ * Imports what is not there yet and waits until CRI knows it. `endpoint` must be a containerd's: `ctr` speaks nothing
+ * else. Returns the references that were imported.
  */
 export async function ensureImages(
   endpoint: string,

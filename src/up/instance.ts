@@ -1,4 +1,7 @@
-/** One `up` on one data folder: every name and path it may create is derived here, so that several can live side by side and `down` knows what is its own. */
+/**
+ * One `up` on one data folder: every name and path it may create is derived here, so that several can live side by side
+ * and `down` knows what is its own.
+ */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path/posix';
 import { KubeletError } from '../base/errors.ts';
@@ -99,6 +102,9 @@ export function deriveInstance(dataDir: string): Instance {
     cgroupSlice: `kubelet_ts_${id}.slice`,
   };
 }
+
+/** Names the runtime that was given from outside; empty with our own. */
+export const endpointFile = (instance: Instance): string => join(instance.runDir, 'endpoint');
 
 /** 127.x.y.z from the first digits of the id; never the first or the last address of the network. */
 function loopbackOf(id: string): string {

@@ -23,7 +23,7 @@ export interface ClusterFacts {
   address?: string;
   /** Whose client certificates are let in. */
   clientCaFile: string;
-  /** What the node serves with is asked of the cluster; somebody there approves it. Otherwise it signs that itself. */
+  /** The node requests its serving certificate from the cluster, where it is approved. Otherwise it signs its own. */
   requestServingCertificate?: boolean;
   /** Empty: the cluster has no name service. */
   clusterDns: readonly string[];
@@ -59,8 +59,9 @@ function clusterAccess({
 }
 
 /**
- * Everything a person would want to read is written out. On a node of its own nobody can authenticate on the server's port (no client CA, no
- * token review): upstream's closed standalone set-up. Image collection is off, because images built here cannot be pulled again.
+ * Everything a person would want to read is written out. On a standalone node no client can authenticate on the
+ * server's port (no client CA, no token review): upstream's closed standalone set-up. Image collection is off, because
+ * images built here cannot be pulled again.
  */
 export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): string {
   return stringify({

@@ -1,9 +1,9 @@
-/** `npm run up`, `npm run down`, and a look at what is there. */
+/** `npm run up`, `npm run down` and `status`. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { errorMessage } from '../base/errors.ts';
+import { errorMessage, isKind, KubeletError } from '../base/errors.ts';
 import { ensureManifests, writeAgentConfig } from './agent.ts';
 import { ensureCgroupRoot } from './cgroups.ts';
 import { joinCluster } from './cluster/join-cluster.ts';
@@ -12,15 +12,20 @@ import { containerdPidFile, openCri, runningContainerd, startOwnContainerd } fro
 import { detach, KEEPER_VARIABLE, READY_LINE } from './detach.ts';
 import { ensureImages, readBusybox } from './image-store.ts';
 import { standardImages } from './images/catalogue.ts';
-import { DEFAULT_DATA_DIR, deriveInstance, type Instance } from './instance.ts';
-import { type CommandLine, parseCommandLine, USAGE } from './options.ts';
+import { checkDataFolder, claimDataFolder, noteMountsBefore } from './data-folder.ts';
+import type { Instance } from './instance.ts';
+import { DEFAULT_DATA_DIR, deriveInstance, endpointFile } from './instance.ts';
+import type { CommandLine } from './options.ts';
+import { commandOf, parseCommandLine, usageOf } from './options.ts';
 import { acquireProcessFile, isAlive, readProcessFile, signalProcess, waitUntil } from './processes.ts';
-import { type UpOptions, watchAgent } from './supervise.ts';
-import { endpointFile, findLeftovers, kubeletPidFile, realDataDir, tearDown } from './teardown.ts';
+import type { UpOptions } from './supervise.ts';
+import { watchAgent } from './supervise.ts';
+import { adoptPrograms, findLeftovers, kubeletPidFile, realDataDir, tearDown } from './teardown.ts';
 
 const UP_STOP_TIMEOUT_MS = 60_000;
 
 const upPidFile = (instance: Instance): string => join(instance.runDir, 'up.json');
+const downPidFile = (instance: Instance): string => join(instance.runDir, 'down.json');
 /** Says that a containerd without an agent is what was asked for. */
 const runtimeOnlyFile = (instance: Instance): string => join(instance.runDir, 'runtime-only');
 const say = (message: string): void => console.log(message);
@@ -28,21 +33,28 @@ const say = (message: string): void => console.log(message);
 async function main(): Promise<number> {
   const line = parseCommandLine(process.argv.slice(2), process.env);
   if (line.help || line.command === undefined) {
-    say(USAGE);
+    say(usageOf(line.command));
     return line.help ? 0 : 2;
   }
+  // What this and its children write, others may not change, whatever the shell's umask.
+  process.umask(process.umask() | 0o022);
   // Made first, so that a symbolic link above it is resolved alike by every later command.
   if (line.command === 'up') mkdirSync(line.dataDir, { recursive: true });
   const instance = deriveInstance(realDataDir(line.dataDir));
   switch (line.command) {
     case 'up':
+      claimDataFolder(instance);
+      noteMountsBefore(instance);
       return up(instance, line);
     case 'down':
+      checkDataFolder(instance);
+      noteMountsBefore(instance);
       return down(instance, line.purge);
     case 'status':
+      checkDataFolder(instance);
       return status(instance);
     default:
-      console.error(`unknown command "${line.command}"\n${USAGE}`);
+      console.error(`unknown command "${line.command}"\n${usageOf(line.command)}`);
       return 2;
   }
 }
@@ -53,6 +65,11 @@ const isKeeper = process.env[KEEPER_VARIABLE] !== undefined;
 async function up(instance: Instance, line: CommandLine): Promise<number> {
   mkdirSync(instance.runDir, { recursive: true });
   const hasKeeper = line.detach && !isKeeper && (line.mode === 'cluster' || line.mode === 'join');
+  if (isAlive(readProcessFile(downPidFile(instance))))
+    throw new KubeletError(
+      'Conflict',
+      `npm run down is running on ${instance.dataDir}: try again when it has finished`,
+    );
   if (
     isRunning(instance) ||
     isAlive(readProcessFile(upPidFile(instance))) ||
@@ -62,7 +79,7 @@ async function up(instance: Instance, line: CommandLine): Promise<number> {
       line.mode === 'cluster'
         ? `kubectl --kubeconfig ${instance.adminConfig} get pods -A`
         : `bin/kubelet pods${rootFlag(instance)}`;
-    say(`kubelet-ts already runs on ${instance.dataDir}. Look: ${look}. Stop: ${stopCommand(instance)}`);
+    say(`kubelet-ts is already running on ${instance.dataDir}. Inspect: ${look}. Stop: ${stopCommand(instance)}`);
     return 0;
   }
   if (hasKeeper) return detach(instance, line.args);
@@ -94,13 +111,21 @@ async function up(instance: Instance, line: CommandLine): Promise<number> {
 }
 
 async function cleanLeftovers(instance: Instance): Promise<void> {
+  adoptPrograms(instance);
   const left = await findLeftovers(instance);
   // A clean `down` removes the record; after a reboot it is all that tells of pods still in containerd's store.
-  if (left.length === 0 && !existsSync(containerdPidFile(instance))) return;
-  say(`an earlier run was cut off: removing what it left (${left.length} things in the kernel, and its records)`);
+  if (
+    left.length === 0 &&
+    !existsSync(containerdPidFile(instance)) &&
+    !isAlive(readProcessFile(kubeletPidFile(instance)))
+  )
+    return;
+  say(`an earlier run did not stop cleanly: removing its leftovers (${left.length} kernel objects, and its records)`);
   await tearDown(instance, { purge: false, say });
+  // The records went with the rest: another `up` may have come in between.
   mkdirSync(instance.runDir, { recursive: true });
-  acquireProcessFile(upPidFile(instance));
+  if (!acquireProcessFile(upPidFile(instance)))
+    throw new KubeletError('Conflict', `another up has started on ${instance.dataDir}`);
 }
 
 /** What the images were made of is not needed any more, and nothing else would ever ask for a collection here. */
@@ -110,7 +135,7 @@ function giveBackMemory(): void {
   collect();
 }
 
-/** Until it is told to stop, or it cannot go on. */
+/** Runs until it is stopped or fails. */
 async function runCluster(instance: Instance, line: CommandLine, stop: AbortController): Promise<number> {
   writeFileSync(endpointFile(instance), line.endpoint === undefined ? '' : `${line.endpoint}\n`);
   const options = { ...line, detached: isKeeper, stopCommand: stopCommand(instance), say };
@@ -127,7 +152,7 @@ async function runCluster(instance: Instance, line: CommandLine, stop: AbortCont
     await stopped;
     return 0;
   } finally {
-    // Nobody starts again what is taken down now.
+    // From here on no program is restarted.
     stop.abort();
   }
 }
@@ -142,7 +167,7 @@ async function startRuntime(instance: Instance, options: UpOptions): Promise<str
       : undefined;
   if (facts !== undefined)
     say(
-      `containerd ${facts.majorVersion}.${facts.minorVersion} runs on ${instance.containerdSocket}${facts.maySetOomScore ? '' : ' (no CAP_SYS_RESOURCE: oom scores are not lowered)'}`,
+      `containerd ${facts.majorVersion}.${facts.minorVersion} is running on ${instance.containerdSocket}${facts.maySetOomScore ? '' : ' (no CAP_SYS_RESOURCE: OOM scores are not lowered)'}`,
     );
   else if (options.cgroupDriver === 'cgroupfs') ensureCgroupRoot(instance.cgroupRoot);
   const client = openCri(endpoint);
@@ -180,9 +205,14 @@ async function runAgent(
 }
 
 async function down(instance: Instance, purge: boolean): Promise<number> {
+  if (existsSync(instance.dataDir)) {
+    // Two at once would take the other's half-done work for failures. An `up` that comes now sees this one.
+    if (!(await waitUntil(() => acquireDown(instance), UP_STOP_TIMEOUT_MS, 50)))
+      throw new KubeletError('Conflict', `another npm run down is running on ${instance.dataDir}`);
+  }
   const holder = readProcessFile(upPidFile(instance));
   if (isAlive(holder)) {
-    say(`asking the running up (process ${holder.pid}) to stop`);
+    say(`stopping the running up (process ${holder.pid})`);
     signalProcess(holder, 'SIGTERM');
     if (!(await waitUntil(() => !isAlive(holder), UP_STOP_TIMEOUT_MS))) signalProcess(holder, 'SIGKILL');
   }
@@ -194,8 +224,8 @@ async function takeDown(instance: Instance, options: { purge: boolean; code: num
   if (left.length === 0) {
     say(
       options.purge
-        ? `all removed, ${instance.dataDir} too`
-        : `all removed; images, manifests, logs and what a cluster knows stay in ${instance.dataDir} (npm run down -- ${instance.dataDir === DEFAULT_DATA_DIR ? '' : `--data ${instance.dataDir} `}--purge removes them too)`,
+        ? `all removed, including ${instance.dataDir}`
+        : `all removed; images, manifests, logs and the cluster's state are kept in ${instance.dataDir} (npm run down -- ${instance.dataDir === DEFAULT_DATA_DIR ? '' : `--data ${instance.dataDir} `}--purge removes them too)`,
     );
     return options.code;
   }
@@ -210,10 +240,33 @@ async function status(instance: Instance): Promise<number> {
   return isRunning(instance) ? 0 : 3;
 }
 
+/** Also true when another `down` has just removed the folder. */
+function acquireDown(instance: Instance): boolean {
+  try {
+    if (!existsSync(instance.runDir)) mkdirSync(instance.runDir);
+    return acquireProcessFile(downPidFile(instance));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return !existsSync(instance.dataDir);
+    if (code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
 /** Left by a detached `up`: an agent, or the runtime alone if that was asked for. */
 function isRunning(instance: Instance): boolean {
+  if (wasCutOff(instance)) return false;
   if (isAlive(readProcessFile(kubeletPidFile(instance)))) return true;
   return existsSync(runtimeOnlyFile(instance)) && runningContainerd(instance) !== undefined;
+}
+
+/**
+ * The `up` that looked after the programs has died without taking them down: they run, but nothing starts them again. A
+ * detached one leaves an empty record.
+ */
+function wasCutOff(instance: Instance): boolean {
+  const record = readProcessFile(upPidFile(instance));
+  return record !== undefined && !isAlive(record);
 }
 
 function rootFlag(instance: Instance): string {
@@ -227,6 +280,12 @@ try {
 } catch (error) {
   // A mistyped flag is no crash; anything else is a fault of this program and says where.
   const mistyped = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
-  console.error(mistyped ? `${error.message}\n${USAGE}` : error);
+  console.error(
+    mistyped
+      ? `${error.message}\n${usageOf(commandOf(process.argv.slice(2)))}`
+      : isKind(error, 'Invalid') || isKind(error, 'Conflict')
+        ? errorMessage(error)
+        : error,
+  );
   process.exitCode = mistyped ? 2 : 1;
 }

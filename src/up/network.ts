@@ -1,29 +1,48 @@
 /** The pods' network: one bridge, one subnet, one chain of iptables rules, all bearing the instance's name. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { errorMessage, KubeletError } from '../base/errors.ts';
 import { runCommand, tryCommand } from './commands.ts';
 import { createIptables } from '../node-network/adapters/iptables.ts';
 import { computeRemoval } from '../node-network/service-routing/restore-text.ts';
-import { chainNames, haveOthersMadeHints, selectHintCleanUp, selectIptablesCleanUp } from './host-tables.ts';
+import type { RulesByTable } from './host-tables.ts';
+import {
+  chainNames,
+  hasInstanceChain,
+  selectIptablesCleanUp,
+  selectKubeletChainCleanUp,
+  sharedChains,
+} from './host-tables.ts';
 import type { Instance } from './instance.ts';
+import type { IptablesProgram, MachineRecord } from './machine-record.ts';
+import {
+  existingFolders,
+  readMachineRecord,
+  removeMachineRecord,
+  withMachineLock,
+  writeMachineRecord,
+} from './machine-record.ts';
+import { doesKubeletRun } from './processes.ts';
 import { renderCniConfig } from './runtime-config.ts';
-import { chooseServiceRange, chooseSubnet, isSubnetFree, type Route, type Subnet } from './subnet.ts';
+import type { Route, Subnet } from './subnet.ts';
+import { chooseServiceRange, chooseSubnet, isSubnetFree } from './subnet.ts';
 
+/** Of our own rules. */
 const TABLES = ['nat', 'filter'] as const;
+const PROGRAMS = ['iptables', 'ip6tables'] as const;
 /** Where libcni remembers what it handed out, whatever the engine; our files begin with our network's name. */
 const CNI_CACHE = '/var/lib/cni/results';
 
 interface NetworkRecord {
   subnet: Subnet;
-  chainsBefore: Record<(typeof TABLES)[number], string[]>;
-  /** The chains that kubelets make for others are those of another agent. Absent: unknown. */
-  othersMadeHints?: boolean;
 }
 
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
 
-/** Makes bridge, rules and CNI configuration. Repeating it changes nothing. `warn` hears what pods will miss. `wanted` is taken when it is free. */
+/**
+ * Makes bridge, rules and CNI configuration. Repeating it changes nothing. `warn` hears what pods will miss. `wanted`
+ * is taken when it is free.
+ */
 export async function setUpNetwork(
   instance: Instance,
   warn: (message: string) => void,
@@ -36,19 +55,13 @@ export async function setUpNetwork(
     known !== undefined && isSubnetFree(known, routes, instance.bridge)
       ? known
       : chooseSubnet(instance.id, routes, instance.bridge);
-  const chainsBefore = before?.chainsBefore ?? {
-    nat: chainNames(await listRules('nat')),
-    filter: chainNames(await listRules('filter')),
-  };
-  const othersMadeHints =
-    before === undefined ? haveOthersMadeHints(chainsBefore.nat) : (before.othersMadeHints ?? true);
-  writeFileSync(
-    recordPath(instance),
-    JSON.stringify({ subnet, chainsBefore, othersMadeHints } satisfies NetworkRecord),
-  );
+  writeFileSync(recordPath(instance), JSON.stringify({ subnet } satisfies NetworkRecord));
   await setUpBridge(instance, subnet);
   try {
-    await setUpRules(instance, subnet);
+    await withMachineLock(async () => {
+      await noteShared();
+      await setUpRules(instance, subnet);
+    });
   } catch (error) {
     warn(`iptables refused a rule, so pods may not reach other machines: ${errorMessage(error)}`);
   }
@@ -57,11 +70,24 @@ export async function setUpNetwork(
   return subnet;
 }
 
+/** What several share is noted by the first instance of the machine, before it makes any of it. */
+async function noteShared(): Promise<void> {
+  const [v4, v6] = [await listTables('iptables'), await listTables('ip6tables')];
+  if (hasInstanceChain(v4)) return;
+  writeMachineRecord({
+    chains: { iptables: sharedChains(v4), ip6tables: sharedChains(v6) },
+    folders: existingFolders(CNI_CACHE),
+  });
+}
+
 export async function readRoutes(): Promise<Route[]> {
   return JSON.parse(await runCommand(['ip', '-j', '-4', 'route', 'show', 'table', 'all'])) as Route[];
 }
 
-/** A bridge without ports counts as down, and then its address, which is the node's, is not shown to who lists addresses. This port is always there; it goes with the bridge. */
+/**
+ * A bridge without ports counts as down, and then its address, which is the node's, is not shown to who lists
+ * addresses. This port is always there; it goes with the bridge.
+ */
 export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
   const [port, peer] = [`${bridge}p`, `${bridge}q`];
   if (!existsSync(`/sys/class/net/${port}`))
@@ -71,8 +97,9 @@ export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
 }
 
 /**
- * Claims a range for services with a route, so that processes of this machine reach services from the bridge's address and nobody else takes the range;
- * it goes with the bridge. `wanted` is the one the cluster had before: its objects stand on it. Throws `Conflict` when another cluster has that, or all are taken.
+ * Claims a range for services with a route, so that processes of this machine reach services from the bridge's address
+ * and no other program takes the range; the route is removed with the bridge. `wanted` is the one the cluster had
+ * before: its objects stand on it. Throws `Conflict` when another cluster has that, or all are taken.
  */
 export async function claimServiceRange(instance: Instance, wanted: string | undefined, from: string): Promise<string> {
   for (;;) {
@@ -99,7 +126,7 @@ function readRecord(instance: Instance): NetworkRecord | undefined {
       ? (JSON.parse(readFileSync(recordPath(instance), 'utf8')) as NetworkRecord)
       : undefined;
   } catch {
-    return undefined; // Half-written when the machine went down: chosen anew.
+    return undefined; // Half-written when the machine went down: chosen again.
   }
 }
 
@@ -143,12 +170,20 @@ async function setUpRules(instance: Instance, subnet: Subnet): Promise<void> {
   await runCommand([...filter, '-I', 'FORWARD', '-j', chain]);
 }
 
-async function listRules(table: string): Promise<string> {
-  const result = await tryCommand(['iptables', '-w', '10', '-t', table, '-S']).catch((error: unknown) => {
+async function listRules(table: string, program: IptablesProgram = 'iptables'): Promise<string> {
+  const result = await tryCommand([program, '-w', '10', '-t', table, '-S']).catch((error: unknown) => {
     if (error instanceof KubeletError && error.kind === 'NotFound') return { code: 1, stdout: '', stderr: '' };
     throw error;
   });
   return result.code === 0 ? result.stdout : '';
+}
+
+async function listTables(program: IptablesProgram): Promise<RulesByTable> {
+  return {
+    mangle: await listRules('mangle', program),
+    nat: await listRules('nat', program),
+    filter: await listRules('filter', program),
+  };
 }
 
 /** What service routing left: it has no end of its own, so that traffic outlives its restarts. */
@@ -160,11 +195,13 @@ async function removeServiceRules(instance: Instance): Promise<void> {
 
 /** Our own chain only, in both tables, and the plugins' rules for our network. */
 async function removeRules(instance: Instance): Promise<void> {
-  const record = readRecord(instance);
+  const before = readMachineRecord()?.chains.iptables;
   for (const table of TABLES) {
     const rules = await listRules(table);
     // Without a record nothing is known about who made the shared chains: they stay.
-    const chainsBefore = record?.chainsBefore[table] ?? chainNames(rules);
+    const chainsBefore =
+      before?.flatMap((entry) => (entry.startsWith(`${table} `) ? [entry.slice(table.length + 1)] : [])) ??
+      chainNames(rules);
     const { commands } = selectIptablesCleanUp(rules, {
       chain: instance.iptablesChain,
       networkName: instance.networkName,
@@ -174,16 +211,18 @@ async function removeRules(instance: Instance): Promise<void> {
   }
 }
 
-/** What the agent made for other programs, of both families. What is not there is no error. */
-async function removeHints(instance: Instance): Promise<void> {
-  const othersMadeThem = readRecord(instance)?.othersMadeHints ?? true;
-  const commands = selectHintCleanUp(chainNames(await listRules('nat')), {
-    chain: instance.iptablesChain,
-    othersMadeThem,
-  });
-  for (const command of commands)
-    for (const program of ['iptables', 'ip6tables'])
-      await tryCommand([program, '-w', '10', ...command]).catch(() => undefined);
+/** What our agents made for other programs goes with the last instance of the machine, as far as it is ours. */
+async function removeShared(instance: Instance): Promise<void> {
+  const before = readMachineRecord();
+  if (hasInstanceChain(await listTables('iptables'), instance.iptablesChain)) return;
+  removeCniFolders(before);
+  if (before !== undefined && !doesKubeletRun()) {
+    for (const program of PROGRAMS) {
+      for (const command of selectKubeletChainCleanUp(await listTables(program), before.chains[program]))
+        await tryCommand([program, '-w', '10', ...command]);
+    }
+  }
+  removeMachineRecord();
 }
 
 /** Removes all of it. Returns what is left. */
@@ -193,10 +232,12 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
   if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
   for (const name of [bridge, `${bridge}p`])
     if (existsSync(`/sys/class/net/${name}`)) await tryCommand(['ip', 'link', 'del', name]);
-  await removeServiceRules(instance);
-  await removeHints(instance);
-  await removeRules(instance);
   removeCniCache(instance);
+  await withMachineLock(async () => {
+    await removeServiceRules(instance);
+    await removeRules(instance);
+    await removeShared(instance);
+  });
   return networkLeftovers(instance);
 }
 
@@ -214,14 +255,18 @@ function cniCacheFiles(instance: Instance): string[] {
 
 function removeCniCache(instance: Instance): void {
   for (const name of cniCacheFiles(instance)) rmSync(join(CNI_CACHE, name), { force: true });
-  for (const folder of [CNI_CACHE, dirname(CNI_CACHE)]) {
-    if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+}
+
+/** The plugins share these chains between users: remove them when they are empty and were not there before us. */
+function removeCniFolders(before: MachineRecord | undefined): void {
+  for (const folder of existingFolders(CNI_CACHE)) {
+    if (before !== undefined && !before.folders.includes(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
   }
 }
 
 /** Names of the bridge, rules and cached results that still bear the instance's name. */
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
-  const rules = (await Promise.all(TABLES.map(listRules))).join('\n').split('\n');
+  const rules = (await Promise.all(TABLES.map((table) => listRules(table)))).join('\n').split('\n');
   return [
     ...[instance.bridge, `${instance.bridge}p`]
       .filter((name) => existsSync(`/sys/class/net/${name}`))

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { DEFAULT_DATA_DIR } from './instance.ts';
-import { parseCommandLine } from './options.ts';
+import { repositoryRoot } from './places.ts';
+import { parseCommandLine, usageOf } from './options.ts';
 
 describe('the command line of up', () => {
-  it('a cluster in the usual place is what nobody has to ask for', () => {
+  it('a cluster in the default place needs no flags', () => {
     const { command, mode, dataDir, example, dns, serviceRouting, detach, agentArgs } = parseCommandLine(['up'], {});
     assert.deepEqual(
       [command, mode, dataDir, example, dns, serviceRouting, detach, agentArgs],
@@ -45,11 +47,47 @@ describe('the command line of up', () => {
     ['--cgroup-driver', 'x'],
     ['--nonsense'],
   ]) {
-    it(`${args.join(' ')} is refused as a mistake of whoever typed it`, () => {
+    it(`${args.join(' ')} is refused as a usage error`, () => {
       assert.throws(
         () => parseCommandLine(['up', ...args], {}),
         (error) => error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'),
       );
     });
   }
+});
+
+describe('the command line of down', () => {
+  it('--help prints the usage of down, and needs neither root nor a set-up', () => {
+    const { status, stdout } = spawnSync('sh', ['scripts/down.sh', '--help'], {
+      cwd: repositoryRoot,
+      encoding: 'utf8',
+    });
+    assert.deepEqual([status, stdout.split('\n')[0]], [0, 'usage: npm run down -- [--data DIR] [--purge]']);
+    assert.doesNotMatch(stdout, /--detach|--join|npm run up/);
+  });
+
+  it('each command has a usage of its own, and prints that one for a mistyped flag', () => {
+    assert.match(usageOf('up'), /^usage: npm run up /);
+    assert.doesNotMatch(usageOf('up'), /--purge/);
+    assert.match(usageOf('status'), /status \[--data DIR\]/);
+    for (const command of ['up', 'down', 'status']) assert.ok(usageOf(undefined).includes(usageOf(command)));
+  });
+
+  it('takes its own flags and those of up are refused, and the other way round', () => {
+    const { command, purge, dataDir } = parseCommandLine(['down', '--data', '/d', '--purge'], {});
+    assert.deepEqual([command, purge, dataDir], ['down', true, '/d']);
+    for (const args of [
+      ['down', '--detach'],
+      ['down', '--join', 'k'],
+      ['status', '--purge'],
+      ['up', '--purge'],
+      ['down', 'other'],
+    ]) {
+      assert.throws(
+        () => parseCommandLine(args, {}),
+        (error) => error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'),
+        args.join(' '),
+      );
+    }
+  });
 });

@@ -4,29 +4,60 @@ import { parseArgs } from 'node:util';
 import { DEFAULT_DATA_DIR } from './instance.ts';
 import type { CgroupDriver } from './runtime-config.ts';
 
-export const USAGE = `usage: npm run up -- [--data DIR] [--detach] [FLAGS]
-       npm run down -- [--data DIR] [--purge]
+const DATA_USAGE = `  --data DIR          directory for all files (default ${DEFAULT_DATA_DIR}, or $KUBELET_TS_DATA)`;
 
-A cluster of one node: control plane, agent, registry, names and routes of services, and an example of three nginx replicas.
+const UP_USAGE = `usage: npm run up -- [--data DIR] [--detach] [FLAGS]
 
-  --data DIR          everything lives below this folder (default ${DEFAULT_DATA_DIR}, or $KUBELET_TS_DATA)
-  --detach            return when all is ready and leave it running
-  --standalone        a node of its own instead: no control plane, pods from a folder of manifests
-  --join KUBECONFIG   the agent alone, as a node of the cluster that this kubeconfig leads to (an administrator's, or one to bootstrap with)
-  --runtime-only      containerd and its network only
-  --no-example        begin with an empty cluster
-  --no-dns            no name service: bring CoreDNS, as the Service kube-dns in kube-system
+Starts a one-node cluster: control plane, agent, registry, cluster DNS, service routing, and an example with three nginx replicas.
+
+${DATA_USAGE}
+  --detach            return when everything is ready, and keep running in the background
+  --standalone        start a node without a control plane, with pods from a directory of manifests
+  --join KUBECONFIG   start only the agent, as a node of the cluster in this kubeconfig (an administrator's or a bootstrap kubeconfig)
+  --runtime-only      start only containerd and its network
+  --no-example        start with an empty cluster
+  --no-dns            do not serve DNS; bring CoreDNS, as the Service kube-dns in kube-system
   --no-service-routing
-                      no rules for services: bring kube-proxy
-  --node-name NAME    default: the name of this machine
+                      do not route services; bring kube-proxy
+  --node-name NAME    name of the node (default: the name of this machine)
   --node-labels K=V,...
                       labels of the node
-  --kubelet-arg FLAG  any other flag of the agent, as often as wanted: --kubelet-arg=--v=4
+  --kubelet-arg FLAG  any other flag of the agent, repeatable: --kubelet-arg=--v=4
   --container-runtime-endpoint unix:///SOCKET
-                      use this runtime and start none
-  --cgroup-driver     who makes the pods' cgroups: cgroupfs (default), or systemd where it is process 1
-  --purge             of down: also remove images, manifests, logs and all that the cluster knows
+                      use this runtime instead of starting one
+  --cgroup-driver     cgroup driver: cgroupfs (default), or systemd where it is process 1
+
+Stop it with npm run down.
 `;
+
+const DOWN_USAGE = `usage: npm run down -- [--data DIR] [--purge]
+
+Removes what up created: processes, containers, mounts, network, rules and cgroups. It does not touch anything else.
+
+${DATA_USAGE}
+  --purge             also remove images, manifests, logs and the cluster's state
+`;
+
+const STATUS_USAGE = `usage: node src/up/main.ts status [--data DIR]
+
+Prints whether it runs, and which kernel objects (mounts, rules, cgroups ...) it has. The exit code is 3 if it does not run.
+
+${DATA_USAGE}
+`;
+
+const USAGES: ReadonlyMap<string, string> = new Map([
+  ['up', UP_USAGE],
+  ['down', DOWN_USAGE],
+  ['status', STATUS_USAGE],
+]);
+
+/** The text for a command, or for all of them. */
+export const usageOf = (command: string | undefined): string =>
+  USAGES.get(command ?? '') ?? [...USAGES.values()].join('\n');
+
+/** The first argument; npm's scripts give it. */
+export const commandOf = (args: readonly string[]): string | undefined =>
+  args[0]?.startsWith('-') === false ? args[0] : undefined;
 
 export interface CommandLine {
   readonly command: string | undefined;
@@ -51,9 +82,10 @@ export interface CommandLine {
 export function parseCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): CommandLine {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
+  const command = commandOf(args);
+  const { values, tokens } = parseArgs({
+    args: [...(command === undefined ? args : args.slice(1))],
+    tokens: true,
     options: {
       data: text,
       'container-runtime-endpoint': text,
@@ -72,6 +104,8 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       help: flag,
     },
   });
+  const stray = tokens.find((token) => token.kind === 'option' && !isFlagOf(command, token.name));
+  if (stray?.kind === 'option') throw mistyped(`--${stray.name} is not a flag of ${command}`);
   const given = {
     standalone: values.standalone,
     join: values.join !== undefined,
@@ -80,7 +114,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
   const modes = (['standalone', 'join', 'runtime-only'] as const).filter((mode) => given[mode]);
   if (modes.length > 1) throw mistyped(`--${modes.join(' and --')} exclude each other`);
   return {
-    command: positionals[0],
+    command,
     dataDir: resolve(values.data ?? environment['KUBELET_TS_DATA'] ?? DEFAULT_DATA_DIR),
     help: values.help,
     mode: modes[0] ?? 'cluster',
@@ -99,6 +133,12 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     ],
     args,
   };
+}
+
+function isFlagOf(command: string | undefined, flag: string): boolean {
+  if (flag === 'data' || flag === 'help' || command === undefined) return true;
+  if (command === 'up') return flag !== 'purge';
+  return command === 'down' && flag === 'purge';
 }
 
 function cgroupDriverOf(text: string): CgroupDriver {

@@ -1,7 +1,22 @@
-/** Finds and ends processes. A process is named by pid, start time and boot, so a reused pid is never mistaken for ours. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * Finds and ends processes. A process is named by pid, start time and boot, so a reused pid is never mistaken for ours.
+ */
+import {
+  existsSync,
+  linkSync,
+  readdirSync,
+  readlinkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
-import { isShimOf, parseParentPid, parseStartTicks } from './host-tables.ts';
+import { hasOption, isKubelet, isShimOf, parseParentPid, parseStartTicks } from './host-tables.ts';
+import type { LockFiles } from './process-file.ts';
+import { takeProcessFile } from './process-file.ts';
 
 export interface ProcessRecord {
   pid: number;
@@ -62,11 +77,19 @@ export function isAlive(record: ProcessRecord | undefined): record is ProcessRec
 
 /** `undefined` if the file is missing or damaged: then there is no process to speak of. */
 export function readProcessFile(path: string): ProcessRecord | undefined {
-  if (!existsSync(path)) return undefined;
+  return existsSync(path) ? parseRecord(readOrEmpty(path)) : undefined;
+}
+
+function parseRecord(text: string): ProcessRecord | undefined {
   try {
-    const value = JSON.parse(readFileSync(path, 'utf8')) as Partial<ProcessRecord>;
-    if (typeof value.pid === 'number' && typeof value.startTicks === 'string' && typeof value.bootId === 'string') {
-      return { pid: value.pid, startTicks: value.startTicks, bootId: value.bootId };
+    const value = JSON.parse(text) as Partial<ProcessRecord> | null;
+    if (
+      Number.isSafeInteger(value?.pid) &&
+      (value?.pid ?? 0) > 0 &&
+      typeof value?.startTicks === 'string' &&
+      typeof value.bootId === 'string'
+    ) {
+      return { pid: value.pid as number, startTicks: value.startTicks, bootId: value.bootId };
     }
   } catch {
     return undefined; // Half-written when the machine went down.
@@ -79,20 +102,70 @@ export function writeProcessFile(path: string, pid: number): void {
   if (record !== undefined) writeFileSync(path, JSON.stringify(record));
 }
 
-/** True if this process now holds the file; false if a living process does. A dead holder's file is taken over. */
+/**
+ * True if this process now holds the file; false if a living process does, or is about to. A dead holder's file is
+ * taken over, by one of those who try.
+ */
 export function acquireProcessFile(path: string): boolean {
-  for (let attempt = 0; attempt < 3; attempt += 1) {
+  const taking = takeProcessFile(path, JSON.stringify(describeProcess(process.pid)), {
+    files: lockFiles,
+    isAlive: (content) => isAlive(parseRecord(content)),
+  });
+  let step = taking.next();
+  while (step.done !== true) step = taking.next();
+  if (step.value) removeRemains(path);
+  return step.value;
+}
+
+const lockFiles: LockFiles = {
+  read: (path) => {
     try {
-      writeFileSync(path, JSON.stringify(describeProcess(process.pid)), { flag: 'wx' });
-      return true;
+      return readFileSync(path, 'utf8');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
     }
-    const holder = readProcessFile(path);
-    if (isAlive(holder)) return holder.pid === process.pid;
-    rmSync(path, { force: true });
+  },
+  // Others see it with its content or not at all.
+  create: (path, content) =>
+    withTemporary(path, content, (temporary) => {
+      try {
+        linkSync(temporary, path);
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        return false;
+      }
+    }),
+  replace: (path, content) => withTemporary(path, content, (temporary) => renameSync(temporary, path)),
+  remove: (path) => rmSync(path, { force: true }),
+};
+
+function withTemporary<T>(path: string, content: string, use: (temporary: string) => T): T {
+  const temporary = `${path}.${process.pid}`;
+  // Not what a process of the same number has left, nor a link that stands there.
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, content, { flag: 'wx' });
+  try {
+    return use(temporary);
+  } finally {
+    rmSync(temporary, { force: true });
   }
-  return false;
+}
+
+/**
+ * What contenders left that died on the way. Claims of the dead count only for what is in the file, and that is ours
+ * now.
+ */
+function removeRemains(path: string): void {
+  const [folder, name] = [dirname(path), basename(path)];
+  for (const other of readdirSync(folder)) {
+    const end = other.startsWith(`${name}.`) ? other.slice(name.length + 1) : '';
+    const isOfTheDead = /^\d+$/.test(end)
+      ? describeProcess(Number(end)) === undefined
+      : /^after-[0-9a-f]{16}$/.test(end) && !isAlive(parseRecord(lockFiles.read(join(folder, other)) ?? ''));
+    if (isOfTheDead) rmSync(join(folder, other), { force: true });
+  }
 }
 
 export function signalProcess(record: ProcessRecord, signal: NodeJS.Signals): void {
@@ -104,13 +177,40 @@ export function signalProcess(record: ProcessRecord, signal: NodeJS.Signals): vo
   }
 }
 
-/** SIGTERM, then after `graceMs` SIGKILL. Returns when it is gone, or after five more seconds (a process in the kernel's hands). */
+/**
+ * SIGTERM, then after `graceMs` SIGKILL. Returns when it is gone, or after five more seconds (a process in the kernel's
+ * hands).
+ */
 export async function stopProcess(record: ProcessRecord | undefined, graceMs: number): Promise<void> {
   if (!isAlive(record)) return;
   signalProcess(record, 'SIGTERM');
   if (await waitUntil(() => !isAlive(record), graceMs)) return;
   signalProcess(record, 'SIGKILL');
   await waitUntil(() => !isAlive(record), 5000);
+}
+
+/**
+ * A living process of this user with that option, among those that see the same files: the same path in a container is
+ * another one. It ends the search.
+ */
+export function findByOption(option: string, value: string): ProcessRecord | undefined {
+  const files = namespaceOf('self', 'mnt');
+  const isOwn = (pid: string): boolean =>
+    statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === process.geteuid?.() &&
+    namespaceOf(pid, 'mnt') === files;
+  const pid = readdirSync('/proc').find(
+    (name) => /^\d+$/.test(name) && hasOption(readOrEmpty(`/proc/${name}/cmdline`), option, value) && isOwn(name),
+  );
+  return pid === undefined ? undefined : describeProcess(Number(pid));
+}
+
+/** Empty once the process is gone. */
+function namespaceOf(pid: string, kind: 'mnt' | 'net'): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/${kind}`);
+  } catch {
+    return ''; // The process ended between listing and reading.
+  }
 }
 
 /** The living shims of the containerd on `socket`, and every descendant of theirs. */
@@ -127,4 +227,12 @@ export function findShims(socket: string): { shims: ProcessRecord[]; children: P
   };
   const describe = (list: readonly number[]): ProcessRecord[] => list.flatMap((pid) => describeProcess(pid) ?? []);
   return { shims: describe(shims), children: describe(pids.filter((pid) => !shims.includes(pid) && isBelow(pid))) };
+}
+
+/** Whether a kubelet runs in the network that this process is in: it looks after the chains that kubelets make. */
+export function doesKubeletRun(): boolean {
+  const own = namespaceOf('self', 'net');
+  return readdirSync('/proc').some(
+    (pid) => /^\d+$/.test(pid) && isKubelet(readOrEmpty(`/proc/${pid}/cmdline`)) && namespaceOf(pid, 'net') === own,
+  );
 }

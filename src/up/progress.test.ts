@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allSettled, computeRows, podNames, type PodView, renderChanges, renderTable } from './progress.ts';
+import type { PodView } from './progress.ts';
+import { allSettled, computeRows, podNames, renderChanges, renderTable } from './progress.ts';
 
 const ready: PodView = {
   metadata: { name: 'web-node' },

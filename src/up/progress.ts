@@ -46,7 +46,10 @@ export interface ProgressRow {
 const MAX_CAUSE_LENGTH = 90;
 const NOT_SEEN = 'not seen yet';
 
-/** One row per expected pod, in their order. A static pod's name is the manifest's with `-node` appended; a pod nobody announced is left out. */
+/**
+ * One row per expected pod, in their order. A static pod's name is the manifest's with `-node` appended; a pod that is
+ * not announced is left out.
+ */
 export function computeRows(
   expected: readonly string[],
   pods: readonly PodView[],

@@ -9,7 +9,7 @@ export interface ContainerdFacts {
   /** From `containerd --version`: 1 or 2. */
   majorVersion: number;
   minorVersion: number;
-  /** Without CAP_SYS_RESOURCE nobody may lower an oom_score_adj, and every sandbox start would fail. */
+  /** Without CAP_SYS_RESOURCE no process may lower an oom_score_adj, and every sandbox start would fail. */
   maySetOomScore: boolean;
   snapshotter: Snapshotter;
   cniBinDir: string;
@@ -23,7 +23,10 @@ export interface ContainerdFacts {
 /** Who makes the pods' cgroups: we ourselves, or systemd for us. */
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
-/** `containerd github.com/containerd/containerd v1.7.22 7f7...` and Debian's `1.6.20~ds1` alike. Throws `Unimplemented` before 1.6. */
+/**
+ * `containerd github.com/containerd/containerd v1.7.22 7f7...` and Debian's `1.6.20~ds1` alike. Throws `Unimplemented`
+ * before 1.6.
+ */
 export function parseContainerdVersion(output: string): { majorVersion: number; minorVersion: number } {
   const match = /\bv?(\d+)\.(\d+)\.\d+/.exec(output);
   if (match === null) throw new KubeletError('Invalid', `cannot read containerd's version from: ${output.trim()}`);
@@ -44,7 +47,7 @@ export function hasSysResource(procStatus: string): boolean {
   return match?.[1] !== undefined && (BigInt(`0x${match[1]}`) & (1n << 24n)) !== 0n;
 }
 
-/** What nobody here uses, so that containerd stays small; `opt` would create /opt/containerd. */
+/** Unused plugins, disabled to keep containerd small; `opt` would create /opt/containerd. */
 const UNUSED_PLUGINS_V1 = [
   'io.containerd.snapshotter.v1.aufs',
   'io.containerd.snapshotter.v1.btrfs',
@@ -158,7 +161,10 @@ function renderValue(value: TomlValue): string {
   return `[${value.map((item) => JSON.stringify(item)).join(', ')}]`;
 }
 
-/** Masquerading is one rule of ours for the whole subnet instead of several per pod: that saves iptables runs on every pod start. */
+/**
+ * Masquerading is one rule of ours for the whole subnet instead of several per pod: that saves iptables runs on every
+ * pod start.
+ */
 export function renderCniConfig(instance: Instance, subnet: Subnet): string {
   const bridge = {
     type: 'bridge',

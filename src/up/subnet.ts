@@ -1,7 +1,10 @@
 /** Chooses the pods' subnet so that it does not shadow a network the machine already reaches. Pure. */
 import { KubeletError } from '../base/errors.ts';
 
-/** 256 candidates of 1022 addresses: 10.84.0.0/22 up to 10.87.252.0/22. Upstream engines' defaults (10.88, 10.244, 172.17) lie outside. */
+/**
+ * 256 candidates of 1022 addresses: 10.84.0.0/22 up to 10.87.252.0/22. Upstream engines' defaults (10.88, 10.244,
+ * 172.17) lie outside.
+ */
 const FIRST = ipToNumber('10.84.0.0');
 const PREFIX = 22;
 const SIZE = 2 ** (32 - PREFIX);
@@ -42,7 +45,10 @@ export function chooseSubnet(seed: string, routes: readonly Route[], ownBridge: 
 /** Sixteen candidates of 65534 addresses, together kubeadm's 10.96.0.0/12. */
 const SERVICE_RANGES = Array.from({ length: 16 }, (_, index) => `10.${96 + index}.0.0/16`);
 
-/** The first range for services that no route leads to. A cluster puts a route on its own, so that the next one sees it. Throws `Conflict` when all are taken. */
+/**
+ * The first range for services that no route leads to. A cluster puts a route on its own, so that the next one sees it.
+ * Throws `Conflict` when all are taken.
+ */
 export function chooseServiceRange(routes: readonly Route[], ownBridge: string): string {
   const found = SERVICE_RANGES.find((cidr) => isRangeFree(cidr, routes, ownBridge));
   if (found === undefined)
@@ -53,7 +59,10 @@ export function chooseServiceRange(routes: readonly Route[], ownBridge: string):
   return found;
 }
 
-/** The address of that number in a range: the first is the API server's service, the tenth, as kubeadm has it, the name service's. */
+/**
+ * The address of that number in a range: the first is the API server's service, the tenth, as kubeadm has it, the name
+ * service's.
+ */
 export function addressInRange(cidr: string, index: number): string {
   return numberToIp(ipToNumber(cidr.split('/')[0] ?? '') + index);
 }

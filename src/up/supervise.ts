@@ -1,14 +1,16 @@
 /** Keeps the agent running in the foreground and shows how its pods are doing. */
-import { type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errors.ts';
 import { expectedPods, startAgent } from './agent.ts';
 import { getCauses, getPods, watchPods } from './agent-client.ts';
 import { lastLines } from './containerd.ts';
-import { DEFAULT_DATA_DIR, type Instance } from './instance.ts';
+import type { Instance } from './instance.ts';
+import { DEFAULT_DATA_DIR } from './instance.ts';
 import { pause } from './processes.ts';
-import { allSettled, computeRows, type ProgressRow, renderChanges, renderTable } from './progress.ts';
+import type { ProgressRow } from './progress.ts';
+import { allSettled, computeRows, renderChanges, renderTable } from './progress.ts';
 import type { CgroupDriver } from './runtime-config.ts';
 
 export interface UpOptions {
@@ -54,7 +56,7 @@ export async function watchAgent(
   const giveUp = options.detach
     ? systemClock.setTimer(DETACH_TIMEOUT_MS, () => {
         console.error(
-          `not all pods were ready within ${DETACH_TIMEOUT_MS / 1000} s; they go on trying: bin/kubelet explain${options.rootFlag}`,
+          `not all pods were ready within ${DETACH_TIMEOUT_MS / 1000} s; the agent keeps trying: bin/kubelet explain${options.rootFlag}`,
         );
         finish({ keep: true, code: 1 });
       })
@@ -96,10 +98,10 @@ async function superviseAgent(
     if (ended === undefined) return;
     quickDeaths = systemClock.monotonicMs() - startMs < HEALTHY_LIFE_MS ? quickDeaths + 1 : 0;
     console.error(
-      `the agent ended by itself (${ended}); its last words, from ${instance.kubeletLog}:\n${lastLines(instance.kubeletLog, 10)}`,
+      `the agent ended unexpectedly (${ended}); the end of its log ${instance.kubeletLog}:\n${lastLines(instance.kubeletLog, 10)}`,
     );
-    if (quickDeaths >= MAX_QUICK_DEATHS) throw new Error('giving up: the agent ends each time right after its start');
-    console.error('starting it again (pods are not touched)');
+    if (quickDeaths >= MAX_QUICK_DEATHS) throw new Error('giving up: the agent ends immediately after each start');
+    console.error('restarting it (pods are not affected)');
   }
 }
 
@@ -151,7 +153,7 @@ class ProgressView {
         onReady();
       }
     } catch {
-      return; // The agent went away between two answers; the watch ends as well and is opened anew.
+      return; // The agent went away between two answers; the watch ends as well and is opened again.
     } finally {
       this.#reading = false;
     }
@@ -178,9 +180,9 @@ function sayWhatNext(instance: Instance, options: WatchOptions): void {
   console.log(`
 Try next (in another terminal):
   bin/kubelet pods${flag}
-  bin/kubelet explain probes${flag}          why is a pod as it is?
+  bin/kubelet explain probes${flag}          why is a pod not settled?
   bin/kubelet logs${flag} -f sidecar -c log-reader
-  bin/kubelet exec${flag} probes -- rm /www/ready     and see it become not ready
+  bin/kubelet exec${flag} probes -- rm /www/ready     makes the pod unready
   edit, add or remove files in ${instance.manifestsDir}
   curl http://127.0.0.1:${options.healthzPort}/healthz
 The agent's log: ${instance.kubeletLog}

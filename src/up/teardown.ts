@@ -1,5 +1,7 @@
-/** Removes everything an instance may have made, from whatever state it was left in: running, half dead, after a reboot. */
-import { existsSync, globSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+/**
+ * Removes everything an instance may have made, from whatever state it was left in: running, half dead, after a reboot.
+ */
+import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '../base/errors.ts';
 import type { CriClient } from '../cri/cri-client.ts';
@@ -7,25 +9,50 @@ import { parseEndpoint } from '../cri/endpoint.ts';
 import { listCgroupTree, removeCgroupTree } from './cgroups.ts';
 import { tryCommand } from './commands.ts';
 import { registryPidFile } from './cluster/registry.ts';
-import { accepts, openCri, runningContainerd } from './containerd.ts';
-import { selectMountsBelow } from './host-tables.ts';
+import { accepts, containerdPidFile, openCri, runningContainerd } from './containerd.ts';
+import { ownMounts, purgeDataFolder } from './data-folder.ts';
 import type { Instance } from './instance.ts';
+import { endpointFile } from './instance.ts';
 import { networkLeftovers, tearDownNetwork } from './network.ts';
 import {
   commandLine,
+  findByOption,
   findShims,
   isAlive,
   readProcessFile,
   signalProcess,
   stopProcess,
   waitUntil,
+  writeProcessFile,
 } from './processes.ts';
 
 export const kubeletPidFile = (instance: Instance): string => join(instance.runDir, 'kubelet.json');
 export const controlPlanePidFile = (instance: Instance): string => join(instance.runDir, 'control-plane.json');
 export const nodeNetworkPidFile = (instance: Instance): string => join(instance.runDir, 'node-network.json');
-/** Names the runtime that was given from outside, if one was. */
-export const endpointFile = (instance: Instance): string => join(instance.runDir, 'endpoint');
+
+/**
+ * How each program of an instance is known when no record names it, because `up` was killed between its start and the
+ * record.
+ */
+const signs = (instance: Instance): [pidFile: string, option: string, value: string][] => [
+  [kubeletPidFile(instance), '--config', instance.kubeletConfig],
+  [containerdPidFile(instance), '--config', instance.containerdConfig],
+  [controlPlanePidFile(instance), '--data-dir', instance.controlPlaneDir],
+  [nodeNetworkPidFile(instance), '--kubeconfig', instance.nodeNetworkConfig],
+  [registryPidFile(instance), 'serve', join(instance.registryDir, 'config.yml')],
+];
+
+/** Writes the records that are missing, so that whatever comes next finds the programs. Returns how many there were. */
+export function adoptPrograms(instance: Instance): number {
+  const lost = signs(instance).filter(([file]) => !isAlive(readProcessFile(file)));
+  const found = lost.flatMap(([file, option, value]) => {
+    const record = findByOption(option, value);
+    return record === undefined ? [] : [[file, record.pid] as const];
+  });
+  if (found.length > 0) mkdirSync(instance.runDir, { recursive: true });
+  for (const [file, pid] of found) writeProcessFile(file, pid);
+  return found.length;
+}
 
 /** What a container gets between SIGTERM and SIGKILL when the whole node goes. */
 const CONTAINER_GRACE_S = 2;
@@ -47,12 +74,14 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
     options.say(`stopping ${what}`);
     await stopProcess(record, 5000);
   };
+  adoptPrograms(instance);
   // The agent first, so that it mends nothing of what goes; the rest have nothing to do with each other.
   await stop('the agent', kubeletPidFile(instance));
   await Promise.all(beside(instance).map(([what, file]) => stop(what, file)));
   let clean = false;
   let left: string[] = [];
-  // A process that forks while the process table is read is seen by no look at it: what is found afterwards gets another round.
+  // A process that forks while the process table is read is seen by no look at it: what is found afterwards gets
+  // another round.
   for (let round = 0; round < ROUNDS; round += 1) {
     clean = (await removeOnce(instance, options)) || clean;
     left = await findLeftovers(instance);
@@ -90,7 +119,10 @@ async function removeOnce(instance: Instance, options: TeardownOptions): Promise
   return clean;
 }
 
-/** What of the instance is still in the kernel: mounts, processes, cgroups, interfaces, rules. Tests call it to prove that nothing leaks. */
+/**
+ * What of the instance is still in the kernel: mounts, processes, cgroups, interfaces, rules. Tests call it to prove
+ * that nothing leaks.
+ */
 export async function findLeftovers(instance: Instance): Promise<string[]> {
   const { shims, children } = findShims(instance.containerdSocket);
   const containerd = runningContainerd(instance);
@@ -101,13 +133,15 @@ export async function findLeftovers(instance: Instance): Promise<string[]> {
       return isAlive(record) ? [`${what}, process ${record.pid}`] : [];
     }),
     ...[...shims, ...children].map((record) => `process ${record.pid} (${commandLine(record)})`),
-    ...mountsOf(instance).map((point) => `mount ${point}`),
+    ...ownMounts(instance).map((point) => `mount ${point}`),
     ...[instance.cgroupRoot, `/${instance.cgroupSlice}`].flatMap(listCgroupTree).map((folder) => `cgroup ${folder}`),
     ...(await networkLeftovers(instance)),
   ];
 }
 
-/** Through CRI, while the runtime lives: networks are handed back properly. False if something may be left in its store. */
+/**
+ * Through CRI, while the runtime lives: networks are handed back properly. False if something may be left in its store.
+ */
 async function removePods(instance: Instance, say: (message: string) => void): Promise<boolean> {
   const foreign = givenEndpoint(instance);
   const socket = foreign === undefined ? instance.containerdSocket : parseEndpoint(foreign);
@@ -128,7 +162,7 @@ async function removePods(instance: Instance, say: (message: string) => void): P
     await Promise.all(Array.from({ length: STOP_CONCURRENCY }, worker));
     return true;
   } catch (error) {
-    say(`the runtime did not remove the pods itself (${errorMessage(error)}), removing them by hand`);
+    say(`the runtime did not remove the pods (${errorMessage(error)}), removing them directly`);
     return false;
   } finally {
     client.close();
@@ -172,7 +206,7 @@ async function killLeftovers(instance: Instance): Promise<void> {
   );
 }
 
-/** systemd forgets its slices only when it is told to; with the driver cgroupfs there are none. */
+/** systemd removes its slices only on request; with the driver cgroupfs there are none. */
 async function removeSlice(instance: Instance): Promise<void> {
   const folder = `/${instance.cgroupSlice}`;
   if (listCgroupTree(folder).length === 0) return;
@@ -180,14 +214,10 @@ async function removeSlice(instance: Instance): Promise<void> {
   await removeCgroupTree(folder);
 }
 
-function mountsOf(instance: Instance): string[] {
-  return selectMountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), instance.dataDir);
-}
-
 /** A busy mount is detached: it vanishes with its last user. */
 async function unmountAll(instance: Instance): Promise<void> {
   for (const flags of [[], ['-l']]) {
-    for (const point of mountsOf(instance)) await tryCommand(['umount', ...flags, point]);
+    for (const point of ownMounts(instance)) await tryCommand(['umount', ...flags, point]);
   }
 }
 
@@ -202,11 +232,15 @@ function removeShimSockets(instance: Instance): void {
   }
 }
 
-/** The image store stays by default, for a quick next start; it goes if pods could not be removed through CRI, whose records lie in it. */
-function removeFiles(instance: Instance, options: { purge: boolean; keepImages: boolean }): void {
+/**
+ * The image store stays by default, for a quick next start; it goes if pods could not be removed through CRI, whose
+ * records lie in it.
+ */
+function removeFiles(instance: Instance, options: TeardownOptions & { keepImages: boolean }): void {
   const remove = (path: string): void => rmSync(path, { recursive: true, force: true });
   if (options.purge) {
-    remove(instance.dataDir);
+    const left = purgeDataFolder(instance);
+    if (left.length > 0) options.say(`not created by up, keeping: ${left.join(', ')}`);
     return;
   }
   for (const path of [

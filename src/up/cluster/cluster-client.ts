@@ -1,7 +1,9 @@
 /** The cluster as its administrator sees it. */
+import { fieldEquals } from '../../api/selectors.ts';
 import { createInformer } from '../../api/client/informer.ts';
 import { deployments, nodes, pods } from '../../api/client/resource-types.ts';
-import { type ApiObject, keyOf, type ResourceType } from '../../api/client/resource-type.ts';
+import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
+import { keyOf } from '../../api/client/resource-type.ts';
 import { isConditionTrue } from '../../api/conditions.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -63,7 +65,7 @@ export async function whenObject<T extends ApiObject>(
     log: silentLogger,
     type,
     namespace,
-    fieldSelector: `metadata.name=${name}`,
+    fieldSelector: fieldEquals('metadata.name', name),
   });
   try {
     await new Promise<void>((resolve) => {

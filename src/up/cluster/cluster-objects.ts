@@ -1,4 +1,7 @@
-/** What `up` puts into its cluster before anything else: the name service as a Service, and the rights of who serves it. Pure. */
+/**
+ * What `up` puts into its cluster before anything else: the name service as a Service, and the rights of who serves it.
+ * Pure.
+ */
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import {
   clusterRoleBindings,
@@ -16,7 +19,7 @@ export interface WantedObject {
 
 /** Of the program for names and routes, in its client certificate. */
 export const NODE_NETWORK_USER = 'kubelet-ts:node-network';
-/** Who may ask for a node's first certificate, and has it signed by itself: kubeadm's group. */
+/** The group whose first node certificates are approved automatically, as in kubeadm. */
 const NODE_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
 export const DNS_PORT = 10_053;
 
@@ -42,13 +45,17 @@ export function nodeNetworkRights(): WantedObject[] {
   ];
 }
 
-/** `kube-dns`, under the name and labels by which everybody knows it. It has no selector: its endpoint is on the node itself. */
+/**
+ * `kube-dns`, under the name and label by which pods and tools find it. It has no selector: its endpoint is on the node
+ * itself. `kubectl cluster-info` shows the name in the label `kubernetes.io/name`; it is that of the Service, because
+ * no CoreDNS runs here.
+ */
 export function nameService(clusterIp: string, nodeAddress: string): WantedObject[] {
   const metadata = {
     name: 'kube-dns',
     namespace: 'kube-system',
     uid: '',
-    labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/name': 'CoreDNS', 'kubernetes.io/cluster-service': 'true' },
+    labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/name': 'kube-dns', 'kubernetes.io/cluster-service': 'true' },
   };
   const ports = [
     { name: 'dns', protocol: 'UDP' },

@@ -14,7 +14,10 @@ export interface ClusterRecord {
   readonly seeded: boolean;
 }
 
-/** Undefined before the first start. Throws `Invalid` for a file that cannot be read: choosing anew would move a cluster whose objects name its addresses. */
+/**
+ * Undefined before the first start. Throws `Invalid` for an unreadable file: choosing again would move a cluster
+ * whose objects name its addresses.
+ */
 export function readClusterRecord(instance: Instance): ClusterRecord | undefined {
   if (!existsSync(instance.clusterRecord)) return undefined;
   try {
@@ -26,13 +29,13 @@ export function readClusterRecord(instance: Instance): ClusterRecord | undefined
   } catch (cause) {
     throw new KubeletError(
       'Invalid',
-      `${instance.clusterRecord} cannot be read; begin anew with: npm run down -- --purge`,
+      `${instance.clusterRecord} cannot be read; start over with: npm run down -- --purge`,
       { cause },
     );
   }
   throw new KubeletError(
     'Invalid',
-    `${instance.clusterRecord} lacks something; begin anew with: npm run down -- --purge`,
+    `${instance.clusterRecord} is incomplete; start over with: npm run down -- --purge`,
   );
 }
 
@@ -50,7 +53,7 @@ export interface RecordChoices {
 const API_PORT = 6443;
 const REGISTRY_PORT = 5000;
 
-/** Ports that somebody else has taken meanwhile move. */
+/** Ports that another program has taken meanwhile are replaced. */
 export async function chooseClusterRecord(
   before: ClusterRecord | undefined,
   { subnet, serviceRange, loopback, freePort }: RecordChoices,

@@ -32,6 +32,16 @@ export function podLine(pod: PodView): string {
   return `${metadata.name}: ${state}${ip === '' ? '' : `, ${ip}`}`;
 }
 
+/**
+ * What to try in a pod. Not busybox's nslookup, which ends with an error for each search domain that does not have the
+ * name.
+ */
+function hint({ example, clusterDns }: ClusterSummary): string {
+  return example === undefined
+    ? ''
+    : `     and there: wget -qO- ${clusterDns === undefined ? new URL(example).host : 'nginx'}`;
+}
+
 export function renderSummary(summary: ClusterSummary): string[] {
   const rows: [string, string][] = [
     ['API server', summary.apiUrl],
@@ -57,7 +67,7 @@ export function renderSummary(summary: ClusterSummary): string[] {
     ...(summary.example === undefined
       ? []
       : [`  curl ${summary.example}`, '  kubectl scale deployment nginx-deployment --replicas=5']),
-    '  kubectl run -it --rm shell --image=busybox -- sh     and there: nslookup nginx',
+    `  kubectl run -it --rm shell --image=busybox -- sh${hint(summary)}`,
     summary.detached
       ? `Stop it: ${summary.stop}`
       : `Ctrl-C stops and removes everything but what the cluster knows (or: ${summary.stop})`,

@@ -10,7 +10,8 @@ import { renderKubeletConfig } from '../kubelet-config.ts';
 import { isAlive, readProcessFile, signalProcess, waitUntil } from '../processes.ts';
 import { addressInRange, chooseServiceRange } from '../subnet.ts';
 import { bootstrapTokenSecret, nameService, nodeNetworkRights } from './cluster-objects.ts';
-import { chooseClusterRecord, type ClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
+import type { ClusterRecord } from './cluster-record.ts';
+import { chooseClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
 import { keepRunning, waitForText } from './program.ts';
 import { restartDelayMs } from './restart-delay.ts';
@@ -30,7 +31,7 @@ describe('what a cluster keeps', () => {
     assert.deepEqual(readClusterRecord(instance), record);
   });
 
-  it('a record that cannot be read is not chosen anew: objects of the cluster name what stands in it', () => {
+  it('an unreadable record is not replaced: objects of the cluster depend on it', () => {
     const instance = deriveInstance(folder);
     for (const text of ['{"subnet":', '{}']) {
       writeFileSync(instance.clusterRecord, text);
@@ -38,7 +39,7 @@ describe('what a cluster keeps', () => {
     }
   });
 
-  it('ports stay unless somebody else has taken them', async () => {
+  it('ports stay unless another program has taken them', async () => {
     const choose = (taken: number): Promise<ClusterRecord> =>
       chooseClusterRecord(record, {
         subnet,
@@ -69,7 +70,7 @@ describe('what a cluster keeps', () => {
 });
 
 describe('what up puts into a cluster', () => {
-  it('whoever answers for names and services may read those, and nothing else', () => {
+  it('the DNS and service routing program may read names and services, and nothing else', () => {
     const [role] = nodeNetworkRights().map(
       ({ object }) => object as unknown as { rules: { verbs: string[]; resources: string[] }[] },
     );
@@ -96,8 +97,14 @@ describe('what up puts into a cluster', () => {
         },
     );
     assert.deepEqual(
-      [service?.metadata.name, service?.metadata.labels['k8s-app'], service?.spec.clusterIP],
-      ['kube-dns', 'kube-dns', '10.96.0.10'],
+      [
+        service?.metadata.name,
+        service?.metadata.labels['k8s-app'],
+        service?.metadata.labels['kubernetes.io/name'],
+        service?.spec.clusterIP,
+      ],
+      ['kube-dns', 'kube-dns', 'kube-dns', '10.96.0.10'],
+      'no CoreDNS is promised',
     );
     assert.deepEqual(
       [slice?.endpoints, slice?.ports.map(({ port }) => port)],
@@ -122,7 +129,7 @@ describe('what up puts into a cluster', () => {
     );
   });
 
-  it('the agent of a cluster lets in only whom the cluster knows, and pods ask the cluster for names', () => {
+  it('the agent of a cluster accepts only users that the cluster knows, and pods resolve names through the cluster', () => {
     const cluster = {
       address: '10.84.0.1',
       clientCaFile: '/ca.crt',
@@ -201,7 +208,13 @@ describe('what a person sees', () => {
     const text = renderSummary(summary).join('\n');
     assert.match(text, /export KUBECONFIG=\/d\/admin.conf/);
     assert.match(text, /Stop it: npm run down/);
-    assert.doesNotMatch(text, /curl|names/);
+    assert.doesNotMatch(text, /curl|names|nginx/);
+    const served = renderSummary({ ...summary, example: 'http://10.96.1.2' }).join('\n');
+    assert.match(served, /curl http:\/\/10\.96\.1\.2\n.*\n.*and there: wget -qO- 10\.96\.1\.2\n/);
+    assert.match(
+      renderSummary({ ...summary, example: 'http://10.96.1.2', clusterDns: '10.96.0.10' }).join('\n'),
+      /and there: wget -qO- nginx\n/,
+    );
   });
 });
 
@@ -226,7 +239,7 @@ describe('a program that is kept running', () => {
     return { over, said, pidFile, log, running };
   };
 
-  it('is ready when its log says so, is started again when it dies, and lives on when nobody looks after it any more', async () => {
+  it('is ready when its log says so, is started again when it dies, and keeps running when supervision ends', async () => {
     const { over, said, pidFile, running } = start('echo serving; exec sleep 60', 'serving');
     await running.ready;
     const first = readProcessFile(pidFile);
@@ -235,7 +248,7 @@ describe('a program that is kept running', () => {
     assert.ok(
       await waitUntil(() => isAlive(readProcessFile(pidFile)) && readProcessFile(pidFile)?.pid !== first.pid, 5000),
     );
-    assert.match(said.join(), /ended by itself \(signal SIGKILL\): starting it again/);
+    assert.match(said.join(), /ended unexpectedly \(signal SIGKILL\): restarting it/);
     over.abort();
     await running.left;
     const second = readProcessFile(pidFile);

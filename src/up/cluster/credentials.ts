@@ -8,19 +8,23 @@ import { silentLogger } from '../../base/log.ts';
 import { ensureAuthority } from '../../control-plane/pki/authority-files.ts';
 import { ensureKubeconfig } from '../../control-plane/pki/issued-files.ts';
 import type { Instance } from '../instance.ts';
-import { type BootstrapToken, NODE_NETWORK_USER } from './cluster-objects.ts';
+import type { BootstrapToken } from './cluster-objects.ts';
+import { NODE_NETWORK_USER } from './cluster-objects.ts';
 
 export const authorityFile = (instance: Instance): string => join(instance.controlPlaneDir, 'pki', 'ca.crt');
 /** Written by the agent itself, once its first certificate is signed. */
 export const agentConfig = (instance: Instance): string => join(instance.nodeDir, 'kubelet.conf');
 export const bootstrapConfig = (instance: Instance): string => join(instance.nodeDir, 'bootstrap-kubelet.conf');
 
-/** Made before the control plane starts, which is told of it by its flags. */
+/** Created before the control plane starts and passed to it by flags. */
 export async function ensureClusterAuthority(instance: Instance): Promise<void> {
   await ensureAuthority(join(instance.controlPlaneDir, 'pki'), systemClock.nowMs());
 }
 
-/** Of the program for names and services: signed with the authority in the data folder, and anew when it ends soon or the server has moved. */
+/**
+ * For the DNS and service routing program: signed by the CA in the data folder, and again when it expires soon or
+ * the server has moved.
+ */
 export async function ensureNodeNetworkConfig(instance: Instance, server: string): Promise<void> {
   mkdirSync(instance.nodeDir, { recursive: true, mode: 0o700 });
   const nowMs = systemClock.nowMs();
@@ -50,7 +54,10 @@ export function newBootstrapToken(nowMs: number): BootstrapToken {
   };
 }
 
-/** What the agent asks for its first certificate with. What it got earlier stays, unless the API server has moved meanwhile. */
+/**
+ * What the agent asks for its first certificate with. What it got earlier stays, unless the API server has moved
+ * meanwhile.
+ */
 export function writeBootstrapConfig(
   instance: Instance,
   { server, ca, token }: { readonly server: string; readonly ca: string; readonly token: BootstrapToken },

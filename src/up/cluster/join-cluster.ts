@@ -12,7 +12,8 @@ import type { Instance } from '../instance.ts';
 import { waitUntil } from '../processes.ts';
 import type { CgroupDriver } from '../runtime-config.ts';
 import { kubeletPidFile } from '../teardown.ts';
-import { applyObjects, type ClusterClient, openClusterClient, whenNodeReady } from './cluster-client.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { applyObjects, openClusterClient, whenNodeReady } from './cluster-client.ts';
 import { bootstrapTokenSecret } from './cluster-objects.ts';
 import { stepLine } from './cluster-view.ts';
 import { agentConfig, bootstrapConfig, newBootstrapToken, writeBootstrapConfig } from './credentials.ts';
@@ -29,7 +30,10 @@ export interface JoinOptions {
   readonly say: (message: string) => void;
 }
 
-/** Resolves when the node is ready, with the agent being looked after until `signal` aborts. Rejects at once when the API server does not answer or does not know us. */
+/**
+ * Resolves when the node is ready, with the agent being looked after until `signal` aborts. Rejects at once when the
+ * API server does not answer or does not know us.
+ */
 export async function joinCluster(instance: Instance, options: JoinOptions, signal: AbortSignal): Promise<void> {
   const { say, agentArgs, cgroupDriver, kubeconfig } = options;
   const startMs = systemClock.monotonicMs();
@@ -64,7 +68,7 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
     done(`the runtime runs on ${endpoint}`);
     if (clusterDns === undefined)
       say(
-        'the cluster has no Service kube-dns that we may see: pods get the name servers of this machine, or what --kubelet-arg=--cluster-dns=ADDRESS says',
+        'the cluster has no visible Service kube-dns: pods use the name servers of this machine, or those of --kubelet-arg=--cluster-dns=ADDRESS',
       );
     const { port } = await writeAgentConfig(instance, endpoint, cgroupDriver, {
       clientCaFile,
@@ -101,7 +105,10 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
   }
 }
 
-/** Who may do nothing but join does not see the node: it is asked for with the node's own credentials, which come with joining. */
+/**
+ * Who may do nothing but join does not see the node: it is asked for with the node's own credentials, which come with
+ * joining.
+ */
 async function whenReady(
   instance: Instance,
   joining: Pick<Joining, 'client' | 'user' | 'nodeName'> & { readonly sinceMs: number },
@@ -127,7 +134,10 @@ interface Joining {
   readonly kubeconfig: string;
 }
 
-/** The agent's flags. Whoever may give out tokens gives the node one, so that it becomes itself and not its administrator. */
+/**
+ * The agent's flags. A user who may create tokens creates one for the node, so that the node gets its own identity and
+ * not the administrator's.
+ */
 async function nodeCredentials(
   instance: Instance,
   { client, access, user, nodeName, kubeconfig }: Joining,
@@ -154,7 +164,7 @@ async function nodeCredentials(
 async function whoAmI({ api }: ClusterClient, server: string): Promise<string> {
   try {
     const review = await api.create(selfSubjectReviews, { metadata: { name: '', namespace: '', uid: '' } });
-    return review.status?.userInfo?.username ?? 'somebody';
+    return review.status?.userInfo?.username ?? 'unknown user';
   } catch (error) {
     if (isApiError(error, 'Unauthorized'))
       throw new KubeletError('Invalid', `${server} does not accept the credentials of this kubeconfig`, {
@@ -169,7 +179,7 @@ async function findNameService({ api }: ClusterClient): Promise<string | undefin
   try {
     return (await api.get(services, { namespace: 'kube-system', name: 'kube-dns' })).spec.clusterIP;
   } catch {
-    // A node's own credentials may not read it. Whoever joins by them says it with --kubelet-arg=--cluster-dns=ADDRESS.
+    // A node's credentials may not read it. Then use --kubelet-arg=--cluster-dns=ADDRESS.
     return undefined;
   }
 }

@@ -1,9 +1,11 @@
 /** A program that `up` keeps running: started again when it dies, with its log in the data folder. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readSync, statSync, watch, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Clock, sleep } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { machineEnvironment } from '../commands.ts';
 import { lastLines } from '../containerd.ts';
@@ -33,7 +35,7 @@ export interface Supervision {
 export interface RunningProgram {
   /** Resolves when it serves for the first time; rejects when it has died too often before. */
   readonly ready: Promise<void>;
-  /** Resolves when nobody looks after it any more. */
+  /** Resolves when supervision has ended. */
   readonly left: Promise<void>;
 }
 
@@ -46,7 +48,7 @@ export function keepRunning(program: Program, supervision: Supervision): Running
   let markReady: () => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;
   const ready = new Promise<void>((resolve, reject) => ([markReady, fail] = [resolve, reject]));
-  // Whoever waits hears of it; nobody has to.
+  // Waiting is optional; waiters see the error.
   ready.catch(() => undefined);
   return { ready, left: look(program, supervision, { markReady, fail }) };
 }
@@ -78,15 +80,15 @@ async function look(
       return;
     }
     const delayMs = restartDelayMs((deaths = clock.monotonicMs() - startMs > 10_000 ? 1 : deaths + 1));
-    const words = `${program.name} ended by itself (${ended})`;
+    const words = `${program.name} ended unexpectedly (${ended})`;
     if (!served && deaths >= MAX_EARLY_DEATHS)
       return fail(
         new KubeletError(
           'Unavailable',
-          `${words}; its last words, from ${program.log}:\n${lastLines(program.log, LAST_WORDS)}`,
+          `${words}; the end of its log ${program.log}:\n${lastLines(program.log, LAST_WORDS)}`,
         ),
       );
-    say(`${words}: starting it again. Its log: ${program.log}`);
+    say(`${words}: restarting it. Its log: ${program.log}`);
     await sleep(clock, delayMs, signal).catch(() => undefined);
   }
 }
@@ -122,7 +124,10 @@ function aborted(signal: AbortSignal): Promise<undefined> {
   });
 }
 
-/** True as soon as `text` stands in the file behind `offset`, false when `signal` aborts first. The file is read when the kernel says that it grew. */
+/**
+ * True as soon as `text` stands in the file behind `offset`, false when `signal` aborts first. The file is read when
+ * the kernel says that it grew.
+ */
 export function waitForText(
   file: string,
   { text, offset, signal }: { text: string; offset: number; signal: AbortSignal },

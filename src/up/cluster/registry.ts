@@ -1,8 +1,13 @@
 /** A registry of the cluster's own on loopback, so that nodes pull images as they do elsewhere. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { systemClock } from '../../base/clock.ts';
+import { silentLogger } from '../../base/log.ts';
+import { ensureAuthority } from '../../control-plane/pki/authority-files.ts';
+import { ensureIssuedFiles } from '../../control-plane/pki/issued-files.ts';
 import type { Instance } from '../instance.ts';
+import type { Registry } from '../images/registry-push.ts';
 import { pushImage } from '../images/registry-push.ts';
 import type { OciImage } from '../images/oci-image.ts';
 import type { Program } from './program.ts';
@@ -11,40 +16,132 @@ import type { Program } from './program.ts';
 const DOCKER_HUB = 'docker.io';
 
 export const registryPidFile = (instance: Instance): string => join(instance.runDir, 'registry.json');
+/** What a client of the registry needs, under the names that docker, podman and skopeo look for. */
+export const registryClientDir = (instance: Instance): string => join(instance.registryDir, 'client');
 
-/** `host` is `ADDRESS:PORT`. Writes its configuration, and tells containerd to ask it before Docker Hub. */
-export function prepareRegistry(instance: Instance, host: string): Program {
+export interface ClusterRegistry {
+  readonly program: Program;
+  /** With the right to write. */
+  readonly access: Registry;
+}
+
+/**
+ * `host` is `ADDRESS:PORT`. Writes the registry's configuration, and configures containerd to try it before Docker Hub.
+ *
+ * Every process of this machine reaches a port on loopback, pods with host network too. The registry serves only TLS
+ * clients that present a certificate of its own authority, whose key only root can read: nothing else can replace what
+ * a tag names. A client checks the registry in turn, so a process that takes the port while the registry is down serves
+ * no images.
+ */
+export async function prepareRegistry(instance: Instance, host: string): Promise<ClusterRegistry> {
+  makePrivateFolder(instance.registryDir);
+  const { authority, server, client } = await ensureRegistryCertificates(instance);
   const config = join(instance.registryDir, 'config.yml');
-  mkdirSync(instance.registryDir, { recursive: true });
   writeFileSync(
     config,
     stringify({
       version: 0.1,
       log: { level: 'info', accesslog: { disabled: true } },
-      storage: { filesystem: { rootdirectory: join(instance.registryDir, 'data') }, delete: { enabled: true } },
-      http: { addr: host },
+      storage: { filesystem: { rootdirectory: join(instance.registryDir, 'data') }, delete: { enabled: false } },
+      http: {
+        addr: host,
+        tls: { certificate: server.certificate, key: server.key, clientcas: [authority.file], minimumtls: 'tls1.2' },
+      },
     }),
+    { mode: 0o600 },
   );
-  writeHosts(instance, DOCKER_HUB, 'https://registry-1.docker.io', host);
-  writeHosts(instance, host, `http://${host}`, host);
+  writeHosts(instance, {
+    name: DOCKER_HUB,
+    server: 'https://registry-1.docker.io',
+    host,
+    capabilities: ['pull', 'resolve'],
+  });
+  writeHosts(instance, { name: host, server: `https://${host}`, host, capabilities: ['pull', 'resolve', 'push'] });
   return {
-    name: 'the registry',
-    command: 'docker-registry',
-    args: ['serve', config],
-    log: instance.registryLog,
-    pidFile: registryPidFile(instance),
-    ready: 'listening on',
+    program: {
+      name: 'the registry',
+      command: 'docker-registry',
+      args: ['serve', config],
+      log: instance.registryLog,
+      pidFile: registryPidFile(instance),
+      ready: 'listening on',
+    },
+    access: { url: `https://${host}`, ca: authority.pem, client },
   };
 }
 
-/** Read by containerd at each pull. What our registry has not is asked of the one the name means. */
-function writeHosts(instance: Instance, name: string, server: string, host: string): void {
-  const folder = join(instance.registryCertsDir, name);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(
-    join(folder, 'hosts.toml'),
-    `server = ${JSON.stringify(server)}\n\n[host."http://${host}"]\n  capabilities = ["pull", "resolve"]\n`,
+/** Also where an earlier version made the folder readable for all. */
+function makePrivateFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+}
+
+interface RegistryCertificates {
+  readonly authority: { readonly file: string; readonly pem: string };
+  /** File names. */
+  readonly server: { readonly certificate: string; readonly key: string };
+  /** PEM. */
+  readonly client: { readonly certificate: string; readonly key: string };
+}
+
+/**
+ * The authority is not the cluster's: a certificate that the cluster signed for a node or a user opens nothing here.
+ */
+async function ensureRegistryCertificates(instance: Instance): Promise<RegistryCertificates> {
+  const [folder, clientDir] = [join(instance.registryDir, 'pki'), registryClientDir(instance)];
+  const nowMs = systemClock.nowMs();
+  const authority = await ensureAuthority(folder, nowMs);
+  const context = { authority, nowMs, log: silentLogger };
+  await ensureIssuedFiles(
+    folder,
+    'server',
+    { commonName: 'registry', organizations: [], purpose: 'server', dnsNames: [], ipAddresses: [instance.loopback] },
+    context,
   );
+  const client = await ensureIssuedFiles(
+    folder,
+    'client',
+    { commonName: 'registry-writer', organizations: [], purpose: 'client', dnsNames: [], ipAddresses: [] },
+    context,
+  );
+  makePrivateFolder(clientDir);
+  for (const [name, pem] of [
+    ['ca.crt', authority.certificatePem],
+    ['client.cert', client.certificatePem],
+    ['client.key', client.keyPem],
+  ] as const)
+    writeFileSync(join(clientDir, name), pem, { mode: 0o600 });
+  return {
+    authority: { file: join(folder, 'ca.crt'), pem: authority.certificatePem },
+    server: { certificate: join(folder, 'server.crt'), key: join(folder, 'server.key') },
+    client: { certificate: client.certificatePem, key: client.keyPem },
+  };
+}
+
+interface HostsFile {
+  /** The registry that the name of an image means. */
+  readonly name: string;
+  /** Tried after `host`. */
+  readonly server: string;
+  readonly host: string;
+  readonly capabilities: readonly string[];
+}
+
+/** Read by containerd at each pull. What our registry does not have is asked of the one the name means. */
+function writeHosts(instance: Instance, { name, server, host, capabilities }: HostsFile): void {
+  const folder = join(instance.registryCertsDir, name);
+  const at = (file: string): string => JSON.stringify(join(registryClientDir(instance), file));
+  mkdirSync(folder, { recursive: true });
+  const lines = [
+    `server = ${JSON.stringify(server)}`,
+    '',
+    `[host.${JSON.stringify(`https://${host}`)}]`,
+    `  capabilities = ${JSON.stringify(capabilities)}`,
+    `  ca = ${at('ca.crt')}`,
+    `  client = [[${at('client.cert')}, ${at('client.key')}]]`,
+    '',
+  ];
+  writeFileSync(join(folder, 'hosts.toml'), lines.join('\n'));
 }
 
 export interface Published {
@@ -54,7 +151,6 @@ export interface Published {
 }
 
 /** Uploads what it does not have yet. */
-export async function publish(host: string, images: readonly Published[]): Promise<void> {
-  for (const { image, repository, tag } of images)
-    await pushImage({ url: `http://${host}` }, image, { repository, tag });
+export async function publish(access: Registry, images: readonly Published[]): Promise<void> {
+  for (const { image, repository, tag } of images) await pushImage(access, image, { repository, tag });
 }

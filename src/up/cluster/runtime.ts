@@ -42,7 +42,7 @@ export async function startNodeRuntime(
     await sleep(systemClock, restartDelayMs(deaths), signal).catch(() => undefined);
     if (signal.aborted || facts === undefined) return;
     say(
-      `containerd ended by itself (${how}): starting it again; containers are not touched. Its log: ${instance.containerdLog}`,
+      `containerd ended unexpectedly (${how}): restarting it; containers are not affected. Its log: ${instance.containerdLog}`,
     );
     startMs = systemClock.monotonicMs();
     await launchContainerd(instance, facts, onEnd).catch((error: unknown) => {

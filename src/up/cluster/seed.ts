@@ -16,7 +16,10 @@ const MANIFEST = join(repositoryRoot, 'src', 'up', 'example', 'nginx-deployment.
 export const EXAMPLE_DEPLOYMENT = { namespace: 'default', name: 'nginx-deployment' };
 export const EXAMPLE_SERVICE = { namespace: 'default', name: 'nginx' };
 
-/** With kubectl if the machine has one, else by ourselves. Returns what applied it. Throws with kubectl's words when it refuses. */
+/**
+ * With kubectl if the machine has one, else by ourselves. Returns what applied it. Throws with kubectl's words when it
+ * refuses.
+ */
 export async function applyExample(api: HttpApiClient, kubeconfig: string): Promise<'kubectl' | 'the API'> {
   try {
     const { code, stdout, stderr } = await tryCommand(['kubectl', '--kubeconfig', kubeconfig, 'apply', '-f', MANIFEST]);
@@ -35,19 +38,21 @@ export async function applyExample(api: HttpApiClient, kubeconfig: string): Prom
 }
 
 const ASK_MS = 20;
+const ANSWER_MS = 1000;
 
-/** Asks until it is answered with 200: between a pod that is ready and a rule that leads to it nobody sends word. */
+/** Polls until the response is 200: there is no event between a ready pod and the rule that routes to it. */
 export async function whenServed(url: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await statusOf(url)) !== 200) await pause(ASK_MS);
 }
 
-function statusOf(url: string): Promise<number> {
+/** 0: there was no answer. */
+export function statusOf(url: string, timeoutMs = ANSWER_MS): Promise<number> {
   return new Promise((resolve) => {
-    const call = get(url, { timeout: 1000, agent: false }, (answer) => {
-      answer.resume();
+    const call = get(url, { signal: AbortSignal.timeout(timeoutMs), agent: false }, (answer) => {
       resolve(answer.statusCode ?? 0);
+      answer.destroy();
     });
-    call.on('timeout', () => call.destroy());
     call.on('error', () => resolve(0));
+    call.on('close', () => resolve(0));
   });
 }

@@ -2,28 +2,25 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { services } from '../../api/client/resource-types.ts';
 import { freePort, kubeletProgram, programPath, RESOLVED_CONF, nodeNameArguments, writeAgentConfig } from '../agent.ts';
 import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
-import { checkSocketPaths, DEFAULT_DATA_DIR, type Instance } from '../instance.ts';
+import type { Registry } from '../images/registry-push.ts';
+import type { Instance } from '../instance.ts';
+import { checkSocketPaths, DEFAULT_DATA_DIR } from '../instance.ts';
 import { claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
 import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import { addressInRange } from '../subnet.ts';
 import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile } from '../teardown.ts';
-import {
-  applyObjects,
-  type ClusterClient,
-  exists,
-  followPods,
-  openClusterClient,
-  whenAvailable,
-  whenNodeReady,
-} from './cluster-client.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { applyObjects, exists, followPods, openClusterClient, whenAvailable, whenNodeReady } from './cluster-client.ts';
 import { bootstrapTokenSecret, DNS_PORT, nameService, nodeNetworkRights } from './cluster-objects.ts';
-import { chooseClusterRecord, type ClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
+import type { ClusterRecord } from './cluster-record.ts';
+import { chooseClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
 import {
   agentConfig,
@@ -34,7 +31,8 @@ import {
   newBootstrapToken,
   writeBootstrapConfig,
 } from './credentials.ts';
-import { keepRunning, type Program, type RunningProgram } from './program.ts';
+import type { Program, RunningProgram } from './program.ts';
+import { keepRunning } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
 import { startNodeRuntime } from './runtime.ts';
 import { applyExample, EXAMPLE_DEPLOYMENT, EXAMPLE_SERVICE, whenServed } from './seed.ts';
@@ -57,7 +55,10 @@ export interface UpClusterOptions {
 /** The tenth address, as kubeadm has it. */
 const DNS_INDEX = 10;
 
-/** Resolves when the cluster serves (with the programs being looked after until `signal` aborts), rejects when it cannot. */
+/**
+ * Resolves when the cluster serves (with the programs being looked after until `signal` aborts), rejects when it
+ * cannot.
+ */
 export async function upCluster(instance: Instance, options: UpClusterOptions, signal: AbortSignal): Promise<void> {
   const start = new ClusterStart(instance, options, signal);
   await start.run();
@@ -83,12 +84,10 @@ class ClusterStart {
     const { subnet, apiPort } = record;
     const registryHost = `${this.#instance.loopback}:${record.registryPort}`;
     const server = `https://${subnet.gateway}:${apiPort}`;
-    const programs = {
-      registry: this.#start(prepareRegistry(this.#instance, registryHost)),
-      controlPlane: this.#start(this.#controlPlane(record)),
-    };
-    // What fails is told once, by whoever waits first.
-    const images = this.#publishImages(programs.registry, registryHost);
+    const registry = await prepareRegistry(this.#instance, registryHost);
+    const programs = { registry: this.#start(registry.program), controlPlane: this.#start(this.#controlPlane(record)) };
+    // The first waiter reports the failure.
+    const images = this.#publishImages(programs.registry, registry.access);
     const runtime = this.#startRuntime();
     const cluster = this.#prepareCluster(programs.controlPlane, record, server);
     for (const each of [images, runtime, cluster]) each.catch(() => undefined);
@@ -159,7 +158,8 @@ class ClusterStart {
         `--service-cluster-ip-range=${serviceRange}`,
         // The name of this machine need not be known to anybody; kubeadm's order.
         '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
-        // Nodes ask for what they serve with, as they do for what they prove themselves with; what they then show is checked.
+        // Nodes ask for what they serve with, as they do for what they prove themselves with; what they then show is
+        // checked.
         '--approve-kubelet-serving',
         `--kubelet-certificate-authority=${authorityFile(this.#instance)}`,
       ],
@@ -169,7 +169,7 @@ class ClusterStart {
     };
   }
 
-  async #publishImages({ ready }: RunningProgram, host: string): Promise<void> {
+  async #publishImages({ ready }: RunningProgram, access: Registry): Promise<void> {
     const [busybox, dynamicBusybox, nginx] = await Promise.all([readBusybox(), readDynamicBusybox(), readNginx()]);
     const nodeArch = process.arch;
     const images = [
@@ -188,8 +188,8 @@ class ClusterStart {
       },
     ];
     await ready;
-    await publish(host, images);
-    this.#done(`nginx and busybox are in the registry on ${host}`);
+    await publish(access, images);
+    this.#done(`nginx and busybox are in the registry on ${new URL(access.url).host}`);
   }
 
   async #startRuntime(): Promise<ContainerdFacts | undefined> {

@@ -1,6 +1,10 @@
-/** The images this project builds for itself, from a pause program and a static busybox. Pure: the caller reads the files. */
+/**
+ * The images this project builds for itself, from a pause program and a static busybox. Pure: the caller reads the
+ * files.
+ */
 import { KubeletError } from '../../base/errors.ts';
-import { buildImage, type OciImage } from './oci-image.ts';
+import type { OciImage } from './oci-image.ts';
+import { buildImage } from './oci-image.ts';
 import { buildPauseBinary, isPauseArch } from './pause-binary.ts';
 import type { TarEntry } from './tar.ts';
 
@@ -24,7 +28,10 @@ function ociArchitecture(nodeArch: string): string {
   return { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' }[nodeArch] ?? nodeArch;
 }
 
-/** `nodeArch` as `process.arch`. Where the pause program is not written for the processor, busybox's shell stands in for it. */
+/**
+ * `nodeArch` as `process.arch`. Where the pause program is not written for the processor, busybox's shell stands in for
+ * it.
+ */
 export function pauseImage(nodeArch: string, busybox: Busybox): OciImage {
   const architecture = ociArchitecture(nodeArch);
   if (isPauseArch(nodeArch)) {
@@ -64,7 +71,10 @@ export interface BusyboxImageOptions {
   extraLayers?: readonly (readonly TarEntry[])[];
 }
 
-/** A small system: busybox with all its names, /etc/passwd with `web` (1000), /tmp, /www. Without a command it serves /www on port 8080. */
+/**
+ * A small system: busybox with all its names, /etc/passwd with `web` (1000), /tmp, /www. Without a command it serves
+ * /www on port 8080.
+ */
 export function busyboxImage(options: BusyboxImageOptions): OciImage {
   return buildImage({
     reference: options.reference,

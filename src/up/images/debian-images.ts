@@ -1,5 +1,6 @@
 /** The images `nginx` and `busybox`, from Debian's programs. Pure: the caller reads the files. */
-import { busyboxImage, type BusyboxImageOptions } from './catalogue.ts';
+import type { BusyboxImageOptions } from './catalogue.ts';
+import { busyboxImage } from './catalogue.ts';
 import type { OciImage } from './oci-image.ts';
 import type { TarEntry } from './tar.ts';
 

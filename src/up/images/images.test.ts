@@ -10,7 +10,8 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { ballastLayer, busyboxImage, pauseImage } from './catalogue.ts';
 import { dynamicBusyboxImage, nginxImage } from './debian-images.ts';
-import { buildImage, type OciImage, renameImage, tagOf, writeImageArchive } from './oci-image.ts';
+import type { OciImage } from './oci-image.ts';
+import { buildImage, renameImage, tagOf, writeImageArchive } from './oci-image.ts';
 import { buildPauseBinary } from './pause-binary.ts';
 import { pushImage } from './registry-push.ts';
 import { writeTar } from './tar.ts';
@@ -104,7 +105,8 @@ test('the pause programs are small static executables for their processor', () =
 test('the arm64 program is the instructions an assembler gives', () => {
   const code = buildPauseBinary('arm64').subarray(120);
   const word = (index: number) => code.readUInt32LE(index * 4).toString(16);
-  // mov x8,#134 · mov x0,#17 · adr x1,+80 · svc #0 · adr x0,+68 (from word 13) · tbnz w0,#31,-24 (back from word 18 to 12)
+  // mov x8,#134 · mov x0,#17 · adr x1,+80 · svc #0 · adr x0,+68 (from word 13) · tbnz w0,#31,-24 (back from word 18 to
+  // 12)
   assert.deepEqual([0, 1, 2, 5, 13, 18].map(word), [
     'd28010c8',
     'd2800220',

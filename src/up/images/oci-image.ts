@@ -1,6 +1,10 @@
-/** Turns layers and a configuration into an OCI image, and an image into the archive `ctr images import` reads. Pure: same input, same digests. */
+/**
+ * Turns layers and a configuration into an OCI image, and an image into the archive `ctr images import` reads. Pure:
+ * same input, same digests.
+ */
 import { createHash } from 'node:crypto';
-import { type TarEntry, writeTar } from './tar.ts';
+import type { TarEntry } from './tar.ts';
+import { writeTar } from './tar.ts';
 
 export const MANIFEST_MEDIA_TYPE = 'application/vnd.oci.image.manifest.v1+json';
 const CONFIG_MEDIA_TYPE = 'application/vnd.oci.image.config.v1+json';

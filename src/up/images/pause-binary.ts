@@ -1,9 +1,9 @@
 /**
  * The program of the pause image, written as machine code because a bare machine has no compiler.
  *
- * What it does, in order: ignore SIGCHLD (the kernel then reaps every orphan by itself, which matters when pods share one
- * process namespace), block SIGINT and SIGTERM, wait for one of them, exit 0. Blocking is what makes it work as process 1:
- * the kernel drops unhandled signals to process 1, but keeps blocked ones for whoever waits.
+ * What it does, in order: ignore SIGCHLD (the kernel then reaps every orphan itself, which matters when pods share
+ * one process namespace), block SIGINT and SIGTERM, wait for one of them, exit 0. Blocking is what makes it work as
+ * process 1: the kernel drops unhandled signals to process 1, but keeps blocked ones for a waiter.
  */
 import { KubeletError } from '../../base/errors.ts';
 
@@ -29,7 +29,10 @@ export function buildPauseBinary(arch: PauseArch): Buffer {
   return Buffer.concat([elfHeaders(arch, code.length + signalData().length), code, signalData()]);
 }
 
-/** `struct kernel_sigaction` (handler, flags, restorer, mask), then the signal set. Everything past the flags is 0 on both processors. */
+/**
+ * `struct kernel_sigaction` (handler, flags, restorer, mask), then the signal set. Everything past the flags is 0 on
+ * both processors.
+ */
 function signalData(): Buffer {
   const data = Buffer.alloc(40);
   data.writeBigUInt64LE(SIG_IGN, 0);

@@ -1,8 +1,11 @@
 /** Pushes an image to a registry with the distribution API, over plain HTTP or TLS. */
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { KubeletError } from '../../base/errors.ts';
-import { MANIFEST_MEDIA_TYPE, type OciImage } from './oci-image.ts';
+import { answerTo } from '../../base/node-answer.ts';
+import { readText } from '../../base/read-text.ts';
+import type { OciImage } from './oci-image.ts';
+import { MANIFEST_MEDIA_TYPE } from './oci-image.ts';
 
 export interface Registry {
   /** `http://127.0.0.1:5000` or `https://...`. */
@@ -11,7 +14,15 @@ export interface Registry {
   password?: string;
   /** PEM of the authority that signed the registry's certificate. */
   ca?: string;
+  /** PEM of what the client proves itself with. */
+  client?: { readonly certificate: string; readonly key: string };
+  /** For one request, its body included. Default ten minutes. */
+  answerLimitMs?: number;
 }
+
+const ANSWER_LIMIT_MS = 600_000;
+/** Answers are empty or say what is wrong. */
+const LONGEST_ANSWER = 64 * 1024;
 
 interface Answer {
   status: number;
@@ -19,7 +30,10 @@ interface Answer {
   body: string;
 }
 
-/** Uploads what is missing, then the manifest. Returns the manifest's digest. Throws `Unavailable` with the registry's words. */
+/**
+ * Uploads what is missing, then the manifest. Returns the manifest's digest. Throws `Unavailable` with the registry's
+ * words.
+ */
 export async function pushImage(
   registry: Registry,
   image: OciImage,
@@ -51,7 +65,7 @@ function expectStatus(answer: Answer, status: number, op: string): Answer {
   return answer;
 }
 
-function send(
+async function send(
   registry: Registry,
   method: string,
   path: string,
@@ -64,24 +78,28 @@ function send(
     headers['authorization'] =
       `Basic ${Buffer.from(`${registry.username}:${registry.password ?? ''}`).toString('base64')}`;
   }
-  return new Promise((resolve, reject) => {
-    const onAnswer = (message: IncomingMessage): void => {
-      const chunks: Buffer[] = [];
-      message.on('data', (chunk: Buffer) => chunks.push(chunk));
-      message.on('error', reject);
-      message.on('end', () =>
-        resolve({
-          status: message.statusCode ?? 0,
-          location: message.headers.location,
-          body: Buffer.concat(chunks).toString(),
-        }),
-      );
-    };
-    const call =
-      url.protocol === 'https:'
-        ? httpsRequest(url, { method, headers, ca: registry.ca }, onAnswer)
-        : httpRequest(url, { method, headers }, onAnswer);
-    call.on('error', reject);
-    call.end(body?.content);
-  });
+  const limitMs = registry.answerLimitMs ?? ANSWER_LIMIT_MS;
+  const signal = AbortSignal.timeout(limitMs);
+  const call =
+    url.protocol === 'https:'
+      ? httpsRequest(url, {
+          method,
+          headers,
+          signal,
+          ca: registry.ca,
+          cert: registry.client?.certificate,
+          key: registry.client?.key,
+        })
+      : httpRequest(url, { method, headers, signal });
+  call.end(body?.content);
+  try {
+    const message = await answerTo(call);
+    const text = await readText(message as AsyncIterable<Buffer>, LONGEST_ANSWER);
+    if (text === undefined) throw new Error(`the answer is longer than ${LONGEST_ANSWER} bytes`);
+    return { status: message.statusCode ?? 0, location: message.headers.location, body: text };
+  } catch (error) {
+    throw signal.aborted
+      ? new Error(`the registry did not answer within ${limitMs / 1000} s`, { cause: error })
+      : error;
+  }
 }

@@ -1,4 +1,7 @@
-/** Writes POSIX ustar archives in memory. The same entries always give the same bytes: that is what makes image digests reproducible. */
+/**
+ * Writes POSIX ustar archives in memory. The same entries always give the same bytes: that is what makes image digests
+ * reproducible.
+ */
 import { KubeletError } from '../../base/errors.ts';
 
 const BLOCK = 512;

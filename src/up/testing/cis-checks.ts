@@ -1,4 +1,5 @@
-// What the CIS benchmark asks of a node (4.1, 4.2), as the tool that checks it asks: by flags, configuration and modes of files.
+// What the CIS benchmark asks of a node (4.1, 4.2), as the tool that checks it asks: by flags, configuration and modes
+// of files.
 
 export interface NodeFacts {
   /** `--name value` and `--name=value` alike; a flag of the command line goes before the configuration. */

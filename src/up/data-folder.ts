@@ -1,0 +1,147 @@
+/**
+ * The data folder of `up`: whether it is one, and what of it belongs to `up`. It runs as root and removes whole trees:
+ * what others own stays theirs.
+ */
+import type { Stats } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { KubeletError } from '../base/errors.ts';
+import { selectMountsBelow } from './host-tables.ts';
+import type { Instance } from './instance.ts';
+import { endpointFile } from './instance.ts';
+
+const MARKER = '.kubelet-ts';
+const MARKER_TEXT = 'This folder belongs to "npm run up"; "npm run down -- --purge" removes what up has made in it.\n';
+/** What a person may have put there before the first `up`. */
+const PREPARED = new Set(['manifests', 'static-pods']);
+const OTHERS_WRITE = 0o022;
+const STICKY = 0o1000;
+
+/** Names in the folder that `up` gives. */
+function ownEntries(instance: Instance): Set<string> {
+  const paths = Object.values(instance as unknown as Record<string, string>).filter((value) =>
+    value.startsWith(`${instance.dataDir}/`),
+  );
+  return new Set([
+    MARKER,
+    'overlay-probe',
+    ...paths.map((path) => path.slice(instance.dataDir.length + 1).split('/')[0] ?? ''),
+  ]);
+}
+
+/**
+ * Makes the folder, or checks the one that is there. Throws `Invalid` when others could change what root does in it, or
+ * when it holds what is not of `up`.
+ */
+export function claimDataFolder(instance: Instance): void {
+  mkdirSync(instance.dataDir, { recursive: true });
+  checkDataFolder(instance);
+  if (!existsSync(join(instance.dataDir, MARKER))) writeFileSync(join(instance.dataDir, MARKER), MARKER_TEXT);
+}
+
+/** The same for a folder that is only checked or taken down. One that is not there is in order. */
+export function checkDataFolder(instance: Instance): void {
+  const { dataDir } = instance;
+  if (!existsSync(dataDir)) return;
+  const weak = pathTo(dataDir).find((path) => mayOthersChange(lstatSync(path), path !== dataDir));
+  if (weak !== undefined)
+    throw new KubeletError(
+      'Invalid',
+      `${weak} can be changed by others than root: ${mendOf(lstatSync(weak))} ${weak}, or choose another data folder with --data`,
+    );
+  if (isDataFolder(dataDir)) return;
+  const others = readdirSync(dataDir).slice(0, 3).join(', ');
+  throw new KubeletError(
+    'Invalid',
+    `${dataDir} is not empty (${others}, ...) and was not made by up: choose another folder with --data, or make this one its own with: touch ${join(dataDir, MARKER)}`,
+  );
+}
+
+const pathTo = (path: string): string[] => (path === '/' ? ['/'] : [...pathTo(dirname(path)), path]);
+
+/** In a folder with the sticky bit others can add names, but not replace those of root. */
+function mayOthersChange({ uid, mode }: Stats, mayBeSticky: boolean): boolean {
+  if (uid !== 0 && uid !== process.geteuid?.()) return true;
+  return (mode & OTHERS_WRITE) !== 0 && !(mayBeSticky && (mode & STICKY) !== 0);
+}
+
+/** What a person has to do about it. */
+const mendOf = ({ uid, mode }: Stats): string =>
+  [
+    ...(uid !== 0 && uid !== process.geteuid?.() ? ['chown root'] : []),
+    ...((mode & OTHERS_WRITE) !== 0 ? ['chmod go-w'] : []),
+  ].join(' and ');
+
+function isDataFolder(dataDir: string): boolean {
+  const names = readdirSync(dataDir);
+  return names.includes(MARKER) || names.every((name) => PREPARED.has(name)) || isOfOlderVersion(dataDir);
+}
+
+/** Before the marker was. */
+function isOfOlderVersion(dataDir: string): boolean {
+  if (existsSync(join(dataDir, 'cluster.json'))) return true;
+  const config = join(dataDir, 'containerd', 'config.toml');
+  return existsSync(config) && readFileSync(config, 'utf8').startsWith('# Written by kubelet-ts');
+}
+
+const mountsFile = (instance: Instance): string => join(instance.runDir, 'mounts-before.json');
+
+/**
+ * To be called before a run mounts anything: what is mounted in the folder by then, a disk for example, belongs to
+ * others.
+ */
+export function noteMountsBefore(instance: Instance): void {
+  if (!existsSync(instance.dataDir) || existsSync(mountsFile(instance)) || existsSync(endpointFile(instance))) return;
+  mkdirSync(instance.runDir, { recursive: true });
+  writeFileSync(mountsFile(instance), JSON.stringify(mountsBelow(instance)));
+}
+
+const mountsBelow = ({ dataDir }: Instance): string[] =>
+  selectMountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), dataDir).filter((point) => point !== dataDir);
+
+function mountsOfOthers(instance: Instance): Set<string> {
+  try {
+    const points: unknown = JSON.parse(readFileSync(mountsFile(instance), 'utf8'));
+    return new Set(Array.isArray(points) ? points.map(String) : []);
+  } catch {
+    return new Set(); // Not noted: all of them are ours.
+  }
+}
+
+/** What a run has mounted in the folder: deepest first. */
+export function ownMounts(instance: Instance): string[] {
+  const others = mountsOfOthers(instance);
+  return mountsBelow(instance).filter((point) => !others.has(point));
+}
+
+/**
+ * Removes what `up` has made in the folder, and the folder when nothing else is in it. Returns what is not of `up` and
+ * stays. Nothing of ours may be mounted any more. What a second `down`, which waits for its turn, makes there meanwhile
+ * is for that one to remove.
+ */
+export function purgeDataFolder(instance: Instance): string[] {
+  const { dataDir } = instance;
+  if (!existsSync(dataDir)) return [];
+  const own = ownEntries(instance);
+  const mounts = mountsBelow(instance);
+  // A removal would go on in what is mounted there.
+  const isOurs = (name: string): boolean => {
+    const path = join(dataDir, name);
+    return own.has(name) && !mounts.some((point) => point === path || point.startsWith(`${path}/`));
+  };
+  for (const name of readdirSync(dataDir)) {
+    if (isOurs(name)) rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 3, retryDelay: 10 });
+  }
+  const left = readdirSync(dataDir)
+    .filter((name) => !isOurs(name))
+    .map((name) => join(dataDir, name));
+  const isMountPoint = selectMountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), dataDir).includes(dataDir);
+  if (left.length === 0 && !isMountPoint) {
+    try {
+      rmdirSync(dataDir);
+    } catch (error) {
+      if (!['ENOTEMPTY', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+  return left;
+}

@@ -1,0 +1,84 @@
+/**
+ * What several instances and other engines of a machine share, and what of it was there before the first instance. It
+ * lies in /run, and ends with the kernel's tables at a reboot.
+ */
+import { existsSync, mkdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { KubeletError } from '../base/errors.ts';
+import { acquireProcessFile, waitUntil } from './processes.ts';
+
+const FOLDER = '/run/kubelet-ts';
+const LOCK_WAIT_MS = 30_000;
+
+export type IptablesProgram = 'iptables' | 'ip6tables';
+
+export interface MachineRecord {
+  /** As `sharedChains` names them. */
+  readonly chains: Readonly<Record<IptablesProgram, readonly string[]>>;
+  /** Folders outside of any data folder. */
+  readonly folders: readonly string[];
+}
+
+/**
+ * One at a time over all processes of the machine, so that the last instance that goes and a first one that comes agree
+ * on who is there.
+ */
+export async function withMachineLock<T>(work: () => Promise<T>, folder: string = FOLDER): Promise<T> {
+  const lock = join(folder, 'lock');
+  if (!(await waitUntil(() => tryLock(folder, lock), LOCK_WAIT_MS, 50)))
+    throw new KubeletError('Timeout', `another up or down holds ${lock}`, { op: 'lock' });
+  try {
+    return await work();
+  } finally {
+    rmSync(lock, { force: true });
+    removeWhenEmpty(folder);
+  }
+}
+
+function tryLock(folder: string, lock: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return acquireProcessFile(lock);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false; // The one before has just removed the folder.
+    throw error;
+  }
+}
+
+function removeWhenEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    if (!['ENOTEMPTY', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
+
+/** Of the network namespace that this process is in: the tables are that one's. */
+const recordFile = (folder: string): string =>
+  join(folder, `shared-before-${/\d+/.exec(readlinkSync('/proc/self/ns/net'))?.[0] ?? ''}.json`);
+
+/** Undefined when it is unknown: then everything shared counts as that of others. */
+export function readMachineRecord(folder: string = FOLDER): MachineRecord | undefined {
+  try {
+    const { chains, folders } = JSON.parse(readFileSync(recordFile(folder), 'utf8')) as Partial<MachineRecord>;
+    return Array.isArray(chains?.iptables) && Array.isArray(chains.ip6tables) && Array.isArray(folders)
+      ? { chains, folders }
+      : undefined;
+  } catch {
+    return undefined; // Not there, or half-written when the machine went down.
+  }
+}
+
+export function writeMachineRecord(record: MachineRecord, folder: string = FOLDER): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(recordFile(folder), JSON.stringify(record), { mode: 0o600 });
+}
+
+export function removeMachineRecord(folder: string = FOLDER): void {
+  rmSync(recordFile(folder), { force: true });
+}
+
+/** The folder and those above it that exist. */
+export function existingFolders(folder: string): string[] {
+  return [folder, dirname(folder)].filter((each) => existsSync(each));
+}
