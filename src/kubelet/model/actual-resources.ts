@@ -7,8 +7,8 @@ import { quotaOfMilliCpu, sharesOfMilliCpu } from './cpu-units.ts';
 import type { ContainerRuntimeResources } from './runtime-status.ts';
 
 /**
- * Whether what the runtime was told of a container's CPU and memory is what this spec leads to. Of memory requests a runtime knows nothing.
- * Shares may be off by what a weight of cgroup v2 loses, unless `exactly`.
+ * Whether the CPU and memory values sent to the runtime are those this spec results in. Runtimes do not know memory
+ * requests. Shares may differ by the rounding of cgroup v2 weights, unless `exactly`.
  */
 export function runsAsAsked(pod: Pod, container: Container, made: ContainerRuntimeResources, exactly = false): boolean {
   const limits = effectiveLimits(pod.spec.resources, container);
@@ -24,7 +24,7 @@ export function runsAsAsked(pod: Pod, container: Container, made: ContainerRunti
   );
 }
 
-/** A runtime that reads shares back from a cgroup v2 weight tells them only so exactly. */
+/** A runtime that converts a cgroup v2 weight back to shares has only this precision. */
 function weightStep(shares: number): number {
   return Math.max(27, Math.ceil(shares / 100));
 }

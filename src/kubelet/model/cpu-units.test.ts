@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { milliCpuOfQuota, milliCpuOfShares, quotaOfMilliCpu, sharesOfMilliCpu } from './cpu-units.ts';
 
-test('shares and quota keep to the bounds of the kernel, rounded as upstream', () => {
+test('shares and quota stay within the limits of the kernel, rounded as in upstream', () => {
   assert.deepEqual([0, 1, 2, 100, 1000, 300_000, 1e9].map(sharesOfMilliCpu), [2, 2, 2, 102, 1024, 262_144, 262_144]);
   assert.deepEqual(
     [0, 1, 5, 10, 500, 2500].map((milli) => quotaOfMilliCpu(milli, 100_000)),
@@ -10,7 +10,7 @@ test('shares and quota keep to the bounds of the kernel, rounded as upstream', (
   );
 });
 
-test('what was asked for comes back from what the kernel was told', () => {
+test("the requested CPU is recovered from the kernel's values", () => {
   for (const milli of [10, 100, 250, 333, 1000, 4000]) {
     assert.equal(milliCpuOfShares(sharesOfMilliCpu(milli)), milli);
     assert.equal(milliCpuOfQuota(quotaOfMilliCpu(milli, 100_000), 100_000), milli);

@@ -1,4 +1,6 @@
-/** CPU as requests and limits name it against what the kernel's scheduler is told (upstream: cm/helpers_linux.go). */
+/**
+ * Converts CPU requests and limits to and from the values of the kernel's scheduler (upstream: cm/helpers_linux.go).
+ */
 const minShares = 2;
 const maxShares = 262_144;
 const sharesPerCpu = 1024;
@@ -14,7 +16,7 @@ export function quotaOfMilliCpu(milliCpu: number, periodUs: number): number {
   return milliCpu === 0 ? 0 : Math.max(minQuotaUs, Math.floor((milliCpu * periodUs) / 1000));
 }
 
-/** 0 for shares that stand for no request. Rounds up, so that what was asked for comes back. */
+/** 0 for shares that mean no request. Rounds up, so that the original request is recovered. */
 export function milliCpuOfShares(shares: number): number {
   return shares < minShares ? 0 : Math.ceil((shares * 1000) / sharesPerCpu);
 }

@@ -3,7 +3,9 @@ const READ = 0o440;
 const ENTER = 0o110;
 const SETGID = 0o2000;
 
-/** The mode of a file or directory after a group was given the volume: never fewer bits than before (upstream: volume_linux.go). */
+/**
+ * The mode of a file or directory after a group was given the volume; bits are only added (upstream: volume_linux.go).
+ */
 export function computeGroupMode(mode: number, kind: { directory: boolean; readOnly: boolean }): number {
   const wanted = kind.readOnly ? READ : READ_WRITE;
   return mode | wanted | (kind.directory ? SETGID | ENTER : 0);

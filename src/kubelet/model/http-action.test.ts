@@ -12,7 +12,7 @@ test("a port is a number, a name of the container's, or a number in quotes", () 
   for (const port of ['none', 0, 70_000, '0']) assert.throws(() => resolvePort(port, container), { kind: 'Invalid' });
 });
 
-test('a request goes to the pod unless the action names a host, and says who asks unless the pod says so', () => {
+test('a request goes to the pod unless the action names a host, and has a User-Agent unless the pod sets one', () => {
   assert.deepEqual(
     httpActionRequest({ port: 'web', path: '/x' }, container, { podIp: '10.0.0.1', purpose: 'lifecycle' }),
     {

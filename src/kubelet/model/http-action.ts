@@ -2,12 +2,13 @@ import type { Container } from '../../api/core/container.ts';
 import type { HTTPGetAction } from '../../api/core/probe.ts';
 import { KubeletError } from '../../base/errors.ts';
 
-/** The version the agent names itself by to what it probes. */
+/** The version in the User-Agent of probes. */
 const probeVersion = '1.36';
 
 /**
- * A port of a probe or hook as a number: a name is looked up among the container's ports, and taken for a number in quotes when
- * there is none of that name. `Invalid` when neither gives a port (upstream: probe/util.go ResolveContainerPort).
+ * The port of a probe or hook as a number: a name is looked up among the container's ports, and parsed as a number in
+ * quotes when no port has that name. `Invalid` when neither results in a port (upstream: probe/util.go
+ * ResolveContainerPort).
  */
 export function resolvePort(port: number | string, container: Pick<Container, 'ports'>): number {
   const number =
@@ -21,8 +22,9 @@ export function resolvePort(port: number | string, container: Pick<Container, 'p
 }
 
 /**
- * The request of an httpGet probe (`purpose` "probe") or hook ("lifecycle"), without its deadline. A User-Agent and an Accept header are
- * added unless the pod sets its own; an empty Accept takes the header away (upstream: probe/http/request.go).
+ * The request of an httpGet probe (`purpose` "probe") or hook ("lifecycle"), without its deadline. A User-Agent and an
+ * Accept header are added unless the pod sets its own; an empty Accept removes the header (upstream:
+ * probe/http/request.go).
  */
 export function httpActionRequest(
   action: HTTPGetAction,

@@ -1,6 +1,8 @@
 import type { ContainerId, PodUid } from './ids.ts';
 
-/** What PLEG tells the sync loop: something of this pod changed in the runtime, and the cache already knows it. */
+/**
+ * PLEG's event for the sync loop: something of this pod changed in the runtime, and the cache is already up to date.
+ */
 export type PodLifecycleEvent =
   | {
       kind: 'ContainerStarted' | 'ContainerDied' | 'ContainerRemoved' | 'ContainerChanged';

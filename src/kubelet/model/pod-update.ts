@@ -4,9 +4,9 @@ import type { Pod } from '../../api/core/pod.ts';
 export type PodSource = 'file' | 'http' | 'server' | 'api';
 
 /**
- * What changed in one source, as upstream names it.
- * ADD: new. UPDATE: spec or metadata changed. DELETE: marked for graceful deletion (deletionTimestamp). REMOVE: gone from the source.
- * RECONCILE: only the status changed behind our back.
+ * What changed in one source, in upstream's terms. ADD: new. UPDATE: spec or metadata changed. DELETE: marked for
+ * graceful deletion (deletionTimestamp). REMOVE: gone from the source. RECONCILE: another client changed only the
+ * status.
  */
 export type PodOperation = 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE';
 

@@ -1,16 +1,19 @@
-/** A volume made ready on the host for one pod. */
+/** A volume that is ready on the host for one pod. */
 export interface MountedVolume {
   /** Name in pod.spec.volumes. */
   name: string;
-  /** Absolute path on the host that a container's mount binds; of mode Block the device, or a link to it. '' for an image volume, which the runtime mounts. */
+  /**
+   * Absolute path on the host that a container's mount binds; for mode Block the device, or a link to it. '' for an
+   * image volume, which the runtime mounts.
+   */
   hostPath: string;
-  /** The volume itself refuses writes (secret, configMap, ...), whatever the mount says. */
+  /** The volume is read-only (secret, configMap, ...), whatever the mount says. */
   readOnly: boolean;
-  /** The kind may be relabelled by SELinux. */
+  /** SELinux may relabel this kind of volume. */
   selinuxRelabel: boolean;
   /** A raw device: containers get it by `volumeDevices`, never by `volumeMounts`. */
   device?: boolean;
-  /** Groups that processes of the pod get so that they can use it (annotation `pv.beta.kubernetes.io/gid`). */
+  /** Groups that processes of the pod need to use it (annotation `pv.beta.kubernetes.io/gid`). */
   extraGroups?: readonly number[];
 }
 

@@ -1,7 +1,7 @@
 export type ProbeType = 'liveness' | 'readiness' | 'startup';
 
 /**
- * `inconclusive` is ours: the probe could not be judged because the agent itself was late or the node overloaded; it changes nothing.
- * `unknown` is the state before the first verdict.
+ * `inconclusive` exists only here: no result, because the agent was late or the node overloaded; it changes nothing.
+ * `unknown` is the state before the first result.
  */
 export type ProbeVerdict = 'success' | 'failure' | 'unknown' | 'inconclusive';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rpcMessage } from './rpc-message.ts';
 
-test('only a code at the very beginning goes, and only once', () => {
+test('only a code at the very beginning is removed, and only once', () => {
   const said = (text: string): string => rpcMessage(text);
   assert.equal(
     said('rpc error: code = Unknown desc = failed to create containerd task: no'),

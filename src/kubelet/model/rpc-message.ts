@@ -1,7 +1,10 @@
-/** Go prints the code before what the runtime said; what follows it is what upstream shows of a container (grpc status.FromError(err).Message()). */
+/**
+ * Go prints the status code before the runtime's message; upstream shows containers without it (grpc
+ * status.FromError(err).Message()).
+ */
 const CODE = /^rpc error: code = \w+ desc = /;
 
-/** What the runtime itself said: of an error that stands by itself the code goes, one that is wrapped in other words stays as it is. */
+/** The runtime's own message: the code at the beginning is removed; a code inside a wrapped error is kept. */
 export function rpcMessage(text: string): string {
   return text.replace(CODE, '');
 }

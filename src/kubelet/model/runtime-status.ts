@@ -2,7 +2,7 @@ import type { ContainerId, PodUid, SandboxId } from './ids.ts';
 
 export type ContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
-/** What the runtime says of one container. Times are wall milliseconds, 0 when the runtime gave none. */
+/** The runtime's status of one container. Times are wall milliseconds, 0 when the runtime gave none. */
 export interface ContainerRuntimeStatus {
   id: ContainerId;
   sandboxId: SandboxId;
@@ -18,7 +18,7 @@ export interface ContainerRuntimeStatus {
   /** The runtime's reason: Completed, Error, OOMKilled, StartError, ContainerCannotRun ... */
   reason: string;
   message: string;
-  /** The image as the pod asked for it. */
+  /** The image as named in the pod spec. */
   image: string;
   /** The image's identity (CRI image_ref), shown as imageID in the pod's status. */
   imageRef: string;
@@ -28,7 +28,7 @@ export interface ContainerRuntimeStatus {
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
   resources?: ContainerRuntimeResources;
-  /** By which the runtime would stop it, as SIGTERM; undefined where it does not say. */
+  /** The signal with which the runtime stops it, such as SIGTERM; undefined where it does not report one. */
   stopSignal?: string;
   user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
   mounts?: readonly { containerPath: string; hostPath: string; readOnly: boolean; recursiveReadOnly?: boolean }[];
@@ -41,7 +41,7 @@ export interface ContainerRuntimeResources {
   memoryLimitBytes: number;
 }
 
-/** What the runtime says of one pod sandbox. */
+/** The runtime's status of one pod sandbox. */
 export interface SandboxRuntimeStatus {
   id: SandboxId;
   podUid: PodUid;
@@ -50,10 +50,12 @@ export interface SandboxRuntimeStatus {
   attempt: number;
   ready: boolean;
   createdAtMs: number;
-  /** In the runtime's order; empty for pods on the host's network. */
+  /** In the runtime's order and in canonical form; empty for pods on the host's network. */
   ips: readonly string[];
+  /** The runtime reported something that is not an address. A new sandbox would not help. */
+  isAddressUnreadable?: boolean;
   hostNetwork: boolean;
-  /** The host's ids that the users of the pod are mapped to; absent for a pod that has those of the host. */
+  /** The host's ids that the users of the pod are mapped to; absent for a pod that uses the host's ids. */
   userns?: { hostId: number; length: number };
   runtimeHandler: string;
   labels: Readonly<Record<string, string>>;

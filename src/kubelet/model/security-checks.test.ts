@@ -18,7 +18,7 @@ describe('AppArmor', () => {
   const confined: AppArmorProfile = { type: 'RuntimeDefault' };
   const own = { name: 'x', securityContext: { appArmorProfile: confined } };
 
-  test('a pod that names a profile is refused by a host without AppArmor, in whichever container it stands', () => {
+  test('a pod with a profile in any container is rejected by a host without AppArmor', () => {
     for (const spec of [
       { securityContext: { appArmorProfile: confined } },
       { containers: [own] },
@@ -31,7 +31,7 @@ describe('AppArmor', () => {
     assert.deepEqual(checkAppArmor(podWith({}, { [key('app')]: 'runtime/default' }), off), refused);
   });
 
-  test('one that names none, or wants none, runs anywhere', () => {
+  test('a pod without a profile, or with Unconfined, runs anywhere', () => {
     assert.equal(checkAppArmor(podWith({}), off), undefined);
     assert.equal(
       checkAppArmor(
@@ -42,14 +42,14 @@ describe('AppArmor', () => {
     );
   });
 
-  test('an empty profile name is refused', () => {
+  test('an empty profile name is rejected', () => {
     assert.equal(
       checkAppArmor(podWith({}, { [key('app')]: 'localhost/' }), on)?.message,
       'Cannot enforce AppArmor: invalid empty AppArmor profile name: "&AppArmorProfile{Type:Localhost,LocalhostProfile:*,}"',
     );
   });
 
-  test('the field of the container wins over the annotation, and that over the field of the pod', () => {
+  test('the field of the container takes precedence over the annotation, and the annotation over the field of the pod', () => {
     const pod = podWith(
       {
         securityContext: { appArmorProfile: confined },

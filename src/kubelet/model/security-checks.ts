@@ -1,4 +1,4 @@
-/** Whether this node can keep what a pod's security context asks for; asked once, before the pod is started. */
+/** Whether this node supports a pod's security context; checked once, before the pod is started. */
 import type { Pod } from '../../api/core/pod.ts';
 import type { AppArmorProfile } from '../../api/core/security-context.ts';
 import { annotations } from '../../api/annotations.ts';
@@ -12,7 +12,10 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Field of the container, else the old annotation, else field of the pod (upstream: pkg/security/apparmor GetProfile). undefined leaves it to the runtime's default. */
+/**
+ * Field of the container, else the old annotation, else field of the pod (upstream: pkg/security/apparmor GetProfile).
+ * undefined leaves it to the runtime's default.
+ */
 export function effectiveAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile | undefined {
   return (
     container.securityContext?.appArmorProfile ??
@@ -23,7 +26,10 @@ export function effectiveAppArmor(pod: Pod, container: AnyContainer): AppArmorPr
 
 const localhostPrefix = 'localhost/';
 
-/** Static pods may still bear it. One that validation would not let pass names no profile, so that the next in line applies, as upstream. */
+/**
+ * Static pods may still have it. A value that validation would reject names no profile, so that the next in order
+ * applies, as in upstream.
+ */
 function annotatedAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile | undefined {
   const value = pod.metadata.annotations?.[annotations.appArmorContainerPrefix + container.name];
   if (value === 'runtime/default') return { type: 'RuntimeDefault' };
@@ -33,7 +39,10 @@ function annotatedAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile |
     : undefined;
 }
 
-/** Upstream: pkg/security/apparmor validate.go, and lifecycle/handlers.go for the message. A pod that was admitted already is not asked about again: that is the caller's part. */
+/**
+ * Upstream: pkg/security/apparmor validate.go, and lifecycle/handlers.go for the message. An admitted pod is not
+ * checked again; the caller ensures that.
+ */
 export function checkAppArmor(pod: Pod, host: { appArmorEnabled: boolean }): Refusal | undefined {
   if (!needsAppArmor(pod)) return undefined;
   const refuse = (why: string): Refusal => ({
@@ -45,7 +54,7 @@ export function checkAppArmor(pod: Pod, host: { appArmorEnabled: boolean }): Ref
     const profile = effectiveAppArmor(pod, container);
     if (profile?.type !== 'Localhost') continue;
     const { localhostProfile: name } = profile;
-    // Upstream prints its own type here.
+    // Upstream prints its Go type here.
     if (name === undefined || name.trim() === '')
       return refuse(
         `invalid empty AppArmor profile name: ${JSON.stringify(`&AppArmorProfile{Type:Localhost,LocalhostProfile:${name === undefined ? 'nil' : `*${name}`},}`)}`,
@@ -54,7 +63,7 @@ export function checkAppArmor(pod: Pod, host: { appArmorEnabled: boolean }): Ref
   return undefined;
 }
 
-/** Any profile but `Unconfined`, wherever it is named; also in an annotation of a container that has a field. */
+/** Any profile but `Unconfined`, wherever it is set; also in an annotation of a container that has the field. */
 function needsAppArmor(pod: Pod): boolean {
   const confines = (profile: AppArmorProfile | undefined): boolean =>
     profile !== undefined && profile.type !== 'Unconfined';

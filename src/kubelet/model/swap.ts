@@ -4,7 +4,7 @@ import type { AnyContainer } from '../../api/pod.ts';
 import { podQos } from '../../api/qos.ts';
 import { quantityValue } from '../../api/quantity.ts';
 
-/** What of the node decides about swap. */
+/** Properties of the node that decide about swap. */
 export interface SwapNode {
   swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
   cgroupVersion: 1 | 2;
@@ -13,8 +13,8 @@ export interface SwapNode {
 }
 
 /**
- * Whether the container gets any swap (upstream: GetContainerSwapBehavior): only on cgroup v2, in a burstable pod that is not critical,
- * and with a memory request that is not its limit.
+ * Whether the container gets any swap (upstream: GetContainerSwapBehavior): only on cgroup v2, in a burstable pod that
+ * is not critical, and with a memory request that is not its limit.
  */
 export function mayUseSwap(pod: Pod, container: AnyContainer, node: SwapNode): boolean {
   if (

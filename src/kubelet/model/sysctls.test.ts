@@ -39,7 +39,7 @@ describe('which sysctls a pod may set', () => {
       );
   });
 
-  test('any other is forbidden, with the reason and message of upstream, and the first one is named', () => {
+  test("any other is forbidden with upstream's reason and message, which names the first one", () => {
     assert.deepEqual(
       checkSysctls(podWith(['net.ipv4.tcp_syncookies', 'kernel.msgmax', 'vm.swappiness']), sysctlAllowList([], modern)),
       { reason: 'SysctlForbidden', message: 'forbidden sysctl: "kernel.msgmax" not allowlisted' },
@@ -59,7 +59,7 @@ describe('which sysctls a pod may set', () => {
     assert.equal(verdict('kernel.shmmax', ['kernel.sem']), 'forbidden sysctl: "kernel.shmmax" not allowlisted');
   });
 
-  test("none of them may change a namespace of the host's", () => {
+  test('no sysctl may change a namespace of the host', () => {
     assert.equal(
       verdict('kernel.shm_rmid_forced', [], { hostIPC: true }),
       'forbidden sysctl: "kernel.shm_rmid_forced" not allowed with host IPC enabled',
@@ -71,7 +71,7 @@ describe('which sysctls a pod may set', () => {
     assert.equal(verdict('net.core.somaxconn', ['net.*'], { hostIPC: true, hostPID: true }), undefined);
   });
 
-  test('an entry of the configuration that is no pattern, or is of no namespace, is refused in the words of upstream, and allows nothing', () => {
+  test('an entry that is not a pattern or not namespaced is rejected in the words of upstream, and allows nothing', () => {
     assert.match(
       sysctlPatternProblem('Net.core') ?? '',
       /^sysctl "Net\.core" must have at most 253 characters and match regex \(\[a-z0-9\]\(\[-_a-z0-9\]\*\[a-z0-9\]\)\?\[\\\.\/\]\)\*\(\[a-z0-9\]\[-_a-z0-9\]\*\)\?\[a-z0-9\*\]$/,
@@ -94,7 +94,7 @@ describe('which sysctls a pod may set', () => {
   });
 });
 
-test('names are told apart by the first separator', () => {
+test('the first separator decides how a name is read', () => {
   assert.deepEqual(
     ['net/ipv4/conf/eno2.100/rp_filter', 'net.ipv4.conf.eno2/100.rp_filter', 'kernel'].map(dottedSysctl),
     ['net.ipv4.conf.eno2/100.rp_filter', 'net.ipv4.conf.eno2/100.rp_filter', 'kernel'],

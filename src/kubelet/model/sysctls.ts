@@ -5,7 +5,7 @@ import type { SysctlNamespace } from '../../api/sysctl-name.ts';
 import { podReasons } from '../../api/reasons.ts';
 import type { Refusal } from './security-checks.ts';
 
-/** Namespaced in the pod, and without influence on other pods. `since` is the kernel that namespaced it. */
+/** Namespaced in the pod, and without effect on other pods. `since` is the kernel version that namespaced it. */
 const safeSysctls: readonly { name: string; since?: string }[] = [
   { name: 'kernel.shm_rmid_forced' },
   { name: 'net.ipv4.ip_local_port_range' },
@@ -24,13 +24,13 @@ const safeSysctls: readonly { name: string; since?: string }[] = [
 const patternFormat = `(${sysctlSegment}[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
 const pattern = new RegExp(`^${patternFormat}$`);
 
-/** Names in the form with dots; prefixes end where their star stood. */
+/** Names in the dotted form; prefixes end where their star was. */
 export interface SysctlAllowList {
   readonly names: ReadonlyMap<string, SysctlNamespace>;
   readonly prefixes: ReadonlyMap<string, SysctlNamespace>;
 }
 
-/** What is wrong with one entry of `allowedUnsafeSysctls`; undefined when nothing is. */
+/** The problem of one entry of `allowedUnsafeSysctls`; undefined when it is valid. */
 export function sysctlPatternProblem(entry: string): string | undefined {
   if (Buffer.byteLength(entry) > maxSysctlBytes || !pattern.test(entry))
     return `sysctl ${JSON.stringify(entry)} must have at most ${maxSysctlBytes} characters and match regex ${patternFormat}`;
@@ -46,7 +46,10 @@ function splitPattern(entry: string): { stem: string; prefixed: boolean } {
   return star === -1 ? { stem: dotted, prefixed: false } : { stem: dotted.slice(0, star), prefixed: true };
 }
 
-/** The safe ones of this kernel, and those the operator allows; entries with a problem are left out, so that they allow nothing. */
+/**
+ * The safe sysctls of this kernel, and those the operator allows; invalid entries are left out, so that they allow
+ * nothing.
+ */
 export function sysctlAllowList(allowedUnsafe: readonly string[], kernelVersion: string): SysctlAllowList {
   const names = new Map<string, SysctlNamespace>();
   const prefixes = new Map<string, SysctlNamespace>();
@@ -62,7 +65,7 @@ export function sysctlAllowList(allowedUnsafe: readonly string[], kernelVersion:
   return { names, prefixes };
 }
 
-/** `6.1.0-13-amd64` against `4.15`. A version that cannot be read is too old for everything. */
+/** Compares `6.1.0-13-amd64` with `4.15`. A version that cannot be parsed counts as too old. */
 function isAtLeast(kernelVersion: string, since: string): boolean {
   const own = /^(\d+)\.(\d+)/.exec(kernelVersion);
   if (own === null) return false;
@@ -70,7 +73,7 @@ function isAtLeast(kernelVersion: string, since: string): boolean {
   return Number(own[1]) > major || (Number(own[1]) === major && Number(own[2]) >= minor);
 }
 
-/** Why the pod may not run here, by the first sysctl that is not allowed; undefined when all are. */
+/** Why the pod may not run here, from the first sysctl that is not allowed; undefined when all are allowed. */
 export function checkSysctls(pod: Pod, allowed: SysctlAllowList): Refusal | undefined {
   for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
     const problem = sysctlProblem(dottedSysctl(name), pod, allowed);

@@ -1,4 +1,4 @@
-/** Limits of one cgroup, in cgroup v1's terms (the adapter converts to v2). undefined leaves a value alone. */
+/** Limits of one cgroup, in cgroup v1's terms (the adapter converts to v2). undefined leaves a value unchanged. */
 export interface CgroupLimits {
   cpuShares?: number;
   /** Microseconds per period; -1 for none. */
@@ -12,7 +12,7 @@ export interface CgroupLimits {
   unified?: Readonly<Record<string, string>>;
 }
 
-/** What a cgroup's own files say; -1 for no limit. */
+/** The values in a cgroup's own files; -1 for no limit. */
 export interface CgroupValues {
   cpuShares: number;
   cpuQuotaUs: number;
@@ -21,7 +21,10 @@ export interface CgroupValues {
   memoryUsageBytes: number;
 }
 
-/** The cgroup tree. Names are paths below the root, `/kubepods/burstable/pod<uid>`; the adapter knows version, driver and mounts. */
+/**
+ * The cgroup tree. Names are paths below the root, `/kubepods/burstable/pod<uid>`; the adapter handles version, driver
+ * and mounts.
+ */
 export interface Cgroups {
   readonly version: 1 | 2;
   readonly driver: 'cgroupfs' | 'systemd';
@@ -33,11 +36,11 @@ export interface Cgroups {
   /** Creates it with its parents, and applies the limits. */
   ensure(name: string, limits: CgroupLimits): Promise<void>;
   update(name: string, limits: CgroupLimits): Promise<void>;
-  /** NotFound for a group that is not there. What this machine has no controller for reads as no limit. */
+  /** NotFound for a missing group. A value without a controller on this machine reads as no limit. */
   read(name: string): Promise<CgroupValues>;
-  /** Kills nothing: `Conflict` when processes are left in it. Gone is success. */
+  /** Kills nothing: `Conflict` when it still contains processes. A missing group is success. */
   remove(name: string): Promise<void>;
-  /** Processes in it and below. */
+  /** Processes in the group and below it. */
   processes(name: string): Promise<number[]>;
   kill(name: string): Promise<void>;
   /** Names of the direct children. */

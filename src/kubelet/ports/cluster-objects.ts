@@ -7,7 +7,10 @@ import type { Service } from '../../api/core/service.ts';
 import type { RuntimeClass } from '../../api/node/runtime-class.ts';
 import type { CSIDriver } from '../../api/storage/csi-driver.ts';
 
-/** The objects, beside pods, that shape what a node does. Adding a kind is a line here, in `clusterScopedKinds` and at each source of objects. */
+/**
+ * The objects, besides pods, that affect a node. Adding a kind is a line here, in `clusterScopedKinds` and at each
+ * source of objects.
+ */
 export interface ClusterKinds {
   ConfigMap: ConfigMap;
   Secret: Secret;
@@ -19,7 +22,7 @@ export interface ClusterKinds {
 }
 export type ClusterKind = keyof ClusterKinds;
 
-/** Of a kind that is in no namespace, `namespace` is ''. */
+/** '' for a cluster-scoped kind. */
 export interface ClusterObjectChange {
   kind: ClusterKind;
   namespace: string;
@@ -27,11 +30,11 @@ export interface ClusterObjectChange {
 }
 
 /**
- * Where features look objects up: a folder of manifests on a node of its own, watches and caches on a node of a cluster. Objects are values: a
- * changed one is a new object. Secrets have `stringData` folded into `data`.
+ * Where features look objects up: a folder of manifests on a standalone node, watches and caches on a node of a
+ * cluster. Objects are immutable: a changed one is a new object. Secrets have `stringData` merged into `data`.
  */
 export interface ClusterObjects {
-  /** undefined for what does not exist; rejects with `Unavailable` while that cannot be known. */
+  /** undefined for what does not exist; rejects with `Unavailable` while that is unknown. */
   get<Kind extends ClusterKind>(
     kind: Kind,
     namespace: string,
@@ -42,13 +45,19 @@ export interface ClusterObjects {
     kind: Kind,
     namespace: string,
   ): readonly ClusterKinds[Kind][] | Promise<readonly ClusterKinds[Kind][]>;
-  /** Calls `listener` for what appears, changes or vanishes, once it is in place; returns the function that ends it. */
+  /**
+   * Calls `listener` for added, changed and removed objects, after the change is visible; returns the function that
+   * unsubscribes.
+   */
   onChange(listener: (change: ClusterObjectChange) => void): () => void;
 }
 
-/** Who must have the objects of a pod at hand for as long as the pod is on the node (upstream: secret_manager.go RegisterPod and its kin). Both are said again and again. */
+/**
+ * Keeps the objects of a pod available as long as the pod is on the node (upstream: secret_manager.go RegisterPod and
+ * the like). Both methods may be called repeatedly.
+ */
 export interface PodObjects {
-  /** Before anything of the pod is made, and again whenever its spec may name others. */
+  /** Before anything of the pod is created, and again whenever its spec may refer to other objects. */
   registerPod(pod: Pod): void;
   /** Nothing of the pod is left that could need them. */
   unregisterPod(pod: Pod): void;

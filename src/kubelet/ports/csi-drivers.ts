@@ -1,4 +1,4 @@
-/** The node's side of CSI v1, as far as the agent calls it. Names of the specification, in this project's spelling. */
+/** The node service of CSI v1, as far as the agent uses it. Names of the specification, in this project's spelling. */
 
 export type CsiNodeCapability =
   | 'STAGE_UNSTAGE_VOLUME'
@@ -59,7 +59,7 @@ export interface CsiExpandRequest {
 
 export interface CsiNodeInfo {
   readonly nodeId: string;
-  /** 0: no limit said. */
+  /** 0: no limit reported. */
   readonly maxVolumesPerNode: number;
   readonly topology: Strings;
 }
@@ -76,7 +76,7 @@ export interface CsiStats {
   readonly condition: { readonly abnormal: boolean; readonly message: string } | undefined;
 }
 
-/** A gRPC code, as Go spells it. `Local`: the call was not made. */
+/** A gRPC code, as Go spells it. `Local`: the call was not sent. */
 export type CsiFailureCode =
   | 'Local'
   | 'Canceled'
@@ -96,12 +96,18 @@ export type CsiFailureCode =
   | 'DataLoss'
   | 'Unauthenticated';
 
-/** What a driver answered. What a failure means (is it over, or may it still be going on?) is for the caller to judge by its code. */
+/**
+ * A driver's response. The caller decides from the code what a failure means: whether the operation is over or may
+ * still be running.
+ */
 export type CsiAnswer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly code: CsiFailureCode; readonly message: string };
 
-/** The node service of one driver. Each call has a connection and a time limit of its own, so that a driver may be restarted at any time. Never rejects. */
+/**
+ * The node service of one driver. Each call has its own connection and time limit, so that a driver may be restarted at
+ * any time. Never rejects.
+ */
 export interface CsiNode {
   getInfo(timeoutMs: number): Promise<CsiAnswer<CsiNodeInfo>>;
   getCapabilities(timeoutMs: number): Promise<CsiAnswer<readonly CsiNodeCapability[]>>;
@@ -109,12 +115,12 @@ export interface CsiNode {
   unstage(request: { volumeId: string; stagingPath: string }, timeoutMs: number): Promise<CsiAnswer<void>>;
   publish(request: CsiPublishRequest, timeoutMs: number): Promise<CsiAnswer<void>>;
   unpublish(request: { volumeId: string; targetPath: string }, timeoutMs: number): Promise<CsiAnswer<void>>;
-  /** Resolves to the size the driver says, 0 when it says none. */
+  /** Resolves to the size the driver reports, 0 when it reports none. */
   expand(request: CsiExpandRequest, timeoutMs: number): Promise<CsiAnswer<number>>;
   stats(request: { volumeId: string; volumePath: string }, timeoutMs: number): Promise<CsiAnswer<CsiStats>>;
 }
 
 export interface CsiDrivers {
-  /** `endpoint`: path of the driver's socket; `name`: what the driver is called. Connects at each call, not here. */
+  /** `endpoint`: path of the driver's socket; `name`: the driver's name. Connects at each call, not here. */
   node(endpoint: string, name: string): CsiNode;
 }

@@ -6,7 +6,7 @@ export interface Image {
   repoTags: readonly string[];
   repoDigests: readonly string[];
   sizeBytes: number;
-  /** The image's own user: numeric uid or a name, for runAsNonRoot. */
+  /** The image's default user: numeric uid or a name, for runAsNonRoot. */
   uid?: number;
   username: string;
   pinned: boolean;
@@ -29,9 +29,9 @@ export interface ImageFsUsage {
 
 export interface ImageRuntime {
   listImages(options?: CallOptions): Promise<Image[]>;
-  /** undefined when the image is not there. */
+  /** undefined when the image is not present. */
   imageStatus(image: string, runtimeHandler: string, options?: CallOptions): Promise<Image | undefined>;
-  /** Resolves to the image reference of what was pulled. No deadline of its own. */
+  /** Resolves to the image reference that was pulled. No deadline of its own. */
   pullImage(
     image: string,
     pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig },

@@ -1,4 +1,4 @@
-/** A file of lines kept open, so that renaming or removing it does not take it away from its reader. */
+/** An open log file, so that renaming or removing it does not affect its reader. */
 export interface LogFile {
   readonly inode: number;
   sizeBytes(): Promise<number>;
@@ -8,8 +8,9 @@ export interface LogFile {
 }
 
 /**
- * Opening logs that containers with a writable /var/log could have replaced by anything (TOB-K8S-026): only a regular file that really lies
- * below `beneath`, no symlink on the way down from there, never blocking. Errors: NotFound; Invalid for anything else that stands there.
+ * Opens logs that containers with a writable /var/log could have replaced (TOB-K8S-026): only a regular file that
+ * really lies below `beneath`, without symlinks on the way down from there, never blocking. Errors: NotFound; Invalid
+ * for any other file type.
  */
 export interface LogFiles {
   open(path: string, beneath: string): Promise<LogFile>;

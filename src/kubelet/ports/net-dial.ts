@@ -9,22 +9,28 @@ export interface HttpProbeRequest {
 }
 
 /**
- * `redirect` is a redirect to another host, which is not followed: a probe counts it as a success with a warning. Bodies are cut off at 10 KiB.
- * `broken` says why the body did not come to its end; status and headers did.
+ * `redirect`: a redirect to another host, which is not followed; a probe counts it as a success with a warning. Bodies
+ * are cut off at 10 KiB. `broken`: why the body was incomplete; status and headers were received.
  */
 export type HttpProbeAnswer =
   | { kind: 'answer'; status: number; body: string; broken?: string }
   | { kind: 'redirect'; location: string; body: string };
 
 /**
- * Outgoing connections for probes, hooks and sources. Reject with Timeout or Unavailable (refused, no route, broken), with messages
- * a person understands. Never through a proxy, never over a kept connection.
+ * Outgoing connections for probes, hooks and sources. Reject with Timeout or Unavailable (refused, no route, broken),
+ * with messages meant for people. Never through a proxy, never over a kept connection.
  */
 export interface NetDial {
-  /** At most 10 redirects on the same host. TLS is not verified. The same request object may be sent again, and is then cheaper. `Invalid`: an https request was answered in plain HTTP. */
+  /**
+   * At most 10 redirects on the same host. TLS is not verified. Sending the same request object again is cheaper.
+   * `Invalid`: an https request was answered in plain HTTP.
+   */
   httpProbe(request: HttpProbeRequest, signal?: AbortSignal): Promise<HttpProbeAnswer>;
   tcpProbe(host: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<void>;
-  /** Health v1 Check without TLS; resolves to the serving status. `Unimplemented`: the server does not speak that protocol. */
+  /**
+   * Health v1 Check without TLS; resolves to the serving status. `Unimplemented`: the server does not support that
+   * protocol.
+   */
   grpcProbe(
     host: string,
     port: number,

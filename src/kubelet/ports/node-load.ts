@@ -1,9 +1,12 @@
-/** How busy the node's processors have been since it booted. Only differences between two readings mean anything. */
+/** How busy the node's processors have been since boot. Only differences between two readings are meaningful. */
 export interface NodeLoad {
   /** Of all processors together. */
   idleMs: number;
   capacityMs: number;
-  /** Wall time during which at least one task waited for a processor (the kernel's pressure stall information); undefined where the kernel does not count it. */
+  /**
+   * Wall time during which at least one task waited for a processor (the kernel's pressure stall information);
+   * undefined where the kernel does not count it.
+   */
   stalledMs: number | undefined;
   /** Tasks that run or want to, at this moment. */
   runnable: number;

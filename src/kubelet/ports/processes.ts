@@ -1,6 +1,7 @@
 /**
- * Running a program of the operator's: argv only, never a shell; bounded output; killed with its whole process group at the deadline. `env` comes on
- * top of the agent's own environment. A non-zero exit is a result. Rejects with NotFound, Unavailable (not started), Timeout, Invalid (too much output).
+ * Runs a program of the operator: argv only, never a shell; bounded output; killed with its whole process group at the
+ * deadline. `env` is added to the agent's own environment. A non-zero exit is a result. Rejects with NotFound,
+ * Unavailable (not started), Timeout, Invalid (too much output).
  */
 export interface Processes {
   run(

@@ -1,14 +1,14 @@
 import type { Pod } from '../../api/core/pod.ts';
 
 /**
- * Where features say what happened to a pod, in upstream's words: an event of the API, a line of the pod's timeline, a line of the log.
- * `container` names the container concerned, which becomes the event's fieldPath.
+ * Records what happened to a pod, in upstream's words: an event in the API, a line of the pod's timeline, a line of the
+ * log. `container` names the container concerned, which becomes the event's fieldPath.
  */
 export interface EventRecorder {
   event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void;
 }
 
-/** Where features say what concerns the node as a whole. */
+/** Records what concerns the node as a whole. */
 export interface NodeEventRecorder {
   nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

@@ -79,7 +79,7 @@ export interface SelinuxOptions {
   level: string;
 }
 
-/** CRI LinuxContainerResources. Fields that are undefined are left to the runtime. */
+/** CRI LinuxContainerResources. Undefined fields are left to the runtime. */
 export interface LinuxResources {
   cpuShares?: number;
   cpuQuota?: number;
@@ -186,8 +186,9 @@ export interface ExecResult {
 }
 
 /**
- * Something changed in the runtime. Only a hint: truth is read again. `atMs` is the runtime's own wall clock, for refusing stale ones.
- * `changed` says that details of a container did, such as the reason of its exit (an OOM kill is announced on its own).
+ * Something changed in the runtime. Only a hint: the state is read again. `atMs` is the runtime's own wall clock, to
+ * reject stale events. `changed`: details of a container changed, such as the reason of its exit (an OOM kill is
+ * announced separately).
  */
 export interface RuntimeEvent {
   kind: 'created' | 'started' | 'stopped' | 'deleted' | 'changed';
@@ -195,20 +196,24 @@ export interface RuntimeEvent {
   id: string;
   podUid?: PodUid;
   atMs: number;
-  /** How the container's own process ended, where the event itself says so (containerd): it does before the runtime's status does. */
+  /**
+   * How the container's own process ended, where the event includes it (containerd): it is available before the
+   * runtime's status shows it.
+   */
   exit?: { exitCode: number; finishedAtMs: number };
-  /** The whole pod, where the runtime sends it along (CRI GetContainerEvents). */
+  /** The whole pod, where the runtime includes it (CRI GetContainerEvents). */
   pod?: { sandbox: SandboxRuntimeStatus; containers: readonly ContainerRuntimeStatus[] };
 }
 
-/** How events arrive: CRI's own stream, or containerd's event service where the runtime has no CRI events (1.6). */
+/** The source of events: CRI's own stream, or containerd's event service where the runtime has no CRI events (1.6). */
 export type EventSourceKind = 'cri' | 'containerd';
 
 export interface RuntimeEventSource {
   kind: EventSourceKind;
   /**
-   * A live stream. Calls `onEvent` for each event; resolves when `signal` aborts; rejects (`Unimplemented` when this runtime
-   * cannot, `Unavailable` when the connection broke). `onOpen` is called once the subscription is known to be in place.
+   * A live stream. Calls `onEvent` for each event; resolves when `signal` aborts; rejects (`Unimplemented` when this
+   * runtime has no such stream, `Unavailable` when the connection broke). `onOpen` is called once the subscription is
+   * known to be active.
    */
   subscribe(
     handlers: { onOpen: () => void; onEvent: (event: RuntimeEvent) => void },
@@ -216,7 +221,9 @@ export interface RuntimeEventSource {
   ): Promise<void>;
 }
 
-/** What the agent needs of a container runtime. All calls reject with KubeletError; `NotFound` for what is gone. */
+/**
+ * What the agent needs of a container runtime. All calls reject with KubeletError; `NotFound` for what does not exist.
+ */
 export interface ContainerRuntime {
   version(options?: CallOptions): Promise<RuntimeVersion>;
   status(options?: CallOptions): Promise<RuntimeHealth>;
@@ -243,17 +250,17 @@ export interface ContainerRuntime {
   stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void>;
   removeContainer(id: ContainerId, options?: CallOptions): Promise<void>;
   updateContainerResources(id: ContainerId, resources: LinuxResources, options?: CallOptions): Promise<void>;
-  /** Tells the runtime of the pod's new size, for those that keep one. `Unimplemented` where it does not care. */
+  /** Reports the pod's new size to runtimes that keep one. `Unimplemented` for other runtimes. */
   updateSandboxResources(
     id: SandboxId,
     update: { resources: LinuxResources; overhead: LinuxResources },
     options?: CallOptions,
   ): Promise<void>;
-  /** Bytes charged to a running container now; undefined when the runtime does not say. */
+  /** Bytes charged to a running container now; undefined when the runtime does not report it. */
   containerMemoryBytes(id: ContainerId, options?: CallOptions): Promise<number | undefined>;
   reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void>;
 
-  /** Runs a command to its end. `timeoutMs` 0 means no limit; a run over its limit rejects with kind Timeout. */
+  /** Runs a command to completion. `timeoutMs` 0 means no limit; a run over its limit rejects with kind Timeout. */
   execSync(id: ContainerId, command: readonly string[], timeoutMs: number, options?: CallOptions): Promise<ExecResult>;
   /** Each resolves to the URL of the runtime's streaming server. */
   execUrl(
@@ -272,6 +279,9 @@ export interface ContainerRuntime {
     options?: CallOptions,
   ): Promise<string>;
   portForwardUrl(sandbox: SandboxId, ports: readonly number[], options?: CallOptions): Promise<string>;
-  /** Writes the state of a running container to `location`; `timeoutSeconds` 0 is the runtime's own limit. `Unimplemented` from runtimes that cannot. */
+  /**
+   * Writes a checkpoint of a running container to `location`; `timeoutSeconds` 0 is the runtime's own limit.
+   * `Unimplemented` for runtimes without support.
+   */
   checkpointContainer(id: ContainerId, location: string, timeoutSeconds: number, options?: CallOptions): Promise<void>;
 }

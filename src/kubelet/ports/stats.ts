@@ -1,4 +1,5 @@
-// What the kernel counts, as it says it: nothing here is a rate. Times are totals since a group, a process or an interface came to be.
+// Counters as the kernel reports them: nothing here is a rate. Times are totals since a group, a process or an
+// interface was created.
 
 export interface StallTimes {
   totalUs: number;
@@ -27,7 +28,7 @@ export interface CpuUse {
 
 export interface MemoryUse {
   usageBytes: number;
-  /** What could not be taken away at once: usage without file pages that were not used lately. */
+  /** What cannot be reclaimed at once: usage without inactive file pages. */
   workingSetBytes: number;
   rssBytes: number;
   cacheBytes: number;
@@ -37,7 +38,7 @@ export interface MemoryUse {
   inactiveFileBytes: number;
   pageFaults: number;
   majorPageFaults: number;
-  /** Of depth `all` only. */
+  /** With depth `all` only. */
   kernelBytes: number;
   maxUsageBytes: number;
   failures: number;
@@ -61,7 +62,7 @@ export interface IoUse {
   pressure?: Pressure;
 }
 
-/** Numbers of one group of processes at one moment. */
+/** Measurements of one cgroup at one moment. */
 export interface GroupUse {
   /** Wall milliseconds. */
   atMs: number;
@@ -72,14 +73,14 @@ export interface GroupUse {
   threads?: { current: number; limit: number };
 }
 
-/** Limits as cgroups have them; the 9.2e18 of v1 and the `max` of v2 are both Infinity. */
+/** Limits as cgroups report them; the 9.2e18 of v1 and the `max` of v2 are both Infinity. */
 export interface GroupLimits {
   cpuShares: number;
   cpuPeriodUs: number;
   /** 0 for none. */
   cpuQuotaUs: number;
   memoryBytes: number;
-  /** v1: memory and swap together; v2: swap alone, as upstream shows each. */
+  /** v1: memory and swap together; v2: swap alone, as upstream reports each. */
   memorySwapBytes: number;
   memoryReservationBytes: number;
 }
@@ -108,7 +109,7 @@ export interface FsUse {
   atMs: number;
   capacityBytes: number;
   availableBytes: number;
-  /** Also what is kept for root. */
+  /** Includes the space reserved for root. */
   freeBytes: number;
   inodes: number;
   inodesFree: number;
@@ -120,7 +121,7 @@ export interface TreeUse {
   inodesUsed: number;
 }
 
-/** What a disk of the node has done (/proc/diskstats). */
+/** I/O counters of a disk of the node (/proc/diskstats). */
 export interface DiskUse {
   device: string;
   reads: number;
@@ -136,49 +137,52 @@ export interface DiskUse {
   weightedIoMs: number;
 }
 
-/** `cpuAndMemory` leaves out what only the long listing shows, and is three times as fast. */
+/** `cpuAndMemory` omits what only the detailed view shows, and is three times as fast. */
 export type StatsDepth = 'cpuAndMemory' | 'all';
 
 /**
- * Groups by their path below the cgroup mount (`/kubepods/pod1/abc`). These calls answer at once: they read files of the kernel, which are memory,
- * at about 10 µs each. What is gone is undefined or empty.
+ * Groups by their path below the cgroup mount (`/kubepods/pod1/abc`). These calls return at once: they read kernel
+ * files, which are in memory, at about 10 µs each. A missing group results in undefined or an empty list.
  */
 export interface GroupStats {
   use(path: string, depth: StatsDepth): GroupUse | undefined;
   limits(path: string): GroupLimits | undefined;
   children(path: string): string[];
-  /** Of the group itself, not of those below. */
+  /** Of the group itself, not of its children. */
   processIds(path: string): number[];
   processUse(path: string): ProcessUse;
-  /** Wall milliseconds at which the group was made. */
+  /** Wall milliseconds at which the group was created. */
   createdAtMs(path: string): number | undefined;
-  /** Of the network that the process is in; without loopback and host ends of pairs, as upstream. */
+  /** Of the process's network namespace; without loopback and host ends of veth pairs, as upstream. */
   interfaces(pid: number): InterfaceUse[];
   disks(): DiskUse[];
-  /** Tasks that exist on the node, and the most there can be. */
+  /** The current number of tasks on the node, and the maximum. */
   tasks(): { current: number; limit: number };
 }
 
-/** File systems. Callers never wait for one where they answer. */
+/** File systems. Request handlers never wait for these calls. */
 export interface FsStats {
-  /** Of the file system that a folder of the node itself is on. */
+  /** Of the file system that contains a folder of the node itself. */
   fileSystem(path: string): Promise<FsUse>;
-  /** The same for a mount that may be dead; given up after 10 s. */
+  /** The same for a mount that may be dead; fails after 10 s. */
   remoteFileSystem(path: string): Promise<FsUse>;
-  /** What lies in a tree on the node's own disks, other file systems below it left out; `Timeout` after `limitMs`. */
+  /**
+   * The space a tree uses on the node's own disks, without other file systems mounted below it; `Timeout` after
+   * `limitMs`.
+   */
   tree(path: string, limitMs: number): Promise<TreeUse>;
-  /** What a folder of the node itself is on: `/dev/vda1`, or `tmpfs` and the like. */
+  /** The device of a folder of the node itself: `/dev/vda1`, or `tmpfs` and the like. */
   device(path: string): Promise<string>;
 }
 
-/** What the runtime knows of containers' own layers and of the disk that images are on. */
+/** The runtime's figures of containers' writable layers and of the image file system. */
 export interface RuntimeDiskStats {
   writableLayers(): Promise<ReadonlyMap<string, TreeUse>>;
-  /** undefined where the runtime does not say. */
+  /** undefined where the runtime does not report it. */
   imageFs(): Promise<(TreeUse & { mountpoint: string }) | undefined>;
 }
 
-/** What tells this machine from others, read once. */
+/** The identity of this machine, read once. */
 export interface MachineIdentity {
   machineId: string;
   systemUuid: string;
@@ -195,13 +199,13 @@ export interface MachineIdentity {
   swapBytes: number;
 }
 
-/** All that statistics are made of. */
+/** All sources of statistics. */
 export interface NodeStatsSources {
   groups: GroupStats;
   fs: FsStats;
   runtime: RuntimeDiskStats;
   machine: MachineIdentity;
-  /** Where the agent and the runtime are in the tree of groups; undefined where that cannot be told. */
+  /** The cgroups of the agent and the runtime; undefined where they cannot be determined. */
   agentGroup: string | undefined;
   runtimeGroup: string | undefined;
 }

@@ -3,7 +3,7 @@ export interface TokenOrder {
   serviceAccount: string;
   audiences: readonly string[];
   expirationSeconds: number;
-  /** The token ends with this pod. */
+  /** The token is invalidated with this pod. */
   pod: { name: string; uid: string };
 }
 
@@ -13,21 +13,28 @@ export interface IssuedToken {
   expiresAtMs: number;
 }
 
-/** Tokens of service accounts, as the TokenRequest API gives them out. Each call is a new token: keeping and renewing them is the caller's. */
+/**
+ * Service account tokens from the TokenRequest API. Each call returns a new token: the caller caches and renews them.
+ */
 export interface TokenSource {
-  /** Rejects with `NotFound` for an account that does not exist, `Unavailable` where nobody gives out tokens, as on a node without an API server. */
+  /**
+   * Rejects with `NotFound` for an account that does not exist, `Unavailable` where no tokens are issued, as on a node
+   * without an API server.
+   */
   request(order: TokenOrder): Promise<IssuedToken>;
 }
 
 export interface PodToken extends IssuedToken {
-  /** After how long it is to be asked for again. */
+  /** After how long to request it again. */
   againInMs: number;
 }
 
-/** The tokens of this node's pods, kept and renewed in time (upstream: the kubelet's token manager). */
+/** The tokens of this node's pods, cached and renewed in time (upstream: the kubelet's token manager). */
 export interface PodTokens {
-  /** A token that holds, the same until it is time for a new one; the old one where none is to be had. Rejects with `Unavailable`. */
+  /**
+   * A valid token, the same until it is time to renew it; the old one while renewal fails. Rejects with `Unavailable`.
+   */
   get(order: TokenOrder): Promise<PodToken>;
-  /** The pod is gone, and its tokens with it. */
+  /** The pod was removed; drops its tokens. */
   forget(podUid: string): void;
 }

@@ -1,4 +1,4 @@
-/** The CPUs of a list such as `0-3,8`, sorted, or undefined if the text is none. Upstream: k8s.io/utils/cpuset. */
+/** The CPUs of a list such as `0-3,8`, sorted; undefined if the text is not a list. Upstream: k8s.io/utils/cpuset. */
 export function parseCpuSet(text: string): number[] | undefined {
   if (text === '') return [];
   const cpus = new Set<number>();

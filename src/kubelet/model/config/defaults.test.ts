@@ -98,7 +98,7 @@ test('defaults that depend on other fields', () => {
   assert.deepEqual(applyDefaults({}, () => false).crashLoopBackOff, {});
 });
 
-test('a zero counts as absent only where upstream cannot tell', () => {
+test('a zero counts as absent only where upstream cannot tell the difference', () => {
   const config = defaulted({
     port: 0,
     syncFrequency: '0s',
@@ -113,7 +113,7 @@ test('a zero counts as absent only where upstream cannot tell', () => {
   );
 });
 
-test('eviction thresholds are filled in only when there are none, or merged when asked for', () => {
+test('eviction thresholds are filled in only when none are set, or merged when requested', () => {
   assert.deepEqual(applyEvictionDefaults(defaulted()).evictionHard, defaultEvictionHard);
   assert.deepEqual(applyEvictionDefaults(defaulted({ evictionHard: { 'memory.available': '1Gi' } })).evictionHard, {
     'memory.available': '1Gi',
@@ -140,7 +140,7 @@ test('cgroup v1 is refused unless the configuration permits it', () => {
   );
 });
 
-test('a whole stage can be switched, and a gate by its own name wins', () => {
+test('a whole stage can be switched, and a gate set by name takes precedence', () => {
   const result = computeFeatureGates({ AllAlpha: true, PodsAPI: false, SomethingDeprecatedIsUnknown: true });
   assert.deepEqual(['EventedPLEG', 'PodsAPI', 'SidecarContainers'].map(result.gates.enabled), [true, false, true]);
   assert.deepEqual(
@@ -149,7 +149,7 @@ test('a whole stage can be switched, and a gate by its own name wins', () => {
   );
 });
 
-test('gates that will go are warned about, gates that need others are refused without them', () => {
+test('gates that will be removed cause a warning, and gates are rejected without the gates they need', () => {
   const result = computeFeatureGates({
     CustomCPUCFSQuotaPeriod: true,
     ReloadKubeletClientCAFile: true,

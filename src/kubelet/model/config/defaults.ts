@@ -1,8 +1,11 @@
-/** The defaults of the configuration, upstream's exactly. Facts: pkg/kubelet/apis/config/v1beta1/defaults.go, cmd/kubelet/app/options. */
+/**
+ * The defaults of the configuration, identical to upstream's. Facts: pkg/kubelet/apis/config/v1beta1/defaults.go,
+ * cmd/kubelet/app/options.
+ */
 import { parseDurationMs } from '../../../api/duration.ts';
 import type { KubeletConfiguration } from './schema.ts';
 
-/** Given when the field is absent; a zero that was written down stays. */
+/** Applied when the field is absent; an explicit zero is kept. */
 const whenAbsent = {
   enableServer: true,
   registryPullQPS: 5,
@@ -38,7 +41,7 @@ const whenAbsent = {
   localStorageCapacityIsolation: true,
 } satisfies KubeletConfiguration;
 
-/** Given when the field is absent or zero: the type upstream uses for it cannot tell the two apart. */
+/** Applied when the field is absent or zero: the type upstream uses for it cannot distinguish the two. */
 const whenZero = {
   syncFrequency: '1m0s',
   fileCheckFrequency: '20s',
@@ -85,10 +88,13 @@ type AlwaysPresent =
   | 'logging'
   | 'crashLoopBackOff';
 
-/** A configuration after defaulting: these fields are there. */
+/** A configuration after defaulting: these fields are set. */
 export type DefaultedKubeletConfiguration = KubeletConfiguration & Required<Pick<KubeletConfiguration, AlwaysPresent>>;
 
-/** The hard eviction thresholds of Linux, used when a configuration file sets none. Upstream: pkg/kubelet/eviction/defaults_linux.go. */
+/**
+ * The hard eviction thresholds of Linux, used when a configuration file sets none. Upstream:
+ * pkg/kubelet/eviction/defaults_linux.go.
+ */
 export const defaultEvictionHard: Readonly<Record<string, string>> = {
   'memory.available': '100Mi',
   'nodefs.available': '10%',
@@ -126,7 +132,7 @@ function defaultAuthorization(
   };
 }
 
-/** Defaults that depend on what else was written down. */
+/** Defaults that depend on other fields. */
 function dependentDefaults(
   given: KubeletConfiguration,
   gateEnabled: (gate: string) => boolean,
@@ -160,7 +166,7 @@ function dependentDefaults(
   };
 }
 
-/** Fills in upstream's defaults. `gateEnabled` answers for the gates this configuration will run with. */
+/** Fills in upstream's defaults. `gateEnabled` answers for the feature gates this configuration will run with. */
 export function applyDefaults(
   given: KubeletConfiguration,
   gateEnabled: (gate: string) => boolean,
@@ -172,7 +178,10 @@ export function applyDefaults(
   return result as DefaultedKubeletConfiguration;
 }
 
-/** What a kubelet without any configuration file starts from: the old, open command line defaults. Upstream: options.go applyLegacyDefaults. */
+/**
+ * The configuration of a kubelet without a configuration file: the old, permissive command line defaults. Upstream:
+ * options.go applyLegacyDefaults.
+ */
 export function applyLegacyDefaults(config: DefaultedKubeletConfiguration): DefaultedKubeletConfiguration {
   return {
     ...config,
@@ -186,7 +195,10 @@ export function applyLegacyDefaults(config: DefaultedKubeletConfiguration): Defa
   };
 }
 
-/** Hard eviction thresholds of a configuration that came from a file: the defaults if it names none, or merged under its own if it asks for that. */
+/**
+ * Hard eviction thresholds of a configuration from a file: the defaults if the file sets none, or merged with the
+ * defaults if it requests that.
+ */
 export function applyEvictionDefaults(config: DefaultedKubeletConfiguration): DefaultedKubeletConfiguration {
   if (config.evictionHard === undefined) return { ...config, evictionHard: { ...defaultEvictionHard } };
   return config.mergeDefaultEvictionSettings

@@ -1,4 +1,8 @@
-/** Which features are on. Rules: unknown gates, changed locked gates and unmet dependencies are errors. Upstream: component-base/featuregate. */
+/**
+ * Which features are on. Rules: unknown gates, changed locked gates and unmet dependencies are errors. Upstream:
+ * component-base/featuregate.
+ */
+import { lookupTable } from '../../../base/lookup.ts';
 import { closestName } from '../../../api/schema/closest-name.ts';
 import { gateDependencies, gateGroups } from './feature-gate-table.ts';
 import type { GateStage } from './feature-gate-table.ts';
@@ -20,15 +24,15 @@ const knownGates: ReadonlyMap<string, GateSpec> = new Map(
   ),
 );
 
-/** `AllAlpha` and `AllBeta` switch a whole stage; a gate set by its own name wins over them. */
-const stageSwitches: Readonly<Record<string, GateStage>> = { AllAlpha: 'Alpha', AllBeta: 'Beta' };
+/** `AllAlpha` and `AllBeta` switch a whole stage; a gate set by name takes precedence over them. */
+const stageSwitches: Readonly<Record<string, GateStage>> = lookupTable({ AllAlpha: 'Alpha', AllBeta: 'Beta' });
 
 export interface FeatureGates {
-  /** Whether the feature is on; false for a name that is no gate. */
+  /** Whether the feature is enabled; false for a name that is not a gate. */
   enabled(name: string): boolean;
 }
 
-/** Every gate as it is set; the stage as `kubernetes_feature_enabled` shows it, empty for what is generally available. */
+/** The value of every gate; the stage as `kubernetes_feature_enabled` shows it, empty for GA. */
 export function gateStates(gates: FeatureGates): { name: string; stage: string; enabled: boolean }[] {
   return [...knownGates.values()].map(({ name, stage }) => ({
     name,
@@ -66,7 +70,10 @@ function stageWarning({ name, stage }: GateSpec, value: boolean): GateProblem[] 
   ];
 }
 
-/** Applies the gates of a configuration to the defaults. With errors, `gates` still answers, with the faulty settings left out. */
+/**
+ * Applies the gates of a configuration to the defaults. When there are errors, `gates` still works, without the faulty
+ * settings.
+ */
 export function computeFeatureGates(settings: Readonly<Record<string, boolean>>): GateResult {
   const errors: GateProblem[] = [];
   const warnings: GateProblem[] = [];

@@ -1,15 +1,15 @@
 /**
- * What the agent does with each configuration field: one row per field, and a test fails for a field without a row.
- * From this table come the warnings at start and docs/parity.md. Whoever makes a field work changes its row.
+ * How the agent treats each configuration field: one row per field, and a test fails for a field without a row. The
+ * warnings at start and docs/parity.md are generated from this table. A change that implements a field changes its row.
  */
 import { honoured, notYet, partly } from '../parity/parity-state.ts';
 import type { Parity } from '../parity/parity-state.ts';
 
-const eviction = 'pods are not evicted under pressure yet';
-const managers = 'CPU, memory and topology managers are not there yet; containers share all CPUs';
+const eviction = 'eviction under pressure is not implemented yet';
+const managers = 'CPU, memory and topology managers are not implemented yet; containers share all CPUs';
 const reservedPids = 'a reservation of pids has no effect yet';
 const enforcement = 'the cgroups of the system and of Kubernetes are not limited';
-const shutdown = 'node shutdown is not watched for yet';
+const shutdown = 'graceful node shutdown is not implemented yet';
 const unaffected = 'has no effect in upstream 1.36 with a CRI runtime either';
 
 export const honouredFields: Readonly<Record<string, Parity>> = {
@@ -17,38 +17,40 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   apiVersion: honoured(),
   enableServer: honoured(),
   staticPodPath: honoured(
-    'the folder may also hold what standalone pods use: ConfigMaps, Secrets, volumes and claims, services, runtime classes, CSI drivers; upstream cannot read these',
+    'the folder may also hold objects that standalone pods use: ConfigMaps, Secrets, volumes and claims, services, runtime classes, CSI drivers; upstream does not read these',
   ),
   podLogsDir: honoured(),
   syncFrequency: honoured(),
-  fileCheckFrequency: honoured('the safety net behind file events'),
+  fileCheckFrequency: honoured('the fallback for missed file events'),
   httpCheckFrequency: honoured(),
   staticPodURL: honoured(),
   staticPodURLHeader: honoured(),
   address: honoured(),
-  port: honoured('HTTP/1.1 alone; upstream has HTTP/2 as well'),
+  port: honoured('HTTP/1.1 only; upstream also has HTTP/2'),
   readOnlyPort: honoured(),
-  tlsCertFile: honoured('followed, and so is the key: a pair that does not fit leaves the one before in force'),
+  tlsCertFile: honoured(
+    'reloaded when it changes, as is the key; a pair that does not match leaves the previous pair in use',
+  ),
   tlsPrivateKeyFile: honoured(),
   tlsCipherSuites: honoured(
-    'unset, TLS 1.2 has six suites with forward secrecy and authenticated encryption; Go has CBC suites beside them',
+    'when unset, TLS 1.2 offers six suites with forward secrecy and authenticated encryption; Go also offers CBC suites',
   ),
   tlsCurvePreferences: honoured(),
   tlsMinVersion: honoured(),
   rotateCertificates: honoured(
-    'without a valid certificate upstream exits after five minutes; the agent says so, runs its pods and goes on asking',
+    'without a valid certificate upstream exits after five minutes; the agent logs it, runs its pods and keeps requesting one',
   ),
   serverTLSBootstrap: honoured('without an API server the certificate is self-signed'),
   'authentication.x509.clientCAFile': honoured(
-    'followed; while it cannot be read no certificate is trusted, where upstream does not start; chains have no intermediates',
+    'reloaded when it changes; while it cannot be read no certificate is trusted, where upstream does not start; intermediate certificates are not supported',
   ),
   'authentication.webhook.enabled': honoured(
     'without an API server tokens are not accepted, where upstream does not start',
   ),
-  'authentication.webhook.cacheTTL': honoured('that a token is unknown is held for ten seconds at most'),
+  'authentication.webhook.cacheTTL': honoured('a rejected token is cached for ten seconds at most'),
   'authentication.anonymous.enabled': honoured(),
   'authorization.mode': honoured(
-    'Webhook without an API server: the port is not opened, where upstream does not start. exec, attach, run and portForward need create by whichever method',
+    'Webhook without an API server: the port is not opened, where upstream does not start. exec, attach, run and portForward need the verb create with any HTTP method',
   ),
   'authorization.webhook.cacheAuthorizedTTL': honoured(),
   'authorization.webhook.cacheUnauthorizedTTL': honoured(),
@@ -56,34 +58,34 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   registryBurst: honoured(),
   imagePullCredentialsVerificationPolicy: honoured(),
   preloadedImagesVerificationAllowlist: honoured(),
-  eventRecordQPS: honoured('0 is no limit, as documented; upstream takes 5 then'),
+  eventRecordQPS: honoured('0 means no limit, as documented; upstream uses 5 then'),
   eventBurst: honoured(),
   enableDebuggingHandlers: honoured(
     'on the secure port; the local socket, which only root can open, always serves logs and exec',
   ),
-  enableContentionProfiling: notYet('one thread has no locks to wait for'),
+  enableContentionProfiling: notYet('a single thread has no lock contention'),
   healthzPort: honoured(),
   healthzBindAddress: honoured(),
-  oomScoreAdj: honoured('where the machine does not permit it, one line in the log and on'),
+  oomScoreAdj: honoured('where the machine does not permit it, the agent logs that and continues'),
   clusterDomain: honoured(),
   clusterDNS: honoured(),
   streamingConnectionIdleTimeout: honoured(
-    'beside the limit of the runtime, which is all that upstream has with CRI; pings that SPDY clients send count as traffic',
+    'applied in addition to the limit of the runtime, which is the only one upstream has with CRI; pings of SPDY clients count as traffic',
   ),
-  nodeStatusUpdateFrequency: honoured('the safety net: what changes is told at once'),
+  nodeStatusUpdateFrequency: honoured('the fallback: changes are reported at once'),
   nodeStatusReportFrequency: honoured(),
   nodeLeaseDurationSeconds: honoured(),
   imageMinimumGCAge: honoured(),
   imageMaximumGCAge: honoured(),
   imageGCHighThresholdPercent: honoured(),
   imageGCLowThresholdPercent: honoured(),
-  volumeStatsAggPeriod: honoured('as long as somebody asks for statistics: without that nothing is measured'),
+  volumeStatsAggPeriod: honoured('only while statistics are requested: otherwise nothing is measured'),
   kubeletCgroups: notYet('the agent stays in the cgroup it was started in'),
   systemCgroups: notYet('processes of the system are not moved'),
   cgroupRoot: honoured(),
   cgroupsPerQOS: honoured(),
   cgroupDriver: honoured(
-    'unless the runtime says which one it uses (containerd 2); with systemd the slices are made over D-Bus, tried on cgroup v2; of cgroup v1 only the values are tested',
+    'unless the runtime reports which one it uses (containerd 2); with systemd the slices are created over D-Bus, tested on cgroup v2; on cgroup v1 only the values are tested',
   ),
   cpuManagerPolicy: notYet(managers),
   singleProcessOOMKill: honoured('by memory.oom.group, which only cgroup v2 has'),
@@ -93,33 +95,35 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   topologyManagerPolicy: notYet(managers),
   topologyManagerScope: notYet(managers),
   topologyManagerPolicyOptions: notYet(managers),
-  qosReserved: notYet('no share of requests is kept free; needs the alpha gate QOSReserved'),
+  qosReserved: notYet('no share of requests is reserved; needs the alpha gate QOSReserved'),
   runtimeRequestTimeout: honoured(),
   hairpinMode: honoured(unaffected),
   maxPods: honoured(),
-  podCIDR: honoured('told to the runtime, as is what the node object says'),
+  podCIDR: honoured('passed to the runtime, as is the value of the node object'),
   podPidsLimit: honoured(),
   resolvConf: honoured(),
-  runOnce: honoured('refused, as upstream does'),
+  runOnce: honoured('rejected, as in upstream'),
   cpuCFSQuota: honoured(),
   cpuCFSQuotaPeriod: honoured(),
   nodeStatusMaxImages: honoured(),
-  maxOpenFiles: notYet('the limit the agent was started with stays'),
-  contentType: partly('JSON is spoken whatever it says; upstream asks for protobuf'),
-  kubeAPIQPS: honoured('statuses of pods go first within it; heartbeats do not count'),
+  maxOpenFiles: notYet('the limit the agent was started with is kept'),
+  contentType: partly('JSON is always used; upstream requests protobuf'),
+  kubeAPIQPS: honoured('pod statuses take precedence within it; heartbeats do not count'),
   kubeAPIBurst: honoured(),
   serializeImagePulls: honoured(
-    'the images of one pod are pulled together with its sandbox and volumes; this caps how many at once',
+    'the images of one pod are pulled together with its sandbox and volumes; this limits how many at once',
   ),
   maxParallelImagePulls: honoured(),
-  evictionHard: partly(`the memory and storage thresholds are kept out of the allocatable of the node; ${eviction}`),
+  evictionHard: partly(
+    `the memory and storage thresholds are subtracted from the allocatable of the node; ${eviction}`,
+  ),
   evictionSoft: notYet(eviction),
   evictionSoftGracePeriod: notYet(eviction),
   evictionPressureTransitionPeriod: notYet(eviction),
   evictionMaxPodGracePeriod: notYet(eviction),
   evictionMinimumReclaim: notYet(eviction),
   mergeDefaultEvictionSettings: partly(
-    `decides which thresholds are kept out of the allocatable of the node; ${eviction}`,
+    `decides which thresholds are subtracted from the allocatable of the node; ${eviction}`,
   ),
   podsPerCore: honoured(),
   enableControllerAttachDetach: honoured(),
@@ -128,44 +132,46 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   iptablesMasqueradeBit: honoured(unaffected),
   iptablesDropBit: honoured(unaffected),
   featureGates: partly(
-    'all are known and checked; features that are on by default cannot be turned off one by one yet',
+    'all are known and checked; features that are enabled by default cannot be disabled individually yet',
   ),
-  failSwapOn: notYet('swap is not looked at'),
-  'memorySwap.swapBehavior': partly('limits are computed as upstream does; not tried on a node with swap'),
+  failSwapOn: notYet('swap is not checked'),
+  'memorySwap.swapBehavior': partly('limits are computed as in upstream; not tested on a node with swap'),
   containerLogMaxSize: honoured(),
   containerLogMaxFiles: honoured(),
   containerLogMaxWorkers: honoured(),
   containerLogMonitorInterval: honoured(),
   configMapAndSecretChangeDetectionStrategy: honoured(),
-  systemReserved: partly(`kept out of the allocatable of the node and of the cgroup of all pods; ${reservedPids}`),
-  kubeReserved: partly(`kept out of the allocatable of the node and of the cgroup of all pods; ${reservedPids}`),
-  reservedSystemCPUs: partly('counts as that many reserved CPUs; no container is kept off these CPUs yet'),
+  systemReserved: partly(
+    `subtracted from the allocatable of the node and from the cgroup of all pods; ${reservedPids}`,
+  ),
+  kubeReserved: partly(`subtracted from the allocatable of the node and from the cgroup of all pods; ${reservedPids}`),
+  reservedSystemCPUs: partly('counts as that many reserved CPUs; containers are not excluded from these CPUs yet'),
   showHiddenMetricsForVersion: notYet('no metric is hidden'),
   systemReservedCgroup: notYet(enforcement),
   kubeReservedCgroup: notYet(enforcement),
   enforceNodeAllocatable: partly(`pods is enforced; ${enforcement}`),
   allowedUnsafeSysctls: honoured(),
   volumePluginDir: partly(
-    'read at each use, so a new driver needs no restart; drivers that attach volumes are refused',
+    'read at each use, so a new driver needs no restart; drivers that attach volumes are rejected',
   ),
   providerID: honoured(),
   kernelMemcgNotification: notYet(eviction),
   'logging.format': honoured(),
-  'logging.flushFrequency': honoured('the log is written without a buffer'),
+  'logging.flushFrequency': honoured('the log is not buffered'),
   'logging.verbosity': honoured(),
-  'logging.vmodule': notYet('one level holds for all files'),
+  'logging.vmodule': notYet('one level applies to all files'),
   'logging.options.text.splitStream': notYet('there is one stream'),
   'logging.options.text.infoBufferSize': notYet('there is one stream'),
   'logging.options.json.splitStream': notYet('there is one stream'),
   'logging.options.json.infoBufferSize': notYet('there is one stream'),
-  enableSystemLogHandler: honoured('files are not read through symlinks'),
+  enableSystemLogHandler: honoured('symlinks are not followed'),
   enableSystemLogQuery: honoured(),
   shutdownGracePeriod: notYet(shutdown),
   shutdownGracePeriodCriticalPods: notYet(shutdown),
   shutdownGracePeriodByPodPriority: notYet(shutdown),
   'crashLoopBackOff.maxContainerRestartPeriod': honoured(),
   reservedMemory: notYet(managers),
-  enableProfilingHandler: partly('profile and heap, in the formats of V8; the other profiles of Go do not exist here'),
+  enableProfilingHandler: partly("profile and heap, in the formats of V8; Go's other profiles do not exist here"),
   enableDebugFlagsHandler: honoured(),
   seccompDefault: honoured(),
   memoryThrottlingFactor: notYet('memory.high is not set; needs the alpha gate MemoryQoS'),
@@ -183,16 +189,16 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   'userNamespaces.idsPerPod': honoured(),
 };
 
-/** The same for the flags that set no field. */
+/** The same for flags that set no field. */
 export const honouredFlags: Readonly<Record<string, Parity>> = {
   config: honoured(),
   'config-dir': honoured(),
   'root-dir': honoured(),
   kubeconfig: honoured(
-    'what is replaced on disk counts within a second; of proxies, by proxy-url or HTTPS_PROXY, only http: ones; auth-provider is refused',
+    'a replaced file is used within a second; proxies of proxy-url or HTTPS_PROXY must be http: ones; auth-provider is rejected',
   ),
-  'bootstrap-kubeconfig': honoured('nothing waits for it: pods of manifests run while the node has not joined yet'),
-  'cert-dir': honoured('a self-signed certificate is made anew before it ends or when it names another host'),
+  'bootstrap-kubeconfig': honoured('nothing waits for it: pods of manifests run before the node has joined'),
+  'cert-dir': honoured('a self-signed certificate is replaced before it expires or when the host name changes'),
   'hostname-override': honoured(),
   'node-ip': honoured(),
   'node-labels': honoured(),
@@ -201,9 +207,9 @@ export const honouredFlags: Readonly<Record<string, Parity>> = {
   'image-credential-provider-config': honoured(),
   'image-credential-provider-bin-dir': honoured(),
   'seccomp-default': honoured(),
-  'housekeeping-interval': notYet('how often containers are measured is fixed'),
+  'housekeeping-interval': notYet('the measuring interval is fixed'),
   'max-housekeeping-interval': notYet('likewise'),
-  'lock-file': notYet('no lock file is used; one agent per root directory is made sure of in any case'),
+  'lock-file': notYet('no lock file is used; only one agent per root directory can run in any case'),
   'exit-on-lock-contention': notYet('no lock file is used'),
   'cli-socket': honoured('not in upstream'),
   'manifest-server-address': honoured('not in upstream'),

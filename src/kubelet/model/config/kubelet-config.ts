@@ -1,4 +1,7 @@
-/** The configuration as the agent uses it: durations in milliseconds, sizes in bytes, units in the names, nothing optional that has a default. */
+/**
+ * The configuration as the agent uses it: durations in milliseconds, sizes in bytes, units in the names, no optional
+ * fields where there is a default.
+ */
 import type { Taint } from '../../../api/core/node.ts';
 import { parseCpuSet } from './cpu-set.ts';
 import type { DefaultedKubeletConfiguration } from './defaults.ts';
@@ -9,7 +12,7 @@ import { msOf } from './validate-ranges.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Where pods come from and how often each place is looked at without an event. */
+/** Where pods come from, and the polling interval of each source. */
 export interface SourcesConfig {
   /** A file or a folder; empty means none. */
   readonly staticPodPath: string;
@@ -43,7 +46,7 @@ export interface SecurityConfig {
   readonly tlsPrivateKeyFile: string;
   readonly tlsCipherSuites: readonly string[];
   readonly tlsMinVersion: string;
-  /** Go's numbers of key exchanges; empty: the usual ones. */
+  /** Go's numbers of key exchanges; empty: the default ones. */
   readonly tlsCurvePreferences: readonly number[];
   readonly clientCaFile: string;
   readonly anonymousAuth: boolean;
@@ -66,7 +69,7 @@ export interface ImagesConfig {
   readonly verificationPolicy: NonNullable<KubeletConfiguration['imagePullCredentialsVerificationPolicy']>;
   readonly preloadedAllowlist: readonly string[];
   readonly gcMinimumAgeMs: number;
-  /** 0 means that age alone collects no image. */
+  /** 0 disables collection by age. */
   readonly gcMaximumAgeMs: number;
   readonly gcHighPercent: number;
   readonly gcLowPercent: number;
@@ -147,16 +150,16 @@ export interface NetworkConfig {
   readonly clusterDns: readonly string[];
   /** Empty means that pods inherit no resolver configuration. */
   readonly resolvConf: string;
-  /** Chains of iptables that other programs look for are made. */
+  /** Creates the iptables chains that other programs look for. */
   readonly utilChains: boolean;
 }
 
 export interface VolumesConfig {
-  /** Programs that are drivers of flexVolume. */
+  /** Programs that act as flexVolume drivers. */
   readonly driverDir: string;
   /** The control plane attaches volumes to the node, not the node itself. */
   readonly controllerAttaches: boolean;
-  /** How often what volumes hold is measured; 0 or less: never. */
+  /** How often the used space of volumes is measured; 0 or less: never. */
   readonly statsPeriodMs: number;
 }
 
@@ -197,7 +200,7 @@ export interface KubeletConfig {
   readonly logging: LoggingConfig;
   readonly shutdown: ShutdownConfig;
   readonly gates: FeatureGates;
-  /** The same in the published form, all defaults filled in; `/configz` serves it. */
+  /** The same in the v1beta1 form, all defaults filled in; `/configz` serves it. */
   readonly versioned: DefaultedKubeletConfiguration;
 }
 
@@ -340,7 +343,7 @@ function runtime(given: DefaultedKubeletConfiguration): RuntimeConfig {
   };
 }
 
-/** The agent's view of a configuration that has passed validation. */
+/** Converts a validated configuration to the agent's form. */
 export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: FeatureGates): KubeletConfig {
   return {
     sources: sources(given),
@@ -360,7 +363,7 @@ export function toKubeletConfig(given: DefaultedKubeletConfiguration, gates: Fea
     },
     volumes: {
       controllerAttaches: given.enableControllerAttachDetach,
-      driverDir: given.volumePluginDir.replace(/\/+$/, ''),
+      driverDir: given.volumePluginDir.replace(/(?<!\/)\/+$/, ''),
       statsPeriodMs: msOf(given.volumeStatsAggPeriod),
     },
     containerLogs: {

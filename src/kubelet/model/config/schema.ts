@@ -1,4 +1,7 @@
-/** KubeletConfiguration of kubelet.config.k8s.io/v1beta1, every field of v1.36. Which fields exist follows k8s.io/kubelet/config/v1beta1. */
+/**
+ * KubeletConfiguration of kubelet.config.k8s.io/v1beta1, every field of v1.36. Which fields exist follows
+ * k8s.io/kubelet/config/v1beta1.
+ */
 import { TaintSchema } from '../../../api/core/node.ts';
 import {
   array,
@@ -187,6 +190,6 @@ export const KubeletConfigurationSchema = object('KubeletConfiguration', {
   userNamespaces: object('UserNamespaces', { idsPerPod: int64 }),
 });
 
-/** A configuration as files and flags say it: everything optional, durations and quantities as text. */
+/** A configuration as files and flags write it: everything optional, durations and quantities as text. */
 export type KubeletConfiguration = Infer<typeof KubeletConfigurationSchema>;
 export type ConfigFieldName = Exclude<keyof KubeletConfiguration, 'kind' | 'apiVersion'>;

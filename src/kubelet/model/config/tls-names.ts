@@ -1,4 +1,6 @@
-/** TLS names as upstream's flags and configuration use them (Go's). Facts: component-base/cli/flag/ciphersuites_flag.go. */
+/**
+ * TLS names as upstream's flags and configuration use them (Go's). Facts: component-base/cli/flag/ciphersuites_flag.go.
+ */
 
 export const tlsVersions = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'] as const;
 

@@ -1,13 +1,13 @@
 import type { DefaultedKubeletConfiguration } from './defaults.ts';
 import type { FeatureGates } from './feature-gates.ts';
 
-/** One thing wrong with a configuration: the field, as a path into the document, and the sentence for the person who wrote it. */
+/** One problem of a configuration: the field, as a path into the document, and a message for its author. */
 export interface ConfigProblem {
   readonly path: string;
   readonly message: string;
 }
 
-/** What every rule sees and where it reports. */
+/** What every rule reads, and where it reports. */
 export interface ValidationContext {
   readonly config: DefaultedKubeletConfiguration;
   readonly gates: FeatureGates;

@@ -1,6 +1,9 @@
-/** Rules about words: modes, policies, addresses, paths. Upstream: config validation, component-base logs and tracing validation. */
+/**
+ * Rules for enumerations: modes, policies, addresses, paths. Upstream: config validation, component-base logs and
+ * tracing validation.
+ */
 import { parseDurationMs } from '../../../api/duration.ts';
-import { isIpAddress } from './ip-address.ts';
+import { parseIp } from '../../../base/ip-address.ts';
 import { quantityNumber } from './quantity-text.ts';
 import { insecureCipherSuites, preferredCipherSuites, tlsVersions } from './tls-names.ts';
 import { quoted } from './validate-context.ts';
@@ -9,7 +12,7 @@ import type { ValidationContext } from './validate-context.ts';
 const listed = (values: readonly string[]): string =>
   `${values.slice(0, -1).map(quoted).join(', ')} or ${quoted(values.at(-1))}`;
 
-/** Fields with a closed set of words. `says` is upstream's wording where it has one; the others get the same shape. */
+/** Fields with a fixed set of values. `says` is upstream's wording where it has one; the others have the same form. */
 function checkWords({ config, fail }: ValidationContext): void {
   const option = (
     field: string,
@@ -130,10 +133,10 @@ const qualifiedName =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const labelValue = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-/** Whether the text may be the key of a label or taint. */
+/** Whether the text is a valid key of a label or taint. */
 export const isQualifiedName = (text: string): boolean =>
   qualifiedName.test(text) && (!text.includes('/') || text.indexOf('/') <= 253);
-/** Whether the text may be the value of a label or taint. */
+/** Whether the text is a valid value of a label or taint. */
 export const isLabelValue = (text: string): boolean => labelValue.test(text);
 
 function checkTaints({ config, fail }: ValidationContext): void {
@@ -152,10 +155,11 @@ function checkTaints({ config, fail }: ValidationContext): void {
 
 function checkAddresses({ config, fail }: ValidationContext): void {
   for (const field of ['address', 'healthzBindAddress'] as const) {
-    if (!isIpAddress(config[field])) fail(field, `${field} ${quoted(config[field])} is not a valid IP address`);
+    if (parseIp(config[field]) === undefined)
+      fail(field, `${field} ${quoted(config[field])} is not a valid IP address`);
   }
   for (const [index, server] of (config.clusterDNS ?? []).entries()) {
-    if (!isIpAddress(server))
+    if (parseIp(server) === undefined)
       fail(`clusterDNS[${index}]`, `clusterDNS (--cluster-dns) ${quoted(server)} is not a valid IP address`);
   }
   const url = config.staticPodURL ?? '';
@@ -207,7 +211,7 @@ function flushPeriodMs(given: unknown): number | undefined {
   return typeof given === 'string' ? parseDurationMs(given) : undefined;
 }
 
-/** These come with upstream's `field.Error` wording, without its common prefix. */
+/** These have upstream's `field.Error` wording, without its common prefix. */
 function checkLogging({ config, gates }: ValidationContext, report: (path: string, message: string) => void): void {
   const { format, flushFrequency = '5s', verbosity = 0, vmodule = [], options } = config.logging;
   const flushMs = flushPeriodMs(flushFrequency);

@@ -1,4 +1,4 @@
-/** Rules about single numbers, ports and durations. Upstream: pkg/kubelet/apis/config/validation/validation.go. */
+/** Rules for single numbers, ports and durations. Upstream: pkg/kubelet/apis/config/validation/validation.go. */
 import { formatDurationMs, parseDurationMs } from '../../../api/duration.ts';
 import { sysctlPatternProblem } from '../sysctls.ts';
 import type { KubeletConfiguration } from './schema.ts';
@@ -9,7 +9,7 @@ interface Range {
   readonly flag?: string;
   readonly min: number;
   readonly max?: number;
-  /** How upstream ends the sentence. */
+  /** The end of upstream's message. */
   readonly says: string;
 }
 
@@ -71,10 +71,10 @@ function checkRanges({ config, fail }: ValidationContext): void {
   }
 }
 
-/** Milliseconds of a duration field; a text that is no duration was already reported by decoding and counts as zero here. */
+/** Milliseconds of a duration field; an invalid text was already reported by decoding and counts as zero here. */
 export const msOf = (text: string | undefined): number => parseDurationMs(text ?? '0') ?? 0;
 
-/** Fields in which a negative duration cannot mean anything; upstream passes them on and misbehaves later. */
+/** Fields for which a negative duration makes no sense; upstream accepts it and misbehaves later. */
 const neverNegative: readonly (keyof KubeletConfiguration)[] = [
   'syncFrequency',
   'fileCheckFrequency',
@@ -212,7 +212,7 @@ function checkUserNamespaces({ config, fail }: ValidationContext): void {
   else if (ids > 0xffffffff) fail(path, `${path} must not be more than ${0xffffffff}`);
 }
 
-/** Upstream finds these when the kubelet is made (sysctl.NewAllowlist), and does not start either. */
+/** Upstream finds these when the kubelet is created (sysctl.NewAllowlist), and does not start either. */
 function checkSysctls({ config, fail }: ValidationContext): void {
   for (const entry of config.allowedUnsafeSysctls ?? []) {
     const problem = sysctlPatternProblem(entry);

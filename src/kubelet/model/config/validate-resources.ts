@@ -1,4 +1,7 @@
-/** Rules about eviction, reservations and node allocatable. Upstream: config validation, eviction/helpers.go, cm/container_manager.go, app/server.go. */
+/**
+ * Rules for eviction, reservations and node allocatable. Upstream: config validation, eviction/helpers.go,
+ * cm/container_manager.go, app/server.go.
+ */
 import { parseCpuSet } from './cpu-set.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
 import { percentShare, quantityNumber } from './quantity-text.ts';

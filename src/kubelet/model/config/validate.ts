@@ -1,4 +1,4 @@
-/** Whether a defaulted configuration can be run: every rule of upstream's ValidateKubeletConfiguration, all findings at once. */
+/** Validates a defaulted configuration: every rule of upstream's ValidateKubeletConfiguration, all problems at once. */
 import type { DefaultedKubeletConfiguration } from './defaults.ts';
 import type { FeatureGates } from './feature-gates.ts';
 import { checkModes } from './validate-modes.ts';
@@ -6,7 +6,7 @@ import { checkNumbers } from './validate-ranges.ts';
 import { checkResources } from './validate-resources.ts';
 import type { ConfigProblem } from './validate-context.ts';
 
-/** All problems, or none. Pure: what depends on the machine is in `hostProblems`. */
+/** All problems, or none. Pure: checks that depend on the machine are in `hostProblems`. */
 export function validateKubeletConfiguration(
   config: DefaultedKubeletConfiguration,
   gates: FeatureGates,
@@ -27,7 +27,7 @@ export interface HostFacts {
   readonly cgroupVersion: 1 | 2;
 }
 
-/** Settings this machine cannot serve. Upstream: validation_linux.go. */
+/** Settings this machine does not support. Upstream: validation_linux.go. */
 export function hostProblems(config: DefaultedKubeletConfiguration, { cgroupVersion }: HostFacts): ConfigProblem[] {
   if (cgroupVersion === 2) return [];
   const problems: ConfigProblem[] = [];

@@ -1,12 +1,13 @@
 /**
- * The families of metrics that each endpoint is to have, by their stability, kept apart from where they are registered: a test compares the two, and the table of
- * docs/metrics.md is made from it. Names and stabilities are upstream's (v1.36); those that begin with `nodejs_` stand where it has `go_`.
+ * The metric families of each upstream endpoint, by stability, and which of them are absent here. Kept separate from
+ * their registration: a test compares the two, and the table of docs/metrics.md is generated from it. Names and
+ * stabilities are upstream's (v1.36); `nodejs_` families replace the `go_` ones.
  */
 export interface MetricGroup {
   endpoint: '/metrics' | '/metrics/resource' | '/metrics/cadvisor' | '/metrics/probes' | '/metrics/slis';
   about: string;
-  /** Why they stay as they are before anything has happened; absent: they are counted. */
-  still?: string;
+  /** Why they are not registered. If absent, they are registered and the agent sets them. */
+  absent?: string;
   stable?: string;
   beta?: string;
   alpha?: string;
@@ -41,7 +42,7 @@ export const metricGroups: readonly MetricGroup[] = [
     endpoint: '/metrics',
     about: 'requests to the API server',
     alpha: `
-      rest_client_rate_limiter_duration_seconds rest_client_request_duration_seconds rest_client_request_retries_total rest_client_request_size_bytes
+      rest_client_exec_plugin_ttl_seconds rest_client_rate_limiter_duration_seconds rest_client_request_duration_seconds rest_client_request_retries_total rest_client_request_size_bytes
       rest_client_requests_total rest_client_response_size_bytes
     `,
   },
@@ -105,7 +106,7 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     endpoint: '/metrics',
     about: 'evictions, preemptions, shutdown',
-    still: 'not here yet',
+    absent: 'eviction, preemption and graceful shutdown are not implemented yet',
     alpha: `
       kubelet_eviction_stats_age_seconds kubelet_evictions kubelet_graceful_shutdown_end_time_seconds kubelet_graceful_shutdown_start_time_seconds kubelet_preemptions
     `,
@@ -113,7 +114,7 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     endpoint: '/metrics',
     about: 'CPU, memory, topology and device managers, DRA, pod resources, pod certificates',
-    still: 'not here yet',
+    absent: 'none of these is implemented yet',
     alpha: `
       dra_grpc_operations_duration_seconds dra_operations_duration_seconds dra_resource_claims_in_use kubelet_container_aligned_compute_resources_count
       kubelet_container_aligned_compute_resources_failure_count kubelet_cpu_manager_allocation_per_numa kubelet_cpu_manager_exclusive_cpu_allocation_count
@@ -128,7 +129,7 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     endpoint: '/metrics',
     about: 'host process containers',
-    still: 'Windows only, there too',
+    absent: 'Windows only',
     alpha: `
       kubelet_started_host_process_containers_errors_total kubelet_started_host_process_containers_total
     `,
@@ -136,7 +137,7 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     endpoint: '/metrics',
     about: 'SELinux, forced clean-up, provisioning',
-    still: 'no kubelet of default settings counts them, or nothing here can fail that way',
+    absent: 'a kubelet with default settings does not count them, or the failure cannot occur here',
     alpha: `
       force_cleaned_failed_volume_operation_errors_total force_cleaned_failed_volume_operations_total reconstruct_volume_operations_errors_total
       volume_manager_selinux_container_errors_total volume_manager_selinux_container_warnings_total volume_manager_selinux_pod_context_mismatch_errors_total
@@ -147,7 +148,7 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     endpoint: '/metrics',
     about: 'stream of events of the runtime (EventedPLEG), discarded events',
-    still: 'upstream does not use the stream by default; no event is discarded here',
+    absent: 'upstream does not use the stream by default; no event is discarded here',
     alpha: `
       kubelet_evented_pleg_connection_error_count kubelet_evented_pleg_connection_latency_seconds kubelet_evented_pleg_connection_success_count
       kubelet_pleg_discard_events kubelet_pod_watch_events_dropped_total
@@ -156,21 +157,21 @@ export const metricGroups: readonly MetricGroup[] = [
   {
     endpoint: '/metrics',
     about: 'work queues, connections and credential plugins of the API client',
-    still: 'how client-go is built inside; credential plugins of a kubeconfig work and are not counted',
+    absent: 'they describe the internals of client-go; credential plugins of a kubeconfig work but are not counted',
     beta: `
       workqueue_adds_total workqueue_depth workqueue_longest_running_processor_seconds workqueue_queue_duration_seconds workqueue_retries_total
       workqueue_unfinished_work_seconds workqueue_work_duration_seconds
     `,
     alpha: `
       rest_client_dns_resolution_duration_seconds rest_client_exec_plugin_call_total rest_client_exec_plugin_certificate_rotation_age
-      rest_client_exec_plugin_policy_call_total rest_client_exec_plugin_ttl_seconds rest_client_transport_ca_reload_total rest_client_transport_cache_entries
+      rest_client_exec_plugin_policy_call_total rest_client_transport_ca_reload_total rest_client_transport_cache_entries
       rest_client_transport_cache_gc_calls_total rest_client_transport_cert_rotation_gc_calls_total rest_client_transport_create_calls_total
     `,
   },
   {
     endpoint: '/metrics',
-    about: 'support of the runtime',
-    still: 'nothing to tell',
+    about: 'support of the runtime, families that are switched off',
+    absent: 'no runtime version is deprecated, and no family can be switched off',
     beta: `
       disabled_metrics_total hidden_metrics_total
     `,
@@ -247,7 +248,7 @@ export const metricGroups: readonly MetricGroup[] = [
   },
 ];
 
-/** Names that stand in one of the texts of a group. */
+/** Names in one of the texts of a group. */
 export function namesIn(text = ''): string[] {
   return text.split(/\s+/).filter((name) => name !== '');
 }

@@ -1,9 +1,9 @@
-/** How far this agent does what upstream does with a field, an endpoint, a reason or a metric. */
+/** How far this agent implements upstream's behaviour for a field, an endpoint, a reason or a metric. */
 export type ParityState = 'honoured' | 'partly' | 'notYet';
 
 export interface Parity {
   readonly state: ParityState;
-  /** For people: what is missing, or what differs. Always there unless it is simply honoured. */
+  /** For people: what is missing, or what differs. Always set unless the state is simply honoured. */
   readonly note: string;
 }
 

@@ -1,16 +1,18 @@
 /**
- * What the agent does with each field of a pod's spec: one row per field of each type, and a test fails for a field without a row.
- * From this table come docs/parity.md and the findings of `unsupportedFields`. Whoever makes a field work changes its row.
+ * How the agent treats each field of a pod's spec: one row per field of each type, and a test fails for a field without
+ * a row. docs/parity.md and the findings of `unsupportedFields` are generated from this table. A change that implements
+ * a field changes its row.
  */
+import { lookupTable } from '../../../base/lookup.ts';
 import { honoured, notYet, partly } from './parity-state.ts';
 import type { Parity } from './parity-state.ts';
 
 export interface PodFieldRow extends Parity {
-  /** What a pod that uses the field gets to hear: `reject` where running it would break it or weaken its isolation. */
+  /** What happens to a pod that uses the field: `reject` where running it would break it or weaken its isolation. */
   readonly severity?: 'reject' | 'warn';
-  /** Which values ask for what is missing. Without it every value does that is not empty, zero or false. */
+  /** Which values use the missing behaviour. Absent: every value that is not empty, zero or false. */
   readonly when?: (value: unknown) => boolean;
-  /** The row speaks for everything below the field as well. */
+  /** The row applies to everything below the field as well. */
   readonly whole?: boolean;
 }
 
@@ -29,7 +31,7 @@ const rejected = (note: string, when?: PodFieldRow['when']): PodFieldRow => ({
 const wholeAll = (names: string, parity: Parity): TypeRows =>
   Object.fromEntries(names.split(' ').map((name) => [name, whole(parity)]));
 
-const scheduler = honoured('read by the scheduler, not by a kubelet');
+const scheduler = honoured('used by the scheduler, not by a kubelet');
 const windows = honoured('Windows only; no effect on Linux');
 
 const containerRows: TypeRows = {
@@ -37,23 +39,23 @@ const containerRows: TypeRows = {
     'name image command args workingDir ports envFrom env resources restartPolicy volumeMounts livenessProbe readinessProbe startupProbe lifecycle',
   ),
   restartPolicyRules: honoured(
-    'RestartAllContainers that comes again and again waits as a crashing container does; upstream has no back-off there',
+    'repeated RestartAllContainers is delayed by the crash back-off; upstream has no back-off there',
   ),
   ...yes('terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty'),
   resizePolicy: whole(
     honoured(
-      'a manifest changes a running pod only if it names metadata.uid; without, changed content is another pod, as upstream has it',
+      'a manifest changes a running pod only if it sets metadata.uid; without it, changed content is another pod, as in upstream',
     ),
   ),
   volumeDevices: whole(
     honoured(
-      'of PersistentVolumes of mode Block; upstream also holds the device by a loop device, this agent does not',
+      'of PersistentVolumes of mode Block; upstream also holds the device with a loop device, this agent does not',
     ),
   ),
 };
 
-/** By type name, in the order they are met from PodSpec. */
-export const podFieldRows: Readonly<Record<string, TypeRows>> = {
+/** By type name, in the order of their first use from PodSpec. */
+export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<TypeRows>({
   PodSpec: {
     ...yes(
       'volumes initContainers containers restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds dnsPolicy dnsConfig nodeName hostNetwork hostPID hostIPC',
@@ -62,21 +64,21 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     ephemeralContainers: honoured('static pods may not have them, as in upstream'),
     nodeSelector: honoured(),
     serviceAccountName: honoured(
-      'without an API server no tokens are given out; static pods may not name one, as in upstream',
+      'without an API server no tokens are issued; static pods may not set it, as in upstream',
     ),
     serviceAccount: honoured('the older name of serviceAccountName'),
-    automountServiceAccountToken: honoured('read by admission of the API server, not by a kubelet'),
+    automountServiceAccountToken: honoured('used by admission in the API server, not by a kubelet'),
     affinity: honoured(),
     schedulerName: scheduler,
-    tolerations: whole(honoured('static pods are spared NoExecute taints, as upstream does')),
+    tolerations: whole(honoured('static pods are exempt from NoExecute taints, as in upstream')),
     priorityClassName: honoured(
       'resolved to a priority by the API server; without one, the agent knows the two built-in classes',
     ),
     priority: honoured(
-      'nobody is stopped for a critical pod that something else keeps out; without an API server, where every pod is static, a pod that nobody makes room for fails with OutOfcpu and its kin rather than UnexpectedAdmissionError',
+      'pods are preempted for a critical pod only when resources are its one obstacle; without an API server, where every pod is static, a pod for which preemption finds no victims fails with OutOfcpu and the like rather than UnexpectedAdmissionError',
     ),
     runtimeClassName: honoured(
-      'without an API server, the agent itself gives the pod the overhead, node selector and tolerations of its class',
+      'without an API server, the agent adds the overhead, node selector and tolerations of the runtime class to the pod',
     ),
     enableServiceLinks: honoured('services come from the manifest folder'),
     preemptionPolicy: scheduler,
@@ -84,12 +86,12 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     topologySpreadConstraints: whole(scheduler),
     setHostnameAsFQDN: honoured(),
     hostUsers: honoured(
-      'needs a runtime handler that maps users; a record of ids that is damaged is made anew from what runs, where upstream does not start',
+      'needs a runtime handler that maps users; a damaged record of ids is rebuilt from the running pods, where upstream does not start',
     ),
     schedulingGates: whole(scheduler),
-    resourceClaims: rejected('dynamic resources are not there yet'),
+    resourceClaims: rejected('dynamic resource allocation is not implemented yet'),
     resources: honoured(
-      'status.resources is told from the records of what was done; upstream reads it back from the cgroup, rounded',
+      'status.resources comes from the records of applied changes; upstream reads it from the cgroup, rounded',
     ),
     hostnameOverride: honoured(),
     schedulingGroup: whole(scheduler),
@@ -98,42 +100,42 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     ...yes('name hostPath emptyDir configMap secret downwardAPI projected'),
     image: whole(
       honoured(
-        'the runtime mounts it: containerd since 2.1, and a `subPath` of it since 2.2; before, the container waits with CreateContainerConfigError that says so',
+        'the runtime mounts it: containerd since 2.1, and a `subPath` of it since 2.2; with older versions the container waits with a CreateContainerConfigError that says so',
       ),
     ),
     persistentVolumeClaim: whole(
       honoured(
-        'without an API server claim and PersistentVolume stand beside the pod, bound by volumeName or claimRef; one ReadWriteOncePod volume has one pod also without a scheduler',
+        'without an API server claim and PersistentVolume are manifests next to the pod, bound by volumeName or claimRef; a ReadWriteOncePod volume is used by one pod even without a scheduler',
       ),
     ),
     ephemeral: whole(
       honoured(
-        'without an API server nobody makes the claim from the template: it stands beside the pod, under the name <pod>-<volume>, with the pod as owner',
+        'without an API server the claim is not created from the template: it is a manifest next to the pod, named <pod>-<volume>, with the pod as owner',
       ),
     ),
     csi: honoured(
-      'without an API server nothing is attached, and nobody gives out service account tokens; the SELinux label is not passed on as a mount option',
+      'without an API server nothing is attached and no service account tokens are issued; the SELinux label is not passed on as a mount option',
     ),
-    gitRepo: whole(
-      honoured('refused when it is to be mounted, as upstream does with its gate GitRepoVolumeDriver off'),
-    ),
+    gitRepo: whole(honoured('rejected at mount time, as in upstream with the gate GitRepoVolumeDriver off')),
     nfs: whole(
       honoured(
-        'by mount.nfs of the node, tested with a stand-in of it, not with a server; a server that is gone is left by force when the pod ends',
+        'with mount.nfs of the node, tested with a substitute for it, not with a server; volumes of an unreachable server are unmounted by force when the pod ends',
       ),
     ),
     iscsi: whole(
       honoured(
-        'by iscsiadm of the node; tested with a stand-in of it, not with a target; CHAP secrets are arguments of iscsiadm, as in upstream',
+        'with iscsiadm of the node; tested with a substitute for it, not with a target; CHAP secrets are arguments of iscsiadm, as in upstream',
       ),
     ),
-    fc: whole(honoured('tested with a stand-in of sysfs, not with a network')),
+    fc: whole(honoured('tested with a substitute for sysfs, not with a network')),
     flexVolume: whole(
       partly('drivers that answer init with "attach": false; their folders are called kubernetes.io~flexvolume'),
     ),
     ...wholeAll(
       'gcePersistentDisk awsElasticBlockStore cinder azureFile vsphereVolume azureDisk portworxVolume',
-      honoured('moved to CSI: the event FailedMount names the driver; upstream hands it to that driver unasked'),
+      honoured(
+        'migrated to CSI: the event FailedMount names the driver; upstream passes it to that driver automatically',
+      ),
     ),
     ...wholeAll(
       'glusterfs rbd cephfs flocker quobyte photonPersistentDisk scaleIO storageos',
@@ -143,10 +145,10 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   HostPathVolumeSource: yes('path type'),
   EmptyDirVolumeSource: {
     medium: honoured(
-      'memory-backed volumes stay out of swap where the kernel can (since 6.4); where it cannot and swap is on, an event says so',
+      'memory-backed volumes are kept out of swap where the kernel supports it (since 6.4); where it does not and swap is on, an event says so',
     ),
     sizeLimit: partly(
-      'limits Memory and, unlike upstream, HugePages; on disk it is not enforced before there is eviction',
+      'limits Memory and, unlike upstream, HugePages; on disk it is not enforced until eviction is implemented',
     ),
   },
   SecretVolumeSource: yes('secretName items defaultMode optional'),
@@ -159,17 +161,17 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     ...yes('secret downwardAPI configMap'),
     serviceAccountToken: whole(
       honoured(
-        'renewed at 80 % of its life, on disk for a start while the API server is away; static pods may not have one, as in upstream',
+        'renewed at 80 % of its lifetime, stored on disk so that pods can start while the API server is unavailable; static pods may not use it, as in upstream',
       ),
     ),
     clusterTrustBundle: whole(
       honoured(
-        'static pods may not have one, as in upstream; in any other refused when it is to be mounted, as upstream does with its gate ClusterTrustBundleProjection off',
+        'static pods may not use it, as in upstream; for other pods it is rejected at mount time, as in upstream with the gate ClusterTrustBundleProjection off',
       ),
     ),
     podCertificate: whole(
       honoured(
-        'static pods may not have one, as in upstream; in any other refused when it is to be mounted, as upstream does with its gate PodCertificateRequest off',
+        'static pods may not use it, as in upstream; for other pods it is rejected at mount time, as in upstream with the gate PodCertificateRequest off',
       ),
     ),
   },
@@ -181,9 +183,9 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     ...containerRows,
     ...yes(
       'ports resources restartPolicy restartPolicyRules livenessProbe readinessProbe startupProbe lifecycle',
-      'refused on a container that is added to a running pod, as upstream',
+      'rejected for ephemeral containers, as in upstream',
     ),
-    resizePolicy: whole(honoured('refused on a container that is added to a running pod, as upstream')),
+    resizePolicy: whole(honoured('rejected for ephemeral containers, as in upstream')),
     targetContainerName: honoured(),
   },
   ContainerPort: { ...yes('name containerPort protocol hostIP'), hostPort: honoured() },
@@ -195,25 +197,27 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   CSIVolumeSource: yes('driver fsType nodePublishSecretRef readOnly volumeAttributes'),
   EnvVarSource: {
     ...yes('fieldRef resourceFieldRef configMapKeyRef secretKeyRef'),
-    fileKeyRef: honoured('a file of at most 1 MiB; links in it lead nowhere out of the volume'),
+    fileKeyRef: honoured('a file of at most 1 MiB; symlinks cannot lead out of the volume'),
   },
   ObjectFieldSelector: yes('apiVersion fieldPath'),
   ResourceFieldSelector: yes('containerName resource divisor'),
   ConfigMapKeySelector: yes('name key optional'),
   SecretKeySelector: yes('name key optional'),
   ResourceRequirements: {
-    limits: partly('cpu, memory and hugepages; ephemeral-storage is not measured, device plugins are not there yet'),
-    requests: partly('cpu and memory; ephemeral-storage is not measured, device plugins are not there yet'),
-    claims: rejected('dynamic resources are not there yet'),
+    limits: partly(
+      'cpu, memory and hugepages; ephemeral-storage is not measured, device plugins are not implemented yet',
+    ),
+    requests: partly('cpu and memory; ephemeral-storage is not measured, device plugins are not implemented yet'),
+    claims: rejected('dynamic resource allocation is not implemented yet'),
   },
   ContainerRestartRule: yes('action exitCodes'),
   ContainerRestartRuleOnExitCodes: yes('operator values'),
   VolumeMount: {
     ...yes('name readOnly mountPath subPath mountPropagation subPathExpr'),
-    recursiveReadOnly: honoured('the status says Enabled once the container is there; upstream says it before'),
+    recursiveReadOnly: honoured('the status shows Enabled once the container exists; upstream shows it earlier'),
   },
   Probe: {
-    grpc: honoured('a refused connection fails at once, where upstream goes on trying to the end of the timeout'),
+    grpc: honoured('a refused connection fails at once, where upstream retries until the timeout'),
     ...yes(
       'exec httpGet tcpSocket initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold terminationGracePeriodSeconds',
     ),
@@ -226,12 +230,12 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   Lifecycle: {
     ...yes('postStart preStop'),
     stopSignal: honoured(
-      'needs the feature gate ContainerStopSignals, off as in upstream; without it, and with a runtime that does not know it, the signal of the image is used',
+      'needs the feature gate ContainerStopSignals, off as in upstream; without it, and with a runtime that does not support it, the stop signal of the image is used',
     ),
   },
   LifecycleHandler: {
     ...yes('exec httpGet sleep'),
-    tcpSocket: whole(honoured('fails when its time comes, as in upstream: there is no such hook')),
+    tcpSocket: whole(honoured('fails when it runs, as in upstream: there is no such hook')),
   },
   SleepAction: yes('seconds'),
   SecurityContext: {
@@ -242,7 +246,7 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   },
   Capabilities: {
     ...yes('add'),
-    drop: honoured('a name that begins with CAP_ is dropped too; upstream leaves that capability in place'),
+    drop: honoured('a name that begins with CAP_ is dropped too; upstream does not drop such a capability'),
   },
   SELinuxOptions: yes('user role type level'),
   SeccompProfile: yes('type localhostProfile'),
@@ -251,13 +255,15 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
     ...yes(
       'seLinuxOptions runAsUser runAsNonRoot supplementalGroups supplementalGroupsPolicy fsGroup sysctls fsGroupChangePolicy seccompProfile appArmorProfile',
     ),
-    runAsGroup: honoured('works without runAsUser, too; upstream asks containerd for a sandbox that it refuses'),
-    seLinuxChangePolicy: partly('as Recursive: the runtime labels volumes; mounting with a label is not there yet'),
+    runAsGroup: honoured('also works without runAsUser; upstream requests a sandbox that containerd rejects'),
+    seLinuxChangePolicy: partly(
+      'treated as Recursive: the runtime labels volumes; mounting with a label is not implemented yet',
+    ),
     windowsOptions: whole(windows),
   },
   Sysctl: yes('name value'),
   Affinity: {
-    nodeAffinity: whole(honoured('what is preferred is for the scheduler')),
+    nodeAffinity: whole(honoured('preferred terms are used by the scheduler only')),
     podAffinity: whole(scheduler),
     podAntiAffinity: whole(scheduler),
   },
@@ -267,4 +273,4 @@ export const podFieldRows: Readonly<Record<string, TypeRows>> = {
   PodDNSConfigOption: yes('name value'),
   PodReadinessGate: yes('conditionType'),
   PodOS: yes('name'),
-};
+});

@@ -1,7 +1,10 @@
 /** Walks a schema: the paths of its fields, in the order they are declared. */
 import type { Schema } from '../../../api/schema/schema.ts';
 
-/** `descendArrays` also lists the fields of list elements, as `containers[].name`; without it a list is one field. */
+/**
+ * `descendArrays` also lists the fields of list elements, as `containers[].name`; without it a list counts as one
+ * field.
+ */
 export interface WalkOptions {
   readonly descendArrays: boolean;
 }

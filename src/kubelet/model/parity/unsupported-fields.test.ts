@@ -10,7 +10,7 @@ const found = (spec: Readonly<Record<string, unknown>>): string[] => {
   return unsupportedFields(value).map(({ path, severity }) => `${severity} ${path}`);
 };
 
-test('a plain pod asks for nothing that is missing', () => {
+test('a plain pod uses no unsupported field', () => {
   assert.deepEqual(
     found({
       volumes: [{ name: 'v', emptyDir: {} }],
@@ -23,7 +23,7 @@ test('a plain pod asks for nothing that is missing', () => {
   );
 });
 
-test('what would break or weaken a pod rejects it, with the path', () => {
+test('fields that would break or weaken a pod reject it, with the path', () => {
   assert.deepEqual(
     found({
       resourceClaims: [{ name: 'r', resourceClaimName: 'x' }],
@@ -33,10 +33,10 @@ test('what would break or weaken a pod rejects it, with the path', () => {
   );
 });
 
-test('what decides where a pod runs is asked of the node, and nobody is warned', () => {
+test('fields that select the node are checked against the node, without a warning', () => {
   assert.deepEqual(found({ affinity: { nodeAffinity: {}, podAffinity: {} }, nodeSelector: { a: 'b' } }), []);
 });
 
-test('empty lists ask for nothing', () => {
+test('empty lists use no field', () => {
   assert.deepEqual(found({ resourceClaims: [], containers: [{ name: 'c', volumeDevices: [] }] }), []);
 });

@@ -1,4 +1,4 @@
-/** What a pod asks for that this agent does not do yet. */
+/** The fields a pod uses that this agent does not implement yet. */
 import { PodSpecSchema } from '../../../api/core/pod-spec.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { formatFieldPath } from '../../../api/schema/field-path.ts';
@@ -11,21 +11,24 @@ export interface UnsupportedField {
   /** As in `spec.containers[0].livenessProbe.grpc`. */
   readonly path: string;
   readonly note: string;
-  /** `reject`: the pod must not run, because it would be broken or less isolated than asked for. `warn`: it runs, and its owner is told. */
+  /**
+   * `reject`: the pod must not run, because it would be broken or less isolated than requested. `warn`: it runs, with a
+   * warning.
+   */
   readonly severity: 'reject' | 'warn';
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Empty values ask for nothing; an empty object does (`emptyDir: {}`). */
+/** Empty values use no field; an empty object does (`emptyDir: {}`). */
 function isUsed(value: unknown, row: PodFieldRow): boolean {
   if (row.when !== undefined) return row.when(value);
   if (Array.isArray(value)) return value.length > 0;
   return value !== undefined && value !== null && value !== false && value !== '' && value !== 0;
 }
 
-/** Pure and cheap: looks only at what is there. The order is that of the fields. */
+/** Pure and cheap: reads only fields that are set. The order is that of the fields. */
 export function unsupportedFields(pod: Pod): UnsupportedField[] {
   const found: UnsupportedField[] = [];
   inspect(PodSpecSchema, pod.spec, ['spec'], found);

@@ -6,21 +6,21 @@ import { contractOn } from './contract-test.ts';
 
 export interface CgroupsUnderTest {
   cgroups: Cgroups;
-  /** A name below which the test may do as it likes. */
+  /** A name below which the test may create and remove anything. */
   base: string;
-  /** Puts a process that does nothing into the group; resolves to its pid. */
+  /** Starts an idle process in the group; resolves to its pid. */
   addProcess: (name: string) => Promise<number>;
-  /** Resolves when killed processes have left. */
+  /** Resolves when killed processes have exited. */
   settle: () => Promise<void>;
   end: () => Promise<void>;
 }
 
-/** What every Cgroups promises (cgroupfs driver); run on the fake, on a model of v2, and on the kernel. */
+/** What every Cgroups guarantees (cgroupfs driver); run on the fake, on a model of v2, and on the kernel. */
 export function cgroupsContract(name: string, make: () => Promise<CgroupsUnderTest>): void {
   const contract = contractOn(make);
   describe(`Cgroups contract: ${name}`, () => {
     contract(
-      'a group is made with its parents, seen, listed, and removed with its children',
+      'a group is created with its parents, found, listed, and removed with its children',
       async ({ cgroups, base }) => {
         assert.equal(await cgroups.exists(`${base}/a/b`), false);
         await cgroups.ensure(`${base}/a/b`, { cpuShares: 512, pidsMax: 100 });
@@ -35,27 +35,30 @@ export function cgroupsContract(name: string, make: () => Promise<CgroupsUnderTe
         assert.deepEqual([await cgroups.exists(`${base}/a/b`), await cgroups.children(base)], [false, ['c']]);
       },
     );
-    contract('limits of a missing group are NotFound, of one that is there are taken', async ({ cgroups, base }) => {
-      await assert.rejects(
-        cgroups.update(`${base}/none`, { cpuShares: 2 }),
-        (error) => errorKind(error) === 'NotFound',
-      );
-      await cgroups.ensure(`${base}/a`, {
-        cpuShares: 1024,
-        cpuPeriodUs: 100_000,
-        cpuQuotaUs: 50_000,
-        memoryBytes: 64 * 2 ** 20,
-        pidsMax: 50,
-      });
-      await cgroups.update(`${base}/a`, {
-        cpuShares: 2,
-        cpuPeriodUs: 10_000,
-        cpuQuotaUs: -1,
-        memoryBytes: -1,
-        pidsMax: -1,
-      });
-    });
-    contract('what was written is read back, and what has no limit says so', async ({ cgroups, base }) => {
+    contract(
+      'limits of a missing group are NotFound, those of an existing one are applied',
+      async ({ cgroups, base }) => {
+        await assert.rejects(
+          cgroups.update(`${base}/none`, { cpuShares: 2 }),
+          (error) => errorKind(error) === 'NotFound',
+        );
+        await cgroups.ensure(`${base}/a`, {
+          cpuShares: 1024,
+          cpuPeriodUs: 100_000,
+          cpuQuotaUs: 50_000,
+          memoryBytes: 64 * 2 ** 20,
+          pidsMax: 50,
+        });
+        await cgroups.update(`${base}/a`, {
+          cpuShares: 2,
+          cpuPeriodUs: 10_000,
+          cpuQuotaUs: -1,
+          memoryBytes: -1,
+          pidsMax: -1,
+        });
+      },
+    );
+    contract('written limits are read back, and missing limits read as no limit', async ({ cgroups, base }) => {
       await assert.rejects(cgroups.read(`${base}/none`), (error) => errorKind(error) === 'NotFound');
       await cgroups.ensure(`${base}/a`, {
         cpuShares: 262_144,
@@ -73,7 +76,7 @@ export function cgroupsContract(name: string, make: () => Promise<CgroupsUnderTe
       assert.deepEqual([cpuShares, cpuQuotaUs, memoryBytes], [2, -1, -1]);
     });
     contract(
-      'processes below are found and killed; only an empty group is removed',
+      'processes below a group are found and killed; only an empty group is removed',
       async ({ cgroups, base, addProcess, settle }) => {
         await cgroups.ensure(`${base}/a/b`, {});
         const pid = await addProcess(`${base}/a/b`);

@@ -1,9 +1,9 @@
 import { test } from 'node:test';
 
-/** One sentence of a contract, as a test on a subject of its own. */
+/** One statement of a contract, as a test on a subject of its own. */
 export type Contract<Subject> = (sentence: string, body: (subject: Subject) => Promise<void>) => void;
 
-/** `end` puts away what `make` made, also after a failed test. */
+/** `end` cleans up what `make` created, also after a failed test. */
 export function contractOn<Subject extends { end: () => Promise<void> }>(
   make: () => Promise<Subject>,
 ): Contract<Subject> {

@@ -1,22 +1,23 @@
 import path from 'node:path/posix';
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../cgroups.ts';
 
 type CgroupOperation = 'ensure' | 'update' | 'remove' | 'kill';
 
-/** A cgroup tree in memory, with processes that tests put into it. */
+/** A cgroup tree in memory, with processes that tests add to it. */
 export class FakeCgroups implements Cgroups {
   readonly version: 1 | 2;
   readonly driver: 'cgroupfs' | 'systemd';
   readonly swapControl: boolean;
-  /** By name; the limits are the merge of all that was applied. */
+  /** By name; the limits are the merge of all that were applied. */
   readonly groups = new Map<string, { limits: CgroupLimits; pids: Set<number> }>();
   /** Pids that survive a kill, as processes in uninterruptible sleep do. */
   readonly unkillable = new Set<number>();
   /** Bytes charged to a group; 0 unless given. */
   readonly memoryUsage = new Map<string, number>();
   readonly calls: string[] = [];
-  /** Who lives in a group besides those that tests put into it. */
+  /** The processes in a group besides those that tests add. */
   inhabitants: (name: string) => readonly number[] = () => [];
   readonly #faults: { op: CgroupOperation; name: string; kind: ErrorKind; times: number }[] = [];
 
@@ -36,7 +37,7 @@ export class FakeCgroups implements Cgroups {
     this.groups.get(name)?.pids.add(pid);
   }
 
-  /** Somebody else removed it behind the agent's back. */
+  /** Another program removed it without the agent's knowledge. */
   vanish(name: string): void {
     for (const group of this.#below(name)) this.groups.delete(group);
   }
@@ -53,7 +54,7 @@ export class FakeCgroups implements Cgroups {
     return name === '/' || this.groups.has(name);
   }
 
-  /** In two steps, as on a node: whoever dies in between (`isAlive`) leaves a group without limits. */
+  /** In two steps, as on a node: an agent that dies in between (`isAlive`) leaves a group without limits. */
   async ensure(name: string, limits: CgroupLimits, isAlive: () => boolean = () => true): Promise<void> {
     this.#enter('ensure', name);
     for (let parent = path.dirname(name); parent !== '/'; parent = path.dirname(parent)) {

@@ -19,13 +19,13 @@ export type CsiOperation = Exclude<keyof CsiNode, never>;
 interface Rule {
   op: CsiOperation;
   times: number;
-  /** undefined lets the call happen after all. */
+  /** undefined lets the call proceed after all. */
   act: (timeoutMs: number) => Promise<{ ok: false; code: CsiFailureCode; message: string } | undefined>;
-  /** The call happens, only its answer is lost. */
+  /** The call takes effect, only its response is lost. */
   after: boolean;
 }
 
-/** A driver on a fake host: what it stages and publishes is really mounted there. */
+/** A driver on a fake host: what it stages and publishes is mounted in the fake file system. */
 export class FakeCsiDriver implements CsiNode {
   capabilities: readonly CsiNodeCapability[] = ['STAGE_UNSTAGE_VOLUME'];
   info: CsiNodeInfo = { nodeId: 'node-id', maxVolumesPerNode: 0, topology: {} };
@@ -35,10 +35,10 @@ export class FakeCsiDriver implements CsiNode {
   readonly stages: CsiStageRequest[] = [];
   readonly publishes: CsiPublishRequest[] = [];
   readonly expansions: CsiExpandRequest[] = [];
-  /** What it believes to be staged and published: volume by path. */
+  /** What the driver considers staged and published: volume by path. */
   readonly staged = new Map<string, string>();
   readonly published = new Map<string, string>();
-  /** Leaves the directory behind when it unpublishes, as careless drivers do. */
+  /** Leaves the directory behind when it unpublishes, as some drivers do. */
   careless = false;
   readonly #files: FakeHostFiles;
   readonly #mounts: FakeMounts;
@@ -49,7 +49,10 @@ export class FakeCsiDriver implements CsiNode {
     this.#mounts = mounts;
   }
 
-  /** Refuses the next `times` calls with a gRPC code; with `after` it does what was asked and only its answer is this. */
+  /**
+   * Rejects the next `times` calls with a gRPC code; with `after` the call takes effect and only its response is this
+   * code.
+   */
   fail(op: CsiOperation, fault: { code: CsiFailureCode; message?: string; times?: number; after?: boolean }): void {
     const failure = {
       ok: false as const,
@@ -64,7 +67,7 @@ export class FakeCsiDriver implements CsiNode {
     });
   }
 
-  /** Calls do not come back before the returned function is called; then they happen. */
+  /** Calls do not return before the returned function is called; then they take effect. */
   hang(op: CsiOperation): () => void {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const rule: Rule = { op, times: Number.POSITIVE_INFINITY, after: false, act: () => promise };
@@ -75,7 +78,7 @@ export class FakeCsiDriver implements CsiNode {
     };
   }
 
-  /** The next `times` calls are not answered before their time limit; they may be carried out all the same. */
+  /** The next `times` calls are not answered before their time limit; they may take effect all the same. */
   stall(op: CsiOperation, fault: { clock: Pick<Clock, 'setTimer'>; times: number; happens: boolean }): void {
     const late = {
       ok: false as const,
@@ -90,7 +93,7 @@ export class FakeCsiDriver implements CsiNode {
     });
   }
 
-  /** No scripted fault is left. */
+  /** All scripted faults were used up. */
   heal(): void {
     this.#rules.length = 0;
   }
@@ -163,7 +166,7 @@ export class FakeCsiDriver implements CsiNode {
   }
 }
 
-/** Drivers by the path of their socket; a path without a driver is a connection refused. */
+/** Drivers by the path of their socket; the connection to a path without a driver is refused. */
 export class FakeCsiDrivers implements CsiDrivers {
   readonly byEndpoint = new Map<string, CsiNode>();
 

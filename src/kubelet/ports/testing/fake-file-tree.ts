@@ -129,7 +129,7 @@ export function infoOf(node: FakeNode): FileInfo {
   };
 }
 
-/** Where `file` lies when `root` is the root of everything, links followed; `Invalid` for links without end. */
+/** Where `file` is when `root` is the root of everything, links followed; `Invalid` for circular links. */
 export function pathBeneath(tree: FakeFileTree, root: string, file: string): string {
   const parts = (text: string): string[] => text.split('/').filter((name) => name !== '' && name !== '.');
   const walked: string[] = [];

@@ -13,7 +13,7 @@ hostFilesContract('fake', async () => {
   return { files, root: '/work', settle: () => clock.settle(), end: async () => undefined };
 });
 
-test('a scripted fault strikes only below its path and only as often as asked', async () => {
+test('a scripted fault applies only below its path and only as often as requested', async () => {
   const files = new FakeHostFiles(new FakeClock());
   files.fail('readText', { below: '/a', kind: 'Timeout', times: 1 });
   files.seed({ '/a/f': '1', '/b/f': '2' });
@@ -22,7 +22,7 @@ test('a scripted fault strikes only below its path and only as often as asked', 
   assert.equal(await files.readText('/a/f'), '1');
 });
 
-test('a full disk refuses writing until it ends, and still lets files be removed', async () => {
+test('a full disk rejects writes until it ends, and still lets files be removed', async () => {
   const files = new FakeHostFiles(new FakeClock());
   files.seed({ '/a/f': '1' });
   const end = files.fillDisk('/a');
@@ -32,7 +32,7 @@ test('a full disk refuses writing until it ends, and still lets files be removed
   await files.writeFile('/a/g', 'x', 0o644);
 });
 
-test('calls on a hanging path wait, others go on, and all finish when it comes back', async () => {
+test('calls on a hanging path wait, others proceed, and all finish when it recovers', async () => {
   const clock = new FakeClock();
   const files = new FakeHostFiles(clock);
   files.seed({ '/dead/f': '1', '/alive/f': '2' });

@@ -1,10 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import path from 'node:path/posix';
 import type { Clock } from '../../../base/clock.ts';
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import { computeGroupMode } from '../../model/group-mode.ts';
 import type { FileInfo, GroupOwnership, HostFiles, OwnershipOutcome, TreeFile } from '../host-files.ts';
-import { FakeFileTree, hasMountBelow, infoOf, pathBeneath, type FakeNode } from './fake-file-tree.ts';
+import type { FakeNode } from './fake-file-tree.ts';
+import { FakeFileTree, hasMountBelow, infoOf, pathBeneath } from './fake-file-tree.ts';
 import { openBeneath } from './fake-open-beneath.ts';
 
 export type FileOperation = Exclude<keyof HostFiles, 'watch'>;
@@ -40,18 +42,18 @@ const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
 interface Rule {
   below: string;
   applies: (op: FileOperation) => boolean;
-  /** Throws, waits, or lets pass. */
+  /** Throws, waits, or lets the call proceed. */
   act: () => Promise<void> | void;
   times: number;
 }
 
 /**
- * A host's file system in memory: directories, files, symlinks, modes, owners, inodes, mounts, watches; and scripted faults, each below a path.
- * Every fault method returns a function that ends the fault.
+ * A host's file system in memory: directories, files, symlinks, modes, owners, inodes, mounts, watches; and scripted
+ * faults, each below a path. Every fault method returns a function that ends the fault.
  */
 export class FakeHostFiles implements HostFiles {
   readonly tree: FakeFileTree;
-  /** Every call in order, `op path`, for asserting that something was not done. */
+  /** Every call in order, `op path`, to assert that something was not done. */
   readonly calls: string[] = [];
   readonly #rules = new Set<Rule>();
   readonly #watches = new Set<{ path: string; handlers: WatchHandlers }>();
@@ -78,7 +80,7 @@ export class FakeHostFiles implements HostFiles {
     });
   }
 
-  /** Nothing that needs space works below `below`. */
+  /** Operations that need space fail below `below`. */
   fillDisk(below = '/'): () => void {
     return this.#addRule({
       below,
@@ -106,7 +108,7 @@ export class FakeHostFiles implements HostFiles {
     });
   }
 
-  /** A dead mount: calls below do not come back until the returned function is called, which lets them go on. */
+  /** A dead mount: calls below do not return until the returned function is called, which lets them proceed. */
   hang(below: string): () => void {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {

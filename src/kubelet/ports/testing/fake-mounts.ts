@@ -1,8 +1,11 @@
 import path from 'node:path/posix';
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import type { BindBeneathResult, MountOrder, MountPoint, Mounts, SubPathMount } from '../mounts.ts';
-import { topOf, type FakeNode } from './fake-file-tree.ts';
-import { isAtOrBelow, type FakeHostFiles } from './fake-host-files.ts';
+import type { FakeNode } from './fake-file-tree.ts';
+import { topOf } from './fake-file-tree.ts';
+import type { FakeHostFiles } from './fake-host-files.ts';
+import { isAtOrBelow } from './fake-host-files.ts';
 import { openBeneath } from './fake-open-beneath.ts';
 
 type MountOperation = 'mountTmpfs' | 'bind' | 'bindBeneath' | 'mount' | 'unmount';
@@ -49,7 +52,7 @@ export class FakeMounts implements Mounts {
     };
   }
 
-  /** Something foreign is mounted here, as by an operator: a file system with its own content. */
+  /** A foreign mount, as by an operator: a file system with its own content. */
   seedMount(target: string, fsType: string, source: string): void {
     this.#cover(target, this.#files.tree.newNode('directory', 0o755, this.#files.tree.newDevice()));
     this.mounted.push({ path: target, fsType, source, options: {}, propagation: 'private' });
@@ -73,7 +76,7 @@ export class FakeMounts implements Mounts {
     this.mounted.push({ path: path.normalize(target), fsType: 'bind', source, options, propagation: 'private' });
   }
 
-  /** An empty file system; what is written to it stays until it is unmounted. */
+  /** An empty file system; its content stays until it is unmounted. */
   async mount(target: string, { fsType, source, options }: MountOrder): Promise<void> {
     await this.#enter('mount', target);
     this.#cover(target, this.#files.tree.newNode('directory', 0o755, this.#files.tree.newDevice()));

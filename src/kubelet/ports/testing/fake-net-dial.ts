@@ -1,11 +1,13 @@
 import { Buffer } from 'node:buffer';
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
+import { shownUrl } from '../../../base/shown-url.ts';
 import type { HttpProbeAnswer, HttpProbeRequest, NetDial } from '../net-dial.ts';
 
 export type GrpcHealth = Awaited<ReturnType<NetDial['grpcProbe']>>;
 
-/** What listens at one `host:port`. An undefined part refuses; a promise that never settles hangs. */
+/** The server at one `host:port`. An undefined part refuses; a promise that never settles hangs. */
 export interface FakeListener {
   http?: (request: HttpProbeRequest) => HttpProbeAnswer | Promise<HttpProbeAnswer>;
   tcp?: () => void | Promise<void>;
@@ -15,9 +17,15 @@ export interface FakeListener {
 export const answer = (status: number, body = ''): HttpProbeAnswer => ({ kind: 'answer', status, body });
 export const hang = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
-/** A network in memory: listeners by `host:port`, pages by URL; everything else refuses. Deadlines run on the given clock. */
+/**
+ * A network in memory: listeners by `host:port`, pages by URL; everything else refuses. Deadlines run on the given
+ * clock.
+ */
 export class FakeNetDial implements NetDial {
-  /** Every call in order: `http GET http://10.0.0.1:80/path`, `tcp 10.0.0.1:80`, `grpc 10.0.0.1:80 service`, `fetch url`. */
+  /**
+   * Every call in order: `http GET http://10.0.0.1:80/path`, `tcp 10.0.0.1:80`, `grpc 10.0.0.1:80 service`, `fetch
+   * url`.
+   */
   readonly calls: string[] = [];
   readonly requests: HttpProbeRequest[] = [];
   readonly #clock: Clock;
@@ -31,7 +39,7 @@ export class FakeNetDial implements NetDial {
     this.#clock = clock;
   }
 
-  /** Replaces what listens there. */
+  /** Replaces the server there. */
   listen(hostPort: string, listener: FakeListener): void {
     this.#listeners.set(hostPort, listener);
   }
@@ -40,7 +48,7 @@ export class FakeNetDial implements NetDial {
     this.#listeners.delete(hostPort);
   }
 
-  /** What `fetch` of this URL gives; undefined for a refused connection. */
+  /** The response of `fetch` for this URL; undefined for a refused connection. */
   page(
     url: string,
     give: (() => { status: number; body: string } | Promise<{ status: number; body: string }>) | undefined,
@@ -108,12 +116,12 @@ export class FakeNetDial implements NetDial {
     limits: { timeoutMs: number; limitBytes: number },
   ): Promise<{ status: number; body: string }> {
     this.calls.push(`fetch ${url}`);
-    return this.#within(limits.timeoutMs, `Get "${url}"`, async () => {
+    return this.#within(limits.timeoutMs, `Get "${shownUrl(url)}"`, async () => {
       const page = this.#pages.get(url);
-      if (page === undefined) throw refused(`Get "${url}": `, url);
+      if (page === undefined) throw refused(`Get "${shownUrl(url)}": `, new URL(url).host);
       const given = await page();
       if (Buffer.byteLength(given.body) > limits.limitBytes)
-        throw new KubeletError('Invalid', `Get "${url}": the body is larger than ${limits.limitBytes} bytes`);
+        throw new KubeletError('Invalid', `Get "${shownUrl(url)}": the body is larger than ${limits.limitBytes} bytes`);
       return given;
     });
   }

@@ -1,5 +1,6 @@
 import path from 'node:path/posix';
-import { topOf, type FakeFileTree, type FakeNode } from './fake-file-tree.ts';
+import type { FakeFileTree, FakeNode } from './fake-file-tree.ts';
+import { topOf } from './fake-file-tree.ts';
 
 type Opened = { kind: 'opened'; node: FakeNode } | { kind: 'refused'; step: 'create' | 'open'; why: string };
 
@@ -11,7 +12,10 @@ const partsOf = (text: string, fromLink: boolean): { name: string; fromLink: boo
     .map((name) => ({ name, fromLink }));
 const refused = (step: 'create' | 'open', why: string): Opened => ({ kind: 'refused', step, why });
 
-/** What `Mounts.bindBeneath` and `HostFiles.makeDirectoryBeneath` promise of the way to a part of a volume, on the fake tree. */
+/**
+ * The path resolution that `Mounts.bindBeneath` and `HostFiles.makeDirectoryBeneath` guarantee for a part of a volume,
+ * on the fake tree.
+ */
 export function openBeneath(tree: FakeFileTree, root: string, subPath: string, newMode?: number): Opened {
   const rootNode = tree.existing(root, true);
   let trail: FakeNode[] = [rootNode];

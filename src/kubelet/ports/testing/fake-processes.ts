@@ -1,4 +1,5 @@
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import type { Processes } from '../processes.ts';
 
 export interface FakeRun {
@@ -14,7 +15,10 @@ export type FakeProgram = (
   | Partial<{ exitCode: number; stdout: string; stderr: string }>
   | Promise<Partial<{ exitCode: number; stdout: string; stderr: string }>>;
 
-/** Programs by path, as functions. One that is not there cannot be started; one can be told to fail as starting or waiting for it fails. */
+/**
+ * Programs by path, as functions. A missing one cannot be started; any can be scripted to fail to start or to fail
+ * while it is awaited.
+ */
 export class FakeProcesses implements Processes {
   readonly runs: FakeRun[] = [];
   readonly #programs = new Map<string, FakeProgram>();

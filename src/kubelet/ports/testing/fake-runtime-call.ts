@@ -3,16 +3,17 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { CallOptions } from '../runtime.ts';
 import type { JournalEntry } from './fake-runtime-journal.ts';
 import type { FakeNode, Inflight } from './fake-runtime-node.ts';
-import { defaultLimitMs, type CallTarget, type FakeOp } from './fake-runtime-script.ts';
+import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
+import { defaultLimitMs } from './fake-runtime-script.ts';
 
 export interface Work<T> {
   /** At the call's arrival; may throw. */
   begin?: () => void;
   /** At the end of the latency: takes effect and answers. */
   commit: () => T | Promise<T>;
-  /** Undoes `begin` when the effect never comes. */
+  /** Reverts `begin` when the call never takes effect. */
   rollback?: () => void;
-  /** On top of the latency's own table. */
+  /** Added to the latency of the table. */
   limitMs?: number;
 }
 
@@ -30,11 +31,14 @@ export interface CallPlan<T> {
   latencyMs: number;
   fault: ReturnType<FakeNode['faults']['take']>;
   begun: boolean;
-  /** The effect has happened and its answer is under way. */
+  /** The call has taken effect and its response is pending. */
   answer: Promise<T> | undefined;
 }
 
-/** A call that takes time. It settles once: by its answer, its caller's abort or deadline, a fault, or the runtime's going down. */
+/**
+ * A call that takes time. It settles once: by its response, its caller's abort or deadline, a fault, or a shutdown of
+ * the runtime.
+ */
 export class PendingCall<T> implements Inflight {
   readonly promise: Promise<T>;
   readonly #context: CallContext;
@@ -64,7 +68,7 @@ export class PendingCall<T> implements Inflight {
     this.#giveUp(error);
   }
 
-  /** The caller is dead: nobody hears the end. */
+  /** The caller is dead: no result is delivered. */
   abandon(): void {
     this.#giveUp(undefined);
   }
@@ -140,7 +144,7 @@ export class PendingCall<T> implements Inflight {
     );
   }
 
-  /** The caller goes away before the end: the effect is taken back, or comes all the same. */
+  /** The caller goes away before the end: the effect is reverted, or happens all the same. */
   #giveUp(error: KubeletError | undefined): void {
     if (this.#settled) return;
     const { node } = this.#context;
@@ -154,10 +158,10 @@ export class PendingCall<T> implements Inflight {
       else work.rollback?.();
       this.#effect?.cancel();
     }
-    this.#settle(error ?? 'nobody');
+    this.#settle(error ?? 'silent');
   }
 
-  #settle(error: KubeletError | 'nobody' | undefined, value?: T): void {
+  #settle(error: KubeletError | 'silent' | undefined, value?: T): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#deadline?.cancel();
@@ -166,6 +170,6 @@ export class PendingCall<T> implements Inflight {
     this.#plan.options?.signal?.removeEventListener('abort', this.#onAbort);
     if (this.#context.entry !== undefined) this.#context.entry.outcome = error === undefined ? 'ok' : String(error);
     if (error === undefined) this.#resolve(value as T);
-    else if (error !== 'nobody') this.#reject(error);
+    else if (error !== 'silent') this.#reject(error);
   }
 }

@@ -1,5 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
-import { containerId, sandboxId, type ContainerId, type PodUid, type SandboxId } from '../../model/ids.ts';
+import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
+import { containerId, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import type { Image, ImageFsUsage, ImageRuntime, RegistryAuth } from '../images.ts';
 import type {
@@ -17,8 +18,10 @@ import type {
   SandboxConfig,
 } from '../runtime.ts';
 import type { JournalEntry } from './fake-runtime-journal.ts';
-import { PendingCall, type CallContext, type Work } from './fake-runtime-call.ts';
+import type { CallContext, Work } from './fake-runtime-call.ts';
+import { PendingCall } from './fake-runtime-call.ts';
 import type { FakeNode } from './fake-runtime-node.ts';
+import type { ContainerRecord } from './fake-runtime-records.ts';
 import {
   containerName,
   containerStatus,
@@ -26,13 +29,14 @@ import {
   listedSandbox,
   sandboxName,
   sandboxStatus,
-  type ContainerRecord,
 } from './fake-runtime-records.ts';
-import { WRITE_OPS, type CallTarget, type FakeOp } from './fake-runtime-script.ts';
+import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
+import { WRITE_OPS } from './fake-runtime-script.ts';
 
 /**
- * One client's connection to the fake runtime: an agent. `kill` is that agent's kill -9: nothing it awaits ever settles,
- * new calls do nothing, its streams fall silent; what it had asked for may still happen (`abandonedTakesEffect`).
+ * One client's connection to the fake runtime: an agent. `kill` is that agent's kill -9: nothing it awaits ever
+ * settles, new calls do nothing, its streams deliver nothing more; what it had requested may still happen
+ * (`abandonedTakesEffect`).
  */
 export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
   protected readonly node: FakeNode;
@@ -385,7 +389,7 @@ export class FakeRuntimeClient implements ContainerRuntime, ImageRuntime {
     });
   }
 
-  // ---- The machinery of a call ----
+  // ---- Calls ----
 
   #limited<T>(items: T[]): T[] {
     const limit = this.node.options.listLimit;

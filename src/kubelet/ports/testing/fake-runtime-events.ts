@@ -11,8 +11,8 @@ interface Subscriber {
 type Distortion = (event: RuntimeEvent) => 'drop' | 'duplicate' | { delayMs: number } | undefined;
 
 /**
- * The event streams of the fake runtime, and what can go wrong with them. Distortions hit every subscriber alike.
- * A CRI stream carries the pod's uid and its whole status; containerd's carries ids, and code and time of an exit.
+ * The event streams of the fake runtime, and their faults. Distortions affect every subscriber alike. A CRI stream
+ * carries the pod's uid and its whole status; containerd's carries ids, and code and time of an exit.
  */
 export class FakeEventHub {
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class FakeEventHub {
   #held: RuntimeEvent[] | undefined;
   #holdCount = 0;
   #isDown: () => boolean;
-  /** Events handed to subscribers so far. */
+  /** Events delivered to subscribers so far. */
   delivered = 0;
 
   constructor(clock: Clock, isDown: () => boolean) {
@@ -34,7 +34,7 @@ export class FakeEventHub {
     return this.#subscribers.size;
   }
 
-  /** Subscribing to this kind fails with Unimplemented; a live stream of it stays. */
+  /** Subscribing to this kind fails with Unimplemented; an existing stream of it stays open. */
   unsupported(kind: EventSourceKind, value = true): void {
     if (value) this.#unsupported.add(kind);
     else this.#unsupported.delete(kind);
@@ -50,18 +50,18 @@ export class FakeEventHub {
     return this.#distort(times, match, 'duplicate');
   }
 
-  /** Delivers the next `times` events that match `delayMs` late; what they carry is as old. */
+  /** Delivers the next `times` events that match `delayMs` late; their content stays that of the original time. */
   delay(delayMs: number, times = Infinity, match: (event: RuntimeEvent) => boolean = () => true): () => void {
     return this.#distort(times, match, { delayMs });
   }
 
-  /** Holds the next `count` events back and delivers them in reverse order with the last of them. */
+  /** Holds the next `count` events and delivers them in reverse order with the last of them. */
   reorder(count: number): void {
     this.#held = [];
     this.#holdCount = count;
   }
 
-  /** Breaks every stream, as a runtime that goes away does. */
+  /** Breaks every stream, as a runtime that exits does. */
   disconnect(message = 'the connection was closed'): void {
     for (const subscriber of [...this.#subscribers])
       subscriber.break(new KubeletError('Unavailable', message, { op: 'events' }));
@@ -71,7 +71,7 @@ export class FakeEventHub {
     return { kind, subscribe: (handlers, signal) => this.#subscribe({ kind, isDead }, handlers, signal) };
   }
 
-  /** `event.pod` is only handed to CRI subscribers. */
+  /** `event.pod` is passed to CRI subscribers only. */
   emit(event: RuntimeEvent): void {
     if (this.#subscribers.size === 0) return;
     for (const distortion of this.#distortions) {
@@ -108,10 +108,10 @@ export class FakeEventHub {
     for (const subscriber of this.#subscribers) {
       this.delivered++;
       const { kind, id, atMs, podUid, pod, exit } = event;
-      // CRI has no word for an OOM apart from the exit.
+      // CRI has no separate event for an OOM kill.
       if (kind === 'changed' && subscriber.kind === 'cri') continue;
       const seen: RuntimeEvent = subscriber.kind === 'cri' ? { kind, id, atMs, podUid, pod } : { kind, id, atMs, exit };
-      // Never inside the runtime's own change, and only to streams that still stand.
+      // Never inside the runtime's own change, and only to streams that are still open.
       queueMicrotask(() => {
         if (this.#subscribers.has(subscriber)) subscriber.onEvent(seen);
       });

@@ -1,16 +1,19 @@
 import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
 
-/** One write call, from its arrival to its end. `outcome` is empty while it is under way. */
+/** One write call, from its arrival to its end. `outcome` is empty while it is pending. */
 export interface JournalEntry {
   atMs: number;
-  /** Which client called: tells the agent before a restart from the one after it. */
+  /** Which client called: distinguishes the agent before a restart from the one after it. */
   actor: string;
   op: FakeOp;
   target: CallTarget;
   outcome: '' | 'ok' | string;
 }
 
-/** What happened to a container's process, and through whom: an actor's name, `self` (it exited), or `outside` (a fault of the test). */
+/**
+ * What happened to a container's process, and by whose action: an actor's name, `self` (it exited), or `outside` (a
+ * fault of the test).
+ */
 export interface ProcessEntry {
   atMs: number;
   what: 'started' | 'exited';
@@ -22,11 +25,11 @@ export interface ProcessEntry {
   exitCode: number;
 }
 
-/** The record that simulations check invariants against. Bounded: the oldest half goes when it is full. */
+/** The record against which simulations check invariants. Bounded: the oldest half is dropped when it is full. */
 export class RuntimeJournal {
   writes: JournalEntry[] = [];
   processes: ProcessEntry[] = [];
-  /** Broken invariants in words; a healthy run leaves this empty. */
+  /** Broken invariants as text; empty in a healthy run. */
   readonly violations: string[] = [];
   readonly callCounts = new Map<FakeOp, number>();
   readonly #limit: number;

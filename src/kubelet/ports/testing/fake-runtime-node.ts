@@ -1,42 +1,35 @@
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
-import { seededRandom, type Random } from '../../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
+import { seededRandom } from '../../../base/random.ts';
 import { podUid } from '../../model/ids.ts';
 import type { Image } from '../images.ts';
 import type { ContainerConfig, RuntimeEvent, RuntimeHealth, SandboxConfig } from '../runtime.ts';
 import { FakeEventHub } from './fake-runtime-events.ts';
 import { RuntimeJournal } from './fake-runtime-journal.ts';
-import {
-  containerName,
-  containerStatus,
-  sandboxName,
-  sandboxStatus,
-  sandboxUid,
-  type ContainerRecord,
-  type SandboxRecord,
-} from './fake-runtime-records.ts';
-import {
-  DEFAULT_LATENCIES,
-  FaultBook,
-  type ContainerIdentity,
-  type ContainerScriptSource,
-  type FakeOp,
-  type Latencies,
-} from './fake-runtime-script.ts';
+import type { ContainerRecord, SandboxRecord } from './fake-runtime-records.ts';
+import { containerName, containerStatus, sandboxName, sandboxStatus, sandboxUid } from './fake-runtime-records.ts';
+import type { ContainerIdentity, ContainerScriptSource, FakeOp, Latencies } from './fake-runtime-script.ts';
+import { DEFAULT_LATENCIES, FaultBook } from './fake-runtime-script.ts';
 
 export interface FakeRuntimeOptions {
   clock: Clock;
-  /** For latencies' jitter and coins; 1 unless given. */
+  /** Seed for latency jitter and random choices; 1 unless given. */
   seed?: number;
   /** Replace single defaults; `{}` keeps all. */
   latencies?: Latencies;
-  /** Random stretch of latencies, as a share; 0 unless given. */
+  /** Random increase of latencies, as a share; 0 unless given. */
   jitterFactor?: number;
-  /** The chance that a write whose caller gave up or died takes effect nevertheless; 0 unless given. */
+  /** The probability that a write whose caller timed out or died takes effect nevertheless; 0 unless given. */
   abandonedTakesEffect?: number;
-  /** Between an exit's event and the moment the runtime's own answers show it, as on containerd 1.6; 0 unless given. */
+  /**
+   * Time between an exit's event and the moment the runtime's status shows it, as on containerd 1.6; 0 unless given.
+   */
   exitLagMs?: number;
-  /** Between the events of an OOM kill and the moment the runtime's own answers give it as the reason of the exit; none unless given. */
+  /**
+   * Time between the events of an OOM kill and the moment the runtime's status gives it as the reason of the exit; none
+   * unless given.
+   */
   oomLagMs?: number;
   /** Images present at the start. CreateContainer fails for others; pulls succeed for any name. */
   images?: readonly string[];
@@ -49,14 +42,14 @@ export interface FakeImage extends Image {
   name: string;
 }
 
-/** A unit of work under way, which a runtime restart cuts off. */
+/** A pending operation, which a runtime restart cancels. */
 export interface Inflight {
   cutOff: (error: KubeletError) => void;
 }
 
 /**
- * The state of the fake runtime and its rules, without calls and their latencies.
- * Invariants: a reserved name has exactly one holder; an exited container never changes again; ids are never used twice.
+ * The state of the fake runtime and its rules, without calls and their latencies. Invariants: a reserved name has
+ * exactly one holder; an exited container never changes again; ids are never used twice.
  */
 export class FakeNode {
   readonly clock: Clock;
@@ -74,7 +67,7 @@ export class FakeNode {
   readonly inflight = new Set<Inflight>();
   readonly health: RuntimeHealth;
   down = false;
-  /** Calls that were given up or answered with an error, and take effect later. */
+  /** Calls that were abandoned or answered with an error, and take effect later. */
   lateEffects = 0;
   podCidr = '';
   readonly #reserved = new Map<string, string>();
@@ -104,7 +97,7 @@ export class FakeNode {
     return base === 0 || factor === 0 ? base : base * (1 + this.random.next() * factor);
   }
 
-  /** Lets something happen that nobody waits for. */
+  /** Runs something that no caller awaits. */
   later(delayMs: number, effect: () => void): void {
     this.lateEffects++;
     this.clock.setTimer(delayMs, () => {
@@ -310,7 +303,9 @@ export class FakeNode {
     this.exit(container, { exitCode: 128, by: 'self', reason: 'StartError', message });
   }
 
-  /** Sends the stop signal and arranges the kill; both may happen more than once, and the grace only shrinks. */
+  /**
+   * Sends the stop signal and schedules the kill; both may happen more than once, and the grace period only shrinks.
+   */
   signal(container: ContainerRecord, graceMs: number, actor: string): void {
     if (container.dead || container.state !== 'running') return;
     const { script } = container;

@@ -5,7 +5,7 @@ import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } fro
 import type { ContainerConfig, LinuxResources, Listed, ListedSandbox, SandboxConfig } from '../runtime.ts';
 import type { ContainerScript } from './fake-runtime-script.ts';
 
-/** One sandbox in the fake. Snapshots are made once per change, so that listing costs nothing per item. */
+/** One sandbox in the fake. Snapshots are created once per change, so that listing costs nothing per item. */
 export interface SandboxRecord {
   id: string;
   config: SandboxConfig;
@@ -34,7 +34,7 @@ export interface ContainerRecord {
   imageRef: string;
   /** The process is gone, whether or not `state` shows it yet. */
   dead: boolean;
-  /** Who asked for the stop under way. */
+  /** Who requested the pending stop. */
   stoppedBy: string | undefined;
   exitTimer: Timer | undefined;
   killTimer: Timer | undefined;
@@ -95,7 +95,7 @@ export function sandboxStatus(record: SandboxRecord): SandboxRuntimeStatus {
   return record.status;
 }
 
-/** As the real adapter does it, a container belongs to the pod its labels name; without them, to none. */
+/** As in the real adapter, a container belongs to the pod its labels name; without them, to none. */
 export function listedContainer(record: ContainerRecord): Listed {
   const { config } = record;
   record.listed ??= {

@@ -1,6 +1,6 @@
 import type { ErrorKind } from '../../../base/errors.ts';
 
-/** What an exec in a fake container comes to. */
+/** The result of an exec in a fake container. */
 export interface ExecScriptResult {
   exitCode?: number;
   stdout?: string;
@@ -22,13 +22,13 @@ export interface ContainerIdentity {
 
 /** How the process in a container behaves. */
 export interface ContainerScript {
-  /** Exits by itself that long after its start; absent: runs until stopped. */
+  /** Exits on its own that long after its start; absent: runs until stopped. */
   exitAfterMs?: number;
-  /** Exit code of an exit by itself; 0 unless given. */
+  /** Exit code of an exit on its own; 0 unless given. */
   exitCode?: number;
-  /** The exit by itself is an OOM kill (137, reason OOMKilled). */
+  /** The exit on its own is an OOM kill (137, reason OOMKilled). */
   oomKilled?: boolean;
-  /** What it says it uses; 0 unless given. */
+  /** The memory usage it reports; 0 unless given. */
   memoryBytes?: number;
   /** Exit code after SIGTERM; 143 unless given. */
   termExitCode?: number;
@@ -44,7 +44,7 @@ export interface ContainerScript {
 
 export type ContainerScriptSource = ContainerScript | ((container: ContainerIdentity) => ContainerScript);
 
-/** Everything the fake can be asked to do; the names are those of the ports' methods. */
+/** Everything the fake can be scripted for; the names are those of the ports' methods. */
 export type FakeOp =
   | 'version'
   | 'status'
@@ -91,7 +91,10 @@ export const WRITE_OPS: ReadonlySet<FakeOp> = new Set<FakeOp>([
   'removeImage',
 ]);
 
-/** Virtual milliseconds per call; what is not named takes no time (and costs no timer). Measured on containerd 1.6 where it says so. */
+/**
+ * Virtual milliseconds per call; a call that is not listed takes no time (and costs no timer). Measured on containerd
+ * 1.6 where noted.
+ */
 export type Latencies = Partial<Record<FakeOp, number>>;
 export const DEFAULT_LATENCIES: Latencies = {
   runSandbox: 200,
@@ -103,13 +106,13 @@ export const DEFAULT_LATENCIES: Latencies = {
   pullImage: 500,
 };
 
-/** Client deadlines by operation when a call brings none (upstream: cri-client); 0 means none. */
+/** Client deadlines by operation when a call has none (upstream: cri-client); 0 means none. */
 export function defaultLimitMs(op: FakeOp): number {
   if (op === 'pullImage') return 0;
   return op === 'runSandbox' ? 240_000 : 120_000;
 }
 
-/** What a call is about; as much of it as is known. Fault rules match on it and the journal shows it. */
+/** The subject of a call, as far as it is known. Fault rules match on it and the journal shows it. */
 export interface CallTarget {
   podUid?: string;
   /** Container name in the pod. */
@@ -121,9 +124,9 @@ export interface CallTarget {
 }
 
 export interface FaultScope {
-  /** How many calls it hits; without end if left out. */
+  /** How many calls it affects; unlimited if absent. */
   times?: number;
-  /** Which calls it hits; all of the operation if left out. */
+  /** Which calls it affects; all of the operation if absent. */
   match?: (target: CallTarget) => boolean;
 }
 
@@ -131,10 +134,13 @@ export type Fault =
   | { kind: 'fail'; errorKind: ErrorKind; message: string }
   /** Never completes and has no effect; ends with the caller's abort or deadline. */
   | { kind: 'hang'; keepsNameMs: number }
-  /** Takes effect, and the caller sees a Timeout; `effectAfterMs` puts the effect that long after the caller gave up. */
+  /**
+   * Takes effect, and the caller sees a Timeout; `effectAfterMs` delays the effect to that long after the caller timed
+   * out.
+   */
   | { kind: 'lateSuccess'; effectAfterMs: number }
   | { kind: 'delay'; ms: number }
-  /** Reads the truth when called and delivers it `ms` later. */
+  /** Reads the state when called and delivers it `ms` later. */
   | { kind: 'staleRead'; ms: number };
 
 interface FaultRule {
@@ -148,7 +154,7 @@ interface FaultRule {
 export class FaultBook {
   #rules: FaultRule[] = [];
 
-  /** Returns a function that lifts the fault. */
+  /** Returns a function that removes the fault. */
   add(op: FakeOp, fault: Fault, scope: FaultScope): () => void {
     const rule: FaultRule = { op, fault, left: scope.times ?? Infinity, match: scope.match ?? ((): boolean => true) };
     this.#rules.push(rule);

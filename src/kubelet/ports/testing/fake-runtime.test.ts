@@ -4,7 +4,8 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { errorKind, KubeletError } from '../../../base/errors.ts';
 import { podUid } from '../../model/ids.ts';
 import type { RuntimeEvent } from '../runtime.ts';
-import { FakeRuntime, type FakeRuntimeOptions } from './fake-runtime.ts';
+import type { FakeRuntimeOptions } from './fake-runtime.ts';
+import { FakeRuntime } from './fake-runtime.ts';
 import { buildContainerConfig, buildSandboxConfig, runPod } from './runtime-builders.ts';
 import { runtimeContract } from './runtime-contract.ts';
 
@@ -57,7 +58,7 @@ runtimeContract('fake runtime', async () => {
   };
 });
 
-test('scripted failures hit the scripted number of calls and leave nothing behind', async () => {
+test('scripted failures affect the scripted number of calls and leave nothing behind', async () => {
   const { runtime, run } = setUp();
   runtime.fail('runSandbox', { times: 1, kind: 'Unavailable', message: 'no' });
   await assert.rejects(
@@ -84,7 +85,7 @@ test('a hung call ends at its deadline, or at once with its signal', async () =>
   await assert.rejects(second, (error) => errorKind(error) === 'Aborted');
 });
 
-test('a late success is a Timeout to the caller and a container to the world', async () => {
+test('a late success is a Timeout for the caller and creates the container', async () => {
   const { runtime, run } = setUp();
   const pod = { uid: 'a' };
   const sandbox = await run(runtime.runSandbox(buildSandboxConfig(pod), ''));
@@ -102,7 +103,7 @@ test('a late success is a Timeout to the caller and a container to the world', a
   await assert.rejects(create(), (error) => errorKind(error) === 'AlreadyExists');
 });
 
-test('a hung create can go on holding its name after its caller gave up', async () => {
+test('a hung create can keep its name reserved after its caller timed out', async () => {
   const { clock, runtime, run } = setUp();
   const pod = { uid: 'a' };
   runtime.hang('runSandbox', { times: 1, keepsNameMs: 1000 });
@@ -115,7 +116,7 @@ test('a hung create can go on holding its name after its caller gave up', async 
   await run(runtime.runSandbox(buildSandboxConfig(pod), ''));
 });
 
-test('SIGTERM is followed by SIGKILL after the grace, and by nothing when the process ends in time', async () => {
+test('SIGTERM is followed by SIGKILL after the grace period, and by nothing when the process ends in time', async () => {
   const { clock, runtime, run } = setUp();
   runtime.behaviour('stubborn', { ignoresTerm: true });
   runtime.behaviour('polite', { stopMs: 300, termExitCode: 0 });
@@ -173,7 +174,7 @@ test('a second live instance of a container is a violation', async () => {
   assert.deepEqual(runtime.journal.violations, ['two live instances of main in pod a: attempts 0 and 1']);
 });
 
-test('a restart of the runtime breaks calls and streams, and containers live on', async () => {
+test('a restart of the runtime breaks calls and streams, and containers keep running', async () => {
   const { clock, runtime, run } = setUp();
   await run(runPod(runtime, { uid: 'a' }, [{ name: 'main', image: IMAGE }]));
   const stream = runtime
@@ -192,7 +193,7 @@ test('a restart of the runtime breaks calls and streams, and containers live on'
   await run(runtime.runSandbox(buildSandboxConfig({ uid: 'b' }), ''));
 });
 
-test('a killed client hears nothing any more, and what it asked for comes to nothing unless told otherwise', async () => {
+test('a killed client receives nothing more, and its calls take no effect unless scripted otherwise', async () => {
   for (const abandonedTakesEffect of [0, 1]) {
     const { clock, runtime, run } = setUp({ abandonedTakesEffect });
     const client = runtime.client('first agent');

@@ -5,15 +5,17 @@ import type { RuntimeCondition } from '../runtime.ts';
 import { FakeRuntimeClient } from './fake-runtime-client.ts';
 import type { FakeEventHub } from './fake-runtime-events.ts';
 import type { RuntimeJournal } from './fake-runtime-journal.ts';
-import { FakeNode, type FakeRuntimeOptions } from './fake-runtime-node.ts';
+import type { FakeRuntimeOptions } from './fake-runtime-node.ts';
+import { FakeNode } from './fake-runtime-node.ts';
 import type { ContainerRecord, SandboxRecord } from './fake-runtime-records.ts';
 import type { ContainerIdentity, ContainerScriptSource, FakeOp, FaultScope } from './fake-runtime-script.ts';
 
 export type { FakeRuntimeOptions };
 
 /**
- * A stateful container runtime in memory, on a fake clock: containerd's rules as the agent can observe them, scripts for what containers do,
- * and scripted faults. The object itself is the client of actor `agent`; `client(actor)` makes more, each of which can be killed.
+ * A stateful container runtime in memory, on a fake clock: containerd's observable rules, scripts for the behaviour of
+ * containers, and scripted faults. The object itself is the client of actor `agent`; `client(actor)` creates more, each
+ * of which can be killed.
  */
 export class FakeRuntime extends FakeRuntimeClient {
   constructor(options: FakeRuntimeOptions) {
@@ -35,7 +37,10 @@ export class FakeRuntime extends FakeRuntimeClient {
 
   // ---- Scripts ----
 
-  /** Containers of that name, of that image, or that `which` picks behave so from now on; the newest script that fits counts. Running ones are not changed. */
+  /**
+   * Containers of that name, of that image, or that `which` selects behave like this from now on; the newest matching
+   * script applies. Running ones are not changed.
+   */
   behaviour(which: string | ((container: ContainerIdentity) => boolean), script: ContainerScriptSource): void {
     this.node.addScript(
       typeof which === 'function' ? which : (container) => container.name === which || container.image === which,
@@ -55,7 +60,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     this.node.latencies[op] = ms;
   }
 
-  // ---- Faults of calls; each returns a function that lifts it ----
+  // ---- Faults of calls; each returns a function that removes it ----
 
   fail(op: FakeOp, fault: { kind: ErrorKind; message?: string } & FaultScope): () => void {
     return this.node.faults.add(
@@ -65,7 +70,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     );
   }
 
-  /** `keepsNameMs`: how long after its caller gave up a hung create still holds its reserved name. */
+  /** `keepsNameMs`: how long after its caller timed out a hung create still holds its reserved name. */
   hang(op: FakeOp, scope: FaultScope & { keepsNameMs?: number } = {}): () => void {
     return this.node.faults.add(op, { kind: 'hang', keepsNameMs: scope.keepsNameMs ?? 0 }, scope);
   }
@@ -86,11 +91,12 @@ export class FakeRuntime extends FakeRuntimeClient {
     this.node.faults.clear();
   }
 
-  // ---- Faults of the world ----
+  // ---- Faults of the node ----
 
   /**
-   * The runtime goes away and comes back after `downMs`: calls under way and new ones fail with Unavailable, streams break.
-   * Containers live on unless told otherwise: `exit` kills them, `unknown` is a runtime that cannot tell.
+   * The runtime goes down and comes back after `downMs`: pending and new calls fail with Unavailable, streams break.
+   * Containers keep running unless specified otherwise: `exit` kills them, `unknown` is a runtime that cannot tell
+   * their state.
    */
   restart(options: { downMs: number; containers?: 'survive' | 'exit' | 'unknown' }): void {
     const { node } = this;
@@ -99,7 +105,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     for (const call of [...node.inflight]) call.cutOff(gone);
     node.hub.disconnect();
     for (const container of node.containers.values()) {
-      // The wait for the kill lives in the runtime's process; the signal that was sent does its work regardless.
+      // The wait for the kill runs in the runtime's process; the signal that was sent takes effect regardless.
       container.killTimer?.cancel();
       if (container.state !== 'running') continue;
       if (options.containers === 'exit') node.exit(container, { exitCode: 137, by: 'outside' });
@@ -114,7 +120,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     return this.node.down;
   }
 
-  /** Kills the process of a container from outside: 137 as SIGKILL does, or what is given. */
+  /** Kills the process of a container from outside: exit code 137 as with SIGKILL, or the given one. */
   killContainer(id: string, end: { exitCode?: number; oomKilled?: boolean } = {}): void {
     this.node.exit(this.node.container(id), {
       exitCode: end.exitCode ?? 137,
@@ -123,7 +129,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     });
   }
 
-  /** The pause process dies; its containers live on unless `withContainers`. */
+  /** The pause process dies; its containers keep running unless `withContainers`. */
   killSandbox(id: string, options: { withContainers?: boolean } = {}): void {
     const sandbox = this.node.sandbox(id);
     if (options.withContainers === true)
@@ -132,7 +138,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     this.node.sandboxDied(sandbox);
   }
 
-  /** `crictl rm -f` by somebody. */
+  /** `crictl rm -f` by another user. */
   removeContainerByHand(id: string): void {
     this.node.dropContainer(this.node.container(id));
   }
@@ -143,7 +149,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     this.node.dropSandbox(sandbox);
   }
 
-  // ---- Looking in, past all calls and faults ----
+  // ---- Inspection, bypassing all calls and faults ----
 
   sandboxes(podUid?: string): readonly SandboxRecord[] {
     return [...(podUid === undefined ? this.node.sandboxes.values() : (this.node.sandboxesByUid.get(podUid) ?? []))];
@@ -166,7 +172,10 @@ export class FakeRuntime extends FakeRuntimeClient {
     );
   }
 
-  /** Whether a pod's address answers: some container of it runs and is past its `readyAfterMs`. For fakes of the network. */
+  /**
+   * Whether a pod's address answers: one of its containers runs and is past its `readyAfterMs`. For fakes of the
+   * network.
+   */
   isServing(podIp: string): boolean {
     const sandbox = this.node.sandboxesByIp.get(podIp);
     if (sandbox?.ready !== true) return false;

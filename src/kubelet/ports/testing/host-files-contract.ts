@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { errorKind, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { errorKind } from '../../../base/errors.ts';
 import type { HostFiles } from '../host-files.ts';
-import { contractOn, type Contract } from './contract-test.ts';
+import type { Contract } from './contract-test.ts';
+import { contractOn } from './contract-test.ts';
 
 export interface HostFilesUnderTest {
   files: HostFiles;
   /** An empty directory to work in. */
   root: string;
-  /** Lets watch events arrive: until `seen` holds (bounded), or for a moment when nothing is to come. The fake needs only a turn. */
+  /**
+   * Lets watch events arrive: until `seen` is true (bounded), or for a moment when none is expected. The fake needs
+   * only one turn of the event loop.
+   */
   settle: (seen?: () => boolean) => Promise<void>;
   end: () => Promise<void>;
 }
@@ -18,7 +23,7 @@ const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 const rejects = (kind: ErrorKind, work: Promise<unknown>): Promise<void> =>
   assert.rejects(work, (error) => errorKind(error) === kind);
 
-/** What every HostFiles promises; run on the fake and on the real file system. */
+/** What every HostFiles guarantees; run on the fake and on the real file system. */
 export function hostFilesContract(name: string, make: () => Promise<HostFilesUnderTest>): void {
   const contract = contractOn(make);
   describe(`HostFiles contract: ${name}`, () => {
@@ -31,7 +36,7 @@ export function hostFilesContract(name: string, make: () => Promise<HostFilesUnd
 }
 
 function describeContent(contract: Contract<HostFilesUnderTest>): void {
-  contract('what is written is read back, with exactly the mode asked for', async ({ files, root }) => {
+  contract('written content is read back, with exactly the requested mode', async ({ files, root }) => {
     await files.writeFile(`${root}/a`, 'hello', 0o666);
     assert.equal(await files.readText(`${root}/a`), 'hello');
     assert.equal((await files.lstat(`${root}/a`))?.mode, 0o666);
@@ -69,7 +74,7 @@ function describeContent(contract: Contract<HostFilesUnderTest>): void {
     );
   });
   contract(
-    'a file beneath a folder is read through links that stay there, and none leads out',
+    'a file beneath a folder is read through links that stay in it, and no link leads out',
     async ({ files, root }) => {
       await files.writeFile(`${root}/secret`, 'of the host', 0o600);
       await files.makeDirectory(`${root}/v/a/b`, 0o755);
@@ -139,7 +144,7 @@ function describeContent(contract: Contract<HostFilesUnderTest>): void {
 
 function describeTree(contract: Contract<HostFilesUnderTest>): void {
   contract(
-    'a directory comes with its parents and exactly its mode; twice is fine, over a file is not',
+    'a directory is created with its parents and exactly its mode; repeating it is allowed, replacing a file is not',
     async ({ files, root }) => {
       await files.makeDirectory(`${root}/x/y`, 0o777);
       await files.makeDirectory(`${root}/x/y`, 0o700);
@@ -148,13 +153,13 @@ function describeTree(contract: Contract<HostFilesUnderTest>): void {
       await rejects('AlreadyExists', files.makeDirectory(`${root}/f`, 0o755));
     },
   );
-  contract('listing is sorted, empty for what is missing, Invalid for a file', async ({ files, root }) => {
+  contract('listing is sorted, empty for a missing directory, Invalid for a file', async ({ files, root }) => {
     for (const name of ['b', 'a', 'c']) await files.writeFile(`${root}/${name}`, '', 0o644);
     assert.deepEqual(await files.list(root), ['a', 'b', 'c']);
     assert.deepEqual(await files.list(`${root}/none`), []);
     await rejects('Invalid', files.list(`${root}/a`));
   });
-  contract('removing what is gone is success, a full directory is a Conflict', async ({ files, root }) => {
+  contract('removing a missing file is success, a non-empty directory is a Conflict', async ({ files, root }) => {
     await files.remove(`${root}/none`);
     await files.removeTree(`${root}/none`);
     await files.writeFile(`${root}/d-file`, '', 0o644);
@@ -230,7 +235,7 @@ function describeTree(contract: Contract<HostFilesUnderTest>): void {
 function describeShared(contract: Contract<HostFilesUnderTest>): void {
   const bytes = (content: string): Uint8Array => new TextEncoder().encode(content);
   contract(
-    'a tree is made anew, with its folders, modes and owners, and never over something',
+    'a new tree is created with its folders, modes and owners, and never replaces anything',
     async ({ files, root }) => {
       const tree = new Map([
         ['a', { content: bytes('1'), mode: 0o400 }],
@@ -265,7 +270,7 @@ function describeShared(contract: Contract<HostFilesUnderTest>): void {
     },
   );
   contract(
-    'a directory below a folder of others is made where links stay inside, and nowhere else',
+    'a directory below an untrusted folder is created only where links stay inside it',
     async ({ files, root }) => {
       await files.makeDirectory(`${root}/v/in`, 0o755);
       await files.makeDirectory(`${root}/host`, 0o755);
@@ -293,7 +298,7 @@ function describeShared(contract: Contract<HostFilesUnderTest>): void {
 
 function describeGroups(contract: Contract<HostFilesUnderTest>): void {
   contract(
-    'a tree given to a group keeps its bits and gets those of the group; links are not followed, in the tree or at its root',
+    'a tree given to a group keeps its mode bits and gains those of the group; links are not followed, in the tree or at its root',
     async ({ files, root }) => {
       await files.makeDirectory(`${root}/v/d`, 0o700);
       await files.writeFile(`${root}/v/d/f`, 'x', 0o4751);
@@ -343,7 +348,7 @@ function describeGroups(contract: Contract<HostFilesUnderTest>): void {
       assert.deepEqual(await files.giveToGroup(`${root}/none`, { gid: 1, readOnly: true }), { entries: 0, refused: 0 });
     },
   );
-  contract('modes and owners of a link’s target are out of reach', async ({ files, root }) => {
+  contract('modes and owners of a link’s target cannot be changed', async ({ files, root }) => {
     await files.writeFile(`${root}/f`, 'x', 0o600);
     await files.symlink('f', `${root}/l`);
     await rejects('Invalid', files.chmod(`${root}/l`, 0o666));
@@ -355,7 +360,7 @@ function describeGroups(contract: Contract<HostFilesUnderTest>): void {
 
 function describeWatching(contract: Contract<HostFilesUnderTest>): void {
   contract(
-    'a watched directory tells of a file moved into place, settled, and of its removal',
+    'a watched directory reports a file moved into place as settled, and its removal',
     async ({ files, root, settle }) => {
       const seen: string[] = [];
       await files.makeDirectory(`${root}/in`, 0o755);
@@ -381,7 +386,7 @@ function describeWatching(contract: Contract<HostFilesUnderTest>): void {
     },
   );
   contract(
-    'a watched directory tells of a file that was deleted though it is there again, and not so of one that was moved or replaced',
+    'a watched directory reports a deleted file that exists again as removed, but not one that was moved or replaced',
     async ({ files, root, settle }) => {
       const removed: boolean[] = [];
       await files.makeDirectory(`${root}/in`, 0o755);
@@ -439,19 +444,22 @@ function describeWatching(contract: Contract<HostFilesUnderTest>): void {
     stop();
     assert.ok(seen.length >= 2 && seen.every((name) => name === 'one'), seen.join(', '));
   });
-  contract('a watch ends with a reason when its directory goes, or never was', async ({ files, root, settle }) => {
-    const lost: string[] = [];
-    await files.makeDirectory(`${root}/in`, 0o755);
-    files.watch(`${root}/in`, { onChange: () => undefined, onLost: (reason) => lost.push(reason) });
-    files.watch(`${root}/never`, { onChange: () => undefined, onLost: (reason) => lost.push(reason) });
-    await settle();
-    await files.removeTree(`${root}/in`);
-    await settle(() => lost.length === 2);
-    assert.equal(lost.length, 2);
-    assert.ok(
-      lost.some((reason) => reason.startsWith(`${root}/in`)) &&
-        lost.some((reason) => reason.startsWith(`${root}/never`)),
-      lost.join(', '),
-    );
-  });
+  contract(
+    'a watch ends with a reason when its directory is removed or never existed',
+    async ({ files, root, settle }) => {
+      const lost: string[] = [];
+      await files.makeDirectory(`${root}/in`, 0o755);
+      files.watch(`${root}/in`, { onChange: () => undefined, onLost: (reason) => lost.push(reason) });
+      files.watch(`${root}/never`, { onChange: () => undefined, onLost: (reason) => lost.push(reason) });
+      await settle();
+      await files.removeTree(`${root}/in`);
+      await settle(() => lost.length === 2);
+      assert.equal(lost.length, 2);
+      assert.ok(
+        lost.some((reason) => reason.startsWith(`${root}/in`)) &&
+          lost.some((reason) => reason.startsWith(`${root}/never`)),
+        lost.join(', '),
+      );
+    },
+  );
 }

@@ -3,7 +3,8 @@ import { describe } from 'node:test';
 import { errorKind } from '../../../base/errors.ts';
 import type { HostFiles } from '../host-files.ts';
 import type { Mounts } from '../mounts.ts';
-import { contractOn, type Contract } from './contract-test.ts';
+import type { Contract } from './contract-test.ts';
+import { contractOn } from './contract-test.ts';
 
 export interface MountsUnderTest {
   mounts: Mounts;
@@ -13,12 +14,12 @@ export interface MountsUnderTest {
   end: () => Promise<void>;
 }
 
-/** What every Mounts promises; run on the fake and, as root, on the kernel. */
+/** What every Mounts guarantees; run on the fake and, as root, on the kernel. */
 export function mountsContract(name: string, make: () => Promise<MountsUnderTest>): void {
   const contract = contractOn(make);
   describe(`Mounts contract: ${name}`, () => {
     contract(
-      'a tmpfs covers a directory until it is unmounted; unmounting twice is fine',
+      'a tmpfs covers a directory until it is unmounted; unmounting twice is allowed',
       async ({ mounts, files, root }) => {
         await files.makeDirectory(`${root}/m`, 0o755);
         await files.writeFile(`${root}/m/below`, 'x', 0o644);
@@ -54,7 +55,7 @@ export function mountsContract(name: string, make: () => Promise<MountsUnderTest
         [[`${root}/agent`], ['pods']],
       );
     });
-    contract('mounting where nothing is, is an error', async ({ mounts, root }) => {
+    contract('mounting at a missing path is an error', async ({ mounts, root }) => {
       await assert.rejects(mounts.mountTmpfs(`${root}/none`, {}), (error) => errorKind(error) === 'NotFound');
     });
     contract('a mount that still has one inside is a Conflict to unmount', async ({ mounts, files, root }) => {
@@ -106,7 +107,7 @@ function describeBeneath(contract: Contract<MountsUnderTest>): void {
       assert.equal(await files.readText(`${v}/dir/file`), 'inner');
     },
   );
-  contract('what is missing becomes directories with the mode of the volume', async (subject) => {
+  contract('missing components become directories with the mode of the volume', async (subject) => {
     const { mounts, files, root } = subject;
     const v = await volume(subject);
     assert.deepEqual(await mounts.bindBeneath({ root: v, subPath: 'dir/new/er', target: `${root}/t/0` }), {
@@ -144,7 +145,7 @@ function describeBeneath(contract: Contract<MountsUnderTest>): void {
     }
   });
   contract(
-    'what leads out, in circles, to nothing or through a file is refused, and nothing is made',
+    'paths that lead out, in circles, to nothing or through a file are rejected, and nothing is created',
     async (subject) => {
       const { mounts, files, root } = subject;
       const v = await volume(subject);
@@ -197,37 +198,34 @@ function describeBeneath(contract: Contract<MountsUnderTest>): void {
       );
     },
   );
-  contract(
-    'a mount that fits stays, one that shows something else is replaced, also by the other kind',
-    async (subject) => {
-      const { mounts, files, root } = subject;
-      const v = await volume(subject);
-      const bind = (subPath: string) => mounts.bindBeneath({ root: v, subPath, target: `${root}/t/0` });
-      assert.deepEqual(
-        [await bind('dir'), await bind('dir')],
-        [
-          { kind: 'mounted', reused: false },
-          { kind: 'mounted', reused: true },
-        ],
-      );
-      await files.rename(`${v}/dir`, `${v}/old`);
-      await files.makeDirectory(`${v}/dir`, 0o755);
-      await files.writeFile(`${v}/dir/fresh`, '', 0o644);
-      assert.deepEqual(
-        [await bind('dir'), await files.list(`${root}/t/0`)],
-        [{ kind: 'mounted', reused: false }, ['fresh']],
-      );
-      assert.deepEqual(
-        [await bind('old/file'), await files.readText(`${root}/t/0`)],
-        [{ kind: 'mounted', reused: false }, 'inner'],
-      );
-      assert.deepEqual(
-        [await bind('old'), await files.list(`${root}/t/0`), (await mounts.listBelow(root)).length],
-        [{ kind: 'mounted', reused: false }, ['deep', 'file'], 1],
-      );
-    },
-  );
-  contract('a volume that is not there is NotFound', async ({ mounts, root }) => {
+  contract('a matching mount stays, any other is replaced, also by the other kind', async (subject) => {
+    const { mounts, files, root } = subject;
+    const v = await volume(subject);
+    const bind = (subPath: string) => mounts.bindBeneath({ root: v, subPath, target: `${root}/t/0` });
+    assert.deepEqual(
+      [await bind('dir'), await bind('dir')],
+      [
+        { kind: 'mounted', reused: false },
+        { kind: 'mounted', reused: true },
+      ],
+    );
+    await files.rename(`${v}/dir`, `${v}/old`);
+    await files.makeDirectory(`${v}/dir`, 0o755);
+    await files.writeFile(`${v}/dir/fresh`, '', 0o644);
+    assert.deepEqual(
+      [await bind('dir'), await files.list(`${root}/t/0`)],
+      [{ kind: 'mounted', reused: false }, ['fresh']],
+    );
+    assert.deepEqual(
+      [await bind('old/file'), await files.readText(`${root}/t/0`)],
+      [{ kind: 'mounted', reused: false }, 'inner'],
+    );
+    assert.deepEqual(
+      [await bind('old'), await files.list(`${root}/t/0`), (await mounts.listBelow(root)).length],
+      [{ kind: 'mounted', reused: false }, ['deep', 'file'], 1],
+    );
+  });
+  contract('a missing volume is NotFound', async ({ mounts, root }) => {
     await assert.rejects(
       mounts.bindBeneath({ root: `${root}/none`, subPath: 'x', target: `${root}/t/0` }),
       (error) => errorKind(error) === 'NotFound',

@@ -1,5 +1,6 @@
 import { runtimeLabels } from '../../../api/annotations.ts';
-import { podUid, type ContainerId, type SandboxId } from '../../model/ids.ts';
+import type { ContainerId, SandboxId } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { ContainerConfig, ContainerRuntime, LinuxResources, SandboxConfig } from '../runtime.ts';
 
 export interface PodShape {
@@ -8,7 +9,7 @@ export interface PodShape {
   namespace?: string;
 }
 
-/** A sandbox as the agent would ask for it, with the labels that make it findable. */
+/** A sandbox as the agent would request it, with the labels that identify it. */
 export function buildSandboxConfig(pod: PodShape, overrides: Partial<SandboxConfig> = {}): SandboxConfig {
   const { uid, name = `pod-${uid}`, namespace = 'default' } = pod;
   return {
@@ -70,7 +71,7 @@ export function buildContainerConfig(
   };
 }
 
-/** Brings up a pod by plain runtime calls, as some agent before would have: sandbox, then each container in order. */
+/** Starts a pod with plain runtime calls, as an earlier agent would have: sandbox, then each container in order. */
 export async function runPod(
   runtime: ContainerRuntime,
   pod: PodShape,

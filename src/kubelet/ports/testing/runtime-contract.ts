@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorKind, errorMessage, ignoreNotFound, type ErrorKind } from '../../../base/errors.ts';
-import { podUid, type ContainerId, type SandboxId } from '../../model/ids.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { errorKind, errorMessage, ignoreNotFound } from '../../../base/errors.ts';
+import type { ContainerId, SandboxId } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { ContainerConfig, ContainerRuntime, RuntimeEvent, RuntimeEventSource } from '../runtime.ts';
 import type { ImageRuntime } from '../images.ts';
 import { buildContainerConfig, buildSandboxConfig } from './runtime-builders.ts';
 
-/** What a runtime under contract brings along. */
+/** What a runtime under test provides. */
 export interface RuntimeUnderTest {
   runtime: ContainerRuntime & ImageRuntime;
   events: RuntimeEventSource;
-  /** An image that is present and can run `sh`-like commands; `sleepCommand` runs until stopped, `exitCommand(3)` ends at once with 3. */
+  /**
+   * An image that is present and can run `sh`-like commands; `sleepCommand` runs until stopped, `exitCommand(3)` ends
+   * at once with 3.
+   */
   image: string;
   sleepCommand: readonly string[];
   exitCommand: (code: number) => readonly string[];
@@ -45,7 +50,7 @@ class Bench {
   sandboxConfig(attempt = 0): ReturnType<typeof buildSandboxConfig> {
     return buildSandboxConfig(this.pod, {
       attempt,
-      // A sandbox on the host's network shares its hostname and may not name one.
+      // A sandbox on the host's network shares its hostname and may not set one.
       hostname: '',
       logDirectory: `${this.subject.logDirectory}/${this.pod.uid}`,
       cgroupParent: this.subject.cgroupParent,
@@ -98,7 +103,7 @@ class Bench {
 type Case = (bench: Bench, subject: RuntimeUnderTest) => Promise<void>;
 
 const cases: Readonly<Record<string, Case>> = {
-  'a sandbox is ready, listed by its pod uid and gone after removal': async (bench, { runtime, run }) => {
+  'a sandbox is ready, listed by its pod uid, and missing after removal': async (bench, { runtime, run }) => {
     const id = await bench.sandbox();
     const status = await run(runtime.sandboxStatus(id));
     const [listed] = await run(runtime.listSandboxes({ podUid: podUid(bench.pod.uid) }));
@@ -132,7 +137,7 @@ const cases: Readonly<Record<string, Case>> = {
     assert.equal(await kindOf(run(runtime.sandboxStatus(id))), 'NotFound');
     assert.deepEqual(await run(runtime.listSandboxes({ podUid: podUid(bench.pod.uid) })), []);
   },
-  'a sandbox name can be taken once': async (bench, { runtime, run }) => {
+  'a sandbox name can be used once': async (bench, { runtime, run }) => {
     await bench.sandbox();
     const error = await run(runtime.runSandbox(bench.sandboxConfig(), '')).then(
       () => undefined,
@@ -162,7 +167,8 @@ const cases: Readonly<Record<string, Case>> = {
     await run(runtime.startContainer(id));
     await eventually('the container exits', async () => (await run(runtime.containerStatus(id))).state === 'exited');
     const exited = await run(runtime.containerStatus(id));
-    // No order of the two times: containerd stamps the start when its call returns, which a quick process does not wait for.
+    // The order of the two times is not checked: containerd stamps the start when its call returns, which a quick
+    // process does not wait for.
     assert.deepEqual(
       { code: exited.exitCode, reason: exited.reason, started: exited.startedAtMs > 0, ended: exited.finishedAtMs > 0 },
       { code: 3, reason: 'Error', started: true, ended: true },
@@ -195,7 +201,7 @@ const cases: Readonly<Record<string, Case>> = {
     assert.deepEqual({ state: status.state, failed: status.exitCode > 0 }, { state: 'exited', failed: true });
     await run(runtime.stopContainer(id, 0));
   },
-  'what is gone is NotFound to status and start, and success to remove': async (
+  'a removed container is NotFound for status and start, and success for remove': async (
     bench,
     { runtime, run, sleepCommand },
   ) => {
@@ -229,7 +235,7 @@ const cases: Readonly<Record<string, Case>> = {
     assert.deepEqual(await run(runtime.listContainers({ podUid: podUid('somebody-else') })), []);
     assert.ok((await run(runtime.listContainers())).some((item) => item.id === id));
   },
-  'a command runs in a container and its exit code is an answer, not an error': async (
+  'a command runs in a container and its exit code is a result, not an error': async (
     bench,
     { runtime, run, sleepCommand, exitCommand },
   ) => {
@@ -241,27 +247,29 @@ const cases: Readonly<Record<string, Case>> = {
     const id = await bench.started(await bench.sandbox(), 'main', sleepCommand);
     assert.equal(await kindOf(run(runtime.execSync(id, sleepCommand, 1000))), 'Timeout');
   },
-  'a running container takes other resources and goes on running; its sandbox takes them or says that it does not care':
-    async (bench, { runtime, run, sleepCommand }) => {
-      const sandbox = await bench.sandbox();
-      const id = await bench.started(sandbox, 'main', sleepCommand);
-      const resources = { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitBytes: 64 * 2 ** 20 };
-      await run(runtime.updateContainerResources(id, resources));
-      const { state, resources: told } = await run(runtime.containerStatus(id));
-      // containerd 1.6 tells none.
-      assert.deepEqual([state, told ?? resources], ['running', resources]);
-      assert.ok(
-        ['ok', 'Unimplemented'].includes(
-          await kindOf(run(runtime.updateSandboxResources(sandbox, { resources, overhead: {} }))),
-        ),
-      );
-      const usage = await run(runtime.containerMemoryBytes(id));
-      assert.ok(usage === undefined || (usage >= 0 && usage < resources.memoryLimitBytes), String(usage));
-      assert.notEqual(
-        await kindOf(run(runtime.updateContainerResources('0'.repeat(64) as ContainerId, resources))),
-        'ok',
-      );
-    },
+  'a running container accepts new resources and keeps running; its sandbox accepts them or is Unimplemented': async (
+    bench,
+    { runtime, run, sleepCommand },
+  ) => {
+    const sandbox = await bench.sandbox();
+    const id = await bench.started(sandbox, 'main', sleepCommand);
+    const resources = { cpuShares: 512, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitBytes: 64 * 2 ** 20 };
+    await run(runtime.updateContainerResources(id, resources));
+    const { state, resources: told } = await run(runtime.containerStatus(id));
+    // containerd 1.6 reports none.
+    assert.deepEqual([state, told ?? resources], ['running', resources]);
+    assert.ok(
+      ['ok', 'Unimplemented'].includes(
+        await kindOf(run(runtime.updateSandboxResources(sandbox, { resources, overhead: {} }))),
+      ),
+    );
+    const usage = await run(runtime.containerMemoryBytes(id));
+    assert.ok(usage === undefined || (usage >= 0 && usage < resources.memoryLimitBytes), String(usage));
+    assert.notEqual(
+      await kindOf(run(runtime.updateContainerResources('0'.repeat(64) as ContainerId, resources))),
+      'ok',
+    );
+  },
   'an aborted call rejects with Aborted': async (_bench, { runtime, run }) => {
     const controller = new AbortController();
     controller.abort();
@@ -306,7 +314,10 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-/** Declares one test per behaviour. What runs here on the fake and, in the integration tests, on a real runtime keeps the fake honest. */
+/**
+ * Declares one test per behaviour. It runs here on the fake and, in the integration tests, on a real runtime, so that
+ * the fake matches the runtime.
+ */
 export function runtimeContract(label: string, factory: () => Promise<RuntimeUnderTest>): void {
   for (const [index, [title, behaviour]] of Object.entries(cases).entries()) {
     test(`${label}: ${title}`, async () => {

@@ -1,12 +1,13 @@
 /**
- * Which tests show that a configuration field has the effect its row in honoured-fields.ts claims. scripts/parity.test.ts wants an entry for every field that
- * works, and wants each named test to use the field, or the name that the compose files hand it on under.
+ * Which tests show that a configuration field has the effect its row in honoured-fields.ts claims.
+ * scripts/parity.test.ts requires an entry for every implemented field, and requires each named test to use the field,
+ * or the name under which the compose files pass it on.
  */
 const feature = (name: string): string => `src/kubelet/features/${name}.test.ts`;
 const command = (name: string): string => `src/kubelet/cmd/${name}.test.ts`;
 const real = (name: string): string => `test/integration/${name}.test.ts`;
 
-/** Every agent of test/integration is configured by this file, and does nothing without these fields. */
+/** Every agent of test/integration is configured by this file, and cannot run without these fields. */
 const everyAgent = 'test/integration/support/agent.ts';
 const configuration = real('configuration');
 const images = feature('images/pull-queue');
@@ -15,7 +16,7 @@ const node = feature('node/allocatable');
 const qosTree = feature('container-manager/qos-tree');
 const container = feature('pod-runtime/config/container-config');
 
-/** By the names of fields, several in one key. */
+/** Keyed by field names, several in one key. */
 const byNames: Readonly<Record<string, readonly string[]>> = {
   'kind apiVersion runOnce featureGates': [command('config/config-load')],
   'staticPodPath containerRuntimeEndpoint cgroupRoot cgroupDriver': [everyAgent],
@@ -23,7 +24,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   volumeStatsAggPeriod: [feature('stats/stats-provider')],
   podLogsDir: [feature('container-logs/read-logs'), real('cli')],
   syncFrequency: [feature('pod-workers/pod-workers')],
-  enableControllerAttachDetach: [feature('volumes/attach-gate')],
+  enableControllerAttachDetach: [feature('volumes/volume-attach-waiter')],
   configMapAndSecretChangeDetectionStrategy: [feature('cluster-objects/api-cluster-objects')],
   fileCheckFrequency: [feature('pod-config/file-source')],
   httpCheckFrequency: [feature('pod-config/http-source'), real('sources')],
@@ -31,7 +32,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   'address readOnlyPort': [configuration],
   'rotateCertificates serverTLSBootstrap authentication.x509.clientCAFile authentication.webhook.enabled authorization.mode port':
     [real('certificates')],
-  'tlsCertFile tlsPrivateKeyFile': [command('compose/compose-serving')],
+  'tlsCertFile tlsPrivateKeyFile': [command('servers/compose-serving')],
   'tlsCipherSuites tlsMinVersion tlsCurvePreferences': [real('certificates')],
   'authentication.anonymous.enabled authentication.webhook.cacheTTL authorization.webhook.cacheAuthorizedTTL authorization.webhook.cacheUnauthorizedTTL':
     [real('certificates')],
@@ -76,12 +77,12 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   'nodeStatusMaxImages providerID': [real('node')],
   podCIDR: [configuration, real('node')],
   makeIPTablesUtilChains: [feature('iptables-hints/iptables-hints'), real('host/iptables-hints')],
-  'kubeAPIQPS kubeAPIBurst eventRecordQPS eventBurst': ['src/kubelet/cmd/compose/compose-cluster.test.ts'],
+  'kubeAPIQPS kubeAPIBurst eventRecordQPS eventBurst': ['src/kubelet/cmd/platform/compose-cluster.test.ts'],
   contentType: ['src/client/http-transport.test.ts'],
   'userNamespaces.idsPerPod': [feature('user-namespaces/user-namespaces')],
 };
 
-/** What the features call it, where that is not the field's own last name. */
+/** The name that features use, where it differs from the field's own last name. */
 export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   enableControllerAttachDetach: ['byController'],
   enableDebuggingHandlers: ['debuggingHandlers'],
@@ -126,7 +127,7 @@ export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   contentType: ['content-type'],
 };
 
-/** Fields without an effect that could be shown, here as in upstream: their rows say why. */
+/** Fields without an observable effect, here as in upstream: their rows say why. */
 export const configFieldsWithoutEffect: readonly string[] = [
   'hairpinMode',
   'iptablesMasqueradeBit',

@@ -1,9 +1,12 @@
+import { lookupTable } from '../../../../base/lookup.ts';
+
 /**
- * Which tests show that a field of a pod's spec has the effect its row in pod-fields.ts claims: first one on fakes, then one on the real runtime where there is one.
- * scripts/parity.test.ts wants an entry for every field that works, and wants each named test to use the field. Whoever makes a field work names its test here.
+ * Which tests show that a field of a pod's spec has the effect its row in pod-fields.ts claims: first one on fakes,
+ * then one on the real runtime where there is one. scripts/parity.test.ts requires an entry for every implemented
+ * field, and requires each named test to use the field. A change that implements a field adds its test here.
  */
 
-/** By the names of fields, several in one key; `*` stands for all fields that no other key names. */
+/** Keyed by field names, several in one key; `*` means all fields that no other key names. */
 export type TypeTests = Readonly<Record<string, readonly string[]>>;
 
 const feature = (name: string): string => `src/kubelet/features/${name}.test.ts`;
@@ -14,16 +17,17 @@ const real = (name: string): string => `test/integration/${name}.test.ts`;
 const container = runtime('config/container-config');
 const chain = feature('admission/admission-chain');
 const probes = feature('probes/probe-manager');
+const probeHandlers = feature('probes/probe-handlers');
 const hooks = feature('lifecycle-hooks/hook-runner');
 const security = runtime('config/security-config');
 const wire = 'src/kubelet/cmd/security-on-the-wire.test.ts';
 const plain = runtime('config/plain-fields');
 const objectFields = volume('objects/object-fields');
-const validation = 'src/api/validation/pod/validate-pod.test.ts';
+const validation = 'src/api/validation/pod/validate-pod-containers.test.ts';
 const fields = real('fields');
 const around = real('lifecycle-surroundings');
 
-/** Said by the scheduler, or for another system: shown to change nothing of what the runtime is told. */
+/** Used by the scheduler, or on another operating system: tests show that the runtime configuration does not change. */
 const withoutEffect = [plain, fields];
 const refusedKind = [volume('refused-kinds')];
 const objectVolume = {
@@ -54,7 +58,7 @@ const containerTests: TypeTests = {
   'stdin stdinOnce tty': [plain, fields],
 };
 
-export const podFieldTests: Readonly<Record<string, TypeTests>> = {
+export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<TypeTests>({
   PodSpec: {
     volumes: [volume('volume-manager'), real('volume-kinds')],
     initContainers: [runtime('plan/compute-pod-actions'), real('lifecycle-containers')],
@@ -138,7 +142,7 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   EphemeralContainer: {
     ...containerTests,
     name: [runtime('sync-pod'), real('ephemeral')],
-    // Upstream allows none of these on a container that is added to a running pod.
+    // Upstream allows none of these on an ephemeral container.
     'ports livenessProbe readinessProbe startupProbe lifecycle resources resizePolicy restartPolicy restartPolicyRules':
       [validation],
     targetContainerName: [runtime('sync-pod'), real('ephemeral')],
@@ -167,19 +171,26 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   ContainerRestartRuleOnExitCodes: { '*': [runtime('plan/compute-pod-actions'), real('lifecycle-restarts')] },
   VolumeMount: { '*': [runtime('config/mounts-config'), real('volume-paths')] },
   Probe: {
-    'exec httpGet tcpSocket periodSeconds failureThreshold initialDelaySeconds timeoutSeconds': [
+    'httpGet tcpSocket periodSeconds failureThreshold initialDelaySeconds timeoutSeconds': [
       probes,
       real('lifecycle-probes-hooks'),
     ],
-    grpc: [probes, fields],
+    exec: [probeHandlers, real('lifecycle-probes-hooks')],
+    grpc: [probeHandlers, fields],
     successThreshold: [feature('probes/probe-state'), fields],
     terminationGracePeriodSeconds: [runtime('execute/kill-pod'), real('lifecycle-restarts')],
   },
-  ExecAction: { '*': [probes, real('lifecycle-probes-hooks')] },
-  HTTPGetAction: { 'path port httpHeaders': [probes, real('lifecycle-probes-hooks')], 'host scheme': [probes, fields] },
-  HTTPHeader: { '*': [probes, real('lifecycle-probes-hooks')] },
-  TCPSocketAction: { port: [probes, real('lifecycle-probes-hooks')], host: [feature('probes/run-probe'), fields] },
-  GRPCAction: { '*': [probes, fields] },
+  ExecAction: { '*': [probeHandlers, real('lifecycle-probes-hooks')] },
+  HTTPGetAction: {
+    'path port httpHeaders': [probeHandlers, real('lifecycle-probes-hooks')],
+    'host scheme': [probeHandlers, fields],
+  },
+  HTTPHeader: { '*': [probeHandlers, real('lifecycle-probes-hooks')] },
+  TCPSocketAction: {
+    port: [probeHandlers, real('lifecycle-probes-hooks')],
+    host: [feature('probes/run-probe'), fields],
+  },
+  GRPCAction: { '*': [probeHandlers, fields] },
   Lifecycle: {
     'postStart preStop': [hooks, real('lifecycle-probes-hooks')],
     stopSignal: [container, 'src/kubelet/adapters/cri/cri-mapping.test.ts'],
@@ -213,9 +224,12 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = {
   PodDNSConfigOption: { '*': [container, around] },
   PodReadinessGate: { '*': [feature('status/pod-status'), fields] },
   PodOS: { '*': [chain, real('security')] },
-};
+});
 
-/** Fields whose whole effect is that a pod is refused with upstream's message: a test of validation shows them. No other field is shown by one. */
+/**
+ * Fields whose only effect is that a pod is rejected with upstream's message: a validation test shows them. No other
+ * field is covered by one.
+ */
 export const shownByRefusal: readonly string[] = [
   ...[
     'ports',
@@ -231,7 +245,10 @@ export const shownByRefusal: readonly string[] = [
   'ObjectFieldSelector.apiVersion',
 ];
 
-/** The tests of one field: those of the last key that names it, so that entries taken from another type can be replaced. None when nothing is named. */
+/**
+ * The tests of one field: those of the last key that names it, so that entries of another type can be replaced. Empty
+ * when no key names it.
+ */
 export function testsOfField(type: string, field: string): readonly string[] {
   const tests = podFieldTests[type] ?? {};
   const key = Object.keys(tests).findLast((names) => names.split(' ').includes(field));
