@@ -1,7 +1,9 @@
-import { KubeletError, type ErrorKind } from '../../base/errors.ts';
+import { lookupTable } from '../../base/lookup.ts';
+import type { ErrorKind } from '../../base/errors.ts';
+import { KubeletError } from '../../base/errors.ts';
 
-/** What an errno means to the agent. Everything else is `Internal`. */
-const KINDS: Readonly<Record<string, readonly [ErrorKind, string]>> = {
+/** The meaning of an errno for the agent. Everything else is `Internal`. */
+const KINDS: Readonly<Record<string, readonly [ErrorKind, string]>> = lookupTable({
   ENOENT: ['NotFound', 'no such file or directory'],
   EEXIST: ['AlreadyExists', 'file exists'],
   ENOTEMPTY: ['Conflict', 'directory not empty'],
@@ -26,13 +28,13 @@ const KINDS: Readonly<Record<string, readonly [ErrorKind, string]>> = {
   ETIMEDOUT: ['Timeout', 'the file server did not answer'],
   EPERM: ['Internal', 'operation not permitted'],
   EACCES: ['Internal', 'permission denied'],
-};
+});
 
 export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** The one place where errno becomes an ErrorKind. What is a KubeletError already stays as it is. */
+/** The only place where errno becomes an ErrorKind. A KubeletError passes unchanged. */
 export function fromErrno(error: unknown, op: string, path: string): KubeletError {
   if (error instanceof KubeletError) return error;
   const code = errnoOf(error);

@@ -5,7 +5,7 @@ import { parseNodeLoad, readNodeLoad } from './linux-node-load.ts';
 const STAT =
   'cpu  100 0 50 200 20 0 10 20 5 0\ncpu0 50 0 25 100 10 0 5 10 5 0\ncpu1 50 0 25 100 10 0 5 10 0 0\nctxt 1\nprocs_running 7\n';
 
-test("idle time, capacity and stalls come from the kernel's counters; what a guest used is not counted twice", () => {
+test("idle time, capacity and stalls come from the kernel's counters; guest time is not counted twice", () => {
   assert.deepEqual(
     parseNodeLoad(
       STAT,
@@ -15,7 +15,7 @@ test("idle time, capacity and stalls come from the kernel's counters; what a gue
   );
 });
 
-test('a kernel without pressure information says nothing of stalls; rubbish is no reading', () => {
+test('a kernel without pressure information has no stalls; invalid text is no reading', () => {
   assert.equal(parseNodeLoad(STAT, undefined)?.stalledMs, undefined);
   assert.equal(parseNodeLoad('nothing', undefined), undefined);
   assert.equal(readNodeLoad('/nowhere'), undefined);

@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { NodeLoad } from '../ports/node-load.ts';
 
-/** What /proc/stat counts in, in milliseconds: user space always sees 100 of them a second. */
+/** The unit of /proc/stat, in milliseconds: user space always sees 100 of them a second. */
 const TICK_MS = 10;
 
-/** /proc is no disk: it is read in place, because at the moment it is wanted the thread pool may be as starved as everything else. */
+/**
+ * /proc is not a disk: it is read synchronously, because at that moment the thread pool may be as starved as everything
+ * else.
+ */
 export function readNodeLoad(proc = '/proc'): NodeLoad | undefined {
   const stat = readIfThere(`${proc}/stat`);
   return stat === undefined ? undefined : parseNodeLoad(stat, readIfThere(`${proc}/pressure/cpu`));
 }
 
-/** Time that the hypervisor took counts as used: it was not there to be had. */
+/** Steal time counts as used: it was not available. */
 export function parseNodeLoad(stat: string, pressure: string | undefined): NodeLoad | undefined {
   const ticks = /^cpu +([\d ]+)/.exec(stat)?.[1]?.split(' ').map(Number);
   if (ticks === undefined || ticks.length < 5) return undefined;

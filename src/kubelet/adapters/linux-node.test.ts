@@ -18,7 +18,7 @@ function machine(files: Readonly<Record<string, string>>): ReturnType<typeof rea
   }
 }
 
-describe('which machine this is', () => {
+describe('the identity of this machine', () => {
   it('is read where upstream reads it', () => {
     assert.deepEqual(
       machine({
@@ -38,7 +38,7 @@ describe('which machine this is', () => {
     );
   });
 
-  it('has second places, and is empty where there is nothing', () => {
+  it('has fallback files, and is empty where there is none', () => {
     assert.deepEqual(
       machine({
         '/var/lib/dbus/machine-id': 'dbus',

@@ -1,37 +1,12 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import os from 'node:os';
+import { isOutward } from '../../base/ip-address.ts';
+import type { MachineFacts } from '../ports/machine-facts.ts';
 
-/** What the kernel says of this machine, read once at start. */
-export interface LinuxNode {
+/** The kernel's facts of this machine, read once at start. */
+export interface LinuxNode
+  extends Omit<MachineFacts, 'nodeName' | 'rootStorageBytes' | 'hugePageSizesBytes' | 'workingDir' | 'homeDir'> {
   hostname: string;
-  cores: number;
-  /** Numbers of the CPUs that are online, whatever this process may use of them. */
-  onlineCpus: readonly number[];
-  /** As Go and Kubernetes name it: `amd64`. */
-  architecture: string;
-  memoryBytes: number;
-  swapBytes: number;
-  /** As the kernel names them: `2MB`, `1GB`. */
-  hugePageSizes: readonly string[];
-  /** How much memory is set aside as huge pages of each size. */
-  hugePages: readonly { sizeBytes: number; totalBytes: number }[];
-  thermalThrottlePaths: readonly string[];
-  selinuxEnabled: boolean;
-  appArmorEnabled: boolean;
-  /** As `uname -r` gives it. */
-  kernelVersion: string;
-  /** Of the installation; '' where there is none. */
-  machineId: string;
-  /** Of the hardware; '' where the firmware does not say. */
-  systemUuid: string;
-  /** New with each boot. */
-  bootId: string;
-  /** As the distribution names itself. */
-  osImage: string;
-  /** Wall time of the boot, in milliseconds; undefined where the kernel does not say. */
-  bootedAtMs: number | undefined;
-  /** Addresses of the interfaces that lead out, IPv4 first; loopback, link-local and container bridges left out. */
-  addresses: readonly string[];
 }
 
 export function readLinuxNode(): LinuxNode {
@@ -54,7 +29,10 @@ export function readLinuxNode(): LinuxNode {
   };
 }
 
-/** Where upstream's cadvisor looks (machine/info.go, utils/sysfs, operatingsystem_unix.go). `root` stands before each path. */
+/**
+ * The files that upstream's cadvisor reads (machine/info.go, utils/sysfs, operatingsystem_unix.go). `root` is a prefix
+ * of each path.
+ */
 export function readIdentity(
   root = '',
 ): Pick<LinuxNode, 'machineId' | 'systemUuid' | 'bootId' | 'osImage' | 'bootedAtMs'> {
@@ -73,18 +51,18 @@ export function readIdentity(
     osImage:
       release === undefined
         ? 'Unknown'
-        : (/PRETTY_NAME=(.*)/.exec(release)?.[1]?.replaceAll(/^"+|"+$/g, '') ?? 'Linux'),
+        : (/PRETTY_NAME=(.*)/.exec(release)?.[1]?.replaceAll(/^"+|(?<!")"+$/g, '') ?? 'Linux'),
     bootedAtMs: booted === undefined ? undefined : Number(booted) * 1000,
   };
 }
 
-/** The content of the first file that can be read, without white space and zeros around it. */
+/** The content of the first readable file, without surrounding white space and zeros. */
 function firstText(root: string, paths: readonly string[]): string | undefined {
   for (const path of paths) {
     try {
-      return readFileSync(`${root}${path}`, 'utf8').replaceAll(/^[\s\0]+|[\s\0]+$/g, '');
+      return readFileSync(`${root}${path}`, 'utf8').replaceAll(/^[\s\0]+|(?<![\s\0])[\s\0]+$/g, '');
     } catch {
-      continue; // Machines differ in which of these they have.
+      continue; // Which of these exist depends on the machine.
     }
   }
   return undefined;
@@ -151,9 +129,7 @@ function outwardAddresses(): string[] {
   const own = Object.entries(os.networkInterfaces())
     .filter(([name]) => !/^(veth|cni|docker|br-|kts|kubelet)/.test(name))
     .flatMap(([, addresses]) => addresses ?? [])
-    .filter(
-      (address) => !address.internal && !address.address.startsWith('fe80:') && !address.address.startsWith('169.254.'),
-    );
+    .filter(({ internal, address }) => !internal && isOutward(address));
   return [
     ...own.filter((address) => address.family === 'IPv4'),
     ...own.filter((address) => address.family === 'IPv6'),

@@ -3,12 +3,16 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { Cgroups } from '../../ports/cgroups.ts';
 import { readMountInfo } from '../files/linux-mountinfo.ts';
 import { detectCgroupLayout, detectSwapControl, kernelCgroupFs } from './linux-cgroups-fs.ts';
-import { LinuxCgroups, type CgroupDriver } from './linux-cgroups.ts';
+import type { CgroupDriver } from './linux-cgroups.ts';
+import { LinuxCgroups } from './linux-cgroups.ts';
 import { SystemdCgroups } from './systemd-cgroups.ts';
 import { dialSystemd } from './systemd-dial.ts';
 import { BusSystemdManager } from './systemd-manager.ts';
 
-/** The cgroups of this machine: layout found from mountinfo. Throws Unavailable where no cgroup file system is mounted, or no systemd runs that the driver needs. */
+/**
+ * The cgroups of this machine: layout found from mountinfo. Throws Unavailable where no cgroup file system is mounted,
+ * or where systemd, which the driver needs, is not running.
+ */
 export async function createLinuxCgroups(driver: CgroupDriver): Promise<Cgroups> {
   const layout = detectCgroupLayout(await readMountInfo());
   const files = new LinuxCgroups({ layout, driver, swapControl: await detectSwapControl(layout) });

@@ -1,8 +1,11 @@
 import nodePath from 'node:path/posix';
 
-/** Names as the agent knows them (`/kubepods/burstable/pod1-2`) against names as systemd knows them. Rules: upstream cm/cgroup_manager_linux.go. */
+/**
+ * Converts the agent's names (`/kubepods/burstable/pod1-2`) to and from systemd's. Rules: upstream
+ * cm/cgroup_manager_linux.go.
+ */
 
-/** `kubepods-burstable-pod1_2.slice`: what CRI wants as cgroup_parent. The root is `-.slice`. */
+/** `kubepods-burstable-pod1_2.slice`: the cgroup_parent for CRI. The root is `-.slice`. */
 export function systemdSlice(name: string): string {
   const parts = partsOf(name).map((part) => part.replaceAll('-', '_'));
   return parts.length === 0 ? '-.slice' : `${parts.join('-')}.slice`;
@@ -13,10 +16,18 @@ export function parentSlice(name: string): string {
   return systemdSlice(withParents(name).at(-2) ?? '/');
 }
 
-/** `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice`: where the slice lies in the cgroup file system. */
+/**
+ * `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice`: the path of the slice in the cgroup file
+ * system.
+ */
 export function systemdPath(name: string): string {
   const parts = partsOf(name).map((part) => part.replaceAll('-', '_'));
   return `/${parts.map((_, index) => `${parts.slice(0, index + 1).join('-')}.slice`).join('/')}`;
+}
+
+/** How names of the agent's become paths in the cgroup file system. */
+export function kernelPaths(driver: 'cgroupfs' | 'systemd'): (name: string) => string {
+  return driver === 'systemd' ? systemdPath : (name) => name;
 }
 
 /** The last part of the name of a slice directory; undefined for what is not a slice (a container's scope). */

@@ -4,14 +4,14 @@ import { errnoOf, fromErrno } from '../linux-errors.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { MountInfo } from '../files/linux-mountinfo.ts';
 
-/** The few calls the cgroup file system needs, so that the v2 rules can be tested on a machine that has v1. */
+/** The file operations on cgroups, as an interface, so that the v2 rules can be tested on a machine with v1. */
 export interface CgroupFs {
-  /** Whether it was made now; false when it was there. NotFound without its parent. */
+  /** Whether it was created now; false when it existed. NotFound without its parent. */
   mkdir(path: string): Promise<boolean>;
-  /** Gone is success; Conflict while it has processes or children. */
+  /** A missing group is success; Conflict while it has processes or children. */
   rmdir(path: string): Promise<void>;
   read(path: string): Promise<string>;
-  /** NotFound when the control file is missing, Invalid when the kernel refuses the value. */
+  /** NotFound when the control file is missing, Invalid when the kernel rejects the value. */
   write(path: string, value: string): Promise<void>;
   /** Names of the directories in it; empty when it is missing. */
   directories(path: string): Promise<string[]>;
@@ -45,7 +45,7 @@ export const kernelCgroupFs: CgroupFs = {
     try {
       return await readFile(path, 'utf8');
     } catch (error) {
-      // A cgroup that goes away while its file is open answers ENODEV.
+      // A cgroup that is removed while its file is open results in ENODEV.
       if (errnoOf(error) === 'ENODEV')
         throw new KubeletError('NotFound', `read ${path}: the cgroup is gone`, { op: 'read', cause: error });
       throw fromErrno(error, 'read', path);
@@ -53,7 +53,7 @@ export const kernelCgroupFs: CgroupFs = {
   },
   async write(path, value) {
     try {
-      // Neither O_CREAT nor O_TRUNC: a missing control file must say so, not be "created".
+      // Neither O_CREAT nor O_TRUNC: a missing control file must be an error, not be created.
       const file = await open(path, constants.O_WRONLY);
       try {
         await file.write(value);
@@ -91,7 +91,10 @@ export interface CgroupHierarchy {
   controllers: readonly string[];
 }
 
-/** Where the cgroup trees are. Hybrid machines (v1 controllers plus an empty v2 tree) count as v1; the empty tree is only cleaned. */
+/**
+ * The mount points of the cgroup trees. Hybrid machines (v1 controllers plus an empty v2 tree) count as v1; the empty
+ * tree is only cleaned.
+ */
 export type CgroupLayout =
   | { version: 2; root: string }
   | { version: 1; hierarchies: readonly CgroupHierarchy[]; unifiedRoot?: string };
@@ -113,7 +116,10 @@ const V1_CONTROLLERS = new Set([
   'misc',
 ]);
 
-/** Rule from upstream: v2 when /sys/fs/cgroup itself is cgroup2; of several v1 mounts of one controller the shortest path counts (k/k#95488). */
+/**
+ * Rule from upstream: v2 when /sys/fs/cgroup itself is cgroup2; of several v1 mounts of one controller the shortest
+ * path counts (k/k#95488).
+ */
 export function detectCgroupLayout(mounts: readonly MountInfo[], root = '/sys/fs/cgroup'): CgroupLayout {
   const own = mounts.filter((mount) => mount.path === root || mount.path.startsWith(`${root}/`));
   if (own.some((mount) => mount.path === root && mount.fsType === 'cgroup2')) return { version: 2, root };
@@ -139,7 +145,7 @@ export function detectCgroupLayout(mounts: readonly MountInfo[], root = '/sys/fs
   };
 }
 
-/** Huge page sizes this kernel offers, in bytes; none where it has none. */
+/** Huge page sizes of this kernel, in bytes; empty where there are none. */
 export async function hugePageSizesBytes(folder = '/sys/kernel/mm/hugepages'): Promise<number[]> {
   return (await kernelCgroupFs.directories(folder))
     .map((name) => Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0) * 1024)
@@ -148,8 +154,8 @@ export async function hugePageSizesBytes(folder = '/sys/kernel/mm/hugepages'): P
 }
 
 /**
- * Whether the kernel accounts swap per cgroup (upstream: checkSwapControllerAvailability). On v2 the root has no such file, so the agent's own
- * group is looked at.
+ * Whether the kernel accounts swap per cgroup (upstream: checkSwapControllerAvailability). On v2 the root has no such
+ * file, so the agent's own group is checked.
  */
 export async function detectSwapControl(
   layout: CgroupLayout,

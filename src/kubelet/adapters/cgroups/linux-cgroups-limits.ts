@@ -11,13 +11,16 @@ export interface ControlWrite {
 
 const unlimitedOr = (value: number): string => (value < 0 ? 'max' : String(value));
 
-/** Shares [2, 262144] to weight [1, 10000], linearly and rounded down (upstream: cm/cgroup_manager_linux.go, getCPUWeight). */
+/**
+ * Shares [2, 262144] to weight [1, 10000], linearly and rounded down (upstream: cm/cgroup_manager_linux.go,
+ * getCPUWeight).
+ */
 export function cpuWeightOfShares(shares: number): number {
   if (shares >= 262_144) return 10_000;
   return 1 + Math.floor(((Math.max(shares, 2) - 2) * 9_999) / 262_142);
 }
 
-/** In the order in which they must be written: the period before the quota that is measured in it. */
+/** In the order in which they must be written: the period before the quota that refers to it. */
 export function v1Writes(limits: CgroupLimits): ControlWrite[] {
   const writes: ControlWrite[] = [];
   const add = (
@@ -29,7 +32,7 @@ export function v1Writes(limits: CgroupLimits): ControlWrite[] {
     if (value !== undefined) writes.push({ controller, file, value: text(value) });
   };
   add('cpu', 'cpu.shares', limits.cpuShares);
-  // Absent when the kernel has no CFS bandwidth control; without it "no quota" is already true.
+  // Absent when the kernel has no CFS bandwidth control; without it there is no quota anyway.
   if (limits.cpuPeriodUs !== undefined)
     writes.push({
       controller: 'cpu',
@@ -127,7 +130,7 @@ export async function valuesFromV2(read: ReadControl): Promise<CgroupValues> {
   };
 }
 
-/** Upstream: cpuWeightToCPUShares. Loses what the weight lost. */
+/** Upstream: cpuWeightToCPUShares. Has the rounding error of the weight. */
 function cpuSharesOfWeight(weight: number): number {
   return Math.floor(((weight - 1) * 262_142) / 9_999) + 2;
 }

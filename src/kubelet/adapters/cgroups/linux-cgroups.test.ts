@@ -28,7 +28,7 @@ for (const killFile of [true, false]) {
   });
 }
 
-test('v2: controllers are handed down on the way when a limit needs them', async () => {
+test('v2: controllers are enabled in all parents when a limit needs them', async () => {
   const fs = new ModelV2();
   await v2(fs).ensure('/kubepods/burstable/podu1', {
     cpuShares: 1024,
@@ -51,7 +51,7 @@ test('v2: controllers are handed down on the way when a limit needs them', async
   );
 });
 
-test('v2: a limit whose controller the kernel does not offer is an error that names it', async () => {
+test('v2: a limit without its controller in the kernel is an error that names the controller', async () => {
   const fs = new ModelV2({ offered: ['cpu'] });
   await v2(fs).ensure('/kubepods', { cpuShares: 2 });
   await assert.rejects(
@@ -60,7 +60,7 @@ test('v2: a limit whose controller the kernel does not offer is an error that na
   );
 });
 
-test('shares map to weights as upstream, at the ends and between', () => {
+test('shares map to weights as in upstream, at the ends and between', () => {
   assert.deepEqual(
     [0, 2, 3, 102, 1024, 262_143, 262_144, 999_999].map(cpuWeightOfShares),
     [1, 1, 1, 4, 39, 9999, 10_000, 10_000],
@@ -79,11 +79,11 @@ test('what upstream leaves unset is not written', () => {
   );
 });
 
-test('killing everything is refused', async () => {
+test('killing everything is rejected', async () => {
   await assert.rejects(v2(new ModelV2()).kill('/'), (error) => errorKind(error) === 'Invalid');
 });
 
-test('systemd names as upstream writes them', () => {
+test('systemd names are those of upstream', () => {
   assert.deepEqual(
     [parentSlice('/kubepods'), parentSlice('/kubepods/burstable/pod1-2')],
     ['-.slice', 'kubepods-burstable.slice'],
@@ -150,7 +150,7 @@ test('huge page sizes are those the kernel lists, none where it has none', async
   assert.ok((await hugePageSizesBytes()).every((bytes) => bytes >= 4096));
 });
 
-test('swap is limited where the memory controller accounts it: v1 by a file of the tree, v2 by one of the own group', async () => {
+test("swap is limited where the memory controller accounts it: v1 by a file of the tree, v2 by one of the agent's own group", async () => {
   const only = (...files: string[]) => ({
     exists: async (path: string) => files.includes(path),
     read: async () => '12:pids:/x\n0::/system.slice/kubelet.service\n',

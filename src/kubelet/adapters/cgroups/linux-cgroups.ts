@@ -1,8 +1,10 @@
 import nodePath from 'node:path/posix';
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { CgroupLimits, Cgroups, CgroupValues } from '../../ports/cgroups.ts';
-import { kernelCgroupFs, type CgroupFs, type CgroupLayout } from './linux-cgroups-fs.ts';
-import { valuesFromV1, valuesFromV2, v1Writes, v2Writes, type ControlWrite } from './linux-cgroups-limits.ts';
+import type { CgroupFs, CgroupLayout } from './linux-cgroups-fs.ts';
+import { kernelCgroupFs } from './linux-cgroups-fs.ts';
+import type { ControlWrite } from './linux-cgroups-limits.ts';
+import { valuesFromV1, valuesFromV2, v1Writes, v2Writes } from './linux-cgroups-limits.ts';
 import { nameOfSlice, systemdPath, systemdSlice, withParents } from './linux-cgroup-names.ts';
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';
@@ -13,17 +15,17 @@ export interface LinuxCgroupsOptions {
   fs?: CgroupFs;
   /** false unless given. */
   swapControl?: boolean;
-  /** Sends SIGKILL; gone is success. */
+  /** Sends SIGKILL; a missing process is success. */
   killProcess?: (pid: number) => void;
 }
 
-/** Controllers a pod's children get on v2. */
+/** Controllers that a pod's children get on v2. */
 const DELEGATED = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb', 'rdma', 'misc'];
 
 /**
- * cgroup v1 (each controller its own tree; a controller that is not mounted is left out) and v2 (one tree; controllers are handed down by
- * subtree_control, written when a limit's file turns out to be missing).
- * With the systemd driver this is the half that deals with files, behind `SystemdCgroups`: names are those of slices.
+ * cgroup v1 (each controller has its own tree; a controller that is not mounted is skipped) and v2 (one tree;
+ * controllers are enabled through subtree_control, written when the file of a limit turns out to be missing). With the
+ * systemd driver this is the half that handles files, behind `SystemdCgroups`: names are those of slices.
  */
 export class LinuxCgroups implements Cgroups {
   readonly version: 1 | 2;
@@ -47,14 +49,14 @@ export class LinuxCgroups implements Cgroups {
   }
 
   async exists(name: string): Promise<boolean> {
-    // One after the other: the first tree tells of a group that is yet to be made, which is the common question.
+    // One after the other: for a group that does not exist yet, the usual case, the first tree is enough.
     for (const tree of this.#ownTrees()) if (!(await this.#fs.exists(this.#path(tree, name)))) return false;
     return true;
   }
 
   async ensure(name: string, limits: CgroupLimits): Promise<void> {
     await Promise.all(this.#ownTrees().map((tree) => this.#makeWithParents(tree, name)));
-    // systemd hands down only the controllers it knows; that of huge pages is not among them.
+    // systemd enables only the controllers it knows; the one for huge pages is not among them.
     if (this.driver === 'systemd' && this.#layout.version === 2)
       await this.#handDownControllers(this.#layout.root, name);
     await this.#apply(name, limits);
@@ -117,14 +119,14 @@ export class LinuxCgroups implements Cgroups {
     return [...new Set(names.filter((child) => child !== undefined))].sort();
   }
 
-  /** The trees the agent makes groups in. */
+  /** The trees in which the agent creates groups. */
   #ownTrees(): string[] {
     return this.#layout.version === 2
       ? [this.#layout.root]
       : this.#layout.hierarchies.map((hierarchy) => hierarchy.mountPath);
   }
 
-  /** Also the empty v2 tree of a hybrid machine, where a runtime may have left something. */
+  /** Includes the empty v2 tree of a hybrid machine, where a runtime may have left something. */
   #allTrees(): string[] {
     const { unifiedRoot } = this.#layout.version === 1 ? this.#layout : { unifiedRoot: undefined };
     return unifiedRoot === undefined ? this.#ownTrees() : [...this.#ownTrees(), unifiedRoot];
@@ -134,7 +136,7 @@ export class LinuxCgroups implements Cgroups {
     return nodePath.join(tree, this.driver === 'systemd' ? systemdPath(name) : name);
   }
 
-  /** Tries the leaf first: for a pod the parents are nearly always there. */
+  /** Tries the leaf first: the parents of a pod's group nearly always exist. */
   async #makeWithParents(tree: string, name: string): Promise<void> {
     try {
       await this.#make(this.#path(tree, name));
@@ -194,7 +196,8 @@ export class LinuxCgroups implements Cgroups {
       try {
         await this.#fs.write(file, wanted.join(' '));
       } catch (error) {
-        // One controller that cannot be handed down must not keep the others back. What is missing then shows at the limit that needs it.
+        // One controller that cannot be enabled must not block the others. A missing one then fails at the limit that
+        // needs it.
         await Promise.allSettled(wanted.map((one) => this.#fs.write(file, one)));
         if (isKind(error, 'NotFound') && !(await this.#fs.exists(nodePath.dirname(file)))) throw error;
       }
@@ -208,7 +211,7 @@ export class LinuxCgroups implements Cgroups {
       } catch (error) {
         if (write.optional === true && isKind(error, 'NotFound') && (await this.#fs.exists(path))) continue;
         const next = writes[index + 1];
-        // Lowering the period below what the old quota allows is refused until the new quota stands.
+        // Lowering the period below what the old quota allows is rejected until the new quota is set.
         if (write.file !== 'cpu.cfs_period_us' || next?.file !== 'cpu.cfs_quota_us' || !isKind(error, 'Invalid'))
           throw error;
         await this.#fs.write(`${path}/${next.file}`, next.value);

@@ -10,7 +10,7 @@ import { BusSystemdManager } from './systemd-manager.ts';
 import { FakeSystemd } from '../testing/fake-systemd.ts';
 import { ModelV2, ROOT } from '../testing/model-cgroup-v2.ts';
 
-const ground = (fs = new ModelV2({ offered: ['cpu', 'memory', 'pids', 'io', 'hugetlb'] })) => {
+const fixture = (fs = new ModelV2({ offered: ['cpu', 'memory', 'pids', 'io', 'hugetlb'] })) => {
   const systemd = new FakeSystemd();
   const files = new LinuxCgroups({ layout: { version: 2, root: ROOT }, driver: 'systemd', fs });
   return { fs, systemd, cgroups: new SystemdCgroups(files, new BusSystemdManager(systemd.dial, new FakeClock())) };
@@ -19,7 +19,7 @@ const POD = '/kubepods/burstable/pod1-2';
 const SLICE = 'kubepods-burstable-pod1_2.slice';
 
 cgroupsContract('systemd over a v2 model', async () => {
-  const { fs, cgroups } = ground();
+  const { fs, cgroups } = fixture();
   const addProcess = async (name: string): Promise<number> => {
     fs.groups.get(`${ROOT}${systemdPath(name)}`)?.pids.add(42);
     return 42;
@@ -28,7 +28,7 @@ cgroupsContract('systemd over a v2 model', async () => {
 });
 
 test("a pod's group is a slice below its class, with the same limits in systemd and in the files", async () => {
-  const { fs, systemd, cgroups } = ground();
+  const { fs, systemd, cgroups } = fixture();
   await cgroups.ensure(POD, {
     cpuShares: 1024,
     cpuQuotaUs: 50_100,
@@ -55,8 +55,8 @@ test("a pod's group is a slice below its class, with the same limits in systemd 
   assert.deepEqual([cgroups.runtimeParent(POD), await cgroups.children('/kubepods/burstable')], [SLICE, ['pod1-2']]);
 });
 
-test('limits of a slice that systemd made before are set, and those of one that it forgot make it known again', async () => {
-  const { systemd, cgroups } = ground();
+test('limits of an existing slice are set, and a slice that systemd dropped is created again', async () => {
+  const { systemd, cgroups } = fixture();
   await cgroups.ensure(POD, { cpuShares: 2 });
   await cgroups.ensure(POD, { memoryBytes: 7 });
   assert.equal(systemd.units.get(SLICE)?.properties.get('MemoryMax'), 7n);
@@ -66,7 +66,7 @@ test('limits of a slice that systemd made before are set, and those of one that 
 });
 
 test('a slice in which something runs is not stopped', async () => {
-  const { fs, systemd, cgroups } = ground();
+  const { fs, systemd, cgroups } = fixture();
   await cgroups.ensure(POD, {});
   const group = fs.groups.get(`${ROOT}${systemdPath(POD)}`);
   group?.pids.add(7);
@@ -77,8 +77,8 @@ test('a slice in which something runs is not stopped', async () => {
   assert.deepEqual([systemd.units.has(SLICE), await cgroups.exists(POD)], [false, false]);
 });
 
-test('with systemd away nothing is written behind its back', async () => {
-  const { fs, systemd, cgroups } = ground();
+test('nothing is written while systemd is unavailable', async () => {
+  const { fs, systemd, cgroups } = fixture();
   systemd.away = true;
   await assert.rejects(cgroups.ensure(POD, { cpuShares: 2 }), (error) => errorKind(error) === 'Unavailable');
   assert.deepEqual([...fs.groups.keys()], [ROOT]);

@@ -3,12 +3,14 @@ import type { CgroupLimits, Cgroups, CgroupValues } from '../../ports/cgroups.ts
 import type { LinuxCgroups } from './linux-cgroups.ts';
 import { parentSlice, systemdSlice } from './linux-cgroup-names.ts';
 import type { SystemdManager } from './systemd-manager.ts';
-import { asSystemdKeeps, limitProperties, sliceProperties, type UnitProperty } from './systemd-properties.ts';
+import type { UnitProperty } from './systemd-properties.ts';
+import { asSystemdKeeps, limitProperties, sliceProperties } from './systemd-properties.ts';
 
 /**
- * Cgroups with the systemd driver (upstream: cm/cgroup_manager_linux.go with opencontainers/cgroups/systemd). systemd owns the tree: groups are
- * slices that it is asked to make, change and stop, so that no `daemon-reload` undoes them. The control files are written too, with the same
- * values: for what systemd has no property for, and for hierarchies it does not manage.
+ * Cgroups with the systemd driver (upstream: cm/cgroup_manager_linux.go with opencontainers/cgroups/systemd). systemd
+ * owns the tree: it is asked to create, change and stop groups as slices, so that no `daemon-reload` reverts them. The
+ * control files are written too, with the same values: for limits without a systemd property, and for hierarchies
+ * systemd does not manage.
  */
 export class SystemdCgroups implements Cgroups {
   readonly version: 1 | 2;
@@ -46,13 +48,13 @@ export class SystemdCgroups implements Cgroups {
       await this.#systemd.setProperties(systemdSlice(name), properties);
     } catch (error) {
       if (!isKind(error, 'NotFound')) throw error;
-      // A folder that somebody made by hand: systemd learns of it now.
+      // A folder that was created by hand: systemd is notified of it now.
       await this.#startSlice(name, properties);
     }
     await this.#files.update(name, kept);
   }
 
-  /** To stop a slice ends what runs below it, so it is asked for only when nothing does. */
+  /** Stopping a slice ends everything below it, so it is stopped only when nothing runs there. */
   async remove(name: string): Promise<void> {
     const left = await this.#files.processes(name);
     if (left.length > 0)

@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createBroker, createClient, type DBusBroker, type MessageBus } from 'dbus-native';
+import type { DBusBroker, MessageBus } from 'dbus-native';
+import { createBroker, createClient } from 'dbus-native';
 import { systemClock } from '../../../base/clock.ts';
 import { errorKind } from '../../../base/errors.ts';
 import { dialSystemd } from './systemd-dial.ts';
@@ -15,7 +16,7 @@ const NAME = 'org.freedesktop.systemd1';
 const MANAGER = 'org.freedesktop.systemd1.Manager';
 const PATH = '/org/freedesktop/systemd1';
 
-/** A message bus with as much of systemd on it as slices need: everything goes over sockets in the real encoding. */
+/** A message bus with the part of systemd that slices need: all messages go over sockets in the real encoding. */
 class StubBus {
   readonly socket: string;
   readonly seen: unknown[][] = [];
@@ -39,7 +40,7 @@ class StubBus {
     const job =
       (isNew: boolean) =>
       (unit: string, ...rest: unknown[]): string => {
-        // The library hands over the message itself behind the arguments.
+        // The library passes the message itself after the arguments.
         rest.pop();
         if (unit === 'loaded.slice' && isNew)
           throw Object.assign(new Error(`Unit ${unit} was already loaded`), {
@@ -103,7 +104,7 @@ describe('systemd over a message bus', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('slices are made, changed and stopped with values of 64 bits, and jobs are waited for', async () => {
+  test('slices are made, changed and stopped with values of 64 bits, and jobs are awaited', async () => {
     bus.seen.length = 0;
     const infinity = 2n ** 64n - 1n;
     assert.equal(await manager.version(), 252);
@@ -133,7 +134,7 @@ describe('systemd over a message bus', () => {
     ]);
   });
 
-  test('a program that only waits for an answer of systemd lives until it has it, and may end then', async () => {
+  test('a program that only waits for a response of systemd runs until it arrives, and can then end', async () => {
     const source = [
       `import { dialSystemd } from ${JSON.stringify(join(import.meta.dirname, 'systemd-dial.ts'))};`,
       `const connection = await dialSystemd(${JSON.stringify({ bus: bus.socket, privateSocket: '' })});`,
@@ -148,7 +149,7 @@ describe('systemd over a message bus', () => {
     assert.deepEqual([code, said.slice(0, 17)], [0, '252.39-1~deb12u2 ']);
   });
 
-  test('what systemd refuses has a kind: a unit that exists is taken, one that is missing is NotFound', async () => {
+  test('errors of systemd have a kind: an existing unit is reused, a missing one is NotFound', async () => {
     assert.equal(await manager.startSlice('loaded.slice', []), 'existed');
     await assert.rejects(
       manager.setProperties('none.slice', [{ name: 'TasksMax', type: 't', value: 5n }]),
@@ -156,7 +157,7 @@ describe('systemd over a message bus', () => {
     );
   });
 
-  test('a bus that went away is Unavailable, with what each socket said, and is found again when it is back', async () => {
+  test('a lost bus is Unavailable, with the error of each socket, and is used again when it is back', async () => {
     await bus.stop();
     await assert.rejects(
       manager.stopSlice('a.slice'),

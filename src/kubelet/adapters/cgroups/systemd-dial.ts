@@ -1,8 +1,13 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { Socket } from 'node:net';
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import type { ManagerConnection } from './systemd-manager.ts';
 
-/** Where systemd listens. The bus first, as upstream's agent does; systemd's own socket still answers while dbus is being restarted. */
+/**
+ * The sockets of systemd. The bus first, as in upstream's agent; systemd's own socket still works while dbus is being
+ * restarted.
+ */
 export interface SystemdSockets {
   bus: string;
   privateSocket: string;
@@ -16,7 +21,7 @@ const PATH = '/org/freedesktop/systemd1';
 const MANAGER = 'org.freedesktop.systemd1.Manager';
 const JOB_SIGNALS = `type='signal',sender='${SERVICE}',path='${PATH}',interface='${MANAGER}',member='JobRemoved'`;
 
-/** Throws Unavailable, with what each socket said, where systemd cannot be reached. */
+/** Throws Unavailable, with the error of each socket, where systemd cannot be reached. */
 export async function dialSystemd(sockets: SystemdSockets = SYSTEMD_SOCKETS): Promise<ManagerConnection> {
   const problems: string[] = [];
   for (const [socket, isDirect] of [
@@ -35,7 +40,8 @@ export async function dialSystemd(sockets: SystemdSockets = SYSTEMD_SOCKETS): Pr
 }
 
 async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnection> {
-  // Loaded here, so that only those pay for it who use it. From the bundle a CommonJS module comes as the default export alone.
+  // Loaded lazily, so that only agents that use it pay for it. In the bundle the CommonJS module is only available as
+  // the default export.
   const library = await import('dbus-native');
   const bus = library.default.createClient({
     socket,
@@ -57,7 +63,7 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
     );
   });
   closed.catch(() => undefined);
-  // A connection at rest must not keep a program from ending, and a call under way must: nothing else may be open yet.
+  // An idle connection must not keep the process alive, a pending call must: nothing else may be open yet.
   const held = connection.stream as Partial<Pick<Socket, 'ref' | 'unref'>>;
   let calls = 0;
   const invoke = async (target: {
@@ -69,7 +75,7 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
     calls += 1;
     held.ref?.();
     try {
-      // A handshake that fails answers no call: then the connection's own error is the answer.
+      // A failed handshake answers no call: then the connection's own error is reported.
       return await Promise.race([bus.invoke<unknown>({ destination: SERVICE, path: PATH, ...target }), closed]);
     } catch (error) {
       throw asKubeletError(error, target.member);
@@ -100,7 +106,7 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
     close: () => void bus.close(),
   };
   try {
-    // On the bus signals come to those who asked; on systemd's own socket they come anyway.
+    // On the bus signals are sent to subscribers only; on systemd's own socket they are always sent.
     if (!isDirect) await Promise.race([bus.addMatch(JOB_SIGNALS), closed]);
     await found.call('Subscribe', '', []);
   } catch (error) {
@@ -110,7 +116,7 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
   return found;
 }
 
-const KINDS: Readonly<Record<string, ErrorKind>> = {
+const KINDS: Readonly<Record<string, ErrorKind>> = lookupTable({
   'org.freedesktop.systemd1.NoSuchUnit': 'NotFound',
   'org.freedesktop.systemd1.UnitExists': 'AlreadyExists',
   'org.freedesktop.DBus.Error.InvalidArgs': 'Invalid',
@@ -119,7 +125,7 @@ const KINDS: Readonly<Record<string, ErrorKind>> = {
   'org.freedesktop.DBus.Error.ServiceUnknown': 'Unavailable',
   'org.freedesktop.DBus.Error.NameHasNoOwner': 'Unavailable',
   'org.freedesktop.DBus.Error.Disconnected': 'Unavailable',
-};
+});
 
 function asKubeletError(error: unknown, member: string): KubeletError {
   if (error instanceof KubeletError) return error;

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { BusSystemdManager } from './systemd-manager.ts';
 import { FakeSystemd } from '../testing/fake-systemd.ts';
 
-const ground = (): { systemd: FakeSystemd; clock: FakeClock; manager: BusSystemdManager } => {
+const fixture = (): { systemd: FakeSystemd; clock: FakeClock; manager: BusSystemdManager } => {
   const systemd = new FakeSystemd();
   const clock = new FakeClock();
   return { systemd, clock, manager: new BusSystemdManager(systemd.dial, clock) };
@@ -14,7 +14,7 @@ const WEIGHT = [{ name: 'CPUWeight', type: 't', value: 39n }] as const;
 
 for (const isEarly of [false, true]) {
   test(`a slice is made, changed and stopped when systemd's job has ended${isEarly ? ', though the signal overtakes the answer' : ''}`, async () => {
-    const { systemd, manager } = ground();
+    const { systemd, manager } = fixture();
     systemd.isEarly = isEarly;
     assert.equal(await manager.startSlice('a.slice', WEIGHT), 'made');
     await manager.setProperties('a.slice', [{ name: 'MemoryMax', type: 't', value: 7n }]);
@@ -31,29 +31,29 @@ for (const isEarly of [false, true]) {
   });
 }
 
-test('a slice that systemd knows is started if it was stopped, and its properties are left alone', async () => {
-  const { systemd, manager } = ground();
+test('a slice that systemd knows is started if it was stopped, and its properties are not changed', async () => {
+  const { systemd, manager } = fixture();
   systemd.units.set('a.slice', { active: false, properties: new Map() });
   assert.equal(await manager.startSlice('a.slice', WEIGHT), 'existed');
   assert.deepEqual(systemd.units.get('a.slice'), { active: true, properties: new Map() });
 });
 
-test('properties of a unit that is not there are NotFound, and none need no call', async () => {
-  const { systemd, manager } = ground();
+test('properties of a missing unit are NotFound, and an empty list needs no call', async () => {
+  const { systemd, manager } = fixture();
   await assert.rejects(manager.setProperties('a.slice', WEIGHT), (error) => errorKind(error) === 'NotFound');
   await manager.setProperties('a.slice', []);
   assert.deepEqual(systemd.calls, ['SetUnitProperties a.slice']);
 });
 
-test('a job that fails says how, and clears the way for the next try', async () => {
-  const { systemd, manager } = ground();
+test('a failed job has its result in the error, and the unit is reset for the next attempt', async () => {
+  const { systemd, manager } = fixture();
   systemd.result = 'failed';
   await assert.rejects(manager.startSlice('a.slice', WEIGHT), /systemd could not start a\.slice: failed/);
   assert.ok(systemd.calls.includes('ResetFailedUnit a.slice'));
 });
 
 test('a job that does not end is a timeout after 30 s', async () => {
-  const { systemd, clock, manager } = ground();
+  const { systemd, clock, manager } = fixture();
   systemd.result = undefined;
   const made = assert.rejects(manager.startSlice('a.slice', WEIGHT), (error) => errorKind(error) === 'Timeout');
   await new Promise(setImmediate);
@@ -61,16 +61,16 @@ test('a job that does not end is a timeout after 30 s', async () => {
   await made;
 });
 
-test('after dbus or systemd was started anew the next call finds it by itself', async () => {
-  const { systemd, manager } = ground();
+test('after a restart of dbus or systemd the next call connects again', async () => {
+  const { systemd, manager } = fixture();
   await manager.startSlice('a.slice', WEIGHT);
   systemd.cut();
   assert.equal(await manager.startSlice('b.slice', WEIGHT), 'made');
   assert.deepEqual([systemd.dials, [...systemd.units.keys()]], [2, ['a.slice', 'b.slice']]);
 });
 
-test('a connection lost while a job runs is looked into on a new one', async () => {
-  const { systemd, manager } = ground();
+test('a job whose connection is lost is checked on a new one', async () => {
+  const { systemd, manager } = fixture();
   await manager.version();
   systemd.result = undefined;
   const made = manager.startSlice('a.slice', WEIGHT);
@@ -80,8 +80,8 @@ test('a connection lost while a job runs is looked into on a new one', async () 
   assert.equal(await made, 'existed');
 });
 
-test('while systemd is away calls say so, and work when it is back', async () => {
-  const { systemd, manager } = ground();
+test('calls fail while systemd is unavailable, and work when it is back', async () => {
+  const { systemd, manager } = fixture();
   systemd.away = true;
   await assert.rejects(manager.startSlice('a.slice', WEIGHT), (error) => errorKind(error) === 'Unavailable');
   await assert.rejects(manager.setProperties('a.slice', WEIGHT), (error) => errorKind(error) === 'Unavailable');

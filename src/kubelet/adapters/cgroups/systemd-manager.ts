@@ -1,10 +1,15 @@
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
-import { systemdMajorVersion, type UnitProperty } from './systemd-properties.ts';
+import type { UnitProperty } from './systemd-properties.ts';
+import { systemdMajorVersion } from './systemd-properties.ts';
 
-/** One connection to systemd's manager object, however it was reached. Calls reject with `Unavailable` when the connection or systemd is gone. */
+/**
+ * A connection to systemd's manager object, over any transport. Calls reject with `Unavailable` when the connection or
+ * systemd is gone.
+ */
 export interface ManagerConnection {
-  /** A method of org.freedesktop.systemd1.Manager; resolves to what it answers. */
+  /** A method of org.freedesktop.systemd1.Manager; resolves to its result. */
   call(member: string, signature: string, body: readonly unknown[]): Promise<unknown>;
   /** systemd's version as it writes it. */
   version(): Promise<string>;
@@ -16,14 +21,14 @@ export interface ManagerConnection {
 /** Connects and subscribes to systemd's signals. */
 export type DialManager = () => Promise<ManagerConnection>;
 
-/** What pod cgroups need of systemd. Every call may be repeated. */
+/** The operations on systemd that pod cgroups need. Every call may be repeated. */
 export interface SystemdManager {
   version(): Promise<number>;
-  /** `existed`: it is left as it was, but runs. */
+  /** `existed`: it is not changed, but it is running. */
   startSlice(unit: string, properties: readonly UnitProperty[]): Promise<'made' | 'existed'>;
-  /** In force until the machine is started anew. NotFound for a unit that is not there. */
+  /** In effect until the machine is rebooted. NotFound for a missing unit. */
   setProperties(unit: string, properties: readonly UnitProperty[]): Promise<void>;
-  /** Ends what still runs below it. Gone is success. */
+  /** Ends everything that still runs below it. A missing unit is success. */
   stopSlice(unit: string): Promise<void>;
 }
 
@@ -31,7 +36,7 @@ interface Live {
   connection: ManagerConnection;
   version: number;
   waiting: Map<string, { resolve: (result: string) => void; reject: (error: KubeletError) => void }>;
-  /** Results of jobs that ended before their own call was answered. */
+  /** Results of jobs that ended before the response to their own call arrived. */
   early: Map<string, string>;
   calls: number;
 }
@@ -41,9 +46,10 @@ const JOB_LIMIT_MS = 30_000;
 
 /**
  * systemd over D-Bus.
- * 1. One connection, made at the first call and again after it was lost: with a restart of dbus or of systemd nothing needs to be done.
- * 2. A call that meets a lost connection is made once more on a new one; all calls here may be repeated.
- * 3. Making and stopping return when systemd's job has ended, not when it was queued.
+ * 1. One connection, opened at the first call and reopened after it was lost: a restart of dbus or of systemd needs no
+ *    other action.
+ * 2. A call that fails with a lost connection is repeated once on a new one; all calls here may be repeated.
+ * 3. Creating and stopping return when systemd's job has ended, not when it was queued.
  */
 export class BusSystemdManager implements SystemdManager {
   readonly #dial: DialManager;
@@ -69,12 +75,12 @@ export class BusSystemdManager implements SystemdManager {
           [],
         ]);
         if (result === 'done') return 'made';
-        // A failed unit keeps its name from being used again.
+        // The name of a failed unit cannot be used again until it is reset.
         await live.connection.call('ResetFailedUnit', 's', [unit]).catch(() => undefined);
         throw new KubeletError('Internal', `systemd could not start ${unit}: ${result}`, { op: 'start slice' });
       } catch (error) {
         if (!isKind(error, 'AlreadyExists')) throw error;
-        // Known to systemd, but perhaps stopped.
+        // Known to systemd, but possibly stopped.
         await this.#job(live, 'StartUnit', 'ss', [unit, 'replace']);
         return 'existed';
       }
@@ -105,7 +111,7 @@ export class BusSystemdManager implements SystemdManager {
       return await action(live);
     } catch (error) {
       if (!isKind(error, 'Unavailable') || !wasOpen) throw error;
-      // The connection may not have noticed yet that it is of no use.
+      // The connection may not have reported yet that it is broken.
       if (this.#live === dialled) this.#live = undefined;
       live.connection.close();
       return action(await this.#connect());

@@ -30,7 +30,7 @@ test('limits become the properties that libcontainer uses, by the version of the
   });
 });
 
-test('no limit is infinity, what is not set is not sent, and no tasks at all are one', () => {
+test('no limit is infinity, unset values are not sent, and zero tasks are sent as one', () => {
   assert.deepEqual(named({ cpuQuotaUs: -1, memoryBytes: -1, pidsMax: -1 }), {
     'MemoryMax t': INFINITY,
     'CPUQuotaPerSecUSec t': INFINITY,
@@ -42,7 +42,7 @@ test('no limit is infinity, what is not set is not sent, and no tasks at all are
   );
 });
 
-test('a systemd before 242 is not asked for a period', () => {
+test('a systemd before 242 gets no period', () => {
   assert.deepEqual(named({ cpuQuotaUs: 20_000, cpuPeriodUs: 10_000 }, 2, 241), { 'CPUQuotaPerSecUSec t': 2_000_000n });
 });
 
@@ -68,7 +68,7 @@ test('a quota is rounded up to whole percents, as systemd keeps it, and the file
   assert.deepEqual(asSystemdKeeps({ memoryBytes: 5, pidsMax: 0 }), { memoryBytes: 5, pidsMax: 1 });
 });
 
-test('a slice is wanted by nobody but wants its parent, and accounts everything', () => {
+test('a slice has Wants for its parent and no WantedBy, and accounts everything', () => {
   const names = (version: 1 | 2): string[] =>
     sliceProperties('kubepods.slice', version).map(({ name, value }) => `${name}=${String(value)}`);
   assert.deepEqual(names(2).slice(1), [
@@ -82,6 +82,6 @@ test('a slice is wanted by nobody but wants its parent, and accounts everything'
   assert.ok(names(1).includes('BlockIOAccounting=true'));
 });
 
-test('the version is read from whatever the distribution makes of it', () => {
+test('the version is read from all formats of distributions', () => {
   assert.deepEqual(['252.39-1~deb12u2', 'v245.4-1.fc32', '"249"', 'none'].map(systemdMajorVersion), [252, 245, 249, 0]);
 });

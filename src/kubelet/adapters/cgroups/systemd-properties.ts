@@ -1,7 +1,8 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { CgroupLimits } from '../../ports/cgroups.ts';
 import { cpuWeightOfShares } from './linux-cgroups-limits.ts';
 
-/** A property of a unit as it goes over D-Bus: boolean, 64-bit number or list of names. */
+/** A property of a unit as sent over D-Bus: boolean, 64-bit number or list of names. */
 export type UnitProperty = { name: string } & (
   | { type: 'b'; value: boolean }
   | { type: 't'; value: bigint }
@@ -14,20 +15,21 @@ const DEFAULT_PERIOD_US = 100_000;
 /** systemd keeps quotas in whole percents of a processor. */
 const QUOTA_STEP_US = 10_000;
 const SECOND_US = 1_000_000;
-/** Before it the period of a quota was not to be had; the control file still gets it. */
+/** Earlier versions have no property for the period of a quota; it is written to the control file. */
 const PERIOD_SINCE_VERSION = 242;
 
-const MEMORY_FILES: Readonly<Record<string, string>> = {
+const MEMORY_FILES: Readonly<Record<string, string>> = lookupTable({
   'memory.min': 'MemoryMin',
   'memory.low': 'MemoryLow',
   'memory.high': 'MemoryHigh',
   'memory.max': 'MemoryMax',
   'memory.swap.max': 'MemorySwapMax',
-};
+});
 
 /**
- * What systemd will make of these limits: a quota that is no whole percent is rounded up, so that the containers' own quotas still fit below it.
- * The same is then written to the control files; otherwise the next `systemctl daemon-reload` would change them.
+ * How systemd applies these limits: a quota that is not a whole percent is rounded up, so that the containers' own
+ * quotas still fit below it. The same value is then written to the control files; otherwise the next `systemctl
+ * daemon-reload` would change them.
  */
 export function asSystemdKeeps(limits: CgroupLimits): CgroupLimits {
   const { cpuQuotaUs, cpuPeriodUs = DEFAULT_PERIOD_US, pidsMax } = limits;
@@ -38,7 +40,10 @@ export function asSystemdKeeps(limits: CgroupLimits): CgroupLimits {
   return { ...limits, ...quota, ...(pidsMax === 0 ? { pidsMax: 1 } : {}) };
 }
 
-/** The properties for these limits. What systemd has no property for (huge pages, most of `unified`) goes to the control files alone. */
+/**
+ * The properties for these limits. Limits without a systemd property (huge pages, most of `unified`) are only written
+ * to the control files.
+ */
 export function limitProperties(
   limits: CgroupLimits,
   on: { cgroupVersion: 1 | 2; systemdVersion: number },
@@ -58,7 +63,7 @@ export function limitProperties(
       'CPUQuotaPerSecUSec',
       cpuQuotaUs < 0 ? INFINITY : BigInt(perSecondUs(cpuQuotaUs, cpuPeriodUs === 0 ? DEFAULT_PERIOD_US : cpuPeriodUs)),
     );
-  // No tasks at all is not something systemd can be asked for.
+  // systemd does not accept a limit of zero tasks.
   if (pidsMax !== undefined) add('TasksMax', unlimitedOr(pidsMax === 0 ? 1 : pidsMax));
   if (on.cgroupVersion === 2) {
     for (const [file, text] of Object.entries(limits.unified ?? {})) {
@@ -69,7 +74,7 @@ export function limitProperties(
   return properties;
 }
 
-/** What every slice is made with: all accounting on, so that systemd hands the controllers down to it. */
+/** The properties of every slice: all accounting on, so that systemd enables the controllers for it. */
 export function sliceProperties(parent: string, cgroupVersion: 1 | 2): UnitProperty[] {
   const accounting = [
     'MemoryAccounting',
@@ -85,7 +90,10 @@ export function sliceProperties(parent: string, cgroupVersion: 1 | 2): UnitPrope
   ];
 }
 
-/** `252.39-1~deb12u2`, `v245`, `"249"`: 252, 245, 249. 0 for what is no version: only what every systemd has is used then. */
+/**
+ * Parses `252.39-1~deb12u2`, `v245`, `"249"`: 252, 245, 249. 0 for an invalid version: only what every systemd supports
+ * is used then.
+ */
 export function systemdMajorVersion(text: string): number {
   return Number(/\d+/.exec(text)?.[0] ?? 0);
 }

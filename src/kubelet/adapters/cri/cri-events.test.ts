@@ -29,7 +29,7 @@ test("containerd's topics say what happened to a container; execs and images say
   assert.equal(containerd('/tasks/exit', { execId: 'probe' }), undefined);
 });
 
-test('an exit brings its code and its time', () => {
+test('an exit contains its code and its time', () => {
   assert.deepEqual(containerd('/tasks/exit', { exitStatus: 0, exitedAtMs: 5 }), {
     kind: 'stopped',
     id: 'c',
@@ -45,7 +45,7 @@ function service(getContainerEvents: RuntimeServiceApi['getContainerEvents']): R
   return { version, getContainerEvents } as unknown as RuntimeServiceApi;
 }
 
-test('a stream is open once the runtime has answered and not refused, and ends without an error by its signal', async () => {
+test('a stream is open once the runtime has responded without an error, and ends without an error by its signal', async () => {
   const controller = new AbortController();
   const seen: string[] = [];
   async function* stream(

@@ -1,9 +1,7 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import { errorKind, KubeletError } from '../../../base/errors.ts';
-import {
-  subscribeContainerdEvents,
-  CRI_NAMESPACE,
-  type ContainerdEvent,
-} from '../../../cri/containerd-events-client.ts';
+import type { ContainerdEvent } from '../../../cri/containerd-events-client.ts';
+import { subscribeContainerdEvents, CRI_NAMESPACE } from '../../../cri/containerd-events-client.ts';
 import type { RuntimeServiceApi } from '../../../cri/cri-api.ts';
 import type { GrpcChannel } from '../../../grpc/grpc-channel.ts';
 import type { RuntimeEvent, RuntimeEventSource } from '../../ports/runtime.ts';
@@ -11,12 +9,13 @@ import { eventFromCri } from './cri-mapping-read.ts';
 
 type Handlers = Parameters<RuntimeEventSource['subscribe']>[0];
 
-/** Longest wait for the runtime to answer the probe that follows a subscription. */
+/** Time limit of the probe that follows a subscription. */
 const PROBE_TIMEOUT_MS = 5000;
 
 /**
- * Neither protocol says when a subscription is in force, and a runtime that cannot do it says so in its answer to the request.
- * Calls on one connection reach the runtime in order, so once two cheap calls made after it were answered and no refusal came, it stands.
+ * Neither protocol reports when a subscription is active, and a runtime without support says so in its response. Calls
+ * on one connection reach the runtime in order, so once two cheap calls made after it were answered without an error of
+ * the subscription, it is active.
  */
 async function consume<T>(
   handlers: Handlers,
@@ -49,7 +48,7 @@ async function consume<T>(
   }
 }
 
-/** Events of CRI itself (containerd 1.7 and newer, CRI-O); they bring the pod's whole status along. */
+/** Events of CRI itself (containerd 1.7 and newer, CRI-O); they contain the pod's whole status. */
 export function criEventSource(api: RuntimeServiceApi): RuntimeEventSource {
   return {
     kind: 'cri',
@@ -67,19 +66,19 @@ export function criEventSource(api: RuntimeServiceApi): RuntimeEventSource {
   };
 }
 
-/** Exactly what the agent acts on: execs of probes make events too, of other topics and of /tasks/exit. */
-const TOPICS: Readonly<Record<string, RuntimeEvent['kind']>> = {
+/** Exactly the events the agent uses: execs of probes cause events too, of other topics and of /tasks/exit. */
+const TOPICS: Readonly<Record<string, RuntimeEvent['kind']>> = lookupTable({
   '/containers/create': 'created',
   '/tasks/start': 'started',
   '/tasks/exit': 'stopped',
   '/tasks/delete': 'stopped',
   '/tasks/oom': 'changed',
   '/containers/delete': 'deleted',
-};
+});
 
 const FILTERS = Object.keys(TOPICS).map((topic) => `namespace==${CRI_NAMESPACE},topic==${JSON.stringify(topic)}`);
 
-/** undefined for what says nothing about a container's own life. */
+/** undefined for events that do not concern a container's own life cycle. */
 export function eventFromContainerd(event: ContainerdEvent): RuntimeEvent | undefined {
   const kind = TOPICS[event.topic];
   if (kind === undefined || event.containerId === undefined || event.execId !== undefined) return undefined;
@@ -90,7 +89,7 @@ export function eventFromContainerd(event: ContainerdEvent): RuntimeEvent | unde
   return mapped;
 }
 
-/** containerd's own event service, for its versions without CRI events (1.6). They carry ids only. */
+/** containerd's own event service, for its versions without CRI events (1.6). Its events contain ids only. */
 export function containerdEventSource(channel: GrpcChannel, api: RuntimeServiceApi): RuntimeEventSource {
   return {
     kind: 'containerd',

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorKind, KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { errorKind, KubeletError } from '../../../base/errors.ts';
 import { classified, classifyFailure } from './cri-failures.ts';
 
 const unknown = (text: string): KubeletError =>
   new KubeletError('Internal', `rpc error: code = Unknown desc = ${text}`);
 
-test('what runtimes say under the code Unknown gets the kind it means', () => {
+test('errors that runtimes send with the code Unknown get their proper kind', () => {
   const cases: [string, string, ErrorKind][] = [
     [
       'RunPodSandbox',
@@ -29,7 +30,7 @@ test('what runtimes say under the code Unknown gets the kind it means', () => {
   for (const [op, text, kind] of cases) assert.equal(errorKind(classifyFailure(op, unknown(text))), kind, text);
 });
 
-test('a taken name is one with containerd 2 too, which calls it a failed precondition; other failed preconditions stay what they are', () => {
+test('a name conflict is recognised with containerd 2 too, which sends FailedPrecondition; other failed preconditions are unchanged', () => {
   const failed = (text: string): unknown =>
     classifyFailure(
       'CreateContainer',
@@ -47,7 +48,7 @@ test('a taken name is one with containerd 2 too, which calls it a failed precond
     assert.equal(errorKind(failed(other)), 'Conflict', other);
 });
 
-test('a failure that has a kind keeps it, and one that gets another keeps its words', async () => {
+test('an error with a kind keeps it, and one that gets another keeps its message', async () => {
   const gone = new KubeletError('Unavailable', 'name is reserved');
   await assert.rejects(classified('CreateContainer', Promise.reject(gone)), (error) => error === gone);
   await assert.rejects(classified('CreateContainer', Promise.reject(unknown('name "x" is reserved for "y"'))), {

@@ -1,17 +1,20 @@
+import { canonicalIp } from '../../../base/ip-address.ts';
 import { runtimeLabels } from '../../../api/annotations.ts';
+import type {
+  Container,
+  ContainerEventResponse,
+  ContainerStatus,
+  Image as CriImage,
+  PodSandbox,
+  PodSandboxStatus,
+  StatusResponse,
+} from '../../../cri/generated/cri-v1.ts';
 import {
   ContainerEventType,
   ContainerState as CriContainerState,
   NamespaceMode,
   PodSandboxState,
   Signal,
-  type Container,
-  type ContainerEventResponse,
-  type ContainerStatus,
-  type Image as CriImage,
-  type PodSandbox,
-  type PodSandboxStatus,
-  type StatusResponse,
 } from '../../../cri/generated/cri-v1.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, ContainerState, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
@@ -21,12 +24,12 @@ import type { Listed, ListedSandbox, RuntimeCondition, RuntimeEvent, RuntimeHeal
 const NANOS_PER_MS = 1_000_000n;
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Wall milliseconds of CRI's nanoseconds; Go's zero time, which is far below the epoch, is 0: none. */
+/** Wall milliseconds from CRI's nanoseconds; Go's zero time, which is far before the epoch, becomes 0: none. */
 export function msFromNanos(nanos: bigint): number {
   return nanos <= 0n ? 0 : Number(nanos / NANOS_PER_MS);
 }
 
-/** A 64-bit number, held at the largest that JavaScript counts exactly. */
+/** A 64-bit number, limited to the largest integer that JavaScript represents exactly. */
 export function clampedNumber(value: bigint): number {
   if (value > LARGEST) return Number.MAX_SAFE_INTEGER;
   return value < -LARGEST ? -Number.MAX_SAFE_INTEGER : Number(value);
@@ -40,7 +43,7 @@ function stateOf(state: CriContainerState): ContainerState {
       return 'running';
     case CriContainerState.CONTAINER_EXITED:
       return 'exited';
-    // A newer runtime's state is as good as unknown.
+    // A newer runtime's state is treated as unknown.
     default:
       return 'unknown';
   }
@@ -51,7 +54,7 @@ interface Specified {
   userSpecifiedImage: string;
 }
 
-/** The name the pod asked by, where the runtime remembers it (upstream: kuberuntime_container.go, toKubeContainerStatus). */
+/** The image name the pod used, if the runtime keeps it (upstream: kuberuntime_container.go, toKubeContainerStatus). */
 function askedImage(spec: Specified | undefined): string {
   return spec === undefined ? '' : spec.userSpecifiedImage || spec.image;
 }
@@ -76,7 +79,7 @@ export function listedFromCri(item: Container): Listed {
   };
 }
 
-/** A sandbox belongs to the pod its label names; one made by other tools has metadata, and no label. */
+/** A sandbox belongs to the pod its label names; one created by other tools has metadata, but no label. */
 export function listedSandboxFromCri(item: PodSandbox): ListedSandbox {
   return {
     id: sandboxId(item.id),
@@ -94,10 +97,13 @@ export function listedSandboxFromCri(item: PodSandbox): ListedSandbox {
 
 export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
   const { network } = status;
-  const ips =
+  const reported =
     network === undefined
       ? []
       : [network.ip, ...network.additionalIps.map((additional) => additional.ip)].filter((ip) => ip !== '');
+  // One invalid address makes all of them unusable (upstream: determinePodSandboxIPs).
+  const ips = reported.flatMap((ip) => canonicalIp(ip) ?? []);
+  const isUnreadable = ips.length < reported.length;
   const options = status.linux?.namespaces?.options;
   const hostNetwork = options?.network === NamespaceMode.NODE;
   const mapping = options?.usernsOptions?.mode === NamespaceMode.POD ? options.usernsOptions.uids[0] : undefined;
@@ -109,7 +115,8 @@ export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
     attempt: status.metadata?.attempt ?? 0,
     ready: status.state === PodSandboxState.SANDBOX_READY,
     createdAtMs: msFromNanos(status.createdAt),
-    ips: hostNetwork ? [] : ips,
+    ips: hostNetwork || isUnreadable ? [] : ips,
+    ...(isUnreadable && !hostNetwork && { isAddressUnreadable: true }),
     hostNetwork,
     ...(mapping === undefined ? {} : { userns: { hostId: mapping.hostId, length: mapping.length } }),
     runtimeHandler: status.runtimeHandler,
@@ -118,14 +125,17 @@ export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
   };
 }
 
-/** By name, as SIGTERM; undefined for a runtime that does not tell. */
+/** By name, such as SIGTERM; undefined for a runtime that does not report it. */
 function stopSignalOf(signal: Signal): string | undefined {
   return signal === Signal.RUNTIME_DEFAULT
     ? undefined
     : Object.keys(Signal).find((name) => (Signal as Readonly<Record<string, unknown>>)[name] === signal);
 }
 
-/** `sandbox` is not part of CRI's container status: the caller knows it from a list or from the agent's own create; '' otherwise. */
+/**
+ * `sandbox` is not part of CRI's container status: the caller knows it from a list or from the agent's own create; ''
+ * otherwise.
+ */
 export function containerFromCri(status: ContainerStatus, sandbox: string): ContainerRuntimeStatus {
   const { labels } = status;
   const mapped: ContainerRuntimeStatus = {
@@ -216,7 +226,7 @@ function eventKindOf(type: ContainerEventType): RuntimeEvent['kind'] | undefined
       return 'stopped';
     case ContainerEventType.CONTAINER_DELETED_EVENT:
       return 'deleted';
-    // Of a newer runtime: nothing that is known to matter.
+    // From a newer runtime: not a known event.
     default:
       return undefined;
   }

@@ -1,4 +1,12 @@
 import type { PartialMessage } from '../../../cri/cri-api.ts';
+import type {
+  ContainerConfig as CriContainerConfig,
+  LinuxContainerResources,
+  Mount as CriMount,
+  NamespaceOption,
+  PodSandboxConfig,
+  SecurityProfile as CriSecurityProfile,
+} from '../../../cri/generated/cri-v1.ts';
 import {
   MountPropagation,
   NamespaceMode as CriNamespaceMode,
@@ -6,12 +14,6 @@ import {
   SecurityProfile_ProfileType,
   Signal,
   SupplementalGroupsPolicy,
-  type ContainerConfig as CriContainerConfig,
-  type LinuxContainerResources,
-  type Mount as CriMount,
-  type NamespaceOption,
-  type PodSandboxConfig,
-  type SecurityProfile as CriSecurityProfile,
 } from '../../../cri/generated/cri-v1.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type {
@@ -37,7 +39,10 @@ const PROPAGATIONS: Readonly<Record<Mount['propagation'], MountPropagation>> = {
   bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
 };
 
-/** 64-bit fields take whole numbers only; a fraction here is a mistake of the caller's arithmetic, not worth failing a pod for. */
+/**
+ * 64-bit fields accept whole numbers only; a fraction here is an arithmetic error of the caller and must not fail a
+ * pod.
+ */
 const int64 = (value: number | undefined): bigint | undefined =>
   value === undefined ? undefined : BigInt(Math.trunc(value));
 const wrapped = (value: number | undefined): { value: bigint } | undefined =>
@@ -66,7 +71,10 @@ function toProfile(profile: SecurityProfile | undefined): PartialMessage<CriSecu
   return { profileType: SecurityProfile_ProfileType[profile.type], localhostRef: profile.localhostRef };
 }
 
-/** The one string that AppArmor profiles were before CRI had a message for them; runtimes from before 1.23 read no other. */
+/**
+ * The single string for AppArmor profiles from before CRI had a message for them; runtimes from before 1.23 read only
+ * this.
+ */
 function toOldAppArmor(profile: SecurityProfile | undefined): string {
   switch (profile?.type) {
     case undefined:
@@ -141,7 +149,10 @@ export function toSandboxConfig(config: SandboxConfig): PartialMessage<PodSandbo
   };
 }
 
-/** The runtime maps the owners of what it mounts, so that files keep the numbers the pod sees (upstream: applyPlatformSpecificContainerConfig). */
+/**
+ * The runtime maps the owners of its mounts, so that files keep the numbers the pod sees (upstream:
+ * applyPlatformSpecificContainerConfig).
+ */
 function toMount(mount: Mount, userns: NamespaceOptions['userns']): PartialMessage<CriMount> {
   const { image } = mount;
   return {

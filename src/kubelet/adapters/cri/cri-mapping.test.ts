@@ -45,7 +45,7 @@ test("nanoseconds become whole milliseconds, and Go's zero time becomes none", (
   );
 });
 
-test('64-bit numbers are held within what JavaScript counts exactly', () => {
+test('64-bit numbers are limited to what JavaScript represents exactly', () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n }),
@@ -56,7 +56,7 @@ test('64-bit numbers are held within what JavaScript counts exactly', () => {
   );
 });
 
-test("a container's status is read in full", () => {
+test("a container's status is converted completely", () => {
   const status = ContainerStatus.fromPartial({
     id: 'c',
     metadata: { name: 'k8s_main', attempt: 3 },
@@ -104,7 +104,7 @@ test('a state that CRI does not have yet is unknown', () => {
   assert.equal(containerFromCri(ContainerStatus.fromPartial({ state: 17 as never }), '').state, 'unknown');
 });
 
-test('lists name the pod by its labels; what has none belongs to nobody', () => {
+test('lists name the pod by its labels; without labels there is no pod', () => {
   const container = listedFromCri(
     Container.fromPartial({ id: 'c', podSandboxId: 's', state: 1, labels: LABELS, imageRef: 'r' }),
   );
@@ -129,7 +129,19 @@ test("a sandbox has all its addresses, or none on the host's network", () => {
   assert.deepEqual(sandboxFromCri(PodSandboxStatus.fromPartial({ network: { ip: '' } })).ips, []);
 });
 
-test('a sandbox tells which ids of the host its users are mapped to', () => {
+test('addresses of a sandbox are read in whatever form the runtime writes them; one invalid address makes all unusable', () => {
+  const ips = (ip: string, ...others: string[]): unknown => {
+    const { ips: found, isAddressUnreadable } = sandboxFromCri(
+      PodSandboxStatus.fromPartial({ network: { ip, additionalIps: others.map((other) => ({ ip: other })) } }),
+    );
+    return isAddressUnreadable === undefined ? found : [...found, 'unreadable'];
+  };
+  assert.deepEqual(ips('010.000.000.001', 'fd01:0:0:0:0:0:0:1234'), ['10.0.0.1', 'fd01::1234']);
+  assert.deepEqual(ips('::ffff:10.0.0.1'), ['10.0.0.1']);
+  assert.deepEqual([ips('10.0.0.1', 'none'), ips('none')], [['unreadable'], ['unreadable']]);
+});
+
+test('a sandbox contains the host ids its users are mapped to', () => {
   const userns = (mode: NamespaceMode): unknown =>
     sandboxFromCri(
       PodSandboxStatus.fromPartial({
@@ -167,13 +179,13 @@ test("an image's uid 0 differs from no uid", () => {
   );
 });
 
-test('a stop signal is read by its name, and is none where the runtime does not tell', () => {
+test('a stop signal is read by its name, and absent where the runtime does not report it', () => {
   const signalOf = (stopSignal?: Signal): string | undefined =>
     containerFromCri(ContainerStatus.fromPartial({ id: 'c', labels: LABELS, stopSignal }), 's').stopSignal;
   assert.deepEqual([signalOf(Signal.SIGUSR1), signalOf(Signal.SIGTERM), signalOf()], ['SIGUSR1', 'SIGTERM', undefined]);
 });
 
-test('a CRI event brings the pod along, and one of a kind not known is left out', () => {
+test('a CRI event contains the pod, and one of an unknown kind is ignored', () => {
   const event = eventFromCri(
     ContainerEventResponse.fromPartial({
       containerId: 'c',
@@ -190,7 +202,7 @@ test('a CRI event brings the pod along, and one of a kind not known is left out'
   assert.equal(eventFromCri(ContainerEventResponse.fromPartial({ containerEventType: 9 as never })), undefined);
 });
 
-test('a sandbox configuration arrives whole on the wire', () => {
+test('a sandbox configuration is sent completely', () => {
   const config = buildSandboxConfig(
     { uid: 'u' },
     {
@@ -247,7 +259,7 @@ test('a sandbox configuration arrives whole on the wire', () => {
   assert.deepEqual(security?.seccomp, { profileType: SecurityProfile_ProfileType.Localhost, localhostRef: '/x.json' });
 });
 
-test('a container configuration arrives whole on the wire', () => {
+test('a container configuration is sent completely', () => {
   const base = buildContainerConfig({ uid: 'u' }, { name: 'main', image: 'app:1', attempt: 4 });
   const config = {
     ...base,
@@ -316,14 +328,14 @@ test('a container configuration arrives whole on the wire', () => {
   );
 });
 
-test('what is left out of resources is left to the runtime', () => {
+test('absent resources are left to the runtime', () => {
   assert.deepEqual(
     Object.values(toResources({})).filter((value) => value !== undefined),
     [],
   );
 });
 
-test('a stop signal that CRI does not know is refused', () => {
+test('a stop signal that CRI does not know is rejected', () => {
   const config = { ...buildContainerConfig({ uid: 'u' }, { name: 'main', image: 'a' }), stopSignal: 'SIGNOPE' };
   assert.throws(
     () => toContainerConfig(config),

@@ -1,9 +1,11 @@
 import { runtimeLabels } from '../../../api/annotations.ts';
-import { systemClock, type Clock } from '../../../base/clock.ts';
-import { KubeletError } from '../../../base/errors.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { isKind, KubeletError } from '../../../base/errors.ts';
 import type { RuntimeServiceApi } from '../../../cri/cri-api.ts';
 import { CgroupDriver } from '../../../cri/generated/cri-v1.ts';
-import { containerId, sandboxId, type ContainerId, type PodUid, type SandboxId } from '../../model/ids.ts';
+import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
+import { containerId, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import type {
   CallOptions,
@@ -17,6 +19,8 @@ import type {
   RuntimeVersion,
   SandboxConfig,
 } from '../../ports/runtime.ts';
+import { brought } from './cri-endings.ts';
+import type { Ending } from './cri-endings.ts';
 import { classified } from './cri-failures.ts';
 import {
   containerFromCri,
@@ -28,22 +32,24 @@ import {
 import { toContainerConfig, toResources, toSandboxConfig } from './cri-mapping-write.ts';
 import { unhurried } from './cri-unhurried.ts';
 
-/** CRI counts in whole seconds; rounding up never takes time away. */
+/** CRI counts in whole seconds; rounding up never shortens a time. */
 const wholeSeconds = (ms: number): bigint => BigInt(Math.ceil(Math.max(0, ms) / 1000));
 
 const REMEMBERED_STOPS = 4096;
 
-/** A container runtime over CRI v1. Deadlines are the client's (upstream's), unless a call brings its own. */
+/** A container runtime over CRI v1. Deadlines are the client's (upstream's), unless a call has its own. */
 export class CriRuntime implements ContainerRuntime {
   readonly #api: RuntimeServiceApi;
   readonly #clock: Clock;
   readonly #terminationMessage: (status: ContainerRuntimeStatus) => Promise<string>;
-  /** Container id → sandbox id. CRI's container status leaves the sandbox out; ids live as long as they are listed. */
+  /** Container id → sandbox id. CRI's container status omits the sandbox; ids are kept as long as they are listed. */
   #sandboxOf = new Map<string, string>();
-  /** Sandboxes whose stop succeeded and which are still to be removed. */
+  /** Sandboxes that were stopped successfully and not removed yet. */
   readonly #stopped = new Set<string>();
 
-  /** `terminationMessage` gives the whole message of a container that ended: CRI knows only the runtime's part of it. */
+  /**
+   * `terminationMessage` returns the complete message of a container that ended: CRI has only the runtime's part of it.
+   */
   constructor(
     api: RuntimeServiceApi,
     terminationMessage: (status: ContainerRuntimeStatus) => Promise<string> = async ({ message }) => message,
@@ -102,21 +108,38 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async stopSandbox(id: SandboxId, options?: CallOptions): Promise<void> {
-    // A stopped sandbox stays stopped; asked again, containerd takes the network down once more, at three plugin runs (about 15 ms).
+    // A stopped sandbox stays stopped; containerd would tear down the network again, at three plugin runs (about 15
+    // ms).
     if (this.#stopped.has(id)) return;
-    await classified('StopPodSandbox', this.#api.stopPodSandbox({ podSandboxId: id }, options));
+    await this.#end(
+      {
+        call: () => classified('StopPodSandbox', this.#api.stopPodSandbox({ podSandboxId: id }, options)),
+        // A sandbox that is not ready may still have its network.
+        isReached: () =>
+          this.sandboxStatus(id, options).then(({ ready, hostNetwork }) => !ready && hostNetwork, isGone),
+        isRepeatable: true,
+      },
+      options,
+    );
     this.#stopped.add(id);
     if (this.#stopped.size > REMEMBERED_STOPS) this.#stopped.delete(this.#stopped.values().next().value ?? id);
   }
 
   async removeSandbox(id: SandboxId, options?: CallOptions): Promise<void> {
-    await classified('RemovePodSandbox', this.#api.removePodSandbox({ podSandboxId: id }, options));
+    await this.#end(
+      {
+        call: () => classified('RemovePodSandbox', this.#api.removePodSandbox({ podSandboxId: id }, options)),
+        isReached: () => this.sandboxStatus(id, options).then(() => false, isGone),
+        isRepeatable: true,
+      },
+      options,
+    );
     this.#stopped.delete(id);
   }
 
   async listContainers(filter: { podUid?: PodUid } = {}, options?: CallOptions): Promise<Listed[]> {
     const answer = await classified('ListContainers', this.#api.listContainers({ filter: selector(filter) }, options));
-    // A full list tells what is left: the map never outgrows the node.
+    // A full list shows what is left: the map never outgrows the node.
     const sandboxOf = filter.podUid === undefined ? new Map<string, string>() : this.#sandboxOf;
     for (const item of answer.containers) sandboxOf.set(item.id, item.podSandboxId);
     this.#sandboxOf = sandboxOf;
@@ -162,14 +185,29 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void> {
-    await classified(
-      'StopContainer',
-      this.#api.stopContainer({ containerId: id, timeout: wholeSeconds(graceMs) }, options),
+    await this.#end(
+      {
+        call: () =>
+          classified(
+            'StopContainer',
+            this.#api.stopContainer({ containerId: id, timeout: wholeSeconds(graceMs) }, options),
+          ),
+        isReached: () => this.#hasEnded(id, options),
+        isRepeatable: false,
+      },
+      options,
     );
   }
 
   async removeContainer(id: ContainerId, options?: CallOptions): Promise<void> {
-    await classified('RemoveContainer', this.#api.removeContainer({ containerId: id }, options));
+    await this.#end(
+      {
+        call: () => classified('RemoveContainer', this.#api.removeContainer({ containerId: id }, options)),
+        isReached: () => this.containerStatus(id, options).then(() => false, isGone),
+        isRepeatable: true,
+      },
+      options,
+    );
     this.#sandboxOf.delete(id);
   }
 
@@ -194,7 +232,7 @@ export class CriRuntime implements ContainerRuntime {
         ),
       );
     } catch (error) {
-      // containerd 2.2 says so in words only.
+      // containerd 2.2 reports this only in the message.
       if (error instanceof KubeletError && error.kind === 'Internal' && error.message.includes('not implemented'))
         throw new KubeletError('Unimplemented', error.message, { op: 'UpdatePodSandboxResources', cause: error });
       throw error;
@@ -265,13 +303,27 @@ export class CriRuntime implements ContainerRuntime {
     );
   }
 
-  /** A container nobody listed yet: one made behind the agent's back. */
+  async #hasEnded(id: ContainerId, options?: CallOptions): Promise<boolean> {
+    return this.containerStatus(id, options).then(({ state }) => state === 'exited', isGone);
+  }
+
+  #end(ending: Pick<Ending, 'call' | 'isReached' | 'isRepeatable'>, options?: CallOptions): Promise<void> {
+    return brought({ ...ending, clock: this.#clock, signal: options?.signal });
+  }
+
+  /** A container that was not listed yet: one created without the agent. */
   async #lookUpSandbox(id: ContainerId, options?: CallOptions): Promise<string> {
     const { containers } = await classified('ListContainers', this.#api.listContainers({ filter: { id } }, options));
     const sandbox = containers[0]?.podSandboxId ?? '';
     if (sandbox !== '') this.#sandboxOf.set(id, sandbox);
     return sandbox;
   }
+}
+
+/** Rejects when the result is missing. */
+function isGone(error: unknown): boolean {
+  if (isKind(error, 'NotFound')) return true;
+  throw error;
 }
 
 function selector(filter: { podUid?: PodUid }): { labelSelector: Record<string, string> } | undefined {

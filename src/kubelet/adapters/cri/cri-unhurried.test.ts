@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { FINISHING_MS, unhurried } from './cri-unhurried.ts';
 
-/** A call that ends when it is told to, or is cut off. */
+/** A call that ends when the test says so, or is aborted. */
 function begin(): { clock: FakeClock; caller: AbortController; end: (result: string) => void; outcome: () => string } {
   const clock = new FakeClock();
   const caller = new AbortController();
@@ -25,7 +25,7 @@ function begin(): { clock: FakeClock; caller: AbortController; end: (result: str
   return { clock, caller, end: (result) => end(result), outcome: () => outcome };
 }
 
-test('a start whose caller changed its mind ends by itself, and its result counts', async () => {
+test('a start whose caller aborts still completes, and its result counts', async () => {
   const { clock, caller, end, outcome } = begin();
   caller.abort();
   await clock.advance(FINISHING_MS - 1);
@@ -36,14 +36,14 @@ test('a start whose caller changed its mind ends by itself, and its result count
   assert.equal(clock.armedTimers, 0);
 });
 
-test('one that hangs is cut off some time later', async () => {
+test('one that hangs is aborted some time later', async () => {
   const { clock, caller, outcome } = begin();
   caller.abort();
   await clock.advance(FINISHING_MS);
   assert.equal(outcome(), 'cut off');
 });
 
-test('nothing begins for a caller that has changed its mind already, and nobody waits for a timer', async () => {
+test('nothing begins for a caller that has aborted already, and no timer is left', async () => {
   const clock = new FakeClock();
   assert.equal(
     await unhurried(clock, { signal: AbortSignal.abort() }, async ({ signal }) => String(signal?.aborted)),

@@ -1,13 +1,13 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { CallOptions } from '../../ports/runtime.ts';
 
-/** Most starts end well within a second, on busy machines too; what takes longer may hang. */
+/** Most starts end within a second, on busy machines too; one that takes longer may hang. */
 export const FINISHING_MS = 3000;
 
 /**
- * Runs a call that makes or starts something so that its caller's change of mind does not cut it off at once: it is given some time to end by itself,
- * and its result then counts. containerd forgets a task whose start was cut off, and the shim with it, which then stays for good
- * (seen with 1.6 and 2.1). An answer that does not come in that time is given up.
+ * Runs a call that creates or starts something so that its caller's abort does not cut it off at once: it gets some
+ * time to complete, and its result then counts. containerd loses a task whose start was cut off, and its shim then
+ * stays permanently (seen with 1.6 and 2.1). A call that does not complete in that time is aborted.
  */
 export async function unhurried<T>(
   clock: Clock,

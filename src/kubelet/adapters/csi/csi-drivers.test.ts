@@ -5,7 +5,7 @@ import { systemClock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { tempSocket } from '../../../cri/testing/temp-socket.ts';
 import type { NodeApi } from '../../../csi/csi-client.ts';
-import { serveCsi, serveRegistration } from '../../../csi/csi-server.ts';
+import { serveCsi, serveRegistration } from '../../../csi/testing/csi-server.ts';
 import { NodeServiceCapability_RPC_Type as Capability, VolumeUsage_Unit } from '../../../csi/generated/csi-v1.ts';
 import { grpcCode } from '../../../grpc/grpc-status.ts';
 import type { CsiNode, CsiStageRequest } from '../../ports/csi-drivers.ts';
@@ -102,7 +102,7 @@ test('requests arrive with every field, of file systems and of raw devices', asy
   });
 });
 
-test('answers are read; capabilities and units of a newer specification are left out', async (context) => {
+test('responses are read; capabilities and units of a newer specification are ignored', async (context) => {
   const node = await driver(context, {
     nodeGetInfo: async () => ({ nodeId: 'n', maxVolumesPerNode: 9n, accessibleTopology: { segments: { zone: 'a' } } }),
     nodeGetCapabilities: async () => ({
@@ -138,7 +138,7 @@ test('answers are read; capabilities and units of a newer specification are left
   });
 });
 
-test('a refusal keeps its code, silence ends at the limit, and a driver that is not there is Unavailable', async (context) => {
+test('an error keeps its code, a missing response times out, and a missing driver is Unavailable', async (context) => {
   const aborted = new KubeletError('Conflict', 'x', { cause: { code: grpcCode('Aborted'), details: 'pending' } });
   const node = await driver(context, {
     nodeStageVolume: () => Promise.reject(aborted),
@@ -158,7 +158,7 @@ test('a refusal keeps its code, silence ends at the limit, and a driver that is 
   assert.equal(nobody.ok ? 'ok' : nobody.code, 'Unavailable');
 });
 
-test('a plugin is dialled, asked and told', async (context) => {
+test('a plugin is dialled, asked for its info and notified', async (context) => {
   const socketPath = tempSocket(context);
   const dial = createPluginDial(systemClock);
   await assert.rejects(dial.dial(socketPath, 20), { kind: 'Timeout', message: 'context deadline exceeded' });

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
-import { createCsiClient, type CsiClient, type NodeApi } from '../../../csi/csi-client.ts';
+import type { CsiClient, NodeApi } from '../../../csi/csi-client.ts';
+import { createCsiClient } from '../../../csi/csi-client.ts';
 import {
   NodeServiceCapability_RPC_Type,
   VolumeCapability_AccessMode_Mode,
@@ -27,7 +28,10 @@ const CAPABILITY_OF = new Map(
 );
 const UNIT_OF = new Map(Object.entries(VolumeUsage_Unit).map(([name, number]) => [number, name as UnitName]));
 
-/** CSI v1 over gRPC. A connection lives for one call, so that a driver that came back is never met by the remains of an old connection. */
+/**
+ * CSI v1 over gRPC. A connection is used for one call, so that a restarted driver never gets requests of an old
+ * connection.
+ */
 export function createCsiDrivers(clock: Clock): CsiDrivers {
   return { node: (endpoint) => new GrpcCsiNode(() => createCsiClient({ socketPath: endpoint, clock })) };
 }

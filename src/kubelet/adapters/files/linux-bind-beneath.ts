@@ -3,25 +3,27 @@ import nodePath from 'node:path/posix';
 import { KubeletError } from '../../../base/errors.ts';
 import type { BindBeneathResult, SubPathMount } from '../../ports/mounts.ts';
 import { errnoOf } from '../linux-errors.ts';
-import { isSameInode, openOrNothing, PATH_NOFOLLOW, type FdOps, type InodeId } from './linux-fd-ops.ts';
+import type { FdOps, InodeId } from './linux-fd-ops.ts';
+import { isSameInode, openOrNothing, PATH_NOFOLLOW } from './linux-fd-ops.ts';
 import { readMountInfo } from './linux-mountinfo.ts';
 import { openBeneath } from './linux-open-beneath.ts';
 
 const FOLDER_MODE = 0o750;
 const FILE_MODE = 0o640;
-/** More than ever lie over each other, unless somebody mounts faster than this unmounts. */
+/** More mounts than are ever stacked in practice, unless another process mounts faster than this one unmounts. */
 const MOST_LAYERS = 16;
 
 export interface BindBeneathTools {
   ops: FdOps;
-  /** Binds what `source` (a descriptor's name in /proc) stands for, without resolving the name. */
+  /** Binds what `source` (a descriptor's name in /proc) refers to, without resolving the name. */
   bindDescriptor(source: string, target: string): Promise<void>;
   unmount(target: string): Promise<void>;
 }
 
 /**
- * Opens beneath, binds the descriptor, and looks whether what is mounted is what was opened. The folder of targets is the agent's own: no pod can
- * change a name in it. Layout of targets, modes and the reuse of a mount that fits: upstream's subpath_linux.go.
+ * Opens beneath, binds the descriptor, and checks that what is mounted is what was opened. The folder of targets is the
+ * agent's own: no pod can change a name in it. Layout of targets, modes and the reuse of a matching mount: upstream's
+ * subpath_linux.go.
  */
 export async function bindBeneath(request: SubPathMount, tools: BindBeneathTools): Promise<BindBeneathResult> {
   const { ops } = tools;
@@ -50,7 +52,7 @@ async function isMounted(target: string): Promise<boolean> {
   return (await readMountInfo()).some((mount) => mount.path === target);
 }
 
-/** What is stale answers with an error: it is not what is wanted. */
+/** A stale mount results in an error: it is not the wanted one. */
 async function shows(ops: FdOps, target: string, wanted: InodeId): Promise<boolean> {
   let fd: number | undefined;
   try {
@@ -68,7 +70,7 @@ async function uncover(target: string, tools: BindBeneathTools): Promise<void> {
   for (let layer = 0; layer < MOST_LAYERS && (await isMounted(target)); layer++) await tools.unmount(target);
 }
 
-/** A file may stand for everything that is no directory. What an earlier start left of the other kind is replaced. */
+/** A file can be the target for everything that is not a directory. A leftover of the other type is replaced. */
 async function makeTarget(target: string, directory: boolean): Promise<void> {
   await mkdir(nodePath.dirname(target), { recursive: true, mode: FOLDER_MODE });
   const info = await lstat(target).catch((error: unknown) => {

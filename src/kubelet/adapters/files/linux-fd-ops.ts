@@ -1,3 +1,4 @@
+import type { BigIntStats, Dirent } from 'node:fs';
 import {
   chmodSync,
   chownSync,
@@ -15,8 +16,6 @@ import {
   readlinkSync,
   rmdirSync,
   unlinkSync,
-  type BigIntStats,
-  type Dirent,
 } from 'node:fs';
 import { chmod, chown, lchown, mkdir, opendir, readFile, readlink, rmdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -24,23 +23,24 @@ import { errnoOf } from '../linux-errors.ts';
 
 type Maybe<T> = T | Promise<T>;
 
-/** Names in directories are bytes, of which a pod can make what is no text. */
+/** Names in directories are bytes, and a pod can create names that are not valid text. */
 export type FdPath = string | Buffer;
 
-/** The name of a directory entry and whether the directory says it is a directory itself (some file systems do not say). */
+/** The name of a directory entry and whether the entry is marked as a directory (some file systems do not mark it). */
 export interface DirectoryEntry {
   name: Buffer;
   isDirectory: boolean;
 }
 
 /**
- * What a walk by file descriptors needs of the kernel. Node has no openat: `/proc/self/fd/N/name` is its stand-in, resolved from the open
- * directory itself, wherever that was moved. Two implementations: the agent's, on the thread pool, and the child's, which may block.
+ * The system calls of a walk by file descriptors. Node has no openat: `/proc/self/fd/N/name` replaces it, resolved from
+ * the open directory itself, wherever that was moved. Two implementations: the agent's, on the thread pool, and the
+ * child's, which may block.
  */
 export interface FdOps {
   open(path: FdPath, flags: number): Maybe<number>;
   close(fd: number): Maybe<void>;
-  /** With numbers as they are: inodes are larger than what a double holds exactly. */
+  /** As bigint: inode numbers can be larger than what a double represents exactly. */
   fstat(fd: number): Maybe<BigIntStats>;
   readlink(path: FdPath): Maybe<string>;
   mkdir(path: FdPath, mode: number): Maybe<unknown>;
@@ -51,7 +51,10 @@ export interface FdOps {
   unlink(path: FdPath): Maybe<void>;
   rmdir(path: FdPath): Maybe<void>;
   readText(path: string): Maybe<string>;
-  /** To be closed by the caller; a few entries at a time, because a folder of millions of files must not fill the memory. */
+  /**
+   * To be closed by the caller; a few entries at a time, because a folder of millions of files must not fill the
+   * memory.
+   */
   openEntries(path: FdPath): Maybe<EntryReader>;
 }
 
@@ -61,14 +64,20 @@ export interface EntryReader {
   close(): Maybe<void>;
 }
 
-/** Names an inode without giving access to its content; needs no permission on it and wakes neither pipes nor devices. Missing from node:fs. */
+/**
+ * Refers to an inode without access to its content; needs no permission on it and triggers neither pipes nor devices.
+ * Missing from node:fs.
+ */
 const O_PATH = 0o10000000;
 export const PATH_NOFOLLOW = O_PATH | constants.O_NOFOLLOW;
-/** Also mounts what is to be mounted on demand, which a bare O_PATH does not. */
+/** Also triggers automounts, which a plain O_PATH does not. */
 export const PATH_DIRECTORY = PATH_NOFOLLOW | constants.O_DIRECTORY;
 export const READ_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** In this encoding each character is a byte; in UTF-8 a name that is none would be read as another one, which does not exist. */
+/**
+ * In this encoding each character is a byte; in UTF-8 an invalid name would be decoded as another one, which does not
+ * exist.
+ */
 const NAMES_AS_BYTES = { bufferSize: 128, encoding: 'latin1' } as const;
 
 const openFd = promisify(open);
@@ -124,7 +133,7 @@ export function below(fd: number, name: FdPath): FdPath {
   return typeof name === 'string' ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
 }
 
-/** undefined for what is not there or is not what the flags ask for: gone, no directory, a symlink. */
+/** undefined for what does not exist or does not match the flags: removed, not a directory, a symlink. */
 export async function openOrNothing(ops: FdOps, path: FdPath, flags: number): Promise<number | undefined> {
   try {
     return await ops.open(path, flags);
@@ -141,7 +150,7 @@ export interface InodeId {
 
 export const isSameInode = (left: InodeId, right: InodeId): boolean => left.dev === right.dev && left.ino === right.ino;
 
-/** Tells bind mounts of one device apart, which the device number does not. */
+/** Distinguishes bind mounts of one device, which the device number does not. */
 export async function mountIdOf(ops: FdOps, fd: number): Promise<string> {
   return /^mnt_id:\s*(\d+)/m.exec(await ops.readText(`/proc/self/fdinfo/${fd}`))?.[1] ?? 'unknown';
 }

@@ -1,4 +1,5 @@
-// A process of its own for file work that may hang in the kernel or takes long: started by linux-file-work.ts with one request, ends with one answer.
+// A separate process for file work that may hang in the kernel or takes long: started by linux-file-work.ts with one
+// request, ends with one result.
 import { spawnSync } from 'node:child_process';
 import { KubeletError } from '../../../base/errors.ts';
 import { bindBeneath } from './linux-bind-beneath.ts';
@@ -15,7 +16,7 @@ function say(line: FileAnswer | { progress: number }): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
-/** Entries are counted by the thousand and the clock is looked at only then. */
+/** Entries are counted in thousands, and the clock is read only then. */
 function progressTeller(): () => void {
   let entries = 0;
   let toldMs = Date.now();
@@ -52,7 +53,7 @@ async function answer(request: FileRequest): Promise<FileAnswer> {
       const tools = {
         ops: blockingFdOps,
         bindDescriptor: (source: string, target: string) =>
-          run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target]),
+          run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', '--', source, target]),
         unmount: (target: string) => run('umount', ['-n', '-i', '-c', '--', target]),
       };
       return { op: request.op, result: await bindBeneath(request.mount, tools) };

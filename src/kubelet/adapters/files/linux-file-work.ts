@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import { abandonChild } from '../../../base/child-process.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import { LineSplitter } from '../../../base/line-splitter.ts';
 import type { OwnershipOutcome } from '../../ports/host-files.ts';
 import type { BindBeneathResult, SubPathMount } from '../../ports/mounts.ts';
-import { abandonChild, CHILD_ENVIRONMENT } from '../process/linux-killable.ts';
+import { CHILD_ENVIRONMENT } from '../process/linux-killable.ts';
 
 export type FileRequest =
   | { op: 'giveToGroup'; path: string; gid: number; readOnly: boolean }
@@ -19,20 +22,21 @@ export type FileAnswer =
 type AnswerOf<K extends FileRequest['op']> = Extract<FileAnswer, { op: K }>;
 
 export interface FileWorkOptions {
-  /** The child is killed when it has said nothing for this long. */
+  /** The child is killed when it has sent nothing for this long. */
   silenceMs: number;
   onProgress?: (entries: number) => void;
-  /** The child is gone, if need be long after its deadline. */
+  /** The child has ended, possibly long after its deadline. */
   onExit?: () => void;
 }
 
-/** Beside the bundle it is a bundle too. */
+/** Next to the bundle it is a bundle too. */
 const SCRIPT = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './linux-file-child.ts' : './linux-file-child.js', import.meta.url),
 );
 
 /**
- * A few such processes at a time; the others wait. One that is past its deadline holds no place, however long the kernel keeps it.
+ * At most a few such processes run; further work waits. One that is past its deadline holds no slot, however long the
+ * kernel keeps it.
  */
 export class FileWork {
   readonly #atOnce: number;
@@ -52,7 +56,7 @@ export class FileWork {
     try {
       return await startWork<K>(request, options);
     } finally {
-      // A place is handed on, so that nobody slips in between.
+      // A slot is passed on directly, so that no other caller takes it in between.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running--;
       else next();
@@ -61,9 +65,10 @@ export class FileWork {
 }
 
 /**
- * File work in a process of its own: what would hang on a dead mount, and what is so much that the agent's thread has better to do. It costs about
- * 60 ms and 90 MB (half of it shared) while it runs, so that small work on local disks is not given to it. Rejects with `Timeout` when it falls silent; as with
- * runKillable nobody waits for a process that the kernel does not let die. Its own children are in its process group and are killed with it.
+ * File work in a separate process: work that would hang on a dead mount, and work too large for the agent's own thread.
+ * It costs about 60 ms and 90 MB (half of it shared) while it runs, so small work on local disks is not done here.
+ * Rejects with `Timeout` when the process sends nothing more; as with runKillable, a process that the kernel cannot
+ * kill is not awaited. Its own children are in its process group and are killed with it.
  */
 function startWork<K extends FileRequest['op']>(
   request: Extract<FileRequest, { op: K }>,
@@ -75,7 +80,7 @@ function startWork<K extends FileRequest['op']>(
       detached: true,
       env: { ...CHILD_ENVIRONMENT, UV_THREADPOOL_SIZE: '1' },
     });
-    const lines = { rest: '', stderr: '', last: undefined as FileAnswer | undefined };
+    const lines = { stdout: new LineSplitter(), stderr: '', last: undefined as FileAnswer | undefined };
     const fail = (kind: ErrorKind, message: string): void =>
       reject(new KubeletError(kind, `${request.op}: ${message}`, { op: request.op }));
     const giveUp = (): void => {
@@ -86,9 +91,7 @@ function startWork<K extends FileRequest['op']>(
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       clearTimeout(timer);
       timer = setTimeout(giveUp, options.silenceMs);
-      const whole = (lines.rest + text).split('\n');
-      lines.rest = whole.pop() ?? '';
-      for (const line of whole) {
+      for (const line of lines.stdout.push(text)) {
         const said = JSON.parse(line) as FileAnswer | { progress: number };
         if ('progress' in said) options.onProgress?.(said.progress);
         else lines.last = said;
@@ -113,7 +116,7 @@ function startWork<K extends FileRequest['op']>(
   });
 }
 
-/** Small rather than quick: it waits for the disk most of the time. */
+/** Optimized for size rather than speed: it mostly waits for the disk. */
 const NODE_FLAGS = [
   '--disable-warning=ExperimentalWarning',
   '--optimize-for-size',

@@ -29,7 +29,7 @@ async function inFolder(body: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-test('what lies on another machine is looked at by a child, with the same answers', async () => {
+test('remote file systems are accessed by a child, with the same results', async () => {
   await inFolder(async (folder) => {
     const asked: string[] = [];
     const run: typeof runKillable = (program, args, options) => {
@@ -53,7 +53,7 @@ test('what lies on another machine is looked at by a child, with the same answer
   });
 });
 
-test('a mount that did not answer is not asked again until its child is gone, others are', async () => {
+test('a mount that did not respond is not accessed again until its child is gone, others are', async () => {
   await inFolder(async (folder) => {
     const exits: (() => void)[] = [];
     let asked = 0;
@@ -67,7 +67,7 @@ test('a mount that did not answer is not asked again until its child is gone, ot
     await assert.rejects(guarded.stat(target), (error) => errorKind(error) === 'Timeout');
     await assert.rejects(
       guarded.stat(target),
-      (error) => errorKind(error) === 'Unavailable' && /nfs does not answer/.test((error as Error).message),
+      (error) => errorKind(error) === 'Unavailable' && /nfs does not respond/.test((error as Error).message),
     );
     assert.deepEqual([asked, guarded.stuckChildren, (await guarded.stat(folder))?.type], [1, 1, 'directory']);
     for (const exit of exits) exit();

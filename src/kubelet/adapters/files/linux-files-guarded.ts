@@ -2,7 +2,8 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
 import { fileTypeOfMode, LinuxFiles } from './linux-files.ts';
 import { runKillable, StuckChildren } from '../process/linux-killable.ts';
-import { readMountInfo, type MountInfo } from './linux-mountinfo.ts';
+import type { MountInfo } from './linux-mountinfo.ts';
+import { readMountInfo } from './linux-mountinfo.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
 
 const MOST_STUCK_CHILDREN = 32;
@@ -15,13 +16,14 @@ export interface GuardedFilesOptions {
 }
 
 /**
- * HostFiles for paths that others chose (hostPath volumes, leftovers below a pod's folder), where a dead NFS or FUSE mount would hold a thread
- * of the pool for ever: four of them stop all file I/O of a Node process.
- * 1. The path is walked one component at a time; mountinfo says which file system comes next before it is touched. All local: answered directly.
+ * HostFiles for paths from users (hostPath volumes, leftovers below a pod's folder), where a dead NFS or FUSE mount
+ * would block a thread of the pool for ever: four of them stop all file I/O of a Node process.
+ * 1. The path is walked one component at a time; mountinfo shows which file system comes next before it is accessed.
+ *    All local: the call is made directly.
  * 2. From the first file system that is not local on, stat, lstat and list run in a child process with a deadline.
- * 3. A mount with a stuck child is not asked again until that child is gone; the number of stuck children is bounded.
- * A mount that appears between look and touch can still hold one thread; the pool is larger than the number of such accidents.
- * Everything but stat, lstat and list is LinuxFiles unchanged.
+ * 3. A mount with a stuck child is not accessed again until that child is gone; the number of stuck children is
+ *    bounded. A mount that appears between check and access can still block one thread; the pool is larger than the
+ *    number of such accidents. Everything but stat, lstat and list is LinuxFiles unchanged.
  */
 export class GuardedFiles extends LinuxFiles implements HostFiles {
   readonly #timeoutMs: number;
@@ -96,9 +98,9 @@ export class GuardedFiles extends LinuxFiles implements HostFiles {
   }
 
   async #inChild(program: string, args: readonly string[], mount: string) {
-    if (this.#stuck.has(mount)) throw new KubeletError('Unavailable', `${mount} does not answer`, { op: program });
+    if (this.#stuck.has(mount)) throw new KubeletError('Unavailable', `${mount} does not respond`, { op: program });
     if (this.stuckChildren >= MOST_STUCK_CHILDREN)
-      throw new KubeletError('Unavailable', `${this.stuckChildren} checks of other mounts do not answer`, {
+      throw new KubeletError('Unavailable', `${this.stuckChildren} checks of other mounts do not respond`, {
         op: program,
       });
     return this.#stuck.watch(mount, (onExit) =>

@@ -1,4 +1,5 @@
-import { lstatSync, watch as watchPath, type BigIntStats, type FSWatcher } from 'node:fs';
+import type { BigIntStats, FSWatcher } from 'node:fs';
+import { lstatSync, watch as watchPath } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import nodePath from 'node:path/posix';
 import { errorMessage } from '../../../base/errors.ts';
@@ -6,29 +7,34 @@ import type { HostFiles } from '../../ports/host-files.ts';
 
 type WatchHandlers = Parameters<HostFiles['watch']>[1];
 
-/** Which file a name stands for: an inode that was freed is soon used again, but it was not born then. */
+/** Identifies the file of a name: the inode number of a removed file is soon reused, but with another birth time. */
 interface Identity {
   inode: bigint;
   bornNs: bigint;
 }
 
-/** The rename event before the one at hand; `file` is what its name was known to be then, undefined when the name was new. */
+/**
+ * The rename event before the current one; `file` is the known file of its name at that time, undefined when the name
+ * was new.
+ */
 interface EarlierRename {
   name: string;
   file: Identity | undefined;
 }
 
 /**
- * inotify through fs.watch. Node reports neither IN_CLOSE_WRITE nor the difference between created and moved in (both are `rename`),
- * so whether a file is complete is concluded from what the kernel recorded:
- * - gone, a symlink or a directory: nothing can still be written, so settled;
- * - not empty and its ctime is later than its mtime: something happened to the inode after the last write, which a rename does and a writer's
- *   last write does not; settled;
- * - the name before it in the event stream was this inode, or came and vanished too fast to look at: that was the temporary file it was
- *   renamed from; settled (this catches a write and rename within one tick of the kernel's clock, which leaves ctime equal to mtime);
- * - anything else, and every `change`: perhaps still being written, not settled. The consumer waits a moment.
- * A name that stands for another file than before, which was not moved there, was removed in between: both events may come when it is back already.
- * A file is watched through its folder, so replacing it by rename does not lose it.
+ * inotify through fs.watch. Node reports neither IN_CLOSE_WRITE nor the difference between created and moved in (both
+ * are `rename`), so whether a file is complete is derived from what the kernel recorded:
+ * - removed, a symlink or a directory: it cannot still be written, so settled;
+ * - not empty and its ctime is later than its mtime: the inode changed after the last write, which a rename does and a
+ *   writer's last write does not; settled;
+ * - the previous name in the event stream was this inode, or appeared and vanished too fast to be read: that was the
+ *   temporary file it was renamed from; settled (this covers a write and rename within one tick of the kernel's clock,
+ *   which leaves ctime equal to mtime);
+ * - anything else, and every `change`: possibly still being written, not settled. The consumer waits a moment. If a
+ *   name refers to another file than before that was not moved there, the earlier one was removed in between: both
+ *   events may arrive when it exists again. A file is watched through its folder, so replacing it by rename does not
+ *   lose it.
  */
 export function watchHostPath(path: string, handlers: WatchHandlers): () => void {
   const watch = new PathWatch(path, handlers);
@@ -96,7 +102,7 @@ class PathWatch {
       if (this.#isMine(name)) this.#handlers.onChange(name, false, false);
       return;
     }
-    // One after the other: answers of the thread pool that overtake each other would make old knowledge look new.
+    // One after the other: results of the thread pool that overtake each other would make old state look new.
     this.#work = this.#work.then(() => this.#onRename(name)).catch((error: unknown) => this.#lose(errorMessage(error)));
   }
 
@@ -119,7 +125,7 @@ class PathWatch {
     if (!this.#over) this.#handlers.onChange(name, settled, removed);
   }
 
-  /** Whether the file that was there is neither `info`, which is there now, nor under another name of the folder. */
+  /** Whether the earlier file is neither `info`, the current one, nor under another name in the folder. */
   async #isNoMore(file: Identity, info: BigIntStats | undefined): Promise<boolean> {
     if (info !== undefined && isSame(file, info)) return false;
     for (const name of await readdir(this.#folder)) {

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { constants } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import {
   chmod,
   lchown,
@@ -13,7 +15,6 @@ import {
   stat,
   symlink,
   unlink,
-  type FileHandle,
 } from 'node:fs/promises';
 import nodePath from 'node:path/posix';
 import { pipeline } from 'node:stream/promises';
@@ -31,22 +32,25 @@ import { makeDirectoryBeneath, makeTree } from './linux-make-tree.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
 import { removeTree } from './linux-remove-tree.ts';
 
-// O_NONBLOCK: a named pipe in a folder of ours must not hold a thread until somebody writes to it.
+// O_NONBLOCK: a named pipe in a folder of the agent must not block a thread until it has a writer.
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const READ_NOFOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const CHUNK_BYTES = 64 * 1024;
-/** Trees with more entries are left to a child process: each entry costs this process some 0.1 ms of its one thread. */
+/** Larger trees are processed by a child: each entry costs this process some 0.1 ms of its one thread. */
 const MOST_REMOVED_HERE = 2000;
 const MOST_GIVEN_HERE = 500;
-/** A child that walks a tree tells of its progress each second. */
+/** A child that walks a tree reports its progress each second. */
 const WORK_SILENCE_MS = 120_000;
 /** Each is a process of some 90 MB that keeps a disk busy. */
 const WORKERS = 3;
 
-/** The host's file system over node:fs. The one place where errno becomes a KubeletError. For paths that may be on a dead mount see GuardedFiles. */
+/**
+ * The host's file system over node:fs. The only place where errno becomes a KubeletError. For paths that may be on a
+ * dead mount see GuardedFiles.
+ */
 export class LinuxFiles implements HostFiles {
   /** By path. */
   readonly #stuck = new StuckChildren();
@@ -124,7 +128,7 @@ export class LinuxFiles implements HostFiles {
         throw error;
       }
       if (!survivesPowerCut) return;
-      // Without this the rename itself may be lost in a power cut.
+      // Without this the rename itself may be lost in a power failure.
       await withOpen(nodePath.dirname(path), { flags: constants.O_RDONLY | constants.O_DIRECTORY }, (directory) =>
         directory.sync(),
       );
@@ -191,7 +195,7 @@ export class LinuxFiles implements HostFiles {
     const outcome = mayHang ? 'large' : await giveTreeToGroup(pooledFdOps, path, { ...group, budget: MOST_GIVEN_HERE });
     if (outcome !== 'large') return outcome;
     if (this.#stuck.has(path))
-      throw new KubeletError('Unavailable', `change group ${path}: an earlier try still does not answer`, {
+      throw new KubeletError('Unavailable', `change group ${path}: an earlier attempt still does not respond`, {
         op: 'giveToGroup',
       });
     const progress = onProgress === undefined ? {} : { onProgress };
@@ -277,7 +281,10 @@ export class LinuxFiles implements HostFiles {
     return watchHostPath(path, handlers);
   }
 
-  /** Reads until the end, whatever size the file claims (those of /proc claim 0), and stops as soon as the limit is passed. */
+  /**
+   * Reads until the end, whatever size the file reports (files of /proc report 0), and stops as soon as the limit is
+   * exceeded.
+   */
   async #read(path: string, limitBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
     return translated('read', path, () =>
       withOpen(path, { flags: READ }, async (file) => {

@@ -2,15 +2,8 @@ import type { BigIntStats } from 'node:fs';
 import { computeGroupMode } from '../../model/group-mode.ts';
 import type { GroupOwnership, OwnershipOutcome } from '../../ports/host-files.ts';
 import { errnoOf, fromErrno } from '../linux-errors.ts';
-import {
-  below,
-  fdPath,
-  openOrNothing,
-  PATH_NOFOLLOW,
-  READ_DIRECTORY,
-  type FdOps,
-  type FdPath,
-} from './linux-fd-ops.ts';
+import type { FdOps, FdPath } from './linux-fd-ops.ts';
+import { below, fdPath, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY } from './linux-fd-ops.ts';
 import { walkTree } from './linux-tree-walk.ts';
 
 const PRIVILEGE_BITS = 0o6000;
@@ -22,10 +15,11 @@ export interface OwnershipWork extends GroupOwnership {
 }
 
 /**
- * Gives a tree to a group, what is inside before what it is in: a root that is right says that all below was done (fsGroupChangePolicy
- * OnRootMismatch relies on it). Each inode is opened without following and changed through its descriptor, so that nothing a pod swaps meanwhile
- * is reached. A symlink changes its group only. What is right already is not written. One entry that refuses does not stop the others
- * (upstream: volume_linux.go); they are counted.
+ * Gives a tree to a group, the content of a directory before the directory: a correct root therefore shows that
+ * everything below was done (fsGroupChangePolicy OnRootMismatch relies on it). Each inode is opened without following
+ * and changed through its descriptor, so that links a pod swaps meanwhile have no effect. Of a symlink only its group
+ * changes. Correct entries are not written. One entry that cannot be changed does not stop the others (upstream:
+ * volume_linux.go); they are counted.
  */
 export async function giveTreeToGroup(
   ops: FdOps,
@@ -79,7 +73,7 @@ export async function giveTreeToGroup(
   }
 }
 
-/** A volume that is a file, or nothing. */
+/** A volume that is a file, or missing. */
 async function onlyOne(
   ops: FdOps,
   path: string,
@@ -108,7 +102,7 @@ async function changeOne(
   const mode = modeOf(stats);
   const wanted = computeGroupMode(mode, { directory: stats.isDirectory(), readOnly: work.readOnly });
   if (!isGroupRight) await ops.chown(fdPath(fd), -1, work.gid);
-  // A change of the group takes setuid and setgid away from files.
+  // A change of the group removes setuid and setgid from files.
   if (wanted !== mode || (!isGroupRight && (mode & PRIVILEGE_BITS) !== 0)) await ops.chmod(fdPath(fd), wanted);
 }
 

@@ -27,7 +27,7 @@ describe('log files', () => {
     await file.close();
   });
 
-  it('refuses whatever a container with a writable log folder may put there (TOB-K8S-026)', async () => {
+  it('rejects whatever a container with a writable log folder may create there (TOB-K8S-026)', async () => {
     const pod = `${root}/pods/p`;
     await symlink('/etc/shadow', `${pod}/c/1.log`);
     await symlink('/etc', `${pod}/linked`);
@@ -45,7 +45,7 @@ describe('log files', () => {
 describe('processes', () => {
   const limits = { timeoutMs: 5000, outputLimitBytes: 1000 };
 
-  it('hands over stdin, arguments and environment, and returns what came back', async () => {
+  it('passes stdin, arguments and environment, and returns the output', async () => {
     const result = await linuxProcesses.run(
       '/bin/sh',
       ['-c', 'read line; echo "$line $1 $EXTRA"; echo oops >&2; exit 3', 'sh', 'a b'],
@@ -54,7 +54,7 @@ describe('processes', () => {
     assert.deepEqual(result, { exitCode: 3, stdout: 'in a b x\n', stderr: 'oops\n' });
   });
 
-  it('kills the whole group at the deadline, and what writes too much', async () => {
+  it('kills the whole group at the deadline, or when it writes too much', async () => {
     const startMs = systemClock.monotonicMs();
     await assert.rejects(
       linuxProcesses.run('/bin/sh', ['-c', `sleep 30 & echo $! > ${root}/pid; wait`], { ...limits, timeoutMs: 200 }),
@@ -67,7 +67,7 @@ describe('processes', () => {
         (text) => text.split(' ')[2],
         () => 'gone',
       );
-    // It was sent the signal; on a busy machine it takes a moment until it has a processor to die on.
+    // The signal was sent; on a busy machine it takes a moment until the process is scheduled and dies.
     let state = await stateOf();
     for (let look = 0; look < 1000 && state !== 'gone' && state !== 'Z'; look++) {
       await new Promise((resolve) => setTimeout(resolve, 5));

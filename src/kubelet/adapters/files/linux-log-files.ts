@@ -1,15 +1,16 @@
 import { constants } from 'node:fs';
-import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { open, readlink, realpath } from 'node:fs/promises';
 import { KubeletError } from '../../../base/errors.ts';
 import type { LogFile, LogFiles } from '../../ports/log-files.ts';
 import { fromErrno } from '../linux-errors.ts';
 
-// O_NONBLOCK: opening a fifo that somebody put there must not hold a thread.
+// O_NONBLOCK: opening a fifo created there must not block a thread.
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * O_NOFOLLOW guards the last component only. For those before it, the kernel is asked after the fact where the opened file really lies
- * (/proc/self/fd), which cannot be raced; a rename meanwhile stays within the folder it is compared with.
+ * O_NOFOLLOW protects the last component only. For the others, the kernel is asked after the open where the file really
+ * is (/proc/self/fd), which has no race; a rename meanwhile stays within the folder it is compared with.
  */
 export const linuxLogFiles: LogFiles = {
   async open(path, beneath) {

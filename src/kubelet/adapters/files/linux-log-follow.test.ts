@@ -7,7 +7,7 @@ import { linuxLogFiles } from './linux-log-files.ts';
 import { LinuxFiles } from './linux-files.ts';
 import { watchHostPath } from './linux-files-watch.ts';
 
-it('a reader that opens each new log as it appears gets every line of a fast writer across rotations', async () => {
+it('a reader that opens each new log gets every line of a fast writer across rotations', async () => {
   const root = await mkdtemp(`${tmpdir()}/log-follow-`);
   const path = `${root}/pod/0.log`;
   await mkdir(`${root}/pod`);

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import nodePath from 'node:path/posix';
 import { KubeletError } from '../../../base/errors.ts';
 import type { TreeFile } from '../../ports/host-files.ts';
@@ -11,8 +12,8 @@ const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | c
 const FOLDER_MODE = 0o755;
 
 /**
- * Against CVE-2017-1002102: every file is made through the descriptor of the directory that was made for it, so that a folder swapped for a link
- * between two steps gets nothing, and what is there already is never written to.
+ * Against CVE-2017-1002102: every file is created through the descriptor of the directory that was created for it, so
+ * that a folder swapped for a link between two steps receives nothing, and existing files are never written to.
  */
 export async function makeTree(folder: string, name: string, files: ReadonlyMap<string, TreeFile>): Promise<void> {
   const at = `${folder}/${name}`;
@@ -59,7 +60,9 @@ async function newFile(directory: number, name: string, { content, mode, uid }: 
   }
 }
 
-/** A directory below a folder that others may write to, and what is missing on the way; links lead no further than the folder. */
+/**
+ * A directory below a folder that other users can write to, with missing parents; links cannot lead out of the folder.
+ */
 export async function makeDirectoryBeneath(folder: string, path: string, mode: number): Promise<void> {
   const opened = await openBeneath(pooledFdOps, folder, path, mode).catch((error: unknown) => {
     throw fromErrno(error, 'mkdir', `${folder}/${path}`);

@@ -5,7 +5,7 @@ import { MountTable } from './linux-mountinfo.ts';
 const line = (id: number, path: string, fsType = 'tmpfs'): string =>
   `${id} 1 0:${id} / ${path} rw - ${fsType} ${fsType} rw\n`;
 
-/** A table that is read at one moment, between the beginning and the end of a reading. */
+/** A table that is read at one moment, between the start and the end of a read. */
 class Kernel {
   text = line(1, '/', 'ext4');
   readings = 0;
@@ -18,7 +18,7 @@ class Kernel {
     return text;
   };
 
-  /** Of the reading that is under way, once it is. */
+  /** Of the current read, once it runs. */
   async endReading(): Promise<void> {
     while (this.#end === undefined) await Promise.resolve();
     const end = this.#end;
@@ -27,7 +27,7 @@ class Kernel {
   }
 }
 
-test('who asks while the table is read gets what it is after the question, and shares that reading with the others', async () => {
+test('a caller during a read gets the table as of after its call, and shares that read with others', async () => {
   const kernel = new Kernel();
   const table = new MountTable(kernel.read);
   const first = table.read();
@@ -40,7 +40,7 @@ test('who asks while the table is read gets what it is after the question, and s
   assert.deepEqual([paths, kernel.readings], [['/', '/ /a', '/ /a', '/ /a'], 2]);
 });
 
-test('what has not changed is the same value, line by line', async () => {
+test('unchanged lines keep the same objects', async () => {
   const kernel = new Kernel();
   const table = new MountTable(kernel.read);
   const read = async (): Promise<readonly { path: string }[]> => {
@@ -60,7 +60,7 @@ test('what has not changed is the same value, line by line', async () => {
   assert.deepEqual([after[0] === before[0], after[1] === before[2]], [true, true]);
 });
 
-test('a reading that fails is told to those who asked for it, and the next one is another', async () => {
+test('a failed read rejects for its callers, and the next call reads again', async () => {
   const answers = [new Error('no'), line(1, '/')];
   const table = new MountTable(async () => {
     const answer = answers.shift();

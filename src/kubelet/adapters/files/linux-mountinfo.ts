@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { fromErrno } from '../linux-errors.ts';
 
-/** One line of /proc/self/mountinfo. Reading that file never touches a mounted file system, so it cannot hang on a dead one. */
+/**
+ * One line of /proc/self/mountinfo. Reading that file never accesses a mounted file system, so it cannot hang on a dead
+ * one.
+ */
 export interface MountInfo {
   id: number;
   path: string;
   fsType: string;
   source: string;
-  /** Mounts made below it are seen in its peers, other mount namespaces among them, and theirs here. */
+  /** Mounts made below it are propagated to its peers, in other mount namespaces too, and theirs to here. */
   shared: boolean;
   /** Of the super block; for cgroup v1 it names the controllers. */
   superOptions: readonly string[];
@@ -20,7 +23,7 @@ function unescape(text: string): string {
     : text;
 }
 
-/** Later lines lie over earlier ones with the same path. Lines that make no sense are left out. */
+/** Later lines cover earlier ones with the same path. Invalid lines are skipped. */
 export function parseMountInfo(text: string): MountInfo[] {
   return text.split('\n').flatMap((line) => parseLine(line) ?? []);
 }
@@ -42,10 +45,11 @@ function parseLine(line: string): MountInfo | undefined {
 }
 
 /**
- * The table of mounts as it is after each call. The kernel takes some 5 µs to write a line of it, and a node of a hundred pods has five hundred:
- * 1. Who asks while it is being read shares the next reading with all who ask meanwhile; never the one that has begun, which may have passed the
- *    line of a mount that the caller has just made.
- * 2. A line that was in the reading before is not parsed again.
+ * The mount table as of after each call. The kernel takes some 5 µs per line, and a node of a hundred pods has five
+ * hundred:
+ * 1. Callers during a read share the next read; never the current one, which may already have passed the line of a
+ *    mount that the caller has just made.
+ * 2. A line that was in the previous read is not parsed again.
  */
 export class MountTable {
   readonly #read: () => Promise<string>;
@@ -59,7 +63,7 @@ export class MountTable {
     this.#read = read;
   }
 
-  /** The same array for as long as nothing changes. */
+  /** The same array as long as nothing changes. */
   read(): Promise<readonly MountInfo[]> {
     this.#next ??= this.#reading.then(() => {
       const reading = this.#readNow();

@@ -6,7 +6,7 @@ import { LinuxMounts } from './linux-mounts.ts';
 
 type Run = typeof runKillable;
 
-test('a mount that hangs is not started a second time until the first try is gone', async () => {
+test('a hung mount is not started again until the first attempt is gone', async () => {
   let exit = (): void => undefined;
   const started: string[] = [];
   const run: Run = async (program, args, options) => {
@@ -20,14 +20,14 @@ test('a mount that hangs is not started a second time until the first try is gon
   await assert.rejects(mount(), (error) => errorKind(error) === 'Unavailable');
   await assert.rejects(mounts.mountTmpfs('/other', {}), (error) => errorKind(error) === 'Timeout');
   assert.deepEqual(started, [
-    'mount -n -i -t tmpfs -o size=1024,mode=700 tmpfs /x',
-    'mount -n -i -t tmpfs tmpfs /other',
+    'mount -n -i -t tmpfs -o size=1024,mode=700 -- tmpfs /x',
+    'mount -n -i -t tmpfs -- tmpfs /other',
   ]);
   exit();
   await assert.rejects(mounts.mountTmpfs('/other', {}), (error) => errorKind(error) === 'Timeout');
 });
 
-test('a kernel that refuses noswap gets a tmpfs without it, and is not asked again', async () => {
+test('a kernel that rejects noswap gets a tmpfs without it, and is not tried again', async () => {
   const started: string[] = [];
   const run: Run = async (_program, args) => {
     started.push(args.includes('noswap') ? 'noswap' : 'plain');
@@ -45,7 +45,7 @@ test('a kernel that refuses noswap gets a tmpfs without it, and is not asked aga
   );
 });
 
-test('what mount says becomes a kind', async () => {
+test('messages of mount become a kind', async () => {
   const kinds: string[] = [];
   for (const stderr of [
     'umount: /x: target is busy.',
@@ -59,7 +59,7 @@ test('what mount says becomes a kind', async () => {
   assert.deepEqual(kinds, ['Conflict', 'NotFound', 'Unavailable', 'Internal']);
 });
 
-test('a file system whose mount program is not installed says which', async () => {
+test('a file system without its mount program names that program', async () => {
   const started: string[] = [];
   const run: Run = async (program, args) => {
     started.push([program, ...args].join(' '));

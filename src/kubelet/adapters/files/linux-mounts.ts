@@ -1,7 +1,8 @@
 import { access, realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import nodePath from 'node:path/posix';
-import { KubeletError, type ErrorKind } from '../../../base/errors.ts';
+import type { ErrorKind } from '../../../base/errors.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import type { BindBeneathResult, MountOrder, MountPoint, Mounts, SubPathMount } from '../../ports/mounts.ts';
 import { bindBeneath } from './linux-bind-beneath.ts';
 import { fromErrno } from '../linux-errors.ts';
@@ -16,7 +17,7 @@ export interface LinuxMountsOptions {
   /** How long mount(8) or umount(8) may take. */
   timeoutMs?: number;
   run?: typeof runKillable;
-  /** What tells which paths may hang. */
+  /** Decides which paths may hang. */
   walk?: typeof walkLocal;
 }
 
@@ -26,18 +27,18 @@ const WORKERS = 8;
 const NOSWAP_SINCE = [6, 4] as const;
 
 /**
- * Mounting by mount(8) and umount(8), each in a killable child. `-n` and `-i` keep them from /etc/mtab and from helper programs,
- * `-c` keeps umount from resolving the path, which would touch the dead file system it is to remove.
+ * Mounting through mount(8) and umount(8), each in a killable child. `-n` and `-i` keep them from /etc/mtab and from
+ * helper programs, `-c` keeps umount from resolving the path, which would access the dead file system it is to remove.
  */
 export class LinuxMounts implements Mounts {
   readonly #timeoutMs: number;
-  /** For what may take its time, and for what has a helper program. */
+  /** For mounts that may take long, and for those with a helper program. */
   readonly #runChild: typeof runKillable;
-  /** For what every pod needs, and the kernel does at once. */
+  /** For mounts that every pod needs, and that the kernel makes at once. */
   readonly #runQuick: typeof runKillable;
   readonly #walk: typeof walkLocal;
   readonly #work = new FileWork(WORKERS);
-  /** By what is done to which path. */
+  /** Keyed by operation and path. */
   readonly #stuck = new StuckChildren();
   #noswap = isAtLeast(release(), NOSWAP_SINCE);
 
@@ -57,7 +58,7 @@ export class LinuxMounts implements Mounts {
       const all = [...words, ...extra];
       return this.#run(
         'mount',
-        ['-n', '-i', '-t', 'tmpfs', ...(all.length === 0 ? [] : ['-o', all.join(',')]), 'tmpfs', path],
+        ['-n', '-i', '-t', 'tmpfs', ...(all.length === 0 ? [] : ['-o', all.join(',')]), '--', 'tmpfs', path],
         `mount tmpfs ${path}`,
       );
     };
@@ -72,10 +73,10 @@ export class LinuxMounts implements Mounts {
   }
 
   async bind(source: string, target: string, options: { readOnly: boolean }): Promise<void> {
-    await this.#run('mount', ['-n', '-i', '--bind', source, target], `bind ${source} to ${target}`);
+    await this.#run('mount', ['-n', '-i', '--bind', '--', source, target], `bind ${source} to ${target}`);
     if (!options.readOnly) return;
     try {
-      await this.#run('mount', ['-n', '-i', '-o', 'remount,bind,ro', target], `make ${target} read-only`);
+      await this.#run('mount', ['-n', '-i', '-o', 'remount,bind,ro', '--', target], `make ${target} read-only`);
     } catch (error) {
       await this.unmount(target);
       throw error;
@@ -109,7 +110,7 @@ export class LinuxMounts implements Mounts {
   async bindBeneath(mount: SubPathMount): Promise<BindBeneathResult> {
     const op = `mount a part of ${mount.root} at ${mount.target}`;
     if (this.#stuck.has(op))
-      throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op: 'bindBeneath' });
+      throw new KubeletError('Unavailable', `${op}: an earlier attempt still does not respond`, { op: 'bindBeneath' });
     const mounts = await readMountInfo();
     const volume = await this.#walk(`${mount.root}/${mount.subPath}`, { followLast: true, mounts });
     const place = await this.#walk(mount.target, { followLast: false, mounts });
@@ -119,7 +120,7 @@ export class LinuxMounts implements Mounts {
       return await bindBeneath(request, {
         ops: pooledFdOps,
         bindDescriptor: (source, target) =>
-          this.#run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', source, target], op),
+          this.#run('mount', ['-n', '-i', '--no-canonicalize', '-o', 'bind', '--', source, target], op),
         unmount: (target) => this.unmount(target),
       });
     } catch (error) {
@@ -145,7 +146,7 @@ export class LinuxMounts implements Mounts {
         `unmount ${target}${options.force === true ? ' by force' : ''}`,
       );
     } catch (error) {
-      // Somebody else may have unmounted it between the look and the call.
+      // Another process may have unmounted it between check and call.
       if (error instanceof KubeletError && error.kind === 'Timeout') throw error;
       if ((await readMountInfo()).some((mount) => mount.path === target)) throw error;
     }
@@ -169,8 +170,8 @@ export class LinuxMounts implements Mounts {
       throw fromErrno(error, 'make rshared', path);
     });
     if (mountOf(await readMountInfo(), real)?.shared === true) return;
-    await this.#run('mount', ['-n', '-i', '--bind', real, real], `bind ${real} to itself`);
-    await this.#run('mount', ['-n', '-i', '--make-rshared', real], `make ${real} rshared`);
+    await this.#run('mount', ['-n', '-i', '--bind', '--', real, real], `bind ${real} to itself`);
+    await this.#run('mount', ['-n', '-i', '--make-rshared', '--', real], `make ${real} rshared`);
   }
 
   async supportsTmpfsNoswap(): Promise<boolean> {
@@ -179,7 +180,7 @@ export class LinuxMounts implements Mounts {
 
   async #run(program: string, args: readonly string[], op: string, run = this.#runQuick): Promise<void> {
     if (this.#stuck.has(op))
-      throw new KubeletError('Unavailable', `${op}: an earlier try still does not answer`, { op });
+      throw new KubeletError('Unavailable', `${op}: an earlier attempt still does not respond`, { op });
     const { exitCode, stderr } = await this.#stuck.watch(op, (onExit) =>
       run(program, args, { timeoutMs: this.#timeoutMs, op, onExit }),
     );
@@ -188,7 +189,7 @@ export class LinuxMounts implements Mounts {
   }
 }
 
-/** util-linux gives one exit status for most failures; with LC_ALL=C its words are stable. Translated here and nowhere else. */
+/** util-linux has one exit status for most failures; with LC_ALL=C its messages are stable. Translated only here. */
 function kindOfMessage(stderr: string): ErrorKind {
   if (/busy/i.test(stderr)) return 'Conflict';
   if (/does not exist|no such file/i.test(stderr)) return 'NotFound';

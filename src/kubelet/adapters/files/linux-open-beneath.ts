@@ -1,24 +1,23 @@
 import { constants } from 'node:fs';
 import nodePath from 'node:path/posix';
 import { errnoOf } from '../linux-errors.ts';
-import {
-  below,
-  fdPath,
-  openOrNothing,
-  PATH_DIRECTORY,
-  PATH_NOFOLLOW,
-  READ_DIRECTORY,
-  type FdOps,
-} from './linux-fd-ops.ts';
+import type { FdOps } from './linux-fd-ops.ts';
+import { below, fdPath, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW, READ_DIRECTORY } from './linux-fd-ops.ts';
 
 export type OpenBeneathResult =
   | { kind: 'opened'; fd: number; directory: boolean }
-  /** `create`: a directory that was missing could not be made; `open`: what is there is outside, or changed while it was looked at. */
+  /**
+   * `create`: a missing directory could not be created; `open`: the path leads outside, or changed while it was
+   * checked.
+   */
   | { kind: 'refused'; step: 'create' | 'open'; why: string };
 
 interface Part {
   name: string;
-  /** It stands in a symlink, so it must exist: a dangling link is never made good (upstream: subpath_linux.go, mkdirat over the link). */
+  /**
+   * It comes from a symlink, so it must exist: the target of a dangling link is never created (upstream:
+   * subpath_linux.go, mkdirat over the link).
+   */
   fromLink: boolean;
 }
 
@@ -35,13 +34,16 @@ class Refused extends Error {
 }
 
 /**
- * Opens `subPath` of the volume `root` and gives the descriptor (O_PATH: it names the inode and nothing else) to the caller, who closes it.
- * Against CVE-2017-1002101 and CVE-2021-25741, where a pod swaps directories of its volume for symlinks:
- * 1. One component at a time from the directory held open, never following: whatever is swapped, each step lands inside what was open before it.
- * 2. A symlink is read and its parts are walked by the same rule. Absolute ones, and those that climb over the root, count from the volume's
- *    root if their text leads there, as the host would resolve them; else they are refused.
- * 3. `..` goes back to a directory that is still held open, never by asking the kernel.
- * 4. What is missing is made as directories with `newMode`, else with the volume's own mode (setgid included), and opened without following.
+ * Opens `subPath` of the volume `root` and returns the descriptor (O_PATH: it refers to the inode only) to the caller,
+ * who closes it. Against CVE-2017-1002101 and CVE-2021-25741, where a pod swaps directories of its volume for symlinks:
+ * 1. One component at a time from the directory held open, never following: whatever is swapped, each step stays inside
+ *    what was opened before it.
+ * 2. A symlink is read and its parts are walked by the same rule. Absolute ones, and those that climb above the root,
+ *    are resolved from the volume's root if their text leads there, as the host would resolve them; otherwise they are
+ *    rejected.
+ * 3. `..` returns to a directory that is still held open, never through the kernel.
+ * 4. Missing components are created as directories with `newMode`, otherwise with the volume's own mode (setgid
+ *    included), and opened without following.
  */
 export async function openBeneath(
   ops: FdOps,
@@ -130,7 +132,7 @@ class Walk {
       return await this.#ops.readlink(path);
     } catch (error) {
       if (errnoOf(error) === 'EINVAL' || errnoOf(error) === 'ENOENT')
-        throw new Refused('open', 'it was replaced while it was looked at');
+        throw new Refused('open', 'it was replaced while it was checked');
       throw error;
     }
   }
@@ -143,14 +145,14 @@ class Walk {
     try {
       await this.#ops.mkdir(path, mode);
     } catch (error) {
-      // Made by another container's start in this moment; whatever it is, it is opened without following.
+      // Created concurrently by another container's start; whatever it is, it is opened without following.
       if (errnoOf(error) !== 'EEXIST') throw new Refused('create', `mkdir: ${errnoOf(error) ?? String(error)}`);
       isOurs = false;
     }
     const fd = await openOrNothing(this.#ops, path, READ_DIRECTORY);
     if (fd === undefined) throw new Refused('create', 'it was replaced while it was made');
     this.#trail.push(fd);
-    // The mode given to mkdir was cut by the umask.
+    // The mode passed to mkdir was reduced by the umask.
     if (isOurs) await this.#ops.chmod(fdPath(fd), mode);
     return undefined;
   }

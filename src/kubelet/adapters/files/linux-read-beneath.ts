@@ -3,7 +3,8 @@ import { constants, read } from 'node:fs';
 import { promisify } from 'node:util';
 import { KubeletError } from '../../../base/errors.ts';
 import { errnoOf } from '../linux-errors.ts';
-import { below, fdPath, mountIdOf, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW, type FdOps } from './linux-fd-ops.ts';
+import type { FdOps } from './linux-fd-ops.ts';
+import { below, fdPath, mountIdOf, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW } from './linux-fd-ops.ts';
 
 const LONGEST_SYMLINK_CHAIN = 40;
 const readFd = promisify(read);
@@ -11,10 +12,10 @@ const readFd = promisify(read);
 const partsOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
 /**
- * Opens the regular file `path` beneath `root` for reading, the way a process would that has `root` as its root directory: symlinks are
- * followed, an absolute one counts from `root`, and nothing leads above it. One component at a time from the directory held open, never
- * following by the kernel: whatever is swapped meanwhile, nothing outside is ever opened. The caller closes the descriptor.
- * `NotFound`; `Invalid` for what is no regular file.
+ * Opens the regular file `path` beneath `root` for reading, resolved as for a process with `root` as its root
+ * directory: symlinks are followed, an absolute one is resolved from `root`, and nothing leads above it. One component
+ * at a time from the directory held open, never followed by the kernel: whatever is swapped meanwhile, nothing outside
+ * is ever opened. The caller closes the descriptor. `NotFound`; `Invalid` for anything but a regular file.
  */
 export async function openFileBeneath(ops: FdOps, root: string, path: string): Promise<number> {
   const trail: number[] = [];
@@ -48,7 +49,7 @@ export async function openFileBeneath(ops: FdOps, root: string, path: string): P
   }
 }
 
-/** undefined for what is no symlink, or not there. */
+/** undefined for anything but a symlink, or if it is missing. */
 async function linkTarget(ops: FdOps, entry: string): Promise<string | undefined> {
   try {
     return await ops.readlink(entry);
@@ -58,12 +59,15 @@ async function linkTarget(ops: FdOps, entry: string): Promise<string | undefined
   }
 }
 
-/** What is mounted inside may be anything, a file system of the pod's own that never answers too; this asks the kernel and not that file system. */
+/**
+ * A mount inside may be any file system, including one of the pod's own that never responds; this asks the kernel and
+ * not that file system.
+ */
 async function demandMount(ops: FdOps, fd: number, { path, mount }: { path: string; mount: string }): Promise<void> {
   if ((await mountIdOf(ops, fd)) !== mount) throw new KubeletError('Invalid', `${path}: lies on another mount`);
 }
 
-/** What is there is looked at before it is opened to be read: opening a device or a pipe may do something by itself. */
+/** It is checked before it is opened for reading: opening a device or a pipe may have side effects. */
 async function openRegular(
   ops: FdOps,
   entry: string,
@@ -76,14 +80,14 @@ async function openRegular(
     const { mode } = await ops.fstat(found);
     if ((Number(mode) & constants.S_IFMT) !== constants.S_IFREG)
       throw new KubeletError('Invalid', `${path}: is no regular file`);
-    // Through the descriptor, so it is the very file that was looked at.
+    // Through the descriptor, so it is the identical file that was checked.
     return await ops.open(fdPath(found), constants.O_RDONLY);
   } finally {
     await ops.close(found);
   }
 }
 
-/** All of it, and one byte more than the limit is too much; asked of the file itself, as its size may be a lie while it grows. */
+/** All of it, and one byte more than the limit is an error; its size is not trusted, because it may grow. */
 export async function readOpenFile(fd: number, path: string, limitBytes: number): Promise<Uint8Array> {
   const buffer = Buffer.allocUnsafe(limitBytes + 1);
   let filled = 0;

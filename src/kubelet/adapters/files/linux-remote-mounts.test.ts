@@ -15,7 +15,7 @@ const mount = (path: string, fsType: string): MountInfo => ({
   superOptions: [],
 });
 
-test('a path leads to the same place, whether or not there is something remote elsewhere that must not be touched', async () => {
+test('a path resolves to the same place with and without unrelated remote mounts', async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kubelet-walk-')));
   try {
     mkdirSync(join(folder, 'a/b'), { recursive: true });

@@ -3,9 +3,13 @@ import { realpath } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { errnoOf, fromErrno } from '../linux-errors.ts';
-import { readMountInfo, type MountInfo } from './linux-mountinfo.ts';
+import type { MountInfo } from './linux-mountinfo.ts';
+import { readMountInfo } from './linux-mountinfo.ts';
 
-/** File systems whose server is this kernel: a stat on them waits for a disk at most, never for another machine or a user's daemon. */
+/**
+ * File systems served by this kernel: a stat on them waits for a disk at most, never for another machine or a user's
+ * daemon.
+ */
 const LOCAL = new Set([
   'ext2',
   'ext3',
@@ -46,22 +50,25 @@ const LOCAL = new Set([
   'resctrl',
 ]);
 const LONGEST_SYMLINK_CHAIN = 40;
-/** Where init mounts on demand what is the kernel's own. */
+/** Automount points of the kernel's own file systems. */
 const BINFMT_MISC = '/proc/sys/fs/binfmt_misc';
 
 const realpathAtOnce = promisify(realpath.native);
 
 export interface Way {
-  /** The path without symlinks, as far as it could be walked without touching what may hang; the last name is not followed unless asked for. */
+  /**
+   * The path without symlinks, as far as it could be walked without accessing what may hang; the last name is followed
+   * only on request.
+   */
   real: string;
   /** The mount point of the first file system on the way that is not local; undefined when the whole way is local. */
   remote: string | undefined;
 }
 
-/** By the table, which is the same array as long as nothing changes. */
+/** Keyed by the table, which is the same array as long as nothing changes. */
 const remotePlaces = new WeakMap<readonly MountInfo[], ReadonlySet<string>>();
 
-/** Where something is mounted that is not local, and nothing lies over it. */
+/** Mount points of file systems that are not local, unless covered. */
 function remotePlacesOf(mounts: readonly MountInfo[]): ReadonlySet<string> {
   const known = remotePlaces.get(mounts);
   if (known !== undefined) return known;
@@ -76,8 +83,8 @@ function remotePlacesOf(mounts: readonly MountInfo[]): ReadonlySet<string> {
 }
 
 /**
- * Walks a path one component at a time; mountinfo says which file system comes next before it is touched. Where nothing is mounted that is not
- * local, no path leads to such a thing, and the walk is one call.
+ * Walks a path one component at a time; mountinfo shows which file system comes next before it is accessed. Without any
+ * mount that is not local, the walk is a single call.
  */
 export async function walkLocal(
   path: string,
@@ -90,7 +97,7 @@ export async function walkLocal(
   );
 }
 
-/** Undefined when it does not lead to the end: the walk by parts tells how far it leads. */
+/** undefined when it does not exist: the walk by parts finds how far it leads. */
 async function walkAtOnce(path: string, followLast: boolean): Promise<Way | undefined> {
   const parts = partsOf(path);
   const last = followLast ? undefined : parts.pop();
@@ -98,7 +105,7 @@ async function walkAtOnce(path: string, followLast: boolean): Promise<Way | unde
     const real = await realpathAtOnce(`/${parts.join('/')}`);
     return { real: last === undefined ? real : nodePath.join(real, last), remote: undefined };
   } catch {
-    return undefined; // Asked again part by part, which says what is wrong.
+    return undefined; // Repeated part by part, which finds the problem.
   }
 }
 
@@ -128,7 +135,10 @@ export async function firstRemoteMount(
   ).remote;
 }
 
-/** Mounts are listed by their real paths: of a path that leads through a symlink (a root directory that is one) none would be found. */
+/**
+ * Mounts are listed by their real paths: for a path through a symlink (a root directory that is one) none would be
+ * found.
+ */
 export async function realPlace(path: string, mounts: readonly MountInfo[]): Promise<string> {
   return (await walkLocal(path, { followLast: false, mounts })).real;
 }

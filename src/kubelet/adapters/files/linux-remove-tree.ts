@@ -1,23 +1,16 @@
 import { constants } from 'node:fs';
 import { KubeletError } from '../../../base/errors.ts';
 import { errnoOf, fromErrno } from '../linux-errors.ts';
-import {
-  below,
-  mountIdOf,
-  openOrNothing,
-  PATH_NOFOLLOW,
-  READ_DIRECTORY,
-  type FdOps,
-  type FdPath,
-} from './linux-fd-ops.ts';
+import type { FdOps, FdPath } from './linux-fd-ops.ts';
+import { below, mountIdOf, openOrNothing, PATH_NOFOLLOW, READ_DIRECTORY } from './linux-fd-ops.ts';
 import { isAtOrBelow, readMountInfo } from './linux-mountinfo.ts';
 import { realPlace } from './linux-remote-mounts.ts';
 import { walkTree } from './linux-tree-walk.ts';
 
 /**
- * Removes a tree, and only that tree (users have lost mounted data to agents that were less careful):
- * nothing is touched when something is mounted at or below `path`; the walk neither follows links nor enters a mount that comes meanwhile.
- * 'large' when there is more than the budget: a part is gone, and somebody with more time is to do the rest.
+ * Removes a tree, and only that tree (less careful agents have deleted mounted data of users): nothing is changed when
+ * something is mounted at or below `path`; the walk neither follows links nor enters a mount that appears meanwhile.
+ * 'large' when there is more than the budget: a part is removed, and the rest is left to a child.
  */
 export async function removeTree(
   ops: FdOps,
@@ -52,7 +45,10 @@ export async function removeTree(
   }
 }
 
-/** Most folders are empty by then. The kernel refuses those that hold anything, or that something is mounted at: no table need be read. */
+/**
+ * Most folders are empty by then. The kernel rejects those that are not empty, or that are mount points: the mount
+ * table need not be read.
+ */
 async function removedEmpty(ops: FdOps, path: string): Promise<boolean> {
   try {
     await ops.rmdir(path);
@@ -79,7 +75,7 @@ async function emptyDirectory(
           await removed(() => ops.unlink(below(directory, name)));
           return 'done';
         } catch (error) {
-          // Not every file system says in its listing what is a directory.
+          // Not every file system marks directories in its listing.
           if (
             errnoOf(error) === 'EISDIR' ||
             (errnoOf(error) === 'EPERM' && (await isDirectory(ops, below(directory, name))))
@@ -98,7 +94,7 @@ async function emptyDirectory(
   );
 }
 
-/** The table of mounts was read before the directory was opened, and may name it otherwise. */
+/** The mount table was read before the directory was opened, and may contain another name for it. */
 async function isMountPoint(ops: FdOps, root: number): Promise<boolean> {
   const parent = await ops.open(below(root, '..'), READ_DIRECTORY);
   try {

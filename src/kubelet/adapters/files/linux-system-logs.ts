@@ -1,5 +1,6 @@
+import type { Dirent } from 'node:fs';
 import { constants } from 'node:fs';
-import { open, readdir, readlink, realpath } from 'node:fs/promises';
+import { open, opendir, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { KubeletError } from '../../../base/errors.ts';
 import type { SystemLogEntry, SystemLogs } from '../../ports/system-logs.ts';
@@ -7,6 +8,9 @@ import { fromErrno } from '../linux-errors.ts';
 import { linuxLogFiles } from './linux-log-files.ts';
 
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Limit of a folder: a pod that can write to the logs can create any number of names. */
+const MOST_ENTRIES = 10_000;
 
 export function linuxSystemLogs(root: string): SystemLogs {
   return {
@@ -20,7 +24,7 @@ export function linuxSystemLogs(root: string): SystemLogs {
   };
 }
 
-/** Undefined for what is no folder. As for files, the kernel says after the fact where it lies. */
+/** undefined for anything but a folder. As for files, the kernel is asked after the open where it is. */
 async function openFolder(root: string, full: string): Promise<SystemLogEntry | undefined> {
   let folder;
   try {
@@ -34,7 +38,11 @@ async function openFolder(root: string, full: string): Promise<SystemLogEntry | 
     const [real, realRoot] = await Promise.all([readlink(opened), realpath(root)]);
     if (real !== path.join(realRoot, path.relative(root, full)))
       throw new KubeletError('Invalid', `${full}: is reached by a link`, { op: 'open log folder' });
-    const entries = await readdir(opened, { withFileTypes: true });
+    const entries: Dirent[] = [];
+    for await (const entry of await opendir(opened)) {
+      entries.push(entry);
+      if (entries.length === MOST_ENTRIES) break;
+    }
     return {
       kind: 'folder',
       entries: entries

@@ -1,24 +1,15 @@
 import { KubeletError } from '../../../base/errors.ts';
-import {
-  below,
-  isSameInode,
-  mountIdOf,
-  openOrNothing,
-  READ_DIRECTORY,
-  type DirectoryEntry,
-  type EntryReader,
-  type FdOps,
-  type InodeId,
-} from './linux-fd-ops.ts';
+import type { DirectoryEntry, EntryReader, FdOps, InodeId } from './linux-fd-ops.ts';
+import { below, isSameInode, mountIdOf, openOrNothing, READ_DIRECTORY } from './linux-fd-ops.ts';
 
 export interface TreeVisitor {
-  /** An entry that is no directory (any more). `directory` is held open. 'directory' when it turns out to be one. */
+  /** An entry that is not a directory (any more). `directory` is held open. 'directory' when it turns out to be one. */
   entry(directory: number, name: Buffer): Promise<'done' | 'directory'>;
-  /** All that was in it is visited; it is held open, its parent is not. */
+  /** Its whole content was visited; it is held open, its parent is not. */
   leaving(directory: number): Promise<void>;
-  /** It is left; `parent` is held open. */
+  /** The walk leaves it; `parent` is held open. */
   left(parent: number, name: Buffer): Promise<void>;
-  /** Something is mounted at this directory, which is not entered. */
+  /** A mount point, which is not entered. */
   mounted(shown: string): void;
 }
 
@@ -42,11 +33,12 @@ interface Level extends InodeId {
 const READ_AHEAD = 512;
 
 /**
- * Visits a tree from an open directory, what is inside before what it is in, whatever is moved or swapped meanwhile:
- * 1. Entries are reached through the directory that is held open; directories are opened without following.
- * 2. Only two directories are open at a time, however deep the tree is: a pod can nest deeper than any limit of descriptors. The way back is `..`,
- *    and is gone only if it is the directory it was entered from.
- * 3. Directories on another mount are not entered (mnt_id, which tells bind mounts of the same device apart).
+ * Visits a tree from an open directory, the content of a directory before the directory, whatever is moved or swapped
+ * meanwhile:
+ * 1. Entries are accessed through the directory that is held open; directories are opened without following.
+ * 2. Only two directories are open at a time, however deep the tree is: a pod can nest deeper than any limit of
+ *    descriptors. The way back is `..`, and is taken only if it is the directory it was entered from.
+ * 3. Directories on another mount are not entered (mnt_id, which distinguishes bind mounts of the same device).
  * 4. A directory's names are read in portions: one with millions of files costs no more memory than a small one.
  */
 export async function walkTree(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   lchownSync,
@@ -16,7 +17,9 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { blockingFdOps, pooledFdOps, type FdOps } from './linux-fd-ops.ts';
+import { openDescriptors } from '../../../base/testing/open-descriptors.ts';
+import type { FdOps } from './linux-fd-ops.ts';
+import { blockingFdOps, pooledFdOps } from './linux-fd-ops.ts';
 import { LinuxFiles } from './linux-files.ts';
 import { giveTreeToGroup } from './linux-group-ownership.ts';
 import { removeTree } from './linux-remove-tree.ts';
@@ -36,7 +39,7 @@ async function inTemporaryFolder(body: (folder: string) => Promise<void>): Promi
   }
 }
 
-/** As a pod can make it: each level from within the one before, so that no path is ever too long. */
+/** As a pod can create it: each level from within the one before, so that no path is ever too long. */
 function makeDeep(folder: string, levels: number): void {
   execFileSync('sh', ['-c', `i=0; while [ $i -lt ${levels} ]; do mkdir d && cd -P d || exit 1; i=$((i+1)); done`], {
     cwd: folder,
@@ -44,7 +47,7 @@ function makeDeep(folder: string, levels: number): void {
   });
 }
 
-/** Runs at full speed beside the test: the directory becomes a link to the host's, and back. */
+/** Runs at full speed during the test: the directory becomes a link to the host's, and back. */
 function swapping(at: string, outside: string): ChildProcess {
   const script = `
     const fs = require('node:fs');
@@ -57,17 +60,14 @@ function swapping(at: string, outside: string): ChildProcess {
   return spawn(process.execPath, ['-e', script, at, outside], { stdio: 'ignore' });
 }
 
-const openDescriptors = (): number => readdirSync('/proc/self/fd').length;
-
 for (const [name, ops] of bothOps) {
-  test(`a tree deeper than any limit of open files goes and is given away, two directories at a time (${name})`, async () => {
+  test(`a tree deeper than any limit of open files is removed and given to a group, two directories at a time (${name})`, async () => {
     await inTemporaryFolder(async (folder) => {
       makeDeep(folder, 400);
-      const before = openDescriptors();
       let most = 0;
       const counting: FdOps = {
         ...ops,
-        open: (at, flags) => ((most = Math.max(most, openDescriptors())), ops.open(at, flags)),
+        open: (at, flags) => ((most = Math.max(most, openDescriptors(folder).length)), ops.open(at, flags)),
       };
       assert.deepEqual(await giveTreeToGroup(counting, `${folder}/d`, { gid: 99, readOnly: false }), {
         entries: 400,
@@ -75,12 +75,12 @@ for (const [name, ops] of bothOps) {
       });
       assert.deepEqual([lstatSync(`${folder}/d`).gid, lstatSync(`${folder}/${'d/'.repeat(300)}`).gid], [99, 99]);
       assert.equal(await removeTree(counting, `${folder}/d`), 'done');
-      assert.deepEqual([readdirSync(folder), openDescriptors()], [[], before]);
-      assert.ok(most <= before + 8, `${most} descriptors`);
+      assert.deepEqual([readdirSync(folder), openDescriptors(folder)], [[], []]);
+      assert.ok(most <= 8, `${most} descriptors`);
     });
   });
 
-  test(`more than the budget is left to others, and what is done stays done (${name})`, async () => {
+  test(`work beyond the budget is left to a child, and finished work is kept (${name})`, async () => {
     await inTemporaryFolder(async (folder) => {
       mkdirSync(`${folder}/t`);
       for (let index = 0; index < 1000; index++) writeFileSync(`${folder}/t/${index}`, '');
@@ -93,7 +93,7 @@ for (const [name, ops] of bothOps) {
   });
 }
 
-test('a large tree is given and removed by a process of its own, which tells how far it is', async () => {
+test('a large tree is given to a group and removed by a child, which reports its progress', async () => {
   await inTemporaryFolder(async (folder) => {
     for (let directory = 0; directory < 10; directory++) {
       mkdirSync(`${folder}/t/${directory}`, { recursive: true });
@@ -117,7 +117,7 @@ test('a large tree is given and removed by a process of its own, which tells how
   });
 });
 
-test('the host stays as it is while a folder of the tree is swapped for a link to it, again and again', async () => {
+test('the host is unchanged while a folder of the tree is swapped for a link to it, again and again', async () => {
   await inTemporaryFolder(async (folder) => {
     mkdirSync(`${folder}/host/sub`, { recursive: true });
     writeFileSync(`${folder}/host/f`, 'precious', { mode: 0o600 });
@@ -137,14 +137,14 @@ test('the host stays as it is while a folder of the tree is swapped for a link t
     try {
       for (let round = 0; round < 150; round++) {
         await giveTreeToGroup(pooledFdOps, `${folder}/v`, { gid: 1000 + round, readOnly: false });
-        // What the attacker moves about may be in the way; that is said, and tried again.
+        // What the attacker moves may be in the way; that is an error, and retried.
         await removeTree(pooledFdOps, `${folder}/v/a`).catch((error: unknown) =>
           assert.match(String(error), /removeTree/),
         );
         try {
           mkdirSync(`${folder}/v/a/in`, { recursive: true });
         } catch (error) {
-          // Moved away by the attacker in between, who makes it again.
+          // Moved away by the attacker in between, who creates it again.
           assert.match(String(error), /ENOENT|EEXIST/);
         }
       }
@@ -155,7 +155,7 @@ test('the host stays as it is while a folder of the tree is swapped for a link t
   });
 });
 
-test('names that are no text are given and removed like others', async () => {
+test('names that are not valid text are handled like others', async () => {
   await inTemporaryFolder(async (folder) => {
     mkdirSync(`${folder}/t`);
     const odd = Buffer.concat([Buffer.from(`${folder}/t/`), Buffer.from([0xff, 0x2d, 0xc3])]);
@@ -169,7 +169,7 @@ test('names that are no text are given and removed like others', async () => {
   });
 });
 
-test('a link is taken for what it is: its own group changes, what it points to does not; removing it removes it', async () => {
+test('of a link only its own group changes, not that of its target; removing it removes the link', async () => {
   await inTemporaryFolder(async (folder) => {
     mkdirSync(`${folder}/host`);
     mkdirSync(`${folder}/v`);
@@ -185,7 +185,7 @@ test('a link is taken for what it is: its own group changes, what it points to d
   });
 });
 
-test('an empty folder goes at once, nothing is looked at; what is no folder, or not there, as ever', async () => {
+test('an empty folder is removed at once without reading anything; files and missing paths are handled as usual', async () => {
   await inTemporaryFolder(async (folder) => {
     mkdirSync(`${folder}/empty`);
     writeFileSync(`${folder}/file`, '');

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { AnswerReader, type AnswerState } from './http-answer.ts';
+import type { AnswerState } from './http-answer.ts';
+import { AnswerReader } from './http-answer.ts';
 
 const LIMITS = { headBytes: 1024, bodyBytes: 64 };
 
@@ -27,7 +28,7 @@ const answer = (status: number, body: string, location?: string): AnswerState =>
   body,
 });
 
-test('status and body come from an answer with a length, with chunks, or to the end of the connection', () => {
+test('a response with a length, with chunks, or up to the end of the connection has status and body', () => {
   assert.deepEqual(read('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokrest'), answer(200, 'ok'));
   assert.deepEqual(
     read('HTTP/1.1 503 \r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n'),
@@ -38,21 +39,21 @@ test('status and body come from an answer with a length, with chunks, or to the 
   assert.deepEqual(read('HTTP/1.1 302 Found\nLocation:  /there \n\n'), answer(302, '', '/there'));
 });
 
-test('an interim answer is passed over', () => {
+test('an interim response is skipped', () => {
   assert.deepEqual(
     read('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx'),
     answer(200, 'x'),
   );
 });
 
-test('interim answers without end are not waited through', () => {
+test('endless interim responses are not awaited', () => {
   assert.deepEqual(read('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(6)), {
     kind: 'malformed',
     message: 'net/http: too many 1xx informational responses',
   });
 });
 
-test('of a long body the beginning is enough', () => {
+test('only the beginning of a long body is read', () => {
   assert.deepEqual(
     read(`HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(64)}`),
     answer(200, 'x'.repeat(64)),
@@ -63,7 +64,7 @@ test('of a long body the beginning is enough', () => {
   );
 });
 
-test('what is no HTTP is known at once; what ends early is cut', () => {
+test('invalid HTTP is recognised at once; an early end is a cut', () => {
   assert.deepEqual(read('not http at all'), {
     kind: 'malformed',
     message: 'net/http: HTTP/1.x transport connection broken: malformed HTTP response "not http at all"',
@@ -78,7 +79,7 @@ test('what is no HTTP is known at once; what ends early is cut', () => {
   });
 });
 
-test('how an answer is cut into pieces makes no difference', () => {
+test('the result does not depend on how a response is split into pieces', () => {
   const texts = [
     'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n',

@@ -1,6 +1,9 @@
 import { Buffer } from 'node:buffer';
 
-/** What was read of an answer so far. `cut`: the connection ended, or the body made no sense, after the head was in. */
+/**
+ * The part of a response read so far. `cut`: the connection ended, or the body was invalid, after the head was
+ * received.
+ */
 export type AnswerState =
   | { kind: 'more' }
   | { kind: 'answer'; status: number; location: string | undefined; body: string }
@@ -20,31 +23,32 @@ const EMPTY = Buffer.alloc(0);
 
 export interface AnswerLimits {
   headBytes: number;
-  /** The body is cut off there, and the rest not waited for. */
+  /** The body is cut off there, and the rest is not awaited. */
   bodyBytes: number;
 }
 
 /**
- * Reads one HTTP/1 answer to a GET, of which only status, `Location` and the beginning of the body are wanted. Most answers come in one piece;
- * then nothing is copied. What comes in drips is searched once, not anew with each piece.
+ * Reads one HTTP/1 response to a GET, of which only status, `Location` and the beginning of the body are needed. Most
+ * responses arrive in one piece; then nothing is copied. One that arrives in small pieces is searched once, not again
+ * with each piece.
  */
 export class AnswerReader {
   readonly #limits: AnswerLimits;
   #bytes: Buffer = EMPTY;
-  /** Of `#bytes`, while the head is not complete: up to here there is no end of it. */
+  /** In `#bytes`, while the head is incomplete: it does not end before here. */
   #searched = 0;
   #interim = 0;
   #head: { status: number; location: string | undefined; chunked: boolean; length: number | undefined } | undefined;
   #body: Buffer[] | undefined;
   #bodyBytes = 0;
-  /** Left of the chunk under way; undefined between chunks. */
+  /** Remaining bytes of the current chunk; undefined between chunks. */
   #chunkLeft: number | undefined;
 
   constructor(limits: AnswerLimits) {
     this.#limits = limits;
   }
 
-  /** Undefined until status and headers are in: what goes wrong from then on is the body's. */
+  /** undefined until status and headers were received: later errors are errors of the body. */
   get head(): { status: number; location: string | undefined } | undefined {
     return this.#head === undefined ? undefined : { status: this.#head.status, location: this.#head.location };
   }
@@ -53,7 +57,7 @@ export class AnswerReader {
   push(piece: Buffer): AnswerState {
     this.#bytes = this.#bytes.length === 0 ? piece : Buffer.concat([this.#bytes, piece]);
     const state = this.#head === undefined ? this.#readHead() : this.#readBody();
-    // What is kept must outlive the caller's buffer.
+    // Kept bytes must outlive the caller's buffer.
     if (state.kind === 'more' && this.#bytes.buffer === piece.buffer) this.#bytes = Buffer.from(this.#bytes);
     return state;
   }
@@ -83,7 +87,7 @@ export class AnswerReader {
       const firstLine = text.slice(0, text.indexOf('\n')).trimEnd();
       const status = Number(STATUS_LINE.exec(firstLine)?.[1]);
       if (Number.isNaN(status)) return { kind: 'malformed', message: malformed(firstLine) };
-      // An interim answer: the real one follows.
+      // An interim response: the final one follows.
       if (status >= 100 && status < 200 && status !== 101) {
         if (++this.#interim > MAX_INTERIM)
           return { kind: 'malformed', message: 'net/http: too many 1xx informational responses' };
@@ -101,7 +105,7 @@ export class AnswerReader {
     }
   }
 
-  /** What does not begin as HTTP never becomes it, however long one waits. */
+  /** Data that does not begin as HTTP never becomes HTTP, so there is no point in waiting. */
   #readBeginning(): AnswerState {
     const beginning = this.#bytes.toString('latin1', 0, 5);
     if ('HTTP/'.startsWith(beginning)) return MORE;
@@ -126,7 +130,7 @@ export class AnswerReader {
   #readBody(): AnswerState {
     const head = this.#head;
     if (head?.chunked === true) return this.#readChunks();
-    // As nearly all come: whole, and in one piece.
+    // The usual case: complete, and in one piece.
     if (head?.length !== undefined && this.#body === undefined && this.#bytes.length >= head.length) {
       return {
         kind: 'answer',
@@ -151,7 +155,7 @@ export class AnswerReader {
             : MORE;
         const line = this.#bytes.toString('latin1', 0, end).trim();
         this.#bytes = this.#bytes.subarray(end + 1);
-        // The line break behind a chunk.
+        // The line break after a chunk.
         if (line === '' && this.#body !== undefined) continue;
         const size = /^[0-9a-f]{1,8}(?=$|[;\s])/i.exec(line)?.[0];
         if (size === undefined) return { kind: 'cut', message: 'invalid byte in chunk length' };
@@ -192,7 +196,7 @@ function lengthOf(head: string): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A header's value; undefined where it is not, or empty. */
+/** A header's value; undefined when it is missing or empty. */
 function headerOf(head: string, header: RegExp): string | undefined {
   const found = header.exec(head)?.[1]?.trim();
   return found === '' ? undefined : found;

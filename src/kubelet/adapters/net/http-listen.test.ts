@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import path from 'node:path';
@@ -24,7 +35,7 @@ function ask(socketPath: string, where: string): Promise<string> {
 }
 
 describe('listening on a unix socket', () => {
-  it('answers there, lets nobody but its owner in, and leaves nothing when closed', async () => {
+  it('answers there, admits only its owner, and leaves nothing when closed', async () => {
     const socket = path.join(folder, 'new', 'agent.sock');
     const umask = process.umask();
     const listening = await listenUnix(app, socket);
@@ -38,20 +49,82 @@ describe('listening on a unix socket', () => {
     assert.deepEqual(readdirSync(path.dirname(socket)), []);
   });
 
-  it('takes over what an agent that was killed left, be it a socket or a file', async () => {
+  it('replaces what a killed agent left: a socket, a file, or a link, which is not followed', async () => {
     const socket = path.join(folder, 'stale.sock');
-    const killed = await listenUnix(app, socket);
+    const dead = spawnSync(process.execPath, [
+      '-e',
+      'require("net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))',
+      socket,
+    ]);
+    assert.deepEqual([dead.signal, statSync(socket).isSocket()], ['SIGKILL', true]);
     const next = await listenUnix(app, socket);
     assert.equal(await ask(socket, '/a'), 'you asked for /a');
     await next.close();
-    writeFileSync(socket, 'left');
-    const third = await listenUnix(app, socket);
-    assert.equal(await ask(socket, '/b'), 'you asked for /b');
-    await third.close();
-    await killed.close();
+    const outside = path.join(folder, 'outside');
+    writeFileSync(outside, 'of others');
+    for (const leave of [
+      () => writeFileSync(socket, 'left'),
+      () => symlinkSync(outside, socket),
+      () => symlinkSync(path.join(folder, 'nowhere'), socket),
+    ]) {
+      leave();
+      const listening = await listenUnix(app, socket);
+      assert.deepEqual(
+        [await ask(socket, '/b'), lstatSync(socket).isSocket(), readFileSync(outside, 'utf8')],
+        ['you asked for /b', true, 'of others'],
+      );
+      await listening.close();
+    }
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('.')),
+      [],
+    );
   });
 
-  it('says which path it could not listen on', async () => {
+  it('replaces neither a running agent nor a folder, and does not remove what replaced it', async () => {
+    const socket = path.join(folder, 'held.sock');
+    const first = await listenUnix(app, socket);
+    await assert.rejects(
+      listenUnix(app, socket),
+      (error) => isKind(error, 'AlreadyExists') && (error as Error).message.includes('another agent serves there'),
+    );
+    assert.equal(await ask(socket, '/a'), 'you asked for /a');
+    rmSync(socket);
+    writeFileSync(socket, 'of others');
+    await first.close();
+    assert.equal(readFileSync(socket, 'utf8'), 'of others');
+    rmSync(socket);
+    mkdirSync(path.join(socket, 'x'), { recursive: true });
+    await assert.rejects(listenUnix(app, socket), (error) => isKind(error, 'Unavailable'));
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('.')),
+      [],
+    );
+  });
+
+  it("closes connections beyond a limit, so that endless clients do not use up the agent's descriptors", async () => {
+    const socket = path.join(folder, 'many.sock');
+    const listening = await listenUnix(app, socket);
+    const open = new Set<net.Socket>();
+    const dial = (): Promise<'held' | 'closed'> =>
+      new Promise((resolve) => {
+        const connection = net.connect(socket);
+        open.add(connection);
+        connection.on('error', () => undefined);
+        connection.once('close', () => resolve('closed'));
+        connection.once('data', () => resolve('held'));
+        connection.once('connect', () => connection.write('GET /x HTTP/1.1\r\nHost: kubelet\r\n\r\nGET /never'));
+      });
+    const fates = await Promise.all(Array.from({ length: 400 }, dial));
+    assert.deepEqual(
+      [fates.filter((fate) => fate === 'held').length, fates.filter((fate) => fate === 'closed').length],
+      [256, 144],
+    );
+    for (const connection of open) connection.destroy();
+    await listening.close();
+  });
+
+  it('names the path it could not listen on', async () => {
     const long = path.join(folder, 'x'.repeat(100), 'agent.sock');
     await assert.rejects(
       listenUnix(app, long),
@@ -72,7 +145,7 @@ describe('listening on a port', () => {
     other.close();
   });
 
-  it('ends what its readers still follow when it is closed', async () => {
+  it('ends streams that clients still follow when it is closed', async () => {
     const endless = {
       fetch: () =>
         new Response(

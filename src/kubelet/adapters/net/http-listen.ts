@@ -1,13 +1,12 @@
-import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmodSync, lstatSync, renameSync } from 'node:fs';
+import { lstat, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
+import net from 'node:net';
 import path from 'node:path';
-import { getRequestListener } from '@hono/node-server';
-import { KubeletError } from '../../../base/errors.ts';
-
-/** A Hono app, by the only thing needed of it. */
-export interface FetchApp {
-  fetch(request: Request): Response | Promise<Response>;
-}
+import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { bindServer, closeServer } from './bind-server.ts';
+import { readKubeletRequest, refuseRequest, refuseTunnel, serveApp } from './serve-app.ts';
+import type { FetchApp } from './serve-app.ts';
 
 export interface Listening {
   /** Where it listens, for the log. */
@@ -16,41 +15,34 @@ export interface Listening {
 }
 
 const HEADERS_LIMIT_MS = 30_000;
+/** Limit for receiving a request; its response may take as long as the client reads it. */
+const REQUEST_LIMIT_MS = 60_000;
+/**
+ * Each costs a descriptor and memory; connections beyond the limit are closed at once. Probes, scrapes and a person's
+ * commands need a few.
+ */
+const MOST_CONNECTIONS = 256;
 
 function serve(app: FetchApp): http.Server {
-  const listener = getRequestListener((request) => app.fetch(request), { overrideGlobalObjects: false });
-  const server = http.createServer((request, response) => void listener(request, response));
+  const server = http.createServer({ insecureHTTPParser: false }, (request, response) => {
+    const reading = readKubeletRequest(request);
+    if (reading.outcome === 'refused') refuseRequest(response, reading);
+    else void serveApp(app, reading.asked, request, response).catch(() => response.destroy());
+  });
+  server.on('connect', refuseTunnel);
   server.headersTimeout = HEADERS_LIMIT_MS;
-  // Logs and watches stay open for as long as somebody reads them.
-  server.requestTimeout = 0;
+  server.requestTimeout = REQUEST_LIMIT_MS;
+  server.maxConnections = MOST_CONNECTIONS;
   return server;
 }
 
-function listen(
+async function listen(
   server: http.Server,
   where: { host: string; port: number } | { path: string },
   address: string,
 ): Promise<Listening> {
-  return new Promise((resolve, reject) => {
-    // Stays for good: an error later on, such as no free descriptor for a connection, must not end the agent.
-    server.on('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        new KubeletError(
-          error.code === 'EADDRINUSE' ? 'AlreadyExists' : 'Unavailable',
-          `cannot listen on ${address}: ${error.message}`,
-          { op: 'listen', cause: error },
-        ),
-      );
-    });
-    server.listen(where, () => resolve({ address, close: () => close(server) }));
-  });
-}
-
-function close(server: http.Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  await bindServer(server, where, address);
+  return { address, close: () => closeServer(server) };
 }
 
 /** Rejects with `AlreadyExists` when the port is taken. */
@@ -59,27 +51,55 @@ export function listenTcp(app: FetchApp, host: string, port: number): Promise<Li
 }
 
 /**
- * A socket that only root may open, at no moment anybody else: it is made in a folder of root's and moved into place.
- * A file left by an agent that was killed is replaced; the caller holds the instance lock.
+ * A socket that only root can open, without a moment when others can: it is created in a folder of root and moved into
+ * place. A file or a link left by a killed agent is replaced; a socket on which another agent answers is not. Closing
+ * removes it only if it is still this one.
  */
 export async function listenUnix(app: FetchApp, socketPath: string): Promise<Listening> {
-  const parent = path.dirname(socketPath);
-  await mkdir(parent, { recursive: true, mode: 0o750 });
-  // As short as can be: the kernel takes no path longer than 107 bytes.
-  const folder = await mkdtemp(`${parent}/.`);
+  const [served, folder] = await Promise.all([isServed(socketPath), makeFolderBeside(socketPath)]);
   try {
+    if (served)
+      throw new KubeletError('AlreadyExists', `cannot listen on ${socketPath}: another agent serves there`, {
+        op: 'listen',
+      });
     const made = `${folder}/s`;
     const listening = await listen(serve(app), { path: made }, socketPath);
-    await chmod(made, 0o600);
-    await rename(made, socketPath);
-    return {
-      address: socketPath,
-      close: async () => {
-        await listening.close();
-        await rm(socketPath, { force: true });
-      },
-    };
+    try {
+      // Immediately: while the agent starts, each turn of the event loop is long, and its users wait for this socket.
+      chmodSync(made, 0o600);
+      const own = lstatSync(made, { bigint: true });
+      renameSync(made, socketPath);
+      return {
+        address: socketPath,
+        close: async () => {
+          await listening.close();
+          const there = await lstat(socketPath, { bigint: true }).catch(() => undefined);
+          if (there?.ino === own.ino && there.dev === own.dev) await rm(socketPath, { force: true });
+        },
+      };
+    } catch (error) {
+      await listening.close();
+      throw new KubeletError('Unavailable', `cannot listen on ${socketPath}: ${errorMessage(error)}`, {
+        op: 'listen',
+        cause: error,
+      });
+    }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Its name is as short as possible: the kernel limits the path of a socket to 107 bytes. */
+async function makeFolderBeside(socketPath: string): Promise<string> {
+  const parent = path.dirname(socketPath);
+  await mkdir(parent, { recursive: true, mode: 0o750 });
+  return mkdtemp(`${parent}/.`);
+}
+
+function isServed(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const attempt = net.connect(socketPath);
+    attempt.once('connect', () => (attempt.destroy(), resolve(true)));
+    attempt.once('error', () => resolve(false));
+  });
 }

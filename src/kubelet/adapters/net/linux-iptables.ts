@@ -1,3 +1,4 @@
+import { safeSearchPath } from '../../../base/program-environment.ts';
 import type { Iptables } from '../../ports/iptables.ts';
 import type { Processes } from '../../ports/processes.ts';
 
@@ -5,10 +6,13 @@ const LOCK_WAIT_S = 5;
 const LIMIT_MS = 15_000;
 const OUTPUT_BYTES = 64 * 1024;
 
-/** Whichever iptables the machine prefers, legacy or nf_tables. `prefix` stands before each command: `ip netns exec NAME`, for a network that is not this process's own. */
+/**
+ * The machine's preferred iptables, legacy or nf_tables. `prefix` is placed before each command: `ip netns exec NAME`,
+ * for a network other than this process's.
+ */
 export function linuxIptables(processes: Processes, prefix: readonly string[] = []): readonly Iptables[] {
-  // Debian keeps them in sbin, which not every PATH has.
-  const env = { PATH: `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`, LC_ALL: 'C' };
+  // Debian has them in sbin, which is not in every PATH.
+  const env = { PATH: safeSearchPath(`${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`), LC_ALL: 'C' };
   const of = (family: Iptables['family'], name: string): Iptables => ({
     family,
     run: async (given) => {

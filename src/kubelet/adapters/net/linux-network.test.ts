@@ -25,7 +25,7 @@ const route = (name: string, destination = '00000000'): string =>
 const v6Route = (name: string, gateway: string): string =>
   `${'0'.repeat(32)} 00 ${'0'.repeat(32)} 00 ${gateway} 00000400 00000001 00000000 00000003     ${name}\n`;
 
-describe('the address that others reach this machine by', () => {
+describe('the address under which others reach this machine', () => {
   it('is on the interface that the default route leads over', () => {
     const routes = HEAD + route('eth0', '0002000A') + route('eth1');
     const v6Routes = v6Route('lo', '0'.repeat(32)) + v6Route('eth0', `fe80${'0'.repeat(27)}2`);
@@ -35,7 +35,7 @@ describe('the address that others reach this machine by', () => {
     });
   });
 
-  it('is without a route one of an interface that leads out', () => {
+  it('is one of an external interface if there is no route', () => {
     assert.deepEqual(computeNetwork({ routes: '', v6Routes: '', v4Trie: '', interfaces }).defaults, {
       v4: '192.0.2.1',
       v6: '2001:db8::1',
@@ -55,7 +55,7 @@ describe('the address that others reach this machine by', () => {
     );
   });
 
-  it('is among all the addresses it has', () => {
+  it('is among all its addresses', () => {
     assert.equal(computeNetwork({ routes: '', v6Routes: '', v4Trie: '', interfaces }).own.length, 8);
   });
 });

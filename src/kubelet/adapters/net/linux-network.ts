@@ -1,20 +1,21 @@
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
+import { isOutward } from '../../../base/ip-address.ts';
 import type { NodeNetwork } from '../../ports/node-network.ts';
 
 type Interfaces = NodeJS.Dict<os.NetworkInterfaceInfo[]>;
 
 export interface NetworkTexts {
-  /** `/proc/net/route` and `/proc/net/ipv6_route`; '' where there is none. */
+  /** `/proc/net/route` and `/proc/net/ipv6_route`; '' if missing. */
   routes: string;
   v6Routes: string;
-  /** `/proc/net/fib_trie`, which has the addresses of interfaces without a carrier, too; `interfaces` does not. */
+  /** `/proc/net/fib_trie`, which includes addresses of interfaces without a carrier; `interfaces` does not. */
   v4Trie: string;
   interfaces: Interfaces;
 }
 
-/** The machine's network as the kernel tells it. */
+/** The machine's network as reported by the kernel. */
 export const linuxNetwork: NodeNetwork = {
   read: () =>
     computeNetwork({
@@ -27,14 +28,14 @@ export const linuxNetwork: NodeNetwork = {
     try {
       return (await lookup(name, { all: true })).map(({ address }) => address);
     } catch {
-      return []; // A name that nobody knows.
+      return []; // A name that does not resolve.
     }
   },
 };
 
 /**
- * The first address that others can reach on the first interface with a default route, in each family; without routes on any interface that leads
- * out (upstream: apimachinery util/net ResolveBindAddress; where there are no routes it finds none).
+ * The first address on the first interface with a default route that others can reach, in each family; without routes
+ * on any external interface (upstream: apimachinery util/net ResolveBindAddress; without routes it finds none).
  */
 export function computeNetwork({
   routes,
@@ -49,7 +50,7 @@ export function computeNetwork({
   return { own, defaults: { ...(v4 !== undefined && { v4 }), ...(v6 !== undefined && { v6 }) } };
 }
 
-/** Each address that the kernel takes for its own stands above a line that calls it local. */
+/** Each of the kernel's own addresses is above a line that marks it as local. */
 function localV4(text: string): string[] {
   return [...text.matchAll(/\|-- (\d+\.\d+\.\d+\.\d+)\n\s+\/32 host LOCAL/g)].map(([, address = '']) => address);
 }
@@ -70,7 +71,7 @@ function defaultV6(text: string): string[] {
   return fields.filter((each) => isZero(each[0]) && !isZero(each[4])).map((each) => each[9] ?? '');
 }
 
-/** Interfaces of containers lead nowhere for others. */
+/** Interfaces of containers are not external. */
 const isOfContainers = (name: string): boolean => /^(veth|cni|docker|br-|kts|kubelet)/.test(name);
 
 function firstGlobal(interfaces: Interfaces, routed: readonly string[], family: 'IPv4' | 'IPv6'): string | undefined {
@@ -80,7 +81,7 @@ function firstGlobal(interfaces: Interfaces, routed: readonly string[], family: 
 }
 
 function isGlobal({ address, internal }: os.NetworkInterfaceInfo): boolean {
-  return !internal && !/^fe[89ab]/i.test(address) && !address.startsWith('169.254.');
+  return !internal && isOutward(address);
 }
 
 function textOf(path: string): string {

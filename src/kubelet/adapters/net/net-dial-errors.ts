@@ -1,6 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** What the kernel says, in the words people know from upstream's events. */
+/** Errors of the kernel, in the wording of upstream's events. */
 const causes: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connect: connection refused',
   EHOSTUNREACH: 'connect: no route to host',
@@ -14,15 +14,15 @@ const lookUps: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'Temporary failure in name resolution',
 };
 
-/** Failures of this process, which say nothing of the other side. */
+/** Failures of this process, which say nothing about the other side. */
 const ownFailures: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
-/** OpenSSL's ways of saying that what came back is no TLS. */
+/** OpenSSL's errors for a response that is not TLS. */
 const plainAnswer = /wrong version number|packet length too long|http request/i;
 
 /**
- * Translates an errno, or an error of TLS or the HTTP parser. `Unavailable` for the other side's failures, `Internal` when this
- * process ran out of something, `Invalid` when plain HTTP came back to a TLS hello.
+ * Translates an errno, or an error of TLS or the HTTP parser. `Unavailable` for the other side's failures, `Internal`
+ * when this process ran out of something, `Invalid` when plain HTTP came back to a TLS hello.
  */
 export function dialError(error: unknown, op: string, address: string): KubeletError {
   const { code = '', message = String(error) } = (typeof error === 'object' && error !== null ? error : {}) as {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { checkPlain, healthCheckBytes, HealthAnswerReader } from './net-dial-grpc-plain.ts';
 
-test('a strict HTTP/2 server understands the request and the message comes back', async () => {
+test('a strict HTTP/2 server accepts the request, and the message is received', async () => {
   const server = http2.createServer();
   const seen: Record<string, unknown>[] = [];
   server.on('stream', (stream: http2.ServerHttp2Stream, headers) => {
@@ -73,7 +73,7 @@ const frame = (type: number, flags: number, streamId: number, ...payload: number
   ...payload,
 ];
 
-test('settings and pings are answered, the message is put together, padding left out, whatever the pieces', () => {
+test('settings and pings are answered, and the message is assembled without padding, whatever the pieces', () => {
   const wire = Buffer.from([
     ...frame(4, 0, 0),
     ...frame(6, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8),
@@ -96,7 +96,7 @@ test('settings and pings are answered, the message is put together, padding left
   }
 });
 
-test('an end without a message, a reset and rubbish are left to a full client', () => {
+test('an end without a message, a reset and invalid data are left to a full client', () => {
   const odd = (...bytes: number[]): string => new HealthAnswerReader().push(Buffer.from(bytes)).kind;
   assert.deepEqual(
     [

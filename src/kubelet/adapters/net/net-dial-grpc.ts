@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { KubeletError } from '../../../base/errors.ts';
 import { formatDurationMs } from '../../../api/duration.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
@@ -24,7 +25,7 @@ function decodeResponse(bytes: Buffer): ServingStatus {
   return bytes[0] === 0x08 ? (servingStatuses[bytes[1] ?? 0] ?? 'UNKNOWN') : 'UNKNOWN';
 }
 
-/** Bytes of checks made before; a node has few different ones. Bounded: all are forgotten at once. */
+/** Bytes of earlier checks; a node has few different ones. Bounded: all are dropped at once. */
 const known = new Map<string, Buffer>();
 const MAX_KNOWN = 4096;
 
@@ -39,8 +40,9 @@ function bytesOf(address: string, service: string): Buffer {
 }
 
 /**
- * One health check on a connection of its own, without TLS (upstream: probe/grpc). First the cheap way, which ends well nearly always; whatever
- * else comes of it is asked again of a full client within the time that is left, for that one knows what it means.
+ * One health check on a connection of its own, without TLS (upstream: probe/grpc). First the cheap way, which nearly
+ * always succeeds; any other outcome is repeated with a full client within the remaining time, because that one reports
+ * the cause.
  */
 export async function grpcHealthCheck(target: GrpcTarget, signal?: AbortSignal): Promise<ServingStatus> {
   const startMs = performance.now();
@@ -54,7 +56,7 @@ export async function grpcHealthCheck(target: GrpcTarget, signal?: AbortSignal):
 export interface GrpcTarget {
   host: string;
   port: number;
-  /** The two of them in one. */
+  /** Both combined. */
   address: string;
   service: string;
   timeoutMs: number;
@@ -72,7 +74,7 @@ function checkFully(target: GrpcTarget, leftMs: number, signal?: AbortSignal): P
   let guard: NodeJS.Timeout | undefined;
   return new Promise<ServingStatus>((resolve, reject) => {
     const deadline = Date.now() + leftMs;
-    // The client's own deadline is not hard while a peer floods it.
+    // The client's own deadline is not reliable while a peer floods it.
     guard = setTimeout(() => reject(timeoutOf(target)), leftMs);
     const call = client.makeUnaryRequest(
       '/grpc.health.v1.Health/Check',
@@ -100,7 +102,10 @@ function timeoutOf({ timeoutMs }: GrpcTarget): KubeletError {
   return new KubeletError('Timeout', `timeout: health rpc did not complete within ${formatDurationMs(timeoutMs)}`);
 }
 
-/** In upstream's words. It waits for a connection until the deadline, and then says so; a refused one is told at once here, with its reason. */
+/**
+ * In upstream's words. Upstream waits for a connection until the deadline and then reports that; here a refused
+ * connection is reported at once, with its reason.
+ */
 function failureOf(error: ServiceError, { address, timeoutMs }: GrpcTarget): KubeletError {
   const options = { op: 'grpc health check', cause: error };
   if (error.code === status.UNIMPLEMENTED)

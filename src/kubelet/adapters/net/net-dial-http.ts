@@ -1,7 +1,10 @@
 import { Buffer } from 'node:buffer';
 import http from 'node:http';
 import https from 'node:https';
+import type net from 'node:net';
 import { isKind, KubeletError } from '../../../base/errors.ts';
+import { answerFault } from '../../../base/node-answer.ts';
+import { shownUrl } from '../../../base/shown-url.ts';
 import { dialError } from './net-dial-errors.ts';
 
 export interface Header {
@@ -9,7 +12,7 @@ export interface Header {
   value: string;
 }
 
-/** Go's words for a deadline that passes once the head is in. */
+/** Go's message for a deadline that passes after the head was received. */
 export const BODY_TIMEOUT = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
 
 export interface Exchange {
@@ -17,15 +20,17 @@ export interface Exchange {
   method: string;
   headers: readonly Header[];
   verifyTls: boolean;
-  /** What becomes of a body that is too large; `truncate` also bears with one that breaks off. */
+  /** How to handle a body that is too large; `truncate` also accepts one that breaks off. */
   body: { limitBytes: number; whenLarger: 'truncate' | 'fail' };
+  /** Every header of the caller may be a secret: none is sent to another scheme, host or port. */
+  secretHeaders?: boolean;
 }
 
 export interface ExchangeAnswer {
   status: number;
   location: string | undefined;
   body: string;
-  /** Why the body did not come to its end, where that is no reason to reject. */
+  /** Why the body was incomplete, where that is no reason to reject. */
   broken?: string;
 }
 
@@ -35,7 +40,7 @@ const MAX_REDIRECTS = 10;
 /** One request on a connection of its own. Rejects with KubeletError; an abort of `signal` rejects with its reason. */
 function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswer> {
   const { url } = request;
-  const where = `Get "${url.href}"`;
+  const where = `Get "${shownUrl(url.href)}"`;
   return new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : http;
     const options: https.RequestOptions = {
@@ -63,7 +68,7 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
     };
     let breakOff: ((why: string) => void) | undefined;
     const abort = (): void => {
-      // With the head in, a deadline is the body's, and the body's alone.
+      // Once the head was received, a deadline applies to the body only.
       if (breakOff !== undefined && request.body.whenLarger === 'truncate' && isKind(signal.reason, 'Timeout'))
         breakOff(BODY_TIMEOUT);
       else fail(signal.reason);
@@ -74,14 +79,27 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
       outgoing.destroy();
     };
     outgoing.on('error', fail);
-    outgoing.on('response', (incoming) => (breakOff = collect(incoming, request, { finish, fail })));
+    // For Go's client a normal response, which has no body.
+    outgoing.on('upgrade', ({ statusCode = 0 }: http.IncomingMessage, socket: net.Socket) => {
+      socket.destroy();
+      finish({ status: statusCode, location: undefined, body: '' });
+    });
+    outgoing.on('response', (incoming) => {
+      const fault = incoming.statusCode === 101 ? undefined : answerFault(incoming);
+      if (incoming.statusCode === 101) finish({ status: 101, location: undefined, body: '' });
+      else if (fault !== undefined) fail(new KubeletError('Unavailable', `${where}: ${fault}`));
+      else breakOff = collect(incoming, request, { finish, fail });
+    });
+    outgoing.on('close', () => {
+      if (breakOff === undefined) fail(new KubeletError('Unavailable', `${where}: EOF`));
+    });
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
     outgoing.end();
   });
 }
 
-/** Returns what ends it early. */
+/** Returns the function that ends it early. */
 function collect(
   incoming: http.IncomingMessage,
   request: Exchange,
@@ -101,7 +119,9 @@ function collect(
     if (size <= limitBytes) return;
     if (whenLarger === 'truncate') then.finish(answer());
     else
-      then.fail(new KubeletError('Invalid', `Get "${request.url.href}": the body is larger than ${limitBytes} bytes`));
+      then.fail(
+        new KubeletError('Invalid', `Get "${shownUrl(request.url.href)}": the body is larger than ${limitBytes} bytes`),
+      );
   });
   const breakOff = (why: string): void => {
     if (whenLarger === 'truncate') then.finish({ ...answer(), body: '', broken: why });
@@ -119,7 +139,10 @@ export function isRedirect(status: number): boolean {
   return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 }
 
-/** Follows redirects as Go's client does, from the first answer where that is in already, for as long as `mayFollow` allows; the answer of the last exchange otherwise. */
+/**
+ * Follows redirects as Go's client does, starting with the first response if it was already received, as long as
+ * `mayFollow` allows; otherwise returns the last response.
+ */
 export async function exchangeFollowing(
   first: Exchange,
   mayFollow: (from: URL, to: URL) => boolean,
@@ -132,7 +155,7 @@ export async function exchangeFollowing(
     const answer = known ?? (await exchange(request, signal));
     known = undefined;
     if (!isRedirect(answer.status)) return { ...answer, refusedRedirect: false };
-    const where = `Get "${request.url.href}"`;
+    const where = `Get "${shownUrl(request.url.href)}"`;
     if (answer.location === undefined)
       throw new KubeletError('Unavailable', `${where}: ${answer.status} response missing Location header`);
     if (!URL.canParse(answer.location, request.url))
@@ -155,10 +178,11 @@ export async function exchangeFollowing(
   }
 }
 
-/** A Host of the caller's own goes along only on a relative redirect; secrets only to the same host. */
+/** The caller's Host header is kept only on a relative redirect; secrets only for the same host. */
 function headersAfterRedirect(first: Exchange, target: URL, location: string): readonly Header[] {
   const relative = !URL.canParse(location);
   const sameHost = target.hostname === first.url.hostname;
+  if (first.secretHeaders === true && target.origin !== first.url.origin) return [];
   return first.headers.filter(({ name }) => {
     const lower = name.toLowerCase();
     if (lower === 'host') return relative;

@@ -1,29 +1,31 @@
 import { Buffer } from 'node:buffer';
 import net from 'node:net';
 import { KubeletError } from '../../../base/errors.ts';
-import { AnswerReader, type AnswerState } from './http-answer.ts';
+import type { AnswerState } from './http-answer.ts';
+import { AnswerReader } from './http-answer.ts';
 import { dialError } from './net-dial-errors.ts';
-import { BODY_TIMEOUT, type ExchangeAnswer } from './net-dial-http.ts';
+import type { ExchangeAnswer } from './net-dial-http.ts';
+import { BODY_TIMEOUT } from './net-dial-http.ts';
 
-/** A GET over plain HTTP, ready to be sent again and again. */
+/** A GET over plain HTTP, prepared to be sent repeatedly. */
 export interface PlainRequest {
   /** For messages. */
   where: string;
   address: string;
   host: string;
   port: number;
-  /** What goes over the wire. */
+  /** The bytes on the wire. */
   text: string;
 }
 
 const LIMITS = { headBytes: 64 * 1024, bodyBytes: 10 * 1024 };
-/** All connections read into the same memory: what is wanted of it is taken before the next one reads. */
+/** All connections read into the same memory: the needed part is copied before the next read. */
 const sharedBuffer = Buffer.allocUnsafeSlow(32 * 1024);
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 const unfitValue = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
-/** The bytes of a request; throws `Unavailable` for headers that HTTP cannot carry, in the words of Go's client. */
+/** The bytes of a request; throws `Unavailable` for headers that HTTP cannot carry, with the message of Go's client. */
 export function plainRequest(url: URL, headers: readonly { name: string; value: string }[]): PlainRequest {
   const where = `Get "${url.href}"`;
   for (const { name, value } of headers) {
@@ -38,7 +40,7 @@ export function plainRequest(url: URL, headers: readonly { name: string; value: 
   const port = url.port === '' ? 80 : Number(url.port);
   const hosts = headers.filter(({ name }) => name.toLowerCase() === 'host');
   const host = hosts[0]?.value ?? '';
-  // As Go's client: the agent alone says how the connection and the body are handled.
+  // As in Go's client: only the agent decides how the connection and the body are handled.
   const own = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'trailer']);
   const lines = [
     `GET ${url.pathname}${url.search} HTTP/1.1`,
@@ -56,8 +58,9 @@ export function plainRequest(url: URL, headers: readonly { name: string; value: 
 }
 
 /**
- * One request on a connection of its own, with as few moving parts as can be: a node has a thousand of them each second. Rejects with
- * KubeletError: `Timeout`, `Aborted`, `Unavailable`, or `Internal` when this process ran out of something.
+ * One request on a connection of its own, with as little overhead as possible: a node has a thousand of them each
+ * second. Rejects with KubeletError: `Timeout`, `Aborted`, `Unavailable`, or `Internal` when this process ran out of
+ * something.
  */
 export function exchangePlain(
   request: PlainRequest,
@@ -79,7 +82,7 @@ export function exchangePlain(
     const fail = (error: KubeletError): void => {
       if (finish()) reject(error);
     };
-    /** What goes wrong once the head is in leaves an answer, with a broken body. */
+    /** An error after the head was received still leaves a response, with a broken body. */
     const breakOff = (why: string, error: () => KubeletError): void => {
       const { head } = reader;
       if (head === undefined) fail(error());
@@ -110,6 +113,8 @@ export function exchangePlain(
     signal?.addEventListener('abort', abort);
     socket.on('error', (error) => breakOff('unexpected EOF', () => dialError(error, request.where, request.address)));
     socket.on('end', () => take(reader.end()));
-    socket.write(request.text, 'latin1');
+    // UTF-8, as in Go's client. In Latin-1 other letters would lose their upper half, and some of them become line
+    // breaks.
+    socket.write(request.text, 'utf8');
   });
 }

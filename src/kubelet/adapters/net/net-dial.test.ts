@@ -3,7 +3,8 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
-import { Server, ServerCredentials, status, type handleUnaryCall } from '@grpc/grpc-js';
+import type { handleUnaryCall } from '@grpc/grpc-js';
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { KubeletError } from '../../../base/errors.ts';
 import type { HttpProbeRequest } from '../../ports/net-dial.ts';
 import { netDial } from './net-dial.ts';
@@ -107,7 +108,7 @@ async function failure(work: Promise<unknown>): Promise<[string, string]> {
   return assert.fail('it did not fail');
 }
 
-test('an answer has its status and body, whatever the status', async () => {
+test('a response has its status and body, whatever the status', async () => {
   assert.deepEqual(await netDial.httpProbe(request('/status?503')), { kind: 'answer', status: 503, body: 'the body' });
 });
 
@@ -116,7 +117,7 @@ test('a body is cut off at 10 KiB', async () => {
   assert.equal(answer.body.length, 10 * 1024);
 });
 
-test("headers go out as given, a Host of the caller's too, on a connection that is not kept", async () => {
+test('headers are sent as given, including Host, on a connection that is not kept', async () => {
   await netDial.httpProbe(
     request('/h?q=1', {
       headers: [
@@ -140,6 +141,38 @@ test("headers go out as given, a Host of the caller's too, on a connection that 
   );
 });
 
+test('letters beyond Latin-1 in a header are not truncated to line breaks', async () => {
+  let received = '';
+  const server = net.createServer((socket) => {
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      received += text;
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    });
+  });
+  const port = await listen(server);
+  // The lower bytes of U+010D and U+010A are CR and LF, that of U+0120 is a space.
+  const value = 'x\u010d\u010aX-Smuggled: 1\u010d\u010a\u010d\u010aDELETE\u0120/ HTTP/1.1';
+  await netDial.httpProbe(
+    request('/', {
+      port,
+      headers: [
+        { name: 'X-A', value },
+        { name: 'Host', value },
+      ],
+    }),
+  );
+  server.close();
+  const utf8 = Buffer.from(value, 'utf8').toString('latin1');
+  assert.deepEqual(received.split('\r\n'), [
+    'GET / HTTP/1.1',
+    `Host: ${utf8}`,
+    `X-A: ${utf8}`,
+    'Connection: close',
+    '',
+    '',
+  ]);
+});
+
 test('a host or scheme hidden in the path is not connected to', async () => {
   for (const [path, expected] of [
     ['http://example.test:1/a?b', '/a?b'],
@@ -153,7 +186,7 @@ test('a host or scheme hidden in the path is not connected to', async () => {
   }
 });
 
-test('a redirect on the same host is followed, one to another host is an answer of its own', async () => {
+test('a redirect on the same host is followed, one to another host is returned', async () => {
   assert.deepEqual(await netDial.httpProbe(request('/once')), { kind: 'answer', status: 200, body: 'the body' });
   assert.deepEqual(await netDial.httpProbe(request('/away')), {
     kind: 'redirect',
@@ -163,7 +196,7 @@ test('a redirect on the same host is followed, one to another host is an answer 
   assert.equal((await netDial.httpProbe(request('/other-name'))).kind, 'redirect');
 });
 
-test('redirects without end or without aim fail', async () => {
+test('endless redirects, and those without a target, fail', async () => {
   assert.deepEqual(await failure(netDial.httpProbe(request('/loop'))), [
     'Unavailable',
     'Get "http://127.0.0.1:PORT/loop": stopped after 10 redirects',
@@ -185,7 +218,7 @@ test('the deadline covers connecting, waiting and the body', async () => {
   );
 });
 
-test('a body that does not come to its end leaves an answer that says so, over TLS too', async () => {
+test('an incomplete body is marked in the response, over TLS too', async () => {
   for (const target of [{}, { scheme: 'https' as const, port: ports.tls }]) {
     const broken = async (path: string): Promise<unknown> => {
       const answer = await netDial.httpProbe(request(path, { timeoutMs: 400, ...target }));
@@ -208,7 +241,7 @@ test('a request may be sent again', async () => {
     );
 });
 
-test('a refused, cut or garbled connection is Unavailable in words people know', async () => {
+test('a refused, cut or garbled connection is Unavailable with a well-known message', async () => {
   assert.deepEqual(await failure(netDial.httpProbe(request('/', { port: ports.closed }))), [
     'Unavailable',
     'Get "http://127.0.0.1:PORT/": dial tcp 127.0.0.1:PORT: connect: connection refused',
@@ -220,7 +253,7 @@ test('a refused, cut or garbled connection is Unavailable in words people know',
   );
 });
 
-test('https is spoken without asking who answers; plain HTTP in return is told apart', async () => {
+test('https does not verify the server; plain HTTP in return is reported as such', async () => {
   assert.equal((await netDial.httpProbe(request('/x', { scheme: 'https', port: ports.tls }))).kind, 'answer');
   assert.deepEqual(await failure(netDial.httpProbe(request('/x', { scheme: 'https' }))), [
     'Invalid',
@@ -228,7 +261,7 @@ test('https is spoken without asking who answers; plain HTTP in return is told a
   ]);
 });
 
-test('a name that does not exist is told as one, a name and an address of the other family are reached', async () => {
+test('an unknown name is reported as such; a name and an address of the other family work', async () => {
   assert.match(
     (await failure(netDial.httpProbe(request('/', { host: 'nowhere.invalid' }))))[1],
     /^Get "http:\/\/nowhere\.invalid:PORT\/": dial tcp: lookup nowhere\.invalid: (no such host|Temporary failure in name resolution)$/,
@@ -247,7 +280,7 @@ test('an abort ends a probe at once', async () => {
   assert.equal((await work)[0], 'Aborted');
 });
 
-test('a TCP probe is satisfied by an open port', async () => {
+test('a TCP probe succeeds on an open port', async () => {
   await netDial.tcpProbe('127.0.0.1', ports.silent, 1_000);
   assert.deepEqual(await failure(netDial.tcpProbe('127.0.0.1', ports.closed, 1_000)), [
     'Unavailable',
@@ -255,7 +288,7 @@ test('a TCP probe is satisfied by an open port', async () => {
   ]);
 });
 
-test('a gRPC health check gives the serving status', async () => {
+test('a gRPC health check returns the serving status', async () => {
   assert.deepEqual(
     [
       await netDial.grpcProbe('127.0.0.1', ports.grpc, '', 2_000),
@@ -283,7 +316,7 @@ test('a gRPC health check fails by kind', async () => {
   assert.equal((await hanging)[0], 'Aborted');
 });
 
-test('fetch brings text within its limits and verifies TLS', async () => {
+test('fetch returns text within its limits and verifies TLS', async () => {
   const url = `http://127.0.0.1:${ports.plain}`;
   const limits = { timeoutMs: 2_000, limitBytes: 1_000 };
   assert.deepEqual(await netDial.fetch(`${url}/once`, [{ name: 'Authorization', value: 'secret' }], limits), {
@@ -296,7 +329,7 @@ test('fetch brings text within its limits and verifies TLS', async () => {
   assert.equal((await failure(netDial.fetch('no url', [], limits)))[0], 'Invalid');
 });
 
-test('fetch follows to another host but leaves the secrets behind', async () => {
+test('fetch follows a redirect to another host without sending the secrets', async () => {
   await netDial.fetch(`http://127.0.0.1:${ports.plain}/other-name`, [{ name: 'Authorization', value: 'secret' }], {
     timeoutMs: 2_000,
     limitBytes: 1_000,

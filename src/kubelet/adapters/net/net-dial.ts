@@ -1,21 +1,27 @@
 import net from 'node:net';
 import { KubeletError } from '../../../base/errors.ts';
+import { shownUrl } from '../../../base/shown-url.ts';
 import type { HttpProbeAnswer, HttpProbeRequest, NetDial } from '../../ports/net-dial.ts';
 import { connectOnly } from './net-dial-tcp.ts';
 import { grpcHealthCheck } from './net-dial-grpc.ts';
-import { exchangeFollowing, isRedirect, type ExchangeAnswer, type Header } from './net-dial-http.ts';
-import { exchangePlain, plainRequest, type PlainRequest } from './net-dial-plain-http.ts';
+import type { ExchangeAnswer, Header } from './net-dial-http.ts';
+import { exchangeFollowing, isRedirect } from './net-dial-http.ts';
+import type { PlainRequest } from './net-dial-plain-http.ts';
+import { exchangePlain, plainRequest } from './net-dial-plain-http.ts';
 
-/** Of an answer to a probe or a hook (upstream: probe/http). */
+/** Limit of a response to a probe or a hook (upstream: probe/http). */
 const PROBE_BODY_LIMIT_BYTES = 10 * 1024;
 
-/** Connections over node:net, node:http and gRPC. Every deadline is hard: it covers name look-up, connecting, TLS, redirects and the body. */
+/**
+ * Connections over node:net, node:http and gRPC. Every deadline is hard: it covers name look-up, connecting, TLS,
+ * redirects and the body.
+ */
 export const netDial: NetDial = { httpProbe, tcpProbe, grpcProbe, fetch: fetchText };
 
 async function httpProbe(request: HttpProbeRequest, signal?: AbortSignal): Promise<HttpProbeAnswer> {
   const { url, plain, timeoutText } = preparedOf(request);
   const startMs = performance.now();
-  // Nearly all probes are of this kind, and nearly none is redirected.
+  // Nearly all probes are of this kind, and almost none is redirected.
   const firstAnswer =
     plain === undefined ? undefined : await exchangePlain(plain, { timeoutMs: request.timeoutMs, timeoutText }, signal);
   if (firstAnswer !== undefined && !isRedirect(firstAnswer.status)) return answerOf(firstAnswer);
@@ -60,11 +66,11 @@ function preparedOf(request: HttpProbeRequest): Prepared {
   return fresh;
 }
 
-/** The path may hold a query; a scheme or host hidden in it is overruled, as upstream's formatURL has it. */
+/** The path may contain a query; a scheme or host hidden in it is ignored, as in upstream's formatURL. */
 function probeUrl({ scheme, host, port, path }: HttpProbeRequest): URL {
   if (host === '') throw new KubeletError('Unavailable', `Get "${scheme}://:${port}${path}": missing host`);
   const base = new URL(`${scheme}://${net.isIPv6(host) ? `[${host}]` : host}:${port}/`);
-  // Read as a path even when it begins with two slashes, which would name a host.
+  // Parsed as a path even when it begins with two slashes, which would otherwise name a host.
   const hostless = path.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/^\/\/[^/?#]*/, '');
   const slashed = hostless.startsWith('/') ? hostless : `/${hostless}`;
   const [beforeHash = ''] = slashed.split('#');
@@ -76,7 +82,7 @@ function probeUrl({ scheme, host, port, path }: HttpProbeRequest): URL {
 
 async function tcpProbe(host: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<void> {
   const address = net.isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
-  // node:net takes an empty host for this machine.
+  // node:net treats an empty host as this machine.
   if (host === '') throw new KubeletError('Invalid', `dial tcp ${address}: missing host`);
   return connectOnly({ host, port, address, timeoutMs }, signal);
 }
@@ -98,18 +104,36 @@ async function fetchText(
   limits: { timeoutMs: number; limitBytes: number },
 ): Promise<{ status: number; body: string }> {
   if (!URL.canParse(url)) throw new KubeletError('Invalid', `"${url}" is not a URL`);
-  const timeoutText = `Get "${url}": context deadline exceeded`;
+  const target = new URL(url);
+  const shown = `Get "${shownUrl(url)}"`;
+  if (target.protocol !== 'http:' && target.protocol !== 'https:')
+    throw new KubeletError('Invalid', `${shown}: unsupported protocol scheme "${target.protocol.replace(':', '')}"`);
+  const timeoutText = `${shown}: context deadline exceeded`;
   return within({ timeoutMs: limits.timeoutMs, timeoutText }, async (inner) => {
     const first = {
-      url: new URL(url),
+      url: target,
       method: 'GET',
-      headers,
+      headers: [...credentialsOf(target), ...headers],
       verifyTls: true,
       body: { limitBytes: limits.limitBytes, whenLarger: 'fail' as const },
+      secretHeaders: true,
     };
-    const { status, body } = await exchangeFollowing(first, () => true, inner);
+    // A redirect from TLS to plain text is not followed: an attacker on the network path could control what runs here.
+    const { status, body, refusedRedirect } = await exchangeFollowing(
+      first,
+      (from, to) => from.protocol !== 'https:' || to.protocol === 'https:',
+      inner,
+    );
+    if (refusedRedirect) throw new KubeletError('Unavailable', `${shown}: a redirect to plain HTTP is not followed`);
     return { status, body };
   });
+}
+
+/** From the URL itself, as Go's client sends them. */
+function credentialsOf({ username, password }: URL): Header[] {
+  if (username === '' && password === '') return [];
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return [{ name: 'Authorization', value: `Basic ${Buffer.from(pair).toString('base64')}` }];
 }
 
 interface Limit {
@@ -118,7 +142,10 @@ interface Limit {
   signal?: AbortSignal | undefined;
 }
 
-/** Runs `work` with a signal that aborts, with the error to reject with as its reason, at the deadline or with the caller's signal. */
+/**
+ * Runs `work` with a signal that aborts at the deadline or with the caller's signal; its reason is the error to reject
+ * with.
+ */
 async function within<T>(
   { timeoutMs, timeoutText, signal }: Limit,
   work: (signal: AbortSignal) => Promise<T>,

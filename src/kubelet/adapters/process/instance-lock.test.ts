@@ -12,7 +12,7 @@ function folder(context: { after(cleanUp: () => void): void }): string {
   return path;
 }
 
-it('lets one holder in at a time, and the next once it is released', async (context) => {
+it('has one holder at a time, and the next once it is released', async (context) => {
   const root = folder(context);
   const first = await takeInstanceLock(root);
   await assert.rejects(takeInstanceLock(root), (error) => errorKind(error) === 'AlreadyExists');
@@ -21,13 +21,13 @@ it('lets one holder in at a time, and the next once it is released', async (cont
   (await takeInstanceLock(root)).release();
 });
 
-it('is named by a secret of root, so that nobody else can take the name', async (context) => {
+it('is named by a secret of root, so that no other user can take the name', async (context) => {
   const root = folder(context);
   (await takeInstanceLock(root)).release();
   assert.equal(statSync(join(root, 'agent-state', 'lock-name')).mode & 0o777, 0o600);
 });
 
-it('writes nothing once it has its name, so that an agent comes back on a full disk', async (context) => {
+it('writes nothing once it has its name, so that an agent can restart on a full disk', async (context) => {
   const root = folder(context);
   (await takeInstanceLock(root)).release();
   const state = (): number[] => [
@@ -48,7 +48,7 @@ it('replaces a damaged name, which other directories might share', async (contex
   assert.deepEqual(readdirSync(join(root, 'agent-state')), ['lock-name']);
 });
 
-it('says so when the root directory cannot be used', async (context) => {
+it('reports an unusable root directory', async (context) => {
   const file = join(folder(context), 'file');
   writeFileSync(file, '');
   await assert.rejects(async () => takeInstanceLock(file), /the root directory .* cannot be used/);

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { KubeletError } from '../../../base/errors.ts';
 
 /**
- * Makes sure that one agent at most works on a root directory. The lock is a socket in the kernel's abstract namespace: it is taken
- * atomically, leaves no file behind, and is gone with the process however that ends, kill -9 included. Its name comes from a secret that
- * only root can read, so that no other process can sit on it.
- * Rejects with `AlreadyExists` when another process holds it.
+ * Ensures that at most one agent works on a root directory. The lock is a socket in the kernel's abstract namespace: it
+ * is taken atomically, leaves no file, and is released with the process however that ends, kill -9 included. Its name
+ * comes from a secret that only root can read, so that no other process can block it. Rejects with `AlreadyExists` when
+ * another process holds it.
  */
 export function takeInstanceLock(rootDir: string): Promise<{ release: () => void }> {
   const name = `\0kubelet-ts/${createHash('sha256').update(readSecret(rootDir)).digest('hex').slice(0, 32)}`;
@@ -40,11 +40,11 @@ export function takeInstanceLock(rootDir: string): Promise<{ release: () => void
 
 const SECRET = /^[0-9a-f]{32}$/;
 
-/** Made by the first agent on this directory; of two that come at once the slower reads what the quicker wrote. */
+/** Created by the first agent on this directory; of two that start at once the slower reads what the faster wrote. */
 function readSecret(rootDir: string): string {
   const file = path.join(rootDir, 'agent-state', 'lock-name');
   try {
-    // Read before anything is written: an agent must be able to come back on a disk that is full.
+    // Read before anything is written: an agent must be able to restart on a full disk.
     const known = readIfThere(file);
     if (known !== undefined && SECRET.test(known)) return known;
     mkdirSync(rootDir, { recursive: true, mode: 0o750 });
@@ -52,9 +52,9 @@ function readSecret(rootDir: string): string {
     const secret = randomBytes(16).toString('hex');
     const own = `${file}.${secret}`;
     try {
-      // Written whole before it gets its name: nobody reads half a secret.
+      // Written completely before it gets its name: no other agent reads half a secret.
       writeFileSync(own, secret, { mode: 0o600 });
-      // A damaged one is replaced; a link never replaces what another agent made meanwhile.
+      // A damaged one is replaced; the link step never replaces what another agent created meanwhile.
       if (known === undefined) linkSync(own, file);
       else renameSync(own, file);
     } catch (error) {

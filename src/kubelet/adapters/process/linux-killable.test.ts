@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { errorKind, KubeletError } from '../../../base/errors.ts';
 import { runKillable, StuckChildren } from './linux-killable.ts';
 
-test('a child is killed at its deadline, and what could not be started says so', async () => {
+test('a child is killed at its deadline, and one that could not be started is reported', async () => {
   const startMs = performance.now();
   await assert.rejects(
     runKillable('sleep', ['30'], { timeoutMs: 50, op: 'look' }),
@@ -21,7 +21,7 @@ test('a child is killed at its deadline, and what could not be started says so',
   });
 });
 
-test('a subject is stuck until the last child that was late with it is gone; one that was in time makes none', async () => {
+test('a subject is stuck until its last late child is gone; a child that is in time never makes it stuck', async () => {
   const stuck = new StuckChildren();
   const exits: (() => void)[] = [];
   const late = (subject: string): Promise<never> =>

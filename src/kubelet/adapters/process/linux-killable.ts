@@ -1,7 +1,9 @@
-// Children for work that may hang in the kernel: on a dead NFS server, a wedged FUSE daemon, a disk that does not answer. What is stuck is then the
-// one thread of a child, not one of the agent's few. The rules are the same for all of them: a deadline, nobody waits for a child that the kernel
-// does not let die, and what it worked on is not tried again before it is gone, so that retries do not pile up processes.
-import { spawn, type ChildProcess } from 'node:child_process';
+// Children for work that may hang in the kernel: on a dead NFS server, a hung FUSE daemon, a disk that does not
+// respond. Then only the thread of a child is stuck, not one of the agent's few. The rules are the same for all of
+// them: there is a deadline, a child that the kernel cannot kill is not awaited, and its work is not retried before it
+// is gone, so that retries do not accumulate processes.
+import { spawn } from 'node:child_process';
+import { abandonChild, exitCodeOf } from '../../../base/child-process.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
 
 export interface ChildResult {
@@ -10,16 +12,15 @@ export interface ChildResult {
   stderr: string;
 }
 
-/** Nothing of the agent's own environment; `LC_ALL=C` keeps the words of errors stable. */
+/** Without the agent's own environment; `LC_ALL=C` keeps error messages stable. */
 export const CHILD_ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } as const;
 
-/** What a child that was killed by a signal counts as: 128 plus SIGKILL, which is what it mostly was. */
-const KILLED = 137;
 const OUTPUT_LIMIT = 1024 * 1024;
 
 /**
- * Runs a program that may get stuck. At the deadline it is killed and the caller gets `Timeout` at once, without waiting for the child to go: a
- * process in uninterruptible sleep dies only when the server is back. `Unavailable` when it cannot be started. argv only, never a shell.
+ * Runs a program that may hang. At the deadline it is killed and the caller gets `Timeout` at once, without waiting for
+ * the child's exit: a process in uninterruptible sleep dies only when the server is back. `Unavailable` when it cannot
+ * be started. argv only, never a shell.
  */
 export function runKillable(
   program: string,
@@ -58,29 +59,7 @@ export function runKillable(
   });
 }
 
-export function exitCodeOf(exitCode: number | null, signal: NodeJS.Signals | null): number {
-  return exitCode ?? (signal === null ? 1 : KILLED);
-}
-
-/** Kills what can be killed and waits for nothing: neither the process nor its pipes keep the agent. For children started `detached`. */
-export function abandonChild(child: ChildProcess): void {
-  killGroup(child);
-  child.unref();
-  for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
-}
-
-/** Children started `detached` lead a group of their own: mount(8) waits for a helper such as mount.nfs, which must go with it. */
-export function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // The group is gone already, and then this does nothing.
-    child.kill('SIGKILL');
-  }
-}
-
-/** Children that are past their deadline and not gone yet, by what they work on. */
+/** Children that are past their deadline and still exist, by the subject of their work. */
 export class StuckChildren {
   readonly #counts = new Map<string, number>();
 
@@ -92,7 +71,10 @@ export class StuckChildren {
     return [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Runs `work`, which must call `onExit` once its child is gone. When it rejects with `Timeout` before that, `subject` is stuck until then. */
+  /**
+   * Runs `work`, which must call `onExit` once its child is gone. When it rejects with `Timeout` before that, `subject`
+   * is stuck until then.
+   */
   async watch<T>(subject: string, work: (onExit: () => void) => Promise<T>): Promise<T> {
     let isStuck = false;
     const onExit = (): void => {

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { createProfiler } from './linux-profiler.ts';
 
 describe('the profiler', () => {
-  it('measures for as long as asked, in V8’s formats, one at a time', async () => {
+  it('measures for the requested time, in V8’s formats, one at a time', async () => {
     const clock = new FakeClock();
     const profiler = createProfiler(clock);
     const measuring = profiler.cpu(1000, new AbortController().signal);
@@ -17,7 +17,7 @@ describe('the profiler', () => {
     assert.ok('head' in JSON.parse(await heap));
   });
 
-  it('stops when nobody waits any more, and can be used again', async () => {
+  it('stops when its caller aborts, and can be used again', async () => {
     const clock = new FakeClock();
     const profiler = createProfiler(clock);
     const gone = AbortSignal.abort();
@@ -26,7 +26,7 @@ describe('the profiler', () => {
     assert.ok(await finished(clock, again));
   });
 
-  /** The session begins when it can; then time goes on. */
+  /** The session begins when it can; then time passes. */
   async function finished(clock: FakeClock, work: Promise<unknown>): Promise<boolean> {
     let isDone = false;
     const end = (): void => void (isDone = true);

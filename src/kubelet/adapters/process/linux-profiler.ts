@@ -1,11 +1,14 @@
 import type { Session } from 'node:inspector/promises';
-import { sleep, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { sleep } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { Profiler } from '../../ports/profiler.ts';
 
 const SAMPLE_MICROSECONDS = 10_000;
 
-/** By an inspector session within the process: no port is opened, and nothing is loaded before it is asked for. */
+/**
+ * Through an inspector session within the process: no port is opened, and nothing is loaded before the first profile.
+ */
 export function createProfiler(clock: Clock): Profiler {
   let isBusy = false;
   const within = async (work: (session: Session) => Promise<object>): Promise<string> => {

@@ -9,7 +9,7 @@ import { ShellRunner } from './linux-shell-runner.ts';
 
 const options = (timeoutMs = 20_000) => ({ timeoutMs, op: 'look' });
 
-test('words reach a program as they are, whatever a shell would make of them', async () => {
+test('arguments reach a program unchanged, without shell interpretation', async () => {
   const runner = new ShellRunner();
   const word = fc
     .oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[ '"$`\\;&|<>\n*?!#~(){}a-]*$/))
@@ -26,7 +26,7 @@ test('words reach a program as they are, whatever a shell would make of them', a
   );
 });
 
-test('programs that follow each other share a shell, and each has its own end', async () => {
+test('consecutive programs share a shell, and each has its own result', async () => {
   const runner = new ShellRunner();
   const parent = async (): Promise<string> => (await runner.run('/bin/sh', ['-c', 'echo $PPID'], options())).stderr;
   const first = await parent();
@@ -39,7 +39,7 @@ test('programs that follow each other share a shell, and each has its own end', 
   assert.equal(new Set(await Promise.all(Array.from({ length: 20 }, parent))).size, 3);
 });
 
-test('what cannot be started says so, and where there is no shell programs are run without one', async () => {
+test('a program that cannot be started is reported, and without a shell programs are run directly', async () => {
   await assert.rejects(
     new ShellRunner().run('no-such-program-here', [], options()),
     (error) =>
@@ -54,7 +54,7 @@ test('what cannot be started says so, and where there is no shell programs are r
   );
 });
 
-test('a program that is late is killed with its shell at its deadline, and is said to be gone when it is', async () => {
+test('a late program is killed with its shell at its deadline, and its exit is reported when it happens', async () => {
   const runner = new ShellRunner();
   let said = (): void => undefined;
   const gone = new Promise<void>((resolve) => (said = resolve));
@@ -66,7 +66,7 @@ test('a program that is late is killed with its shell at its deadline, and is sa
   assert.deepEqual(await runner.run('printf', ['again'], options()), { exitCode: 0, stdout: '', stderr: 'again' });
 });
 
-test('programs that hang hold up no others', async () => {
+test('hung programs delay no others', async () => {
   const runner = new ShellRunner({ patienceMs: 20 });
   const folder = mkdtempSync(join(tmpdir(), 'kubelet-shell-'));
   const release = join(folder, 'go');
@@ -81,13 +81,13 @@ test('programs that hang hold up no others', async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('a shell that is killed takes its program with it, and the next one gets another', async () => {
+test('a killed shell ends its program, and the next program gets another shell', async () => {
   const runner = new ShellRunner();
   const killed = await runner.run('/bin/sh', ['-c', 'kill -9 $PPID'], options());
   assert.deepEqual([killed.exitCode, (await runner.run('true', [], options())).exitCode], [137, 0]);
 });
 
-test('a shell that has nothing to do ends', async () => {
+test('an idle shell ends', async () => {
   const runner = new ShellRunner({ idleMs: 1 });
   const pid = (await runner.run('/bin/sh', ['-c', 'echo $PPID'], options())).stderr.trim();
   const isThere = (): boolean => {

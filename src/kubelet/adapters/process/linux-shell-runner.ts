@@ -1,8 +1,11 @@
-// Programs that are run all the time, without a fork of the agent for each: that costs some 2 ms of processor time, in which the whole agent stands
-// still, and pages that must be copied. A shell is small, and forks in a tenth of it.
-import { spawn, type ChildProcess } from 'node:child_process';
+// Runs frequent programs without a fork of the agent for each: a fork costs some 2 ms of processor time, during which
+// the whole agent is blocked, and pages that must be copied. A shell is small, and forks in a tenth of that time.
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { exitCodeOf, killGroup } from '../../../base/child-process.ts';
 import { KubeletError } from '../../../base/errors.ts';
-import { CHILD_ENVIRONMENT, exitCodeOf, killGroup, runKillable, type ChildResult } from './linux-killable.ts';
+import type { ChildResult } from './linux-killable.ts';
+import { CHILD_ENVIRONMENT, runKillable } from './linux-killable.ts';
 
 type RunOptions = Parameters<typeof runKillable>[2];
 
@@ -15,13 +18,13 @@ interface Job extends RunOptions {
 
 export interface ShellRunnerOptions {
   shell?: string;
-  /** What is not done after this time gives up its place: it may hang, and others must not wait for it. */
+  /** A program that takes longer releases its slot: it may hang, and others must not wait for it. */
   patienceMs?: number;
-  /** How long a shell that has nothing to do stays. */
+  /** How long an idle shell is kept. */
   idleMs?: number;
 }
 
-/** Shells that work at a time, without those whose program is late. */
+/** Concurrent shells, not counting those whose program is late. */
 const MOST_AT_ONCE = 3;
 const OUTPUT_LIMIT = 64 * 1024;
 /** Not found, or not to be executed. */
@@ -29,12 +32,13 @@ const NOT_STARTED = new Set([126, 127]);
 const END = /\0(\d+)\n$/;
 
 /**
- * The same as runKillable, by a few shells that stay for a while:
- * 1. A shell runs one program at a time. One that takes longer than most counts no more, and whoever waits gets another shell.
- * 2. At the deadline the shell is killed with its program, and nobody waits for it; `onExit` comes when the program is gone, however long the kernel
- *    keeps it: its end of the pipe tells.
- * 3. Arguments reach the program as they are: in single quotes a shell knows no other character than the quote.
- * All that the program says is its `stderr`; it must not say NUL.
+ * The same as runKillable, with a few shells that are kept for a while:
+ * 1. A shell runs one program at a time. One that takes unusually long no longer counts, and waiting programs get
+ *    another shell.
+ * 2. At the deadline the shell is killed with its program, without waiting for it; `onExit` is called when the program
+ *    has ended, however long the kernel keeps it: its end of the pipe closes then.
+ * 3. Arguments reach the program unchanged: in single quotes a shell interprets no character except the quote. All
+ *    output of the program is its `stderr`; it must not contain NUL.
  */
 export class ShellRunner {
   readonly #shell: string;
@@ -76,7 +80,7 @@ export class ShellRunner {
     const shell = this.#idle.pop() ?? new Shell(this.#shell, (gone) => this.#forget(gone));
     const end = await shell.run(job);
     clearTimeout(late);
-    // Without a shell there is still the program.
+    // Without a shell the program is run directly.
     if (end === 'no shell') await runKillable(job.program, job.args, job).then(job.resolve, job.reject);
     else if (end === 'ready') {
       this.#idle.push(shell);
@@ -107,7 +111,7 @@ class Shell {
     this.#child = spawn(path, [], { detached: true, stdio: ['pipe', 'pipe', 'ignore'], env: CHILD_ENVIRONMENT });
     this.#child.on('error', () => this.#end('no shell', 1));
     this.#child.on('close', (exitCode, signal) => this.#end('gone', exitCodeOf(exitCode, signal)));
-    // It ended; then `close` tells.
+    // It ended; `close` has the details.
     this.#child.stdin?.on('error', () => undefined);
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#said = (this.#said + text).slice(-OUTPUT_LIMIT);
@@ -151,7 +155,7 @@ class Shell {
     });
   }
 
-  /** Keeps nobody from leaving; ends by itself. */
+  /** Does not keep the process alive; ends on its own. */
   rest(forMs: number): void {
     this.#hold(false);
     this.#rest = setTimeout(() => {

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 
 /**
- * Sets how readily the kernel kills this process for memory (upstream: oomScoreAdj, -999 by default). Lowering it needs CAP_SYS_RESOURCE.
- * Returns why it could not be done; undefined when it is done.
+ * Sets the OOM score adjustment of this process (upstream: oomScoreAdj, -999 by default). Lowering it needs
+ * CAP_SYS_RESOURCE. Returns the reason of a failure; undefined on success.
  */
 export function setOwnOomScore(score: number, path = '/proc/self/oom_score_adj'): string | undefined {
   try {

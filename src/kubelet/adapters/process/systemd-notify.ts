@@ -1,17 +1,25 @@
 import { spawn } from 'node:child_process';
+import { CHILD_ENVIRONMENT } from './linux-killable.ts';
 
 /**
- * Tells systemd how the service is. Node has no datagram sockets for unix paths, so systemd's own tool carries the message.
- * Without NOTIFY_SOCKET, and without the tool, it does nothing.
+ * Reports the state of the service to systemd. Node has no datagram sockets for unix paths, so systemd's own tool sends
+ * the message. Without NOTIFY_SOCKET, and without the tool, it does nothing.
  */
 export function systemdNotify(state: 'READY=1' | 'STOPPING=1' | 'WATCHDOG=1', env: NodeJS.ProcessEnv): void {
-  if (env['NOTIFY_SOCKET'] === undefined || env['NOTIFY_SOCKET'] === '') return;
-  const child = spawn('systemd-notify', [`--pid=${process.pid}`, state], { stdio: 'ignore', env });
+  const socket = env['NOTIFY_SOCKET'];
+  if (socket === undefined || socket === '') return;
+  const child = spawn('systemd-notify', [`--pid=${process.pid}`, state], {
+    stdio: 'ignore',
+    env: { ...CHILD_ENVIRONMENT, NOTIFY_SOCKET: socket },
+  });
   child.on('error', () => undefined);
   child.unref();
 }
 
-/** Half the time systemd allows between two signs of life, in milliseconds; undefined when it watches nobody (or is to be asked no more than once a second). */
+/**
+ * Half of systemd's watchdog interval, in milliseconds; undefined when the watchdog is off (or the interval is below
+ * one second).
+ */
 export function watchdogPeriodMs(env: NodeJS.ProcessEnv, pid: number): number | undefined {
   const limitUs = Number(env['WATCHDOG_USEC'] ?? 0);
   const forPid = env['WATCHDOG_PID'];

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { v1Format, v2Format, type ReadControl } from './group-files.ts';
+import type { ReadControl } from './group-files.ts';
+import { v1Format, v2Format } from './group-files.ts';
 
-/** Files as a machine had them, by their names alone. */
+/** Files of a real machine, by name only. */
 const files =
   (content: Readonly<Record<string, string>>): ReadControl =>
   (_controller, file) =>
@@ -33,7 +34,7 @@ describe('cgroup v1', () => {
     'blkio.throttle.io_service_bytes_recursive': '253:0 Read 4096\n253:0 Total 4096\nTotal 4096\n',
   });
 
-  it('gives CPU and memory with the groups below, faults of the group alone', () => {
+  it('has CPU and memory including child groups, and page faults of the group alone', () => {
     assert.deepEqual(v1Format.cpu(read, 'all'), {
       usageNs: 123_456_789,
       userNs: 100_000_000,
@@ -63,7 +64,7 @@ describe('cgroup v1', () => {
     assert.deepEqual(v1Format.io(read, () => '/dev/vda', false).bytes[0]?.counts.get('Read'), 4096);
   });
 
-  it('says what has no limit', () => {
+  it('shows which limits are unset', () => {
     assert.deepEqual(v1Format.limits(read), {
       cpuShares: 204,
       cpuPeriodUs: 100_000,
@@ -75,7 +76,7 @@ describe('cgroup v1', () => {
     assert.equal(v1Format.limits(files({ 'cpu.cfs_quota_us': '-1\n' })).cpuQuotaUs, 0);
   });
 
-  it('reads three files only where CPU and memory are enough', () => {
+  it('reads only three files if CPU and memory are enough', () => {
     const asked: string[] = [];
     const counting: ReadControl = (controller, file) => {
       asked.push(file);
@@ -86,7 +87,7 @@ describe('cgroup v1', () => {
     assert.deepEqual(asked, ['cpuacct.usage', 'memory.stat', 'memory.usage_in_bytes']);
   });
 
-  it('takes the counts of the I/O scheduler where it keeps some', () => {
+  it("uses the I/O scheduler's counters if it has any", () => {
     const bfq = files({
       'blkio.bfq.io_serviced_recursive': '253:0 Read 7\nTotal 7\n',
       'blkio.throttle.io_serviced_recursive': '253:0 Read 9\n',
@@ -101,7 +102,7 @@ describe('cgroup v1', () => {
     );
   });
 
-  it('tells a group that is gone', () => {
+  it('reports a removed group', () => {
     assert.deepEqual([v1Format.cpu(files({}), 'all'), v1Format.memory(files({}), 'all')], [undefined, undefined]);
   });
 });
@@ -127,7 +128,7 @@ describe('cgroup v2', () => {
     'io.pressure': pressure,
   });
 
-  it('gives the same in the same units', () => {
+  it('has the same values in the same units', () => {
     assert.deepEqual(v2Format.cpu(read, 'all'), {
       usageNs: 1_000_000,
       userNs: 600_000,
@@ -162,7 +163,7 @@ describe('cgroup v2', () => {
     assert.deepEqual([held?.some.totalUs, v2Format.io(read, () => '', false).pressure?.full.totalUs], [5, 4]);
   });
 
-  it('shows weights as the shares they were made of', () => {
+  it('shows weights as the shares they were computed from', () => {
     assert.deepEqual(v2Format.limits(read), {
       cpuShares: 2 + Math.floor((7 * 262_142) / 9999),
       cpuPeriodUs: 100_000,

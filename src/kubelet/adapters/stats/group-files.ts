@@ -1,28 +1,21 @@
 import type { CpuUse, GroupLimits, IoUse, MemoryUse, StatsDepth } from '../../ports/stats.ts';
-import {
-  keyedNumber,
-  limitOf,
-  numberOf,
-  parseBlkio,
-  parseIoStat,
-  parsePressure,
-  type DeviceName,
-} from './kernel-text.ts';
+import type { DeviceName } from './kernel-text.ts';
+import { keyedNumber, limitOf, numberOf, parseBlkio, parseIoStat, parsePressure } from './kernel-text.ts';
 
-/** Text of a control file of one group; undefined when the group or the file is not there. */
+/** Text of a control file of one group; undefined when the group or the file does not exist. */
 export type ReadControl = (controller: string, file: string) => string | undefined;
 
 const NS_PER_US = 1000;
-/** What cpuacct.stat counts in: user space always sees 100 ticks a second. */
+/** The unit of cpuacct.stat: user space always sees 100 ticks a second. */
 const NS_PER_TICK = 10_000_000;
 const MIN_SHARES = 2;
 
-/** The numbers of one group. `undefined` when it is gone. */
+/** The figures of one group. `undefined` when it was removed. */
 export interface GroupFormat {
   cpu(read: ReadControl, depth: StatsDepth): CpuUse | undefined;
   memory(read: ReadControl, depth: StatsDepth): MemoryUse | undefined;
   io(read: ReadControl, deviceName: DeviceName, scheduled: boolean): IoUse;
-  /** Whether an I/O scheduler keeps counts of its own; asked of the root group. */
+  /** Whether an I/O scheduler has counters of its own; read from the root group. */
   isScheduled(read: ReadControl): boolean;
   limits(read: ReadControl): GroupLimits;
 }
@@ -82,7 +75,7 @@ export const v1Format: GroupFormat = {
       swapBytes: keyedNumber(stat, 'total_swap'),
       activeFileBytes: keyedNumber(stat, 'total_active_file'),
       inactiveFileBytes,
-      // Of the group alone, where all else is with the groups below (upstream: setMemoryStats).
+      // Of the group alone, while all other figures include child groups (upstream: setMemoryStats).
       pageFaults: keyedNumber(stat, 'pgfault'),
       majorPageFaults: keyedNumber(stat, 'pgmajfault'),
       ...(depth === 'all' && {
@@ -97,7 +90,7 @@ export const v1Format: GroupFormat = {
     return parseBlkio(read('blkio', 'blkio.bfq.io_serviced_recursive'), () => '').length > 0;
   },
   io(read, deviceName, scheduled) {
-    // The scheduler's own count where it has one, else what throttling counts (upstream: fs/blkio.go).
+    // The I/O scheduler's counter if there is one, else the throttling counter (upstream: fs/blkio.go).
     const pick = (what: string) =>
       parseBlkio(read('blkio', `blkio.${scheduled ? 'bfq' : 'throttle'}.${what}_recursive`), deviceName);
     return { bytes: pick('io_service_bytes'), operations: pick('io_serviced') };
@@ -156,7 +149,7 @@ export const v2Format: GroupFormat = {
       pageFaults: keyedNumber(stat, 'pgfault'),
       majorPageFaults: keyedNumber(stat, 'pgmajfault'),
       ...(depth === 'all' && {
-        // Upstream leaves this at zero on v2; the kernel does say it (5.18 and later).
+        // Upstream leaves this at zero on v2; the kernel does report it (5.18 and later).
         kernelBytes: keyedNumber(stat, 'kernel'),
         maxUsageBytes: numberOf(read('memory', 'memory.peak')),
         failures: keyedNumber(events, 'max'),
@@ -186,7 +179,7 @@ export const v2Format: GroupFormat = {
   },
 };
 
-/** The inverse of what makes weights of shares (upstream: cAdvisor's convertCPUWeightToCPULimit). */
+/** The inverse of the conversion from shares to weights (upstream: cAdvisor's convertCPUWeightToCPULimit). */
 function sharesOf(weight: number): number {
   return weight === 0 ? 0 : MIN_SHARES + Math.floor(((weight - 1) * 262_142) / 9999);
 }

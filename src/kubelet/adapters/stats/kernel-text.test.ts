@@ -14,7 +14,7 @@ import {
 const device = (major: number, minor: number): string => (major === 253 ? `/dev/vd${'ab'[minor] ?? '?'}` : '');
 
 describe("the kernel's texts", () => {
-  it('give a number by its key, and only by the whole key', () => {
+  it('have numbers by key, and only by the whole key', () => {
     const stat = 'cache 11522048\nrss 17195008\ntotal_inactive_file 536576\ninactive_file 7\n';
     assert.deepEqual(
       ['cache', 'inactive_file', 'total_inactive_file', 'file', 'rss', 'swap'].map((key) => keyedNumber(stat, key)),
@@ -22,7 +22,7 @@ describe("the kernel's texts", () => {
     );
   });
 
-  it('know many ways to say that there is no limit', () => {
+  it('have several forms of "no limit"', () => {
     assert.deepEqual(['max\n', '-1', '9223372036854771712\n', '67108864\n', '0'].map(limitOf), [
       Infinity,
       Infinity,
@@ -33,7 +33,7 @@ describe("the kernel's texts", () => {
     assert.equal(limitOf(undefined), Infinity);
   });
 
-  it('say how long tasks were held up', () => {
+  it('show how long tasks were stalled', () => {
     const text =
       'some avg10=1.25 avg60=0.50 avg300=0.10 total=123456\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=99\n';
     assert.deepEqual(parsePressure(text), {
@@ -41,11 +41,11 @@ describe("the kernel's texts", () => {
       full: { totalUs: 99, avg10: 0, avg60: 0, avg300: 0 },
     });
     assert.deepEqual([parsePressure(undefined), parsePressure('')], [undefined, undefined]);
-    // CPU pressure of a whole machine has had no second line for a long time.
+    // On older kernels the CPU pressure of a whole machine has no second line.
     assert.equal(parsePressure('some avg10=0.00 avg60=0.00 avg300=0.00 total=5\n')?.full.totalUs, 0);
   });
 
-  it('count reads and writes of each disk, in both versions', () => {
+  it('contain reads and writes of each disk, in both versions', () => {
     const v1 =
       '253:0 Read 4096\n253:0 Write 8192\n253:0 Sync 0\n253:0 Async 12288\n253:0 Discard 0\n253:0 Total 12288\n7:0 Read 1\nTotal 12289\n';
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe("the kernel's texts", () => {
     assert.deepEqual(Object.fromEntries(operations[0]?.counts ?? []), { Read: 1, Write: 2, Discard: 0 });
   });
 
-  it('count what interfaces that matter to a pod have carried', () => {
+  it('contain the traffic of the interfaces that matter to a pod', () => {
     const text = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
     lo: 14241062607 16092821    0    0    0     0          0         0 14241062607 16092821    0    0    0     0       0          0
@@ -97,7 +97,7 @@ vethab: 1 1 1 1 0 0 0 0 1 1 1 1 0 0 0 0
     ]);
   });
 
-  it('tell disks and limits of processes', () => {
+  it('contain disks and limits of processes', () => {
     const [disk] = parseDisks(' 253       0 vda 100 2 300 40 500 6 700 80 9 100 110 0 0 0 0 0 0\n');
     assert.deepEqual(
       [

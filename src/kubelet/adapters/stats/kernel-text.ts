@@ -1,6 +1,9 @@
 import type { DeviceCounts, DiskUse, InterfaceUse, IoOperation, Pressure, StallTimes } from '../../ports/stats.ts';
 
-/** The number after `key ` at the beginning of a line; 0 where there is none. Much faster than to split files that say a hundred things. */
+/**
+ * The number after `key ` at the beginning of a line; 0 if it is missing. Much faster than splitting files with a
+ * hundred lines.
+ */
 export function keyedNumber(text: string, key: string): number {
   const at = text.startsWith(`${key} `) ? 0 : text.indexOf(`\n${key} `) + 1;
   if (at === 0 && !text.startsWith(`${key} `)) return 0;
@@ -17,10 +20,10 @@ function leadingNumber(text: string, from: number): number {
   return value;
 }
 
-/** What the kernel cannot count exactly as a page count below this is no limit at all (upstream: maxMemorySize). */
+/** Values above what the kernel can represent as a page count mean no limit (upstream: maxMemorySize). */
 const UNLIMITED = 2 ** 62;
 
-/** A limit: `max`, -1 and what no machine has are Infinity. */
+/** A limit: `max`, -1 and values larger than any machine are Infinity. */
 export function limitOf(text: string | undefined): number {
   if (text === undefined) return Infinity;
   const trimmed = text.trim();
@@ -92,7 +95,7 @@ function named(device: string, counts: ReadonlyMap<IoOperation, number>, deviceN
   return { device: deviceName(major, minor), major, minor, counts };
 }
 
-/** Loopback and host ends of containers' pairs say nothing of a pod (upstream: cAdvisor's ignoredDevicePrefixes). */
+/** Loopback and host ends of veth pairs say nothing about a pod (upstream: cAdvisor's ignoredDevicePrefixes). */
 const IGNORED_INTERFACES = /^(lo|veth|docker|nerdctl)/i;
 
 /** /proc/PID/net/dev. */
@@ -165,7 +168,7 @@ export function parseDisks(text: string): (DiskUse & { major: number; minor: num
   });
 }
 
-/** The soft limit of open files in /proc/PID/limits; -1 for none, undefined when it is not said. */
+/** The soft limit of open files in /proc/PID/limits; -1 for none, undefined when it is missing. */
 export function parseOpenFilesLimit(text: string): number | undefined {
   const soft = /^Max open files\s+(\S+)/m.exec(text)?.[1];
   if (soft === undefined) return undefined;

@@ -5,7 +5,7 @@ import { errnoOf, fromErrno } from '../linux-errors.ts';
 import { parseDisks } from './kernel-text.ts';
 import { runKillable } from '../process/linux-killable.ts';
 
-/** statfs of a mount that may be dead: the child that asks is left behind then. */
+/** statfs of a mount that may be dead: the child that calls it is then abandoned. */
 const REMOTE_LIMIT_MS = 10_000;
 const BLOCK_BYTES = 512;
 
@@ -26,7 +26,7 @@ export async function readFileSystem(path: string, nowMs: () => number): Promise
   }
 }
 
-/** For paths of others: a few milliseconds for a process that may get stuck in our place. */
+/** For paths of users: a few milliseconds for a child process that may hang instead of the agent. */
 export async function readRemoteFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
   const { exitCode, stdout, stderr } = await runKillable('stat', ['-f', '-c', '%S %b %a %f %c %d', '--', path], {
     timeoutMs: REMOTE_LIMIT_MS,
@@ -53,7 +53,10 @@ export async function readRemoteFileSystem(path: string, nowMs: () => number): P
   };
 }
 
-/** Blocks and inodes below a folder of the node's own disk, each file once however many names it has. Other file systems mounted below are left out, as `du -x` does. */
+/**
+ * Blocks and inodes below a folder of the node's own disk, each file once however many names it has. Other file systems
+ * mounted below are skipped, as with `du -x`.
+ */
 export async function measureTree(path: string, limitMs: number, nowMs: () => number): Promise<TreeUse> {
   const endMs = nowMs() + limitMs;
   const linked = new Set<number>();
@@ -96,7 +99,7 @@ function ignoreGone(error: unknown): undefined {
   throw fromErrno(error, 'measure', '');
 }
 
-/** By the device's number in the table of disks; what is on none goes by the name it was mounted from. */
+/** By the device number in the table of disks; a file system without a disk is named by its mount source. */
 async function readDevice(path: string): Promise<string> {
   const { dev } = await stat(path);
   // As makedev packs them for 32 bits, which is what stat gives.

@@ -9,7 +9,8 @@ import type {
   StatsDepth,
 } from '../../ports/stats.ts';
 import type { CgroupLayout } from '../cgroups/linux-cgroups-fs.ts';
-import { v1Format, v2Format, type GroupFormat, type ReadControl } from './group-files.ts';
+import type { GroupFormat, ReadControl } from './group-files.ts';
+import { v1Format, v2Format } from './group-files.ts';
 import { limitOf, numberOf, parseDisks, parseInterfaces, parseOpenFilesLimit } from './kernel-text.ts';
 
 export interface LinuxGroupStatsOptions {
@@ -21,12 +22,12 @@ export interface LinuxGroupStatsOptions {
 const BUFFER_BYTES = 64 * 1024;
 /** Disks are plugged in and their schedulers changed now and then. */
 const DEVICES_AGE_MS = 60_000;
-/** A process may have a million open files: beyond so many they are counted and not looked at. */
+/** A process may have a million open files: beyond this number they are counted but not inspected. */
 const SOCKETS_LOOKED_AT = 5000;
 
 /**
- * Numbers of groups straight from the kernel. Files are opened anew each time: of the 9 µs that one takes, a descriptor kept open would spare two, and
- * each costs the kernel a page for as long as it is open.
+ * Figures of groups straight from the kernel. Files are opened for each read: of the 9 µs that one takes, a descriptor
+ * kept open would save two, and each costs the kernel a page as long as it is open.
  */
 export class LinuxGroupStats implements GroupStats {
   readonly #options: LinuxGroupStatsOptions;
@@ -136,7 +137,7 @@ export class LinuxGroupStats implements GroupStats {
     return root === undefined ? undefined : path === '/' ? root : root + path;
   }
 
-  /** undefined for what is not there, or goes away just now. */
+  /** undefined for what does not exist, or is being removed. */
   #read(file: string): string | undefined {
     let descriptor: number | undefined;
     try {
@@ -144,7 +145,8 @@ export class LinuxGroupStats implements GroupStats {
       const length = readSync(descriptor, this.#buffer, 0, BUFFER_BYTES, 0);
       return this.#buffer.toString('latin1', 0, length);
     } catch {
-      // ENOENT, ENODEV (a group that is being removed), ESRCH (a process that ended), EOPNOTSUPP (pressure that is switched off).
+      // ENOENT, ENODEV (a group that is being removed), ESRCH (a process that ended), EOPNOTSUPP (pressure that is
+      // switched off).
       return undefined;
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
@@ -183,7 +185,7 @@ function entriesOf(folder: string, only: { directories: boolean } = { directorie
   }
 }
 
-/** Since 6.2 the kernel says how many descriptors there are without listing them; before, 0. */
+/** Since 6.2 the kernel reports the number of descriptors without listing them; before, 0. */
 function countFiles(folder: string): number {
   try {
     return statSync(folder).size;

@@ -39,7 +39,7 @@ describe('a tree of groups', () => {
       proc: join(folder, 'proc'),
     });
 
-  it('is read group by group, and what is not there is no error', () => {
+  it('is read group by group, and missing groups are no error', () => {
     const use = stats().use('/kubepods/pod1/abc', 'all');
     assert.deepEqual(
       [use?.atMs, use?.cpu.usageNs, use?.memory.workingSetBytes, use?.threads],
@@ -52,7 +52,7 @@ describe('a tree of groups', () => {
     assert.deepEqual(stats().children('/kubepods/pod1'), ['abc']);
   });
 
-  it('tells processes, their open files and sockets, and the limit of the first', () => {
+  it('has processes, their open files and sockets, and the limit of the first', () => {
     const { openFiles, ...use } = stats().processUse('/kubepods/pod1/abc');
     assert.deepEqual(use, { processes: 2, sockets: 1, openFilesLimit: 1024 });
     assert.equal(openFiles, 3);
@@ -81,7 +81,7 @@ describe('a folder on a disk', () => {
     }
   });
 
-  it('that takes too long is given up', async () => {
+  it('that takes too long fails', async () => {
     let now = 0;
     await assert.rejects(linuxFsStats(() => (now += 100)).tree('/etc', 1000), (error) => isKind(error, 'Timeout'));
     await assert.rejects(linuxFsStats(() => 0).tree('/nowhere/at/all', 1000), (error) => isKind(error, 'NotFound'));
@@ -89,7 +89,7 @@ describe('a folder on a disk', () => {
 });
 
 describe('the machine', () => {
-  it('has as many cores as processors say they are in', () => {
+  it('has as many cores as its processors report', () => {
     const cpu = (processor: number, socket: number, core: number): string =>
       `processor\t: ${processor}\nphysical id\t: ${socket}\ncore id\t\t: ${core}\n`;
     assert.deepEqual(parseCpus([cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 0, 1), cpu(3, 1, 0)].join('\n')), {
@@ -104,7 +104,7 @@ describe('the machine', () => {
     });
   });
 
-  it('tells the group of a process only where it is one', () => {
+  it('returns the group of a process only where it has a single one', () => {
     assert.equal(
       parseProcessGroup('4:memory:/system.slice/kubelet.service\n1:cpu,cpuacct:/system.slice/kubelet.service\n0::/\n'),
       '/system.slice/kubelet.service',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import type { MachineIdentity } from '../../ports/stats.ts';
 
-/** Read once at start. What a machine does not tell is empty or 0. */
+/** Read once at start. Unavailable values are empty or 0. */
 export function readMachineIdentity(proc = '/proc', sys = '/sys', etc = '/etc'): MachineIdentity {
   const cpus = parseCpus(readOrEmpty(`${proc}/cpuinfo`));
   const memory = readOrEmpty(`${proc}/meminfo`);
@@ -24,7 +24,7 @@ export function readMachineIdentity(proc = '/proc', sys = '/sys', etc = '/etc'):
   };
 }
 
-/** Cores are told apart by their socket and their number in it; machines that name neither have one core a processor. */
+/** Cores are identified by their socket and their number in it; on machines without both, each processor is a core. */
 export function parseCpus(cpuinfo: string): Pick<MachineIdentity, 'cores' | 'physicalCores' | 'sockets'> {
   const blocks = cpuinfo.split(/\n\n+/).filter((block) => /^processor\s*:/m.test(block));
   const field = (block: string, name: string): string | undefined =>
@@ -36,7 +36,9 @@ export function parseCpus(cpuinfo: string): Pick<MachineIdentity, 'cores' | 'phy
   return { cores: blocks.length, physicalCores: physical.size, sockets: blocks.length === 0 ? 0 : sockets.size };
 }
 
-/** The group a process is in: only where its CPU and memory groups are one (upstream: getContainer), and it is not the root. */
+/**
+ * The group of a process: only where its CPU and memory groups are the same (upstream: getContainer), and not the root.
+ */
 export function parseProcessGroup(text: string): string | undefined {
   const paths = new Map(
     text.split('\n').flatMap((line) => {
@@ -66,7 +68,7 @@ export function processNamed(name: string, proc = '/proc'): number | undefined {
 
 function readOrEmpty(path: string): string {
   try {
-    return readFileSync(path, 'utf8').replace(/[\n\0]+$/, '');
+    return readFileSync(path, 'utf8').replace(/(?<![\n\0])[\n\0]+$/, '');
   } catch {
     return '';
   }

@@ -1,24 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
+import type { ProcessUsage } from '../../ports/process-usage.ts';
 
-export interface OwnUsage {
-  cpuSeconds: number;
-  openFiles: number;
-  openFilesLimit: number;
-  residentBytes: number;
-  virtualBytes: number;
-  virtualLimitBytes: number;
-  startedAtMs: number;
-  receivedBytes: number;
-  sentBytes: number;
-  heapTotalBytes: number;
-  heapUsedBytes: number;
-  /** Share of the time since the last look. */
-  eventLoopUtilization: number;
-}
-
-/** What this process takes, for /metrics. */
-export function createOwnUsage(startedAtMs: number, proc = '/proc/self'): () => OwnUsage {
+/** Resource usage of this process, for /metrics. */
+export function createOwnUsage(startedAtMs: number, proc = '/proc/self'): () => ProcessUsage {
   let last = performance.eventLoopUtilization();
   return () => {
     const statm = readOrEmpty(`${proc}/statm`).split(' ').map(Number);

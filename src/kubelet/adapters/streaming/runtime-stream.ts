@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
@@ -10,9 +9,12 @@ import { isLoopbackHost } from '../../../base/loopback-host.ts';
 import type { Logger } from '../../../base/log.ts';
 import { openStream } from '../../../streaming/open-stream.ts';
 import type { CommandStreams, StreamMode } from '../../../streaming/protocols.ts';
-import { streamModeOf } from '../../../streaming/protocols.ts';
+import { COMMAND_V4, SPDY, SPDY_PROTOCOL_HEADER, streamModeOf } from '../../../streaming/protocols.ts';
+import { SpdySession } from '../../../streaming/spdy-session.ts';
+import { requestUpgrade } from '../../../streaming/upgrade.ts';
+import { refuseClient } from '../net/serve-app.ts';
 
-/** A client that asked for a raw connection and may have it. */
+/** A client that requested a raw connection and is allowed to have it. */
 export interface StreamClient {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
@@ -30,9 +32,9 @@ export interface RuntimeStream {
 }
 
 const DIAL_TIMEOUT_MS = 10_000;
-/** What a refusal of the runtime's is shown of. */
+/** How much of an error response of the runtime is shown. */
 const MOST_ANSWER_BYTES = 16 * 1024;
-/** Of the client's headers the runtime hears those by which a protocol is agreed on, and nothing of who asked. */
+/** The client headers passed to the runtime: those that negotiate a protocol, and none that identify the user. */
 const passedOn = [
   'x-stream-protocol-version',
   'sec-websocket-key',
@@ -41,13 +43,13 @@ const passedOn = [
   'user-agent',
 ];
 
-/** How the client's protocol comes to the runtime. */
+/** How the client's protocol is passed to the runtime. */
 export const runtimeStreamMode = (request: IncomingMessage, streams: CommandStreams | undefined): StreamMode =>
   streamModeOf(request.headers, streams);
 
 /**
- * Joins the client to the runtime's streaming server. The runtime is asked first; the connection is a raw one only after its 101. Owns the client's
- * connection: whatever happens, it is answered and ends. Never rejects.
+ * Connects the client to the runtime's streaming server. The runtime is called first; the connection is upgraded only
+ * after its 101. Owns the client's connection: in any case it is answered and closed. Never rejects.
  */
 export async function serveRuntimeStream(client: StreamClient, stream: RuntimeStream): Promise<void> {
   const { request, socket } = client;
@@ -87,25 +89,29 @@ export async function serveRuntimeStream(client: StreamClient, stream: RuntimeSt
   }
 }
 
-/** A plain answer to a client that hoped for more; the connection ends with it. */
-export function refuseClient(
-  socket: Duplex,
-  {
-    status,
-    body,
-    headers = [],
-  }: { readonly status: number; readonly body: string; readonly headers?: readonly string[] },
-): void {
-  if (socket.destroyed) return;
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}`,
-    'Content-Type: text/plain; charset=utf-8',
-    'X-Content-Type-Options: nosniff',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    ...headers,
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+/**
+ * The runtime's side of a command that is served here, opened for the client's request. Rejects with the runtime's
+ * error.
+ */
+export async function openRuntimeSession(
+  { request }: Pick<StreamClient, 'request'>,
+  { url, clock }: Pick<RuntimeStream, 'url' | 'clock'>,
+): Promise<SpdySession> {
+  const target = streamingTarget(url);
+  const connection = await dial(target, clock);
+  const headers = { host: headersFor(request, target.host)['host'] ?? '', [SPDY_PROTOCOL_HEADER]: COMMAND_V4 };
+  const answer = await requestUpgrade({
+    connection,
+    method: 'POST',
+    path: target.path,
+    headers,
+    protocol: SPDY,
+    clock,
+  });
+  if (answer.kind === 'switched') return new SpdySession(answer.connection, answer.head);
+  const text = await textOf(answer.response);
+  connection.destroy();
+  throw new KubeletError('Internal', text.trim());
 }
 
 interface StreamingTarget {
@@ -115,7 +121,7 @@ interface StreamingTarget {
   readonly path: string;
 }
 
-/** A streaming server of a runtime is on this machine; whatever else it names is not gone to. */
+/** The streaming server of a runtime is on this machine; any other address is rejected. */
 function streamingTarget(text: string): StreamingTarget {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
@@ -134,12 +140,12 @@ function streamingTarget(text: string): StreamingTarget {
 
 function dial({ host, port, isSecure }: StreamingTarget, clock: Clock): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    // A runtime signs its own certificate, and nobody else answers on a loopback address.
+    // A runtime signs its own certificate, and no other server answers on a loopback address.
     const socket = isSecure ? connectTls({ host, port, rejectUnauthorized: false }) : connectTcp({ host, port });
     const fail = (why: string): void => {
       timer.cancel();
       socket.destroy();
-      reject(new KubeletError('Unavailable', `the runtime's streaming server does not answer: ${why}`));
+      reject(new KubeletError('Unavailable', `the runtime's streaming server does not respond: ${why}`));
     };
     const timer = clock.setTimer(DIAL_TIMEOUT_MS, () => fail('timeout'));
     const onError = (error: Error): void => fail(error.message);
@@ -162,7 +168,7 @@ function headersFor(request: IncomingMessage, host: string): Record<string, stri
   return headers;
 }
 
-/** By these a client learns which versions it could have asked for. */
+/** From these a client learns which versions are supported. */
 function protocolsOf(response: IncomingMessage): readonly string[] {
   const accepted = response.headers['x-accepted-stream-protocol-versions'];
   return accepted === undefined ? [] : [`X-Accepted-Stream-Protocol-Versions: ${String(accepted)}`];

@@ -1,22 +1,25 @@
 import { KubeletError } from '../../../base/errors.ts';
 import type { ManagerConnection } from '../cgroups/systemd-manager.ts';
 
-/** systemd as far as slices go, with its bus: units, jobs that end when the test says, connections that can be cut. */
+/**
+ * The part of systemd that slices need, with its bus: units, jobs that end when the test says so, connections that can
+ * be cut.
+ */
 export class FakeSystemd {
   readonly units = new Map<string, { active: boolean; properties: Map<string, unknown> }>();
   readonly calls: string[] = [];
   dials = 0;
   away = false;
-  /** What jobs end with. undefined: they do not. */
+  /** The result of jobs. undefined: they do not end. */
   result: string | undefined = 'done';
-  /** The signal overtakes the answer of the call. */
+  /** The signal arrives before the response of the call. */
   isEarly = false;
   #jobs = 0;
   #cut: (() => void)[] = [];
 
   dial = async (): Promise<ManagerConnection> => {
     this.dials += 1;
-    if (this.away) throw new KubeletError('Unavailable', 'nobody is there');
+    if (this.away) throw new KubeletError('Unavailable', 'connection refused');
     let open = true;
     const onJob: ((job: string, result: string) => void)[] = [];
     const onClose: (() => void)[] = [];
@@ -50,7 +53,7 @@ export class FakeSystemd {
     for (const cut of this.#cut.splice(0)) cut();
   }
 
-  /** The path of the job, for calls that make one. */
+  /** The path of the job, for calls that create one. */
   #apply(member: string, body: readonly unknown[]): string | undefined {
     const name = String(body[0]);
     const unit = this.units.get(name);

@@ -10,7 +10,10 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   hugetlb: ['hugetlb.2MB.max'],
 };
 
-/** The rules of the kernel's v2 tree that matter here: control files appear when the parent hands a controller down. */
+/**
+ * The rules of the kernel's v2 tree that matter here: control files appear when the parent enables a controller for its
+ * children.
+ */
 export class ModelV2 implements CgroupFs {
   readonly groups = new Map<string, { handedDown: Set<string>; files: Map<string, string>; pids: Set<number> }>();
   readonly offered: string[];

@@ -1,4 +1,4 @@
-/** A self-signed identity for servers in tests; worth nothing anywhere else. */
+/** A self-signed identity for servers in tests; not valid anywhere else. */
 export const testTls = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgN80hbs9HCGvJE7ku

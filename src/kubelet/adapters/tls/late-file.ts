@@ -7,13 +7,13 @@ const RETRY_MS = 5000;
 
 export interface LateFileOptions<T> {
   readonly file: string;
-  /** Throws for content that is wrong. */
+  /** Throws for invalid content. */
   readonly parse: (content: string) => T;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A watched file that may not be there, or not be good, when it is first looked for: until then there is no value, which is said once. */
+/** A watched file that may be missing or invalid at first: until then there is no value, which is logged once. */
 export class LateFile<T> {
   readonly #options: LateFileOptions<T>;
   readonly #listeners = new Set<() => void>();
@@ -48,7 +48,7 @@ export class LateFile<T> {
     this.#listeners.clear();
   }
 
-  /** Reads it now, if it was there before. */
+  /** Reads it now, if it existed before. */
   refresh(): void {
     this.#watched?.refresh();
   }
@@ -60,7 +60,7 @@ export class LateFile<T> {
     } catch (error) {
       const problem = `${file} cannot be used: ${errorMessage(error)}`;
       if (problem !== this.#problem)
-        log.error('a file that is needed cannot be used; it is looked for until it can', {
+        log.error('a required file cannot be used; it is read again until it can', {
           file,
           error: errorMessage(error),
         });

@@ -11,15 +11,16 @@ export interface PemStoreOptions {
   readonly folder: string;
   /** `kubelet-client` */
   readonly prefix: string;
-  /** Looked at where there is no current one: files that others wrote. */
+  /** Read where there is no current one: files written by other programs. */
   readonly fallback?: { readonly certificateFile: string; readonly keyFile: string };
   readonly nowMs: () => number;
   readonly log: Logger;
 }
 
 /**
- * Pairs of certificate and key in upstream's layout: `PREFIX-DATE.pem` has both, and the link `PREFIX-current.pem` leads to the one in force (upstream:
- * client-go util/certificate fileStore). The link is replaced in one step, where upstream has a moment without it.
+ * Pairs of certificate and key in upstream's layout: `PREFIX-DATE.pem` has both, and the link `PREFIX-current.pem`
+ * points to the current one (upstream: client-go util/certificate fileStore). The link is replaced atomically, where
+ * upstream has a moment without it.
  */
 export class PemStore {
   readonly #options: PemStoreOptions;
@@ -32,7 +33,7 @@ export class PemStore {
     return path.resolve(this.#options.folder, `${this.#options.prefix}-current.pem`);
   }
 
-  /** What cannot be used is said and counts as not there: a new one heals it. */
+  /** An unusable pair is logged and counts as missing: it is replaced by a new one. */
   async current(): Promise<KeyPair | undefined> {
     const { folder, prefix, fallback } = this.#options;
     await this.#recover();
@@ -61,7 +62,7 @@ export class PemStore {
     return pair;
   }
 
-  /** An exchange of upstream's that was cut off between its two steps. */
+  /** A replacement by upstream that was interrupted between its two steps. */
   async #recover(): Promise<void> {
     const updated = path.resolve(this.#options.folder, `${this.#options.prefix}-updated.pem`);
     if ((await linkTarget(this.currentPath)) !== undefined) return;
@@ -84,7 +85,7 @@ export class PemStore {
     }
   }
 
-  /** Of the older ones only the last is kept: keys are not to lie about. */
+  /** Of the older ones only the last is kept: old keys should not accumulate. */
   async #forget(kept: ReadonlySet<string | undefined>): Promise<void> {
     const { folder, prefix, log } = this.#options;
     const isOurs = new RegExp(`^${prefix}-\\d{4}(-\\d{2}){5}\\.pem$`);
@@ -99,7 +100,7 @@ export class PemStore {
   }
 }
 
-/** Where a link leads, in full; `file` for what is none; undefined when nothing is there. */
+/** The full target of a link; `file` for anything but a link; undefined when nothing exists. */
 async function linkTarget(file: string): Promise<string | undefined> {
   try {
     if (!(await lstat(file)).isSymbolicLink()) return 'file';
@@ -134,7 +135,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** `kubelet-client.key.tmp`: the key of a request that is under way. */
+/** `kubelet-client.key.tmp`: the key of a pending request. */
 export function pendingKeyFile(folder: string): {
   read(): Promise<string | undefined>;
   write(key: string): Promise<void>;

@@ -109,7 +109,7 @@ describe('the secure server', () => {
     return { state, listening, ask };
   }
 
-  /** What comes back for bytes as they are, until the other side ends it. */
+  /** The response to raw bytes, until the other side closes. */
   const raw = (port: number, text: string, options: ConnectionOptions = {}): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options }, () =>
@@ -123,7 +123,7 @@ describe('the secure server', () => {
         .on('error', reject);
     });
 
-  it('serves what the guard allows, and answers the rest in its words', async () => {
+  it('serves what the guard allows, and answers the rest with its response', async () => {
     const { ask, state } = await setUp();
     assert.deepEqual(await ask('/pods?x=1'), { status: 200, body: 'served /pods', subject: 'CN=first' });
     const { status, body } = await ask('/pods', { headers: {}, method: 'POST' });
@@ -137,7 +137,7 @@ describe('the secure server', () => {
     );
   });
 
-  it('hands the client’s certificate to the guard, whoever issued it', async () => {
+  it('passes the client’s certificate to the guard, whichever CA issued it', async () => {
     const { ask, state } = await setUp();
     const client = pair('jane');
     assert.equal((await ask('/pods', { cert: client.certificate, key: client.key } as RequestOptions)).status, 200);
@@ -150,7 +150,7 @@ describe('the secure server', () => {
     );
   });
 
-  it('authorizes the path that is served, and refuses one that could be read in two ways', async () => {
+  it('authorizes the path that is served, and rejects an ambiguous one', async () => {
     const { listening, state } = await setUp();
     for (const path of [
       '/metrics/../exec/ns/p/c',
@@ -187,7 +187,7 @@ describe('the secure server', () => {
   const upgrade = (path: string, authorization: string): string =>
     `GET ${path} HTTP/1.1\r\nHost: n\r\nAuthorization: ${authorization}\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n`;
 
-  it('gives a raw connection to those who may have one, with who they are', async () => {
+  it('opens a raw connection for authorized users, with their identity', async () => {
     const { listening, state } = await setUp();
     assert.match(
       await raw(listening.port, upgrade('/exec/ns/p/c?command=ls', 'Bearer yes')),
@@ -199,7 +199,7 @@ describe('the secure server', () => {
     );
   });
 
-  it('ends the connection of an upgrade that is refused: nothing that follows is read (CVE-2018-1002105)', async () => {
+  it('ends the connection of a rejected upgrade: nothing that follows is read (CVE-2018-1002105)', async () => {
     const { listening, state } = await setUp();
     const answer = await raw(
       listening.port,
@@ -209,7 +209,7 @@ describe('the secure server', () => {
     assert.deepEqual([state.checked.length, state.streams.length], [1, 0]);
   });
 
-  it('takes an upgrade of what is no stream for a plain request', async () => {
+  it('treats an upgrade of a non-streaming path as a plain request', async () => {
     const { listening, state } = await setUp();
     assert.match(
       await raw(
@@ -232,7 +232,7 @@ describe('the secure server', () => {
     assert.equal((await ask('/pods')).subject, 'CN=second', 'what cannot be used changes nothing');
   });
 
-  it('shakes no hands while it has no certificate, and does as soon as it has', async () => {
+  it('completes no TLS handshake while it has no certificate, and does as soon as it has one', async () => {
     const { ask, state } = await setUp({ identity: () => undefined });
     await assert.rejects(ask('/pods'));
     const late = await setUp();
@@ -240,14 +240,14 @@ describe('the secure server', () => {
     assert.equal(state.checked.length, 0);
   });
 
-  it('asks for no certificate where no authority of clients is configured', async () => {
+  it('requests no certificate without a client CA', async () => {
     const { ask, state } = await setUp({ clientAuthorities: undefined });
     const client = pair('jane');
     await ask('/pods', { cert: client.certificate, key: client.key } as RequestOptions);
     assert.equal(state.checked[0]?.clientCertificate, undefined);
   });
 
-  it('speaks TLS 1.2 with strong suites and 1.3 alone, unless told otherwise', async () => {
+  it('accepts only TLS 1.2 with strong suites and TLS 1.3 by default', async () => {
     const { ask } = await setUp();
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const)
       assert.equal((await ask('/pods', { maxVersion } as RequestOptions)).status, 200);
@@ -271,7 +271,7 @@ describe('the secure server', () => {
     await assert.rejects(newest.ask('/pods', { maxVersion: 'TLSv1.2' } as RequestOptions));
   });
 
-  it('is not harmed by those who speak something else, and says that a port is taken', async () => {
+  it('survives clients of other protocols, and reports that a port is taken', async () => {
     const { listening, ask } = await setUp();
     await new Promise<void>((resolve) => {
       const socket = tcpConnect(listening.port, '127.0.0.1', () => socket.end('GET / HTTP/1.1\r\n\r\n'));

@@ -1,17 +1,18 @@
-import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions, TLSSocket } from 'node:tls';
-import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '../../../base/clock.ts';
-import { KubeletError, errorMessage } from '../../../base/errors.ts';
+import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import { bindServer, closeServer } from '../net/bind-server.ts';
+import { readKubeletRequest, refuseClient, refuseRequest, refuseTunnel, serveApp } from '../net/serve-app.ts';
+import type { FetchApp, KubeletRequest, Refusal } from '../net/serve-app.ts';
 import { tlsSettings } from './tls-settings.ts';
 import type { TlsConfig } from './tls-settings.ts';
 
-/** Upstream's: between requests, and for one of them, logs that are followed among them. */
+/** Upstream's: between requests, and for a whole request, including followed logs. */
 const IDLE_MS = 90_000;
 const REQUEST_MS = 4 * 3_600_000;
 const HEADERS_MS = 32_000;
@@ -20,7 +21,7 @@ const HEADER_BYTES = 256 * 1024;
 const CONNECTIONS = 1024;
 const KEEP_ALIVE_PROBE_MS = 30_000;
 
-/** Ways into a container, that are raw connections once they are open. */
+/** Streaming paths, which become raw connections once they are open. */
 const streams = /^\/(exec|attach|portForward)\//;
 
 export interface SecureUser {
@@ -28,13 +29,14 @@ export interface SecureUser {
   readonly groups: readonly string[];
 }
 
-/** A request for a raw connection of somebody who may have it. Whoever is given it owns the connection, and ends it. */
+/** An authorized request for a raw connection. The callee owns the connection, and ends it. */
 export interface StreamRequest {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
   /** Percent-decoded, without the query: what was authorized. */
   readonly path: string;
+  readonly query: URLSearchParams;
   readonly user: SecureUser;
 }
 
@@ -42,15 +44,15 @@ export interface SecureListenOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsConfig;
-  /** What is served with; undefined while there is none, when no connection comes about. PEM. */
+  /** The serving certificate; undefined while there is none, when no connection can be made. PEM. */
   readonly identity: () => { readonly certificate: string; readonly key: string } | undefined;
-  /** Of client certificates, PEM; undefined where none are asked for. */
+  /** The client CA, PEM; undefined: no client certificates are requested. */
   readonly clientAuthorities: (() => string | undefined) | undefined;
-  /** Calls back when either is another one. */
+  /** Calls back when either changes. */
   readonly onChange: (listener: () => void) => () => void;
   readonly guard: Guard;
-  /** Everything but raw connections, for those who may. */
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** Everything but raw connections, for authorized requests. */
+  readonly fetch: FetchApp['fetch'];
   readonly openStream: (request: StreamRequest) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -77,16 +79,19 @@ export interface SecureListening {
 }
 
 type Verdict =
-  | { readonly outcome: 'allowed'; readonly user: SecureUser; readonly path: string }
-  | { readonly outcome: 'refused'; readonly status: number; readonly body: string };
+  | { readonly outcome: 'allowed'; readonly user: SecureUser; readonly asked: KubeletRequest }
+  | ({ readonly outcome: 'refused' } & Refusal);
 
-/** The kubelet's own server: HTTP/1.1 over TLS, nothing of it without the guard's word. Rejects with `AlreadyExists` when the port is taken. */
+/**
+ * The kubelet's own server: HTTP/1.1 over TLS; every request passes the guard. Rejects with `AlreadyExists` when the
+ * port is taken.
+ */
 export async function listenSecurely(options: SecureListenOptions): Promise<SecureListening> {
   const { host, port, clientAuthorities, onChange, log } = options;
   const server = https.createServer({
     ...contextOf(options),
     requestCert: clientAuthorities !== undefined,
-    // Who is let in is the guard's to say, and whose certificate is unknown may have a token.
+    // The guard decides about access, and a client with an unknown certificate may have a token.
     rejectUnauthorized: false,
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: HANDSHAKE_MS,
@@ -94,38 +99,39 @@ export async function listenSecurely(options: SecureListenOptions): Promise<Secu
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: IDLE_MS,
     maxHeaderSize: HEADER_BYTES,
-    shouldUpgradeCallback: (request: IncomingMessage) => streams.test(pathOf(request) ?? ''),
+    insecureHTTPParser: false,
+    shouldUpgradeCallback: isStream,
   });
   server.maxConnections = CONNECTIONS;
-  const answer = getRequestListener((request) => options.fetch(request), { overrideGlobalObjects: false });
   server.on(
     'request',
     (request, response) =>
-      void serve(options, request, response, answer).catch((error: unknown) => fail(log, error, response.socket)),
+      void serve(options, request, response).catch((error: unknown) => fail(log, error, response.socket)),
   );
   server.on(
     'upgrade',
     (request, socket: Duplex, head: Buffer) =>
       void upgrade(options, { request, socket, head }).catch((error: unknown) => fail(log, error, socket)),
   );
+  server.on('connect', refuseTunnel);
   server.on('secureConnection', (socket: TLSSocket) => {
     socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS);
     socket.on('error', () => socket.destroy());
   });
-  // Scanners and health checks fail to shake hands all the time.
+  // Scanners and health checks cause failed handshakes all the time.
   server.on('tlsClientError', () => undefined);
   const end = onChange(() => setContext(server, options));
   const address = `${host}:${port}`;
-  const bound = await bind(server, host, port, address, log);
+  await bindServer(server, { host, port }, address, (error) =>
+    log.error('the secure server failed', { error: error.message }),
+  );
   return {
     address,
-    port: bound,
-    close: () =>
-      new Promise((resolve) => {
-        end();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      end();
+      return closeServer(server);
+    },
   };
 }
 
@@ -139,91 +145,51 @@ function contextOf({ tls, identity, clientAuthorities }: SecureListenOptions): S
   };
 }
 
-/** For new connections; those that are open go on. */
+/** For new connections; open ones continue. */
 function setContext(server: https.Server, options: SecureListenOptions): void {
   try {
     server.setSecureContext(contextOf(options));
   } catch (error) {
-    options.log.error('a new certificate cannot be served with; the one before stays', { error: errorMessage(error) });
+    options.log.error('a new serving certificate cannot be used; keeping the previous one', {
+      error: errorMessage(error),
+    });
   }
 }
 
-function bind(server: https.Server, host: string, port: number, address: string, log: Logger): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let isBound = false;
-    // Stays for good: an error later on, such as no free descriptor for a connection, must not end the agent.
-    server.on('error', (error: NodeJS.ErrnoException) => {
-      if (isBound) log.error('the secure server failed', { error: error.message });
-      else
-        reject(
-          new KubeletError(
-            error.code === 'EADDRINUSE' ? 'AlreadyExists' : 'Unavailable',
-            `cannot listen on ${address}: ${error.message}`,
-            { op: 'listen', cause: error },
-          ),
-        );
-    });
-    server.listen({ host, port }, () => {
-      isBound = true;
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}
-
-/**
- * The path as the router reads it. Undefined for what could be read in two ways, such as one with dots or empty parts: what is authorized and what is
- * served have to be the same.
- */
-function pathOf({ url = '' }: IncomingMessage): string | undefined {
-  const raw = url.split(/[?#]/, 1)[0] ?? '';
-  if (!raw.startsWith('/') || raw.length > 4096 || /\/\/|%2f|%5c|%2e|%00|\\/i.test(raw) || /\/\.{1,2}(\/|$)/.test(raw))
-    return undefined;
-  try {
-    return decodeURI(raw);
-  } catch {
-    return undefined;
-  }
+function isStream(request: IncomingMessage): boolean {
+  const reading = readKubeletRequest(request);
+  return reading.outcome === 'request' && streams.test(reading.asked.path);
 }
 
 async function judge({ guard }: SecureListenOptions, request: IncomingMessage, isUpgrade: boolean): Promise<Verdict> {
-  const path = pathOf(request);
-  if (path === undefined) return { outcome: 'refused', status: 400, body: 'Bad Request' };
+  const reading = readKubeletRequest(request);
+  if (reading.outcome === 'refused') return reading;
+  const { asked } = reading;
+  // Node passes such a body on as the first bytes of the new protocol.
+  if (isUpgrade && asked.body !== 0)
+    return { outcome: 'refused', status: 400, body: 'Bad Request: a request for another protocol has no body\n' };
   const verdict = await guard.check({
-    method: request.method ?? '',
-    path,
+    method: asked.method,
+    path: asked.path,
     isUpgrade,
     clientCertificate: peerOf(request.socket as TLSSocket),
     authorization: request.headers.authorization,
   });
-  return verdict.outcome === 'allowed' ? { ...verdict, path } : verdict;
+  return verdict.outcome === 'allowed' ? { ...verdict, asked } : verdict;
 }
 
 function peerOf(socket: TLSSocket): Uint8Array | undefined {
   return socket.getPeerX509Certificate()?.raw;
 }
 
-async function serve(
-  options: SecureListenOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
-): Promise<void> {
+async function serve(options: SecureListenOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const limit = options.clock.setTimer(REQUEST_MS, () => response.destroy());
   response.on('close', () => limit.cancel());
   response.on('error', () => response.destroy());
   const verdict = await judge(options, request, false);
   if (response.destroyed) return;
-  if (verdict.outcome === 'allowed') {
-    await answer(request, response);
-    return;
-  }
-  // What was sent along is not read, so the connection is of no more use.
-  response.writeHead(verdict.status, {
-    'content-type': 'text/plain; charset=utf-8',
-    'content-length': Buffer.byteLength(verdict.body),
-    ...(request.method !== 'GET' && { connection: 'close' }),
-  });
-  response.end(verdict.body);
+  if (verdict.outcome === 'allowed') await serveApp(options, verdict.asked, request, response);
+  else refuseRequest(response, verdict);
 }
 
 async function upgrade(
@@ -234,17 +200,9 @@ async function upgrade(
   socket.on('error', () => socket.destroy());
   const verdict = await judge(options, request, true);
   if (socket.destroyed) return;
-  if (verdict.outcome === 'allowed') {
-    options.openStream({ ...stream, path: verdict.path, user: verdict.user });
-    return;
-  }
-  const head = [
-    `HTTP/1.1 ${verdict.status} ${STATUS_CODES[verdict.status] ?? 'Error'}`,
-    'Content-Type: text/plain; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(verdict.body)}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${verdict.body}`, () => socket.destroy());
+  if (verdict.outcome === 'refused') return refuseClient(socket, verdict);
+  const { path, search } = verdict.asked;
+  options.openStream({ ...stream, path, query: new URLSearchParams(search), user: verdict.user });
 }
 
 function fail(log: Logger, error: unknown, socket: Duplex | null): void {

@@ -1,11 +1,11 @@
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
 
-/** TLS as the configuration has it, in Go's names. */
+/** The TLS settings of the configuration, in Go's names. */
 export interface TlsConfig {
   readonly cipherSuites: readonly string[];
   /** Empty: 1.2. */
   readonly minVersion: string;
-  /** Go's numbers. Empty: whatever both sides have, the best first. */
+  /** Go's numbers. Empty: whatever both sides support, the best first. */
   readonly curvePreferences: readonly number[];
 }
 
@@ -16,10 +16,13 @@ const versions: Readonly<Record<string, SecureVersion>> = {
   VersionTLS13: 'TLSv1.3',
 };
 
-/** Those of TLS 1.3, which nobody can choose among, in Go as here. */
+/** The suites of TLS 1.3, which cannot be configured, in Go as here. */
 const always = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** For TLS 1.2 unless said otherwise: with forward secrecy and authenticated encryption (CIS 4.2.12). Go's default has CBC suites as well. */
+/**
+ * Default for TLS 1.2: with forward secrecy and authenticated encryption (CIS 4.2.12). Go's default also has CBC
+ * suites.
+ */
 export const strongCipherSuites: readonly string[] = [
   'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
   'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256',
@@ -37,7 +40,7 @@ const curves: Readonly<Record<number, string>> = {
   4588: 'X25519MLKEM768',
 };
 
-/** What Node's TLS is to be told. A suite that OpenSSL does not have is left out by it. */
+/** The options for Node's TLS. A suite that OpenSSL does not have is ignored by it. */
 export function tlsSettings({
   cipherSuites,
   minVersion,
@@ -57,7 +60,7 @@ export function tlsSettings({
 
 /** `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256` there. */
 function openSslName(suite: string): string {
-  const [, exchange = '', cipher = ''] = /^TLS_(.+?)_WITH_(.+)$/.exec(suite) ?? [];
+  const [, exchange = '', cipher = ''] = /^TLS_(.+?)_WITH_(.+)$/s.exec(suite) ?? [];
   const name = cipher
     .replace(/^AES_(\d+)_CBC_/, 'AES$1-')
     .replace(/^AES_(\d+)_GCM_/, 'AES$1-GCM-')

@@ -12,7 +12,10 @@ export interface WatchedPairOptions {
   readonly log: Logger;
 }
 
-/** Certificate and key in a file each, followed (upstream: ReloadKubeletServerCertificateFile). A pair that does not fit together leaves the one before in force. */
+/**
+ * Certificate and key in a file each, reloaded when they change (upstream: ReloadKubeletServerCertificateFile). A pair
+ * that does not match leaves the previous one in use.
+ */
 export function watchPair({ certificateFile, keyFile, clock, log }: WatchedPairOptions): LateFile<KeyPair> {
   return new LateFile({
     file: certificateFile,

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { LiveRemainder, overlapBytes } from './live-remainder.ts';
+
+function remainderOf(logged: string, live: string): string | undefined {
+  const remainder = new LiveRemainder();
+  remainder.addLogged(Buffer.from(logged));
+  remainder.addLive(Buffer.from(live));
+  return remainder.compute()?.toString();
+}
+
+describe('the output of an attachment beyond the log', () => {
+  it('is the unfinished line', () => {
+    assert.equal(remainderOf('one\ntwo\n', 'two\nname: '), 'name: ');
+    assert.equal(remainderOf('one\ntwo\n', 'o\nname: '), 'name: ');
+    assert.equal(remainderOf('one\n', '> '), '> ');
+    assert.equal(remainderOf('', ''), '');
+    assert.equal(remainderOf('one\ntwo\n', 'two\n'), '');
+  });
+
+  it('is not known while the log lacks a whole line', () => {
+    assert.equal(remainderOf('one\n', 'one\ntwo\nname: '), undefined);
+    assert.equal(remainderOf('', 'one\n'), undefined);
+  });
+
+  it('is not known while the log has fewer of several identical lines than were sent', () => {
+    assert.equal(remainderOf('y\n'.repeat(99), 'y\n'.repeat(100)), undefined);
+    assert.equal(remainderOf('y\n'.repeat(100), 'y\n'.repeat(100)), '');
+  });
+
+  it('is found after more output than is kept', () => {
+    const [remainder, line] = [new LiveRemainder(), 'x'.repeat(1000)];
+    for (let index = 0; index < 200; index += 1) {
+      remainder.addLogged(Buffer.from(`${index} ${line}\n`));
+      if (index > 50) remainder.addLive(Buffer.from(`${index} ${line}\n`));
+    }
+    remainder.addLive(Buffer.from('$ '));
+    assert.equal(remainder.compute()?.toString(), '$ ');
+  });
+
+  it('overlaps by the longest prefix that is a suffix', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n'), maxLength: 12 });
+    fc.assert(
+      fc.property(text, text, (earlier, later) => {
+        let length = Math.min(earlier.length, later.length);
+        while (!earlier.endsWith(later.slice(0, length))) length -= 1;
+        assert.equal(overlapBytes(Buffer.from(earlier), Buffer.from(later)), length);
+      }),
+    );
+  });
+});
