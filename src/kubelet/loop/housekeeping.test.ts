@@ -3,9 +3,12 @@ import { describe, it } from 'node:test';
 import { sleep } from '../../base/clock.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../base/testing/recording-log.ts';
-import { podUid, type PodUid } from '../model/ids.ts';
-import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
-import { Housekeeping, type HousekeepingParts } from './housekeeping.ts';
+import type { PodUid } from '../model/ids.ts';
+import { podUid } from '../model/ids.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
+import type { HousekeepingParts } from './housekeeping.ts';
+import { Housekeeping } from './housekeeping.ts';
 
 const runtimePod = (uid: string, ready: boolean): PodRuntimeStatus => ({
   ...emptyPodRuntimeStatus({ uid: podUid(uid), name: uid, namespace: 'default' }, 0),
@@ -32,9 +35,9 @@ function harness(extra: Partial<HousekeepingParts> = {}) {
         known.add(pod.uid);
       },
     },
-    sourcesReady: () => true,
-    runtimePods: () => pods,
-    collect: async (uid) => void calls.push(`collect ${uid}`),
+    podConfig: { sourcesReady: () => true },
+    cache: { all: () => pods },
+    cleanup: { collect: async (uid) => void calls.push(`collect ${uid}`) },
     cleaners: {},
     log,
     ...extra,
@@ -43,7 +46,7 @@ function harness(extra: Partial<HousekeepingParts> = {}) {
 }
 
 describe('housekeeping', () => {
-  it('stops orphans that run and removes those that do not, and leaves known pods alone', async () => {
+  it('stops running orphans, removes stopped ones and does not touch known pods', async () => {
     const { housekeeping, clock, calls, known, pods } = harness();
     known.add(podUid('wanted'));
     pods.push(runtimePod('wanted', true), runtimePod('stray', true), runtimePod('dead', false));
@@ -52,7 +55,7 @@ describe('housekeeping', () => {
     assert.deepEqual(calls, ['kill stray 1000', 'collect dead']);
   });
 
-  it('ends a pod that is over again when something of it runs after all', async () => {
+  it('stops a finished pod again when one of its containers runs after all', async () => {
     const { housekeeping, clock, calls, known, pods } = harness();
     for (const [uid, ready] of [
       ['over-late', true],
@@ -66,10 +69,10 @@ describe('housekeeping', () => {
     assert.deepEqual(calls, ['end over-late again']);
   });
 
-  it('does nothing before every source has spoken', async () => {
+  it('does nothing before every source has reported', async () => {
     let ready = false;
     const { housekeeping, clock, calls, pods } = harness({
-      sourcesReady: () => ready,
+      podConfig: { sourcesReady: () => ready },
       cleaners: { volumes: () => void calls.push('clean') },
     });
     pods.push(runtimePod('stray', true));
@@ -82,7 +85,7 @@ describe('housekeeping', () => {
     assert.deepEqual(calls, ['kill stray 1000', 'clean']);
   });
 
-  it('goes on with other cleaners when one fails or hangs, and never runs one twice at once', async () => {
+  it('continues with other cleaners when one fails or hangs, and never runs a cleaner twice at once', async () => {
     const clock = new FakeClock();
     const calls: string[] = [];
     const { housekeeping, log } = harness({
@@ -107,10 +110,14 @@ describe('housekeeping', () => {
       Array.from({ length: 3 }, () => ['fails', 'device busy']),
     );
     await clock.advance(60_000);
-    assert.equal(calls.filter((call) => call === 'hangs').length, 2, 'what was asked meanwhile is one more run');
+    assert.equal(
+      calls.filter((call) => call === 'hangs').length,
+      2,
+      'requests made meanwhile are merged into one more run',
+    );
   });
 
-  it('tells cleaners of pods that came while they were at work', async () => {
+  it('lets cleaners see pods that were added while they ran', async () => {
     const clock = new FakeClock();
     const seen: boolean[] = [];
     const { housekeeping, known } = harness({

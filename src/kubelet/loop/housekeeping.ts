@@ -2,38 +2,42 @@ import { errorMessage } from '../../base/errors.ts';
 import { KeyedWorkers } from '../../base/keyed-workers.ts';
 import type { Logger } from '../../base/log.ts';
 import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
+import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
+import type { PodConfig } from '../features/pod-config/pod-config.ts';
 import type { PodUid } from '../model/ids.ts';
-import { isAnythingRunning, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { isAnythingRunning } from '../model/runtime-status.ts';
 import { ORPHAN_GRACE_MS } from './pod-handlers.ts';
+import type { PodCleanup } from './pod-cleanup.ts';
 
-/** Asked at the moment of each decision, because a pod may come while a cleaner is at work. */
+/** Evaluated at each decision, because a pod may be added while a cleaner runs. */
 export type KnownPods = Pick<ReadonlySet<PodUid>, 'has'>;
 
 export interface HousekeepingParts {
   workers: Pick<PodWorkers, 'stateOf' | 'killOrphan' | 'endAgain'>;
   /** Nothing is cleaned up before every source has said which pods it wants. */
-  sourcesReady: () => boolean;
-  runtimePods: () => Iterable<PodRuntimeStatus>;
-  /** Removes what a dead pod left in the runtime. */
-  collect: (uid: PodUid) => Promise<void>;
+  podConfig: Pick<PodConfig, 'sourcesReady'>;
+  cache: Pick<RuntimeCache, 'all'>;
+  cleanup: Pick<PodCleanup, 'collect'>;
   /** Each removes what it keeps of pods that are not known. */
   cleaners: Readonly<Record<string, (known: KnownPods) => Promise<unknown> | void>>;
   log: Logger;
 }
 
 /**
- * Brings what is left on the node in line with the pods that are wanted (upstream: kubelet_pods.go HandlePodCleanups): stops orphans
- * and what came late of pods that are over, clears what dead pods left behind, and lets each feature drop what it holds of pods nobody knows. Safe to run at any time, any often.
- * 1. Nothing is cleaned before every source has said which pods it wants.
- * 2. No cleaner runs twice at once; one that fails or hangs holds up itself only.
+ * Removes from the node what no wanted pod needs (upstream: kubelet_pods.go HandlePodCleanups): stops orphans and late
+ * containers of finished pods, removes what dead pods left in the runtime, and lets each feature drop its state for
+ * unknown pods. Safe to run at any time and any number of times.
+ * 1. Nothing is cleaned until every source has reported its pods.
+ * 2. A cleaner never runs twice at once; one that fails or hangs does not delay the others.
  */
 export class Housekeeping {
   readonly #parts: HousekeepingParts;
-  readonly #lanes: KeyedWorkers<string, () => Promise<unknown> | void>;
+  readonly #queues: KeyedWorkers<string, () => Promise<unknown> | void>;
 
   constructor(parts: HousekeepingParts) {
     this.#parts = parts;
-    this.#lanes = new KeyedWorkers({
+    this.#queues = new KeyedWorkers({
       run: async (_name, clean) => void (await clean()),
       fold: (_pending, next) => next,
       onError: (cleaner, error) => parts.log.error('clean-up failed', { cleaner, error: errorMessage(error) }),
@@ -42,21 +46,21 @@ export class Housekeeping {
 
   /** Returns at once. */
   request(): void {
-    const { workers, sourcesReady, runtimePods, collect, cleaners } = this.#parts;
-    if (!sourcesReady()) return;
+    const { workers, podConfig, cache, cleanup, cleaners } = this.#parts;
+    if (!podConfig.sourcesReady()) return;
     const known: KnownPods = { has: (uid) => workers.stateOf(uid) !== undefined };
-    for (const pod of [...runtimePods()]) {
+    for (const pod of [...cache.all()]) {
       const state = workers.stateOf(pod.uid);
       if (state?.phase === 'finished' && isAnythingRunning(pod)) this.#endAgain(pod);
       if (state !== undefined) continue;
       if (isAnythingRunning(pod)) this.#killOrphan(pod);
-      else this.#lanes.submit(`dead pod ${pod.uid}`, () => collect(pod.uid));
+      else this.#queues.submit(`dead pod ${pod.uid}`, () => cleanup.collect(pod.uid));
     }
-    for (const [name, clean] of Object.entries(cleaners)) this.#lanes.submit(name, () => clean(known));
+    for (const [name, clean] of Object.entries(cleaners)) this.#queues.submit(name, () => clean(known));
   }
 
   #endAgain(pod: PodRuntimeStatus): void {
-    this.#parts.log.warn('something of a pod that is over runs, by a call that took effect late; stopping it', {
+    this.#parts.log.warn('a finished pod is running again after a call that took effect late; stopping it', {
       pod: `${pod.namespace}/${pod.name}`,
       podUid: pod.uid,
     });

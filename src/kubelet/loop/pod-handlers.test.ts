@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLogger } from '../../base/log.ts';
-import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
+import type { Changes } from '../../api/testing/pod-builder.ts';
+import { buildPod } from '../../api/testing/pod-builder.ts';
 import type { PodPhase } from '../../api/core/pod-status.ts';
 import { PodStore } from '../features/pod-store/pod-store.ts';
 import { podUid } from '../model/ids.ts';
-import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
 import { createPodHandlers } from './pod-handlers.ts';
 
 const pod = (uid: string, changes: Changes = {}) => buildPod({ 'metadata.uid': uid, 'metadata.name': uid, ...changes });
@@ -18,7 +20,7 @@ function harness() {
   const adopted: string[][] = [];
   const missing: string[] = [];
   const phases = new Map<string, PodPhase>();
-  /** What the grants of resources were told. */
+  /** Calls to the allocation manager. */
   const asked: string[] = [];
   const store = new PodStore();
   const handlers = createPodHandlers({
@@ -37,7 +39,7 @@ function harness() {
     probes: { addPod: (subject) => void calls.push(`probe ${subject.metadata.uid}`) },
     admission: {
       adopt: (pods) => void adopted.push(pods.map((subject) => subject.metadata.uid)),
-      consider: (subject) => void calls.push(`consider ${subject.metadata.uid}`),
+      admit: (subject) => void calls.push(`admit ${subject.metadata.uid}`),
       missingFeatures: () => missing,
     },
     allocation: {
@@ -56,19 +58,19 @@ function harness() {
   return { calls, handlers, store, runtime, unread, working, adopted, missing, asked, phases };
 }
 
-describe('what the loop does about its inputs', () => {
-  it('takes new pods in by the time they were made, probes before the first status', () => {
+describe('how the loop handles its inputs', () => {
+  it('adds new pods by creation time, and starts probes before the first status', () => {
     const { handlers, calls, store, adopted } = harness();
     const younger = pod('b', { 'metadata.creationTimestamp': '2026-01-01T00:00:01Z' });
     const older = pod('a', { 'metadata.creationTimestamp': '2026-01-01T00:00:00Z' });
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [younger, older] });
     assert.deepEqual(calls, [
       'probe a',
-      'consider a',
+      'admit a',
       'start a',
       'status a',
       'probe b',
-      'consider b',
+      'admit b',
       'start b',
       'status b',
       'changed',
@@ -77,7 +79,7 @@ describe('what the loop does about its inputs', () => {
     assert.equal(store.size, 2);
   });
 
-  it('ends a pod of the same name that nobody wants before the new one, and no other', () => {
+  it('stops an unwanted pod of the same name before the new one starts, and no other pod', () => {
     const { handlers, calls, runtime, store } = harness();
     const runs = (uid: string, name: string): void =>
       void runtime.push(emptyPodRuntimeStatus({ uid: podUid(uid), name, namespace: 'default' }, 0));
@@ -86,10 +88,10 @@ describe('what the loop does about its inputs', () => {
     runs('wanted', 'a');
     store.set(pod('wanted', { 'metadata.name': 'a' }));
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
-    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'consider a']);
+    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'admit a']);
   });
 
-  it('ends a pod of the same name that could not be read yet too: it may run', () => {
+  it('also stops a pod of the same name that could not be read yet: it may run', () => {
     const { handlers, calls, unread, store } = harness();
     unread.push(
       { uid: podUid('old'), name: 'a', namespace: 'default' },
@@ -99,17 +101,17 @@ describe('what the loop does about its inputs', () => {
     );
     store.set(pod('wanted', { 'metadata.name': 'a' }));
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
-    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'consider a']);
+    assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'admit a']);
   });
 
-  it('judges a pod that is still being stopped under its uid when it begins anew, and not before', () => {
+  it('admits a pod whose uid is still being stopped only when it starts again', () => {
     const { handlers, calls, working } = harness();
     working.add('a');
     handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
     assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed']);
   });
 
-  it('judges no pod that is deleted already', () => {
+  it('does not run admission for a pod that is already deleted', () => {
     const { handlers, calls } = harness();
     handlers.podAdditions({
       op: 'ADD',
@@ -119,7 +121,7 @@ describe('what the loop does about its inputs', () => {
     assert.deepEqual(calls, ['probe a', 'start a', 'status a', 'changed']);
   });
 
-  it('tells of an update that needs what the node does not declare, and goes on', () => {
+  it('reports an update that needs features the node does not declare, and continues', () => {
     const { handlers, calls, store, missing } = harness();
     missing.push('X', 'Y');
     handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [pod('new')] });
@@ -142,7 +144,7 @@ describe('what the loop does about its inputs', () => {
     assert.deepEqual([asked, store.size], [['updated a', 'removed a'], 0]);
   });
 
-  it('shows at once what others say of a pod, and passes over it only when they say it is over', () => {
+  it('shows status changes by others at once, and syncs the pod only when they say it is over', () => {
     const { handlers, calls, phases } = harness();
     handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod('a')] });
     phases.set('a', 'Failed');
@@ -150,7 +152,7 @@ describe('what the loop does about its inputs', () => {
     assert.deepEqual(calls, ['status a', 'status a', 'sync a']);
   });
 
-  it('never runs a mirror pod; whoever keeps the mirrors is told of it, and of its static pod', () => {
+  it('never runs a mirror pod; notifies the mirror manager of it and of its static pod', () => {
     const { handlers, calls } = harness();
     const origin = (source: string) => ({
       'metadata.name': 'web',
@@ -169,7 +171,7 @@ describe('what the loop does about its inputs', () => {
     assert.deepEqual(calls, ['mirror mirror', 'changed', 'mirror mirror', 'changed']);
   });
 
-  it('looks at the pod an event is about; one nobody knows is for the clean-up, in its turn', () => {
+  it('syncs the pod of an event; queues a clean-up for an unknown pod', () => {
     const { handlers, calls, working } = harness();
     working.add('a');
     handlers.lifecycleEvent({ kind: 'ContainerDied', podUid: podUid('a') } as never);
@@ -178,10 +180,79 @@ describe('what the loop does about its inputs', () => {
     assert.deepEqual(calls, ['sync a', 'ask to clean']);
   });
 
-  it('shows every verdict of a probe, and acts on those that change what runs', () => {
+  it('shows every probe result, and acts on those that change what runs', () => {
     const { handlers, calls } = harness();
     handlers.probeUpdate({ podUid: podUid('a'), type: 'readiness', verdict: 'failure' });
     handlers.probeUpdate({ podUid: podUid('a'), type: 'liveness', verdict: 'failure' });
     assert.deepEqual(calls, ['status a', 'status a', 'sync a']);
+  });
+});
+
+describe('what the loop does about mirrors and about what others say', () => {
+  const mirror = (uid: string) => pod(uid, { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'hash' } });
+
+  it('takes a mirror pod for no pod of its own: it is neither adopted, nor updated, nor killed', () => {
+    const { handlers, calls, adopted, asked } = harness();
+    handlers.podAdditions({ op: 'ADD', source: 'api', pods: [mirror('m'), pod('a')] });
+    assert.deepEqual(adopted, [['a']]);
+    calls.length = 0;
+    handlers.podUpdates({ op: 'UPDATE', source: 'api', pods: [mirror('m')] });
+    handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [mirror('m')] });
+    handlers.podRemoves({ op: 'REMOVE', source: 'api', pods: [mirror('m')] });
+    assert.deepEqual(calls, ['mirror m', 'changed', 'mirror m', 'changed']);
+    assert.deepEqual(asked, ['removed m']);
+  });
+
+  it('ends a pod at once that others say is over', () => {
+    const { handlers, calls, phases } = harness();
+    for (const [uid, phase] of [
+      ['a', 'Failed'],
+      ['b', 'Succeeded'],
+      ['c', 'Running'],
+    ] as const) {
+      phases.set(uid, phase);
+      handlers.podReconcile({ op: 'RECONCILE', source: 'api', pods: [pod(uid)] });
+    }
+    assert.deepEqual(calls, ['status a', 'sync a', 'status b', 'sync b', 'status c']);
+  });
+
+  it('syncs the pods that ask for it, and cleans up when asked', () => {
+    const { handlers, calls } = harness();
+    handlers.podSyncs([podUid('a'), podUid('b')]);
+    handlers.podCleanups();
+    assert.deepEqual(calls, ['sync a', 'sync b', 'clean']);
+  });
+
+  it('does not work for a container that was removed, and cleans up after pods that it does not know', () => {
+    const { handlers, calls, working } = harness();
+    working.add('a');
+    const event = (uid: string, kind: 'ContainerDied' | 'ContainerRemoved'): void =>
+      handlers.lifecycleEvent({ kind, podUid: podUid(uid), containerId: 'c' as never });
+    event('a', 'ContainerRemoved');
+    assert.deepEqual(calls, []);
+    event('a', 'ContainerDied');
+    event('unknown', 'ContainerDied');
+    assert.deepEqual(calls, ['sync a', 'ask to clean']);
+  });
+
+  it('says nothing changed when no pod was added, and takes pods of one moment in the order they came', () => {
+    const { handlers, calls } = harness();
+    handlers.podAdditions({ op: 'ADD', source: 'api', pods: [] });
+    assert.equal(calls.length, 0);
+    handlers.podAdditions({ op: 'ADD', source: 'api', pods: [pod('b'), pod('a')] });
+    assert.deepEqual(
+      calls.filter((call) => call.startsWith('start')),
+      ['start b', 'start a'],
+    );
+  });
+
+  it('ends no pod of the same name that runs under the same uid', () => {
+    const { handlers, calls, runtime } = harness();
+    runtime.push(emptyPodRuntimeStatus({ uid: podUid('a'), name: 'a', namespace: 'default' }, 0));
+    handlers.podAdditions({ op: 'ADD', source: 'file', pods: [pod('a')] });
+    assert.equal(
+      calls.some((call) => call.startsWith('end')),
+      false,
+    );
   });
 });

@@ -1,14 +1,19 @@
 import type { Logger } from '../../base/log.ts';
-import { isDeleted, isMirrorPod, isStaticPod, podKey } from '../../api/pod.ts';
+import { isDeleted, isMirrorPod, isStaticPod, isTerminalPhase, podKey } from '../../api/pod.ts';
 import { podEvents } from '../../api/reasons.ts';
 import type { Pod } from '../../api/core/pod.ts';
+import type { AdmissionManager } from '../features/admission/admission-manager.ts';
+import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
 import type { PodStore } from '../features/pod-store/pod-store.ts';
 import type { PodWorkers } from '../features/pod-workers/pod-workers.ts';
-import { podUid, type PodUid } from '../model/ids.ts';
+import type { ProbeManager } from '../features/probes/probe-manager.ts';
+import type { PodUid } from '../model/ids.ts';
+import { podUid } from '../model/ids.ts';
 import type { PodLifecycleEvent } from '../model/pod-lifecycle-event.ts';
 import type { ProbeType, ProbeVerdict } from '../model/probe-result.ts';
 import type { PodUpdate } from '../model/pod-update.ts';
-import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
 import type { EventRecorder } from '../ports/recorder.ts';
 import type { StatusUpdater } from './status-updater.ts';
 import type { SyncHandlers } from './sync-loop.ts';
@@ -17,36 +22,37 @@ export interface PodHandlersParts {
   store: PodStore;
   workers: Pick<PodWorkers, 'update' | 'kill' | 'killOrphan' | 'sync' | 'stateOf'>;
   runtimePods: () => Iterable<PodRuntimeStatus>;
-  /** Pods that the runtime lists and nobody could read yet: they may run. */
+  /** Pods that the runtime lists but that could not be read yet: they may run. */
   unreadPods: () => Iterable<Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>>;
   status: Pick<StatusUpdater, 'refresh'>;
-  probes: { addPod(pod: Pod): void };
-  admission: {
-    /** Lets in what needs no decision, before anything else is judged. */
-    adopt(pods: readonly Pod[]): void;
-    consider(pod: Pod): unknown;
+  probes: Pick<ProbeManager, 'addPod'>;
+  admission: Pick<AdmissionManager, 'adopt'> & {
+    admit(pod: Pod): unknown;
     /** Features an update needs and the node does not declare. */
     missingFeatures(before: Pod, after: Pod): readonly string[];
   };
-  /** Who was granted which resources; hears of new pods when they are admitted. */
-  allocation: { podUpdated(pod: Pod): void; podRemoved(uid: PodUid): void };
-  /** Static pods are shown in the API, where there is one. */
+  /** Tracks allocated resources; new pods are reported to it when they are admitted. */
+  allocation: Pick<AllocationManager, 'podUpdated' | 'podRemoved'>;
+  /** Static pods are shown in the API, if there is one. */
   mirrors: { podChanged(pod: Pod): void };
   recorder: EventRecorder;
-  /** A source wants a pod otherwise than before. */
+  /** A source changed the pod it wants. */
   onUpdate?: (before: Pod, after: Pod) => void;
   /** The set of pods or their requests changed. */
   onPodsChanged: () => void;
   cleanup: () => void;
-  /** Asks for a clean-up when all that waits in the loop has been handled. */
+  /** Requests a clean-up once all inputs that wait in the loop have been handled. */
   requestCleanup: () => void;
   log: Logger;
 }
 
-/** Unknown pods get a second to stop, as upstream gives them: nobody is left who could say how long they want. */
+/** Grace for unknown pods: one second, as in upstream, because their own grace period is not known. */
 export const ORPHAN_GRACE_MS = 1000;
 
-/** What the sync loop does about each input (upstream: kubelet.go HandlePodAdditions and its kin): keep the store, wake the worker. */
+/**
+ * How the sync loop handles each input (upstream: kubelet.go HandlePodAdditions and the other handlers): update the
+ * store, wake the worker.
+ */
 export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
   const { store, workers, status, log } = parts;
 
@@ -56,7 +62,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
     podAdditions(update: PodUpdate): void {
       for (const pod of update.pods) store.set(pod);
       parts.admission.adopt(update.pods.filter((pod) => !isMirrorPod(pod)));
-      // Oldest first, so that pods of one moment are taken in the order they were made (upstream: sort by creation time).
+      // Oldest first, so that pods of one batch are added in the order of creation (upstream: sort by creation time).
       for (const pod of update.pods.toSorted(byCreation)) {
         log.info('SyncLoop ADD', { source: update.source, pod: podKey(pod), podUid: pod.metadata.uid });
         if (isMirrorPod(pod)) mirrorChanged(pod);
@@ -110,18 +116,19 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
 
 function begin(parts: PodHandlersParts, pod: Pod): void {
   endPredecessors(parts, pod);
-  // Before the first status: a container that this agent found running brings its verdicts along.
+  // Before the first status: a container that this agent found running keeps its probe results.
   parts.probes.addPod(pod);
-  // One that is still being stopped under the same uid is judged when it begins anew; one that is deleted already never begins.
-  if (parts.workers.stateOf(podUid(pod.metadata.uid)) === undefined && !isDeleted(pod)) parts.admission.consider(pod);
+  // A pod that is still being stopped under the same uid is admitted when it starts again; a deleted pod never starts.
+  if (parts.workers.stateOf(podUid(pod.metadata.uid)) === undefined && !isDeleted(pod)) parts.admission.admit(pod);
   parts.workers.update(pod, true);
   parts.status.refresh(podUid(pod.metadata.uid));
   if (isStaticPod(pod)) parts.mirrors.podChanged(pod);
 }
 
 /**
- * A pod of the same name that still runs though no source knows it any more (its manifest changed while the agent was away) ends first.
- * So does one that could not be read yet: its worker reads it before it says that nothing of it runs, and the new pod waits that long.
+ * A pod of the same name that still runs although no source lists it (its manifest changed while the agent was down) is
+ * stopped first. This includes a pod that could not be read yet: its worker reads it before it reports that nothing of
+ * it runs, and the new pod waits until then.
  */
 function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
   const isPredecessor = (other: Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>): boolean =>
@@ -135,10 +142,12 @@ function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
     if (isPredecessor(unread)) parts.workers.killOrphan(emptyPodRuntimeStatus(unread, 0), ORPHAN_GRACE_MS);
 }
 
-/** What others said of the pod counts: conditions of readiness gates, or that it is over (upstream: HandlePodReconcile). */
+/**
+ * Status changes by others count: conditions of readiness gates, or that the pod is over (upstream:
+ * HandlePodReconcile).
+ */
 function statusChanged({ status, workers }: PodHandlersParts, uid: PodUid): void {
-  const phase = status.refresh(uid)?.phase;
-  if (phase === 'Failed' || phase === 'Succeeded') workers.sync(uid);
+  if (isTerminalPhase(status.refresh(uid)?.phase)) workers.sync(uid);
 }
 
 function change({ allocation, workers }: PodHandlersParts, pod: Pod): void {
@@ -146,7 +155,7 @@ function change({ allocation, workers }: PodHandlersParts, pod: Pod): void {
   workers.update(pod, false);
 }
 
-/** Upstream: HandlePodUpdates tells, and goes on. */
+/** Upstream: HandlePodUpdates reports it and continues. */
 function tellUpdate({ admission, recorder, onUpdate }: PodHandlersParts, before: Pod, pod: Pod): void {
   if (!isMirrorPod(pod)) onUpdate?.(before, pod);
   const missing = admission.missingFeatures(before, pod);

@@ -3,15 +3,17 @@ import { describe, it } from 'node:test';
 import { isKind, KubeletError } from '../../base/errors.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../base/log.ts';
-import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
+import type { Changes } from '../../api/testing/pod-builder.ts';
+import { buildPod } from '../../api/testing/pod-builder.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodPhase } from '../../api/core/pod-status.ts';
-import type { Standing } from '../features/admission/standing.ts';
+import type { AdmissionState } from '../features/admission/admission-state.ts';
 import type { Failure } from '../features/explain/compute-blockers.ts';
 import type { KillFailure } from '../features/pod-runtime/execute/kill-pod.ts';
 import type { SyncOutcome } from '../features/pod-runtime/sync-run.ts';
 import { podUid } from '../model/ids.ts';
-import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 
 const uid = podUid('uid-1');
@@ -45,25 +47,28 @@ function harness() {
     isResizing: false,
     isUnderWay: (_pod: Pod): boolean => false,
     onSync: (): void => undefined,
-    granted: undefined as Pod | undefined,
+    allocated: undefined as Pod | undefined,
     resizes: [] as string[],
     objects: [] as string[],
-    standing: { kind: 'admitted' } as Standing,
+    places: false,
+    handlers: [] as string[],
+    standing: { kind: 'admitted' } as AdmissionState,
     cached: emptyPodRuntimeStatus(identity, 0),
   };
   const syncer = new KubeletPodSyncer({
     runtime: {
       syncPod: async ({ placement }) => {
-        if ((world.cgroupError ?? world.folderError) !== undefined) await placement;
+        if (world.places || (world.cgroupError ?? world.folderError) !== undefined) await placement();
         calls.push('sync');
         world.onSync();
         return { status: world.cached, ...world.outcome } as SyncOutcome;
       },
       killPod: async ({ graceMs }) => (calls.push(`kill ${graceMs}`), { ...world.kill, status: world.cached }),
       isResizeUnderWay: (pod) => world.isResizing || world.isUnderWay(pod),
+      runtimeHandlerOf: async () => (calls.push('ask for the handler'), 'kata'),
     },
     allocation: {
-      apply: (pod) => world.granted ?? pod,
+      apply: (pod) => world.allocated ?? pod,
       saved: () => undefined,
       noteProgress: (pod, isUnderWay) =>
         void world.resizes.push(`${pod.metadata.labels?.['size'] ?? 'asked'} ${isUnderWay ? 'under way' : 'done'}`),
@@ -71,7 +76,7 @@ function harness() {
       podEnded: () => void world.resizes.push('ended'),
     },
     cache: { getOrEmpty: () => world.cached, isRead: () => world.isRead, isSure: () => world.isSure },
-    readRuntime: async () => (world.isSure ? world.left : world.read()),
+    pleg: { refresh: async () => (world.isSure ? world.left : world.read()) },
     objects: {
       registerPod: () => void world.objects.push('registered'),
       unregisterPod: () => void world.objects.push(`unregistered after ${calls.at(-1)}`),
@@ -81,7 +86,10 @@ function harness() {
       podEnds: () => undefined,
       tearDown: async () => void calls.push('tear down'),
     },
-    userNamespaces: { ensure: async () => ({ mode: 'node' }), release: async () => void calls.push('release ids') },
+    userNamespaces: {
+      ensure: async (_pod, handler) => (world.handlers.push(handler), { mode: 'node' }),
+      release: async () => void calls.push('release ids'),
+    },
     cgroups: {
       ensurePodCgroup: async () =>
         world.cgroupError === undefined
@@ -106,14 +114,16 @@ function harness() {
     },
     explain: { setOutcome: (_uid, { failures }) => void (world.failures = failures) },
     admission: {
-      consider: () => world.standing,
+      admit: () => world.standing,
       withdraw: () => void calls.push('withdraw'),
       podStopped: () => void calls.push('stopped'),
     },
-    networkError: () => world.networkError,
-    collect: async () => void calls.push('collect'),
-    onReleased: (_uid, isReleased) => void (isReleased && calls.push('released')),
-    forget: (_uid, { revived }) => void calls.push(revived ? 'forget, comes again' : 'forget'),
+    monitor: { networkError: () => world.networkError },
+    cleanup: {
+      collect: async () => void calls.push('collect'),
+      forget: (_uid, { revived }) => void calls.push(revived ? 'forget, comes again' : 'forget'),
+    },
+    clusterPods: { released: (_uid, isReleased) => void (isReleased && calls.push('released')) },
     recorder: {
       event: (pod, type, reason, message) =>
         void (calls.push(`${type} ${reason}`), said.push(`${pod.metadata.name} ${reason} ${message}`)),
@@ -134,8 +144,8 @@ function harness() {
   return { clock, calls, said, world, syncer, sync, terminate };
 }
 
-describe('a pass over a pod', () => {
-  it('has the objects of the pod at hand before anything is made of it, until its volumes are gone', async () => {
+describe('a sync of a pod', () => {
+  it('keeps the objects of the pod registered from before its creation until its volumes are gone', async () => {
     const { sync, syncer, world } = harness();
     world.onSync = () => void world.objects.push('made');
     await sync();
@@ -143,14 +153,14 @@ describe('a pass over a pod', () => {
     assert.deepEqual(world.objects, ['registered', 'made', 'unregistered after tear down']);
   });
 
-  it('waits for the runtime to tell what runs of it, rather than start a second instance', async () => {
+  it('waits until the runtime state of the pod is known rather than start a second instance', async () => {
     const { sync, calls, world } = harness();
     world.isRead = false;
     await assert.rejects(sync(), (error) => isKind(error, 'Unavailable'));
     assert.deepEqual(calls, []);
   });
 
-  it('tells that a pod cannot have its cgroup or its folder, and why nobody knows what runs of it', async () => {
+  it("reports why the pod's cgroup, its folders or its runtime status failed", async () => {
     const { sync, said, world } = harness();
     world.cgroupError = new Error('mkdir /sys/fs/cgroup/kubepods: read-only file system');
     await assert.rejects(sync(), /read-only/);
@@ -175,28 +185,28 @@ describe('a pass over a pod', () => {
     );
   });
 
-  it('runs the pod with what it was granted, and tells how far that is', async () => {
+  it('runs the pod with its allocated resources, and reports the progress', async () => {
     const { sync, world } = harness();
-    world.granted = buildPod({ 'metadata.labels': { size: 'granted' } });
+    world.allocated = buildPod({ 'metadata.labels': { size: 'allocated' } });
     world.isResizing = true;
     await sync();
     world.isResizing = false;
     await sync();
     world.outcome = { ...world.outcome, failures: [{ scope: 'resize', reason: 'Error', message: 'too small' }] };
     await sync();
-    assert.deepEqual(world.resizes, ['granted under way', 'granted done', 'too small']);
+    assert.deepEqual(world.resizes, ['allocated under way', 'allocated done', 'too small']);
   });
 
-  it('does not call a grant done that came while it was busy with an earlier one', async () => {
+  it('does not report an allocation as done that arrived while an earlier one was applied', async () => {
     const { sync, world } = harness();
-    world.granted = buildPod({ 'metadata.labels': { size: 'first' } });
-    world.onSync = () => void (world.granted = buildPod({ 'metadata.labels': { size: 'second' } }));
+    world.allocated = buildPod({ 'metadata.labels': { size: 'first' } });
+    world.onSync = () => void (world.allocated = buildPod({ 'metadata.labels': { size: 'second' } }));
     world.isUnderWay = (pod) => pod.metadata.labels?.['size'] === 'second';
     await sync();
     assert.deepEqual(world.resizes, ['second under way']);
   });
 
-  it('reads the pod anew before it acts when nobody knows what came of an earlier call, and acts on nothing when it cannot', async () => {
+  it('reads the pod again when the result of an earlier call is unknown, and does nothing when that fails', async () => {
     const { sync, calls, world } = harness();
     world.isSure = false;
     world.read = async () => (calls.push('read'), undefined);
@@ -207,11 +217,27 @@ describe('a pass over a pod', () => {
     assert.deepEqual(calls, ['read', 'sync', 'Warning FailedSync']);
   });
 
-  it('does not make a pod again that ended while its cgroup was looked at', async () => {
+  it('does not make a pod again that ended while its cgroup was checked', async () => {
     const { sync, calls, world } = harness();
     world.cached = running('web');
     world.phases = ['Running', 'Failed'];
     assert.deepEqual([await sync(), calls], [{ terminal: true }, []]);
+  });
+
+  it('asks for the runtime handler only of a pod with users of its own', async () => {
+    const { sync, calls, world } = harness();
+    world.places = true;
+    await sync();
+    await sync({ 'spec.hostUsers': true });
+    assert.deepEqual(
+      [calls, world.handlers],
+      [
+        ['sync', 'sync'],
+        ['', ''],
+      ],
+    );
+    await sync({ 'spec.hostUsers': false });
+    assert.deepEqual([calls.slice(2), world.handlers.at(-1)], [['ask for the handler', 'sync'], 'kata']);
   });
 
   it('does nothing to a pod that is over, and says so', async () => {
@@ -222,20 +248,20 @@ describe('a pass over a pod', () => {
     }
   });
 
-  it('says that a pod was ended by its deadline', async () => {
+  it('reports that a pod was ended by its deadline', async () => {
     const { world, sync, calls } = harness();
     Object.assign(world, { phases: ['Failed'], reason: 'DeadlineExceeded' });
     assert.equal((await sync()).terminal, true);
     assert.deepEqual(calls, ['Normal DeadlineExceeded']);
   });
 
-  it('ends the pod whose deadline passed during the pass, of which no event tells', async () => {
+  it('ends a pod whose deadline passed during the sync without an event', async () => {
     const { sync, world } = harness();
     world.phases = ['Running', 'Failed'];
     assert.equal((await sync()).terminal, true);
   });
 
-  it('starts nothing of a pod that admission holds, and says who holds it, why, since when and until when', async () => {
+  it('starts nothing of a held pod, and reports who holds it, why, since when and until when', async () => {
     const { sync, calls, world } = harness();
     world.standing = { kind: 'held', by: 'driver', why: 'no driver yet', sinceMs: 5, nextTryAtMs: 9 };
     world.deadlineInMs = 700;
@@ -249,7 +275,7 @@ describe('a pass over a pod', () => {
     assert.deepEqual([calls, world.failures], [['sync'], []]);
   });
 
-  it('holds back pods that need the network until it is ready, and forgets that then', async () => {
+  it('holds pods that need the network until it is ready', async () => {
     const { sync, calls, world } = harness();
     world.networkError = 'cni config uninitialized';
     assert.deepEqual(await sync(), { terminal: false, failed: true });
@@ -265,7 +291,7 @@ describe('a pass over a pod', () => {
     assert.deepEqual(world.failures, []);
   });
 
-  it('comes back at the earliest of what waits for a time', async () => {
+  it('schedules the next sync at the earliest time anything waits for', async () => {
     const { sync, world, clock } = harness();
     const atMs = (inMs: number): number => clock.nowMs() + inMs;
     world.outcome = {
@@ -285,7 +311,7 @@ describe('a pass over a pod', () => {
     assert.equal((await sync()).retryInMs, undefined);
   });
 
-  it('looks again soon after a failed pull, so that its back-off is shown and not only the error', async () => {
+  it('syncs soon after a failed pull, so that the back-off is shown and not only the error', async () => {
     const { sync, clock, world } = harness();
     const failure = {
       scope: 'container',
@@ -299,7 +325,7 @@ describe('a pass over a pod', () => {
     assert.equal((await sync()).retryInMs, 10_000);
   });
 
-  it('brings volumes that show objects up to date also when nothing is to be started, and leaves others alone', async () => {
+  it('refreshes volumes of objects even when nothing is to be started, and no other volumes', async () => {
     const { sync, calls } = harness();
     await sync({ 'spec.volumes': [{ name: 'v', emptyDir: {} }] });
     assert.deepEqual(calls, ['sync']);
@@ -310,7 +336,7 @@ describe('a pass over a pod', () => {
     assert.deepEqual(calls.slice(3), ['sync', 'ensure volumes', 'sync', 'ensure volumes']);
   });
 
-  it('counts as failed when something failed that has no time of its own, and says what, by its step', async () => {
+  it('fails when a step without a retry time of its own failed, and names the step', async () => {
     const { sync, world } = harness();
     const failure = { reason: 'R', message: 'm' };
     world.outcome = {
@@ -338,13 +364,13 @@ describe('stopping a pod', () => {
     assert.deepEqual(calls, ['withdraw', 'stop liveness', 'kill 5000', 'remove probes']);
   });
 
-  it('leaves the grace of a completed pod to its spec', async () => {
+  it('takes the grace period of a completed pod from its spec', async () => {
     const { terminate, calls } = harness();
     await terminate('pod', 'completed');
     assert.equal(calls.includes('kill undefined'), true);
   });
 
-  it('removes what an orphan leaves before it is forgotten', async () => {
+  it('removes what an orphan left before its state is dropped', async () => {
     const { terminate, calls } = harness();
     await terminate('orphan', 'orphaned');
     assert.deepEqual(calls, ['withdraw', 'stop liveness', 'kill 5000', 'remove probes', 'collect']);
@@ -369,7 +395,7 @@ describe('stopping a pod', () => {
     assert.equal(calls.includes('remove probes'), false);
   });
 
-  it("tells what could not be stopped in upstream's words, also of a pod that nobody wants any more", async () => {
+  it("reports what could not be stopped in upstream's words, also for a pod that no source wants", async () => {
     const { terminate, said, world } = harness();
     const stuck: KillFailure = {
       scope: 'kill',
@@ -393,7 +419,7 @@ describe('stopping a pod', () => {
 });
 
 describe('cleaning up after a pod', () => {
-  it('takes volumes and cgroup apart, and what is left in the runtime only when nothing is to stay', async () => {
+  it('removes volumes and cgroup, and what is left in the runtime only when nothing is kept', async () => {
     const { syncer, calls } = harness();
     await syncer.syncTerminatedPod({ pod: buildPod(), all: false, signal });
     assert.deepEqual(calls, ['stopped', 'tear down', 'remove cgroup', 'release ids', 'released']);
@@ -401,7 +427,7 @@ describe('cleaning up after a pod', () => {
     assert.deepEqual(calls.slice(5), ['stopped', 'tear down', 'remove cgroup', 'release ids', 'released', 'collect']);
   });
 
-  it('forgets a pod that is gone at once, and keeps what is known of one that is not', () => {
+  it('drops the state of a removed pod at once, and keeps that of any other', () => {
     const { syncer, calls } = harness();
     syncer.finished({ uid, pod: buildPod(), gone: false, revived: false });
     assert.deepEqual(calls, ['remove probes']);
@@ -412,7 +438,7 @@ describe('cleaning up after a pod', () => {
 });
 
 describe('a running pod without its cgroup', () => {
-  it('is stopped and made anew, unless this agent has only just found it', async () => {
+  it('is stopped and created again, unless this agent has only just found it', async () => {
     const { sync, calls, world } = harness();
     world.cached = running('main');
     world.existed = false;

@@ -30,14 +30,14 @@ function harness(health = healthy) {
     random: seededRandom(1),
     log,
     moreErrors: () => world.more,
-    onChange: () => world.changes++,
   });
+  monitor.onChange(() => world.changes++);
   monitor.start();
   return { clock, log, world, monitor };
 }
 
 describe('runtime monitor', () => {
-  it('says that nothing is known before the first answer, and that all is well after it', async () => {
+  it('reports an unknown state before the first answer, and no errors after it', async () => {
     const { clock, monitor, world } = harness();
     assert.deepEqual(monitor.runtimeErrors(), ['container runtime status check may not have completed yet']);
     await clock.settle();
@@ -46,7 +46,7 @@ describe('runtime monitor', () => {
     assert.deepEqual([world.checks, world.changes], [13, 1]);
   });
 
-  it('calls the runtime down after 30 s without an answer, says so once, and up at once when it is back', async () => {
+  it('reports the runtime as down once after 30 s without an answer, and as up as soon as it answers', async () => {
     const { clock, log, monitor, world } = harness();
     await clock.settle();
     world.down = true;
@@ -60,7 +60,7 @@ describe('runtime monitor', () => {
     assert.equal(log.lines.filter((line) => line.level === 'error').length, 1);
   });
 
-  it('asks often at first while something is wrong, then once a second', async () => {
+  it('polls often at first while there are errors, then once a second', async () => {
     const { clock, world } = harness(withoutNetwork);
     await clock.advance(1000);
     assert.ok(world.checks >= 4, `${world.checks} in the first second`);
@@ -69,7 +69,7 @@ describe('runtime monitor', () => {
     assert.ok(world.checks - before <= 61, `${world.checks - before} in a minute`);
   });
 
-  it("keeps a network that is not ready apart from the runtime, in upstream's words, and tells when it is", async () => {
+  it("reports a network that is not ready separately, in upstream's words, and notifies when it is ready", async () => {
     const { clock, monitor, world } = harness(withoutNetwork);
     await clock.settle();
     const expected =
@@ -81,7 +81,7 @@ describe('runtime monitor', () => {
     assert.deepEqual([monitor.networkError(), world.changes - before], [undefined, 1]);
   });
 
-  it('tells also when another reason not to sync is gone', async () => {
+  it('also notifies when another reason not to sync is gone', async () => {
     const { clock, monitor, world } = harness();
     world.more = ['PLEG is not healthy'];
     await clock.settle();

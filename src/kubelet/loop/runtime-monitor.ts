@@ -1,7 +1,9 @@
-import { backoffDelayMs, type BackoffCurve } from '../../base/backoff.ts';
+import type { BackoffCurve } from '../../base/backoff.ts';
+import { backoffDelayMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
-import { createLoop, type Loop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
+import { createLoop } from '../../base/loop.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { ContainerRuntime, RuntimeHealth } from '../ports/runtime.ts';
@@ -13,20 +15,22 @@ export interface RuntimeMonitorOptions {
   log: Logger;
   /** Further reasons not to sync, such as an unhealthy PLEG. */
   moreErrors: () => readonly string[];
-  /** Called when the runtime or its network went up or down. */
-  onChange: () => void;
 }
 
 /** Upstream: kubelet.go updateRuntimeUp, each 5 s; errors count only after 30 s without success. */
 const PERIOD_MS = 5000;
-/** What is wrong is looked at often at first, so that a short outage ends at once; a node that waits for its network for hours asks once a second. */
+/**
+ * Errors are checked often at first, so that a short outage ends at once; a node that waits hours for its network polls
+ * once a second.
+ */
 const RETRY: BackoffCurve = { initialMs: 100, maxMs: 1000, factor: 1.5 };
 const DOWN_AFTER_MS = 30_000;
 
-/** Knows whether the runtime and its network are up, and tells as soon as that changes. */
+/** Tracks whether the runtime and its network are up, and notifies listeners as soon as that changes. */
 export class RuntimeMonitor {
   readonly #options: RuntimeMonitorOptions;
   readonly #loop: Loop;
+  readonly #listeners = new Set<() => void>();
   #health: RuntimeHealth | undefined;
   #lastError = '';
   #lastSuccessMs: number | undefined;
@@ -45,6 +49,12 @@ export class RuntimeMonitor {
     });
   }
 
+  /** Calls `listener` when the runtime or its network goes up or down; returns the function that unsubscribes. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
   start(): void {
     this.#loop.start();
   }
@@ -53,7 +63,7 @@ export class RuntimeMonitor {
     return this.#loop.stop();
   }
 
-  /** Something hints at a change, such as a broken event stream: look now. */
+  /** Something suggests a change, such as a broken event stream: check now. */
   wake(): void {
     this.#loop.wake();
   }
@@ -67,7 +77,7 @@ export class RuntimeMonitor {
     return this.#errors(`container runtime is down: ${this.#lastError}`);
   }
 
-  /** The same in upstream's words, for the condition Ready of the node: they change only when the state does. */
+  /** The same in upstream's words, for the node condition Ready: the texts change only when the state does. */
   readyErrors(): string[] {
     return this.#errors('container runtime is down');
   }
@@ -104,11 +114,11 @@ export class RuntimeMonitor {
     const networkError = this.networkError();
     this.#checksInTrouble =
       this.#lastError === '' && errors.length === 0 && networkError === undefined ? 0 : this.#checksInTrouble + 1;
-    // Also the other reasons not to sync end here: nobody else tells when they do.
+    // Other reasons not to sync are re-evaluated here too: no other part reports when they end.
     const state = JSON.stringify([errors.length > 0, networkError]);
     if (state === this.#told) return;
     this.#told = state;
-    this.#options.onChange();
+    for (const listener of this.#listeners) listener();
   }
 }
 

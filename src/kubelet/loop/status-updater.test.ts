@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import type { PodStatus } from '../../api/core/pod-status.ts';
-import { buildPod, type Changes } from '../../api/testing/pod-builder.ts';
-import type { PodVerdict } from '../features/admission/standing.ts';
+import type { Changes } from '../../api/testing/pod-builder.ts';
+import { buildPod } from '../../api/testing/pod-builder.ts';
+import type { PodVerdict } from '../features/admission/admission-state.ts';
 import { StatusManager } from '../features/status/status-manager.ts';
 import type { WorkerState } from '../features/pod-workers/worker-state.ts';
 import { podUid } from '../model/ids.ts';
-import { emptyPodRuntimeStatus, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { emptyPodRuntimeStatus } from '../model/runtime-status.ts';
 import { StatusUpdater } from './status-updater.ts';
 
 const uid = podUid('uid-1');
@@ -27,11 +29,10 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
   const updater = new StatusUpdater({
     statuses,
     clock,
-    worker: () => world.worker,
-    runtimeStatus: () => world.runtime,
-    isRead: () => true,
+    states: { get: () => world.worker },
+    cache: { getOrEmpty: () => world.runtime, isRead: () => true },
     pod: () => (world.isKnown ? pod : undefined),
-    verdict: () => world.verdict,
+    admission: { verdictOn: () => world.verdict },
     rules: {
       shouldBeStarted: () => true,
       restartsAfterExit: () => world.restarts,
@@ -71,13 +72,13 @@ function harness(changes: Changes = {}, restored: Record<string, PodStatus> = {}
 }
 
 describe('the status of a pod', () => {
-  it('is of no interest once nobody knows the pod', () => {
+  it('is not computed for an unknown pod', () => {
     const { updater, world, statuses } = harness();
     world.isKnown = false;
     assert.deepEqual([updater.refresh(uid), statuses.get(uid)], [undefined, undefined]);
   });
 
-  it('of a pod that ended long ago is what the API server was told, when nothing else is left of it', () => {
+  it('is the one in the API server for a pod that ended long ago and left nothing else', () => {
     const ended = {
       name: 'main',
       image: 'i',
@@ -104,7 +105,7 @@ describe('the status of a pod', () => {
     );
   });
 
-  it('of a pod that is over is what the API server was told, when the record of it is older than that', () => {
+  it('is the one in the API server for a finished pod whose local record is older', () => {
     const running = {
       name: 'main',
       image: 'i',
@@ -138,7 +139,7 @@ describe('the status of a pod', () => {
     }
   });
 
-  it('counts on from what the API server was told, when the record is older than that, and from the record when it is not', () => {
+  it("continues from the newer of the API server's status and the local record", () => {
     const restarted = (restartCount: number): PodStatus => ({
       phase: 'Running',
       startTime: '2025-01-01T00:00:00Z',
@@ -167,14 +168,14 @@ describe('the status of a pod', () => {
     }
   });
 
-  it('starts, for a pod that is found running, when its sandbox was made and not when the agent was', () => {
+  it("takes the start time of a pod that is found running from its sandbox and not from the agent's start", () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');
     const status = updater.refresh(uid);
     assert.deepEqual([status?.phase, status?.startTime], ['Running', '2025-12-31T23:00:00Z']);
   });
 
-  it('fails when the pod was active for longer than it may be, to the millisecond, and stays so', async () => {
+  it('fails exactly when the active deadline has passed, to the millisecond, and stays failed', async () => {
     const { updater, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
     assert.equal(updater.refresh(uid)?.phase, 'Pending');
     await clock.advance(29_999);
@@ -186,7 +187,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
-  it('is not over while somebody is at work on the pod who may start again what has ended', async () => {
+  it('is not terminal while a worker may still restart what has ended', async () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -198,7 +199,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([seen, updater.refresh(uid)?.phase], ['Running', 'Succeeded']);
   });
 
-  it('tells of no end of a container that may be made anew in the same pass, where the API server would take none back', async () => {
+  it('does not report the end of a container that may be recreated in the same sync, where the API server would not take it back', async () => {
     for (const [policy, shown] of [
       ['Never', 'running'],
       ['OnFailure', 'running'],
@@ -216,7 +217,7 @@ describe('the status of a pod', () => {
     }
   });
 
-  it('is over at once when the last container ends by itself', () => {
+  it('is terminal at once when the last container exits', () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -224,7 +225,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
-  it('is told as over only when nothing of the pod runs any more, and known to be at once', async () => {
+  it('is known to be terminal at once, and published as such only when nothing of the pod runs', async () => {
     const { updater, world, contain, statuses, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -235,7 +236,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([updater.refresh(uid)?.reason, told()], ['DeadlineExceeded', ['Failed', 'DeadlineExceeded']]);
   });
 
-  it('says of a pod that was turned away nothing but why', () => {
+  it('contains only the reason for a rejected pod', () => {
     const { updater, world, clock } = harness();
     world.verdict = { kind: 'rejected', reason: 'NodeAffinity', message: 'Pod was rejected: no' };
     assert.deepEqual(updater.refresh(uid), {
@@ -248,7 +249,7 @@ describe('the status of a pod', () => {
     });
   });
 
-  it('says who holds a pod, and nothing of it afterwards', () => {
+  it('names the holder of a held pod, and drops it afterwards', () => {
     const { updater, world } = harness();
     world.verdict = { kind: 'held', reason: 'AdmissionHeld', message: 'held by x: y' };
     const held = updater.refresh(uid);
@@ -264,7 +265,7 @@ describe('the status of a pod', () => {
     );
   });
 
-  it('says that a pod was stopped to make room, with the condition for it', () => {
+  it('shows that a pod was preempted, with the condition for it', () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');
     assert.equal(updater.refresh(uid)?.phase, 'Running');
@@ -284,7 +285,7 @@ describe('the status of a pod', () => {
     );
   });
 
-  it('leaves the last word on a pod that was stopped to make room to its containers, also for a later agent', () => {
+  it('takes the final phase of a preempted pod from its containers, also after a restart of the agent', () => {
     const { updater, world, contain } = harness();
     world.runtime = contain('running');
     world.verdict = {
@@ -310,7 +311,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
   });
 
-  it('tells how long is left until the deadline, and nothing without one', async () => {
+  it('returns the time left until the deadline, and undefined without one', async () => {
     const { updater, clock } = harness({ 'spec.activeDeadlineSeconds': 30 });
     const pod = buildPod({ 'spec.activeDeadlineSeconds': 30 });
     assert.equal(updater.deadlineInMs(pod), undefined);
@@ -319,7 +320,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([updater.deadlineInMs(pod), updater.deadlineInMs(buildPod())], [18_000, undefined]);
   });
 
-  it('is terminal for a pod that is being ended only when nothing of it runs any more', () => {
+  it('is terminal for a stopping pod only when nothing of it runs any more', () => {
     const { updater, world, contain, clock } = harness();
     const pod = buildPod();
     world.worker = {
@@ -346,11 +347,13 @@ function updater(restored: ConstructorParameters<typeof StatusManager>[1], isRea
   const status = new StatusUpdater({
     statuses,
     clock,
-    worker: () => undefined,
-    runtimeStatus: () => emptyPodRuntimeStatus({ uid: found, name: 'web', namespace: 'default' }, 0),
-    isRead,
+    states: { get: () => undefined },
+    cache: {
+      getOrEmpty: () => emptyPodRuntimeStatus({ uid: found, name: 'web', namespace: 'default' }, 0),
+      isRead,
+    },
     pod: () => pod,
-    verdict: () => undefined,
+    admission: { verdictOn: () => undefined },
     rules: {
       shouldBeStarted: () => true,
       restartsAfterExit: () => true,
@@ -366,8 +369,8 @@ function updater(restored: ConstructorParameters<typeof StatusManager>[1], isRea
   return { status, told };
 }
 
-describe('the status of a pod of which the runtime has not told', () => {
-  it('keeps the status of an earlier run until the runtime has told what runs of the pod', () => {
+describe('the status of a pod whose runtime state is unknown', () => {
+  it('keeps the status of an earlier run until the runtime state is known', () => {
     let read = false;
     const { status, told } = updater(
       { u: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
@@ -380,7 +383,7 @@ describe('the status of a pod of which the runtime has not told', () => {
     assert.equal(told.length, 1);
   });
 
-  it('says nothing of a new pod before that', () => {
+  it('is not published for a new pod before that', () => {
     const { status, told } = updater({}, () => false);
     assert.deepEqual([status.refresh(found), told], [undefined, []]);
   });

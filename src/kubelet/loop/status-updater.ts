@@ -2,28 +2,31 @@ import type { Clock } from '../../base/clock.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { ContainerStatus, PodStatus } from '../../api/core/pod-status.ts';
 import { annotations } from '../../api/annotations.ts';
-import { isStaticPod } from '../../api/pod.ts';
+import { isStaticPod, isTerminalPhase } from '../../api/pod.ts';
 import { podReasons } from '../../api/reasons.ts';
 import { rejectedStatus, withVerdict } from '../features/admission/verdict-status.ts';
-import type { PodVerdict } from '../features/admission/standing.ts';
-import { generatePodStatus, type PodStatusFacts } from '../features/status/pod-status.ts';
+import type { AdmissionManager } from '../features/admission/admission-manager.ts';
+import type { PodVerdict } from '../features/admission/admission-state.ts';
+import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
+import type { PodStatusFacts } from '../features/status/pod-status.ts';
+import { generatePodStatus } from '../features/status/pod-status.ts';
 import type { ProbeVerdicts, RestartRules, StartFailures } from '../features/status/interfaces.ts';
 import type { StatusManager } from '../features/status/status-manager.ts';
-import type { WorkerState } from '../features/pod-workers/worker-state.ts';
-import { podUid, type PodUid } from '../model/ids.ts';
-import { isAnythingRunning, type PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { WorkerStates } from '../features/pod-workers/worker-states.ts';
+import type { PodUid } from '../model/ids.ts';
+import { podUid } from '../model/ids.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import { isAnythingRunning } from '../model/runtime-status.ts';
 
 export interface StatusUpdaterParts {
   statuses: StatusManager;
   clock: Clock;
-  worker: (uid: PodUid) => WorkerState | undefined;
-  runtimeStatus: (pod: { uid: PodUid; name: string; namespace: string }) => PodRuntimeStatus;
-  /** false while the runtime has not told what runs of the pod: nothing new can be said of it then. */
-  isRead: (uid: PodUid) => boolean;
+  states: Pick<WorkerStates, 'get'>;
+  /** While the runtime has not told what runs of the pod (`isRead` is false), the pod's status does not change. */
+  cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead'>;
   /** Pods that still have a worker or a source; undefined for others. */
   pod: (uid: PodUid) => Pod | undefined;
-  /** What admission says of the pod: turned away, held, stopped to make room. */
-  verdict: (uid: PodUid) => PodVerdict | undefined;
+  admission: Pick<AdmissionManager, 'verdictOn'>;
   /** What is told of a change of the pod's resources, and what is on record of it. */
   resize?: (uid: PodUid) => NonNullable<PodStatusFacts['resize']>;
   rules: RestartRules;
@@ -35,7 +38,7 @@ export interface StatusUpdaterParts {
   hostIps: readonly string[];
 }
 
-/** Brings what is known of a pod together and publishes its status, at once, whenever any part of it changed. */
+/** Combines everything known of a pod and publishes its status as soon as any part changes. */
 export class StatusUpdater {
   readonly #parts: StatusUpdaterParts;
   readonly #acting = new Set<PodUid>();
@@ -45,24 +48,29 @@ export class StatusUpdater {
   }
 
   /**
-   * Computes the pod's status, stores what is told of it, and returns what it is: it is told as over only when nothing of it runs any more;
-   * undefined for a pod that nobody knows. Until the runtime has told what runs of the pod, the status
-   * of the agent's earlier run stands: an empty picture would show healthy containers as lost.
+   * Computes the pod's status, publishes it and returns the computed one: a terminal phase is published only when
+   * nothing of the pod runs any more; undefined for an unknown pod. Until the runtime state is known, the status of the
+   * agent's earlier run stands: an empty state would show healthy containers as lost.
    */
   refresh(uid: PodUid): PodStatus | undefined {
     const pod = this.#parts.pod(uid);
     if (pod === undefined) return undefined;
-    if (!this.#parts.isRead(uid)) return this.#parts.statuses.get(uid);
+    if (!this.#parts.cache.isRead(uid)) return this.#parts.statuses.get(uid);
     const status = this.compute(pod);
     const runtime = this.#runtimeStatus(pod);
     const { statuses } = this.#parts;
-    // What admission says of a pod must be on record before it is withdrawn, which is when the pod begins to be stopped.
-    const shown = this.#parts.verdict(uid) === undefined ? untilStopped(status, statuses.get(uid), runtime) : status;
+    // What admission says of a pod must be on record before it is withdrawn, which is when the pod begins to be
+    // stopped.
+    const shown =
+      this.#parts.admission.verdictOn(uid) === undefined ? untilStopped(status, statuses.get(uid), runtime) : status;
     statuses.set(pod, shown, takenInAtMs(pod, runtime));
     return shown === status ? statuses.get(uid) : { ...statuses.get(uid), ...status };
   }
 
-  /** While somebody starts and stops what the pod consists of, its end is not told: what has been stopped may be about to start again. */
+  /**
+   * While a worker starts and stops the containers of a pod, no end is published: a stopped container may be about to
+   * start again.
+   */
   async whileActing<T>(uid: PodUid, act: () => Promise<T>): Promise<T> {
     this.#acting.add(uid);
     try {
@@ -73,11 +81,11 @@ export class StatusUpdater {
   }
 
   compute(pod: Pod): PodStatus {
-    const { worker, rules, probes, failures, runtimeName, hostIps } = this.#parts;
+    const { states, rules, probes, failures, runtimeName, hostIps } = this.#parts;
     const uid = podUid(pod.metadata.uid);
-    const verdict = this.#parts.verdict(uid);
+    const verdict = this.#parts.admission.verdictOn(uid);
     if (verdict?.kind === 'rejected') return rejectedStatus(pod, verdict);
-    const phase = worker(uid)?.phase;
+    const phase = states.get(uid)?.phase;
     const runtime = this.#runtimeStatus(pod);
     const isTerminal =
       phase === 'terminated' || phase === 'finished' || (phase === 'terminating' && !isAnythingRunning(runtime));
@@ -103,8 +111,8 @@ export class StatusUpdater {
   }
 
   /**
-   * What was last told of the pod. What the API server was told by an earlier run is as good as the record of it (upstream: generateAPIPodStatus),
-   * and better when it is ahead of the record, which was written late then.
+   * The last published status of the pod. What an earlier run sent to the API server is as good as the local record
+   * (upstream: generateAPIPodStatus), and better when it is newer, because the record was then written late.
    */
   #previous(pod: Pod): PodStatus | undefined {
     const { statuses } = this.#parts;
@@ -138,7 +146,7 @@ export class StatusUpdater {
   }
 
   #runtimeStatus(pod: Pod): PodRuntimeStatus {
-    return this.#parts.runtimeStatus({
+    return this.#parts.cache.getOrEmpty({
       uid: podUid(pod.metadata.uid),
       name: pod.metadata.name,
       namespace: pod.metadata.namespace,
@@ -146,14 +154,13 @@ export class StatusUpdater {
   }
 }
 
-function isOver(status: PodStatus | undefined): boolean {
-  return status?.phase === 'Failed' || status?.phase === 'Succeeded';
-}
-
-/** What only ever grows tells which of two statuses is the later one: that the pod is over, and how often its containers were started. */
+/**
+ * What only ever grows tells which of two statuses is the later one: that the pod is over, and how often its containers
+ * were started.
+ */
 function isAhead(status: PodStatus | undefined, of: PodStatus): status is PodStatus {
   if (status?.containerStatuses === undefined) return false;
-  if (isOver(status) !== isOver(of)) return isOver(status);
+  if (isTerminalPhase(status?.phase) !== isTerminalPhase(of?.phase)) return isTerminalPhase(status?.phase);
   const counts = new Map(all(of).map(({ name, restartCount }) => [name, restartCount]));
   return all(status).some(({ name, restartCount }) => restartCount > (counts.get(name) ?? 0));
 }
@@ -163,8 +170,9 @@ function all({ initContainerStatuses = [], containerStatuses = [] }: PodStatus):
 }
 
 /**
- * A container that is made anew, its image having changed, ends in between. Of a pod that does not always restart the API server takes no end back,
- * so it is not told before the pass is over (upstream: statuses are generated between passes).
+ * A container that is recreated because its image changed ends in between. For a pod that does not always restart, the
+ * API server does not take an end back, so it is not published before the sync is over (upstream: statuses are
+ * generated between syncs).
  */
 function untilDone(pod: Pod, status: PodStatus, told: PodStatus | undefined): PodStatus {
   if (told === undefined || (pod.spec.restartPolicy ?? 'Always') === 'Always') return status;
@@ -190,19 +198,24 @@ function untilDone(pod: Pod, status: PodStatus, told: PodStatus | undefined): Po
 }
 
 /**
- * Whoever waits for the end of a pod takes what it held for free, and so must not hear of it while a container runs (upstream:
- * status_manager.go mergePodStatus).
+ * Clients that wait for the end of a pod treat its resources as free, so the end is not published while a container
+ * runs (upstream: status_manager.go mergePodStatus).
  */
 function untilStopped(status: PodStatus, told: PodStatus | undefined, { containers }: PodRuntimeStatus): PodStatus {
-  if (!isOver(status) || isOver(told) || !containers.some(({ state }) => state === 'running')) return status;
+  if (
+    !isTerminalPhase(status?.phase) ||
+    isTerminalPhase(told?.phase) ||
+    !containers.some(({ state }) => state === 'running')
+  )
+    return status;
   const { reason: _reason, message: _message, ...rest } = status;
   const { phase = 'Pending', reason, message } = told ?? {};
   return { ...rest, phase, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 
 /**
- * A pod that is stopped to make room has failed until nothing of it runs; then its containers have the last word, as they have of any pod
- * that ends (upstream: SyncTerminatingPod applies the verdict, and judges the pod anew once it has stopped).
+ * A preempted pod is Failed until nothing of it runs; then its containers determine the phase, as for any pod that ends
+ * (upstream: SyncTerminatingPod applies the verdict, and the phase is computed again once the pod has stopped).
  */
 function preempted(
   { reason, message }: PodVerdict,
@@ -212,8 +225,8 @@ function preempted(
 }
 
 /**
- * When the node took the pod in: as its oldest sandbox carries it, so that an agent that lost its records says the same as the one before;
- * for a pod without one, as this agent saw it first.
+ * When the node accepted the pod: taken from its oldest sandbox, so that an agent that lost its records reports the
+ * same time as the one before; without a sandbox, when this agent saw the pod first.
  */
 function takenInAtMs(pod: Pod, { containers, sandboxes }: PodRuntimeStatus): number | undefined {
   const oldest = sandboxes.at(-1);

@@ -5,7 +5,9 @@ import { buildPod } from '../../api/testing/pod-builder.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../base/testing/recording-log.ts';
 import { podUid } from '../model/ids.ts';
-import { SyncLoop, type SyncHandlers } from './sync-loop.ts';
+import type { SyncHandlers } from './sync-loop.ts';
+import { SyncLoop } from './sync-loop.ts';
+import { SyncQueue } from './sync-queue.ts';
 
 function harness(extra: Partial<SyncHandlers> = {}) {
   const clock = new FakeClock();
@@ -24,7 +26,9 @@ function harness(extra: Partial<SyncHandlers> = {}) {
     podCleanups: write('cleanup'),
     ...extra,
   };
+  const queue = new SyncQueue();
   const loop = new SyncLoop({
+    queue,
     handlers,
     clock,
     random: seededRandom(1),
@@ -32,28 +36,28 @@ function harness(extra: Partial<SyncHandlers> = {}) {
     runtimeErrors: () => errors,
     housekeepingMs: 30_000,
   });
-  return { clock, log, calls, errors, loop };
+  return { clock, log, calls, errors, loop, queue };
 }
 const config = (op: 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE') =>
   ({ kind: 'configuration', update: { op, source: 'file', pods: [] } }) as const;
 
 describe('sync loop', () => {
-  it('hands each of the five inputs to its handler, in order', () => {
-    const { loop, calls } = harness();
+  it('passes each of the five inputs to its handler, in order', () => {
+    const { loop, queue, calls } = harness();
     loop.start();
-    for (const op of ['ADD', 'UPDATE', 'DELETE', 'RECONCILE', 'REMOVE'] as const) loop.post(config(op));
-    loop.post({ kind: 'pleg', event: { kind: 'SandboxChanged', podUid: podUid('a') } });
-    loop.post({ kind: 'sync', uids: [podUid('a')] });
-    loop.post({ kind: 'probe', podUid: podUid('a'), type: 'liveness', verdict: 'failure' });
+    for (const op of ['ADD', 'UPDATE', 'DELETE', 'RECONCILE', 'REMOVE'] as const) queue.post(config(op));
+    queue.post({ kind: 'pleg', event: { kind: 'SandboxChanged', podUid: podUid('a') } });
+    queue.post({ kind: 'sync', uids: [podUid('a')] });
+    queue.post({ kind: 'probe', podUid: podUid('a'), type: 'liveness', verdict: 'failure' });
     assert.deepEqual(calls, ['cleanup', 'add', 'update', 'update', 'reconcile', 'remove', 'pleg', 'sync a', 'probe']);
   });
 
-  it('keeps inputs while the runtime is down and takes them up in order when it is back', () => {
-    const { loop, calls, errors, log } = harness();
+  it('keeps inputs while the runtime is down and handles them in order when it is back', () => {
+    const { loop, queue, calls, errors, log } = harness();
     errors.push('container runtime is down');
     loop.start();
-    loop.post(config('ADD'));
-    loop.post(config('REMOVE'));
+    queue.post(config('ADD'));
+    queue.post(config('REMOVE'));
     assert.deepEqual(calls, []);
     assert.equal(log.lines.filter((line) => line.message === 'skipping pod synchronization').length, 1);
     errors.length = 0;
@@ -61,60 +65,60 @@ describe('sync loop', () => {
     assert.deepEqual(calls, ['add', 'remove', 'cleanup']);
   });
 
-  it('says that what a source wants has not been taken up while the runtime is down', () => {
-    const { loop, errors } = harness();
+  it('reports pods of a source as not yet handled while the runtime is down', () => {
+    const { loop, queue, errors } = harness();
     errors.push('container runtime is down');
     loop.start();
-    loop.post({ kind: 'sync', uids: [] });
-    const before = loop.configurationWaits();
-    loop.post(config('ADD'));
-    const waiting = loop.configurationWaits();
+    queue.post({ kind: 'sync', uids: [] });
+    const before = queue.configurationWaits();
+    queue.post(config('ADD'));
+    const waiting = queue.configurationWaits();
     errors.length = 0;
     loop.wake();
-    assert.deepEqual([before, waiting, loop.configurationWaits()], [false, true, false]);
+    assert.deepEqual([before, waiting, queue.configurationWaits()], [false, true, false]);
   });
 
-  it('tells which pods wait while the runtime is down, why and since when', async () => {
-    const { loop, clock, errors } = harness();
+  it('reports which pods wait while the runtime is down, why and since when', async () => {
+    const { loop, queue, clock, errors } = harness();
     errors.push('container runtime is down');
     loop.start();
     const sinceMs = clock.nowMs();
     await clock.advance(5000);
     const [first, second, third] = ['a', 'b', 'c'].map((uid) => buildPod({ 'metadata.uid': uid }));
     assert.ok(first !== undefined && second !== undefined && third !== undefined);
-    loop.post({ kind: 'configuration', update: { op: 'ADD', source: 'file', pods: [first, second] } });
-    loop.post({ kind: 'configuration', update: { op: 'REMOVE', source: 'file', pods: [first] } });
-    loop.post({ kind: 'configuration', update: { op: 'ADD', source: 'file', pods: [third] } });
+    queue.post({ kind: 'configuration', update: { op: 'ADD', source: 'file', pods: [first, second] } });
+    queue.post({ kind: 'configuration', update: { op: 'REMOVE', source: 'file', pods: [first] } });
+    queue.post({ kind: 'configuration', update: { op: 'ADD', source: 'file', pods: [third] } });
     assert.deepEqual(
-      [loop.waitingPods(), loop.heldBack()],
+      [queue.waitingPods(), loop.heldBack()],
       [[second, third], { sinceMs, errors: ['container runtime is down'] }],
     );
     errors.length = 0;
     loop.wake();
-    assert.deepEqual([loop.waitingPods(), loop.heldBack()], [[], undefined]);
+    assert.deepEqual([queue.waitingPods(), loop.heldBack()], [[], undefined]);
   });
 
-  it('cleans up only when nothing else waits, so that no pod is ended whose source has just named it', () => {
-    const { loop, calls, errors } = harness();
+  it('cleans up only when nothing else waits, so that no pod is stopped that a source has just added', () => {
+    const { loop, queue, calls, errors } = harness();
     errors.push('down');
     loop.start();
-    loop.post({ kind: 'housekeeping' });
-    loop.post({ kind: 'pleg', event: { kind: 'SandboxChanged', podUid: podUid('a') } });
-    loop.post(config('ADD'));
+    queue.post({ kind: 'housekeeping' });
+    queue.post({ kind: 'pleg', event: { kind: 'SandboxChanged', podUid: podUid('a') } });
+    queue.post(config('ADD'));
     errors.length = 0;
     loop.wake();
     assert.deepEqual(calls, ['pleg', 'add', 'cleanup']);
   });
 
-  it('goes on after a handler that throws', () => {
-    const { loop, calls, log } = harness({
+  it('continues after a handler throws', () => {
+    const { loop, queue, calls, log } = harness({
       podAdditions: () => {
         throw new Error('boom');
       },
     });
     loop.start();
-    loop.post(config('ADD'));
-    loop.post(config('UPDATE'));
+    queue.post(config('ADD'));
+    queue.post(config('UPDATE'));
     assert.deepEqual(calls, ['cleanup', 'update']);
     assert.equal(
       log.lines.some((line) => line.fields['error'] === 'boom'),
@@ -132,7 +136,7 @@ describe('sync loop', () => {
     assert.deepEqual(calls, ['cleanup']);
   });
 
-  it('is unhealthy when it has not turned for two minutes', async () => {
+  it('is unhealthy after two minutes without an iteration', async () => {
     const { loop, errors, clock } = harness();
     loop.start();
     errors.push('down');

@@ -1,23 +1,16 @@
 import type { Clock } from '../../base/clock.ts';
 import { errorMessage, unreachable } from '../../base/errors.ts';
-import { createLoop, type Loop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
+import { createLoop } from '../../base/loop.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import type { Pod } from '../../api/core/pod.ts';
 import type { PodUid } from '../model/ids.ts';
 import type { PodLifecycleEvent } from '../model/pod-lifecycle-event.ts';
 import type { ProbeType, ProbeVerdict } from '../model/probe-result.ts';
 import type { PodUpdate } from '../model/pod-update.ts';
+import type { SyncInput, SyncQueue } from './sync-queue.ts';
 
-/** The five things the loop reacts to. */
-export type SyncInput =
-  | { kind: 'configuration'; update: PodUpdate }
-  | { kind: 'pleg'; event: PodLifecycleEvent }
-  | { kind: 'sync'; uids: readonly PodUid[] }
-  | { kind: 'probe'; podUid: PodUid; type: ProbeType; verdict: ProbeVerdict }
-  | { kind: 'housekeeping' };
-
-/** What to do about each input. Every handler only hands work on; none may wait. */
+/** How each input is handled. Handlers only hand work on; none may wait. */
 export interface SyncHandlers {
   podAdditions(update: PodUpdate): void;
   podUpdates(update: PodUpdate): void;
@@ -30,30 +23,28 @@ export interface SyncHandlers {
 }
 
 export interface SyncLoopOptions {
+  queue: SyncQueue;
   handlers: SyncHandlers;
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Errors of the runtime or the node while which no pod may be synced; empty when all is well. */
+  /** Errors of the runtime or the node that keep all pods from being synced; empty when there are none. */
   runtimeErrors: () => readonly string[];
-  /** Safety net for clean-up; clean-up is also asked for by events. */
+  /** Safety net for clean-up, which events also request. */
   housekeepingMs: number;
 }
 
-/** Upstream calls the loop unhealthy when it has not turned for two resync periods. */
+/** Upstream reports the loop as unhealthy after two resync periods without an iteration. */
 const UNHEALTHY_AFTER_MS = 120_000;
 
 /**
- * The agent's main loop: takes inputs in the order they come and hands each to its handler.
- * 1. It never waits: handlers only dispatch to pod workers, which do the slow work each in their own lane.
- * 2. While the runtime has errors, inputs are kept (none is lost) and taken up in order as soon as `wake` says that it is back.
- * 3. Clean-up comes after everything else that waits: what it takes for unwanted may be wanted by an input behind it.
- * 4. A handler that throws is reported and does not stop the loop.
+ * The agent's main loop: drains the queue of inputs and passes each to its handler.
+ * 1. It never waits: handlers only dispatch to pod workers, which do the slow work in per-pod queues.
+ * 2. While the runtime has errors, inputs are kept (none is lost) and handled in order as soon as `wake` is called.
+ * 3. A handler that throws is logged and does not stop the loop.
  */
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
-  readonly #inputs: SyncInput[] = [];
-  #cleanupWaits = false;
   readonly #housekeeping: Loop;
   #draining = false;
   #started = false;
@@ -70,8 +61,9 @@ export class SyncLoop {
       random: options.random,
       log: options.log,
       periodMs: options.housekeepingMs,
-      pass: () => this.post({ kind: 'housekeeping' }),
+      pass: () => options.queue.post({ kind: 'housekeeping' }),
     });
+    options.queue.onPost(() => this.wake());
   }
 
   start(): void {
@@ -85,23 +77,18 @@ export class SyncLoop {
     await this.#housekeeping.stop();
   }
 
-  post(input: SyncInput): void {
-    if (input.kind === 'housekeeping') this.#cleanupWaits = true;
-    else this.#inputs.push(input);
-    this.wake();
-  }
-
-  /** Takes up what waits. Call it when the runtime has come back. */
+  /** Handles the waiting inputs. Call it when the runtime is back. */
   wake(): void {
     if (this.#draining || !this.#started) return;
+    const { queue } = this.#options;
     const errors = this.#options.runtimeErrors();
     if (errors.length > 0) return this.#holdBack(errors);
     if (this.#heldBackSinceMs !== undefined)
-      this.#options.log.info('syncing pods again: the runtime is back', { waiting: this.#inputs.length });
+      this.#options.log.info('syncing pods again: the runtime is back', { waiting: queue.size });
     this.#heldBackSinceMs = undefined;
     this.#draining = true;
     try {
-      for (let input = this.#next(); input !== undefined; input = this.#next()) this.#handle(input);
+      for (let input = queue.next(); input !== undefined; input = queue.next()) this.#handle(input);
     } finally {
       this.#draining = false;
       this.#lastTurnMs = this.#options.clock.monotonicMs();
@@ -115,31 +102,13 @@ export class SyncLoop {
       : { sinceMs: this.#heldBackSinceMs, errors: this.#options.runtimeErrors() };
   }
 
-  /** Pods among the inputs kept back, as their sources want them last: nobody else knows those that are new. */
-  waitingPods(): Pod[] {
-    const pods = new Map<string, Pod>();
-    for (const input of this.#inputs) {
-      if (input.kind !== 'configuration') continue;
-      for (const pod of input.update.pods) {
-        if (input.update.op === 'REMOVE') pods.delete(pod.metadata.uid);
-        else pods.set(pod.metadata.uid, pod);
-      }
-    }
-    return [...pods.values()];
-  }
-
-  /** Whether a source has said something of its pods that nobody has been told yet: what looks unwanted may be wanted. */
-  configurationWaits(): boolean {
-    return this.#inputs.some((input) => input.kind === 'configuration');
-  }
-
-  /** For the `syncloop` health check: whether the loop has turned recently. */
+  /** For the `syncloop` health check: whether the loop has run recently. */
   health(): { ok: boolean; reason: string } {
     const agoMs = this.#options.clock.monotonicMs() - this.#lastTurnMs;
     if (agoMs <= UNHEALTHY_AFTER_MS) return { ok: true, reason: '' };
     return {
       ok: false,
-      reason: `sync loop took longer than expected: last turn ${Math.round(agoMs / 1000)} s ago, ${this.#inputs.length} inputs waiting`,
+      reason: `sync loop took longer than expected: last turn ${Math.round(agoMs / 1000)} s ago, ${this.#options.queue.size} inputs waiting`,
     };
   }
 
@@ -147,13 +116,6 @@ export class SyncLoop {
     if (this.#heldBackSinceMs !== undefined) return;
     this.#heldBackSinceMs = this.#options.clock.nowMs();
     this.#options.log.warn('skipping pod synchronization', { errors: errors.join('; ') });
-  }
-
-  #next(): SyncInput | undefined {
-    const input = this.#inputs.shift();
-    if (input !== undefined || !this.#cleanupWaits) return input;
-    this.#cleanupWaits = false;
-    return { kind: 'housekeeping' };
   }
 
   #handle(input: SyncInput): void {

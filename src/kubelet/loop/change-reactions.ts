@@ -1,0 +1,62 @@
+import type { DriverRegistry } from '../features/csi/driver-registry.ts';
+import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
+import type { PodStore } from '../features/pod-store/pod-store.ts';
+import type { WorkerStates } from '../features/pod-workers/worker-states.ts';
+import type { ProbeManager } from '../features/probes/probe-manager.ts';
+import type { VolumeManager } from '../features/volumes/volume-manager.ts';
+import { podUid } from '../model/ids.ts';
+import type { ClusterObjects } from '../ports/cluster-objects.ts';
+import type { RuntimeMonitor } from './runtime-monitor.ts';
+import type { StatusUpdater } from './status-updater.ts';
+import type { SyncLoop } from './sync-loop.ts';
+import type { SyncQueue } from './sync-queue.ts';
+
+export interface ChangeReactionsParts {
+  cache: Pick<RuntimeCache, 'onChange'>;
+  objects: Pick<ClusterObjects, 'onChange'>;
+  drivers: Pick<DriverRegistry, 'onChange'>;
+  probes: Pick<ProbeManager, 'noteStatus'>;
+  status: Pick<StatusUpdater, 'refresh'>;
+  store: Pick<PodStore, 'podsUsing'>;
+  states: Pick<WorkerStates, 'known'>;
+  volumes: Pick<VolumeManager, 'objectChanged' | 'undoAgain'>;
+  queue: Pick<SyncQueue, 'post'>;
+}
+
+/** What the agent does when the runtime, an object or a CSI driver changes. */
+export function connectChangeReactions(parts: ChangeReactionsParts): void {
+  const { cache, objects, drivers, probes, status, store, states, volumes, queue } = parts;
+  cache.onChange(({ uid, after }) => {
+    if (after !== undefined) probes.noteStatus(after);
+    status.refresh(uid);
+  });
+  objects.onChange((change) => {
+    volumes.objectChanged(change);
+    const uids = store.podsUsing(change.kind, change.namespace, change.name).map((pod) => podUid(pod.metadata.uid));
+    if (uids.length > 0) queue.post({ kind: 'sync', uids });
+  });
+  // Volumes that waited for a driver continue when it registers, as if its object had changed.
+  drivers.onChange((name, isRegistered) => {
+    if (!isRegistered) return;
+    volumes.objectChanged({ kind: 'CSIDriver', namespace: '', name });
+    volumes.undoAgain();
+    const ending = [...states.known()].filter(([, { phase }]) => phase === 'terminated');
+    queue.post({ kind: 'sync', uids: ending.map(([uid]) => uid) });
+    queue.post({ kind: 'housekeeping' });
+  });
+}
+
+export interface RuntimeReactionParts {
+  monitor: Pick<RuntimeMonitor, 'onChange' | 'networkError'>;
+  states: Pick<WorkerStates, 'known'>;
+  queue: Pick<SyncQueue, 'post'>;
+  loop: Pick<SyncLoop, 'wake'>;
+}
+
+/** Pods that waited for the runtime or its network need not wait until they are due. */
+export function connectRuntimeReaction({ monitor, states, queue, loop }: RuntimeReactionParts): void {
+  monitor.onChange(() => {
+    if (monitor.networkError() === undefined) queue.post({ kind: 'sync', uids: [...states.known().keys()] });
+    else loop.wake();
+  });
+}

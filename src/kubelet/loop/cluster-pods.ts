@@ -1,0 +1,159 @@
+import type { Pod } from '../../api/core/pod.ts';
+import { podFullName } from '../../api/pod.ts';
+import { podEvents } from '../../api/reasons.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { EventUploader } from '../features/events/event-uploader.ts';
+import type { StatusTimes } from '../features/metrics/status-times.ts';
+import { apiPodOf, readMirrorFacts } from '../features/mirror-pods/mirror-facts.ts';
+import { MirrorPods } from '../features/mirror-pods/mirror-pods.ts';
+import type { NodeWatch } from '../features/node/node-watch.ts';
+import { ApiPodSource } from '../features/pod-config/api-source.ts';
+import type { PodConfig } from '../features/pod-config/pod-config.ts';
+import type { RememberedPods } from '../features/pod-config/remembered-pods.ts';
+import type { PodStore } from '../features/pod-store/pod-store.ts';
+import type { WorkerStates } from '../features/pod-workers/worker-states.ts';
+import type { StatusManager } from '../features/status/status-manager.ts';
+import { StatusUploader } from '../features/status/status-uploader.ts';
+import type { PodUid } from '../model/ids.ts';
+import { podUid } from '../model/ids.ts';
+import type { ClusterApi } from '../ports/cluster-api.ts';
+import type { EventRecorder } from '../ports/recorder.ts';
+import type { PodDirectory } from './pod-directory.ts';
+import type { SyncQueue } from './sync-queue.ts';
+
+/** How the pods of this node are synchronized with the cluster. */
+export interface ClusterPods {
+  source: ApiPodSource;
+  mirrors: MirrorPods;
+  uploader: StatusUploader;
+  /** A static pod, or what the API has under its name, may have changed. */
+  podChanged(pod: Pod): void;
+  /** Checks every static pod again: the node was registered, or all sources have reported. */
+  reconcileMirrors(): void;
+  /** Whether the pod has given back all that it held of the node. */
+  released(uid: PodUid, isReleased: boolean): void;
+  forget(uid: PodUid): void;
+  stop(): void;
+}
+
+export interface ClusterPodsParts {
+  cluster: Pick<ClusterApi, 'objects' | 'status'>;
+  nodeName: string;
+  nodeWatch: Pick<NodeWatch, 'whenSynced' | 'onChange' | 'current'>;
+  store: PodStore;
+  directory: Pick<PodDirectory, 'byUid' | 'isStaticEnding'>;
+  states: Pick<WorkerStates, 'known'>;
+  statuses: StatusManager;
+  /** How long statuses take to reach the API server. */
+  statusTimes: StatusTimes;
+  /** The pods of this node as the API server last reported them. */
+  remembered: RememberedPods;
+  podConfig: Pick<PodConfig, 'setSource' | 'onSourcesReady'>;
+  sourcesReady: () => boolean;
+  /** Pods whose last pass failed. */
+  failedPods: () => PodUid[];
+  eventUploader: Pick<EventUploader, 'retryNow'> | undefined;
+  recorder: EventRecorder;
+  queue: Pick<SyncQueue, 'post'>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** Joins the source of API pods, the upload of their statuses, and the mirror pods of static pods. */
+export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
+  const { cluster, nodeName, nodeWatch, store, directory, states, statuses, statusTimes, recorder } = parts;
+  const { clock, random, log } = parts;
+  const released = new Set<PodUid>();
+  const source: ApiPodSource = new ApiPodSource({
+    client: cluster.objects,
+    nodeName,
+    nodeKnown: () => nodeWatch.whenSynced(),
+    remembered: parts.remembered,
+    setPods: (pods, report) => parts.podConfig.setSource('api', pods, report),
+    onChange: (change) => {
+      if (change.kind === 'pod') return uploader.wake(store.runningUid(podUid(change.pod.metadata.uid)));
+      uploader.wakeAll(states.known().keys());
+      reconcileMirrors();
+    },
+    onInvalid: (pod, problems) =>
+      recorder.event(
+        pod,
+        'Warning',
+        podEvents.failedValidation,
+        `Error validating pod ${podFullName(pod)}(${pod.metadata.uid}) from api, ignoring: ${problems}`,
+      ),
+    clock,
+    random,
+    log,
+  });
+  statuses.onChange(({ uid }) => statusTimes.changed(uid));
+  const uploader: StatusUploader = new StatusUploader({
+    client: cluster.status,
+    statuses,
+    apiPod: (uid) => apiPodOf(source, directory.byUid(uid)),
+    isReleased: (uid) => released.has(uid),
+    onWritten: (pod) => {
+      statusTimes.told(store.runningUid(podUid(pod.metadata.uid)));
+      return source.noteWritten(pod);
+    },
+    clock,
+    random,
+    log,
+  });
+  const mirrorSources = {
+    listed: source,
+    byFullName: (fullName: string) => store.byFullName(fullName),
+    nodeName,
+    node: () => nodeWatch.current(),
+    isEnding: (fullName: string) => directory.isStaticEnding(fullName),
+    sourcesReady: parts.sourcesReady,
+  };
+  const mirrors = new MirrorPods({
+    client: cluster.objects,
+    facts: (fullName) => readMirrorFacts(mirrorSources, fullName),
+    recorder,
+    clock,
+    random,
+    log,
+  });
+  const reconcileMirrors = (): void => {
+    for (const fullName of new Set([...store.staticPods(), ...store.mirrorPods()].map(podFullName)))
+      mirrors.reconcile(fullName);
+  };
+  statuses.onChange(({ uid }) => uploader.wake(uid));
+  nodeWatch.onChange(reconcileMirrors);
+  parts.podConfig.onSourcesReady(reconcileMirrors);
+  const unfollow = cluster.status.onReturn?.(() => {
+    uploader.wakeAll(states.known().keys());
+    reconcileMirrors();
+    // Pods that an outage delayed do not wait for their next retry.
+    parts.eventUploader?.retryNow();
+    parts.queue.post({ kind: 'sync', uids: parts.failedPods() });
+  });
+  return {
+    source,
+    mirrors,
+    uploader,
+    podChanged: (pod) => mirrors.reconcile(podFullName(pod)),
+    reconcileMirrors,
+    released: (uid, isReleased) => {
+      if (!isReleased) return void released.delete(uid);
+      released.add(uid);
+      uploader.wake(uid);
+      // Its mirror pod may now make room for the next pod of this name.
+      reconcileMirrors();
+    },
+    forget: (uid) => {
+      released.delete(uid);
+      uploader.forget(uid);
+    },
+    stop: () => {
+      unfollow?.();
+      uploader.stop();
+      mirrors.stop();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { Pod } from '../../api/core/pod.ts';
+import type { AdmissionManager } from '../features/admission/admission-manager.ts';
+import type { AllocationManager } from '../features/allocation/allocation-manager.ts';
+import type { ContainerGc } from '../features/container-gc/container-gc.ts';
+import type { ExplainStore } from '../features/explain/explain-store.ts';
+import type { ImageManager } from '../features/images/image-manager.ts';
+import type { RuntimeCache } from '../features/pleg/runtime-cache.ts';
+import type { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';
+import type { StatusManager } from '../features/status/status-manager.ts';
+import type { PodUid } from '../model/ids.ts';
+import type { ClusterPods } from './cluster-pods.ts';
+import type { PodChanges } from './pod-changes.ts';
+import type { SyncQueue } from './sync-queue.ts';
+
+export interface PodCleanupParts {
+  runtime: Pick<PodRuntime, 'forgetPod'>;
+  images: Pick<ImageManager, 'forgetPod'>;
+  statuses: Pick<StatusManager, 'forget' | 'beginAnew'>;
+  admission: Pick<AdmissionManager, 'forget'>;
+  allocation: Pick<AllocationManager, 'forget'>;
+  explain: Pick<ExplainStore, 'forget'>;
+  /** undefined on a standalone node. */
+  clusterPods: Pick<ClusterPods, 'forget' | 'podChanged'> | undefined;
+  containerGc: Pick<ContainerGc, 'collectPod'>;
+  cache: Pick<RuntimeCache, 'get'>;
+  changes: Pick<PodChanges, 'notifyGone'>;
+  queue: Pick<SyncQueue, 'post'>;
+}
+
+/**
+ * Releases everything that belongs to a removed pod: the state features keep for it and what it left in the runtime.
+ */
+export class PodCleanup {
+  readonly #parts: PodCleanupParts;
+
+  constructor(parts: PodCleanupParts) {
+    this.#parts = parts;
+  }
+
+  /** Drops all state kept for the pod, synchronously. `revived`: the pod starts again under the same uid. */
+  forget(uid: PodUid, { pod, revived }: { pod: Pod | undefined; revived: boolean }): void {
+    const { runtime, images, statuses, admission, allocation, explain, clusterPods, changes, queue } = this.#parts;
+    runtime.forgetPod(uid);
+    images.forgetPod(uid);
+    if (revived) statuses.beginAnew(uid);
+    else statuses.forget(uid);
+    admission.forget(uid);
+    allocation.forget(uid);
+    explain.forget(uid);
+    clusterPods?.forget(uid);
+    if (pod !== undefined) {
+      clusterPods?.podChanged(pod);
+      changes.notifyGone(pod);
+    }
+    // The volumes of a pod that only the runtime knew are still mounted: unmount them now, not with the next clean-up.
+    else queue.post({ kind: 'housekeeping' });
+  }
+
+  /** Removes what a stopped pod left in the runtime, and the state kept for its containers. */
+  async collect(uid: PodUid): Promise<void> {
+    const { cache, containerGc, runtime } = this.#parts;
+    const status = cache.get(uid);
+    await containerGc.collectPod(uid);
+    runtime.forgetPod(uid, status);
+  }
+}

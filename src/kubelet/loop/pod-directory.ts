@@ -1,0 +1,108 @@
+import type { Pod } from '../../api/core/pod.ts';
+import type { PodStatus } from '../../api/core/pod-status.ts';
+import { isStaticPod, isTerminalPhase, isTerminalPod, podFullName } from '../../api/pod.ts';
+import { tellsOfRejection } from '../features/admission/admission-state.ts';
+import type { PodStore } from '../features/pod-store/pod-store.ts';
+import type { WorkerState } from '../features/pod-workers/worker-state.ts';
+import type { WorkerStates } from '../features/pod-workers/worker-states.ts';
+import type { PodUid } from '../model/ids.ts';
+import { podUid } from '../model/ids.ts';
+import type { PodRuntimeStatus } from '../model/runtime-status.ts';
+import type { SyncQueue } from './sync-queue.ts';
+
+export interface PodDirectoryParts {
+  store: Pick<PodStore, 'pods' | 'byUid'>;
+  states: Pick<WorkerStates, 'get' | 'known'>;
+  statuses: { get(uid: PodUid): PodStatus | undefined };
+  cache: { get(uid: PodUid): PodRuntimeStatus | undefined };
+  queue: Pick<SyncQueue, 'waitingPods'>;
+}
+
+/**
+ * Which pods exist, and which of them are alive, over or visible. The answers are computed from the sources, the pod
+ * workers and the published statuses; nothing is changed here.
+ */
+export class PodDirectory {
+  readonly #parts: PodDirectoryParts;
+
+  constructor(parts: PodDirectoryParts) {
+    this.#parts = parts;
+  }
+
+  /** The pod as its source wants it, otherwise the one a worker still handles although no source lists it. */
+  byUid(uid: PodUid): Pod | undefined {
+    const { store, states } = this.#parts;
+    return store.byUid(uid) ?? podOf(states.get(uid));
+  }
+
+  /** Wanted pods, including those that wait until the runtime is up, and pods that are still being stopped. */
+  visible(): Pod[] {
+    const { store, states, queue } = this.#parts;
+    const pods = new Map([...queue.waitingPods(), ...store.pods()].map((pod) => [podUid(pod.metadata.uid), pod]));
+    for (const [uid, state] of states.known()) {
+      const pod = pods.has(uid) ? undefined : podOf(state);
+      if (pod !== undefined) pods.set(uid, pod);
+    }
+    return [...pods.values()];
+  }
+
+  /**
+   * Wanted pods that have not ended (upstream: filterOutInactivePods). A finished pod keeps its place as long as one of
+   * its containers runs; upstream keeps the place until the pod as a whole is stopped, and rejects pods that were
+   * created the moment its end was reported.
+   */
+  live(): Pod[] {
+    return this.#parts.store.pods().filter((pod) => this.#isLive(pod));
+  }
+
+  /**
+   * The pod has finished or is being stopped: its resources are free for other pods, and its spec no longer changes.
+   */
+  isOver(uid: PodUid): boolean {
+    const phase = this.#parts.states.get(uid)?.phase;
+    return phase === 'terminating' || hasStopped(phase) || isTerminalPhase(this.#parts.statuses.get(uid)?.phase);
+  }
+
+  /** Nothing of the pod runs, or it never had a worker. */
+  hasStopped(uid: PodUid): boolean {
+    const phase = this.#parts.states.get(uid)?.phase;
+    return phase === undefined || hasStopped(phase);
+  }
+
+  /** An earlier run of the agent, or the API server, reported that the pod is over. */
+  hasEnded(pod: Pod): boolean {
+    return isTerminalPod(pod) || isTerminalPhase(this.#parts.statuses.get(podUid(pod.metadata.uid))?.phase);
+  }
+
+  /**
+   * The published status of a static pod says that it was rejected. The next run of the agent admits such a pod again,
+   * as upstream does, because the agent may have been restarted to remove the cause.
+   */
+  wasTurnedAway(pod: Pod): boolean {
+    return isStaticPod(pod) && tellsOfRejection(this.#parts.statuses.get(podUid(pod.metadata.uid)));
+  }
+
+  /** A static pod of this full name is being stopped. */
+  isStaticEnding(fullName: string): boolean {
+    return [...this.#parts.states.known().values()].some((state) => {
+      const pod = state.phase === 'terminating' ? podOf(state) : undefined;
+      return pod !== undefined && isStaticPod(pod) && podFullName(pod) === fullName;
+    });
+  }
+
+  #isLive(pod: Pod): boolean {
+    const { states, statuses, cache } = this.#parts;
+    const uid = podUid(pod.metadata.uid);
+    const phase = states.get(uid)?.phase;
+    if (hasStopped(phase)) return false;
+    if (!isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase)) return true;
+    return phase === 'terminating' && cache.get(uid)?.containers.some(({ state }) => state === 'running') === true;
+  }
+}
+
+/** The pod a worker handles; undefined for one that only the runtime knows. */
+function podOf(state: WorkerState | undefined): Pod | undefined {
+  if (state?.phase !== 'terminating') return state?.pod;
+  return state.subject.kind === 'pod' ? state.subject.pod : undefined;
+}
+const hasStopped = (phase: WorkerState['phase'] | undefined): boolean => phase === 'terminated' || phase === 'finished';
