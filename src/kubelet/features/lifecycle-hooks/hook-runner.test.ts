@@ -8,7 +8,8 @@ import type { LifecycleHandler } from '../../../api/core/probe.ts';
 import { containerId } from '../../model/ids.ts';
 import type { ExecResult } from '../../ports/runtime.ts';
 import { answer, FakeNetDial, hang } from '../../ports/testing/fake-net-dial.ts';
-import { HookRunner, type HookTarget } from './hook-runner.ts';
+import type { HookTarget } from './hook-runner.ts';
+import { HookRunner } from './hook-runner.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const exec: LifecycleHandler = { exec: { command: ['do', 'it'] } };
@@ -76,7 +77,7 @@ test('an exec hook runs without a time limit of its own', async () => {
   assert.deepEqual(made.execs, [[['do', 'it'], 0]]);
 });
 
-test('a failed postStart is told by a message with the output and by an event without it', async () => {
+test('a failed postStart is reported by a message with the output and by an event without it', async () => {
   const made = bench(async () => ({ stdout: bytes('my \u001b secret'), stderr: bytes(''), exitCode: 3 }));
   assert.deepEqual(await made.hooks.postStart(target({ postStart: exec }), never), {
     ok: false,
@@ -91,7 +92,7 @@ test('output is bounded', async () => {
   assert.ok(!outcome.ok && outcome.message.length < 25_000);
 });
 
-test('a preStop hook that does not end is left at the end of the grace, without an event', async () => {
+test('the wait for a preStop hook ends with the grace, without an event', async () => {
   const made = bench(() => hang());
   const work = made.hooks.preStop(target({ preStop: exec }), { limitMs: 5_000 });
   await made.clock.advance(5_000);
@@ -101,7 +102,7 @@ test('a preStop hook that does not end is left at the end of the grace, without 
   );
 });
 
-test('a preStop hook that fails is told and does not keep the container from being stopped', async () => {
+test('a preStop hook that fails is reported and does not keep the container from being stopped', async () => {
   const made = bench(() => Promise.reject(new KubeletError('Unavailable', 'runtime is down')));
   const { outcome } = await made.hooks.preStop(target({ preStop: exec }), { limitMs: 5_000 });
   assert.ok(outcome !== 'unfinished' && !outcome.ok && outcome.message.includes('runtime is down'));
@@ -133,7 +134,7 @@ test('run rejects with Aborted, and only then', async () => {
   }
 });
 
-test('an exec hook that runs on is left by who waits for it, and not ended', async () => {
+test('an exec hook runs on when the wait for it is aborted', async () => {
   for (const runsOn of [false, true]) {
     const made = bench(() => hang());
     const controller = new AbortController();
@@ -145,7 +146,7 @@ test('an exec hook that runs on is left by who waits for it, and not ended', asy
   }
 });
 
-test('a sleep hook takes its seconds, none too', async () => {
+test('a sleep hook takes its seconds, also zero', async () => {
   const made = bench();
   const work = made.hooks.preStop(target({ preStop: { sleep: { seconds: 3 } } }), { limitMs: 10_000 });
   await made.clock.advance(3_000);
@@ -169,13 +170,13 @@ test("an http hook succeeds with any answer, at the pod's address or the node's"
   );
 });
 
-test('an http hook of a pod without an address fails rather than go to this machine', async () => {
+test('an http hook of a pod without an address fails instead of calling this machine', async () => {
   const made = bench();
   const outcome = await made.hooks.run({ ...target(), podIp: undefined }, { httpGet: { port: 80 } }, never);
   assert.deepEqual([outcome.ok, made.dial.calls], [false, []]);
 });
 
-test('an http hook nobody answers fails', async () => {
+test('an http hook without an answer fails', async () => {
   const outcome = await bench().hooks.run(target(), { httpGet: { port: 80, path: '/bye' } }, never);
   assert.ok(!outcome.ok);
   assert.match(
@@ -207,7 +208,7 @@ test('an https hook answered in plain HTTP is repeated over http, without its au
   ]);
 });
 
-test('a tcpSocket hook fails as upstream has it, and so does a handler without an action', async () => {
+test('a tcpSocket hook fails as in upstream, and so does a handler without an action', async () => {
   const made = bench();
   assert.deepEqual(
     [await made.hooks.run(target(), { tcpSocket: { port: 80 } }, never), await made.hooks.run(target(), {}, never)],

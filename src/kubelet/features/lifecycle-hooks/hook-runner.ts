@@ -1,12 +1,14 @@
 import { Buffer } from 'node:buffer';
-import { sleep, withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { sleep, withDeadline } from '../../../base/clock.ts';
 import { errorKind, errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import { untilAborted } from '../../../base/until-aborted.ts';
 import type { HTTPGetAction, LifecycleHandler } from '../../../api/core/probe.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { goQuote } from '../../../api/go-quote.ts';
-import { isHostNetwork, podFullName, type AnyContainer } from '../../../api/pod.ts';
+import type { AnyContainer } from '../../../api/pod.ts';
+import { isHostNetwork, podFullName } from '../../../api/pod.ts';
 import { containerEvents } from '../../../api/reasons.ts';
 import { httpActionRequest } from '../../model/http-action.ts';
 import type { ContainerId } from '../../model/ids.ts';
@@ -14,9 +16,9 @@ import type { NetDial } from '../../ports/net-dial.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 
-/** Of what a hook prints, in the log and in its message. */
+/** Limit of a hook's output, in the log and in its message. */
 const OUTPUT_LIMIT_BYTES = 10 * 1024;
-/** Hooks have no time limit of their own; this only keeps a forgotten connection from living for ever. */
+/** Hooks have no time limit of their own; this only ends a forgotten connection. */
 const NO_LIMIT_MS = 24 * 3_600_000;
 
 export interface HookTarget {
@@ -25,7 +27,10 @@ export interface HookTarget {
   id: ContainerId;
   /** Address for httpGet hooks; undefined when unknown, and not needed on the host's network. */
   podIp?: string;
-  /** Who waits for an exec hook only stops waiting: its command runs on for as long as its container does (upstream: preStop hooks). */
+  /**
+   * An abort only ends the wait for an exec hook: its command runs on for as long as its container does (upstream:
+   * preStop hooks).
+   */
   runsOn?: boolean;
 }
 
@@ -40,13 +45,13 @@ export interface HookRunnerOptions {
   log: Logger;
   /** The node's address, for httpGet hooks of pods on the host's network. */
   hostIp: () => string;
-  /** A hook went another way than it was meant to: an https one over http, a sleep that was cut short. */
+  /** A hook did not run as configured: https was repeated over http, or a sleep was cut short. */
   onOddity?: (oddity: 'httpFallback' | 'sleepCutShort') => void;
 }
 
 /**
- * Runs postStart and preStop hooks (upstream: lifecycle/handlers.go). Exec and sleep run to their end, an httpGet hook succeeds with any
- * answer, tcpSocket fails. An https hook answered in plain HTTP is repeated over http.
+ * Runs postStart and preStop hooks (upstream: lifecycle/handlers.go). Exec and sleep run to their end, an httpGet hook
+ * succeeds with any answer, tcpSocket fails. An https hook answered in plain HTTP is repeated over http.
  */
 export class HookRunner {
   readonly #options: HookRunnerOptions;
@@ -55,7 +60,10 @@ export class HookRunner {
     this.#options = options;
   }
 
-  /** Runs one handler to its end. A failure is a value and leaves no event; rejects only with `Aborted`, when `signal` aborts. */
+  /**
+   * Runs one handler to its end. A failure is a value and leaves no event; rejects only with `Aborted`, when `signal`
+   * aborts.
+   */
   async run(target: HookTarget, handler: LifecycleHandler, signal: AbortSignal): Promise<HookOutcome> {
     const { log } = this.#options;
     try {
@@ -75,7 +83,10 @@ export class HookRunner {
     }
   }
 
-  /** The postStart hook, if there is one; a failure leaves the event FailedPostStartHook. The caller kills the container then. */
+  /**
+   * The postStart hook, if there is one; a failure leaves the event FailedPostStartHook. The caller kills the container
+   * then.
+   */
   async postStart(target: HookTarget, signal: AbortSignal): Promise<HookOutcome> {
     const handler = target.container.lifecycle?.postStart;
     if (handler === undefined) return { ok: true };
@@ -85,8 +96,8 @@ export class HookRunner {
   }
 
   /**
-   * The preStop hook, if there is one, for at most `limitMs` (what is left of the grace). Never rejects: the container is stopped whatever
-   * became of the hook. Gives the milliseconds it took, which count against the grace.
+   * The preStop hook, if there is one, for at most `limitMs` (the rest of the grace). Never rejects: the container is
+   * stopped whatever the result of the hook. Returns the milliseconds it took, which count against the grace.
    */
   async preStop(
     target: HookTarget,
@@ -128,7 +139,7 @@ export class HookRunner {
       }
       return undefined;
     }
-    // The API takes a tcpSocket from old manifests; upstream knows no such hook, so that it fails when its time comes.
+    // The API accepts a tcpSocket from old manifests; upstream has no such hook, so it fails when it should run.
     return `Cannot run handler: invalid handler${handler.tcpSocket === undefined ? '' : ': tcpSocket'}`;
   }
 
@@ -162,7 +173,7 @@ export class HookRunner {
         await untilAborted(dial.httpProbe({ ...request, timeoutMs: NO_LIMIT_MS }, signal), signal);
       } catch (error) {
         if (request.scheme !== 'https' || !isKind(error, 'Invalid')) throw error;
-        // The secret of an encrypted request is not for the open wire.
+        // Credentials of an encrypted request must not be sent unencrypted.
         const headers = request.headers.filter((header) => header.name.toLowerCase() !== 'authorization');
         await untilAborted(
           dial.httpProbe({ ...request, scheme: 'http', headers, timeoutMs: NO_LIMIT_MS }, signal),
@@ -184,7 +195,7 @@ export class HookRunner {
     }
   }
 
-  /** An empty host would mean this very machine to a socket. */
+  /** For a socket, an empty host would mean this machine. */
   #addressOf({ pod, podIp }: HookTarget, action: HTTPGetAction): string {
     const own = isHostNetwork(pod) ? this.#options.hostIp() : (podIp ?? '');
     if (own === '' && (action.host ?? '') === '')
@@ -192,7 +203,7 @@ export class HookRunner {
     return own;
   }
 
-  /** The event says only that it failed: the hook's output may hold secrets. */
+  /** The event reports only the failure: the hook's output may contain secrets. */
   #event(target: HookTarget, reason: string, message: string): void {
     this.#options.recorder.event(target.pod, 'Warning', reason, message, target.container.name);
   }

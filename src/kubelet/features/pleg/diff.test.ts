@@ -8,7 +8,8 @@ import type {
   SandboxRuntimeStatus,
 } from '../../model/runtime-status.ts';
 import type { Listed, ListedSandbox } from '../../ports/runtime.ts';
-import { computePodLifecycleEvents, groupByPod, listingDiffers } from './diff.ts';
+import { aRun, aSandbox } from '../pod-runtime/testing/builders.ts';
+import { computePodLifecycleEvents, groupByPod, listingDiffers, sameContainer, sameSandbox } from './diff.ts';
 
 const uid = podUid('u');
 
@@ -53,7 +54,7 @@ test('each change of a container has its event', () => {
   for (const [before, after, expected] of cases) assert.deepEqual(kinds(pod(before), pod(after)), expected);
 });
 
-test('a sandbox that comes, goes or dies is one event', () => {
+test('a sandbox that is added, removed or dies is one event', () => {
   assert.deepEqual(kinds(undefined, pod({})), ['SandboxChanged']);
   assert.deepEqual(kinds(pod({}, { s: true }), pod({}, { s: false })), ['SandboxChanged']);
   assert.deepEqual(kinds(pod({}, { s: false }), pod({}, { t: true, s: false })), ['SandboxChanged']);
@@ -66,7 +67,7 @@ const listed = (id: string, state: ContainerState, owner = 'u'): Listed =>
 const listedSandbox = (id: string, ready: boolean, owner = 'u'): ListedSandbox =>
   ({ id, ready, podUid: owner }) as unknown as ListedSandbox;
 
-test("a listing is sorted by pod, and what carries no pod uid is nobody's", () => {
+test('a listing is sorted by pod, and omits what has no pod uid', () => {
   const pods = groupByPod(
     [listedSandbox('s', true), listedSandbox('x', true, '')],
     [listed('a', 'running'), listed('b', 'running', 'v'), listed('y', 'running', '')],
@@ -104,4 +105,37 @@ test('a listing differs when it shows more, less or another state', () => {
     listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [listed('b', 'running')] }),
     true,
   );
+});
+
+test('a container is another when anything of it changed that can change', () => {
+  const resources = { cpuPeriod: 1, cpuQuota: 2, cpuShares: 3, memoryLimitBytes: 4 };
+  const run = aRun('app', 1, { resources });
+  assert.equal(sameContainer(run, { ...run, resources: { ...resources } }), true);
+  for (const change of [
+    { state: 'running' },
+    { startedAtMs: 9 },
+    { finishedAtMs: 9 },
+    { exitCode: 9 },
+    { reason: 'x' },
+    { message: 'x' },
+    { logPath: 'x' },
+    { imageRef: 'x' },
+    { resources: { ...resources, cpuPeriod: 9 } },
+    { resources: { ...resources, cpuQuota: 9 } },
+    { resources: { ...resources, cpuShares: 9 } },
+    { resources: { ...resources, memoryLimitBytes: 9 } },
+  ] as const)
+    assert.equal(sameContainer(run, { ...run, ...change }), false, JSON.stringify(change));
+});
+
+test('a sandbox is another with another state or another address', () => {
+  const sandbox = aSandbox({ ips: ['10.0.0.5', 'fd00::5'] });
+  assert.equal(sameSandbox(sandbox, { ...sandbox, ips: [...sandbox.ips] }), true);
+  for (const change of [
+    { id: sandboxId('x') },
+    { ready: false },
+    { ips: ['10.0.0.5'] },
+    { ips: ['10.0.0.5', 'fd00::6'] },
+  ])
+    assert.equal(sameSandbox(sandbox, { ...sandbox, ...change }), false);
 });

@@ -4,8 +4,8 @@ import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } f
 import type { Listed, ListedSandbox } from '../../ports/runtime.ts';
 
 /**
- * What the sync loop has to hear about a pod that went from `before` to `after` (upstream: pleg/generic.go, generateEvents).
- * A container that vanished without being seen dead both died and was removed. Sandboxes are reported as one event per pod.
+ * The events for a pod that changed from `before` to `after` (upstream: pleg/generic.go, generateEvents). A container
+ * that vanished without being seen dead both died and was removed. Sandboxes are reported as one event per pod.
  */
 export function computePodLifecycleEvents(
   uid: PodUid,
@@ -49,7 +49,7 @@ function computeContainerEvent(
   return before !== undefined && sameContainer(before, after) ? undefined : 'ContainerChanged';
 }
 
-/** Equal in everything that can change during a container's life. */
+/** Equal in all fields that can change during a container's life. */
 export function sameContainer(left: ContainerRuntimeStatus, right: ContainerRuntimeStatus): boolean {
   return (
     left === right ||
@@ -92,7 +92,7 @@ export interface PodListing {
   containers: readonly Listed[];
 }
 
-/** Sorted by pod. What carries no pod uid was not made by this agent and is left out. */
+/** Sorted by pod. What has no pod uid was not created by this agent and is omitted. */
 export function groupByPod(
   sandboxes: readonly ListedSandbox[],
   containers: readonly Listed[],
@@ -110,7 +110,7 @@ export function groupByPod(
   return pods;
 }
 
-/** Whether a list shows more of the pod, less of it, or it in another state than is known. */
+/** Whether a list shows more or less of the pod than the cache, or another state. */
 export function listingDiffers(known: PodRuntimeStatus | undefined, listing: PodListing): boolean {
   if (known === undefined) return true;
   if (known.sandboxes.length !== listing.sandboxes.length || known.containers.length !== listing.containers.length)

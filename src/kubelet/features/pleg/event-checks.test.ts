@@ -36,7 +36,7 @@ function setUp(): { clock: FakeClock; cache: RuntimeCache; checks: EventChecks; 
   };
 }
 
-test('the end of a sandbox that the agent is stopping costs few looks until its own result is in', async () => {
+test('the end of a sandbox that the agent is stopping costs few checks until the result of the stop arrives', async () => {
   const { clock, cache, checks, looks } = setUp();
   checks.expect(SANDBOX.podUid, SANDBOX.id, 'stopped');
   await clock.advance(100);
@@ -66,9 +66,9 @@ const MAIN = {
 } as unknown as ContainerRuntimeStatus;
 const POD = { uid: SANDBOX.podUid, name: 'web', namespace: 'default' };
 
-test('an exit within milliseconds of its start is confirmed although its start is still being waited for', async () => {
+test('an exit within milliseconds of the start is confirmed although the start is still being checked', async () => {
   const { clock, cache, checks, looks } = setUp();
-  // Somebody else's look at the pod showed the container before the agent had its own result.
+  // Another inspection of the pod showed the container before the agent had its own result.
   cache.noteContainer(POD, MAIN);
   checks.expect(POD.uid, MAIN.id, 'started');
   cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
@@ -89,7 +89,7 @@ test('an exit within milliseconds of its start is confirmed although its start i
   assert.deepEqual([cache.container(MAIN.id)?.message, checks.size], ['the end', 0]);
 });
 
-test('a look that brought no answer is repeated until the runtime has said it', async () => {
+test('a check that found nothing is repeated until the runtime reports the change', async () => {
   const { clock, cache, checks, looks } = setUp();
   cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
   cache.commitExit(MAIN.id, { exitCode: 3, finishedAtMs: 3 });
@@ -107,7 +107,7 @@ test('a look that brought no answer is repeated until the runtime has said it', 
   assert.equal(checks.size, 0);
 });
 
-test('an exit that a snapshot brought, of a container nobody had heard of, is confirmed too', async () => {
+test('an exit in a snapshot of an unknown container is confirmed too', async () => {
   const { clock, cache, checks, looks } = setUp();
   cache.commitSnapshot({
     sandbox: SANDBOX,
@@ -118,7 +118,7 @@ test('an exit that a snapshot brought, of a container nobody had heard of, is co
   assert.equal(looks(), 1);
 });
 
-test("an answer from before an exit that an event told does not stand for the runtime's own word on it", async () => {
+test('an answer from before an exit event does not confirm the exit', async () => {
   const { clock, cache, checks, looks } = setUp();
   cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
   const before = cache.beginObservation();
@@ -130,7 +130,7 @@ test("an answer from before an exit that an event told does not stand for the ru
   assert.equal(looks(), 1);
 });
 
-test('an OOM kill told while the answer on an exit is on its way makes that answer be asked for again', async () => {
+test('an OOM kill event during a pending status call repeats the call', async () => {
   const clock = new FakeClock();
   const cache = new RuntimeCache(clock);
   cache.noteContainer(POD, { ...MAIN, state: 'running', startedAtMs: 2 });
@@ -151,7 +151,7 @@ test('an OOM kill told while the answer on an exit is on its way makes that answ
   assert.deepEqual([reasons, cache.container(MAIN.id)?.reason, checks.size], [['Error', 'OOMKilled'], 'OOMKilled', 0]);
 });
 
-test('an OOM kill of which the runtime never says anything is not asked for for ever', async () => {
+test('an OOM kill that the runtime never reports is not checked for ever', async () => {
   const { clock, cache } = setUp();
   cache.noteContainer(POD, {
     ...MAIN,

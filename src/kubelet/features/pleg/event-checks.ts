@@ -5,28 +5,32 @@ import type { Inspector } from './inspector.ts';
 import type { RuntimeCache } from './runtime-cache.ts';
 
 /**
- * The runtime announces an exit before its own answers show it (containerd: the task's exit, then the container's status).
- * So what an event promises is looked for until the cache shows it, closely at first: measured on containerd 1.6, status follows the event after 25 to 30 ms.
+ * The runtime announces an exit before its own status shows it (containerd: the task's exit, then the container's
+ * status). The change that an event announces is therefore polled until the cache shows it, frequently at first:
+ * measured on containerd 1.6, the status follows the event after 25 to 30 ms.
  */
 const LOOK_AGAIN_MS = [5, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
-/** When the runtime's own answer surely has all details of an exit that an event reported, or soon will: then it is looked for again. */
+/**
+ * By then the runtime's status has all details of an exit that an event reported, or will soon: then it is polled
+ * again.
+ */
 const CONFIRM_MS = 200;
-/** Starts and creations are mostly the agent's own, whose result comes by itself: no need to hurry after them. */
+/** Starts and creations are mostly the agent's own calls, whose results arrive anyway: no need to poll quickly. */
 const OWN_WORK_GRACE_MS = 250;
 /**
- * So are removals and the ends of sandboxes, but not surely: one look at once, and if it came too early the next ones far apart.
- * Looked for as closely as the end of a container, they cost ten calls per deleted pod.
+ * So are removals and the ends of sandboxes, but not always: one check at once, and if it was too early the next ones
+ * at long intervals. Polled as frequently as the end of a container, they cost ten calls per deleted pod.
  */
 const LIKELY_OWN_WORK_LOOK = LOOK_AGAIN_MS.indexOf(40);
 
-/** `confirmed`: that the runtime itself said what an event had told of an exit. */
+/** `confirmed`: the runtime's status has confirmed an exit that an event reported. */
 type Promised = Exclude<RuntimeEvent['kind'], 'created'> | 'confirmed';
 
 interface Check {
   uid: PodUid;
   promised: Promised;
   looks: number;
-  /** Armed between looks; undefined while one is under way. */
+  /** Armed between checks; undefined while one is running. */
   timer: Timer | undefined;
 }
 
@@ -34,11 +38,14 @@ export interface EventChecksOptions {
   clock: Clock;
   cache: RuntimeCache;
   inspector: Inspector;
-  /** Containers of which an OOM kill was told. The event may come before the runtime's own answers know it, and after they show the exit. */
+  /**
+   * Containers with an OOM kill event. The event may arrive before the runtime's status shows it, and after the status
+   * shows the exit.
+   */
   oomSeen?: ReadonlySet<string>;
 }
 
-/** Sees to it that what events announce reaches the cache, with as few calls as can be. One check per id. */
+/** Ensures that the changes announced by events reach the cache, with as few calls as possible. One check per id. */
 export class EventChecks {
   readonly #options: EventChecksOptions;
   readonly #checks = new Map<string, Check>();
@@ -57,7 +64,7 @@ export class EventChecks {
     if (kind !== 'changed' && this.#isFulfilled(id, kind))
       return kind === 'stopped' ? this.confirm(uid, id) : undefined;
     const known = this.#checks.get(id);
-    // What only waits to be confirmed gives way to its removal.
+    // A check that only waits for confirmation is replaced by the check for the removal.
     if (known === undefined || (known.promised === 'confirmed' && kind === 'deleted')) {
       known?.timer?.cancel();
       const check: Check = {
@@ -73,15 +80,17 @@ export class EventChecks {
     }
     if (known.promised === kind ? kind === 'changed' : rank(kind) < rank(known.promised)) return;
     known.promised = kind;
-    // News while waiting for the next look: look now. A look under way ends with another one if it came too early.
+    // An event while waiting for the next check: check now. A running check is followed by another one if it was too
+    // early.
     if (known.timer === undefined || this.#isLikelyOwnWork(id, kind)) return;
     known.timer.cancel();
     void this.#look(id, known);
   }
 
   /**
-   * An exit told by an event lacks what only the runtime's answer has: the termination message. It is asked for some time from now, and
-   * until it has come, whatever else is looked for meanwhile. Nothing is asked when the runtime has said it already.
+   * An exit reported by an event lacks the termination message, which only the runtime's status has. It is requested
+   * some time from now, until it has arrived, whatever else is checked meanwhile. Nothing is requested when the runtime
+   * has already reported it.
    */
   confirm(uid: PodUid, id: string): void {
     if (this.#isDone(id, 'confirmed')) return;
@@ -116,7 +125,7 @@ export class EventChecks {
     return kind === 'deleted' || (kind === 'stopped' && this.#options.cache.sandbox(id) !== undefined);
   }
 
-  /** Also of an OOM kill, once its container is over: an answer that shows another reason was given too early. */
+  /** Also for an OOM kill, once its container has ended: a status with another reason was read too early. */
   #isDone(id: string, promised: Promised): boolean {
     const { cache, oomSeen } = this.#options;
     const container = cache.container(id);
@@ -138,13 +147,13 @@ export class EventChecks {
       case 'confirmed':
         return container === undefined || cache.isConfirmed(id);
       case 'changed':
-        // What runs on is asked again when it ends.
+        // A container that is still running is checked again when it ends.
         return true;
     }
   }
 }
 
-/** A later stage of life promises more. */
+/** A later stage of the life cycle implies more. */
 function rank(kind: Promised): number {
   return ['changed', 'started', 'stopped', 'confirmed', 'deleted'].indexOf(kind);
 }

@@ -1,15 +1,17 @@
 import { backoffDelayMs } from '../../../base/backoff.ts';
-import { sleep, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { sleep } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { jitter, type Random } from '../../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
+import { jitter } from '../../../base/random.ts';
 import type { EventSourceKind, RuntimeEvent, RuntimeEventSource } from '../../ports/runtime.ts';
 
 const RECONNECT = { initialMs: 100, maxMs: 10_000, factor: 2 };
 const RECONNECT_JITTER = 0.5;
-/** A stream that stood this long was a good one: its end starts the back-off anew. */
+/** A stream that was open this long was healthy: its end resets the back-off. */
 const GOOD_STREAM_MS = 10_000;
-/** Where no source works at all, all are tried again after this: the runtime may have been replaced. */
+/** When no source works at all, all are tried again after this time: the runtime may have been replaced. */
 const UNSUPPORTED_RETRY_MS = 10 * 60_000;
 
 export interface EventStreamOptions {
@@ -19,14 +21,14 @@ export interface EventStreamOptions {
   /** In order of preference. */
   sources: readonly RuntimeEventSource[];
   onEvent: (event: RuntimeEvent) => void;
-  /** The stream now stands (its kind) or does not (undefined). */
+  /** The stream is open (its kind) or not (undefined). */
   onState: (kind: EventSourceKind | undefined) => void;
 }
 
 /**
- * Holds one live stream of runtime events: the first source that works, again and again.
- * It never gives up (upstream does after five errors). What a source cannot do is remembered until a stream of another breaks,
- * since the runtime that comes back may be a newer one.
+ * Keeps one live stream of runtime events open: the first source that works, reconnecting whenever it ends. It never
+ * gives up (upstream does after five errors). A source found unsupported is skipped until a stream of another source
+ * breaks, because the runtime may have been upgraded.
  */
 export class EventStream {
   readonly #options: EventStreamOptions;
@@ -39,7 +41,7 @@ export class EventStream {
     this.#options = options;
   }
 
-  /** The kind of the stream that stands, if one does. */
+  /** The kind of the open stream, if there is one. */
   get kind(): EventSourceKind | undefined {
     return this.#kind;
   }
@@ -66,7 +68,7 @@ export class EventStream {
     }
   }
 
-  /** Goes through the sources until one stood; returns how long it did, 0 if none. */
+  /** Goes through the sources until one has worked; returns how long its stream was open, 0 if none. */
   async #tryAll(): Promise<number> {
     const { clock, sources } = this.#options;
     for (const source of sources) {

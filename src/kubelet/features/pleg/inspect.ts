@@ -6,24 +6,24 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 import type { PodListing } from './diff.ts';
 import type { PodReading } from './pod-record.ts';
 
-/** The reading part of the runtime. */
+/** The read calls of the runtime. */
 export type RuntimeReader = Pick<
   ContainerRuntime,
   'listSandboxes' | 'listContainers' | 'sandboxStatus' | 'containerStatus'
 >;
 
-/** What is known already, to spare calls. */
+/** What is known already, to save calls. */
 export interface KnownParts {
   container(id: string): ContainerRuntimeStatus | undefined;
   sandbox(id: string): SandboxRuntimeStatus | undefined;
-  /** false for an exit that only an event told so far. */
+  /** false for an exit that so far only an event has reported. */
   isConfirmed(id: string): boolean;
 }
 
 export interface InspectOptions extends CallOptions {
   /**
-   * `changed` reads what the list shows in another state than is known; `full` reads again all that can still change.
-   * An exited container with a complete record of the runtime's is never read again: it cannot change.
+   * `changed` reads what the list shows in another state than is known; `full` reads everything that can still change.
+   * An exited container with a complete record from the runtime is never read again: it cannot change.
    */
   depth: 'changed' | 'full';
 }
@@ -36,7 +36,7 @@ export async function listPod(runtime: RuntimeReader, uid: PodUid, options: Call
   return { sandboxes, containers };
 }
 
-/** All details of what a list shows of a pod, read side by side. What vanished meanwhile is left out. */
+/** All details of what a list shows of a pod, read concurrently. What vanished meanwhile is omitted. */
 export async function inspectListed(
   runtime: RuntimeReader,
   listing: PodListing,
@@ -62,7 +62,7 @@ function readSandbox(
   known: SandboxRuntimeStatus | undefined,
   options: InspectOptions,
 ): Promise<SandboxRuntimeStatus | undefined> {
-  // Of a dead sandbox only its death matters; of a live one, addresses may have come since.
+  // Of a dead sandbox only its death matters; a live one may have got addresses since.
   if (known !== undefined && known.ready === item.ready && (options.depth === 'changed' || !known.ready))
     return Promise.resolve(known);
   return unlessGone(runtime.sandboxStatus(item.id, options));
@@ -83,7 +83,7 @@ function readContainer(
   return unlessGone(runtime.containerStatus(item.id, options));
 }
 
-/** undefined for what is not there any more. */
+/** undefined for what no longer exists. */
 export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

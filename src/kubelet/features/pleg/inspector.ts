@@ -1,25 +1,27 @@
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { KeyedWorkers } from '../../../base/keyed-workers.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { PodListing } from './diff.ts';
-import { inspectListed, listPod, unlessGone, type RuntimeReader } from './inspect.ts';
+import type { RuntimeReader } from './inspect.ts';
+import { inspectListed, listPod, unlessGone } from './inspect.ts';
 import type { Sequence } from './pod-record.ts';
 import type { RuntimeCache } from './runtime-cache.ts';
 
-/** Inspections at the same time; more only make each other wait in the runtime. */
+/** Concurrent inspections; more of them only queue in the runtime. */
 const SLOTS = 16;
-/** An inspection that takes longer gives its slot to the next: hung pods never stand in others' way. */
+/** An inspection that takes longer releases its slot: hung pods never block others. */
 const SLOT_HOLD_MS = 1000;
-/** One pod's inspection is given up after this. */
+/** The time limit of one pod's inspection. */
 export const INSPECTION_LIMIT_MS = 10_000;
 
 interface Work {
-  /** Read the whole pod again, from a list of its own. */
+  /** Read the whole pod again, from its own list call. */
   whole: boolean;
-  /** Read what differs in this part of a node-wide list, and when that was asked for. */
+  /** Read what differs in this part of a node-wide list, and when the list was requested. */
   listed: { listing: PodListing; seq: Sequence } | undefined;
-  /** Single containers or sandboxes to look at. */
+  /** Single containers or sandboxes to read. */
   ids: Set<string>;
   done: ((error: unknown) => void)[];
 }
@@ -36,19 +38,20 @@ export interface InspectorOptions {
 
 /**
  * Reads pods from the runtime into the cache.
- * 1. One inspection per pod at a time; what is asked for meanwhile is folded into the next, which begins after it was asked.
+ * 1. One inspection per pod at a time; requests made meanwhile are merged into the next one, which begins after they
+ *    were made.
  * 2. A pod whose inspection hangs or fails delays no other pod, and keeps its last good status.
  */
 export class Inspector {
   readonly #options: InspectorOptions;
-  readonly #lanes: KeyedWorkers<PodUid, Work>;
+  readonly #queues: KeyedWorkers<PodUid, Work>;
   readonly #queue: (() => void)[] = [];
   #free = SLOTS;
   #stopped = new AbortController();
 
   constructor(options: InspectorOptions) {
     this.#options = options;
-    this.#lanes = new KeyedWorkers<PodUid, Work>({
+    this.#queues = new KeyedWorkers<PodUid, Work>({
       run: (uid, work) => this.#run(uid, work),
       fold: (pending, next) => ({
         whole: pending.whole || next.whole,
@@ -60,23 +63,26 @@ export class Inspector {
     });
   }
 
-  /** Reads the pod afresh, from now on; resolves to how it stands then. Rejects when the runtime cannot be read. */
+  /**
+   * Reads the pod again, beginning after this call; resolves to the new status. Rejects when the runtime cannot be
+   * read.
+   */
   async refresh(uid: PodUid): Promise<PodRuntimeStatus | undefined> {
     await this.#submit(uid, { whole: true });
     return this.#options.cache.get(uid);
   }
 
-  /** Looks at one container or sandbox of the pod. Never rejects: trouble is noted in the cache. */
+  /** Reads one container or sandbox of the pod. Never rejects: errors are recorded in the cache. */
   look(uid: PodUid, id: string): Promise<void> {
     return this.#submit(uid, { ids: new Set([id]) }).catch(() => undefined);
   }
 
-  /** Brings the cache in line with a pod's part of a list. Never rejects: trouble is noted in the cache. */
+  /** Updates the cache from a pod's part of a list. Never rejects: errors are recorded in the cache. */
   catchUp(uid: PodUid, listing: PodListing, seq: Sequence): Promise<void> {
     return this.#submit(uid, { listed: { listing, seq } }).catch(() => undefined);
   }
 
-  /** Gives up what is under way. */
+  /** Aborts running inspections. */
   stop(): void {
     this.#stopped.abort();
   }
@@ -87,7 +93,7 @@ export class Inspector {
         if (error === undefined) resolve();
         else reject(error as Error);
       };
-      this.#lanes.submit(uid, { whole: false, listed: undefined, ids: new Set(), ...work, done: [done] });
+      this.#queues.submit(uid, { whole: false, listed: undefined, ids: new Set(), ...work, done: [done] });
     });
   }
 
@@ -139,7 +145,7 @@ export class Inspector {
       cache.commitSandbox(id, seq, await unlessGone(runtime.sandboxStatus(id as SandboxId, { signal })));
   }
 
-  /** Resolves to a function that gives the slot back, once. */
+  /** Resolves to a function that releases the slot, once. */
   async #slot(): Promise<() => void> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#queue.push(resolve));

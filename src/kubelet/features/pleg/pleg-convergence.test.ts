@@ -16,7 +16,7 @@ const STEPS = 40;
 
 type Deed = (runtime: FakeRuntime, pick: <T>(items: readonly T[]) => T | undefined) => void;
 
-/** What can happen to a node behind the agent's back, and to what the agent hears of it. */
+/** Everything that can happen to a node without the agent, and to the events the agent receives about it. */
 const DEEDS: readonly Deed[] = [
   (runtime, pick) => {
     const victim = pick(runtime.containers().filter((container) => container.state === 'running' && !container.dead));
@@ -128,7 +128,7 @@ async function run(seed: number, sources: readonly EventSourceKind[]): Promise<v
   await pleg.stop();
 }
 
-test('whatever happens to the node, its calls and its events, no exit record ever changes and the cache ends up true', async () => {
+test('whatever happens to the node, its calls and its events, no exit record changes and the cache converges', async () => {
   for (let seed = 1; seed <= 60; seed++) {
     await run(seed, ['cri', 'containerd']);
     await run(seed, ['containerd']);

@@ -1,7 +1,9 @@
-import { withDeadline, type Clock, type Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import { runtimeAnnotations, runtimeLabels } from '../../../api/annotations.ts';
@@ -11,24 +13,25 @@ import type { EventSourceKind, RuntimeEvent, RuntimeEventSource } from '../../po
 import { computePodLifecycleEvents } from './diff.ts';
 import { EventChecks } from './event-checks.ts';
 import { EventStream } from './event-stream.ts';
-import { unlessGone, type RuntimeReader } from './inspect.ts';
+import type { RuntimeReader } from './inspect.ts';
+import { unlessGone } from './inspect.ts';
 import { INSPECTION_LIMIT_MS, Inspector } from './inspector.ts';
-import { LastWords } from './last-words.ts';
+import { TerminationMessageReader } from './termination-message-reader.ts';
 import { relist } from './relist.ts';
 import type { CacheChange, ChangeOrigin, RuntimeCache } from './runtime-cache.ts';
 
-/** Without a stream, as upstream's generic PLEG; with one, only a safety net (upstream's evented PLEG: 300 s). */
+/** Without a stream as in upstream's generic PLEG; with one, only as a fallback (upstream's evented PLEG: 300 s). */
 const POLLING_PERIOD_MS = 1000;
 const SAFETY_NET_PERIOD_MS = 60_000;
 /** Upstream: the relist threshold, 3 minutes. */
 const UNHEALTHY_AFTER_MS = 3 * 60_000;
-/** Ids nobody knows yet mostly belong to work of the agent whose result is on its way. */
+/** Unknown ids mostly belong to the agent's own calls, whose results are pending. */
 const UNKNOWN_ID_GRACE_MS = 250;
-/** How many ids of foreign containers, and of containers with an OOM kill, are remembered. */
+/** How many ids of foreign containers, and of containers with an OOM kill, are kept. */
 const REMEMBERED_IDS = 4096;
-/** Adoption is over after this, whatever hangs; pods that could not be read are marked in the cache. */
+/** Adoption ends after this time even if calls hang; pods that could not be read are marked in the cache. */
 const ADOPTION_PATIENCE_MS = 1000;
-/** A pod in transition is read again at these distances, the last one until the deadline. */
+/** A pod in transition is read again at these intervals, the last one until the deadline. */
 const TRANSITION_MS = [5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
 
 export interface PlegOptions {
@@ -39,13 +42,16 @@ export interface PlegOptions {
   /** In order of preference: CRI's, then containerd's own. May be empty. */
   sources: readonly RuntimeEventSource[];
   cache: RuntimeCache;
-  /** Called after the cache shows it, for changes the agent made itself (`own`) too. Must not throw. */
+  /** Called after the cache shows the change, also for changes the agent made itself (`own`). Must not throw. */
   onEvent: (event: PodLifecycleEvent, origin: ChangeOrigin) => void;
-  /** The termination message of a container that ended, from the files of the node. Left out, it comes with the runtime's own answer only, some time after the exit. */
+  /**
+   * The termination message of a container that ended, from the files of the node. Without it, the message comes only
+   * with the runtime's status, some time after the exit.
+   */
   terminationMessage?: (ended: ContainerRuntimeStatus) => Promise<string>;
   /** For metrics: how long each relist took, in milliseconds, and how many pods it had inspected. */
   onRelist?: (durationMs: number, inspected: number) => void;
-  /** The same of each single pod that was read. */
+  /** The duration of reading each single pod. */
   onPodRead?: (durationMs: number) => void;
 }
 
@@ -53,22 +59,24 @@ export interface PlegHealth {
   ok: boolean;
   /** In upstream's words; empty when ok. */
   reason: string;
-  /** Monotonic time of the last sign of life: a relist that worked or an event. */
+  /** Monotonic time of the last activity: a successful relist or an event. */
   lastActiveMs: number | undefined;
 }
 
 /**
- * The pod lifecycle event generator: keeps the cache true to the runtime and tells what changed.
- * 1. Events are hints; every change of the cache comes from the runtime's answers, or from an event's own status where it can only move things forward.
- * 2. With a stream, nothing is read but what events name and a slow relist; without one, the node is listed each second.
- * 3. A pod that cannot be read stays as it was, marked in the cache, and is tried again; no other pod notices.
+ * The pod lifecycle event generator: keeps the cache in line with the runtime and reports changes.
+ * 1. Events are hints; every change of the cache comes from the runtime's answers, or from an event's own status where
+ *    it can only advance the state.
+ * 2. With a stream, only what events name is read, plus a slow relist; without one, the node is listed each second.
+ * 3. A pod that cannot be read keeps its status, is marked in the cache, and is tried again; other pods are not
+ *    affected.
  */
 export class Pleg {
   readonly #options: PlegOptions;
   readonly #inspector: Inspector;
   readonly #checks: EventChecks;
   readonly #stream: EventStream;
-  readonly #lastWords: LastWords;
+  readonly #terminationMessages: TerminationMessageReader;
   readonly #loop: Loop;
   readonly #unknown = new Map<string, { kind: RuntimeEvent['kind']; timer: Timer }>();
   readonly #foreign = new Set<string>();
@@ -77,6 +85,7 @@ export class Pleg {
   readonly #retries = new Map<PodUid, Timer>();
   readonly #adopted: Promise<void>;
   #isAdopted = false;
+  #isFirstListIn = false;
   #markAdopted!: () => void;
   #lastRelistMs: number | undefined;
   #lastEventMs: number | undefined;
@@ -95,7 +104,7 @@ export class Pleg {
       terminationMessage = async ({ message }) => message,
     } = options;
     this.#options = options;
-    this.#lastWords = new LastWords({ clock, log, read: terminationMessage });
+    this.#terminationMessages = new TerminationMessageReader({ clock, log, read: terminationMessage });
     this.#inspector = new Inspector({
       clock,
       runtime,
@@ -124,6 +133,7 @@ export class Pleg {
     this.#adopted = new Promise((resolve) => {
       this.#markAdopted = resolve;
     });
+    void this.#adopted.then(() => (this.#isAdopted = true));
   }
 
   start(): void {
@@ -151,19 +161,30 @@ export class Pleg {
   }
 
   /**
-   * Resolves once the first list of the node is in and each of its pods was inspected, or could not be, or a second has passed since:
-   * pods that hang then are the ones of which the cache says `isRead` false.
+   * Resolves once the first list of the node is in and each of its pods was inspected, failed to be, or a second has
+   * passed since: for pods that hang then, the cache reports `isRead` false.
    */
   whenAdopted(): Promise<void> {
     return this.#adopted;
   }
 
-  /** Reads the pod from the runtime, from now on; rejects when that fails. Resolves to undefined when nothing of it is there. */
+  /** Whether `whenAdopted` has resolved. */
+  get isAdopted(): boolean {
+    return this.#isAdopted;
+  }
+
+  /**
+   * Reads the pod from the runtime, beginning after this call; rejects when that fails. Resolves to undefined when
+   * nothing of it exists.
+   */
   refresh(uid: PodUid): Promise<PodRuntimeStatus | undefined> {
     return this.#inspector.refresh(uid);
   }
 
-  /** Something of this pod is about to change without a sure event: it is read again, soon and then ever slower, until it did or the time is up. */
+  /**
+   * Something of this pod is about to change without a reliable event: it is polled at growing intervals until it
+   * changes or the deadline passes.
+   */
   expectChange(uid: PodUid, withinMs: number): void {
     const untilMs = this.#options.clock.monotonicMs() + withinMs;
     const known = this.#transitions.get(uid);
@@ -175,7 +196,7 @@ export class Pleg {
     this.#armTransition(uid);
   }
 
-  /** The event stream that stands; undefined while the node is polled. */
+  /** The open event stream; undefined while the node is polled. */
   get streamKind(): EventSourceKind | undefined {
     return this.#stream.kind;
   }
@@ -193,6 +214,14 @@ export class Pleg {
     };
   }
 
+  /** Why no pod can be synced, in upstream's words; empty when PLEG is healthy. */
+  errors(): string[] {
+    const { ok, reason } = this.health();
+    if (!ok) return [`PLEG is not healthy: ${reason}`];
+    // A pass over a pod that runs but was not read yet could only fail and be retried later.
+    return this.#isAdopted ? [] : ['PLEG is not healthy: the pods that run are being read for the first time'];
+  }
+
   // ---- Relisting ----
 
   async #relist(): Promise<void> {
@@ -204,8 +233,8 @@ export class Pleg {
       onRelist?.(this.#lastRelistMs - startMs, inspected);
       if (this.#relistFailed) log.info('relist works again');
       this.#relistFailed = false;
-      if (!this.#isAdopted) {
-        this.#isAdopted = true;
+      if (!this.#isFirstListIn) {
+        this.#isFirstListIn = true;
         const patience = clock.setTimer(ADOPTION_PATIENCE_MS, this.#markAdopted);
         void settled.then(() => {
           patience.cancel();
@@ -213,7 +242,7 @@ export class Pleg {
         });
       }
     } catch (error) {
-      // One line per outage, not one per second.
+      // One log line per outage, not one per second.
       if (!this.#relistFailed) log.error('relist failed', { error: errorMessage(error) });
       this.#relistFailed = true;
     }
@@ -223,7 +252,7 @@ export class Pleg {
     const { clock, cache, log } = this.#options;
     const failures = cache.troubleOf(uid)?.failures ?? 1;
     if (failures === 1) log.warn('cannot read the pod from the runtime', { podUid: uid, error: errorMessage(error) });
-    // A runtime that is away is found again by relisting, which then reads whatever is in trouble.
+    // A runtime that is down is found again by relisting, which then reads the failed pods.
     if (this.#stopped || this.#retries.has(uid) || (isKind(error, 'Unavailable') && this.#stream.kind === undefined))
       return;
     const delayMs = Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 5));
@@ -266,7 +295,8 @@ export class Pleg {
       this.#remember(this.#foreign, id);
       return;
     }
-    // An exit is news at once. Starts are mostly the agent's own, and its own result would only come second.
+    // An exit is published at once. Starts are mostly the agent's own calls, and their results would only arrive
+    // second.
     if (kind === 'stopped' && pod !== undefined) void this.#takeSnapshot(pod).then(() => this.#follow(event));
     else this.#follow(event);
   }
@@ -280,14 +310,14 @@ export class Pleg {
       if (!this.#takeExit(uid, event)) this.#checks.expect(uid, id, kind);
       return;
     }
-    // A creation alone changes nothing that runs; the end of what was never known is no news.
+    // A creation alone changes nothing that runs; the end of an unknown container is not an event.
     if (this.#stopped || kind === 'created' || kind === 'deleted' || kind === 'changed' || cache.wasRemoved(id)) return;
     const waiting = this.#unknown.get(id);
     if (waiting !== undefined) waiting.kind = kind;
     else this.#unknown.set(id, { kind, timer: clock.setTimer(UNKNOWN_ID_GRACE_MS, () => void this.#identify(id)) });
   }
 
-  /** Whose is it? Asked once per id, and only when the agent itself did not say in time. */
+  /** Which pod does it belong to? Asked once per id, and only when the agent's own result did not arrive in time. */
   async #identify(id: string): Promise<void> {
     this.#unknown.delete(id);
     const { clock, runtime, cache, log } = this.#options;
@@ -306,7 +336,7 @@ export class Pleg {
       else await this.#inspector.refresh(uid as PodUid);
     } catch (error) {
       // The next relist finds it.
-      log.debug(4, 'cannot tell whose container it is', { id, error: errorMessage(error) });
+      log.debug(4, 'cannot find the pod of a container', { id, error: errorMessage(error) });
     }
   }
 
@@ -316,15 +346,16 @@ export class Pleg {
   }
 
   /**
-   * Takes an exit from the event itself, some 25 ms before containerd 1.6's status shows it. Not where the runtime's answer is worth the wait:
-   * after an OOM, whose reason it knows, and where the end of the log is wanted, which may still be on its way into the file.
+   * Takes an exit from the event itself, some 25 ms before containerd 1.6's status shows it. Not where the runtime's
+   * status is worth waiting for: after an OOM kill, because the status has the reason, and where the end of the log is
+   * needed, which may not be in the file yet.
    */
   #takeExit(uid: PodUid, { id, exit }: RuntimeEvent): boolean {
     const { cache } = this.#options;
     const known = cache.container(id);
     if (exit === undefined || known?.state !== 'running' || this.#oomSeen.has(id)) return false;
     if (known.annotations[runtimeAnnotations.terminationMessagePolicy] === 'FallbackToLogsOnError') return false;
-    void this.#lastWords.of({ ...known, ...exit, state: 'exited' }).then((message) => {
+    void this.#terminationMessages.of({ ...known, ...exit, state: 'exited' }).then((message) => {
       if (this.#stopped) return;
       if (cache.commitExit(id, { ...exit, message })) this.#checks.confirm(uid, id);
       else this.#checks.expect(uid, id, 'stopped');
@@ -334,7 +365,7 @@ export class Pleg {
 
   async #takeSnapshot(pod: NonNullable<RuntimeEvent['pod']>): Promise<void> {
     const { cache } = this.#options;
-    const told = await this.#lastWords.inSnapshot(
+    const told = await this.#terminationMessages.inSnapshot(
       pod,
       ({ id, state }) => state === 'exited' && cache.container(id)?.state !== 'exited',
     );
@@ -352,7 +383,7 @@ export class Pleg {
     for (const event of computePodLifecycleEvents(uid, before, after)) this.#options.onEvent(event, origin);
   }
 
-  /** Events that came before the agent's own result did. */
+  /** Events that arrived before the agent's own result. */
   #claimUnknown(uid: PodUid, after: PodRuntimeStatus): void {
     for (const { id } of [...after.sandboxes, ...after.containers]) {
       const waiting = this.#unknown.get(id);

@@ -52,7 +52,7 @@ function sandbox(overrides: Partial<SandboxRuntimeStatus> = {}): SandboxRuntimeS
 const record = (): PodRecord => new PodRecord(podUid('u'), { name: 'p', namespace: 'n' }, new Removals(100));
 const exited = container({ state: 'exited', finishedAtMs: 9, exitCode: 3, reason: 'Error' });
 
-test('an exit record is written once: no later answer changes its code or its times', () => {
+test('an exit record is final: no later answer changes its code or its times', () => {
   for (const state of ['created', 'running', 'unknown'] as const)
     assert.equal(mergeContainer(exited, container({ state }), true), exited);
   assert.equal(
@@ -61,7 +61,7 @@ test('an exit record is written once: no later answer changes its code or its ti
   );
 });
 
-test('an exit record learns that the exit was an OOM kill', () => {
+test('an OOM kill is added to an exit record', () => {
   const learned = mergeContainer(exited, { ...exited, reason: 'OOMKilled' }, true);
   assert.deepEqual([learned.reason, learned.exitCode, learned.finishedAtMs], ['OOMKilled', 3, 9]);
   assert.equal(mergeContainer(learned, exited, true).reason, 'OOMKilled');
@@ -71,7 +71,7 @@ test('an exit record learns that the exit was an OOM kill', () => {
   );
 });
 
-test('an exit record learns its message once, which no event carries', () => {
+test('the message, which no event contains, is added to an exit record once', () => {
   const learned = mergeContainer(exited, { ...exited, message: 'the end' }, true);
   assert.deepEqual(learned, { ...exited, message: 'the end' });
   assert.equal(mergeContainer(learned, { ...exited, message: '' }, true), learned);
@@ -116,7 +116,7 @@ test('whatever the order of observations, a container never goes back and its fi
   );
 });
 
-test('a reading removes what it does not show, but not what was learnt after it began', () => {
+test('a reading removes what it does not show, but not what was observed after it began', () => {
   const pod = record();
   pod.upsertContainer(container({ id: 'old' }), 1);
   pod.upsertContainer(container({ id: 'new' }), 5);
@@ -127,7 +127,7 @@ test('a reading removes what it does not show, but not what was learnt after it 
   );
 });
 
-test('a reading begun before a removal does not bring the removed back, one begun after it does', () => {
+test('a reading begun before a removal does not restore the removed container, one begun after it does', () => {
   const pod = record();
   pod.upsertSandbox(sandbox(), 1);
   pod.upsertContainer(container(), 1);
@@ -146,7 +146,7 @@ test('an older reading does not undo what is known of a sandbox', () => {
   assert.equal(pod.sandbox('s1')?.ready, false);
 });
 
-test('a snapshot adds and moves forward, and never takes away or goes back', () => {
+test('a snapshot adds containers and advances states, and never removes or reverts them', () => {
   const pod = record();
   pod.upsertSandbox(sandbox({ ready: false }), 1);
   pod.upsertContainer(exited, 1);
@@ -171,7 +171,7 @@ test('the newest attempt comes first even when the wall clock was set back', () 
   );
 });
 
-test('what has not changed keeps its arrays', () => {
+test('unchanged pods keep their arrays', () => {
   const pod = record();
   pod.upsertContainer(container(), 1);
   const first = pod.settle(1).after;
@@ -181,7 +181,7 @@ test('what has not changed keeps its arrays', () => {
   assert.equal(second.after.containers, first.containers);
 });
 
-test('a container created late by a call that was given up does not hide the one that runs in its place', () => {
+test('a container created late by an aborted call does not hide the running one', () => {
   const pod = record();
   pod.upsertContainer(container({ id: 'late', attempt: 4, state: 'created' }), 1);
   pod.upsertContainer(container({ id: 'runs', attempt: 0 }), 2);
@@ -189,4 +189,103 @@ test('a container created late by a call that was given up does not hide the one
     pod.settle(0).after.containers.map(({ id }) => id),
     ['runs', 'late'],
   );
+});
+
+test('what an exit lacked is added: the message, and that memory ran out', () => {
+  const merge = (known: object, seen: object): ContainerRuntimeStatus =>
+    mergeContainer({ ...exited, ...known }, { ...exited, ...seen }, true);
+  assert.equal(merge({}, { message: 'bye' }).message, 'bye');
+  assert.equal(merge({ message: 'first' }, { message: 'second' }).message, 'first');
+  const killed = merge({ message: 'first' }, { reason: 'OOMKilled' });
+  assert.deepEqual([killed.reason, killed.message], ['OOMKilled', 'first']);
+  assert.equal(merge({ message: 'first' }, { reason: 'OOMKilled', message: 'second' }).message, 'second');
+  const same = { ...exited, reason: 'OOMKilled', message: 'first' };
+  assert.equal(mergeContainer(same, { ...same, message: 'second' }, true), same);
+  assert.equal(mergeContainer(exited, { ...exited }, true), exited);
+});
+
+test('an exit without a time, and a container that runs, take what comes later', () => {
+  const timeless = container({ state: 'exited' });
+  assert.equal(mergeContainer(timeless, exited, true), exited);
+  assert.equal(mergeContainer(timeless, exited, false), timeless, 'an older answer says nothing new');
+  const odd = container({ finishedAtMs: 5 });
+  assert.equal(mergeContainer(odd, exited, false), exited);
+  assert.equal(mergeContainer(exited, container(), true), exited);
+  assert.equal(mergeContainer(container(), container({ state: 'created' }), true).state, 'running');
+});
+
+test('an answer that does not name the sandbox keeps the one that is known', () => {
+  const merged = mergeContainer(container(), { ...exited, sandboxId: sandboxId('') }, true);
+  assert.deepEqual([merged.state, merged.sandboxId], ['exited', 's1']);
+  const moved = mergeContainer(container(), { ...exited, sandboxId: sandboxId('s2') }, true);
+  assert.equal(moved.sandboxId, 's2');
+});
+
+test('removals are remembered up to a limit, and refute what was seen before them', () => {
+  const removals = new Removals(2);
+  for (const [index, id] of ['a', 'b', 'c'].entries()) removals.add(id, 10 + index);
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((id) => removals.has(id)),
+    [false, true, true],
+  );
+  assert.deepEqual([removals.refutes('b', 11), removals.refutes('b', 12), removals.has('b')], [true, false, false]);
+  assert.equal(removals.refutes('unknown', 1), false);
+});
+
+test('a record keeps its names when a reading has none, and takes new ones', () => {
+  const pod = record();
+  const reading = { name: '', namespace: '', sandboxes: [sandbox()], containers: [] };
+  pod.applyReading(reading, 1);
+  const named = (): string[] => {
+    const { after } = pod.settle(0);
+    return [after.name, after.namespace];
+  };
+  assert.deepEqual(named(), ['p', 'n']);
+  pod.applyReading({ ...reading, name: 'q', namespace: 'm' }, 2);
+  assert.deepEqual(named(), ['q', 'm']);
+  assert.deepEqual([pod.has('s1'), pod.has('c1'), pod.isEmpty], [true, false, false]);
+});
+
+test('an event that carries the pod adds to it and takes nothing back', () => {
+  const pod = record();
+  pod.applySnapshot(sandbox(), [container()], 1);
+  assert.deepEqual([pod.sandbox('s1')?.ready, pod.container('c1')?.state], [true, 'running']);
+  pod.applySnapshot(sandbox({ ready: false }), [exited], 2);
+  assert.deepEqual([pod.sandbox('s1')?.ready, pod.container('c1')?.state], [false, 'exited']);
+  pod.applySnapshot(sandbox(), [], 3);
+  assert.deepEqual([pod.sandbox('s1')?.ready, pod.container('c1')?.state], [false, 'exited']);
+  for (const id of ['s1', 'c1']) pod.remove(id, 4);
+  pod.applySnapshot(sandbox(), [container()], 5);
+  assert.equal(pod.isEmpty, true, 'what was removed does not come back by an event');
+});
+
+test('of two observations of one container the later counts', () => {
+  const pod = record();
+  pod.upsertContainer(container({ message: 'late' }), 5);
+  pod.upsertContainer(container({ message: 'early' }), 4);
+  assert.equal(pod.container('c1')?.message, 'late');
+  pod.upsertContainer(container({ message: 'as late' }), 5);
+  assert.equal(pod.container('c1')?.message, 'as late');
+  pod.upsertSandbox(sandbox({ ips: ['10.0.0.2'] }), 5);
+  pod.upsertSandbox(sandbox({ ips: ['10.0.0.3'] }), 5);
+  assert.deepEqual(pod.sandbox('s1')?.ips, ['10.0.0.3']);
+  pod.applyReading({ name: 'p', namespace: 'n', sandboxes: [], containers: [] }, 5);
+  assert.equal(pod.isEmpty, true);
+});
+
+test('runs stand in order: what runs, then by attempt, time of creation and id', () => {
+  const pod = record();
+  const runs = [
+    container({ id: 'old', attempt: 1, state: 'created' }),
+    container({ id: 'late', attempt: 2, state: 'created', createdAtMs: 9 }),
+    container({ id: 'a', attempt: 2, state: 'created', createdAtMs: 5 }),
+    container({ id: 'b', attempt: 2, state: 'created', createdAtMs: 5 }),
+    container({ id: 'runs', attempt: 0 }),
+  ];
+  for (const run of runs) pod.upsertContainer(run, 1);
+  assert.deepEqual(
+    pod.settle(0).after.containers.map(({ id }) => id),
+    ['runs', 'late', 'b', 'a', 'old'],
+  );
+  assert.equal(pod.settle(0).changed, false);
 });

@@ -7,7 +7,10 @@ import type {
 } from '../../model/runtime-status.ts';
 import { sameContainer, sameSandbox } from './diff.ts';
 
-/** Order of observations: the number is drawn when an observation begins (a list is asked for) or, for own results, when they are in. */
+/**
+ * Order of observations: the number is assigned when an observation begins (a list is requested) or, for own results,
+ * when they arrive.
+ */
 export type Sequence = number;
 
 interface Known<T> {
@@ -15,14 +18,14 @@ interface Known<T> {
   seenAt: Sequence;
 }
 
-/** How far a container has come in its life, which only ever goes forward. `unknown` may be anything between. */
+/** How far a container has come in its life cycle, which only advances. `unknown` may be any of them. */
 const PROGRESS: Readonly<Record<ContainerState, number>> = { created: 0, running: 1, unknown: 1, exited: 2 };
 
 /**
- * What two observations of one container come to. Pure.
- * An exit, once known with its time, is written: nothing replaces code or times, so that `unknown`, a late answer from before the exit,
- * or a runtime that lost its memory cannot change it. Only the reason may still become OOMKilled, which containerd learns apart from the exit,
- * and a message may come, which no event carries.
+ * Merges two observations of one container. Pure. Once an exit is known with its time, its code and times are final, so
+ * that `unknown`, a late answer from before the exit, or a runtime that lost its state cannot change it. Only the
+ * reason may still become OOMKilled, which containerd reports separately from the exit, and a message may be added,
+ * which no event contains.
  */
 export function mergeContainer(
   known: ContainerRuntimeStatus,
@@ -41,7 +44,10 @@ export function mergeContainer(
   return seen.sandboxId === '' ? { ...seen, sandboxId: known.sandboxId } : seen;
 }
 
-/** Ids that were removed, and when that was learnt. Ids are never used again, so late news of them can be told. Bounded: the oldest go. */
+/**
+ * Removed ids, and when the removal was observed. Ids are never reused, so late events about them can be recognised.
+ * Bounded: the oldest are dropped.
+ */
 export class Removals {
   readonly #at = new Map<string, Sequence>();
   readonly #limit: number;
@@ -59,7 +65,10 @@ export class Removals {
     return this.#at.has(id);
   }
 
-  /** Whether an observation begun at `seq` is refuted: it saw what was already known to be gone. One begun later is believed: the removal failed. */
+  /**
+   * Whether an observation begun at `seq` is outdated: it shows what was already known to be removed. One begun later
+   * is valid: the removal failed.
+   */
   refutes(id: string, seq: Sequence): boolean {
     const goneAt = this.#at.get(id);
     if (goneAt === undefined) return false;
@@ -78,9 +87,9 @@ export interface PodReading {
 
 /**
  * All that is known of one pod in the runtime.
- * 1. A container's state only goes forward; its exit record is written once.
- * 2. An observation never undoes what was learnt after it began: not a state, not a presence, not an absence.
- * 3. `status` is a fresh immutable value after each change, and the same arrays while nothing changes.
+ * 1. A container's state only advances; its exit record is final.
+ * 2. An observation never undoes what was observed after it began: not a state, not a presence, not an absence.
+ * 3. `status` is a fresh immutable value after each change, and keeps the same arrays while nothing changes.
  */
 export class PodRecord {
   readonly uid: PodUid;
@@ -116,7 +125,7 @@ export class PodRecord {
     return this.#sandboxes.get(id)?.status;
   }
 
-  /** A reading of the whole pod: what it does not show is gone, unless it was learnt of after the reading began. */
+  /** A full read of the pod: what it does not show was removed, unless it was observed after the read began. */
   applyReading(reading: PodReading, seq: Sequence): void {
     this.#name = reading.name || this.#name;
     this.#namespace = reading.namespace || this.#namespace;
@@ -170,8 +179,8 @@ export class PodRecord {
   }
 
   /**
-   * What an event carried of the pod as it was at some moment up to now. It may add, and move forward what is known:
-   * a container's state, a sandbox from ready to not. It never takes away and never goes back.
+   * What an event contained of the pod as of some earlier moment. It may add containers and advance known states: a
+   * container's state, a sandbox from ready to not ready. It never removes and never reverts.
    */
   applySnapshot(sandbox: SandboxRuntimeStatus, containers: readonly ContainerRuntimeStatus[], now: Sequence): void {
     const known = this.#sandboxes.get(sandbox.id);
@@ -186,7 +195,7 @@ export class PodRecord {
         this.upsertContainer(container, this.#containers.has(container.id) ? 0 : now);
   }
 
-  /** Takes stock: whether anything changed since the last time, and how the pod stands. */
+  /** Publishes the state: whether anything changed since the last call, and the new status. */
   settle(observedAtMs: number): { changed: boolean; before: PodRuntimeStatus; after: PodRuntimeStatus } {
     const before = this.#status;
     const changed = this.#dirty;
@@ -207,8 +216,9 @@ export class PodRecord {
 }
 
 /**
- * By attempt before time: attempts only go up, while the wall clock that stamps creation may be set back. A container that runs comes before
- * all: a create that was given up may take effect late, and must not hide the run that came in its place.
+ * Attempt before time: attempts only increase, while the wall clock that stamps creation may be set back. A running
+ * container comes before all others: an aborted create may take effect late, and must not hide the container that
+ * replaced it.
  */
 function newestFirst<T extends { attempt: number; createdAtMs: number; id: string; state?: string }>(
   known: ReadonlyMap<string, Known<T>>,

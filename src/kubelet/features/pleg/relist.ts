@@ -1,15 +1,17 @@
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorKind } from '../../../base/errors.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { CallOptions, Listed } from '../../ports/runtime.ts';
-import { groupByPod, listingDiffers, type PodListing } from './diff.ts';
+import type { PodListing } from './diff.ts';
+import { groupByPod, listingDiffers } from './diff.ts';
 import type { Inspector } from './inspector.ts';
 import type { RuntimeReader } from './inspect.ts';
 import type { RuntimeCache } from './runtime-cache.ts';
 
-/** The two lists of a node may take this long. */
+/** Time limit of the two lists of a node. */
 const LIST_LIMIT_MS = 30_000;
-/** Lists by pod at the same time, where one list of all is too large. */
+/** Concurrent lists by pod, where one list of all pods is too large. */
 const LISTS_BY_POD = 8;
 
 export interface RelistOptions {
@@ -20,9 +22,9 @@ export interface RelistOptions {
 }
 
 /**
- * Compares the whole node with the cache by two calls, and has every pod that differs inspected.
- * Resolves when the lists are in and compared; `settled` resolves when all inspections they led to have ended, well or not.
- * Rejects when the lists could not be had.
+ * Compares the whole node with the cache by two calls, and has every pod that differs inspected. Resolves when the
+ * lists are in and compared; `settled` resolves when all inspections they led to have ended, successful or not. Rejects
+ * when the lists could not be read.
  */
 export async function relist(options: RelistOptions): Promise<{ settled: Promise<void>; inspected: number }> {
   const { clock, runtime, cache, inspector } = options;
@@ -38,7 +40,7 @@ export async function relist(options: RelistOptions): Promise<{ settled: Promise
     const behind = cache.troubleOf(uid) !== undefined || !cache.isRead(uid) || listingDiffers(cache.get(uid), listing);
     if (behind) inspections.push(inspector.catchUp(uid, listing, seq));
   }
-  // A pod that is gone needs no look, only to be forgotten.
+  // A removed pod needs no inspection, it is only dropped.
   cache.forgetUnread((uid) => !pods.has(uid));
   for (const { uid, name, namespace } of [...cache.all()])
     if (!pods.has(uid)) cache.commitReading(uid, seq, { name, namespace, sandboxes: [], containers: [] });
@@ -58,7 +60,8 @@ async function listNode(
   const listing = runtime.listContainers({}, options).then(
     (containers) => containers,
     (error: unknown) => {
-      // Gone or slow is gone or slow; any other refusal may be a list above the message limit, which parts of it are not.
+      // NotFound and timeouts are final; any other error may be a list above the message limit, and lists by pod are
+      // smaller.
       const kind = errorKind(error);
       if (kind === 'Internal' || kind === 'Invalid') return undefined;
       throw error;

@@ -1,14 +1,11 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
-import {
-  emptyPodRuntimeStatus,
-  type ContainerRuntimeStatus,
-  type PodRuntimeStatus,
-  type SandboxRuntimeStatus,
-} from '../../model/runtime-status.ts';
-import { PodRecord, Removals, type PodReading, type Sequence } from './pod-record.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
+import { emptyPodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { PodReading, Sequence } from './pod-record.ts';
+import { PodRecord, Removals } from './pod-record.ts';
 
-/** `own`: the agent did it itself and told the cache; `observed`: read from the runtime. */
+/** `own`: the result of the agent's own call; `observed`: read from the runtime. */
 export type ChangeOrigin = 'own' | 'observed';
 
 export interface CacheChange {
@@ -19,24 +16,27 @@ export interface CacheChange {
   origin: ChangeOrigin;
 }
 
-/** Why a pod could not be read, since when (monotonic ms), and how often in a row. The pod's last good status stays in the cache. */
+/**
+ * Why a pod could not be read, since when (monotonic ms), and how many times in a row. The pod's last good status stays
+ * in the cache.
+ */
 export interface ReadTrouble {
   error: unknown;
   sinceMs: number;
   failures: number;
 }
 
-/** As much as a list tells of a pod. */
+/** The part of a pod that a list shows. */
 export type PodIdentity = Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>;
 
-/** Ids that were removed lately, so that their late events are known for what they are. */
+/** Recently removed ids, so that their late events are recognised. */
 const REMEMBERED_REMOVALS = 4096;
 
 /**
- * Every pod of the node as the runtime is known to hold it.
- * 1. Each change of a pod is one step: readers see the pod before it or after it.
- * 2. Older observations never undo newer ones (see PodRecord); sequences from `beginObservation` say which is which.
- * 3. Listeners hear of a change after `get` shows it, in the order of changes, and only when something changed.
+ * Every pod of the node as known from the runtime.
+ * 1. Each change of a pod is atomic: readers see the pod before it or after it.
+ * 2. Older observations never undo newer ones (see PodRecord); sequences from `beginObservation` define the order.
+ * 3. Listeners are notified after `get` shows the change, in the order of changes, and only when something changed.
  * 4. `ownerOf` knows exactly the ids of sandboxes and containers in the cache.
  */
 export class RuntimeCache {
@@ -45,12 +45,15 @@ export class RuntimeCache {
   readonly #status = new Map<PodUid, PodRuntimeStatus>();
   readonly #owners = new Map<string, PodUid>();
   readonly #removals = new Removals(REMEMBERED_REMOVALS);
-  /** Pods of the last list whose reading is still to come. */
+  /** Pods of the last list that are still to be read. */
   readonly #unread = new Map<PodUid, PodIdentity>();
-  /** Pods to which the agent did something and could not learn what came of it. */
+  /** Pods with a call of the agent whose result is unknown. */
   readonly #unsure = new Set<PodUid>();
   readonly #unsureListeners = new Set<(uid: PodUid) => void>();
-  /** Containers whose end only an event told: the runtime's own answer may still add a message or an OOM kill. */
+  /**
+   * Containers whose exit so far only an event has reported: the runtime's status may still add a message or an OOM
+   * kill.
+   */
   readonly #toldByEvent = new Set<string>();
   #everListed = false;
   readonly #troubles = new Map<PodUid, ReadTrouble>();
@@ -94,33 +97,34 @@ export class RuntimeCache {
     return this.#recordOf(id)?.sandbox(id);
   }
 
-  /** false for an exit that only an event told so far. */
+  /** false for an exit that so far only an event has reported. */
   isConfirmed(id: string): boolean {
     return !this.#toldByEvent.has(id);
   }
 
-  /** Whether the id was in the cache not long ago and is no more. */
+  /** Whether the id was removed from the cache recently. */
   wasRemoved(id: string): boolean {
     return this.#removals.has(id);
   }
 
   /**
-   * Whether `get` is the truth about this pod. False before the first list of the node, and while the runtime is known to hold something of the pod
-   * that could not be read yet: then `undefined` does not mean that nothing is there, and nothing may be created on that ground.
+   * Whether `get` is reliable for this pod. False before the first list of the node, and while the runtime is known to
+   * have something of the pod that could not be read yet: then `undefined` does not mean that the pod does not exist,
+   * and nothing may be created on that basis.
    */
   isRead(uid: PodUid): boolean {
     return this.#everListed && !this.#unread.has(uid);
   }
 
   /**
-   * Whether something may be started or made for the pod on the ground of `get`: it is read, the last reading went well, and the agent knows what
-   * came of all it did to it.
+   * Whether the agent may start or create something for the pod on the basis of `get`: the pod has been read, the last
+   * read succeeded, and the results of all calls for it are known.
    */
   isSure(uid: PodUid): boolean {
     return this.isRead(uid) && !this.#troubles.has(uid) && !this.#unsure.has(uid);
   }
 
-  /** Pods that the runtime is known to hold and of which nothing was read yet: none of them is among `all`. */
+  /** Pods that the runtime has but that have not been read yet: none of them is in `all`. */
   unread(): Iterable<PodIdentity> {
     return this.#unread.values();
   }
@@ -129,7 +133,9 @@ export class RuntimeCache {
     return this.#troubles.get(uid);
   }
 
-  /** Resolves after the next change of the pod, with how it stands then; rejects never, resolves early when `signal` aborts. */
+  /**
+   * Resolves to the new status after the next change of the pod; never rejects, resolves early when `signal` aborts.
+   */
   whenChanged(uid: PodUid, signal?: AbortSignal): Promise<PodRuntimeStatus | undefined> {
     return new Promise((resolve) => {
       const waiters = this.#waiters.get(uid) ?? new Set();
@@ -146,24 +152,28 @@ export class RuntimeCache {
     });
   }
 
-  /** Returns a function that ends it. */
+  /** Returns a function that unsubscribes. */
   onChange(listener: (change: CacheChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  // ---- The agent's own results ----
+  // ---- The agent's own results; `observed` where an answer shows what the agent did not do ----
 
-  noteSandbox(status: SandboxRuntimeStatus): void {
+  noteSandbox(status: SandboxRuntimeStatus, origin: ChangeOrigin = 'own'): void {
     if (this.#removals.has(status.id)) return;
     const names = { name: status.podName, namespace: status.podNamespace };
-    this.#change(status.podUid, names, 'own', (record, seq) => record.upsertSandbox(status, seq));
+    this.#change(status.podUid, names, origin, (record, seq) => record.upsertSandbox(status, seq));
   }
 
-  noteContainer(pod: { uid: PodUid; name: string; namespace: string }, status: ContainerRuntimeStatus): void {
+  noteContainer(
+    pod: { uid: PodUid; name: string; namespace: string },
+    status: ContainerRuntimeStatus,
+    origin: ChangeOrigin = 'own',
+  ): void {
     if (this.#removals.has(status.id)) return;
     if (status.state === 'exited') this.#toldByEvent.delete(status.id);
-    this.#change(pod.uid, pod, 'own', (record, seq) => record.upsertContainer(status, seq));
+    this.#change(pod.uid, pod, origin, (record, seq) => record.upsertContainer(status, seq));
   }
 
   noteContainerRemoved(uid: PodUid, id: ContainerId): void {
@@ -174,13 +184,16 @@ export class RuntimeCache {
     this.#noteRemoved(uid, id);
   }
 
-  /** A call of the agent's for this pod failed or was given up, so that it may have worked all the same: `isSure` is false until the pod was read anew. */
+  /**
+   * A call of the agent for this pod failed or was aborted, and may have taken effect all the same: `isSure` is false
+   * until the pod was read again.
+   */
   noteUnsure(uid: PodUid): void {
     this.#unsure.add(uid);
     for (const listener of this.#unsureListeners) listener(uid);
   }
 
-  /** Calls `listener` with pods that have to be read anew; returns a function that ends it. */
+  /** Calls `listener` with pods that have to be read again; returns a function that unsubscribes. */
   onUnsure(listener: (uid: PodUid) => void): () => void {
     this.#unsureListeners.add(listener);
     return () => void this.#unsureListeners.delete(listener);
@@ -188,36 +201,36 @@ export class RuntimeCache {
 
   // ---- Observations ----
 
-  /** To be drawn before the runtime is asked. */
+  /** To be taken before the runtime is called. */
   beginObservation(): Sequence {
     return ++this.#sequence;
   }
 
-  /** A list of the node is in. `unread`: pods it shows of which nothing was known. */
+  /** A list of the node is in. `unread`: listed pods that are not known yet. */
   noteListed(unread: Iterable<PodIdentity>): void {
     this.#everListed = true;
     for (const pod of unread) this.#unread.set(pod.uid, pod);
   }
 
-  /** Pods that a list does not show any more need no reading. */
+  /** Pods that are no longer in a list need no reading. */
   forgetUnread(isGone: (uid: PodUid) => boolean): void {
     for (const uid of this.#unread.keys()) if (isGone(uid)) this.#unread.delete(uid);
   }
 
-  /** A whole pod as read; an empty reading means that it is gone. */
+  /** A full read of a pod; an empty one means that the pod was removed. */
   commitReading(uid: PodUid, seq: Sequence, reading: PodReading): void {
     this.#troubles.delete(uid);
     this.#unread.delete(uid);
     this.#unsure.delete(uid);
-    // A reading takes over from the cache only what is confirmed: an exit in it is the runtime's own answer.
+    // A read keeps from the cache only what is confirmed: an exit in it is the runtime's own answer.
     for (const { id, state } of reading.containers) if (state === 'exited') this.#toldByEvent.delete(id);
     if (!this.#pods.has(uid) && reading.sandboxes.length === 0 && reading.containers.length === 0) return;
     this.#change(uid, reading, 'observed', (record) => record.applyReading(reading, seq));
   }
 
-  /** One container as read, or undefined: it is not there. Only for ids in the cache. */
+  /** One container as read; undefined: it does not exist. Only for ids in the cache. */
   commitContainer(id: string, seq: Sequence, status: ContainerRuntimeStatus | undefined): void {
-    // An answer from before the exit, which an event told meanwhile, confirms nothing.
+    // An answer from before the exit that an event reported meanwhile confirms nothing.
     if (status === undefined || status.state === 'exited') this.#toldByEvent.delete(id);
     const uid = this.#owners.get(id);
     if (uid === undefined) return;
@@ -235,9 +248,7 @@ export class RuntimeCache {
     );
   }
 
-  /**
-   * What an event carried: a snapshot of unsure age (see PodRecord.applySnapshot).
-   */
+  /** What an event contained: a snapshot of unknown age (see PodRecord.applySnapshot). */
   commitSnapshot(snapshot: { sandbox: SandboxRuntimeStatus; containers: readonly ContainerRuntimeStatus[] }): void {
     const { sandbox } = snapshot;
     if (sandbox.podUid === '') return;
@@ -250,8 +261,9 @@ export class RuntimeCache {
   }
 
   /**
-   * A running container's end, as an event reports it. Reason as the runtime will give it: by the code alone (containerd: toCRIContainerStatus);
-   * an OOM kill still replaces it (see mergeContainer). Returns whether it was taken.
+   * A running container's exit, as an event reports it. The reason is the one the runtime will report: from the code
+   * alone (containerd: toCRIContainerStatus); an OOM kill still replaces it (see mergeContainer). Returns whether it
+   * was applied.
    */
   commitExit(id: string, exit: { exitCode: number; finishedAtMs: number; message?: string }): boolean {
     const known = this.container(id);
@@ -279,7 +291,7 @@ export class RuntimeCache {
     return trouble;
   }
 
-  // ---- Inside ----
+  // ---- Internals ----
 
   #noteToldByEvent(id: string): void {
     this.#toldByEvent.add(id);

@@ -1,4 +1,4 @@
-/** What a number of starts side by side came to. */
+/** The measured result of a number of concurrent starts. */
 export interface PaceWindow {
   /** How many ran at once. */
   concurrency: number;
@@ -18,14 +18,14 @@ const tolerance = 0.1;
 const loadShift = 1.5;
 
 /**
- * How many starts may run side by side next. If latency grew faster than concurrency, the machine does less work per second than
- * before: go back. If it grew slower, more was gained: go on. If just as fast, waiting in the queue or in the runtime is the same for the
- * last pod and better in the queue for all others: stay.
+ * How many starts may run concurrently next. If latency grew faster than concurrency, the machine does less work per
+ * second than before: go back. If it grew slower, throughput increased: go on. If just as fast, waiting in the queue or
+ * in the runtime is the same for the last pod and better in the queue for all others: stay.
  */
 export function computeSlotLimit(current: PaceWindow, previous: PaceWindow | undefined, bounds: SlotBounds): number {
   const clamp = (limit: number): number => Math.min(bounds.max, Math.max(bounds.min, limit));
   const { concurrency } = current;
-  // Wide enough a step to tell gain from noise.
+  // A step wide enough to tell gain from noise.
   const step = Math.max(1, Math.round(concurrency / 4));
   if (previous === undefined) return clamp(concurrency + step);
   const latency = current.medianMs / Math.max(previous.medianMs, 1);

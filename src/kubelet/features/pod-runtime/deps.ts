@@ -23,7 +23,7 @@ import type {
 } from './interfaces.ts';
 import type { ContainerSettings, NodeFacts } from './config/node-facts.ts';
 
-/** Everything PodRuntime is given. */
+/** The dependencies of PodRuntime. */
 export interface PodRuntimeDeps {
   runtime: ContainerRuntime;
   files: HostFiles;
@@ -34,7 +34,10 @@ export interface PodRuntimeDeps {
   settings: ContainerSettings;
   /** The node as it is now. */
   node: () => NodeFacts;
-  /** Content of the node's resolver configuration as `parseResolvConf` reads it; undefined when the agent is told to use none. */
+  /**
+   * Content of the node's resolver configuration as parsed by `parseResolvConf`; undefined when the agent is configured
+   * to use none.
+   */
   hostDns: () => Promise<DnsConfig | undefined>;
   images: ImageEnsurer;
   hooks: LifecycleHooks;
@@ -46,13 +49,13 @@ export interface PodRuntimeDeps {
   events: EventRecorder & NodeEventRecorder;
   timeline: Timeline;
   onChange: OnChange;
-  /** For changing resources of what runs; without it nothing is resized. */
+  /** For resizes of running pods; without it nothing is resized. */
   resize?: {
     actuated: ActuatedResources;
     cgroups: PodCgroups;
     onDone?: (durationMs: number, succeeded: boolean) => void;
   };
-  /** After a container started: its log gets its link in /var/log/containers. Not waited for; must not throw. */
+  /** Called after a container started: links its log in /var/log/containers. Not awaited; must not throw. */
   onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
   cores: number;
   /** From `crashLoopBackOff.maxContainerRestartPeriod`; 300 s by default. */

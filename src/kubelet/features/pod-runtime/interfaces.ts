@@ -5,33 +5,42 @@ import type { Secret } from '../../../api/core/secret.ts';
 import type { Service } from '../../../api/core/service.ts';
 import type { ResourceRequirements } from '../../../api/core/resource-requirements.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
-import type { TimelineEntry } from '../../model/explanation.ts';
+import type { TimelineEntry } from '../../../api/explanation/explanation.ts';
 import type { ContainerId, PodUid, SandboxId } from '../../model/ids.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
 
-/** Who the image runs as by itself: read with every start, never remembered (CVE-2019-11245). A number wins over a name. */
+/**
+ * The default user of the image: read at every start, never remembered (CVE-2019-11245). A number takes precedence over
+ * a name.
+ */
 export interface ImageUser {
   uid?: number;
   username: string;
 }
 
-/** What became of making an image present. `reason` is a waiting reason: ErrImagePull, ImagePullBackOff, ErrImageNeverPull ... */
+/**
+ * The result of ensuring that an image is present. `reason` is a waiting reason: ErrImagePull, ImagePullBackOff,
+ * ErrImageNeverPull ...
+ */
 export type ImageOutcome =
   | { kind: 'present'; imageRef: string; user: ImageUser }
   | { kind: 'failed'; reason: string; message: string; retryAtMs?: number };
 
 /** Images, by pull policy. Emits its own events (Pulling, Pulled, BackOff, Failed). */
 export interface ImageEnsurer {
-  /** Resolves with a value also when the image cannot be had; rejects only with `Aborted`. Several calls for one pod run side by side. */
+  /**
+   * Resolves with a value also when the image is not available; rejects only with `Aborted`. Several calls for one pod
+   * run in parallel.
+   */
   ensure(request: {
     pod: Pod;
     container: AnyContainer;
     runtimeHandler: string;
     signal: AbortSignal;
   }): Promise<ImageOutcome>;
-  /** The same for an image that is mounted as a volume, which has a pull policy of its own. */
+  /** The same for an image that is mounted as a volume, which has its own pull policy. */
   ensureVolume(request: {
     pod: Pod;
     volume: string;
@@ -50,12 +59,15 @@ export interface HookTarget {
   id: ContainerId;
   /** Address for httpGet hooks; undefined on the host's network or when unknown. */
   podIp?: string;
-  /** An exec hook's command is not ended with the wait for it, but with its container. */
+  /** An exec hook's command does not end when the wait for it ends, but with its container. */
   runsOn?: boolean;
 }
 
 export interface LifecycleHooks {
-  /** Runs a handler to its end; a failure is a value, with a message that holds no secrets. Rejects only with `Aborted`. */
+  /**
+   * Runs a handler to its end; a failure is a value, with a message that contains no secrets. Rejects only with
+   * `Aborted`.
+   */
   run(
     target: HookTarget,
     handler: LifecycleHandler,
@@ -64,20 +76,33 @@ export interface LifecycleHooks {
 }
 
 export interface ProbeVerdicts {
-  /** undefined when that container was never probed so. */
+  /** undefined when that container was never probed with this probe. */
   get(type: ProbeType, id: ContainerId): ProbeVerdict | undefined;
 }
 
-/** The runtime cache is told of the agent's own results at once, so that status does not wait for a relist. */
+/**
+ * The runtime cache receives the agent's own results at once, so that status does not wait for a relist. An answer that
+ * shows what the agent did not do, such as a container that ended right after its start, is `observed`: the event of the
+ * runtime may come after it and then changes nothing, so that only this answer can cause the next sync.
+ */
 export interface RuntimeCacheWriter {
-  noteContainer(pod: { uid: PodUid; name: string; namespace: string }, status: ContainerRuntimeStatus): void;
-  noteSandbox(status: SandboxRuntimeStatus): void;
+  noteContainer(
+    pod: { uid: PodUid; name: string; namespace: string },
+    status: ContainerRuntimeStatus,
+    origin?: 'own' | 'observed',
+  ): void;
+  noteSandbox(status: SandboxRuntimeStatus, origin?: 'own' | 'observed'): void;
   noteContainerRemoved(uid: PodUid, id: ContainerId): void;
-  /** Something was asked of the runtime for this pod of which nobody knows whether it worked: it has to be read anew before more is started. */
+  /**
+   * The outcome of a call to the runtime for this pod is unknown: the pod has to be read again before more is started.
+   */
   noteUnsure(uid: PodUid): void;
 }
 
-/** ConfigMaps and Secrets that pods may use; undefined for one that does not exist. Rejects when it cannot be known (`Unavailable`). */
+/**
+ * ConfigMaps and Secrets that pods may use; undefined for one that does not exist. Rejects with `Unavailable` when that
+ * cannot be determined.
+ */
 export interface ObjectLookup {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined> | ConfigMap | undefined;
   secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;
@@ -93,12 +118,15 @@ export interface Timeline {
   record(uid: PodUid, entry: Pick<TimelineEntry, 'kind' | 'type' | 'reason' | 'message'>): void;
 }
 
-/** The runtime handler of a pod's class; the empty one for a pod without a class. Rejects with `NotFound` for a class that does not exist, `Invalid` for a pod that contradicts it. */
+/**
+ * The runtime handler of a pod's class; the empty one for a pod without a class. Rejects with `NotFound` for a class
+ * that does not exist, `Invalid` for a pod that contradicts it.
+ */
 export interface RuntimeHandlers {
   lookup(pod: Pod): Promise<string> | string;
 }
 
-/** Told as soon as something of the pod changed, so that its status is computed and published at once. */
+/** Notified as soon as something of the pod changed, so that its status is computed and published at once. */
 export type OnChange = (
   uid: PodUid,
   what:
@@ -108,21 +136,21 @@ export type OnChange = (
     | { kind: 'resize' },
 ) => void;
 
-/** What is on record as brought about, per container and for pods as a whole; survives a restart of the agent. */
+/** Actuated resources on record, per container and for pods as a whole; survives a restart of the agent. */
 export interface ActuatedResources {
   container(uid: PodUid, name: string): ResourceRequirements | undefined;
   podLevel(uid: PodUid): ResourceRequirements | undefined;
-  /** Whether that changed the record. */
+  /** Returns whether the record changed. */
   setContainer(uid: PodUid, name: string, resources: ResourceRequirements): boolean;
   setPodLevel(uid: PodUid, resources: ResourceRequirements): void;
   flush(): Promise<void>;
 }
 
-/** The cgroup of a pod that runs. */
+/** The cgroup of a running pod. */
 export interface PodCgroups {
-  /** undefined where the agent keeps none. */
+  /** undefined where the agent manages none. */
   read(pod: Pod): Promise<CgroupValues | undefined>;
-  /** What the pod's resources lead to. */
+  /** The cgroup limits that follow from the pod's resources. */
   wanted(pod: Pod): CgroupLimits;
   update(pod: Pod, limits: CgroupLimits): Promise<void>;
 }

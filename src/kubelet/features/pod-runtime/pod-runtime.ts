@@ -28,12 +28,14 @@ import type { SyncFailure, SyncOutcome, SyncPodRequest } from './sync-run.ts';
 import { SyncRun } from './sync-run.ts';
 
 /**
- * Makes what runs match what a pod asks for (upstream: kuberuntime SyncPod and KillPod).
- * 1. One pass at a time per pod: the caller's lane sees to that.
- * 2. A pass plans, acts, and plans again on what it learned, until nothing is left that it has not tried. Each container gets one try.
- * 3. Failures and waits are values in the outcome. Only errors of this program reject.
- * 4. After a failure that may have had an effect the cache is told to read the pod anew; nothing is started before it has.
- * 5. Images, volumes and files are begun before the sandbox is made; containers start in order.
+ * Brings what runs in line with what a pod asks for (upstream: kuberuntime SyncPod and KillPod).
+ * 1. One pass at a time per pod; the pod worker ensures that.
+ * 2. A pass plans, acts, and plans again with the results, until nothing is left that it has not tried. Each container
+ *    gets one try.
+ * 3. Failures and waits are values in the outcome. Only programming errors reject.
+ * 4. After a failure that may have had an effect, the cache is asked to read the pod again; nothing is started before
+ *    that.
+ * 5. Images, volumes and files are begun before the sandbox is created; containers start in order.
  */
 export class PodRuntime {
   /** Why containers could not be started; for status and explain. */
@@ -92,7 +94,10 @@ export class PodRuntime {
     }
   }
 
-  /** Stops all of a pod, known to a source or not. Asking again with a shorter grace, after aborting, shortens the stop under way. */
+  /**
+   * Stops all of a pod, whether a source knows it or not. Calling again with a shorter grace, after an abort, shortens
+   * the stop under way.
+   */
   killPod(request: KillPodRequest): Promise<KillOutcome> {
     return this.#killer.killPod({ ...request, status: normaliseStatus(request.status) });
   }
@@ -102,13 +107,13 @@ export class PodRuntime {
     return this.#deps.handlers.lookup(pod);
   }
 
-  /** What a pass would do now, and what would wait. Does nothing. */
+  /** What a pass would do now, and what would wait. Changes nothing. */
   plan(pod: Pod, status: PodRuntimeStatus): { steps: readonly Step[]; waits: readonly Wait[] } {
     const { steps, waits } = computePodActions(this.#facts(pod, normaliseStatus(status)));
     return { steps, waits };
   }
 
-  /** Whether something of the pod that runs is not yet what the pod, as given here, was granted. */
+  /** Whether something that runs of the pod does not match the allocated resources of `pod` yet. */
   isResizeUnderWay(pod: Pod, status: PodRuntimeStatus): boolean {
     const actuated = this.#resizer.facts(pod);
     return actuated !== undefined && isResizeUnderWay(pod, normaliseStatus(status), actuated);
@@ -120,7 +125,7 @@ export class PodRuntime {
       if (container === undefined || ref.container.name === container) this.#backoff.reset(pod, ref.container);
   }
 
-  /** The pod is gone for good. */
+  /** The pod is permanently gone. */
   forgetPod(uid: PodUid, status?: PodRuntimeStatus): void {
     this.startFailures.forgetPod(uid);
     this.#backoff.forgetPod(uid);
@@ -129,7 +134,7 @@ export class PodRuntime {
   }
 
   async #converge(run: SyncRun): Promise<void> {
-    // Each round tries something new or is the last, so this is a bound against mistakes only.
+    // Each round tries something new or is the last, so this is only a bound against bugs.
     const rounds = 3 + 2 * [...allContainers(run.pod)].length;
     for (let round = 0; round < rounds; round++) {
       const actions = computePodActions(this.#facts(run.pod, run.status));
@@ -141,7 +146,7 @@ export class PodRuntime {
     }
   }
 
-  /** Whether to look again for more to do. */
+  /** Whether to plan again for more to do. */
   async #act(run: SyncRun, actions: PodActions, steps: readonly Step[]): Promise<boolean> {
     const { sandbox } = actions;
     if (sandbox?.kind === 'keep')
@@ -162,7 +167,7 @@ export class PodRuntime {
     run.planned = run.status;
     this.#executors.begin(run, steps);
     for (const step of steps) if ((await this.#executors.execute(run, step)) === 'stop') return false;
-    // A pod that was stopped because nothing is left to run is not looked at again in this pass.
+    // A pod that was stopped because nothing is left to run is not planned again in this pass.
     return sandbox !== undefined;
   }
 
@@ -179,12 +184,15 @@ export class PodRuntime {
   }
 }
 
-/** Whether a call to the runtime may have worked all the same. What has a time of its own for the next try never got as far as a call. */
+/**
+ * Whether a call to the runtime may have worked all the same. A failure with its own time for the next try never
+ * reached a call.
+ */
 function leavesDoubt(failure: SyncFailure): boolean {
   return failure.scope !== 'volumes' && failure.scope !== 'resize' && failure.retryAtMs === undefined;
 }
 
-/** Whether this pass already had its go at it. */
+/** Whether this pass has already tried it. */
 function wasTried(run: SyncRun, step: Step): boolean {
   switch (step.kind) {
     case 'killPod':

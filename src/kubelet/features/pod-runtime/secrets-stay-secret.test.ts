@@ -10,7 +10,10 @@ import { Harness } from './testing/harness.ts';
 const CANARY = 'cAnArY-9f3c';
 const fromSecret = (name: string, key = 'k') => ({ name, valueFrom: { secretKeyRef: { name: 's', key } } });
 
-/** Everything a person, a log or an API can see of a pass, and of one that follows, over a pod whose containers know a secret. */
+/**
+ * Everything that a person, a log or an API can see of a pass, and of the next one, over a pod whose containers have a
+ * secret.
+ */
 async function seen(
   fields: Partial<Container>,
   more: { spec?: Partial<PodSpec>; value?: string | Uint8Array; before?: (h: Harness) => void } = {},
@@ -49,7 +52,7 @@ async function seen(
   return { text, events: h.events };
 }
 
-describe('a secret that a container is given is told nobody else', () => {
+describe('a secret of a container appears nowhere else', () => {
   const mount = (subPathExpr: string) => ({ volumeMounts: [{ name: 'v', mountPath: '/v', subPathExpr }] });
   const cases: [string, Parameters<typeof seen>][] = [
     ['when all goes well', [{}]],
@@ -59,10 +62,10 @@ describe('a secret that a container is given is told nobody else', () => {
     ],
     ['when the start fails', [{}, { before: (h) => h.runtime.behaviour('app', { failStart: 'no such file' }) }]],
     ['when a key is missing', [{ env: [fromSecret('S'), fromSecret('T', 'none')] }]],
-    ['when the value is no text', [{}, { value: Buffer.concat([Buffer.from(CANARY), Buffer.from([0xff])]) }]],
+    ['when the value is not text', [{}, { value: Buffer.concat([Buffer.from(CANARY), Buffer.from([0xff])]) }]],
     ['when it may not run as root', [{ securityContext: { runAsNonRoot: true } }]],
-    ['when it leads a mount astray', [mount('$(S)'), { value: `../${CANARY}` }]],
-    ['when it names a place that cannot be', [mount('f/$(S)')]],
+    ['when it makes a mount path invalid', [mount('$(S)'), { value: `../${CANARY}` }]],
+    ['when it names an impossible path', [mount('f/$(S)')]],
     ['when it is an absolute path', [mount('$(S)'), { value: `/${CANARY}` }]],
     [
       'when its postStart hook fails',

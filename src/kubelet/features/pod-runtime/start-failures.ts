@@ -4,11 +4,14 @@ export interface StartFailure {
   /** A waiting reason from api/reasons.ts. */
   reason: string;
   message: string;
-  /** Wall milliseconds of the next try, where there is a fixed one. */
+  /** Wall milliseconds of the next try, when that is scheduled. */
   retryAtMs?: number;
 }
 
-/** Why the last try to start a container failed, until one succeeds (upstream: kubelet/reason_cache.go). Read by status and explain. */
+/**
+ * Why the last try to start a container failed, until one succeeds (upstream: kubelet/reason_cache.go). Read by status
+ * and explain.
+ */
 export class StartFailures {
   readonly #pods = new Map<PodUid, Map<string, StartFailure>>();
 

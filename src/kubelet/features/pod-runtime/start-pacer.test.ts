@@ -63,7 +63,7 @@ describe('the start pacer', () => {
     assert.equal(new StartPacer({ clock, cores: 8 }).limit, 16);
   });
 
-  test('serves critical pods first, then by priority, then who came first', async () => {
+  test('serves critical pods first, then by priority, then in order of arrival', async () => {
     const { clock, pacer } = setUp();
     const slots = await fill(pacer);
     const served: string[] = [];
@@ -86,7 +86,7 @@ describe('the start pacer', () => {
     assert.equal(pacer.held, 3);
   });
 
-  test('holds no slot while its holder waits, and queues for one after', async () => {
+  test('holds no slot while its holder waits, and queues for one afterwards', async () => {
     const { clock, pacer } = setUp();
     const [slot] = await fill(pacer);
     const pull = Promise.withResolvers<string>();
@@ -100,7 +100,7 @@ describe('the start pacer', () => {
     assert.deepEqual([await pulled, pacer.held], ['image', 4]);
   });
 
-  test('what is done already costs no turn', async () => {
+  test('work that is already done takes no turn', async () => {
     const { clock, pacer } = setUp();
     const [slot] = await fill(pacer);
     const done = track(Promise.resolve(1));
@@ -118,7 +118,7 @@ describe('the start pacer', () => {
     assert.equal(pacer.held, 0);
   });
 
-  test('an abort leaves the queue, and nothing behind', async () => {
+  test('an abort leaves the queue and holds nothing', async () => {
     const { pacer } = setUp();
     const slots = await fill(pacer);
     const controller = new AbortController();
@@ -129,7 +129,7 @@ describe('the start pacer', () => {
     assert.deepEqual([pacer.held, pacer.waiting], [0, 0]);
   });
 
-  test('released while yielding, it takes nothing back', async () => {
+  test('when released while yielding, it keeps no slot', async () => {
     const { clock, pacer } = setUp();
     const slot = await pacer.acquire(claim(), quiet);
     const pull = Promise.withResolvers<void>();

@@ -3,26 +3,29 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { PaceWindow, SlotBounds } from './compute-slot-limit.ts';
 import { computeSlotLimit } from './compute-slot-limit.ts';
 
-/** Who goes first: critical pods, then by priority, then first come. */
+/** The order of the queue: critical pods, then by priority, then first come. */
 export interface PaceClaim {
   critical: boolean;
   priority: number;
-  /** Gives the slot back by itself after this long, though the work goes on: what hangs must not hold up other pods. */
+  /**
+   * The slot is released automatically after this time, though the work goes on: work that hangs must not delay other
+   * pods.
+   */
   leaseMs: number;
 }
 
 export interface PaceSlot {
   /** Idempotent. */
   release(): void;
-  /** Waits for `work` without holding the slot, then takes a slot again. Does neither when `work` is done already. */
+  /** Waits for `work` without holding the slot, then takes a slot again. Does neither when `work` is already done. */
   yieldWhile<T>(work: Tracked<T>): Promise<T>;
-  /** Makes sure that a slot is held, for at most `leaseMs` from now. */
+  /** Ensures that a slot is held, for at most `leaseMs` from now. */
   renew(leaseMs: number): Promise<void>;
-  /** Tells how long the work typical of a slot took. */
+  /** Reports how long the work typical of a slot took. */
   observe(durationMs: number): void;
 }
 
-/** A promise of which one can tell whether it is settled. Its rejection counts as handled. */
+/** A promise whose state can be read. Its rejection counts as handled. */
 export interface Tracked<T> {
   promise: Promise<T>;
   settled: boolean;
@@ -49,11 +52,12 @@ export interface StartPacerOptions {
 }
 
 /**
- * Lets a limited number of starts (or stops) run side by side, so that the first pods are up early while the last are no later:
- * on two cores 30 starts at once take the same time in all as 4 to 8 side by side, but their median is twice as long.
+ * Limits the number of concurrent starts (or stops), so that the first pods are up early while the last are no later:
+ * on two cores 30 starts at once take the same time in all as 4 to 8 concurrent ones, but their median is twice as
+ * long.
  * 1. At most `limit` slots are held; one that becomes free goes to the first in order.
  * 2. A slot is never held while waiting for a pull, a volume, a hook or a grace period.
- * 3. The limit moves only on evidence: a full window of starts taken while others waited.
+ * 3. The limit changes only on evidence: a full window of starts taken while others waited.
  */
 export class StartPacer {
   readonly #clock: Clock;
@@ -83,7 +87,7 @@ export class StartPacer {
     return this.#waiting.length;
   }
 
-  /** Resolves when there is room; rejects with `Aborted`. */
+  /** Resolves when a slot is free; rejects with `Aborted`. */
   async acquire(claim: PaceClaim, signal: AbortSignal): Promise<PaceSlot> {
     await this.#take(claim, signal);
     return this.#slot(claim, signal);
@@ -108,7 +112,7 @@ export class StartPacer {
       if (!holding) await this.#take(claim, signal);
       holding = true;
       armLease(leaseMs);
-      // Released for good in the meantime: give back what was just taken.
+      // Finally released in the meantime: return the slot that was just taken.
       if (over) letGo();
     };
     armLease(claim.leaseMs);
@@ -164,7 +168,7 @@ export class StartPacer {
   }
 
   #observe(durationMs: number): void {
-    // Only a full house says anything about the limit.
+    // Only a full set of slots is evidence about the limit.
     if (this.#waiting.length === 0) return;
     this.#samples.push(durationMs);
     if (this.#samples.length < this.#limit) return;

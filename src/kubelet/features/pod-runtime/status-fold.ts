@@ -1,7 +1,7 @@
 import type { ContainerId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 
-/** What is known of a pod after one more result, so that the next plan needs no new look at the runtime. */
+/** Adds one more result to the known status of a pod, so that the next plan needs no new read of the runtime. */
 export function withContainer(status: PodRuntimeStatus, container: ContainerRuntimeStatus): PodRuntimeStatus {
   const others = status.containers.filter((other) => other.id !== container.id);
   return { ...status, containers: byNewest([container, ...others]) };
@@ -22,8 +22,9 @@ export function withSandbox(status: PodRuntimeStatus, sandbox: SandboxRuntimeSta
 }
 
 /**
- * Newest first by attempt, which never goes back, rather than by time of creation: a create that was given up on may take effect late,
- * after its successor runs. A run that is alive comes before all others of its name, so that nobody starts a second.
+ * Newest first by attempt, which never decreases, rather than by creation time: a create that was given up may take
+ * effect late, after its successor runs. A running container comes before all others of its name, so that no second one
+ * is started.
  */
 function byNewest(containers: readonly ContainerRuntimeStatus[]): ContainerRuntimeStatus[] {
   const running = (container: ContainerRuntimeStatus): number => (container.state === 'running' ? 1 : 0);
@@ -33,7 +34,7 @@ function byNewest(containers: readonly ContainerRuntimeStatus[]): ContainerRunti
   );
 }
 
-/** The same facts in the order the planner counts on. */
+/** The same facts in the order that the planner relies on. */
 export function normaliseStatus(status: PodRuntimeStatus): PodRuntimeStatus {
   return {
     ...status,

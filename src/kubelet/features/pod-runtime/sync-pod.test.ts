@@ -9,7 +9,7 @@ import { Harness } from './testing/harness.ts';
 const two = aPod({ containers: [aContainer('app'), aContainer('log')] });
 
 describe('starting a new pod', () => {
-  test('makes the sandbox, then creates and starts each container in order', async () => {
+  test('creates the sandbox, then creates and starts each container in order', async () => {
     const h = new Harness();
     const outcome = await h.sync(two);
     assert.deepEqual(
@@ -31,7 +31,7 @@ describe('starting a new pod', () => {
     ]);
   });
 
-  test('tells cache and status of each container before it begins the next', async () => {
+  test('updates cache and status for each container before it begins the next', async () => {
     const h = new Harness();
     await h.sync(two);
     assert.deepEqual(h.told, [
@@ -44,7 +44,7 @@ describe('starting a new pod', () => {
     ]);
   });
 
-  test('costs no call beyond what it must', async () => {
+  test('makes no unnecessary call', async () => {
     const h = new Harness();
     const status = await h.status(two);
     h.runtime.journal.clear();
@@ -58,7 +58,7 @@ describe('starting a new pod', () => {
     });
   });
 
-  test('says what it decided and what came of it', async () => {
+  test('records its decisions and their results', async () => {
     const h = new Harness();
     await h.sync(aPod());
     assert.deepEqual(h.timeline, [
@@ -69,7 +69,7 @@ describe('starting a new pod', () => {
     ]);
   });
 
-  test('pulls and mounts while the sandbox is being made', async () => {
+  test('pulls and mounts while the sandbox is being created', async () => {
     const h = new Harness();
     const after = async <T>(ms: number, value: T): Promise<T> =>
       new Promise((resolve) => h.clock.setTimer(ms, () => resolve(value)));
@@ -79,7 +79,7 @@ describe('starting a new pod', () => {
     assert.equal(h.calls('createContainer')[0], '200 createContainer app');
   });
 
-  test('runs init containers one by one, and begins to fetch what comes later at once', async () => {
+  test('runs init containers one by one, and prefetches for later ones at once', async () => {
     const h = new Harness();
     const pod = aPod({ initContainers: [aContainer('i1'), aContainer('i2')] });
     h.runtime.behaviour('i1', { exitAfterMs: 1000 });
@@ -101,7 +101,7 @@ describe('starting a new pod', () => {
     assert.deepEqual(h.containers, ['side#0 running', 'app#0 running']);
   });
 
-  test('goes on with the log numbers when the runtime has lost its memory', async () => {
+  test('continues the log numbers when the runtime has lost its state', async () => {
     const h = new Harness();
     await h.files.makeDirectory('/var/log/pods/default_web_uid-1/app', 0o755);
     await h.files.writeFile('/var/log/pods/default_web_uid-1/app/4.log.20260101-000000.gz', '', 0o644);
@@ -110,7 +110,7 @@ describe('starting a new pod', () => {
     assert.deepEqual(h.containers, ['app#5 running']);
   });
 
-  test('lays out log directory, termination log and hosts file', async () => {
+  test('creates log directory, termination log and hosts file', async () => {
     const h = new Harness();
     await h.sync(aPod());
     const mounts = h.runtime.container('uid-1', 'app')?.config.mounts ?? [];
@@ -137,7 +137,7 @@ describe('failures of a start', () => {
     ];
   };
 
-  test('an image that cannot be had passes its reason and next try through, and holds up no other container', async () => {
+  test('an image that cannot be pulled passes on its reason and next try, and delays no other container', async () => {
     const h = new Harness();
     h.image = async (name): Promise<ImageOutcome> =>
       name === 'app:1'
@@ -189,7 +189,7 @@ describe('failures of a start', () => {
     assert.deepEqual(h.containers, ['app#0 running']);
   });
 
-  test('what the runtime says of a container is told without the code it came with, and in the event without its id', async () => {
+  test('an error of the runtime is reported without its code, and in the event without the container id', async () => {
     const refused = await failing((it) =>
       it.runtime.fail('createContainer', {
         kind: 'Invalid',
@@ -208,7 +208,7 @@ describe('failures of a start', () => {
     assert.ok(h.events.includes('Warning Failed Error: exec: "nope": not found [app]'));
   });
 
-  test('a container whose status cannot be read after its start leaves the pod in doubt, so that no second one is started', async () => {
+  test('a container whose status cannot be read after its start makes the pod uncertain, so that no second one is started', async () => {
     const h = new Harness();
     h.runtime.fail('containerStatus', { kind: 'Timeout', times: 1 });
     await h.sync(aPod());
@@ -218,14 +218,21 @@ describe('failures of a start', () => {
     assert.equal(sound.told.includes('cache unsure'), false);
   });
 
-  test('a start that fails is RunContainerError, with the container in it by name, and the end is known at once', async () => {
+  test('a start that fails is RunContainerError, names the container, and its end is known at once', async () => {
     const [h, failures] = await failing((it) => it.runtime.behaviour('app', { failStart: 'exec: "nope": not found' }));
     assert.deepEqual(failures, ['container app RunContainerError exec: "nope": not found']);
     assert.ok(h.told.includes('cache app#0 exited'));
     assert.ok(h.events.includes('Warning Failed Error: exec: "nope": not found [app]'));
   });
 
-  test('a failed sandbox is said and leaves the containers alone', async () => {
+  test('an exit that is read right after the start is observed: the agent did not cause it, and its event may change nothing', async () => {
+    const h = new Harness();
+    h.runtime.behaviour('app', { exitAfterMs: 0, exitCode: 1 });
+    await h.sync(aPod());
+    assert.ok(h.told.includes('cache app#0 exited observed'), h.told.join('\n'));
+  });
+
+  test('a failed sandbox is reported and leaves the containers alone', async () => {
     const [h, failures] = await failing((it) =>
       it.runtime.fail('runSandbox', { kind: 'Invalid', message: 'cni: no', times: 1 }),
     );
@@ -238,7 +245,7 @@ describe('failures of a start', () => {
     );
   });
 
-  test('volumes that are not ready hold back the containers, not the sandbox', async () => {
+  test('volumes that are not ready delay the containers, not the sandbox', async () => {
     const [h, failures] = await failing((it) => {
       it.volumes = () => Promise.reject(new KubeletError('NotFound', 'secret "s" not found'));
     }, two);
@@ -263,7 +270,7 @@ describe('failures of a start', () => {
     ]);
   });
 
-  test('a failed init container start holds back what comes after', async () => {
+  test('a failed init container start delays what comes after', async () => {
     const [h, failures] = await failing(
       (it) => it.runtime.fail('createContainer', { kind: 'Invalid', message: 'no', times: 1 }),
       aPod({ initContainers: [aContainer('i1')] }),
@@ -280,14 +287,14 @@ describe('failures of a start', () => {
 });
 
 describe('calls of unknown outcome', () => {
-  test('a create that timed out and took effect is adopted, not made twice', async () => {
+  test('a create that timed out and took effect is adopted, not repeated', async () => {
     const h = new Harness();
     h.runtime.lateSuccess('createContainer', { times: 1 });
     const outcome = await h.sync(aPod());
     assert.deepEqual([outcome.failures, h.containers], [[], ['app#0 running']]);
   });
 
-  test('a create whose name is still reserved goes on with the next attempt', async () => {
+  test('a create whose name is still reserved continues with the next attempt', async () => {
     const h = new Harness();
     h.runtime.hang('createContainer', { times: 1, keepsNameMs: 60_000 });
     const first = await h.sync(aPod());
@@ -296,7 +303,7 @@ describe('calls of unknown outcome', () => {
     assert.deepEqual([second.failures, h.containers], [[], ['app#1 running']]);
   });
 
-  test('a create that takes effect long after it was given up on leads to no second instance', async () => {
+  test('a create that takes effect long after it was given up leads to no second instance', async () => {
     const h = new Harness();
     h.runtime.lateSuccess('createContainer', { times: 1, effectAfterMs: 5000 });
     await h.sync(aPod());
@@ -314,7 +321,7 @@ describe('calls of unknown outcome', () => {
     assert.deepEqual([h.runtime.sandboxes().length, h.containers], [1, ['app#0 running']]);
   });
 
-  test('a sandbox whose name is still reserved is made with the next attempt', async () => {
+  test('a sandbox whose name is still reserved is created with the next attempt', async () => {
     const h = new Harness();
     h.runtime.hang('runSandbox', { times: 1, keepsNameMs: 600_000 });
     const first = await h.sync(aPod());
@@ -333,7 +340,7 @@ describe('calls of unknown outcome', () => {
     assert.deepEqual([outcome.failures, h.containers], [[], ['app#0 running']]);
   });
 
-  test('a start that timed out and did not work is tried again on the same container', async () => {
+  test('a start that timed out and did not work is retried on the same container', async () => {
     const h = new Harness();
     h.runtime.fail('startContainer', { kind: 'Timeout', times: 1 });
     assert.equal((await h.sync(aPod())).failures[0]?.reason, 'RunContainerError');
@@ -343,7 +350,7 @@ describe('calls of unknown outcome', () => {
 });
 
 describe('a pod that runs', () => {
-  test('and is as it should be costs no call at all', async () => {
+  test('in its desired state costs no call at all', async () => {
     const h = new Harness();
     await h.sync(two);
     const status = await h.status(two);
@@ -352,7 +359,7 @@ describe('a pod that runs', () => {
     assert.deepEqual([outcome.changed, h.runtime.journal.callCounts.size], [false, 0]);
   });
 
-  test('restarts a container that crashed at once, then after its back-off, and says until when', async () => {
+  test('restarts a container that crashed at once, then after its back-off, and reports until when', async () => {
     const h = new Harness();
     await h.sync(aPod());
     h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');
@@ -405,7 +412,7 @@ describe('a pod that runs', () => {
     assert.equal(h.events[0], 'Normal SandboxChanged Pod sandbox changed, it will be killed and re-created.');
   });
 
-  test('starts nothing any more when all that was stopped with the old sandbox ended well: the pod is over', async () => {
+  test('starts nothing more when everything that stopped with the old sandbox succeeded: the pod is over', async () => {
     const h = new Harness();
     const onFailure = aPod({ restartPolicy: 'OnFailure' });
     h.runtime.behaviour('app', () => ({ termExitCode: 0 }));
@@ -415,7 +422,7 @@ describe('a pod that runs', () => {
     assert.deepEqual(h.containers, ['app#0 0']);
   });
 
-  test('an ephemeral container joins a running pod, shares the process namespace of its target, runs once, and disturbs nothing', async () => {
+  test('an ephemeral container joins a running pod, shares the process namespace of its target, runs once, and affects nothing else', async () => {
     const h = new Harness();
     await h.sync(aPod());
     const debugged = aPod({ ephemeralContainers: [anEphemeral('debug', { targetContainerName: 'app' })] });
@@ -452,7 +459,7 @@ describe('a pod that runs', () => {
     );
   });
 
-  test('RestartAllContainers resets the whole pod in one pass and keeps counting', async () => {
+  test('RestartAllContainers resets the whole pod in one pass and keeps the restart count', async () => {
     const h = new Harness();
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
     const pod = aPod({
@@ -466,7 +473,7 @@ describe('a pod that runs', () => {
     assert.deepEqual([h.containers, h.runtime.sandboxes().length], [['app#1 running', 'log#1 running'], 1]);
   });
 
-  test('a container that asks for a reset again at once waits as one that crashes does, while the others run on', async () => {
+  test('a container that asks for a reset again at once gets a back-off like a crash, while the others run on', async () => {
     const h = new Harness();
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
     const pod = aPod({
@@ -507,7 +514,7 @@ describe('a pod that runs', () => {
 });
 
 describe('an abort', () => {
-  /** Aborts at `atMs`; then the agent goes on as if nothing had been, and the pod must come up whole and single. */
+  /** Aborts at `atMs`; then the agent continues normally, and the pod must start completely and without duplicates. */
   const atMoment = async (atMs: number): Promise<void> => {
     const h = new Harness();
     const pod = aPod({
@@ -532,7 +539,7 @@ describe('an abort', () => {
     for (let atMs = 0; atMs < 370; atMs += 10) await atMoment(atMs);
   });
 
-  test('ends a wait for a pull that does not heed it', async () => {
+  test('ends a wait for a pull that ignores it', async () => {
     const h = new Harness();
     h.image = () => new Promise(() => undefined);
     const controller = new AbortController();

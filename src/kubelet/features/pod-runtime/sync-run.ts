@@ -15,20 +15,25 @@ import type { StartFailure } from './start-failures.ts';
 import type { Step, Wait } from './plan/steps.ts';
 import { withContainer, withSandbox, withoutContainer } from './status-fold.ts';
 
-/** How long a start may hold its place when it hangs; well above what a start takes under load. */
+/** How long a start that hangs may hold its slot; well above what a start takes under load. */
 const startLeaseMs = 5000;
 
 export interface SyncPodRequest {
   pod: Pod;
   status: PodRuntimeStatus;
-  /** Begins to make the volumes ready, or joins who does; called at most once, when a container is about to start. */
+  /**
+   * Begins to set up the volumes, or joins a setup under way; called at most once, when a container is about to start.
+   */
   volumes: () => Promise<PodVolumes>;
-  /** The pod's cgroup and what else it was given; awaited before the sandbox is made. */
-  placement: PodPlacement | Promise<PodPlacement>;
+  /**
+   * Creates the pod's cgroup and allocates its other node resources; called at most once, before the sandbox is
+   * created: a pod that needs no step creates no cgroup.
+   */
+  placement: () => Promise<PodPlacement>;
   signal: AbortSignal;
 }
 
-/** Something of the pod could not be done. Expected, so a value. */
+/** A part of the pass failed. Expected, so a value. */
 export interface SyncFailure extends StartFailure {
   scope: 'kill' | 'sandbox' | 'volumes' | 'container' | 'resize';
   container?: string;
@@ -37,16 +42,16 @@ export interface SyncFailure extends StartFailure {
 export interface SyncOutcome {
   failures: readonly SyncFailure[];
   waits: readonly Wait[];
-  /** What was done, in order; also what failed. */
+  /** The steps that were executed, in order, including failed ones. */
   steps: readonly Step[];
-  /** Something was done: look at the pod again soon even without an event. */
+  /** A step was executed: check the pod again soon even without an event. */
   changed: boolean;
   aborted: boolean;
-  /** What is known afterwards. */
+  /** The status known afterwards. */
   status: PodRuntimeStatus;
 }
 
-/** The state of one pass over one pod: what is known, what is under way, what came of it. */
+/** The state of one pass over one pod: what is known, what is under way, and the results. */
 export class SyncRun {
   readonly pod: Pod;
   readonly uid: PodUid;
@@ -55,16 +60,16 @@ export class SyncRun {
   readonly done: Step[] = [];
   waits: readonly Wait[] = [];
   status: PodRuntimeStatus;
-  /** The status that the steps under way were decided on. */
+  /** The status on which the current steps were planned. */
   planned: PodRuntimeStatus;
-  /** The sandbox that containers go into, with the configuration it was made of. */
+  /** The sandbox for the containers, with its configuration. */
   sandbox: { id: SandboxId; attempt: number; ips: readonly string[] } | undefined;
   sandboxConfig: SandboxConfig | undefined;
-  /** The rest of this pass's resize is left out. */
+  /** The rest of this pass's resize is skipped. */
   resizeFailed = false;
   /** Monotonic: from the first step of a resize to the last one so far. */
   resize: { fromMs: number; untilMs: number } | undefined;
-  /** Names and ids that had their turn in this pass; each gets one. */
+  /** Names and ids that were tried in this pass; each gets one try. */
   readonly tried = new Set<string>();
   readonly images = new Map<string, Tracked<ImageOutcome>>();
   /** By the name of the volume. */
@@ -75,6 +80,7 @@ export class SyncRun {
   slot: PaceSlot | undefined;
   readonly #request: SyncPodRequest;
   #volumes: Tracked<PodVolumes> | undefined;
+  #placement: Promise<PodPlacement> | undefined;
   #atTurn: (() => void)[] = [];
 
   constructor(request: SyncPodRequest, status: PodRuntimeStatus) {
@@ -92,16 +98,20 @@ export class SyncRun {
   }
 
   async placement(): Promise<PodPlacement> {
-    return this.#request.placement;
+    this.#placement ??= Promise.resolve().then(() => this.#request.placement());
+    return this.#placement;
   }
 
-  /** Begins small work when it is this pod's turn to start, at once if it is already: it is done while the sandbox is made, and never for all waiting pods at once. */
+  /**
+   * Begins preparatory work when it is this pod's turn to start, at once if it already is: it runs while the sandbox is
+   * created, and never for all waiting pods at once.
+   */
   atTurn(begin: () => void): void {
     if (this.slot === undefined) this.#atTurn.push(begin);
     else begin();
   }
 
-  /** Takes a place among those that start; kept over several starts of this pass. */
+  /** Takes a start slot; kept over several starts of this pass. */
   async takeSlot(pacer: StartPacer): Promise<PaceSlot> {
     if (this.slot === undefined) {
       this.slot = await pacer.acquire(
@@ -115,7 +125,7 @@ export class SyncRun {
     return this.slot;
   }
 
-  /** Waits without holding up others, and no longer than until the abort. */
+  /** Waits without holding the slot, and at most until the abort. */
   async waitFor<T>(work: Tracked<T>): Promise<T> {
     if (work.settled) return work.promise;
     const wait = untilAborted(work.promise, this.signal);
@@ -152,5 +162,8 @@ export class SyncRun {
 
 export type ContainerFailure = { reason: string; message: string; retryAtMs?: number };
 
-/** The volumes are not ready: no container of the pod can start, and this is no fault of the one that was to. */
+/**
+ * The volumes are not ready: no container of the pod can start, and this is no failure of the container that was to
+ * start.
+ */
 export class VolumesFailed extends Error {}

@@ -5,7 +5,7 @@ import { Harness } from './testing/harness.ts';
 
 const POD_COUNT = 30;
 
-test('of many pods at once only those whose turn it is get cgroup and folders, while the images of all are fetched', async () => {
+test('of many pods at once only those with a slot get cgroup and folders, while the images of all are fetched', async () => {
   const h = new Harness();
   let placements = 0;
   let fetches = 0;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
-/** Whether `work` was done within the time; the work itself goes on. Rejects with what the work rejects with, or with `Aborted`. */
+/** Whether `work` finished within the time; the work itself goes on. Rejects as the work does, or with `Aborted`. */
 export function waitWithin(
   clock: Clock,
   limitMs: number,

@@ -7,8 +7,11 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { annotations } from '../../../api/annotations.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
-import { PodWorkers, type PodSyncer, type SyncResult } from './pod-workers.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
+import type { PodSyncer, SyncResult } from './pod-workers.ts';
+import { PodWorkers } from './pod-workers.ts';
+import { WorkerStates } from './worker-states.ts';
 
 const pod = (uid: string, name = uid, extra: Partial<Pod['metadata']> = {}): Pod => ({
   metadata: { name, namespace: 'default', uid, ...extra },
@@ -18,7 +21,7 @@ const pod = (uid: string, name = uid, extra: Partial<Pod['metadata']> = {}): Pod
 const staticPod = (uid: string, name: string): Pod =>
   pod(uid, name, { annotations: { [annotations.configSource]: 'file' } });
 
-/** A syncer whose passes take scripted time, and which writes down what it was asked to do. */
+/** A syncer whose calls take scripted time, and which records its calls. */
 function harness(
   script: { syncMs?: number; killMs?: number; cleanMs?: number; sync?: (uid: string, pass: number) => SyncResult } = {},
 ) {
@@ -48,6 +51,7 @@ function harness(
     },
   };
   const workers: PodWorkers = new PodWorkers({
+    states: new WorkerStates(),
     syncer,
     clock,
     random: seededRandom(1),
@@ -59,7 +63,7 @@ function harness(
 }
 
 describe('pod workers', () => {
-  it('folds what arrives during a pass into exactly one more pass', async () => {
+  it('merges what arrives during a sync into exactly one more sync', async () => {
     const { clock, calls, workers } = harness({ syncMs: 100 });
     workers.update(pod('a'), true);
     for (let i = 0; i < 5; i++) workers.update(pod('a'), false);
@@ -67,7 +71,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync a', 'sync a']);
   });
 
-  it('tells how long a pass has been under way', async () => {
+  it('reports how long a sync has been running', async () => {
     const { clock, workers } = harness({ syncMs: 100 });
     workers.update(pod('a'), true);
     await clock.advance(60);
@@ -76,7 +80,7 @@ describe('pod workers', () => {
     assert.equal(workers.busyForMs(podUid('a')), undefined);
   });
 
-  it('looks at a healthy pod again after the resync interval, stretched by at most half', async () => {
+  it('syncs a healthy pod again after the resync interval, stretched by at most half', async () => {
     const { clock, calls, workers } = harness();
     workers.update(pod('a'), true);
     await clock.advance(59_999);
@@ -85,7 +89,7 @@ describe('pod workers', () => {
     assert.equal(calls.length, 2);
   });
 
-  it('takes a removed pod through kill, clean and finished without waiting for any timer', async () => {
+  it('runs kill, clean and finished for a removed pod without waiting for any timer', async () => {
     const { clock, calls, workers } = harness();
     workers.update(pod('a'), true);
     await clock.advance(0);
@@ -104,7 +108,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a', 'finished a gone']);
   });
 
-  it('aborts a kill in progress when its grace shrinks, and kills again with the shorter one', async () => {
+  it('aborts a kill in progress when its grace period shrinks, and kills again with the shorter one', async () => {
     const { clock, calls, workers } = harness({ killMs: 60_000 });
     workers.update(pod('a'), true);
     await clock.advance(1);
@@ -115,15 +119,15 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync a', 'kill a 30000', 'kill a 2000', 'clean a', 'finished a gone']);
   });
 
-  it('tries a failed pass again with growing pauses and remembers the error', async () => {
+  it('retries a failed sync with growing back-off and keeps the error', async () => {
     const { clock, calls, workers } = harness({
       sync: () => {
-        throw new KubeletError('Unavailable', 'runtime is away');
+        throw new KubeletError('Unavailable', 'runtime is down');
       },
     });
     workers.update(pod('a'), true);
     await clock.advance(1);
-    assert.equal(workers.retryOf(podUid('a')).lastError, 'runtime is away');
+    assert.equal(workers.retryOf(podUid('a')).lastError, 'runtime is down');
     await clock.advance(60_000);
     assert.ok(calls.length >= 7 && calls.length <= 14, `${calls.length} passes in a minute`);
   });
@@ -139,7 +143,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync old', 'kill old 30000', 'clean old', 'finished old gone', 'sync new']);
   });
 
-  it('holds up no pod of the API for an earlier one of its name that was deleted by force', async () => {
+  it('does not delay an API pod for an earlier one of its name that was force deleted', async () => {
     const { clock, calls, workers } = harness({ killMs: 5000 });
     workers.update(pod('old', 'web'), true);
     await clock.advance(1);
@@ -149,7 +153,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync old', 'kill old 30000', 'sync new']);
   });
 
-  it('cleans a deleted pod once, and knows it for as long as its source lists it', async () => {
+  it('cleans a deleted pod once, and keeps it as long as its source lists it', async () => {
     const { clock, calls, workers } = harness();
     const deleted = pod('a', 'a', { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 });
     workers.update(deleted, true);
@@ -163,7 +167,7 @@ describe('pod workers', () => {
     assert.equal(workers.known().size, 0);
   });
 
-  it('drops a queued pod that is removed before its turn', async () => {
+  it('drops a queued pod that is removed before it starts', async () => {
     const { clock, calls, workers } = harness();
     workers.update(staticPod('old', 'web'), true);
     workers.update(staticPod('new', 'web'), true);
@@ -175,7 +179,7 @@ describe('pod workers', () => {
     assert.equal(workers.known().size, 0);
   });
 
-  it('starts a pod anew when it is wanted again while it is being torn down', async () => {
+  it('starts a pod again when it is wanted again while it is being torn down', async () => {
     const { clock, calls, workers } = harness({ killMs: 500 });
     workers.update(pod('a'), true);
     await clock.advance(1);
@@ -185,7 +189,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync a', 'kill a 30000', 'clean a', 'finished a gone, comes again', 'sync a']);
   });
 
-  it('keeps a completed pod finished, and lets go of it when its source removes it', async () => {
+  it('keeps a completed pod finished, and drops it when its source removes it', async () => {
     const { clock, calls, workers } = harness({ sync: () => ({ terminal: true }) });
     workers.update(pod('a'), true);
     await clock.advance(1);
@@ -204,7 +208,7 @@ describe('pod workers', () => {
     assert.equal(workers.known().size, 0);
   });
 
-  it('starts a completed pod anew only when nothing is left of it', async () => {
+  it('starts a completed pod again only when nothing is left of it', async () => {
     const { clock, calls, workers } = harness({ cleanMs: 500, sync: (_uid, pass) => ({ terminal: pass === 1 }) });
     workers.update(pod('a'), true);
     await clock.advance(1000);
@@ -216,7 +220,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls.slice(5), ['finished a gone, comes again', 'sync a']);
   });
 
-  it('cleans once more, and fully, a pod removed while it is being cleaned for keeping', async () => {
+  it('cleans a pod again, and fully, that is removed during a partial clean-up', async () => {
     const { clock, calls, workers } = harness({ cleanMs: 500, sync: () => ({ terminal: true }) });
     workers.update(pod('a'), true);
     await clock.advance(100);

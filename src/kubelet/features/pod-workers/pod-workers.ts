@@ -1,36 +1,35 @@
-import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import type { BackoffCurve } from '../../../base/backoff.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import { KeyedWorkers } from '../../../base/keyed-workers.ts';
 import type { Logger } from '../../../base/log.ts';
-import { jitter, type Random } from '../../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
+import { jitter } from '../../../base/random.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isStaticPod } from '../../../api/pod.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
-import {
-  isForgotten,
-  leavesNothing,
-  mustInterrupt,
-  nextWorkerState,
-  type Termination,
-  type TerminatingSubject,
-  type WorkerEvent,
-  type WorkerState,
-} from './worker-state.ts';
+import type { Termination, TerminatingSubject, WorkerEvent, WorkerState } from './worker-state.ts';
+import { isForgotten, leavesNothing, mustInterrupt, nextWorkerState } from './worker-state.ts';
 import { WorkQueue } from './work-queue.ts';
+import type { WorkerStates } from './worker-states.ts';
 
-/** What one pass over a running pod came to. */
+/** The result of one sync of a running pod. */
 export interface SyncResult {
-  /** The pod's phase is terminal: stop it for good. */
+  /** The pod's phase is terminal: stop it permanently. */
   terminal: boolean;
-  /** When to look again even if nothing happens; the resync interval when absent. */
+  /** When to sync again even without an event; the resync interval when absent. */
   retryInMs?: number;
-  /** Something could not be done and nobody knows until when: look again after a pause that grows with each pass that ends so. */
+  /** A step failed without a known retry time: sync again after a back-off that grows with each such sync. */
   failed?: boolean;
 }
 
-/** The slow work of each phase. Every call may be aborted through its signal; an aborted call is run again with the newer state. */
+/**
+ * The slow work of each phase. Every call may be aborted through its signal; an aborted call is repeated with the newer
+ * state.
+ */
 export interface PodSyncer {
   syncPod(work: { pod: Pod; firstSeenMs: number; signal: AbortSignal }): Promise<SyncResult>;
   /** Resolves only when nothing of the pod runs any more. */
@@ -41,128 +40,133 @@ export interface PodSyncer {
   }): Promise<void>;
   /** Resolves when volumes and cgroups are gone; with `all`, when nothing is left in the runtime either. */
   syncTerminatedPod(work: { pod: Pod; all: boolean; signal: AbortSignal }): Promise<void>;
-  /** The pod is finished; `gone` says that it is to be forgotten, at once: a new one of the same uid may follow, and `revived` that it does. */
+  /**
+   * The pod is finished. `gone`: all its state is to be dropped at once, because a new pod of the same uid may follow;
+   * `revived`: it does follow.
+   */
   finished(work: { uid: PodUid; pod: Pod | undefined; gone: boolean; revived: boolean }): void;
 }
 
 export interface PodWorkersOptions {
+  /** Written only here. */
+  states: WorkerStates;
   syncer: PodSyncer;
   clock: Clock;
   random: Random;
   log: Logger;
-  /** A pod that had its time and is healthy is looked at again after this (upstream: syncFrequency, 1 min), stretched by up to half. */
+  /** A healthy pod is synced again after this time (upstream: syncFrequency, 1 min), stretched by up to half. */
   resyncMs: number;
-  /** Called when planned time has come; the sync loop answers with `sync`. */
+  /** Called when a scheduled sync is due; the sync loop answers with `sync`. */
   onDue: (uids: readonly PodUid[]) => void;
 }
 
 interface Worker {
   state: WorkerState;
-  /** Wall time at which the present phase began. */
+  /** Wall time at which the current phase began. */
   sinceMs: number;
   firstSeenMs: number;
   running: AbortController | undefined;
-  /** Monotonic time at which the pass under way began. */
+  /** Monotonic time at which the running sync began. */
   passBeganMs: number | undefined;
   failures: number;
   lastError: string | undefined;
 }
 
-/** Failed passes are tried again sooner than upstream's fixed 10 s, because the cause is often gone by then. */
+/** Failed syncs are retried sooner than upstream's fixed 10 s, because the cause is often gone by then. */
 const FAILURE_BACKOFF: BackoffCurve = { initialMs: 500, maxMs: 10_000, factor: 2 };
 const JITTER_FACTOR = 0.5;
 
 /**
- * One lane per pod.
- * 1. At most one pass runs per pod; what arrives meanwhile is folded, and the newest state is what the next pass sees.
- * 2. A pass that became pointless (the pod began to end, or its grace shrank) is aborted at once.
+ * One worker with its own queue per pod.
+ * 1. At most one sync runs per pod; what arrives meanwhile is merged, and the next sync sees the newest state.
+ * 2. A sync that became pointless (the pod began to end, or its grace period shrank) is aborted at once.
  * 3. Terminating follows syncing, terminated follows terminating, each without waiting for a timer.
- * 4. Two static pods with one full name never run side by side: the later one queues until the earlier is finished.
- * 5. After `stop` nothing is started, and running passes are aborted; the pods live on.
+ * 4. Two static pods with one full name never run concurrently: the later one queues until the earlier is finished.
+ * 5. After `stop` nothing is started, and running syncs are aborted; the pods keep running.
  */
 export class PodWorkers {
   readonly #options: PodWorkersOptions;
   readonly #workers = new Map<PodUid, Worker>();
   readonly #nameQueues = new Map<string, PodUid[]>();
-  readonly #lanes: KeyedWorkers<PodUid, undefined>;
+  readonly #queues: KeyedWorkers<PodUid, undefined>;
   readonly #queue: WorkQueue;
   #stopped = false;
 
   constructor(options: PodWorkersOptions) {
     this.#options = options;
     this.#queue = new WorkQueue(options.clock, options.onDue);
-    this.#lanes = new KeyedWorkers({
+    this.#queues = new KeyedWorkers({
       run: (uid) => this.#pass(uid),
       fold: () => undefined,
-      onError: (uid, error) => options.log.error('pod worker lane failed', { podUid: uid, error: errorMessage(error) }),
+      onError: (uid, error) => options.log.error('pod worker failed', { podUid: uid, error: errorMessage(error) }),
     });
   }
 
-  /** Desired state is new or changed. */
+  /** The desired state is new or changed. */
   update(pod: Pod, isNew: boolean): void {
     const uid = podUid(pod.metadata.uid ?? '');
     const mustQueue = !this.#workers.has(uid) && isStaticPod(pod) && this.#enqueueName(uid, fullName(pod.metadata));
     this.#apply(uid, { kind: 'update', pod, isNew, mustQueue });
   }
 
-  /** Stop the pod: `removed` from its source, or `evicted` by the agent with a grace of its own. */
+  /** Stop the pod: `removed` from its source, or `evicted` by the agent with its own grace period. */
   kill(uid: PodUid, kill: { cause: 'removed' | 'evicted'; graceMs?: number }): void {
     this.#apply(uid, { kind: 'kill', ...kill });
   }
 
-  /** Stop what runs without a spec. Does nothing for pods that have a worker. */
+  /** Stop a running pod without a spec. Does nothing for pods that have a worker. */
   killOrphan(runtime: PodRuntimeStatus, graceMs: number): void {
     if (this.#workers.has(runtime.uid)) return;
     this.#enqueueName(runtime.uid, fullName(runtime));
     this.#apply(runtime.uid, { kind: 'orphan', runtime, graceMs });
   }
 
-  /** Something of a pod that is over runs after all: it is ended once more. Does nothing for any other pod. */
+  /** A container of a finished pod is running after all: it is stopped again. Does nothing for any other pod. */
   endAgain(uid: PodUid): void {
     if (this.#workers.get(uid)?.state.phase === 'finished') this.#apply(uid, { kind: 'cameLate' });
   }
 
-  /** Something about the pod may have changed: run a pass as soon as its lane is free. */
+  /** Something about the pod may have changed: sync it as soon as its worker is free. */
   sync(uid: PodUid): void {
     const worker = this.#workers.get(uid);
     if (worker !== undefined && worker.state.phase !== 'queued' && worker.state.phase !== 'finished') this.#submit(uid);
   }
 
   stateOf(uid: PodUid): WorkerState | undefined {
-    return this.#workers.get(uid)?.state;
+    return this.#options.states.get(uid);
   }
 
-  /** A pass over the pod is under way or about to be. */
+  /** A sync of the pod is running or about to run. */
   isBusy(uid: PodUid): boolean {
-    return this.#lanes.isBusy(uid);
+    return this.#queues.isBusy(uid);
   }
 
-  /** Wall milliseconds at which the worker's present phase began. */
+  /** Wall milliseconds at which the worker's current phase began. */
   sinceMs(uid: PodUid): number | undefined {
     return this.#workers.get(uid)?.sinceMs;
   }
 
-  /** Why the last pass failed and when the next is planned, for `explain`. */
+  /** Why the last sync failed and when the next one is planned, for `explain`. */
   retryOf(uid: PodUid): { lastError: string | undefined; inMs: number | undefined } {
     return { lastError: this.#workers.get(uid)?.lastError, inMs: this.#queue.delayOf(uid) };
   }
 
-  /** How long the pass under way has been at it; undefined when none is. */
+  /** How long the current sync has been running; undefined when none is. */
   busyForMs(uid: PodUid): number | undefined {
     const beganMs = this.#workers.get(uid)?.passBeganMs;
     return beganMs === undefined ? undefined : this.#options.clock.monotonicMs() - beganMs;
   }
 
   known(): ReadonlyMap<PodUid, WorkerState> {
-    return new Map([...this.#workers].map(([uid, worker]) => [uid, worker.state]));
+    return this.#options.states.known();
   }
 
-  /** Leaves the node: aborts what runs, starts nothing more. Containers are not touched. */
+  /** Stops the workers: aborts running syncs and starts nothing more. Containers are not touched. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#queue.stop();
     for (const worker of this.#workers.values()) worker.running?.abort();
-    await this.#lanes.whenIdle();
+    await this.#queues.whenIdle();
   }
 
   #apply(uid: PodUid, event: WorkerEvent): void {
@@ -170,6 +174,7 @@ export class PodWorkers {
     const before = worker?.state;
     const after = nextWorkerState(before, event);
     if (after === undefined) return;
+    this.#options.states.set(uid, after);
     if (worker === undefined) {
       const firstSeenMs = this.#options.clock.monotonicMs();
       this.#workers.set(uid, {
@@ -194,7 +199,7 @@ export class PodWorkers {
   #submit(uid: PodUid): void {
     if (this.#stopped) return;
     this.#queue.forget(uid);
-    this.#lanes.submit(uid, undefined);
+    this.#queues.submit(uid, undefined);
   }
 
   async #pass(uid: PodUid): Promise<void> {
@@ -245,7 +250,7 @@ export class PodWorkers {
 
   #failed(uid: PodUid, worker: Worker, failure: { error: unknown; aborted: boolean }): void {
     if (this.#stopped) return;
-    // Whatever an aborted pass threw, the state it worked for is no longer the state.
+    // Whatever an aborted sync threw, its state is outdated.
     if (failure.aborted) return this.#submit(uid);
     worker.failures++;
     worker.lastError = errorMessage(failure.error);
@@ -264,7 +269,10 @@ export class PodWorkers {
     const { pod, revive } = state;
     const gone = isForgotten(state);
     this.#queue.forget(uid);
-    if (gone) this.#workers.delete(uid);
+    if (gone) {
+      this.#workers.delete(uid);
+      this.#options.states.delete(uid);
+    }
     this.#options.syncer.finished({ uid, pod, gone, revived: revive !== undefined });
     this.#releaseName(uid);
     if (revive !== undefined) this.update(revive, true);
@@ -282,7 +290,7 @@ export class PodWorkers {
     return jitter(this.#options.random, backoffDelayMs(FAILURE_BACKOFF, worker.failures), JITTER_FACTOR);
   }
 
-  /** Takes a place in the line for the pod's full name; true when another pod is before it. */
+  /** Joins the queue for the pod's full name; true when another pod is ahead of it. */
   #enqueueName(uid: PodUid, name: string): boolean {
     const line = this.#nameQueues.get(name) ?? [];
     if (!line.includes(uid)) line.push(uid);

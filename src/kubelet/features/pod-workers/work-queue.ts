@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** Pods that want to be looked at again at a later time. One entry per pod, one timer for all: the earliest. */
+/** Pods to be synced at a later time. One entry per pod, one timer for all: the earliest. */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #onDue: (uids: readonly PodUid[]) => void;
@@ -14,14 +14,14 @@ export class WorkQueue {
     this.#onDue = onDue;
   }
 
-  /** Replaces what was planned for the pod. */
+  /** Replaces the time planned for the pod. */
   schedule(uid: PodUid, delayMs: number): void {
     const atMs = this.#clock.monotonicMs() + Math.max(0, delayMs);
     this.#dueAtMs.set(uid, atMs);
     if (atMs < this.#timerAtMs) this.#arm(atMs);
   }
 
-  /** Milliseconds until the pod is due; undefined when nothing is planned. */
+  /** Milliseconds until the pod is due; undefined when no time is planned. */
   delayOf(uid: PodUid): number | undefined {
     const atMs = this.#dueAtMs.get(uid);
     return atMs === undefined ? undefined : Math.max(0, atMs - this.#clock.monotonicMs());

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../api/core/pod.ts';
-import { graceOf, mustInterrupt, nextWorkerState, type WorkerEvent, type WorkerState } from './worker-state.ts';
+import type { WorkerEvent, WorkerState } from './worker-state.ts';
+import { graceOf, isForgotten, leavesNothing, mustInterrupt, nextWorkerState } from './worker-state.ts';
 
 const pod = (metadata: Partial<Pod['metadata']> = {}, graceSeconds = 30): Pod => ({
   metadata: { name: 'a', namespace: 'default', uid: 'u1', ...metadata },
@@ -28,7 +29,7 @@ describe('worker state', () => {
     );
   });
 
-  it('walks terminating, terminated, finished and never back', () => {
+  it('goes through terminating, terminated, finished and never back', () => {
     const walk: WorkerEvent[] = [
       seen(),
       { kind: 'kill', cause: 'removed' },
@@ -40,7 +41,7 @@ describe('worker state', () => {
     assert.equal(after(...walk, { kind: 'stopped' })?.phase, 'finished');
   });
 
-  it('takes a pod that arrives already being deleted straight to terminating with its deletion grace', () => {
+  it('moves a pod that is already being deleted straight to terminating with its deletion grace period', () => {
     const state = after(seen(pod({ deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 7 })));
     assert.deepEqual(state?.phase === 'terminating' && state.termination, {
       cause: 'deleted',
@@ -49,7 +50,7 @@ describe('worker state', () => {
     });
   });
 
-  it('lets the grace shrink but never grow', () => {
+  it('lets the grace period shrink but never grow', () => {
     const start: WorkerEvent[] = [seen(), { kind: 'kill', cause: 'evicted', graceMs: 10_000 }];
     const grace = (event: WorkerEvent): number | undefined => {
       const state = after(...start, event);
@@ -67,7 +68,7 @@ describe('worker state', () => {
     assert.equal(state?.phase === 'terminating' && state.termination.graceMs, 1000);
   });
 
-  it('remembers that a pod ending is wanted again, and forgets it when it is removed after all', () => {
+  it('notes that an ending pod is wanted again, and drops that when the pod is removed after all', () => {
     const ending: WorkerEvent[] = [seen(), { kind: 'kill', cause: 'removed' }];
     const revived = after(...ending, seen());
     assert.equal(revived?.phase === 'terminating' && revived.revive?.metadata.uid, 'u1');
@@ -92,7 +93,7 @@ describe('worker state', () => {
     assert.equal(removed?.phase === 'terminated' && removed.termination.gone, true);
   });
 
-  it('ends once more when something of it came late, and is as it was after that', () => {
+  it('stops a finished pod again after a late start, and returns to the same state', () => {
     const walk: WorkerEvent[] = [
       seen(),
       { kind: 'phaseTerminal' },
@@ -108,7 +109,7 @@ describe('worker state', () => {
       assert.deepEqual(after(...walk.slice(0, at), { kind: 'cameLate' }), after(...walk.slice(0, at)));
   });
 
-  it('is cleaned once more when it was removed while it was cleaned for keeping', () => {
+  it('is cleaned again when it was removed during a partial clean-up', () => {
     const walk: WorkerEvent[] = [
       seen(),
       { kind: 'phaseTerminal' },
@@ -119,7 +120,7 @@ describe('worker state', () => {
     assert.equal(after(...walk, { kind: 'cleaned', all: true })?.phase, 'finished');
   });
 
-  it('ends an orphan without a terminated phase, as it has no spec to clean up by', () => {
+  it('ends an orphan without a terminated phase, because a clean-up needs a spec', () => {
     const runtime = { uid: 'u9', name: 'o', namespace: 'default', sandboxes: [], containers: [], observedAtMs: 0 };
     const orphan: WorkerEvent = { kind: 'orphan', runtime: runtime as never, graceMs: 1000 };
     assert.equal(after(orphan)?.phase, 'terminating');
@@ -139,5 +140,109 @@ describe('worker state', () => {
       ],
       [true, true, false, false],
     );
+  });
+});
+
+describe('what ends a pod and what is left of it', () => {
+  const completed: WorkerEvent[] = [
+    seen(),
+    { kind: 'phaseTerminal' },
+    { kind: 'stopped' },
+    { kind: 'cleaned', all: false },
+  ];
+  const runtime = { uid: 'u9', name: 'o', namespace: 'default', sandboxes: [], containers: [], observedAtMs: 0 };
+  const orphan: WorkerEvent = { kind: 'orphan', runtime: runtime as never, graceMs: 1000 };
+  const deletion = (graceSeconds: number): WorkerEvent =>
+    seen(pod({ deletionTimestamp: 'now', deletionGracePeriodSeconds: graceSeconds }), false);
+
+  it('begins with an update or an orphan, and with nothing else', () => {
+    for (const kind of ['nameFree', 'phaseTerminal', 'stopped', 'cameLate'] as const)
+      assert.equal(after({ kind }), undefined);
+    assert.equal(after({ kind: 'kill', cause: 'removed' }), undefined);
+    const state = after(orphan);
+    assert.deepEqual(state?.phase === 'terminating' && state.termination, {
+      cause: 'orphaned',
+      graceMs: 1000,
+      gone: true,
+    });
+  });
+
+  it('takes the newest spec while the pod runs, and its deletion as its end', () => {
+    const updated = after(seen(), seen(pod({ generation: 2 }), false));
+    assert.deepEqual(updated, { phase: 'syncing', pod: pod({ generation: 2 }) });
+    assert.equal(after(seen(), deletion(5))?.phase, 'terminating');
+  });
+
+  it('knows whether a source still wants the pod', () => {
+    const gone = (...events: WorkerEvent[]): boolean | undefined => {
+      const state = after(seen(), ...events);
+      return state !== undefined && 'termination' in state ? state.termination.gone : undefined;
+    };
+    assert.equal(gone({ kind: 'kill', cause: 'removed' }), true);
+    assert.equal(gone({ kind: 'kill', cause: 'evicted' }), false);
+    assert.equal(gone({ kind: 'kill', cause: 'evicted' }, { kind: 'kill', cause: 'evicted' }), false);
+    assert.equal(gone({ kind: 'kill', cause: 'evicted' }, { kind: 'kill', cause: 'removed' }), true);
+  });
+
+  it('keeps the grace when a kill does not name one', () => {
+    const state = after(seen(), { kind: 'kill', cause: 'evicted', graceMs: 9000 }, { kind: 'kill', cause: 'removed' });
+    assert.equal(state?.phase === 'terminating' && state.termination.graceMs, 9000);
+  });
+
+  it('starts again what is wanted again, unless its source removes it, and remembers that through a kill', () => {
+    const reviveOf = (...events: WorkerEvent[]): number | undefined => {
+      const state = after(seen(), { kind: 'kill', cause: 'removed' }, ...events);
+      return state !== undefined && 'revive' in state ? state.revive?.metadata.generation : undefined;
+    };
+    const again = (generation: number, isNew: boolean): WorkerEvent => seen(pod({ generation }), isNew);
+    assert.equal(reviveOf(again(2, true)), 2);
+    assert.equal(reviveOf(again(2, false)), undefined, 'an update is no new pod');
+    assert.equal(reviveOf(again(2, true), again(3, false)), 3);
+    assert.equal(reviveOf(again(2, true), { kind: 'kill', cause: 'evicted' }), 2);
+    assert.equal(reviveOf(again(2, true), { kind: 'stopped' }, { kind: 'kill', cause: 'evicted' }), 2);
+    assert.equal(reviveOf(again(2, true), { kind: 'stopped' }, { kind: 'kill', cause: 'removed' }), undefined);
+    assert.equal(reviveOf(again(2, true), deletion(5)), undefined);
+    assert.equal(reviveOf(seen(pod({ deletionTimestamp: 'now' }), true)), undefined);
+  });
+
+  it('is forgotten once no source wants it or it is to start again', () => {
+    const finished = (...events: WorkerEvent[]) => {
+      const state = after(...completed, ...events);
+      assert.equal(state?.phase, 'finished');
+      return state as Extract<WorkerState, { phase: 'finished' }>;
+    };
+    assert.deepEqual([isForgotten(finished()), leavesNothing(finished())], [false, false]);
+    const removed = finished({ kind: 'kill', cause: 'removed' }, { kind: 'cleaned', all: true });
+    assert.deepEqual([isForgotten(removed), leavesNothing(removed)], [true, true]);
+    const revived = finished(seen(), { kind: 'cleaned', all: true });
+    assert.deepEqual([isForgotten(revived), leavesNothing(revived)], [true, true]);
+    const deleted = finished(deletion(5), { kind: 'cleaned', all: true });
+    assert.deepEqual([isForgotten(deleted), leavesNothing(deleted)], [false, true]);
+  });
+
+  it('is cleaned once more when a finished pod is wanted again, also one that was deleted', () => {
+    assert.equal(after(...completed, seen())?.phase, 'terminated');
+    assert.equal(after(...completed, seen(pod(), false))?.phase, 'finished');
+    const deleted = [...completed, deletion(5), { kind: 'cleaned', all: true } as const];
+    assert.equal(after(...deleted)?.phase, 'finished');
+    assert.equal(after(...deleted, deletion(1))?.phase, 'finished');
+    assert.equal(after(...deleted, seen())?.phase, 'terminated');
+  });
+
+  it('does not concern an orphan that is over', () => {
+    const over = [orphan, { kind: 'stopped' } as const];
+    for (const event of [seen(), { kind: 'cameLate' } as const, { kind: 'kill', cause: 'removed' } as const])
+      assert.deepEqual(after(...over, event), after(...over));
+  });
+
+  it('interrupts nothing that is over or that nothing is known of', () => {
+    const ending = after(seen(), { kind: 'kill', cause: 'removed' });
+    const terminated = after(seen(), { kind: 'kill', cause: 'removed' }, { kind: 'stopped' });
+    assert.deepEqual(
+      [mustInterrupt(undefined, ending), mustInterrupt(terminated, ending), mustInterrupt(ending, undefined)],
+      [false, false, false],
+    );
+    const queued = after({ kind: 'update', pod: pod(), isNew: true, mustQueue: true });
+    assert.deepEqual([mustInterrupt(queued, ending), mustInterrupt(ending, terminated)], [true, false]);
   });
 });

@@ -3,13 +3,20 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 
 /**
- * The life of one pod on this node, as a closed state machine.
+ * The life of one pod on this node, as a closed state machine:
  *
- *   (none) ──update──► queued ──name free──► syncing ──kill / deletion / terminal phase──► terminating ──all stopped──► terminated ──cleaned──► finished
- *     └───────────────orphan (only the runtime knows it)──────────────────────────────────────▲                       ▲                      │
- *                                                                                                                     └──removed / wanted again──┘
- * A pod never runs again. Where something of a finished one came late, by a call that had been given up, it is ended once more. One that is wanted again under the same uid (`revive`) starts anew once nothing of the earlier one is left,
- * its dead containers included: they would pass for those of the new one. That is why a finished pod is cleaned once more before it is forgotten.
+ *     (none)       update                             queued
+ *     (none)       orphan (only the runtime knows it) terminating
+ *     queued       its name is free                   syncing
+ *     syncing      kill, deletion, terminal phase     terminating
+ *     terminating  everything stopped                 terminated
+ *     terminated   cleaned                            finished
+ *     finished     removed, or wanted again           terminated
+ *
+ * A pod never runs again. When an aborted call for a finished pod took effect late, the pod is stopped again. A pod that
+ * is wanted again under the same uid (`revive`) starts once nothing of the earlier one is left, including its dead
+ * containers: they would be treated as those of the new one. That is why a finished pod is cleaned again before it is
+ * dropped.
  */
 export type WorkerState =
   | { phase: 'queued' | 'syncing'; pod: Pod }
@@ -17,18 +24,18 @@ export type WorkerState =
   | { phase: 'terminated'; pod: Pod; termination: Termination; revive?: Pod }
   | { phase: 'finished'; pod: Pod | undefined; termination: Termination; revive?: Pod };
 
-/** What is being stopped: a pod we have the spec of, or one that only the runtime still knows. */
+/** What is being stopped: a pod whose spec is known, or one that only the runtime knows. */
 export type TerminatingSubject = { kind: 'pod'; pod: Pod } | { kind: 'orphan'; runtime: PodRuntimeStatus };
 
 export interface Termination {
   /**
-   * removed: gone from its source. deleted: deletionTimestamp set. evicted: killed by the agent itself (eviction, preemption, shutdown).
-   * completed: its phase is terminal. orphaned: found running without a spec.
+   * removed: gone from its source. deleted: deletionTimestamp set. evicted: killed by the agent itself (eviction,
+   * preemption, shutdown). completed: its phase is terminal. orphaned: found running without a spec.
    */
   cause: 'removed' | 'deleted' | 'evicted' | 'completed' | 'orphaned';
   /** Only ever shrinks. */
   graceMs: number;
-  /** The pod is wanted by no source any more: forget it when finished. */
+  /** No source wants the pod any more: drop it when finished. */
   gone: boolean;
 }
 
@@ -39,12 +46,12 @@ export type WorkerEvent =
   | { kind: 'nameFree' }
   | { kind: 'phaseTerminal' }
   | { kind: 'stopped' }
-  /** Something of it runs though it is over: a call that had been given up took effect late. */
+  /** Something of it runs although it is over: an aborted call took effect late. */
   | { kind: 'cameLate' }
   /** `all`: nothing is left in the runtime either. */
   | { kind: 'cleaned'; all: boolean };
 
-/** Upstream: pod_workers.go, calculateEffectiveGracePeriod; a pod always gets at least a second. */
+/** Upstream: pod_workers.go, calculateEffectiveGracePeriod; the grace period is at least one second. */
 const MINIMUM_GRACE_MS = 1000;
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -54,7 +61,7 @@ export function graceOf(pod: Pod): number {
   return Math.max(MINIMUM_GRACE_MS, seconds * 1000);
 }
 
-/** The state after `event`; undefined means that nothing is known of the pod (any more). */
+/** The state after `event`; undefined when the pod is not (or no longer) known. */
 export function nextWorkerState(state: WorkerState | undefined, event: WorkerEvent): WorkerState | undefined {
   if (state === undefined) return firstState(event);
   switch (state.phase) {
@@ -158,7 +165,7 @@ function fromTerminated(state: WorkerState & { phase: 'terminated' }, event: Wor
       termination: strongerTermination(state.termination, event),
     };
   }
-  // Asked to leave nothing while it was cleaned for keeping: once more.
+  // A full clean-up was requested during a partial one: clean again.
   if (event.kind === 'cleaned' && (event.all || !leavesNothing(state))) return { ...state, phase: 'finished' };
   return state;
 }
@@ -172,22 +179,24 @@ function fromFinished(state: WorkerState & { phase: 'finished' }, event: WorkerE
     event.kind === 'update'
       ? whileEnding(state, event)
       : { ...state, termination: strongerTermination(state.termination, event) };
-  // Of one that was deleted nothing is left already; it is only known for as long as its source lists it.
+  // Nothing is left of a deleted pod; it is only kept as long as its source lists it.
   if (state.termination.cause === 'deleted' && after.revive === undefined) return after;
   return leavesNothing(after) ? { ...after, phase: 'terminated', pod } : after;
 }
 
-/** Whether a finished pod is to be known no more: no source wants it, or it is to start anew. */
+/** Whether a finished pod is to be dropped: no source wants it, or it is to start again. */
 export function isForgotten(state: WorkerState & { phase: 'finished' }): boolean {
   return state.termination.gone || state.revive !== undefined;
 }
 
-/** Whether nothing of the pod may be left: no source wants it, it was deleted, or it is to start anew. */
+/** Whether everything of the pod must be removed: no source wants it, it was deleted, or it is to start again. */
 export function leavesNothing(state: WorkerState & { phase: 'terminated' | 'finished' }): boolean {
   return state.termination.gone || state.termination.cause === 'deleted' || state.revive !== undefined;
 }
 
-/** An update while the pod is being ended may shorten the grace, or ask for a fresh start under the same uid. */
+/**
+ * An update while the pod is being stopped may shorten the grace period, or request a fresh start under the same uid.
+ */
 function whileEnding<Ending extends WorkerState & { termination: Termination; revive?: Pod }>(
   state: Ending,
   event: WorkerEvent & { kind: 'update' },
@@ -212,7 +221,9 @@ function strongerTermination(current: Termination, event: WorkerEvent & { kind: 
   };
 }
 
-/** Whether work in progress under `before` must be broken off because of what `after` asks: the pod began to end, or must end sooner. */
+/**
+ * Whether the work running for `before` must be aborted because of `after`: the pod began to end, or must end sooner.
+ */
 export function mustInterrupt(before: WorkerState | undefined, after: WorkerState | undefined): boolean {
   if (before === undefined || after?.phase !== 'terminating') return false;
   if (before.phase === 'queued' || before.phase === 'syncing') return true;

@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 
 const PULSE_MS = 50;
-/** Less than this is the ordinary coarseness of timers. */
+/** Less than this is within the normal precision of timers. */
 const NOISE_MS = 10;
 const KEEP_MS = 300_000;
 
 /**
- * How late the agent's own event loop was while something was under way, measured by a pulse that runs only then. A deadline that was
- * missed because the agent did not come round to looking says nothing about the other side.
+ * Measures how late the agent's own event loop was while something was running, with a timer that runs only then. A
+ * deadline missed because the agent was late to check proves nothing about the probed container.
  */
 export class LagWatch {
   readonly #clock: Clock;
@@ -20,7 +20,10 @@ export class LagWatch {
     this.#clock = clock;
   }
 
-  /** Begins a measurement; every one must be ended. Whoever knows the time gives it: asking a thousand times a second costs. */
+  /**
+   * Begins a measurement; every one must be ended. The caller passes the time: reading it a thousand times a second is
+   * costly.
+   */
   begin(startMs = this.#clock.monotonicMs()): { end: (nowMs?: number) => number } {
     if (this.#underWay++ === 0) this.#arm(startMs);
     let ended = false;
@@ -55,10 +58,10 @@ export class LagWatch {
   }
 
   #lagSince(startMs: number, nowMs: number): number {
-    // A pulse that is overdue right now counts too: the missed deadline may well be noticed before it.
+    // A tick that is overdue right now counts too: the missed deadline may be noticed before it.
     const running = nowMs - this.#dueMs;
     let sumMs = running > NOISE_MS ? Math.min(running, nowMs - startMs) : 0;
-    // From the newest back: on a busy node there are many old ones.
+    // Newest first: on a busy node there are many old ones.
     for (let index = this.#lags.length - 1; index >= 0; index--) {
       const lag = this.#lags[index];
       if (lag === undefined || lag.atMs <= startMs) break;

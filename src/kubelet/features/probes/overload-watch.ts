@@ -1,14 +1,17 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { NodeLoad, ReadNodeLoad } from '../../ports/node-load.ts';
 
-/** A reading younger than this stands for the beginning of what begins now. */
+/** A reading younger than this is used as the start value of a new measurement. */
 const FRESH_MS = 1_000;
-/** A node is overloaded when somebody waited for a processor for this share of the time, and next to none of them was ever idle. */
+/**
+ * A node is overloaded when tasks waited for a processor for this share of the time, and the processors were almost
+ * never idle.
+ */
 const STALLED_SHARE = 0.8;
 const IDLE_SHARE = 0.05;
-/** Where the kernel does not count stalls: this many runnable tasks for each processor. */
+/** Where the kernel does not count stalls: this many runnable tasks per processor. */
 const QUEUE_PER_CORE = 3;
-/** Counters tick each 10 ms: a shorter time says nothing. */
+/** Counters tick each 10 ms: a shorter time gives no result. */
 const SHORTEST_MS = 200;
 
 export interface LoadMark {
@@ -17,8 +20,8 @@ export interface LoadMark {
 }
 
 /**
- * Whether the node had processors to spare while something was under way. Both are asked: waiting alone also comes from a pod that uses up
- * its own limit, and busy processors alone are what processors are for.
+ * Whether the node had spare processors while something was running. Both values count: waiting alone also comes from a
+ * pod that uses up its own limit, and busy processors alone are normal.
  */
 export function isOverloaded(before: LoadMark, after: LoadMark): boolean {
   const spanMs = after.atMs - before.atMs;
@@ -30,7 +33,9 @@ export function isOverloaded(before: LoadMark, after: LoadMark): boolean {
   return (after.load.stalledMs - before.load.stalledMs) / spanMs >= STALLED_SHARE;
 }
 
-/** Reads the node's load at most once a second while probes begin, so that for one that misses its deadline it is known how it was before. */
+/**
+ * Reads the node's load at most once a second while probes begin, so that the load before a missed deadline is known.
+ */
 export class OverloadWatch {
   readonly #clock: Clock;
   readonly #read: ReadNodeLoad;
@@ -41,7 +46,7 @@ export class OverloadWatch {
     this.#read = read;
   }
 
-  /** To be called when something begins. */
+  /** To be called when a measurement begins. */
   mark(atMs = this.#clock.monotonicMs()): LoadMark {
     if (this.#latest === undefined || atMs - this.#latest.atMs >= FRESH_MS) this.#latest = { atMs, load: this.#read() };
     return this.#latest;

@@ -4,9 +4,11 @@ import type { Random } from '../../../base/random.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { orderPodIps } from '../../../api/pod-ips.ts';
 import { isHostNetwork, isRestartableInit } from '../../../api/pod.ts';
-import { podUid, type ContainerId, type PodUid } from '../../model/ids.ts';
+import type { ContainerId, PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
-import { newestContainer, type ContainerRuntimeStatus, type PodRuntimeStatus } from '../../model/runtime-status.ts';
+import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
+import { newestContainer } from '../../model/runtime-status.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
 import type { ReadNodeLoad } from '../../ports/node-load.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
@@ -14,22 +16,21 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { LagWatch } from './lag-watch.ts';
 import { OverloadWatch } from './overload-watch.ts';
 import { ProbeSchedule } from './probe-schedule.ts';
-import {
-  parseProbeEntries,
-  splitVerdictKey,
-  verdictKey,
-  type ProbeEntry,
-  type RememberedProbes,
-  type SavedVerdict,
-} from './probe-snapshot.ts';
-import { adoptedState, freshState, hasStarted, probeOf, type ProbeState } from './probe-state.ts';
-import { ProbeWorker, type ProbeFacts, type SeenContainer, type WorkerContext } from './probe-worker.ts';
+import type { ProbeEntry, RememberedProbes, SavedVerdict } from './probe-snapshot.ts';
+import { parseProbeEntries, splitVerdictKey, verdictKey } from './probe-snapshot.ts';
+import type { ProbeState } from './probe-state.ts';
+import { adoptedState, freshState, hasStarted, probeOf } from './probe-state.ts';
+import type { ProbeFacts, SeenContainer, WorkerContext } from './probe-worker.ts';
+import { ProbeWorker } from './probe-worker.ts';
 import type { ProbeOutcome } from './run-probe.ts';
 
-/** Containers younger than this when the agent started were perhaps never probed by its predecessor (upstream: kubeletRestartGracePeriod). */
+/**
+ * Containers younger than this when the agent started may not have been probed by the agent before it (upstream:
+ * kubeletRestartGracePeriod).
+ */
 const ADOPTION_AGE_MS = 10_000;
 const LATE_LOG_PAUSE_MS = 10_000;
-/** For so long after the start a remembered verdict waits for its container to be seen. */
+/** How long after the start a saved result waits for its container to be seen. */
 const REMEMBER_MS = 300_000;
 
 export interface ProbeUpdate {
@@ -46,11 +47,11 @@ export interface ProbeManagerOptions {
   recorder: EventRecorder;
   runtime: Pick<ContainerRuntime, 'execSync'>;
   dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
-  /** How busy the node is; without it no missed deadline is laid to the node. */
+  /** The node's load; without it, no missed deadline is attributed to the node. */
   nodeLoad?: ReadNodeLoad;
   /** The node's address, where pods on the host's network are probed. */
   hostIp: () => string;
-  /** A verdict changed. Not called for the verdict a container begins with. */
+  /** A result changed. Not called for the initial result of a container. */
   onUpdate: (update: ProbeUpdate) => void;
   /** Called after each probe, for measuring. */
   onProbe?: (
@@ -58,11 +59,13 @@ export interface ProbeManagerOptions {
     outcome: ProbeOutcome['kind'] | 'inconclusive',
     facts: ProbeFacts,
   ) => void;
-  /** What `snapshot` gives changed by this. */
+  /** The change to what `snapshot` returns. */
   onSnapshotChange?: (change: ProbeEntry) => void;
 }
 
-/** One probe of one container as it stands. Times are wall milliseconds; `lastOutput` is of the last failed try. */
+/**
+ * One probe of one container, as it is now. Times are wall milliseconds; `lastOutput` is from the last failed probe.
+ */
 export interface ProbeStanding {
   container: string;
   type: ProbeType;
@@ -72,7 +75,7 @@ export interface ProbeStanding {
   nextTryAtMs?: number;
 }
 
-/** Since the agent started. `inconclusive`: deadlines missed by the agent's own lateness or the node's overload. */
+/** Since the agent started. `inconclusive`: deadlines missed because the agent was late or the node overloaded. */
 export type ProbeCounters = Readonly<Record<ProbeOutcome['kind'] | 'inconclusive', number>>;
 
 interface PodProbes {
@@ -83,17 +86,21 @@ interface PodProbes {
 const types: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
 
 /**
- * All probes of the node (upstream: prober/prober_manager.go). It is told what runs (`noteStatus`) and tells what changed (`onUpdate`);
- * nothing is polled.
- * 1. Verdicts are kept by container, so that one of an earlier container never stands for its successor.
- * 2. Verdicts outlive an agent restart by way of snapshot and restore; a lost snapshot flips no container to not ready.
+ * All probes of the node (upstream: prober/prober_manager.go). It is notified of what runs (`noteStatus`) and reports
+ * what changed (`onUpdate`); nothing is polled.
+ * 1. Results are kept by container, so that one of an earlier container never applies to its successor.
+ * 2. Results survive a restart of the agent through snapshot and restore; a lost snapshot does not turn a container not
+ *    ready.
  */
 export class ProbeManager {
   readonly #options: ProbeManagerOptions;
   readonly #pods = new Map<PodUid, PodProbes>();
   readonly #states = new Map<string, ProbeState>();
   readonly #latest = new Map<PodUid, PodRuntimeStatus>();
-  /** What was there when a pod was seen first; whatever comes later was made by this agent, whatever its wall clock says. */
+  /**
+   * The containers that existed when a pod was first seen; later ones were created by this agent, whatever the wall
+   * clock says.
+   */
   readonly #found = new Map<PodUid, ReadonlySet<ContainerId>>();
   readonly #schedule: ProbeSchedule;
   readonly #context: WorkerContext;
@@ -109,7 +116,7 @@ export class ProbeManager {
   };
   readonly #startedMonotonicMs: number;
   #remembered: RememberedProbes['verdicts'] = new Map();
-  /** Of older containers something may be missing from what is remembered; of younger ones nothing is. */
+  /** For older containers the saved results may be incomplete; for younger ones they are not. */
   #completeSinceMs: number;
   #lateLoggedMs = Number.NEGATIVE_INFINITY;
 
@@ -134,7 +141,10 @@ export class ProbeManager {
     };
   }
 
-  /** Makes a worker for each probe of the pod's regular containers and sidecars. Known pods are only refreshed: probes cannot change. */
+  /**
+   * Creates a worker for each probe of the pod's regular containers and sidecars. Known pods are only refreshed: probes
+   * cannot change.
+   */
   addPod(pod: Pod): void {
     const uid = podUid(pod.metadata.uid);
     const known = this.#pods.get(uid);
@@ -157,7 +167,10 @@ export class ProbeManager {
     if (latest !== undefined) this.#observe(uid, latest);
   }
 
-  /** The runtime's view of a pod changed: containers came, ran, exited. Call it whenever the runtime cache changes; it is cheap. */
+  /**
+   * The runtime status of a pod changed: containers were created, started, or exited. Call it whenever the runtime
+   * cache changes; it is cheap.
+   */
   noteStatus(status: PodRuntimeStatus): void {
     if (!this.#found.has(status.uid))
       this.#found.set(status.uid, new Set(status.containers.map((container) => container.id)));
@@ -165,7 +178,10 @@ export class ProbeManager {
     this.#observe(status.uid, status);
   }
 
-  /** The pod is being terminated: readiness goes on, the others end well (upstream: StopLivenessAndStartup). */
+  /**
+   * The pod is being terminated: readiness probes continue, the others end as successes (upstream:
+   * StopLivenessAndStartup).
+   */
   stopLivenessAndStartup(uid: PodUid): void {
     for (const worker of this.#pods.get(uid)?.workers ?? []) {
       if (worker.type === 'readiness') continue;
@@ -174,7 +190,7 @@ export class ProbeManager {
     }
   }
 
-  /** Ends the probes of a pod and forgets its verdicts. */
+  /** Ends the probes of a pod and drops its results. */
   removePod(uid: PodUid): void {
     for (const worker of this.#pods.get(uid)?.workers ?? []) {
       worker.stop();
@@ -191,12 +207,15 @@ export class ProbeManager {
       if (!desired.has(uid)) this.removePod(uid);
   }
 
-  /** The verdict on this very container; undefined when it has no such probe or was never seen. Before the first probe: liveness success, readiness failure, startup unknown. */
+  /**
+   * The result for this very container; undefined when it has no such probe or was never seen. Before the first probe:
+   * liveness success, readiness failure, startup unknown.
+   */
   get(type: ProbeType, id: ContainerId): ProbeVerdict | undefined {
     return this.#states.get(verdictKey(type, id))?.verdict;
   }
 
-  /** How each probe of a pod stands, for `explain`. */
+  /** The state of each probe of a pod, for `explain`. */
   standing(uid: PodUid): ProbeStanding[] {
     return (this.#pods.get(uid)?.workers ?? []).map((worker) => ({
       container: worker.container.name,
@@ -210,14 +229,14 @@ export class ProbeManager {
     return { ...this.#counters };
   }
 
-  /** What is to be kept for the next start of the agent: every verdict that was earned. */
+  /** What to save for the next start of the agent: every result of an actual probe. */
   snapshot(): ProbeEntry[] {
     const { clock } = this.#options;
     if (this.#remembered.size > 0 && clock.monotonicMs() - this.#startedMonotonicMs > REMEMBER_MS) {
       this.#remembered.clear();
       this.#completeSinceMs = clock.nowMs();
     }
-    // A crash right after the start must not cost the verdicts of containers that were not looked at yet.
+    // A crash right after the start must not lose the results of containers that were not seen yet.
     const waiting = [...this.#remembered].map(([key, verdict]) => ({ ...splitVerdictKey(key), verdict }));
     const verdicts = [...this.#pods.values()].flatMap(({ workers }) =>
       workers.flatMap(({ type, state }) =>
@@ -229,14 +248,17 @@ export class ProbeManager {
     return [{ completeSinceMs: this.#completeSinceMs }, ...waiting, ...verdicts];
   }
 
-  /** Takes in what a predecessor saved, before any pod is added; not `isWhole`: something of it was lost. What makes no sense is left out. */
+  /**
+   * Loads the saved results of an earlier agent, before any pod is added; `isWhole` false: some were lost. Invalid
+   * entries are skipped.
+   */
   restore({ entries, isWhole }: { entries: readonly unknown[]; isWhole: boolean }): void {
     const { verdicts, completeSinceMs } = parseProbeEntries(entries);
     this.#remembered = verdicts;
     if (isWhole) this.#completeSinceMs = Math.min(this.#startedAtMs, completeSinceMs);
   }
 
-  /** Ends all probes; verdicts can still be asked for. */
+  /** Ends all probes; results can still be read. */
   stop(): void {
     for (const { workers } of this.#pods.values()) for (const worker of workers) worker.stop();
     this.#schedule.clear();
@@ -265,7 +287,7 @@ export class ProbeManager {
     const key = verdictKey(type, container.id);
     const remembered = this.#remembered.get(key);
     this.#remembered.delete(key);
-    // What is missing from a record that is complete was never probed.
+    // A container missing from a complete record was never probed.
     const isOld =
       found &&
       container.state === 'running' &&
@@ -287,7 +309,7 @@ export class ProbeManager {
     if (before !== undefined && before.id !== after.id) this.#forgetState(worker.type, before.id);
     this.#states.set(verdictKey(worker.type, after.id), after);
     const { podUid: uid, type } = worker;
-    // That a container has not passed yet must be remembered too, or the next agent would take it to be well.
+    // An unfinished probe must be saved too, or the next agent would assume the container to be healthy.
     const isNew = before?.id !== after.id || before.verdict !== after.verdict || before.assumed !== after.assumed;
     if (isNew && !after.assumed) this.#save({ id: after.id, type, verdict: after.verdict });
     if (before?.id === after.id && before.verdict !== after.verdict)
@@ -300,7 +322,7 @@ export class ProbeManager {
   #save(verdict: SavedVerdict): void {
     const nowMs = this.#options.clock.nowMs();
     if (nowMs < this.#completeSinceMs) {
-      // The wall clock was set back: what starts from now on bears stamps from before the record began.
+      // The wall clock was set back: containers that start from now on have time stamps from before the record began.
       this.#completeSinceMs = nowMs;
       this.#options.onSnapshotChange?.({ completeSinceMs: nowMs });
     }
@@ -319,7 +341,7 @@ export class ProbeManager {
     if (nowMs - this.#lateLoggedMs < LATE_LOG_PAUSE_MS) return;
     this.#lateLoggedMs = nowMs;
     this.#options.log.warn(
-      'probe deadlines missed by the agent or the overloaded node; not held against the containers',
+      'probe deadlines missed because the agent was late or the node overloaded; they do not count against the containers',
       {
         type: worker.type,
         container: worker.container.name,

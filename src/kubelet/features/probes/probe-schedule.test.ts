@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { ProbeSchedule } from './probe-schedule.ts';
 
-test('appointments come in order of their time, and cancelled ones never', async () => {
+test('scheduled calls run in order of their time, and cancelled ones never', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 50 }), cancelled: fc.boolean() }), { maxLength: 80 }),
@@ -32,7 +32,7 @@ test('appointments come in order of their time, and cancelled ones never', async
   );
 });
 
-test('a thousand appointments need one timer', () => {
+test('a thousand scheduled calls need one timer', () => {
   const clock = new FakeClock();
   const schedule = new ProbeSchedule(clock);
   for (let index = 0; index < 1000; index++) schedule.at(1000 - index, () => undefined);

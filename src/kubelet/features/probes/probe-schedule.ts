@@ -1,7 +1,10 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { DueHeap } from '../../../base/due-heap.ts';
 
-/** So many are started in one turn of the event loop; the rest in the next, so that a burst does not make the agent itself late. */
+/**
+ * At most this many are started in one turn of the event loop; the rest in the next, so that a burst does not make the
+ * agent itself late.
+ */
 const STARTS_PER_TURN = 32;
 
 export interface Appointment {
@@ -9,8 +12,8 @@ export interface Appointment {
 }
 
 /**
- * All probes of the node on one timer: a heap by time, so that a thousand probes cost a thousand heap operations a second and no more
- * timers than one.
+ * All probes of the node on one timer: a heap by time, so that a thousand probes cost a thousand heap operations a
+ * second and no more timers than one.
  */
 export class ProbeSchedule {
   readonly #clock: Clock;
@@ -22,7 +25,7 @@ export class ProbeSchedule {
     this.#clock = clock;
   }
 
-  /** Calls `fire` once, at the monotonic time `dueMs` or as soon after as can be. */
+  /** Calls `fire` once, at the monotonic time `dueMs` or as soon after it as possible. */
   at(dueMs: number, fire: () => void): Appointment {
     const entry = this.#heap.add(dueMs, fire);
     if (dueMs < this.#armedForMs) this.#arm();
@@ -33,7 +36,7 @@ export class ProbeSchedule {
     };
   }
 
-  /** Forgets everything. */
+  /** Cancels everything. */
   clear(): void {
     this.#heap.clear();
     this.#disarm();

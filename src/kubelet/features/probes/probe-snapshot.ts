@@ -1,13 +1,13 @@
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 
-/** The newest verdict of a kind on a container; `unknown` begins its life. */
+/** The newest result of one kind of probe on a container; `unknown` is the initial one. */
 export interface SavedVerdict {
   id: string;
   type: ProbeType;
   verdict: ProbeVerdict;
 }
 
-/** What is kept of probes across a restart of the agent: of several entries about the same thing the last counts. */
+/** The saved state of probes across a restart of the agent: of several entries for the same probe the last counts. */
 export type ProbeEntry =
   | SavedVerdict
   | { /** Of containers that started later, every verdict is here (wall ms). */ completeSinceMs: number };
@@ -29,7 +29,7 @@ export function splitVerdictKey(key: string): { type: ProbeType; id: string } {
 const types: readonly unknown[] = ['liveness', 'readiness', 'startup'] satisfies ProbeType[];
 const verdicts: readonly unknown[] = ['success', 'failure'] satisfies ProbeVerdict[];
 
-/** Reads whatever was found on the disk; entries that make no sense are left out. */
+/** Reads what was found on disk; invalid entries are skipped. */
 export function parseProbeEntries(entries: readonly unknown[]): RememberedProbes {
   const found: RememberedProbes = { verdicts: new Map(), completeSinceMs: Number.POSITIVE_INFINITY };
   for (const entry of entries) {

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { containerId } from '../../model/ids.ts';
 import type { ProbeType } from '../../model/probe-result.ts';
-import { adoptedState, freshState, hasStarted, nextProbeState, thresholdsOf, type ProbeState } from './probe-state.ts';
+import type { ProbeState } from './probe-state.ts';
+import { adoptedState, freshState, hasStarted, nextProbeState, thresholdsOf } from './probe-state.ts';
 
 const id = containerId('c1');
 
@@ -15,7 +16,7 @@ function play(type: ProbeType, thresholds: { success: number; failure: number },
   });
 }
 
-test('a verdict changes only after as many results in a row as its threshold says', () => {
+test('a result changes only after as many equal outcomes in a row as its threshold', () => {
   assert.deepEqual(play('readiness', { success: 2, failure: 3 }, '+-++--+---'), [
     'failure',
     'failure',
@@ -30,11 +31,11 @@ test('a verdict changes only after as many results in a row as its threshold say
   ]);
 });
 
-test('a failed liveness probe holds until there is another container', () => {
+test('a failed liveness probe applies until the container is replaced', () => {
   assert.deepEqual(play('liveness', { success: 1, failure: 2 }, '+--'), ['success', 'success', 'failure (hold)']);
 });
 
-test('a startup probe holds once it is decided, either way', () => {
+test('a startup probe is final once it is decided, either way', () => {
   assert.deepEqual(
     [play('startup', { success: 1, failure: 2 }, '-+'), play('startup', { success: 1, failure: 2 }, '--')],
     [
@@ -44,7 +45,7 @@ test('a startup probe holds once it is decided, either way', () => {
   );
 });
 
-test('an adopted container keeps what is remembered, but nothing that would kill it', () => {
+test('an adopted container keeps its saved results, except those that would kill it', () => {
   const show = (type: ProbeType, remembered: 'success' | 'failure' | undefined): unknown[] => {
     const { verdict, assumed, onHold } = adoptedState(type, id, remembered);
     return [verdict, assumed, onHold];
@@ -58,7 +59,7 @@ test('an adopted container keeps what is remembered, but nothing that would kill
   assert.deepEqual(show('liveness', 'failure'), ['success', false, false]);
 });
 
-test('liveness does not begin on an assumption', () => {
+test('liveness probes do not begin on an assumed startup', () => {
   assert.deepEqual(
     [
       hasStarted(undefined),
@@ -70,11 +71,11 @@ test('liveness does not begin on an assumption', () => {
   );
 });
 
-test('numbers that were left out are those of the API', () => {
+test('absent numbers have the defaults of the API', () => {
   assert.deepEqual(thresholdsOf({}), { periodMs: 10_000, timeoutMs: 1_000, initialDelayMs: 0, success: 1, failure: 3 });
 });
 
-test('numbers of the pod are taken as they are, in seconds', () => {
+test('numbers of the pod are used as they are, in seconds', () => {
   assert.deepEqual(
     thresholdsOf({
       periodSeconds: 2,
@@ -87,7 +88,7 @@ test('numbers of the pod are taken as they are, in seconds', () => {
   );
 });
 
-test('a verdict is the last result that came as often in a row as its threshold, whatever the results', () => {
+test('for any sequence, the result is the last outcome that reached its threshold', () => {
   const thresholds = fc.record({ success: fc.integer({ min: 1, max: 4 }), failure: fc.integer({ min: 1, max: 4 }) });
   fc.assert(
     fc.property(thresholds, fc.array(fc.constantFrom('+', '-'), { maxLength: 30 }), (limits, letters) => {
@@ -105,4 +106,23 @@ test('a verdict is the last result that came as often in a row as its threshold,
       }
     }),
   );
+});
+
+test('what is remembered of liveness does not count: it begins well and must fail as often as its threshold', () => {
+  for (const remembered of ['success', 'failure', undefined] as const)
+    assert.deepEqual(adoptedState('liveness', id, remembered), freshState('liveness', id));
+});
+
+test('an assumed verdict is one of its own once a result confirms it', () => {
+  const assumed = adoptedState('readiness', id, undefined);
+  const confirmed = nextProbeState('readiness', { success: 1, failure: 1 }, assumed, 'success');
+  assert.deepEqual([confirmed.verdict, confirmed.assumed], ['success', false]);
+  const counting = nextProbeState('readiness', { success: 2, failure: 2 }, assumed, 'success');
+  assert.deepEqual([counting.verdict, counting.assumed, counting.run], ['success', true, 1]);
+  assert.equal(nextProbeState('readiness', { success: 2, failure: 2 }, counting, 'success').assumed, false);
+});
+
+test('the same result again and again is the same state', () => {
+  const first = nextProbeState('readiness', { success: 1, failure: 1 }, freshState('readiness', id), 'success');
+  assert.equal(nextProbeState('readiness', { success: 1, failure: 1 }, first, 'success'), first);
 });

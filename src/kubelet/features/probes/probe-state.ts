@@ -13,28 +13,28 @@ import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
  */
 export interface ProbeState {
   id: ContainerId;
-  /** The verdict in force. */
+  /** The current result. */
   verdict: Exclude<ProbeVerdict, 'inconclusive'>;
-  /** Nobody has probed yet: the container is older than the agent and nothing is remembered of it, so it is taken to be well. */
+  /** Not probed yet: the container is older than the agent and has no saved result, so it is assumed to be healthy. */
   assumed: boolean;
-  /** The last result, and how many times in a row it came. */
+  /** The last outcome, and how many times in a row it occurred. */
   last?: 'success' | 'failure';
   run: number;
-  /** No more probing of this container. */
+  /** This container is not probed any more. */
   onHold: boolean;
 }
 
-/** The verdict before any probe (upstream: prober/worker.go). */
+/** The result before any probe (upstream: prober/worker.go). */
 const initialVerdicts = { liveness: 'success', readiness: 'failure', startup: 'unknown' } as const;
 
-/** Probes of a container that was just made. */
+/** Probes of a container that was just created. */
 export function freshState(type: ProbeType, id: ContainerId): ProbeState {
   return { id, verdict: initialVerdicts[type], assumed: false, run: 0, onHold: false };
 }
 
 /**
- * Probes of a container that is older than the agent. A remembered verdict holds, so that readiness does not flip; a remembered failure
- * that would kill is forgotten, and must be earned again.
+ * Probes of a container that is older than the agent. A saved result applies, so that readiness does not flip; a saved
+ * failure that would kill is dropped, and must occur again.
  */
 export function adoptedState(type: ProbeType, id: ContainerId, remembered: ProbeVerdict | undefined): ProbeState {
   const fresh = freshState(type, id);
@@ -63,14 +63,14 @@ export function thresholdsOf(probe: Probe): Thresholds {
   };
 }
 
-/** The state after one more result. A result below its threshold changes only the count. */
+/** The state after one more outcome. An outcome below its threshold changes only the count. */
 export function nextProbeState(
   type: ProbeType,
   thresholds: Pick<Thresholds, 'success' | 'failure'>,
   state: ProbeState,
   result: 'success' | 'failure',
 ): ProbeState {
-  // The same again, as nearly all are.
+  // The same outcome again, the usual case.
   if (state.last === result && state.verdict === result && !state.assumed && state.run >= thresholds[result])
     return state;
   const run = state.last === result ? state.run + 1 : 1;

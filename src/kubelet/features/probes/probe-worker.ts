@@ -10,33 +10,41 @@ import type { EventRecorder } from '../../ports/recorder.ts';
 import type { LagWatch } from './lag-watch.ts';
 import type { LoadMark, OverloadWatch } from './overload-watch.ts';
 import type { Appointment, ProbeSchedule } from './probe-schedule.ts';
-import { nextProbeState, thresholdsOf, type ProbeState, type Thresholds } from './probe-state.ts';
-import { runProbe, type ProbeOutcome, type ProbeTools } from './run-probe.ts';
+import type { ProbeState, Thresholds } from './probe-state.ts';
+import { nextProbeState, thresholdsOf } from './probe-state.ts';
+import type { ProbeOutcome, ProbeTools } from './run-probe.ts';
+import { runProbe } from './run-probe.ts';
 
 /**
- * Regular probes begin at multiples of this, so that those of many containers share the turns of the event loop: with a thousand a second
- * that saves a quarter of their cost. None begins earlier, so none comes more often than its period.
+ * Regular probes begin at multiples of this, so that those of many containers share the turns of the event loop: with a
+ * thousand a second that saves a quarter of their cost. None begins earlier, so none runs more often than its period.
  */
 const GRID_MS = 25;
-/** Between the first tries of a readiness or startup probe of a new container; doubled each time until it reaches the period. */
+/**
+ * Delay between the first probes of a new container's readiness or startup; doubled each time until it reaches the
+ * period.
+ */
 const EAGER_MS = 25;
 /** The same for a command, which costs a process. */
 const EAGER_EXEC_MS = 100;
-/** An adopted container of which nothing is remembered is probed within this, because its readiness is only assumed. */
+/** An adopted container without a saved result is probed within this time, because its readiness is only assumed. */
 const ASSUMED_JITTER_MS = 1_000;
 /** A deadline missed while the agent itself was late by this much, or by this share of the deadline, proves nothing. */
 const LATE_MS = 50;
 const LATE_SHARE = 0.1;
-/** Probes in a row that were made inconclusive by the agent's lateness and are repeated at once rather than at the next tick. */
+/**
+ * The number of probes in a row that the agent's lateness made inconclusive and that are repeated at once rather than
+ * at the next tick.
+ */
 const INSTANT_REPEATS = 3;
 /**
- * After so long in which an overloaded node kept every probe of a container inconclusive, its missed deadlines count again: it may be the
- * container itself that is stuck in a loop and makes the load, and nobody else would end that. A container that passes now and then never gets
- * there; upstream's node tests give one that never does four minutes in all.
+ * When an overloaded node has kept every probe of a container inconclusive for this long, its missed deadlines count
+ * again: the container itself may be stuck in a loop and cause the load, and nothing else would end that. A container
+ * that passes now and then never gets there; upstream's node tests give one that never does four minutes in all.
  */
 const OVERLOAD_PATIENCE_MS = 150_000;
 
-/** The container as the runtime last showed it. */
+/** The container in the runtime's latest status. */
 export interface SeenContainer {
   id: ContainerId;
   running: boolean;
@@ -50,7 +58,7 @@ export interface ProbeFacts {
   durationMs: number;
   /** How late it began. */
   lateMs: number;
-  /** How late the agent's event loop was meanwhile. */
+  /** How late the agent's event loop was during the probe. */
   lagMs: number;
 }
 
@@ -65,22 +73,23 @@ export interface WorkerContext {
   recorder: EventRecorder;
   /** Whether the container has passed its startup probe, if it has one. */
   hasStarted: (worker: ProbeWorker) => boolean;
-  /** The state of the probe changed, and with it perhaps the verdict. */
+  /** The state of the probe changed, and possibly its result. */
   onState: (worker: ProbeWorker, before: ProbeState | undefined, after: ProbeState) => void;
   onOutcome: (worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
 }
 
-/** Whose lateness it was. */
+/** What was late. */
 type Excuse = 'agent' | 'node';
 
 const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
 /**
  * One probe of one container (upstream: prober/worker.go).
- * 1. At most one probe is under way; what came back for an earlier container is dropped.
- * 2. It has an appointment, or a probe under way, exactly while it may probe: running, started (or startup itself), not on hold.
- * 3. Ticks are a period apart from the first on. Between them a new container that is not ready yet is tried eagerly; a failure of such
- *    a try counts for nothing and is not said.
+ * 1. At most one probe runs at a time; the outcome for an earlier container is dropped.
+ * 2. The next probe is scheduled, or one is running, exactly while the worker may probe: the container is running,
+ *    started (or this is the startup probe), and the probe is not on hold.
+ * 3. Ticks are one period apart. Between them a new container that is not ready yet is probed eagerly; a failure of
+ *    such a probe does not count and is not reported.
  */
 export class ProbeWorker {
   readonly podUid: PodUid;
@@ -92,21 +101,21 @@ export class ProbeWorker {
   #pod: Pod;
   #state: ProbeState | undefined;
   #podIp = '';
-  /** Monotonic time the container began to run; undefined while it does not. */
+  /** Monotonic time at which the container started; undefined while it does not run. */
   #runningSinceMs: number | undefined;
   #adopted = false;
   #appointment: Appointment | undefined;
-  /** Of the probe under way. One serves many probes; only what was aborted needs another. */
+  /** For the running probe. One serves many probes; a new one is needed only after an abort. */
   #aborter = new AbortController();
   #underWay = false;
-  /** Counts what was given up: a result from before is nobody's. */
+  /** Counts aborted probes: an outcome from before is dropped. */
   #era = 0;
   #tickDueMs = 0;
   #eagerMs = 0;
   #repeats = 0;
   /** Since when every probe was inconclusive; monotonic. */
   #inconclusiveSinceMs: number | undefined;
-  /** The container that has started in the sense of its startup probe, which none takes back. */
+  /** The container that passed its startup probe, which is final. */
   #startedId: ContainerId | undefined;
   #stopped = false;
   #failure: { output: string; atMs: number } | undefined;
@@ -129,7 +138,10 @@ export class ProbeWorker {
     return this.#state;
   }
 
-  /** Why it has not passed, for `explain`: the last failed try, eager ones too, and when the next is due. Wall milliseconds. */
+  /**
+   * Why the container has not passed, for `explain`: the last failed probe, eager ones included, and when the next is
+   * due. Wall milliseconds.
+   */
   standing(): { lastOutput?: string; lastAtMs?: number; nextTryAtMs?: number } {
     const { clock } = this.#context;
     const nextTryAtMs =
@@ -147,7 +159,9 @@ export class ProbeWorker {
     this.#pod = pod;
   }
 
-  /** Takes in how the container is now; `begin` gives the state to begin with when it is another container than before. */
+  /**
+   * Updates the container's state; `begin` returns the initial probe state when it is another container than before.
+   */
   observe(seen: SeenContainer, begin: () => { state: ProbeState; adopted: boolean }): void {
     if (this.#stopped) return;
     this.#podIp = seen.podIp;
@@ -162,19 +176,19 @@ export class ProbeWorker {
     if (!seen.running) return this.#notRunning();
     if (this.#runningSinceMs !== undefined) return;
     const { clock } = this.#context;
-    // Wall time only to learn the age; from here on the wall clock may jump.
+    // Wall time is used only to determine the age; from here on the wall clock may jump.
     this.#runningSinceMs = clock.monotonicMs() - Math.max(0, clock.nowMs() - seen.startedAtMs);
     this.wake();
   }
 
-  /** Begins to probe if it may and does not yet: the container runs, or has started in the sense of its startup probe. */
+  /** Starts probing if it may and has not yet: the container runs, or has passed its startup probe. */
   wake(): void {
     if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay) return;
     const { clock, random } = this.#context;
     const { periodMs, initialDelayMs } = this.#thresholds;
     const firstMs = Math.max(clock.monotonicMs(), (this.#runningSinceMs ?? 0) + initialDelayMs);
     if (this.#adopted) {
-      // Spread out after a restart of the agent, or all probes of the node would come at once.
+      // Spread out after a restart of the agent, otherwise all probes of the node would run at once.
       const spreadMs = this.#state?.assumed === true ? Math.min(periodMs, ASSUMED_JITTER_MS) : periodMs;
       this.#tickDueMs = firstMs + random.next() * spreadMs;
       return this.#tickAt(this.#tickDueMs, false);
@@ -188,7 +202,7 @@ export class ProbeWorker {
     this.#tickAt(this.#tickDueMs, false);
   }
 
-  /** No more probing; a last verdict is set without being said. */
+  /** Stops probing; a final result is set without being reported. */
   stop(last?: 'success'): void {
     this.#stopped = true;
     this.#rest();
@@ -274,7 +288,7 @@ export class ProbeWorker {
     this.#plan(endMs, { wasEager: eager, excuse });
   }
 
-  /** Whose fault a missed deadline is, where it is not the container's. */
+  /** The cause of a missed deadline, if it is not the container. */
   #excuseOf(lagMs: number, load: LoadMark): Excuse | undefined {
     if (lagMs >= Math.max(LATE_MS, this.#thresholds.timeoutMs * LATE_SHARE)) return 'agent';
     const sinceMs = this.#inconclusiveSinceMs;
@@ -326,7 +340,7 @@ export class ProbeWorker {
     }
   }
 
-  /** Said once, until a probe is conclusive again; `explain` shows it for as long as it lasts. */
+  /** Reported once, until a probe is conclusive again; `explain` shows it while it lasts. */
   #sayInconclusive(excuse: Excuse, lagMs: number): void {
     const { clock, recorder } = this.#context;
     const why =
@@ -349,11 +363,11 @@ export class ProbeWorker {
   #plan(nowMs: number, { wasEager, excuse }: { wasEager: boolean; excuse: Excuse | undefined }): void {
     if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay) return;
     this.#repeats = excuse === 'agent' ? this.#repeats + 1 : 0;
-    // A node that has too much to do is not asked more often.
+    // A node that is overloaded is not probed more often.
     if (excuse === 'agent' && this.#repeats <= INSTANT_REPEATS) return this.#tickAt(nowMs, wasEager);
     const { periodMs } = this.#thresholds;
     if (!wasEager) {
-      // Eager tries are only for the first period.
+      // Eager probes are only for the first period.
       this.#eagerMs = 0;
       this.#tickDueMs = Math.max(nowMs, this.#tickDueMs + periodMs);
     }
@@ -368,7 +382,7 @@ export class ProbeWorker {
       this.#eagerMs *= 2;
       return this.#tickAt(dueMs, true);
     }
-    // After an eager success the ticks go on from it.
+    // After an eager success the ticks continue from it.
     if (wasEager && this.#state?.last === 'success') this.#tickDueMs = nowMs + periodMs;
     this.#tickAt(Math.max(nowMs, this.#tickDueMs), false);
   }

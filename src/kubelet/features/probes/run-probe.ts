@@ -3,20 +3,21 @@ import { errorKind, errorMessage, isKind, KubeletError, unreachable } from '../.
 import type { Container } from '../../../api/core/container.ts';
 import type { HTTPGetAction, Probe } from '../../../api/core/probe.ts';
 import { formatDurationMs } from '../../../api/duration.ts';
+import { ExpandedSize, expandVariables } from '../../../api/expand-variables.ts';
 import { httpActionRequest, resolvePort } from '../../model/http-action.ts';
 import type { ContainerId } from '../../model/ids.ts';
 import type { HttpProbeAnswer, HttpProbeRequest, NetDial } from '../../ports/net-dial.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 
-/** Of what an exec probe prints (upstream: probe/exec). */
+/** Limit of an exec probe's output (upstream: probe/exec). */
 const OUTPUT_LIMIT_BYTES = 10 * 1024;
-/** Tries of a probe that could not even be made (upstream: prober/prober.go). */
+/** Attempts of a probe that could not be run (upstream: prober/prober.go). */
 const TRIES = 3;
 
 /**
- * One probe's result. `warning` passes, and is said. `timeout` is a failure, unless the agent itself was late. `error` says that the
- * probe could not be made, or not to its end: it is no verdict on the container; `state` is upstream's name for what it amounts to. `gone` is an
- * error nobody needs to hear of.
+ * The outcome of one probe. `warning` passes, and is reported. `timeout` is a failure, unless the agent itself was
+ * late. `error`: the probe could not be run, or not completed, and says nothing about the container; `state` is
+ * upstream's name for the outcome. `gone`: an error that need not be reported.
  */
 export type ProbeOutcome =
   | { kind: 'success' | 'warning' | 'failure' | 'timeout'; output: string }
@@ -26,7 +27,7 @@ export type ProbeOutcome =
 export interface ProbeTarget {
   id: ContainerId;
   container: Container;
-  /** Where the pod's ports are: its address, or the node's for a pod on the host's network. */
+  /** Address of the pod's ports: the pod's own, or the node's for a pod on the host's network. */
   podIp: string;
 }
 
@@ -35,7 +36,7 @@ export interface ProbeTools {
   dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
 }
 
-/** Probes once; a probe that could not be made is tried three times in all. Never rejects. */
+/** Probes once; a probe that could not be run is attempted three times in all. Never rejects. */
 export async function runProbe(
   tools: ProbeTools,
   probe: Probe,
@@ -89,7 +90,7 @@ function probeOnce(
   throw new KubeletError('Internal', `missing probe handler for ${target.container.name}`);
 }
 
-/** An empty host would mean this very machine to a socket. */
+/** A socket would connect an empty host to this machine. */
 function hostOf(given: string | undefined, target: ProbeTarget): string {
   const host = given === undefined || given === '' ? target.podIp : given;
   if (host === '') throw new KubeletError('Internal', 'the pod has no address');
@@ -117,7 +118,7 @@ async function execProbe(
           output: `command timed out: ${JSON.stringify(command.join(' '))} timed out after ${formatDurationMs(timeoutMs)}`,
         };
       case 'NotFound':
-        // The container went away meanwhile; its exit is told elsewhere.
+        // The container was removed meanwhile; its exit is reported elsewhere.
         return { kind: 'gone' };
       case 'Aborted':
         return { kind: 'gone' };
@@ -128,7 +129,7 @@ async function execProbe(
   }
 }
 
-/** What is sent is the same at each try, so it is made once: by the action, for the address it was made for. */
+/** The request is the same each time, so it is built once: keyed by the action, for the address it was built for. */
 const requests = new WeakMap<HTTPGetAction, { podIp: string; timeoutMs: number; request: HttpProbeRequest }>();
 
 function requestOf(action: HTTPGetAction, target: ProbeTarget, timeoutMs: number): HttpProbeRequest {
@@ -153,14 +154,14 @@ async function httpProbe(
   try {
     answer = await dial.httpProbe(request, signal);
   } catch (error) {
-    // Plain HTTP where TLS was asked for is the container's fault, so a failure and not an error.
+    // Plain HTTP where TLS was requested is the container's fault, so a failure and not an error.
     if (isKind(error, 'Invalid')) return { kind: 'failure', output: errorMessage(error) };
     throw error;
   }
   if (answer.kind === 'redirect')
     return { kind: 'warning', output: `Probe terminated redirects, Response body: ${answer.body}` };
   const { status, body, broken } = answer;
-  // Upstream throws the result away then, whatever the status says.
+  // Upstream discards the result then, whatever the status says.
   if (broken !== undefined) return { kind: 'error', state: 'failure', output: broken };
   if (status >= 300 && status < 400)
     return { kind: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
@@ -190,12 +191,12 @@ async function grpcProbe(
     : { kind: 'failure', output: `service unhealthy (responded with "${status}")` };
 }
 
-/** `$(NAME)` by the values written in the pod, nothing else: probes know no other environment (upstream: ExpandContainerCommandOnlyStatic). */
+/**
+ * Expands `$(NAME)` by the literal values in the pod only: probes have no other environment (upstream:
+ * ExpandContainerCommandOnlyStatic).
+ */
 function expandStatic(command: readonly string[], container: Pick<Container, 'env'>): string[] {
   const values = new Map((container.env ?? []).map(({ name, value }) => [name, value ?? '']));
-  return command.map((word) =>
-    word.replaceAll(/\$\$|\$\(([^)]*)\)/g, (whole, name: string | undefined) =>
-      whole === '$$' ? '$' : (values.get(name ?? '') ?? whole),
-    ),
-  );
+  const size = new ExpandedSize();
+  return command.map((word) => expandVariables(word, (name) => values.get(name), size));
 }

@@ -6,7 +6,6 @@ import { containerConfig } from './container-config.ts';
 import { computePodDns, nodeResolverProblem, parseResolvConf } from './dns-config.ts';
 import { resolveEnv } from './env-config.ts';
 import { EnvFiles } from './env-files.ts';
-import { expandVariables } from './expand.ts';
 import { kernelHostname, managedHostsContent } from './hosts-file.ts';
 import type { NodeFacts, PodPlacement } from './node-facts.ts';
 import { containerResources, oomScore } from './resources-config.ts';
@@ -58,7 +57,7 @@ describe('environment', () => {
     env: [{ name: 'R', valueFrom: { resourceFieldRef: { resource: name, divisor } } }],
   });
 
-  test('expands references to what came before, keeps the unknown, and unescapes', () => {
+  test('expands references to earlier variables, keeps unknown ones, and unescapes', () => {
     assert.deepEqual(
       env({
         env: [
@@ -68,9 +67,22 @@ describe('environment', () => {
       }),
       { A: '1', B: '1-$(NO)-$(A)-x-$(', SVC: 'x' },
     );
-    assert.equal(
-      expandVariables('$x$$$(', () => 'v'),
-      '$x$$(',
+  });
+
+  test('refuses variables that double each other before they exceed what can be run', () => {
+    const doubling = Array.from({ length: 60 }, (_, index) => ({
+      name: `V${index + 1}`,
+      value: `$(V${index})$(V${index})`,
+    }));
+    assert.throws(() => env({ env: [{ name: 'V0', value: 'x' }, ...doubling] }), {
+      kind: 'Invalid',
+      message: 'the expansion with $(V17) has more than 131072 bytes, which cannot be run',
+    });
+    const long = { name: 'LONG', value: 'x'.repeat(100_000) };
+    assert.throws(
+      () =>
+        env({ env: [long, ...Array.from({ length: 100 }, (_, index) => ({ name: `V${index}`, value: '$(LONG)' }))] }),
+      { kind: 'Invalid', message: /have more than 6291456 bytes/ },
     );
   });
 
@@ -84,7 +96,7 @@ describe('environment', () => {
     );
   });
 
-  test('says what is missing in the words users know, and passes over the optional', () => {
+  test('reports missing objects in words that users know, and skips optional ones', () => {
     const key = (name: string, keyName: string, optional?: boolean): Partial<Container> => ({
       env: [{ name: 'A', valueFrom: { configMapKeyRef: { name, key: keyName, optional } } }],
     });
@@ -117,7 +129,7 @@ describe('environment', () => {
     assert.deepEqual([env(key('none')), env(key('s'))], [{ SVC: 'x' }, { SVC: 'x' }]);
   });
 
-  test('a name that every JavaScript object knows is a name like any other', () => {
+  test('a name that every JavaScript object has is a name like any other', () => {
     assert.deepEqual(env({ env: [{ name: 'A', value: '$(constructor)-$(toString)' }] }), {
       A: '$(constructor)-$(toString)',
       SVC: 'x',
@@ -153,7 +165,7 @@ describe('environment', () => {
     assert.deepEqual([...found.keys()], ['a.b-c', '1st', 'p-a.b-c', 'p-1st']);
   });
 
-  test('bytes that are no text are refused, by name and without what they are', () => {
+  test('bytes that are not text are refused, by name and without their content', () => {
     const objects = {
       configMaps: new Map(),
       secrets: new Map([
@@ -175,7 +187,7 @@ describe('environment', () => {
     assert.equal(of('text').get('A'), 'a');
   });
 
-  test('takes values from a file of the pod, which has to be there and right even for an optional key', () => {
+  test('takes values from a file of the pod, which must exist and be valid even for an optional key', () => {
     const file = (path: string, key: string, optional?: boolean, volumeName = 'v'): Partial<Container> => ({
       env: [
         { name: 'F', valueFrom: { fileKeyRef: { volumeName, path, key, optional } } },
@@ -248,7 +260,7 @@ describe('resources', () => {
     node: { ...node, ...more },
     placement,
   });
-  test('requests default to limits, hugepages not named are none, and cgroup v2 kills the container as a whole', () => {
+  test('requests default to limits, unnamed hugepages are 0, and cgroup v2 kills the container as a whole', () => {
     const container = aContainer('app', {
       resources: { limits: { cpu: '500m', memory: '64Mi', 'hugepages-2Mi': '4Mi' } },
     });
@@ -270,7 +282,7 @@ describe('resources', () => {
     });
   });
 
-  test('on cgroup v2 the OOM killer takes one process only where the agent is told so', () => {
+  test('on cgroup v2 the OOM killer takes one process only where the agent is configured so', () => {
     const of = (singleProcessOomKill: boolean | undefined): unknown =>
       containerResources(aPod(), aContainer('app'), {
         ...facts({ cgroupVersion: 2 }),
@@ -279,7 +291,7 @@ describe('resources', () => {
     assert.deepEqual([of(undefined), of(false), of(true)], ['1', '1', undefined]);
   });
 
-  test('with LimitedSwap a burstable container has swap in proportion to its request; nobody else has any', () => {
+  test('with LimitedSwap a burstable container has swap in proportion to its request; no other has any', () => {
     const node2 = {
       cgroupVersion: 2 as const,
       swapControl: true,
@@ -334,14 +346,14 @@ describe('DNS', () => {
   const dns = (spec: Partial<Pod['spec']>, clusterDns: string[] = ['10.96.0.10']): ReturnType<typeof computePodDns> =>
     computePodDns(aPod(spec), { clusterDomain: 'cluster.local', clusterDns, host, hostIps: [] });
 
-  test('resolv.conf is read as the resolver reads it', () =>
+  test('resolv.conf is parsed as the resolver parses it', () =>
     assert.deepEqual(host, {
       servers: ['1.1.1.1', '2.2.2.2'],
       searches: ['corp.example'],
       options: ['ndots:2', 'rotate'],
     }));
 
-  test('a node whose own file is too much for any pod is told so, in upstream’s words', () => {
+  test('a node whose own file exceeds the limits for any pod is reported, in upstream’s words', () => {
     const problem = (searches: string[], clusterDomain = 'cluster.local'): string | undefined =>
       nodeResolverProblem({ servers: [], searches, options: [] }, { path: '/r', clusterDomain });
     const many = (count: number, length = 2): string[] =>
@@ -384,7 +396,7 @@ describe('DNS', () => {
     );
   });
 
-  test('says when the cluster has no DNS and when limits cut something off', () => {
+  test('reports a cluster without DNS and values that limits cut off', () => {
     assert.deepEqual(
       dns({}, []).remarks.map(({ about, reason }) => `${about} ${reason}`),
       ['node MissingClusterDNS', 'pod MissingClusterDNS'],
@@ -448,7 +460,7 @@ describe('names', () => {
     );
   });
 
-  test('a stop signal of its own goes to the runtime only where the feature gate allows it', () => {
+  test('a custom stop signal goes to the runtime only with the feature gate', () => {
     const container = aContainer('app', { lifecycle: { stopSignal: 'SIGUSR1' } });
     const signalWith = (stopSignals: boolean): string | undefined =>
       containerConfig(aPod(), container, {
@@ -465,7 +477,7 @@ describe('names', () => {
     assert.deepEqual([signalWith(true), signalWith(false)], ['SIGUSR1', undefined]);
   });
 
-  test('a container carries what a later agent needs to judge and to kill it', () => {
+  test('a container carries what a later agent needs to check and to kill it', () => {
     const preStop = { exec: { command: ['x'] } };
     const container = aContainer('app', { command: ['echo', '$(A)'], lifecycle: { preStop } });
     const config = containerConfig(aPod(), container, {

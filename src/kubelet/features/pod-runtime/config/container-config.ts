@@ -1,7 +1,7 @@
 import type { Pod } from '../../../../api/core/pod.ts';
 import type { AnyContainer } from '../../../../api/pod.ts';
 import type { ContainerConfig, Mount } from '../../../ports/runtime.ts';
-import { expandVariables } from './expand.ts';
+import { ExpandedSize, expandVariables } from '../../../../api/expand-variables.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
 import type { ContainerSettings, NodeFacts, PodPlacement } from './node-facts.ts';
 import { containerResources } from './resources-config.ts';
@@ -16,7 +16,7 @@ export interface ContainerFacts extends Pick<SecurityFacts, 'imageUser' | 'targe
   imageRef: string;
   runtimeHandler: string;
   env: ReadonlyMap<string, string>;
-  /** Ready to use: host paths resolved, files of the agent's own in place. */
+  /** Ready to use: host paths are resolved, the agent's own files exist. */
   mounts: readonly Mount[];
   devices?: ContainerConfig['devices'];
 }
@@ -26,9 +26,13 @@ function containerLogPath(name: string, attempt: number): string {
   return `${name}/${attempt}.log`;
 }
 
-/** CRI's container configuration (upstream: kuberuntime_container.go generateContainerConfig). Throws `Invalid` with the message users see. */
+/**
+ * CRI's container configuration (upstream: kuberuntime_container.go generateContainerConfig). Throws `Invalid` with the
+ * message for users.
+ */
 export function containerConfig(pod: Pod, container: AnyContainer, facts: ContainerFacts): ContainerConfig {
-  const expand = (text: string): string => expandVariables(text, (name) => facts.env.get(name));
+  const size = new ExpandedSize();
+  const expand = (text: string): string => expandVariables(text, (name) => facts.env.get(name), size);
   return {
     name: container.name,
     attempt: facts.attempt,

@@ -16,7 +16,7 @@ export interface ContainerFilesOptions {
   settings: Pick<ContainerSettings, 'rootDir' | 'podLogsDir' | 'clusterDomain'>;
 }
 
-/** What was laid out on the host for one start of a container. */
+/** What was prepared on the host for one start of a container. */
 export interface PreparedFiles {
   /** The lowest attempt whose log file does not exist yet. */
   nextAttempt: number;
@@ -40,7 +40,7 @@ export class ContainerFiles {
     return `${this.#settings.rootDir}/pods/${pod.metadata.uid}`;
   }
 
-  /** Needs nothing of the sandbox, so it runs while that is being made. */
+  /** Needs nothing of the sandbox, so it runs while that is being created. */
   async prepare(pod: Pod, container: AnyContainer): Promise<PreparedFiles> {
     const [nextAttempt, terminationLog] = await Promise.all([
       this.#logDirectory(pod, container),
@@ -56,7 +56,9 @@ export class ContainerFiles {
     return names.reduce((next, name) => Math.max(next, Number(logNumber.exec(name)?.[1] ?? -1) + 1), 0);
   }
 
-  /** World-writable, because the container's user writes it. A node that cannot make it starts the container without. */
+  /**
+   * World-writable, because the container's user writes it. If the node cannot create it, the container starts without.
+   */
   async #terminationLog(pod: Pod, container: AnyContainer): Promise<string | undefined> {
     if ((container.terminationMessagePath ?? '') === '') return undefined;
     const directory = `${this.podDir(pod)}/containers/${container.name}`;
@@ -65,7 +67,7 @@ export class ContainerFiles {
       .padStart(8, '0')}`;
     await this.#files.makeDirectory(directory, 0o750);
     await this.#files.writeFile(path, '', 0o666);
-    // The mode given on creation is cut by the umask.
+    // The umask reduces the mode that is given on creation.
     await this.#files.chmod(path, 0o666);
     return path;
   }

@@ -10,7 +10,7 @@ export interface DnsConfig {
   options: readonly string[];
 }
 
-/** A remark for the pod's events, or for the node's. */
+/** A warning for the pod's events, or for the node's. */
 export interface DnsRemark {
   about: 'pod' | 'node';
   reason: 'DNSConfigForming' | 'MissingClusterDNS';
@@ -20,7 +20,7 @@ export interface DnsRemark {
 export interface DnsSettings {
   clusterDomain: string;
   clusterDns: readonly string[];
-  /** What the node's resolv.conf says; undefined when the agent is told to use none. */
+  /** The content of the node's resolv.conf; undefined when the agent is configured to use none. */
   host: DnsConfig | undefined;
   hostIps: readonly string[];
 }
@@ -32,7 +32,10 @@ const clusterSearches = 3;
 const maxSearchChars = 2048;
 const maxSearchLength = 253;
 
-/** Reads a resolv.conf (upstream: network/dns parseResolvConf): name servers add up, the last search line wins, options merge by name. Throws `Invalid` for a name server without an address. */
+/**
+ * Reads a resolv.conf (upstream: network/dns parseResolvConf): name servers add up, the last search line wins, options
+ * merge by name. Throws `Invalid` for a name server without an address.
+ */
 export function parseResolvConf(text: string): DnsConfig {
   const servers: string[] = [];
   let searches: string[] = [];
@@ -54,7 +57,10 @@ export function parseResolvConf(text: string): DnsConfig {
   return { servers, searches, options: [...options.values()] };
 }
 
-/** What is too much in the node's own file for pods of the policy ClusterFirst, whichever they are (upstream: network/dns CheckLimitsForResolvConf). */
+/**
+ * What exceeds the limits in the node's own file for any pod of the policy ClusterFirst (upstream: network/dns
+ * CheckLimitsForResolvConf).
+ */
 export function nodeResolverProblem(
   { searches }: DnsConfig,
   { path, clusterDomain }: { path: string; clusterDomain: string },
@@ -69,7 +75,7 @@ export function nodeResolverProblem(
     : undefined;
 }
 
-/** The resolver configuration of a pod (upstream: network/dns GetPodDNS), with what the user should be told about it. */
+/** The resolver configuration of a pod (upstream: network/dns GetPodDNS), with warnings for the user. */
 export function computePodDns(pod: Pod, settings: DnsSettings): { dns: DnsConfig; remarks: DnsRemark[] } {
   const remarks: DnsRemark[] = [];
   const base = policyBase(pod, settings, remarks);

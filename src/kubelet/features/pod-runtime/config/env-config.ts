@@ -10,10 +10,10 @@ import { goQuote } from '../../../../api/go-quote.ts';
 import type { AnyContainer } from '../../../../api/pod.ts';
 import { errorMessage, isKind, KubeletError } from '../../../../base/errors.ts';
 import type { EnvFiles } from './env-files.ts';
-import { expandVariables } from './expand.ts';
+import { ExpandedSize, expandVariables } from '../../../../api/expand-variables.ts';
 import type { ObjectLookup } from '../interfaces.ts';
 
-/** The objects a container's environment names; undefined for one that does not exist. */
+/** The objects that a container's environment refers to; undefined for one that does not exist. */
 export interface EnvObjects {
   configMaps: ReadonlyMap<string, ConfigMap | undefined>;
   secrets: ReadonlyMap<string, Secret | undefined>;
@@ -28,7 +28,7 @@ export interface EnvFacts {
   files: EnvFiles;
 }
 
-/** Looks up, all at once, the objects that the environment of a container needs. */
+/** Looks up, in parallel, the objects that the environment of a container needs. */
 export async function loadEnvObjects(pod: Pod, container: AnyContainer, lookup: ObjectLookup): Promise<EnvObjects> {
   const configMaps = new Map<string, ConfigMap | undefined>();
   const secrets = new Map<string, Secret | undefined>();
@@ -49,12 +49,14 @@ export async function loadEnvObjects(pod: Pod, container: AnyContainer, lookup: 
 }
 
 /**
- * The environment of a container, in the order it is declared (upstream: kubelet_pods.go makeEnvironmentVariables): envFrom first, then
- * env over it, each seeing what came before; service variables last. Any key may be a name: since v1.34 none is passed over for what it
- * consists of. Throws `Invalid` with the message users see when something is missing; no message holds a value.
+ * The environment of a container, in declared order (upstream: kubelet_pods.go makeEnvironmentVariables): envFrom
+ * first, then env over it, each seeing what came before; service variables last. Any key may be a name: since v1.34
+ * none is skipped for its characters. Throws `Invalid` with the message for users when something is missing; no message
+ * contains a value.
  */
 export function resolveEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): Map<string, string> {
   const env = new Map<string, string>();
+  const size = new ExpandedSize();
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
     const data =
       configMapRef !== undefined
@@ -62,20 +64,20 @@ export function resolveEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): 
         : secretRef !== undefined
           ? secretData(facts.objects, secretRef)
           : undefined;
-    for (const [key, value] of data ?? []) env.set(prefix + key, value());
+    for (const [key, value] of data ?? []) env.set(prefix + key, size.add(value()));
   }
   for (const { name, value = '', valueFrom } of container.env ?? []) {
     const resolved =
       value !== '' || valueFrom === undefined
-        ? expandVariables(value, (variable) => env.get(variable) ?? facts.serviceEnv.get(variable))
+        ? expandVariables(value, (variable) => env.get(variable) ?? facts.serviceEnv.get(variable), size)
         : valueOf(pod, container, valueFrom, facts);
-    if (resolved !== undefined) env.set(name, resolved);
+    if (resolved !== undefined) env.set(name, valueFrom === undefined ? resolved : size.add(resolved));
   }
   for (const [name, value] of facts.serviceEnv) if (!env.has(name)) env.set(name, value);
   return env;
 }
 
-/** undefined for something optional that is not there. */
+/** undefined for an optional object that does not exist. */
 function valueOf(pod: Pod, container: AnyContainer, from: EnvVarSource, facts: EnvFacts): string | undefined {
   const { namespace } = pod.metadata;
   if (from.fieldRef !== undefined) return podFieldValue(from.fieldRef, pod, facts);
@@ -103,7 +105,10 @@ function valueOf(pod: Pod, container: AnyContainer, from: EnvVarSource, facts: E
   return from.fileKeyRef === undefined ? '' : valueOfFile(from.fileKeyRef, facts.files);
 }
 
-/** As upstream, an optional key may be missing from its file, but the file has to be there and right; an empty value counts as none. */
+/**
+ * As upstream, an optional key may be missing from its file, but the file must exist and be valid; an empty value
+ * counts as missing.
+ */
 function valueOfFile({ volumeName, path, key, optional }: FileKeySelector, files: EnvFiles): string | undefined {
   const file = files.get(volumeName, path);
   if (file.kind === 'no volume')
@@ -126,12 +131,12 @@ function parsedEnvFileValue(text: string, key: string): string {
   }
 }
 
-/** Upstream's words, and behind them the line and the rule; never what the file says, which may be secret. */
+/** Upstream's words, followed by the line and the rule; never the content of the file, which may be secret. */
 function unusable(why: string): KubeletError {
   return new KubeletError('Invalid', `couldn't parse env file: ${why}`);
 }
 
-/** Values are made when asked for, so that one that cannot be told does not get in the way of the others. */
+/** Values are computed on use, so that one that cannot be decoded does not affect the others. */
 type EnvData = ReadonlyMap<string, () => string>;
 
 function configMapData(objects: EnvObjects, ref: { name: string; optional?: boolean }): EnvData | undefined {
@@ -155,7 +160,7 @@ function secretData(objects: EnvObjects, ref: { name: string; optional?: boolean
   return new Map([...decoded, ...plain]);
 }
 
-/** CRI carries variables as UTF-8 text. Other bytes are refused, as by upstream's client, rather than changed. */
+/** CRI carries variables as UTF-8 text. As upstream's client, other bytes are refused rather than changed. */
 function decodedText(secret: string, key: string, base64: string): string {
   const bytes = Buffer.from(base64, 'base64');
   if (!isUtf8(bytes))

@@ -7,7 +7,7 @@ import type { Logger } from '../../../../base/log.ts';
 import type { PodVolumes } from '../../../model/pod-volumes.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 
-/** A file of variables is read into memory whole; a larger one is refused. Upstream sets no bound. */
+/** A file of variables is read into memory as a whole; a larger one is refused. Upstream sets no bound. */
 const LARGEST_BYTES = 1024 * 1024;
 
 export type EnvFile =
@@ -30,7 +30,10 @@ export class EnvFiles {
 
 const keyOf = (volumeName: string, path: string): string => `${volumeName}/${path}`;
 
-/** Reads them anew for each start: an earlier container may have written them. The volume belongs to the pod, so nothing in it is trusted. */
+/**
+ * Reads them at each start: an earlier container may have written them. The volume belongs to the pod, so nothing in it
+ * is trusted.
+ */
 export async function loadEnvFiles(
   container: AnyContainer,
   volumes: PodVolumes,
@@ -60,7 +63,7 @@ export async function loadEnvFiles(
         kind: 'unreadable',
         why: isKind(error, 'NotFound')
           ? `there is no file ${goQuote(path)} in volume ${volumeName}`
-          : `${goQuote(path)} in volume ${volumeName} is no file, or one of more than ${LARGEST_BYTES} bytes`,
+          : `${goQuote(path)} in volume ${volumeName} is not a file, or has more than ${LARGEST_BYTES} bytes`,
       };
     }
   };

@@ -31,7 +31,7 @@ function demand(complaints: readonly string[], message: string): void {
 
 function truncate(pod: Pod, hostname: string): string {
   if (hostname.length <= maxHostname) return hostname;
-  const cut = hostname.slice(0, maxHostname).replace(/[-.]+$/, '');
+  const cut = hostname.slice(0, maxHostname).replace(/(?<![-.])[-.]+$/, '');
   if (cut === '')
     throw new KubeletError(
       'Invalid',
@@ -40,7 +40,10 @@ function truncate(pod: Pod, hostname: string): string {
   return cut;
 }
 
-/** The name the kernel is given: the full one when the pod asks for it (upstream: kubelet/util GetNodenameForKernel). Throws `Invalid`. */
+/**
+ * The host name for the kernel: the full one when the pod asks for it (upstream: kubelet/util GetNodenameForKernel).
+ * Throws `Invalid`.
+ */
 export function kernelHostname(pod: Pod, clusterDomain: string): string {
   const { hostname, domain } = podHostname(pod, clusterDomain);
   if (domain === '' || pod.spec.setHostnameAsFQDN !== true) return hostname;
@@ -52,7 +55,7 @@ export function kernelHostname(pod: Pod, clusterDomain: string): string {
   );
 }
 
-/** The /etc/hosts of a pod with its own network. The header is upstream's, so that tools which look for it find it. */
+/** The /etc/hosts of a pod with its own network. The header is upstream's, for tools that search for it. */
 export function managedHostsContent(pod: Pod, podIps: readonly string[], clusterDomain: string): string {
   const { hostname, domain } = podHostname(pod, clusterDomain);
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;

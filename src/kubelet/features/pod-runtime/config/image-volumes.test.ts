@@ -16,7 +16,7 @@ function world() {
   return { harness, pod };
 }
 
-test('an image volume is pulled before its container is made, and handed to the runtime', async () => {
+test('an image volume is pulled before its container is created, and passed to the runtime', async () => {
   const { harness, pod } = world();
   harness.image = async (name) => ({
     kind: 'present',
@@ -32,7 +32,7 @@ test('an image volume is pulled before its container is made, and handed to the 
   });
 });
 
-test("an image volume that cannot be had keeps the container waiting with the pull's own reason", async () => {
+test("an image volume that cannot be pulled keeps the container waiting with the pull's own reason", async () => {
   const { harness, pod } = world();
   harness.image = async (name) =>
     name === 'files:1'
@@ -49,7 +49,7 @@ test("an image volume that cannot be had keeps the container waiting with the pu
   );
 });
 
-test('a runtime that cannot mount images is told by its version, before anything is created', async () => {
+test('a runtime that cannot mount images is named by its version, before anything is created', async () => {
   const { harness, pod } = world();
   harness.runtime.version = async () => ({ name: 'containerd', version: '1.6.20~ds1', apiVersion: 'v1' });
   const outcome = await harness.sync(pod);
@@ -87,7 +87,7 @@ test('the whole of an image needs no more than containerd 2.1', async () => {
   assert.deepEqual((await harness.sync(pod)).failures, []);
 });
 
-test('a runtime that does not answer is asked again the next time', async () => {
+test('a runtime that does not answer is queried again the next time', async () => {
   const { harness, pod } = world();
   const { version } = harness.runtime;
   harness.runtime.version = async () => Promise.reject(new KubeletError('Unavailable', 'no answer'));

@@ -10,17 +10,21 @@ import type { SyncRun } from '../sync-run.ts';
 
 export type MountedImage = NonNullable<Mount['image']>;
 
-/** Image volumes by name, each pulled; or what became of the one that cannot be had. */
+/** Image volumes by name, each pulled; or the failure of the one that cannot be pulled. */
 export type ImageVolumesOutcome =
   | { kind: 'present'; images: ReadonlyMap<string, MountedImage> }
   | Extract<ImageOutcome, { kind: 'failed' }>;
 
-/** containerd mounts images, and parts of them, since then; before, it takes the field for nothing: the folder stays empty, the part is the whole image. */
+/**
+ * First versions of containerd that mount images, and parts of them. Older ones ignore the field: the folder stays
+ * empty, the part is the whole image.
+ */
 const CONTAINERD_SINCE = { image: [2, 1], part: [2, 2] } as const;
 
 /**
- * Images that containers mount as volumes (upstream: kuberuntime_manager.go getImageVolumes): pulled by their own policy with the pod's secrets,
- * side by side with all else, and said where the first container that uses them is started.
+ * Images that containers mount as volumes (upstream: kuberuntime_manager.go getImageVolumes): pulled by their own
+ * policy with the pod's secrets, in parallel with everything else. Failures are reported when the first container that
+ * uses them is started.
  */
 export class ImageVolumes {
   readonly #deps: Pick<PodRuntimeDeps, 'images' | 'runtime'>;
@@ -43,7 +47,7 @@ export class ImageVolumes {
     const volumes = usedBy(run, container);
     const images = new Map<string, MountedImage>();
     if (volumes.length === 0) return { kind: 'present', images };
-    // Asked each time: the runtime may be replaced while the agent runs.
+    // Read each time: the runtime may be replaced while the agent runs.
     const problem = unsupported(
       await this.#deps.runtime.version({ signal: run.signal }),
       mountsPart(container, volumes),

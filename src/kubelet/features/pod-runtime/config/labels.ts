@@ -7,7 +7,7 @@ import { containerHash } from '../plan/container-hash.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Labels of a sandbox: the pod's own, and what identifies the pod (upstream: kuberuntime/labels.go). */
+/** Labels of a sandbox: the pod's own, and those that identify the pod (upstream: kuberuntime/labels.go). */
 export function podLabels(pod: Pod): Record<string, string> {
   return { ...pod.metadata.labels, ...identity(pod) };
 }
@@ -21,7 +21,7 @@ function identity(pod: Pod): Record<string, string> {
   return { [runtimeLabels.podName]: name, [runtimeLabels.podNamespace]: namespace, [runtimeLabels.podUid]: uid };
 }
 
-/** All that is needed later to kill a container whose pod is no longer known, and to tell whether its definition changed. */
+/** Everything needed later to kill a container whose pod is no longer known, and to detect a changed definition. */
 export function containerAnnotations(pod: Pod, container: AnyContainer, attempt: number): Record<string, string> {
   const result: Record<string, string> = {
     [runtimeAnnotations.containerHash]: containerHash(container),

@@ -48,7 +48,7 @@ describe('mounts', () => {
     assert.throws(() => plan({ name: 'w' }), { message: 'cannot find volume "w" to mount into container "app"' });
   });
 
-  test('a subPath is refused in upstream’s words when it leaves, or when its expression has no value', () => {
+  test('a subPath is refused in upstream’s words when it leaves the volume, or when its expression has no value', () => {
     const refused = (mount: Partial<AMount>): string => {
       try {
         plan(mount);
@@ -83,7 +83,7 @@ describe('mounts', () => {
     );
   });
 
-  test('recursive read-only is what the runtime handler can do, or refused where it is demanded', () => {
+  test('recursive read-only follows the runtime handler, or is refused where it is required', () => {
     const of = (mount: Partial<AMount>, supported: boolean): boolean | undefined =>
       plan({ readOnly: true, ...mount }, { recursiveReadOnlySupported: supported })[0]?.mount.recursiveReadOnly;
     const modes = ['Disabled', 'IfPossible', 'Enabled'] as const;
@@ -105,7 +105,7 @@ describe('mounts', () => {
     });
   });
 
-  test('a volume that refuses writes is mounted read-only, whatever the mount says', () => {
+  test('a read-only volume is mounted read-only, whatever the mount says', () => {
     const mounts = plan({ readOnly: false }, { volumes: new Map([['v', { ...volume, readOnly: true }]]) });
     assert.deepEqual(
       mounts.map(({ mount }) => mount.readOnly),
@@ -123,7 +123,7 @@ describe('mounts', () => {
 });
 
 describe('images and devices as volumes', () => {
-  test('an image is mounted by the runtime, a part of it too, and is read-only', () => {
+  test('an image, or a part of it, is mounted by the runtime and is read-only', () => {
     const imageVolumes = new Map([['v', { image: 'files:1', imageRef: 'sha256:1' }]]);
     const volumes = new Map([['v', { ...volume, hostPath: '', readOnly: true, selinuxRelabel: false }]]);
     const [whole] = plan({}, { imageVolumes, volumes });
@@ -138,7 +138,7 @@ describe('images and devices as volumes', () => {
     );
   });
 
-  test('a device is given to the container as the claim lets it be used', () => {
+  test('a device is passed to the container with the access of the claim', () => {
     const container = aContainer('app', { volumeDevices: [{ name: 'v', devicePath: '/dev/data' }] });
     const volumes = (more: Partial<MountedVolume>) => new Map([['v', { ...volume, ...more }]]);
     assert.deepEqual(planDevices(container, volumes({ device: true })), [

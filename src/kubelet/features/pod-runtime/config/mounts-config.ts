@@ -5,7 +5,7 @@ import type { AnyContainer } from '../../../../api/pod.ts';
 import { KubeletError } from '../../../../base/errors.ts';
 import type { PodVolumes } from '../../../model/pod-volumes.ts';
 import type { ContainerConfig, Mount } from '../../../ports/runtime.ts';
-import { expandVariables } from './expand.ts';
+import { ExpandedSize, expandVariables } from '../../../../api/expand-variables.ts';
 import type { MountedImage } from './image-volumes.ts';
 import { mayHoldSecret } from './secret-variables.ts';
 
@@ -25,32 +25,36 @@ export interface MountFacts {
 export interface PlannedMount {
   mount: Mount;
   volume: string;
-  /** In the container's list. */
+  /** The index in the container's list. */
   index: number;
   /** Relative, without `..`; absent when the whole volume is mounted. */
   subPath?: string;
-  /** As it may be told: unlike `subPath` it never holds anything of a Secret. */
+  /** Safe to show: unlike `subPath` it never contains anything of a Secret. */
   shownSubPath?: string;
 }
 
-/** The mounts of a container's volumes (upstream: kubelet_pods.go makeMounts). Throws `Invalid` with the message users see. */
+/**
+ * The mounts of a container's volumes (upstream: kubelet_pods.go makeMounts). Throws `Invalid` with the message for
+ * users.
+ */
 export function planVolumeMounts(container: AnyContainer, facts: MountFacts): PlannedMount[] {
-  return (container.volumeMounts ?? []).map((mount, index) => planned(container, { mount, index, facts }));
+  const size = new ExpandedSize();
+  return (container.volumeMounts ?? []).map((mount, index) => planned(container, { mount, index, facts, size }));
 }
 
 function planned(
   container: AnyContainer,
-  { mount, index, facts }: { mount: VolumeMount; index: number; facts: MountFacts },
+  { mount, index, facts, size }: { mount: VolumeMount; index: number; facts: MountFacts; size: ExpandedSize },
 ): PlannedMount {
   const volume = facts.volumes.get(mount.name);
   if (volume === undefined || volume.device === true)
     throw new KubeletError('Invalid', `cannot find volume "${mount.name}" to mount into container "${container.name}"`);
-  const { subPath, shown } = effectiveSubPath(container, mount, facts.env);
+  const { subPath, shown } = effectiveSubPath(container, mount, { env: facts.env, size });
   const image = facts.imageVolumes.get(mount.name);
   return {
     volume: mount.name,
     index,
-    // A part of an image is the runtime's to find.
+    // The runtime resolves a part of an image.
     ...(subPath === '' || image !== undefined
       ? {}
       : { subPath, ...(shown === subPath ? {} : { shownSubPath: shown }) }),
@@ -66,7 +70,10 @@ function planned(
   };
 }
 
-/** The raw devices of a container (upstream: kubelet_pods.go makeBlockVolumes). Throws `Invalid` with the message users see. */
+/**
+ * The raw devices of a container (upstream: kubelet_pods.go makeBlockVolumes). Throws `Invalid` with the message for
+ * users.
+ */
 export function planDevices(container: AnyContainer, volumes: PodVolumes): ContainerConfig['devices'] {
   return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
     if (!devicePath.startsWith('/'))
@@ -78,21 +85,25 @@ export function planDevices(container: AnyContainer, volumes: PodVolumes): Conta
   });
 }
 
-/** What leads where it must not is told as upstream does, but by its expression where a Secret is part of it. */
+/** An invalid path is reported as upstream does, but by its expression where a Secret is part of it. */
 function effectiveSubPath(
   container: AnyContainer,
   mount: VolumeMount,
-  env: ReadonlyMap<string, string>,
+  { env, size }: { env: ReadonlyMap<string, string>; size: ExpandedSize },
 ): { subPath: string; shown: string } {
   let subPath = mount.subPath ?? '';
   let shown = subPath;
   if (mount.subPathExpr !== undefined && mount.subPathExpr !== '') {
     const missing = new Set<string>();
-    subPath = expandVariables(mount.subPathExpr, (name) => {
-      const value = env.get(name) ?? '';
-      if (value === '') missing.add(name);
-      return value;
-    });
+    subPath = expandVariables(
+      mount.subPathExpr,
+      (name) => {
+        const value = env.get(name) ?? '';
+        if (value === '') missing.add(name);
+        return value;
+      },
+      size,
+    );
     if (missing.size > 0) throw new KubeletError('Invalid', `missing value for ${[...missing].sort().join(', ')}`);
     shown = mayHoldSecret(container, mount.subPathExpr) ? mount.subPathExpr : subPath;
   }
@@ -131,7 +142,10 @@ function propagationOf(mount: VolumeMount): Mount['propagation'] {
   }
 }
 
-/** Whether the agent's /etc/hosts is mounted: not over one the container brings, and not before the pod has an address. */
+/**
+ * Whether the agent's /etc/hosts is mounted: not over one that the container brings, and not before the pod has an
+ * address.
+ */
 export function needsHostsFile(pod: Pod, container: AnyContainer, podIps: readonly string[]): boolean {
   return (
     (podIps.length > 0 || isHostNetwork(pod)) &&
@@ -143,7 +157,7 @@ export function hostsFileMount(hostPath: string, selinuxEnabled: boolean): Mount
   return { containerPath: etcHosts, hostPath, readOnly: false, selinuxRelabel: selinuxEnabled, propagation: 'private' };
 }
 
-/** Where the container writes why it ended; undefined when it names no path. */
+/** The path of the termination message file; undefined when the container names none. */
 export function terminationLogMount(
   container: AnyContainer,
   hostPath: string,

@@ -1,14 +1,14 @@
 import type { ResourceList } from '../../../../api/core/resource-requirements.ts';
 import type { LinuxResources, NamespaceOptions } from '../../../ports/runtime.ts';
 
-/** What the node is, as far as it shapes containers. Found once at the start, or on change of the node. */
+/** Facts about the node that shape containers. Read once at the start, or when the node changes. */
 export interface NodeFacts {
   nodeName: string;
   /** Primary first. */
   hostIps: readonly string[];
   memoryCapacityBytes: number;
   swapCapacityBytes: number;
-  /** What the downward API gives as limit to containers without one. */
+  /** What the downward API reports as limit for containers without one. */
   allocatable: ResourceList;
   cgroupVersion: 1 | 2;
   /** The kernel can limit swap per cgroup. */
@@ -38,17 +38,17 @@ export interface ContainerSettings {
   stopSignals?: boolean;
 }
 
-/** What other features decide about one pod before its sandbox is made. */
+/** What other features decide about one pod before its sandbox is created. */
 export interface PodPlacement {
   /** CRI's cgroup_parent of the pod. */
   cgroupParent: string;
-  /** The group was there already, so it may hold the pod to what it was granted earlier. */
+  /** The cgroup existed before, so it may hold the pod to an earlier allocation. */
   groupExisted?: boolean;
   /** Supplemental groups that come with its persistent volumes. */
   extraGroups?: readonly number[];
   /** The mapping of its user namespace; needed for `hostUsers: false`. */
   userns?: NamespaceOptions['userns'];
-  /** CPUs of its own, so no CFS quota. */
+  /** It has exclusive CPUs, so no CFS quota. */
   exclusiveCpus?: (container: string | undefined) => boolean;
   /** Cpusets and memory nodes from the resource managers. */
   pinning?: (container: string) => Pick<LinuxResources, 'cpusetCpus' | 'cpusetMems'>;

@@ -1,4 +1,4 @@
-// Pods with hostUsers: false: what the ids they were given become, and what becomes of pods that cannot have any.
+// Pods with hostUsers: false: how their id mapping is passed on, and what happens to pods without one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeletError } from '../../../../base/errors.ts';
@@ -16,7 +16,7 @@ const refused = (): Promise<PodPlacement> =>
     new KubeletError('Invalid', "can't set `spec.hostUsers: false`, runtime does not support user namespaces"),
   );
 
-test('the sandbox and each container in it are made with the same ids, at the first start and at the next', async () => {
+test('the sandbox and each container in it get the same ids, at the first start and at the next', async () => {
   const h = new Harness();
   await h.sync(pod, { placement });
   h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');
@@ -29,7 +29,7 @@ test('the sandbox and each container in it are made with the same ids, at the fi
   assert.deepEqual((await h.status(pod)).sandboxes[0]?.userns, { hostId: 131_072, length: 65_536 });
 });
 
-test('a pod that can have none has no sandbox, says why as upstream does, and gets one when it can', async () => {
+test('a pod without a mapping has no sandbox, reports why as upstream does, and gets one when a mapping is available', async () => {
   const h = new Harness();
   const { failures } = await h.sync(pod, { placement: refused() });
   assert.deepEqual(
@@ -43,7 +43,7 @@ test('a pod that can have none has no sandbox, says why as upstream does, and ge
   assert.deepEqual(h.containers, ['app#0 running']);
 });
 
-test('a container is not put into a sandbox with the users of the host, whatever was given', async () => {
+test('a container is not put into a sandbox with the users of the host, whatever its mapping', async () => {
   const h = new Harness();
   await h.sync(pod, { placement });
   h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');

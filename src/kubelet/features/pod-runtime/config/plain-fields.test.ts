@@ -1,4 +1,5 @@
-// Fields that the runtime is told as they stand, and those that are for others and change nothing of what it is told.
+// Fields that are passed to the runtime unchanged, and fields for other components, which do not change the runtime's
+// input.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../../../../api/core/container.ts';
@@ -7,7 +8,7 @@ import type { ContainerConfig, SandboxConfig } from '../../../ports/runtime.ts';
 import { aContainer, aPod } from '../testing/builders.ts';
 import { Harness, testNode } from '../testing/harness.ts';
 
-/** What the runtime was told of a pod that started. */
+/** What the runtime received for a pod that started. */
 async function told(
   spec: Partial<PodSpec>,
   h = new Harness(),
@@ -22,7 +23,7 @@ async function told(
 const ofApp = async (fields: Partial<Container>): Promise<ContainerConfig> =>
   (await told({ containers: [aContainer('app', fields)] })).app;
 
-test('arguments and folder go to the runtime; without them it takes those of the image', async () => {
+test('arguments and working directory go to the runtime; without them it takes those of the image', async () => {
   const [given, left] = [
     await ofApp({ command: ['run'], args: ['$(A)', '-x'], workingDir: '/srv', env: [{ name: 'A', value: 'a' }] }),
     await ofApp({}),
@@ -50,7 +51,7 @@ test('standard input and a terminal are there for containers that ask for them',
   );
 });
 
-test('ports have protocol and address of the host as they are written; TCP and all addresses are what is meant otherwise', async () => {
+test('ports have the protocol and host address as written; the defaults are TCP and all addresses', async () => {
   const ports = [
     { containerPort: 53, hostPort: 5353, protocol: 'UDP' as const, hostIP: '127.0.0.1' },
     { containerPort: 80, hostPort: 8080 },
@@ -62,7 +63,7 @@ test('ports have protocol and address of the host as they are written; TCP and a
   ]);
 });
 
-test('the file for the last words lies where the container wants it, below the root if the path has no slash, or nowhere', async () => {
+test("the termination message file is at the container's path, below the root if the path has no slash, or absent", async () => {
   const at = async (terminationMessagePath: string): Promise<string[]> => {
     const h = new Harness();
     h.files.seed({ '/var/lib/kubelet/pods/uid-1/plugins/x': '' });
@@ -75,7 +76,7 @@ test('the file for the last words lies where the container wants it, below the r
   );
 });
 
-test('on a node with SELinux the runtime labels volumes, whatever way of labelling the pod chooses', async () => {
+test('on a node with SELinux the runtime labels volumes, whatever label policy the pod chooses', async () => {
   const volumes = [{ name: 'v', emptyDir: {} }];
   const containers = [aContainer('app', { volumeMounts: [{ name: 'v', mountPath: '/v' }] })];
   for (const seLinuxChangePolicy of ['Recursive', 'MountOption', undefined] as const) {
@@ -100,7 +101,7 @@ test('on a node with SELinux the runtime labels volumes, whatever way of labelli
   }
 });
 
-test('what only a scheduler or Windows reads changes nothing of what the runtime is told', async () => {
+test("fields for the scheduler or Windows do not change the runtime's input", async () => {
   const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' as const };
   const near = {
     requiredDuringSchedulingIgnoredDuringExecution: [

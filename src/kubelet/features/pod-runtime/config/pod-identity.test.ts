@@ -29,7 +29,7 @@ describe('names of a pod', () => {
     );
   });
 
-  test('a name that is none is refused with the reason', () => {
+  test('an invalid name is refused with the reason', () => {
     assert.throws(() => names({ hostname: 'a.b' }), {
       message: 'pod Hostname "a.b" is not a valid DNS label: must not contain dots',
     });
@@ -58,14 +58,14 @@ describe('/etc/hosts', () => {
     );
   });
 
-  test('on the network of the host is that of the host, with the aliases', () => {
+  test('on the host network is that of the host, with the aliases', () => {
     assert.equal(
       hostNetworkHostsContent(aPod({ hostAliases: [{ ip: '1.1.1.1', hostnames: ['a'] }] }), '127.0.0.1 here\n'),
       '# Kubernetes-managed hosts file (host network).\n127.0.0.1 here\n\n# Entries added by HostAliases.\n1.1.1.1\ta\n',
     );
   });
 
-  test('is written for a pod on the network of the host too, and not over one the container brings', async () => {
+  test('is also written for a pod on the host network, and not over one the container brings', async () => {
     const h = new Harness();
     h.files.seed({ '/etc/hosts': '127.0.0.1 node\n' });
     await h.sync(aPod({ hostNetwork: true }));
@@ -106,7 +106,7 @@ describe('name resolution', () => {
       ({ reason, message }) => `${reason} ${message}`,
     );
 
-  test('what the limits cut off is said, with the line that remains', () => {
+  test('what the limits cut off is reported, with the remaining line', () => {
     assert.deepEqual(remarks({ nameservers: ['1', '2', '3', '4'] }), [
       'DNSConfigForming Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1 2 3',
     ]);
@@ -118,7 +118,7 @@ describe('name resolution', () => {
     assert.deepEqual(remarks({ searches: nine.slice(0, 8) }), []);
   });
 
-  test('a pod that must do without the DNS of the cluster hears of it once per sandbox, and so does the node', async () => {
+  test('a pod that must do without cluster DNS gets one event per sandbox, and so does the node', async () => {
     const why =
       'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
     const h = new Harness({ settings: { ...testSettings, clusterDns: [] } });
@@ -135,7 +135,7 @@ describe('name resolution', () => {
 });
 
 describe('runtime classes', () => {
-  test('a class that is not there keeps the sandbox from being made, in the words of upstream, until it is', async () => {
+  test('a class that does not exist keeps the sandbox from being created, in the words of upstream, until it does', async () => {
     let handler = '';
     const lookup = async (pod: Pod): Promise<string> => {
       if (handler === '')
@@ -155,7 +155,7 @@ describe('runtime classes', () => {
       [h.containers, h.runtime.sandboxes().map((sandbox) => sandbox.runtimeHandler)],
       [['app#0 running'], ['runc-small']],
     );
-    // A class that is taken away keeps no container of the sandbox from starting again.
+    // A class that is removed keeps no container of the sandbox from starting again.
     handler = '';
     h.runtime.killContainer(h.runtime.container('uid-1', 'app')?.id ?? '');
     await h.sync(pod);
@@ -166,7 +166,7 @@ describe('runtime classes', () => {
   });
 });
 
-describe('environment from around the pod', () => {
+describe('environment from outside the pod', () => {
   const service = {
     metadata: { name: 's', namespace: 'default', uid: '' },
     spec: { clusterIP: '10.0.0.1', ports: [{ port: 80 }] },
@@ -207,7 +207,7 @@ describe('environment from around the pod', () => {
     assert.deepEqual(h.containers, ['app#0 running']);
   });
 
-  test('a file of the pod is read when the container starts, and a link out of the volume leads nowhere', async () => {
+  test('a file of the pod is read when the container starts, and a link out of the volume is not followed', async () => {
     const pod = aPod({
       volumes: [{ name: 'v', emptyDir: {} }],
       containers: [
@@ -232,7 +232,7 @@ describe('environment from around the pod', () => {
     );
   });
 
-  test('on the network of the host a pod is told the addresses of the host as its own', async () => {
+  test('on the host network a pod gets the addresses of the host as its own', async () => {
     const h = new Harness();
     h.files.seed({ '/etc/hosts': '' });
     await h.sync(

@@ -46,7 +46,10 @@ export function containerResources(pod: Pod, container: AnyContainer, facts: Res
   };
 }
 
-/** What the sandbox as a whole asks for, told to runtimes that size a virtual machine by it (upstream: kuberuntime_sandbox_linux.go). */
+/**
+ * The resources of the sandbox as a whole, for runtimes that size a virtual machine by them (upstream:
+ * kuberuntime_sandbox_linux.go).
+ */
 export function sandboxResources(
   pod: Pod,
   facts: ResourceFacts,
@@ -96,7 +99,7 @@ function linuxResources(
   };
 }
 
-/** Who is killed first when memory runs out (upstream: qos/policy.go GetContainerOOMScoreAdjust). */
+/** Which container is killed first when memory runs out (upstream: qos/policy.go GetContainerOOMScoreAdjust). */
 export function oomScore(pod: Pod, container: AnyContainer, capacityBytes: number): number {
   if (isNodeCriticalPod(pod)) return guaranteedOomScore;
   const qos = podQos(pod);
@@ -126,7 +129,7 @@ function isSidecar(pod: Pod, container: AnyContainer): boolean {
   return isRestartableInit(container) && (pod.spec.initContainers ?? []).some((init) => init.name === container.name);
 }
 
-/** A limit for each size the kernel knows; 0 for those the container does not name. */
+/** A limit for each page size of the kernel; 0 for those the container does not name. */
 function hugepageLimits(
   pod: Pod,
   container: AnyContainer,

@@ -46,7 +46,10 @@ export function sandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts): S
   };
 }
 
-/** Ports of one container; a name used twice, or the very same port twice, counts once (upstream: container/helpers.go MakePortMappings). */
+/**
+ * Ports of one container; a duplicate name, or a duplicate port, counts once (upstream: container/helpers.go
+ * MakePortMappings).
+ */
 function portMappings(ports: readonly ContainerPort[]): PortMapping[] {
   const seen = new Set<string>();
   const mappings: PortMapping[] = [];
@@ -60,7 +63,10 @@ function portMappings(ports: readonly ContainerPort[]): PortMapping[] {
   return mappings;
 }
 
-/** With dots as separators, which is what the runtime tells namespaces by (upstream: ConvertPodSysctlsVariableToDotsSeparator). */
+/**
+ * With dots as separators, by which the runtime distinguishes namespaces (upstream:
+ * ConvertPodSysctlsVariableToDotsSeparator).
+ */
 function sysctls(pod: Pod): Record<string, string> {
   return Object.fromEntries(
     (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [dottedSysctl(name), value]),

@@ -1,20 +1,32 @@
+import type { EnvVar } from '../../../../api/core/container.ts';
 import type { AnyContainer } from '../../../../api/pod.ts';
 
-const REFERENCE = /\$\$|\$\(([^)]*)\)/g;
+const REFERENCE = /\$\$|\$\(([^)]*)(\)|$)/g;
 
 /**
- * Whether what `text` expands to may hold something of a Secret: it must not be told then. A variable may be set more than once; any of its
- * settings counts, and one that is set nowhere here may come out of an `envFrom`.
+ * Whether the expansion of `text` may contain something of a Secret: then it must not be shown. A variable may be set
+ * more than once; any of its settings counts, and one that is not set here may come from an `envFrom`. Each variable is
+ * checked once, however many refer to it.
  */
-export function mayHoldSecret(container: AnyContainer, text: string, asked: ReadonlySet<string> = new Set()): boolean {
-  const { env = [], envFrom = [] } = container;
-  return [...text.matchAll(REFERENCE)].some(([, name]) => {
-    if (name === undefined || asked.has(name)) return false;
-    const settings = env.filter((variable) => variable.name === name);
-    if (settings.length === 0) return envFrom.some(({ secretRef }) => secretRef !== undefined);
-    return settings.some(
-      ({ value = '', valueFrom }) =>
-        valueFrom?.secretKeyRef !== undefined || mayHoldSecret(container, value, new Set([...asked, name])),
-    );
-  });
+export function mayHoldSecret({ env = [], envFrom = [] }: AnyContainer, text: string): boolean {
+  const settings = new Map<string, EnvVar[]>();
+  for (const variable of env) {
+    const known = settings.get(variable.name);
+    if (known === undefined) settings.set(variable.name, [variable]);
+    else known.push(variable);
+  }
+  const fromSecret = envFrom.some(({ secretRef }) => secretRef !== undefined);
+  const asked = new Set<string>();
+  const waiting = [text];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const [, name, end] of next.matchAll(REFERENCE)) {
+      if (name === undefined || end !== ')' || asked.has(name)) continue;
+      asked.add(name);
+      const found = settings.get(name) ?? [];
+      if (found.length === 0 ? fromSecret : found.some(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined))
+        return true;
+      waiting.push(...found.map(({ value = '' }) => value));
+    }
+  }
+  return false;
 }

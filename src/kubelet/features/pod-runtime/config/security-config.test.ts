@@ -28,7 +28,7 @@ const sandbox = (pod: Pod, more: Partial<PodPlacement> = {}): SandboxConfig['sec
 const where = '(pod: "web_default(uid-1)", container: app)';
 
 describe('users and groups', () => {
-  test("the container's settings go over the pod's, and what is not set weakens nothing", () => {
+  test("the container's settings override the pod's, and unset ones weaken nothing", () => {
     const pod = aPod({
       securityContext: {
         runAsUser: 1,
@@ -68,7 +68,7 @@ describe('users and groups', () => {
     );
   });
 
-  test('groups of volumes come behind the own ones of a container, before those of the sandbox, and each once', () => {
+  test("groups of volumes come after the container's own and before those of the sandbox, each once", () => {
     const pod = aPod({
       securityContext: { fsGroup: 3, supplementalGroups: [4, 5], supplementalGroupsPolicy: 'Strict' },
     });
@@ -85,7 +85,7 @@ describe('users and groups', () => {
     );
   });
 
-  test('the user comes from the image when nobody says, root when the image names none; a group alone goes with it', () => {
+  test('the user comes from the image when none is set, root when the image names none; a group alone is kept', () => {
     assert.deepEqual(
       [
         security(aPod(), aContainer('app'), { imageUser: { uid: 7, username: '' } }).runAsUser,
@@ -102,7 +102,7 @@ describe('users and groups', () => {
     assert.deepEqual([named.runAsUser, named.runAsUsername, named.runAsGroup], [undefined, 'www', 5]);
   });
 
-  test('the sandbox is given no group without a user, which runtimes refuse', () => {
+  test('the sandbox gets no group without a user, which runtimes refuse', () => {
     const groups = (securityContext: Pod['spec']['securityContext']): unknown[] => {
       const { runAsUser, runAsGroup } = sandbox(aPod({ securityContext }));
       return [runAsUser, runAsGroup];
@@ -116,7 +116,7 @@ describe('users and groups', () => {
     );
   });
 
-  test('capabilities are dropped by the name the runtime knows, and added only by that', () => {
+  test('capabilities are dropped by the name that the runtime knows, and added only by that', () => {
     assert.deepEqual(
       security(aPod(), own({ capabilities: { add: ['CAP_CHOWN', 'KILL'], drop: ['CAP_NET_RAW', 'cap_kill', 'ALL'] } }))
         .capabilities,
@@ -128,7 +128,7 @@ describe('users and groups', () => {
     );
   });
 
-  test('a null says nothing: it neither hides what the pod says nor counts as 0', () => {
+  test("a null is unset: it neither hides the pod's setting nor counts as 0", () => {
     const nothing = {
       runAsUser: null,
       runAsGroup: null,
@@ -141,7 +141,7 @@ describe('users and groups', () => {
     assert.deepEqual([bare.runAsUser, bare.runAsGroup, bare.selinux], [undefined, undefined, undefined]);
   });
 
-  test('a policy that is not known is refused', () => {
+  test('an unknown policy is refused', () => {
     const pod = aPod({ securityContext: { supplementalGroupsPolicy: 'Tight' as 'Strict' } });
     assert.throws(() => security(pod, aContainer('app')), { message: 'unsupported supplementalGroupsPolicy: Tight' });
     assert.throws(() => sandbox(pod), { message: 'unsupported supplementalGroupsPolicy: Tight' });
@@ -151,7 +151,7 @@ describe('users and groups', () => {
 describe('runAsNonRoot', () => {
   const nonRoot = aPod({ securityContext: { runAsNonRoot: true } });
 
-  test('refuses root, names, and what cannot be verified', () => {
+  test('refuses root, user names, and what cannot be verified', () => {
     const image = (uid: number | undefined, username = ''): Partial<SecurityFacts> => ({
       imageUser: { uid, username },
     });
@@ -174,7 +174,7 @@ describe('runAsNonRoot', () => {
     assert.equal(security(nonRoot, own({ runAsUser: 1 }), image(undefined, 'root')).runAsUser, 1);
   });
 
-  test('a container may lift it for itself, or be the only one bound by it, of whatever kind it is', () => {
+  test('a container may lift it for itself, or be the only one restricted, of whatever kind it is', () => {
     assert.equal(security(nonRoot, own({ runAsNonRoot: false })).runAsUser, 0);
     for (const container of [
       own({ runAsNonRoot: true }),
@@ -183,7 +183,7 @@ describe('runAsNonRoot', () => {
       assert.throws(() => security(aPod(), container as Container), { kind: 'Invalid' });
   });
 
-  test('is asked again at every start: an image that turned into one of root is refused (CVE-2019-11245)', () => {
+  test('is checked again at every start: an image that changed to root is refused (CVE-2019-11245)', () => {
     assert.equal(security(nonRoot, aContainer('app'), { imageUser: { uid: 1000, username: '' } }).runAsUser, 1000);
     assert.throws(
       () => security(nonRoot, aContainer('app'), { imageUser: { uid: 0, username: '' } }),
@@ -196,7 +196,7 @@ describe('profiles', () => {
   const seccomp = (profile: SeccompProfile | undefined, seccompDefault = false): Security['seccomp'] =>
     security(aPod(), own({ seccompProfile: profile }), { settings: { ...testSettings, seccompDefault } }).seccomp;
 
-  test('without a seccomp profile it is Unconfined, or what seccompDefault makes of it; the sandbox always has the default', () => {
+  test('without a seccomp profile it is Unconfined, or the value of seccompDefault; the sandbox always has the default', () => {
     assert.deepEqual(
       [
         seccomp(undefined),
@@ -223,14 +223,14 @@ describe('profiles', () => {
       assert.throws(() => seccomp(local(bad)), { kind: 'Invalid' }, bad);
   });
 
-  test('a type that is not known is refused rather than taken for none', () => {
+  test('an unknown type is refused rather than treated as none', () => {
     for (const type of ['', 'unconfined', 'Docker'] as unknown as SeccompProfile['type'][]) {
       assert.throws(() => seccomp({ type }), { kind: 'Invalid' });
       assert.throws(() => security(aPod(), own({ appArmorProfile: { type } })), { kind: 'Invalid' });
     }
   });
 
-  test('annotations of old have no say in seccomp', () => {
+  test('the old annotations do not affect seccomp', () => {
     const pod = aPod(
       {},
       {
@@ -284,7 +284,7 @@ describe('profiles', () => {
 });
 
 describe('paths and namespaces', () => {
-  test('/proc is masked unless asked for otherwise by that very word', () => {
+  test('/proc is masked unless the exact value asks for otherwise', () => {
     const masked = (procMount: SecurityContext['procMount']): number[] => {
       const { maskedPaths, readonlyPaths } = security(aPod({ hostUsers: false }), own({ procMount }), {
         placement: { userns: { mode: 'pod', hostId: 65536, length: 65536 } },
@@ -332,7 +332,7 @@ describe('paths and namespaces', () => {
     );
   });
 
-  test('an ephemeral container sees the processes of its target, unless it sees those of the pod or the host anyway', () => {
+  test('an ephemeral container shares the processes of its target, unless it shares those of the pod or the host anyway', () => {
     const target = (spec: Partial<Pod['spec']>): unknown[] => {
       const { pid, targetId } = security(aPod(spec), aContainer('app'), { targetId: containerId('c1') }).namespaces;
       return [pid, targetId];
@@ -347,7 +347,7 @@ describe('paths and namespaces', () => {
     );
   });
 
-  test('users of its own reach the sandbox and the container, and a pod that wants them never goes without', () => {
+  test('a user namespace reaches the sandbox and the container, and a pod that asks for one never runs without', () => {
     const userns = { mode: 'pod', hostId: 65536, length: 65536 } as const;
     const pod = aPod({ hostUsers: false });
     assert.deepEqual(
@@ -363,7 +363,7 @@ describe('paths and namespaces', () => {
     assert.throws(() => sandbox(pod, { userns: { mode: 'node' } }), { message });
   });
 
-  test('the sandbox is privileged when any container is, of whichever kind (CVE-2023-2727: no kind is passed over)', () => {
+  test('the sandbox is privileged when any container is, of whichever kind (CVE-2023-2727: no kind is skipped)', () => {
     const privileged = { securityContext: { privileged: true } };
     const pods = [
       aPod(),

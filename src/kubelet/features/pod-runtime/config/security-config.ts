@@ -42,11 +42,14 @@ export interface SecurityFacts {
   node: Pick<NodeFacts, 'thermalThrottlePaths'>;
   placement: Pick<PodPlacement, 'extraGroups' | 'userns'>;
   imageUser: ImageUser;
-  /** Of an ephemeral container: whose processes it wants to see. */
+  /** Of an ephemeral container: the container whose processes it shares. */
   targetId?: ContainerId;
 }
 
-/** The container's own settings over the pod's, field by field (upstream: pkg/securitycontext DetermineEffectiveSecurityContext). */
+/**
+ * Merges the container's own settings over the pod's, field by field (upstream: pkg/securitycontext
+ * DetermineEffectiveSecurityContext).
+ */
 function effectiveSecurity(pod: Pod, container: AnyContainer): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
   return {
@@ -55,14 +58,17 @@ function effectiveSecurity(pod: Pod, container: AnyContainer): SecurityContext {
   };
 }
 
-/** A field that is null says nothing: it must neither hide the pod's nor count as the number 0. */
+/** A field that is null counts as unset: it must neither hide the pod's nor count as the number 0. */
 function givenOnly<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
   ) as Partial<T>;
 }
 
-/** CRI's security context of a container (upstream: kuberuntime/security_context.go). Throws `Invalid`; anything unclear is refused, never weakened. */
+/**
+ * CRI's security context of a container (upstream: kuberuntime/security_context.go). Throws `Invalid`; anything
+ * ambiguous is refused, never weakened.
+ */
 export function containerSecurity(
   pod: Pod,
   container: AnyContainer,
@@ -100,18 +106,24 @@ export function containerSecurity(
   };
 }
 
-/** Runtimes put `CAP_` before the name themselves. A name that has it already they would not find, and so not drop; what is to be added stays as it is. */
+/**
+ * Runtimes add the prefix `CAP_` themselves. They would not find a name that has it already, and so not drop it. Names
+ * to add stay as they are.
+ */
 function bareCapability(name: string): string {
   return name.replace(/^cap_/i, '');
 }
 
 function imageRunAs(user: ImageUser): { runAsUser?: number; runAsUsername?: string } {
   if (user.uid !== undefined) return { runAsUser: user.uid };
-  // An image that names nobody runs as root.
+  // An image without a user runs as root.
   return user.username === '' ? { runAsUser: 0 } : { runAsUsername: user.username };
 }
 
-/** Refuses to start as root where that is forbidden (upstream: security_context_others.go verifyRunAsNonRoot). A name proves nothing. */
+/**
+ * Refuses to start as root where that is forbidden (upstream: security_context_others.go verifyRunAsNonRoot). A user
+ * name proves nothing.
+ */
 function verifyNonRoot(pod: Pod, container: AnyContainer, effective: SecurityContext, image: ImageUser): void {
   if (effective.runAsNonRoot !== true) return;
   const where = `(pod: "${formatPod(pod)}", container: ${container.name})`;
@@ -164,14 +176,17 @@ function isProfileType(type: string): type is SecurityProfile['type'] {
   return type === 'RuntimeDefault' || type === 'Unconfined' || type === 'Localhost';
 }
 
-/** Upstream: kuberuntime/helpers.go fieldSeccompProfile, which takes an unknown type for Unconfined; here it is refused. The annotations of old have no effect since 1.27. */
+/**
+ * Upstream: kuberuntime/helpers.go fieldSeccompProfile, which treats an unknown type as Unconfined; here it is refused.
+ * The old annotations have no effect since 1.27.
+ */
 function seccompProfile(profile: SeccompProfile | undefined, settings: SecurityFacts['settings']): SecurityProfile {
   if (profile === undefined) return { type: settings.seccompDefault ? 'RuntimeDefault' : 'Unconfined' };
   if (!isProfileType(profile.type))
     throw new KubeletError('Invalid', `unknown seccomp profile type: ${JSON.stringify(profile.type)}`);
   if (profile.type !== 'Localhost') return { type: profile.type };
   const name = profile.localhostProfile ?? '';
-  // Empty would be read as no profile at all (CVE-2023-2431).
+  // An empty name would be read as no profile at all (CVE-2023-2431).
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.length === 0)
     throw new KubeletError('Invalid', 'localhostProfile must be set if seccompProfile type is Localhost.');
@@ -199,7 +214,10 @@ function selinuxOptions(options: SELinuxOptions | undefined): SelinuxOptions | u
     : { user: options.user ?? '', role: options.role ?? '', type: options.type ?? '', level: options.level ?? '' };
 }
 
-/** Which namespaces the pod shares with whom (upstream: kuberuntime/util NamespacesForPod). Throws `Invalid` when user namespaces are asked for and not given. */
+/**
+ * Which namespaces the pod shares, and with what (upstream: kuberuntime/util NamespacesForPod). Throws `Invalid` when
+ * user namespaces are requested and not available.
+ */
 function podNamespaces(pod: Pod, placement: Pick<PodPlacement, 'userns'>): NamespaceOptions {
   const { hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec;
   if (hostUsers === false && placement.userns?.mode !== 'pod')
@@ -221,13 +239,14 @@ export function sandboxSecurity(
   return {
     namespaces: podNamespaces(pod, placement),
     runAsUser,
-    // CRI forbids a group without a user, and a runtime that keeps to it makes no sandbox at all (with upstream the pod never starts).
+    // CRI forbids a group without a user, and a strict runtime then creates no sandbox at all (with upstream the pod
+    // never starts).
     runAsGroup: runAsUser === undefined ? undefined : runAsGroup,
     supplementalGroups: [...fsGroupOf(pod), ...volumeGroups(pod, placement), ...ownGroups(pod)],
     supplementalGroupsPolicy: groupsPolicy(pod),
     privileged: [...allContainers(pod)].some(({ container }) => container.securityContext?.privileged === true),
     readOnlyRootFilesystem: false,
-    // Always: the strictest profile of a container must still work with the sandbox's.
+    // Always set: the strictest profile of a container must still work with the sandbox's.
     seccomp: { type: 'RuntimeDefault' },
     selinux: selinuxOptions(seLinuxOptions),
   };

@@ -1,14 +1,19 @@
-// Whatever stands in a security context: what is empty, null or invalid is refused or changes nothing, and no restriction undoes another.
+// For any security context: what is empty, null or invalid is refused or changes nothing, and no restriction undoes
+// another.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { PodSchema, type Pod } from '../../../../api/core/pod.ts';
+import type { Pod } from '../../../../api/core/pod.ts';
+import { PodSchema } from '../../../../api/core/pod.ts';
 import { defaultPod } from '../../../../api/defaults/default-pod.ts';
-import { allContainers, type AnyContainer } from '../../../../api/pod.ts';
+import type { AnyContainer } from '../../../../api/pod.ts';
+import { allContainers } from '../../../../api/pod.ts';
 import { decode } from '../../../../api/schema/decode.ts';
 import { formatFieldError } from '../../../../api/validation/field-error.ts';
+import { permissivePolicy } from '../../../../api/validation/cluster-policy.ts';
 import { validatePod } from '../../../../api/validation/pod/validate-pod.ts';
-import { containerSecurity, sandboxSecurity, type SecurityFacts } from './security-config.ts';
+import type { SecurityFacts } from './security-config.ts';
+import { containerSecurity, sandboxSecurity } from './security-config.ts';
 import { testNode, testSettings } from '../testing/harness.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -40,12 +45,12 @@ function manifest({ ofPod, ofContainer, spec }: Case, kind = 'containers'): Json
   };
 }
 
-/** The pod as it comes from a manifest, or why it does not. */
+/** The pod as parsed from a manifest, or why it is refused. */
 function accept(content: Json): { pod: Pod; complaints: string[] } {
   const { value, errors } = decode(PodSchema, content);
   if (errors.length > 0) return { pod: value, complaints: errors.map(({ message }) => message) };
   const pod = defaultPod(value);
-  return { pod, complaints: validatePod(pod).map(formatFieldError) };
+  return { pod, complaints: validatePod(pod, permissivePolicy).map(formatFieldError) };
 }
 
 function ask(given: Case, image: SecurityFacts['imageUser'], seccompDefault = false): Security | undefined {
@@ -67,7 +72,7 @@ function ask(given: Case, image: SecurityFacts['imageUser'], seccompDefault = fa
 
 const someCapabilities = ['CHOWN', 'NET_RAW', 'SYS_ADMIN', 'ALL'];
 
-/** What the container may do that another may not. */
+/** The rights that one container has and another has not. */
 function powers(security: Security): string[] {
   const { capabilities = { add: [], drop: [] }, namespaces } = security;
   const upper = (names: readonly string[]): string[] => names.map((name) => name.toUpperCase());
@@ -143,7 +148,7 @@ const validCase: fc.Arbitrary<Case> = fc.record({
   }),
 });
 
-/** Nothing that has a meaning for any of the fields. */
+/** A value without a meaning for any of the fields. */
 const junk = fc.constantFrom<unknown[]>(
   null,
   '',
@@ -238,7 +243,7 @@ describe('security contexts', () => {
     assert.ok(compared > 60, `only ${compared} pods were let through`);
   });
 
-  test('a restriction more never takes another away', () => {
+  test('an additional restriction never removes another', () => {
     const restriction: fc.Arbitrary<[keyof Case, string, unknown]> = fc.constantFrom<[keyof Case, string, unknown][]>(
       ['ofPod', 'runAsNonRoot', true],
       ['ofPod', 'seccompProfile', { type: 'RuntimeDefault' }],
@@ -273,7 +278,7 @@ describe('security contexts', () => {
     assert.ok(compared > 200, `only ${compared} pods were let through`);
   });
 
-  test('hold alike for every kind of container: none is passed over, by the rules or by what is asked of the runtime', () => {
+  test('apply to every kind of container: none is skipped by the rules or in the request to the runtime', () => {
     const anything = fc.tuple(validCase, fc.constantFrom(...fields), fc.option(junk, { nil: undefined }));
     fc.assert(
       fc.property(anything, fc.constantFrom(...images), ([given, field, value], image) => {

@@ -17,7 +17,7 @@ const names = (services: readonly Service[], enableServiceLinks = true, namespac
     name.endsWith('_SERVICE_HOST'),
   );
 
-test('a service gives the variables that upstream gives, in its order', () => {
+test("a service gives upstream's variables, in its order", () => {
   const ports = [
     { name: 'web-ui', port: 80, protocol: 'TCP' as const },
     { name: 'dns', port: 53, protocol: 'UDP' as const },
@@ -42,7 +42,7 @@ test('a service gives the variables that upstream gives, in its order', () => {
   );
 });
 
-test('an IPv6 address stands in brackets before a port', () => {
+test('an IPv6 address is in brackets before a port', () => {
   const env = computeServiceEnv([service('x/s', { clusterIP: 'fd00::1' })], {
     namespace: 'x',
     enableServiceLinks: true,
@@ -50,7 +50,7 @@ test('an IPv6 address stands in brackets before a port', () => {
   assert.deepEqual([env.get('S_SERVICE_HOST'), env.get('S_PORT')], ['fd00::1', 'tcp://[fd00::1]:80']);
 });
 
-test('services of the own namespace and the API server count; those without an address do not', () => {
+test('services of the own namespace and the API server count; those without a cluster IP do not', () => {
   const all = [
     service('default/kubernetes'),
     service('default/other'),
@@ -64,7 +64,7 @@ test('services of the own namespace and the API server count; those without an a
   assert.deepEqual(names(all, false), ['KUBERNETES_SERVICE_HOST']);
 });
 
-test('a service of the own namespace called kubernetes stands before the API server, unless links are not wanted', () => {
+test('a service called kubernetes of the own namespace takes precedence over the API server, unless links are off', () => {
   const all = [service('x/kubernetes', { clusterIP: '10.0.0.9' }), service('default/kubernetes')];
   const host = (services: readonly Service[], enableServiceLinks: boolean): string | undefined =>
     computeServiceEnv(services, { namespace: 'x', enableServiceLinks }).get('KUBERNETES_SERVICE_HOST');

@@ -4,10 +4,13 @@ import { isStaticPod } from '../../../../api/pod.ts';
 import { isKind, KubeletError } from '../../../../base/errors.ts';
 import type { ServiceLookup } from '../interfaces.ts';
 
-/** The service through which pods find the API server: every pod is told of it. */
+/** The service through which pods find the API server: every pod gets its variables. */
 const master = { namespace: 'default', name: 'kubernetes' };
 
-/** All services there are. A pod of the API server waits until they are known; a static one does without (upstream: makeEnvironmentVariables). */
+/**
+ * All existing services. A pod of the API server waits until they are known; a static one does without (upstream:
+ * makeEnvironmentVariables).
+ */
 export async function loadServices(pod: Pod, lookup: ServiceLookup): Promise<readonly Service[]> {
   try {
     return await lookup.services();
@@ -21,8 +24,9 @@ export async function loadServices(pod: Pod, lookup: ServiceLookup): Promise<rea
 }
 
 /**
- * The variables by which containers find services: those of the pod's namespace unless it wants none, and the API server's in any case
- * (upstream: kubelet_pods.go getServiceEnvVarMap, envvars.FromServices). A service without an address of its own has none.
+ * The variables by which containers find services: those of the pod's namespace unless it opts out, and always the API
+ * server's (upstream: kubelet_pods.go getServiceEnvVarMap, envvars.FromServices). A service without a cluster IP has
+ * none.
  */
 export function computeServiceEnv(
   services: readonly Service[],
@@ -34,7 +38,7 @@ export function computeServiceEnv(
     if (clusterIP === '' || clusterIP === 'None') continue;
     const { metadata } = service;
     const isMaster = metadata.namespace === master.namespace && metadata.name === master.name;
-    // One of the pod's own namespace stands before the API server's.
+    // A service of the pod's own namespace takes precedence over the API server's.
     if (isMaster ? !chosen.has(metadata.name) : metadata.namespace === namespace && enableServiceLinks)
       chosen.set(metadata.name, service);
   }

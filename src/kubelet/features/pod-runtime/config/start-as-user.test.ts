@@ -1,4 +1,5 @@
-// Whom a container runs as is found out anew at every start (CVE-2019-11245: it came up as root at a restart, or when the image was there already).
+// The user of a container is determined again at every start (CVE-2019-11245: it came up as root at a restart, or when
+// the image was already present).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ImageUser } from '../interfaces.ts';
@@ -18,7 +19,7 @@ function harness(...users: ImageUser[]): Harness {
 const usersOf = (h: Harness): unknown[] =>
   h.runtime.containers().map(({ config: { security } }) => security.runAsUser ?? security.runAsUsername);
 
-/** Lets the container end and the pod be looked at until it runs again, or is known not to. */
+/** Ends the container and syncs the pod until it runs again, or is known not to. */
 async function restart(h: Harness, pod: ReturnType<typeof aPod>): Promise<string[]> {
   const running = h.runtime.containers().findLast(({ state }) => state === 'running');
   if (running !== undefined) h.runtime.killContainer(running.id, { exitCode: 1 });
@@ -36,7 +37,7 @@ test('a restarted container is the same user as before, by number or by name', a
   }
 });
 
-test('an image that turned into one of root meanwhile is root only where that is allowed', async () => {
+test('an image that changed to root meanwhile runs as root only where that is allowed', async () => {
   const pod = aPod({ containers: [aContainer('app', { securityContext: { runAsNonRoot: true } })] });
   const h = harness({ uid: 1000, username: '' }, { uid: 0, username: '' });
   await h.sync(pod);

@@ -22,7 +22,7 @@ function world() {
 }
 
 describe('a part of a volume', () => {
-  test('is mounted in the pod’s folder, where upstream has it, and read from there', async () => {
+  test('is mounted in the pod’s folder, at the path of upstream, and read from there', async () => {
     const { files, prepare } = world();
     await files.symlink('..2026', '/pods/u/volumes/v/..data');
     await files.symlink('..data/key', '/pods/u/volumes/v/key');
@@ -36,7 +36,7 @@ describe('a part of a volume', () => {
     );
   });
 
-  test('stays when the container starts again, and follows a path that leads elsewhere by then', async () => {
+  test('stays when the container starts again, and follows a path that has changed by then', async () => {
     const { files, mounts, prepare } = world();
     await prepare('dir');
     await prepare('dir');
@@ -48,7 +48,7 @@ describe('a part of a volume', () => {
     assert.deepEqual([mounts.mounted.length, files.peek('/pods/u/volume-subpaths/v/app/0/file')], [1, 'second']);
   });
 
-  test('that leads to the host, cannot be made or cannot be looked at is refused without a word about the host', async () => {
+  test('that leads to the host, cannot be created or cannot be checked is refused without details of the host', async () => {
     const { files, mounts, log, prepare } = world();
     await files.symlink('/etc', '/pods/u/volumes/v/out');
     await files.symlink('gone', '/pods/u/volumes/v/dangling');
@@ -74,7 +74,7 @@ describe('a part of a volume', () => {
     assert.match(JSON.stringify(log.lines), /nfs\.example\.com does not answer/);
   });
 
-  test('holds back its own container, with a reason, until it can be mounted', async () => {
+  test('delays its own container, with a reason, until it can be mounted', async () => {
     const harness = new Harness();
     harness.files.seed({ '/vol/f': 'x' });
     await harness.files.symlink('/etc', '/vol/out');

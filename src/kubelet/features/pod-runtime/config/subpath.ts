@@ -6,18 +6,18 @@ export interface SubPathRequest {
   /** `<root>/pods/<uid>`. */
   podDir: string;
   container: string;
-  /** Of the mount in the container's list. */
+  /** The index of the mount in the container's list. */
   index: number;
   volume: string;
   /** Where the volume is on the host. */
   volumePath: string;
   /** Relative, without `..`. */
   subPath: string;
-  /** For the log, where `subPath` may not be told. */
+  /** For the log, where `subPath` may not be shown. */
   shownSubPath?: string;
 }
 
-/** Upstream's layout (subpath_linux.go); what is mounted here goes with the pod's folder. */
+/** Upstream's layout (subpath_linux.go); what is mounted here is removed with the pod's folder. */
 function subPathTarget({
   podDir,
   volume,
@@ -28,9 +28,9 @@ function subPathTarget({
 }
 
 /**
- * The host path a container's mount binds when it names a part of its volume: a mount of the agent's own of exactly that part. A container that
- * starts again finds the mount of its last start and keeps it if it still shows what the path leads to.
- * Rejects with the messages users see, which tell nothing of the host's file system; what was wrong is in the log.
+ * The host path that a container's mount binds when it names a part of its volume: a mount of the agent's own of
+ * exactly that part. A container that starts again reuses the mount of its last start if it still shows the target of
+ * the path. Rejects with messages for users, which reveal nothing of the host's file system; the cause is in the log.
  */
 export async function prepareSubPath(
   deps: { mounts: Pick<Mounts, 'bindBeneath'>; log: Logger },

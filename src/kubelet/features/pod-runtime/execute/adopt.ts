@@ -3,8 +3,9 @@ import type { CallOptions, ContainerRuntime, Listed, ListedSandbox } from '../..
 import type { PodUid, SandboxId } from '../../../model/ids.ts';
 
 /**
- * Whether a failed create may have taken effect, or met the name of an earlier one that did. Runtimes report a reserved name with
- * differing codes, so anything but a plain refusal is looked into; that costs one list call, and only after a failure.
+ * Whether a failed create may have taken effect, or met the name of an earlier one that did. Runtimes report a reserved
+ * name with differing codes, so anything but a plain refusal is checked; that costs one list call, and only after a
+ * failure.
  */
 export function mayExistAfter(kind: ErrorKind): boolean {
   switch (kind) {
@@ -24,7 +25,8 @@ export function mayExistAfter(kind: ErrorKind): boolean {
 
 /** Whether the name is known to be taken, so that the next attempt number helps. */
 export function isNameTaken(kind: ErrorKind, message: string): boolean {
-  // The one place that reads a message: containerd answers with code Unknown here, and nothing else tells this from other failures.
+  // The only place that parses a message: containerd answers with code Unknown here, and nothing else distinguishes
+  // this from other failures.
   return (
     kind === 'AlreadyExists' || (kind === 'Internal' && /name .* is reserved|name .* is already in use/.test(message))
   );
@@ -48,7 +50,7 @@ export async function findSandboxOf(
   return listed.find((candidate) => candidate.attempt === wanted.attempt);
 }
 
-/** What to do about a container found under the name we wanted. */
+/** What to do about a container found under the wanted name. */
 export function computeAdoption(
   found: Pick<Listed, 'state' | 'sandboxId'>,
   sandbox: SandboxId,

@@ -11,7 +11,8 @@ import { ContainerFiles } from '../config/container-files.ts';
 import type { PodRuntimeDeps } from '../deps.ts';
 import { loadEnvObjects, resolveEnv } from '../config/env-config.ts';
 import { loadEnvFiles } from '../config/env-files.ts';
-import { ImageVolumes, type ImageVolumesOutcome, type MountedImage } from '../config/image-volumes.ts';
+import type { ImageVolumesOutcome, MountedImage } from '../config/image-volumes.ts';
+import { ImageVolumes } from '../config/image-volumes.ts';
 import type { ImageOutcome } from '../interfaces.ts';
 import type { PlannedMount } from '../config/mounts-config.ts';
 import {
@@ -37,14 +38,14 @@ export interface BuiltConfig {
   nextAttempt: number;
 }
 
-/** What is known of a container when its configuration is made. */
+/** What is known of a container when its configuration is built. */
 export interface StartFacts {
   image: Extract<ImageOutcome, { kind: 'present' }>;
   imageVolumes: ReadonlyMap<string, MountedImage>;
   targetId: ContainerId | undefined;
 }
 
-/** Gathers what the pure configuration of a container needs, as early and as much side by side as possible. */
+/** Gathers the input of the pure container configuration, as early and as much in parallel as possible. */
 export class ConfigBuilder {
   readonly #deps: PodRuntimeDeps;
   readonly #sandboxes: SandboxMaker;
@@ -58,7 +59,10 @@ export class ConfigBuilder {
     this.#imageVolumes = new ImageVolumes(deps);
   }
 
-  /** Begins all that does not need the sandbox: image and volumes now, log directory and files at the pod's turn. What fails is said when the container is started. */
+  /**
+   * Begins all that does not need the sandbox: image and volumes now, log directory and files at the pod's turn.
+   * Failures are reported when the container is started.
+   */
   begin(run: SyncRun, container: AnyContainer): void {
     this.image(run, container);
     this.#imageVolumes.begin(run, container, () => this.#sandboxes.runtimeHandler(run));
@@ -78,7 +82,7 @@ export class ConfigBuilder {
     return image;
   }
 
-  /** Images the container mounts as volumes. */
+  /** Images that the container mounts as volumes. */
   imageVolumes(run: SyncRun, container: AnyContainer): Promise<ImageVolumesOutcome> {
     return this.#imageVolumes.ready(run, container, () => this.#sandboxes.runtimeHandler(run));
   }
@@ -88,7 +92,7 @@ export class ConfigBuilder {
     const { pod } = run;
     const node = this.#deps.node();
     const podIps = podAddresses(pod, run.sandbox?.ips ?? [], node.hostIps);
-    // One after the other, as each may give up the slot while it waits; they have long been under way side by side.
+    // Awaited one after the other, as each may release the slot while it waits; all have long been running in parallel.
     const volumes = await this.#volumes(run);
     const files = await run.waitFor(this.#prepared(run, container));
     const [placement, env, sandboxConfig, runtimeHandler] = await Promise.all([
@@ -159,7 +163,7 @@ export class ConfigBuilder {
     });
   }
 
-  /** Where the pod keeps its files on the host. */
+  /** The pod's directory on the host. */
   podDir(pod: Pod): string {
     return this.#files.podDir(pod);
   }

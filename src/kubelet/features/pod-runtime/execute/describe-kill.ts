@@ -3,7 +3,10 @@ import { goQuote } from '../../../../api/go-quote.ts';
 import type { PodUid } from '../../../model/ids.ts';
 import type { KillFailure } from './kill-pod.ts';
 
-/** What could not be stopped of a pod, as upstream's kubelet tells it (container/sync_result.go PodSyncResult.Error). */
+/**
+ * What could not be stopped of a pod, in the format of upstream's kubelet (container/sync_result.go
+ * PodSyncResult.Error).
+ */
 export function describeKillFailures(uid: PodUid, failures: readonly KillFailure[]): string {
   return goAggregate(
     failures.map(({ container, reason, message }) => {

@@ -17,7 +17,7 @@ import { describeStep, resizeKey } from '../plan/steps.ts';
 import type { SyncRun } from '../sync-run.ts';
 import { VolumesFailed } from '../sync-run.ts';
 
-/** `stop`: the steps that come after make no sense any more. */
+/** `stop`: the remaining steps are pointless now. */
 export type StepVerdict = 'next' | 'stop';
 export type Executors = { [K in StepKind]: (run: SyncRun, step: StepOf<K>) => Promise<StepVerdict> };
 
@@ -33,7 +33,10 @@ export interface ExecutorParts {
   resizer: PodResizer;
 }
 
-/** Does what the planner decided, one executor per kind of step. Expected failures are noted in the run; they reject only with `Aborted`. */
+/**
+ * Executes the plan, one executor per kind of step. Expected failures are noted in the run; executors reject only with
+ * `Aborted`.
+ */
 export class StepExecutors {
   readonly #parts: ExecutorParts;
   readonly #executors: Executors;
@@ -71,7 +74,8 @@ export class StepExecutors {
     signal.throwIfAborted();
     this.#result(run, step.kind, outcome.failures[0]?.message);
     if (outcome.failures.length > 0) return 'stop';
-    // All may have ended well by being stopped; the pod's phase says so by now, and nothing may be started in a pod that is over.
+    // All containers may have ended successfully by being stopped; then the pod's phase is final, and nothing may be
+    // started in it.
     return isGivenUp(pod, run.status) ? 'stop' : 'next';
   }
 
@@ -111,7 +115,7 @@ export class StepExecutors {
         message: errorMessage(error),
       });
       this.#result(run, step.kind, errorMessage(error));
-      // Starting beside one that may still run is the one thing that must not happen.
+      // A second instance beside one that may still run must never be started.
       return 'stop';
     }
   }
@@ -149,7 +153,7 @@ export class StepExecutors {
     const { pacer, backoff, failures, starter, deps } = this.#parts;
     const container = findContainer(run.pod, step.name)?.container;
     if (container === undefined) return 'next';
-    // Judged by what was known when this was decided: a container that was just killed has not crashed.
+    // Judged by the status on which this was planned: a container that was just killed has not crashed.
     const exited = run.planned.containers.find(
       (candidate) => candidate.name === step.name && candidate.state === 'exited',
     );
@@ -168,7 +172,7 @@ export class StepExecutors {
       failures.set(run.uid, step.name, failure);
       deps.onChange(run.uid, { kind: 'failure' });
       this.#result(run, step.kind, `${step.name}: ${failure.reason}: ${failure.message}`);
-      // What comes after an init container waits for it; anything else goes on without.
+      // What comes after an init container waits for it; anything else goes on without it.
       return step.role === 'init' ? 'stop' : 'next';
     } catch (error) {
       if (!(error instanceof VolumesFailed)) throw error;
@@ -179,7 +183,7 @@ export class StepExecutors {
     }
   }
 
-  /** What fails is tried again by the next pass; the rest of this one goes on. */
+  /** The next pass retries what fails; the rest of this one goes on. */
   async #resize(
     run: SyncRun,
     step: StepOf<'resizePod' | 'resizeContainer'>,
@@ -195,7 +199,7 @@ export class StepExecutors {
     return 'next';
   }
 
-  /** Begins, while older steps still run, what the starts of a plan will need. */
+  /** Begins, while earlier steps still run, what the starts of a plan will need. */
   begin(run: SyncRun, steps: readonly Step[]): void {
     const starting = new Set<string>();
     for (const step of steps) {
@@ -211,7 +215,7 @@ export class StepExecutors {
     if (later.length > 0) this.#parts.deps.images.prefetch(run.pod, later, run.signal);
   }
 
-  /** A container in back-off: said in an event and kept as its waiting reason. */
+  /** A container in back-off: reported in an event and kept as its waiting reason. */
   noteWaits(run: SyncRun, describe: (delayMs: number) => string): void {
     const { deps, failures } = this.#parts;
     const { name, namespace, uid } = run.pod.metadata;

@@ -6,10 +6,13 @@ import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/ru
 import { restoreFromAnnotations } from '../config/labels.ts';
 import type { KillReason } from '../plan/steps.ts';
 
-/** However little grace is left, the runtime gets this much, to avoid needless SIGKILLs (upstream: minimumGracePeriodInSeconds). */
+/**
+ * However little grace is left, the runtime gets this much, to avoid needless SIGKILLs (upstream:
+ * minimumGracePeriodInSeconds).
+ */
 export const minRuntimeGraceMs = 2000;
 
-/** All a kill needs to know, from the pod or, when that is lost, from the container's annotations. */
+/** All facts that a kill needs, from the pod or, when that is lost, from the container's annotations. */
 export interface KillSpec {
   pod: Pod;
   container: AnyContainer;
@@ -17,7 +20,10 @@ export interface KillSpec {
   preStop?: LifecycleHandler;
 }
 
-/** What to kill a container by. A pod that is not known any more, or a container that is not in it, is restored from the runtime's records. */
+/**
+ * The facts for a kill. For a pod that is no longer known, or a container that is not in it, they are restored from the
+ * runtime's records.
+ */
 export function computeKillSpec(
   pod: Pod | undefined,
   status: PodRuntimeStatus,
@@ -38,7 +44,10 @@ export function computeKillSpec(
   };
 }
 
-/** The deleter's grace, else a probe's own for a kill by that probe, else the pod's (upstream: setTerminationGracePeriod). */
+/**
+ * The deleter's grace, else a probe's own for a kill by that probe, else the pod's (upstream:
+ * setTerminationGracePeriod).
+ */
 function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number {
   const deletion = pod.metadata.deletionGracePeriodSeconds;
   if (deletion !== undefined) return deletion * 1000;
@@ -53,7 +62,7 @@ function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number 
   return (probe?.terminationGracePeriodSeconds ?? grace) * 1000;
 }
 
-/** A pod that only the runtime remembers, for events and hooks. */
+/** A pod that only the runtime still has, for events and hooks. */
 function podOfRecords(status: PodRuntimeStatus): Pod {
   const { uid, name, namespace } = status;
   return { metadata: { uid, name, namespace }, spec: { containers: [] } };

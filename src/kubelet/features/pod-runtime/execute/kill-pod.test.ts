@@ -81,7 +81,7 @@ describe('grace', () => {
 });
 
 describe('killing a pod', () => {
-  test('stops regular containers side by side, then sidecars in reverse, then the sandbox, and removes nothing', async () => {
+  test('stops regular containers in parallel, then sidecars in reverse, then the sandbox, and removes nothing', async () => {
     const pod = aPod({
       initContainers: [side('side'), side('s2')],
       containers: [aContainer('app'), aContainer('log')],
@@ -121,7 +121,7 @@ describe('killing a pod', () => {
     assert.deepEqual(ends(h, beganMs), ['10000 app 137']);
   });
 
-  test('an override takes the place of the grace, and the runtime always gets two seconds', async () => {
+  test('an override replaces the grace, and the runtime always gets two seconds', async () => {
     for (const [graceMs, endMs] of [
       [5000, 5000],
       [1000, 2000],
@@ -133,7 +133,7 @@ describe('killing a pod', () => {
     }
   });
 
-  test('preStop runs before the signal and its time is taken off the grace', async () => {
+  test('preStop runs before the signal and its time is subtracted from the grace', async () => {
     const pod = aPod({ terminationGracePeriodSeconds: 10, containers: [aContainer('app', preStop)] });
     const { h, beganMs } = await running(pod, (it) => {
       it.runtime.behaviour('app', { ignoresTerm: true });
@@ -157,7 +157,7 @@ describe('killing a pod', () => {
     assert.deepEqual([ends(h, beganMs), cut, h.clock.armedTimers], [['12000 app 137'], true, 0]);
   });
 
-  test('a failed preStop is said without its output, and the kill goes on', async () => {
+  test('a failed preStop is reported without its output, and the kill goes on', async () => {
     const pod = aPod({ containers: [aContainer('app', preStop)] });
     const { h } = await running(pod, (it) => {
       it.hook = async () => ({ ok: false, message: 'password=1' });
@@ -189,7 +189,7 @@ describe('killing a pod', () => {
     assert.equal(ends(h, beganMs)[0], '5005 side 143');
   });
 
-  test('asking again with less grace shortens a kill under way, without a second hook or event', async () => {
+  test('a new request with less grace shortens a kill under way, without a second hook or event', async () => {
     const pod = aPod({ terminationGracePeriodSeconds: 600, containers: [aContainer('app', preStop)] });
     const { h, beganMs } = await running(pod, (it) => {
       it.runtime.behaviour('app', { ignoresTerm: true });
@@ -208,7 +208,7 @@ describe('killing a pod', () => {
     assert.deepEqual(ends(h, beganMs), ['6000 app 137']);
   });
 
-  test('aborting at any moment leaves no timer and no slot behind, and asking again finishes', async () => {
+  test('an abort at any moment leaves no timer and no slot behind, and a new request finishes the kill', async () => {
     const pod = aPod({
       terminationGracePeriodSeconds: 3,
       initContainers: [side('side')],
@@ -282,7 +282,7 @@ describe('killing a pod', () => {
     assert.deepEqual(nothing.failures, []);
   });
 
-  test('containers that take their grace do not hold up the kill of other pods', async () => {
+  test('containers that use their grace do not delay the kill of other pods', async () => {
     const h = new Harness();
     h.runtime.behaviour('app', { ignoresTerm: true });
     const pods = Array.from({ length: 12 }, (_, index) => aPod({}, { uid: `uid-${index}`, name: `web-${index}` }));

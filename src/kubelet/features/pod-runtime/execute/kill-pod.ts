@@ -14,7 +14,7 @@ import type { KillReason } from '../plan/steps.ts';
 import { computeTerminationOrder } from '../plan/termination-order.ts';
 import { waitWithin } from '../wait-within.ts';
 
-/** How long a stop may hold its place in the queue of stops: a container that takes its grace must not hold up other pods. */
+/** How long a stop may hold its slot: a container that uses its grace must not delay other pods. */
 const stopLeaseMs = 250;
 const stopSandboxLeaseMs = 2000;
 
@@ -22,7 +22,7 @@ export interface KillPodRequest {
   /** undefined when no source knows it any more; then grace and hooks come from the runtime's records. */
   pod: Pod | undefined;
   status: PodRuntimeStatus;
-  /** Takes the place of every other grace. */
+  /** Overrides every other grace. */
   graceMs?: number;
   signal: AbortSignal;
 }
@@ -36,9 +36,9 @@ export interface KillFailure {
 
 export interface KillOutcome {
   failures: readonly KillFailure[];
-  /** What is known afterwards; every result is in the runtime cache too. */
+  /** The status known afterwards; every result is in the runtime cache too. */
   status: PodRuntimeStatus;
-  /** The signal came first; what was begun may be asked for again with a shorter grace. */
+  /** The abort came first; the stop may be requested again with a shorter grace. */
   aborted: boolean;
 }
 
@@ -47,11 +47,13 @@ export interface KillContainerRequest extends KillPodRequest {
   reason: KillReason;
   /** Text of the Killing event; "Stopping container NAME" by default. */
   message?: string;
-  /** Resolves when those that must end first have ended. */
+  /** Resolves when the containers that must end first have ended. */
   turn?: Promise<unknown>;
 }
 
-/** A kill under way. It outlives an abort, so that asking again with less grace neither repeats the hook nor the event. */
+/**
+ * A kill under way. It outlives an abort, so that a new request with less grace repeats neither the hook nor the event.
+ */
 interface KillInFlight {
   hook?: { done: Tracked<void>; controller: AbortController };
 }
@@ -60,10 +62,11 @@ type KillDeps = Pick<PodRuntimeDeps, 'runtime' | 'clock' | 'log' | 'hooks' | 'ca
 
 /**
  * Stops containers and pods.
- * 1. preStop runs within the grace; what it used is taken off; the runtime always gets at least 2 s.
- * 2. Regular and ephemeral containers stop side by side; sidecars after them, last one first, as long as the grace lasts.
- * 3. A shorter grace is given by aborting and asking again. Hooks go on meanwhile and are cut at the new limit.
- * 4. Sandboxes are stopped, never removed: that is for garbage collection.
+ * 1. preStop runs within the grace; the time it used is subtracted; the runtime always gets at least 2 s.
+ * 2. Regular and ephemeral containers stop in parallel; sidecars after them, last one first, as long as the grace
+ *    lasts.
+ * 3. To shorten the grace, abort and call again. Hooks continue meanwhile and are cut at the new limit.
+ * 4. Sandboxes are stopped, never removed: garbage collection does that.
  */
 export class PodKiller {
   readonly #deps: KillDeps;
@@ -101,7 +104,7 @@ export class PodKiller {
     return { failures, status, aborted: signal.aborted };
   }
 
-  /** Resolves to how the pod's status changes. Rejects when the container may still run, or with `Aborted`. */
+  /** Resolves to the change of the pod's status. Rejects when the container may still run, or with `Aborted`. */
   async killContainer(request: KillContainerRequest): Promise<(status: PodRuntimeStatus) => PodRuntimeStatus> {
     const { container, status, signal, reason } = request;
     const { runtime, events, clock } = this.#deps;
@@ -128,7 +131,7 @@ export class PodKiller {
       await runtime.stopContainer(container.id, Math.max(leftMs(), minRuntimeGraceMs), { signal });
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      // A stop that timed out or broke may have worked all the same: what the runtime says now decides.
+      // A stop that timed out or failed may have worked all the same: the runtime's current state decides.
       const after = isKind(error, 'NotFound') ? undefined : await this.#look(container, signal);
       if (after !== undefined && after.state !== 'exited') throw error;
     }
@@ -180,7 +183,7 @@ export class PodKiller {
       }
     });
     const results = await Promise.allSettled(kills);
-    // All have settled before anything is said, so that no kill goes on behind the caller's back.
+    // All have settled before anything is reported, so that no kill goes on unnoticed by the caller.
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   }
@@ -251,7 +254,7 @@ export class PodKiller {
         message = errorMessage(error);
       }
       log.warn('preStop hook failed', { pod: pod.metadata.name, container: container.name, error: message });
-      // The message stays out of the event: it may hold what the container keeps secret.
+      // The message is left out of the event: it may contain secrets of the container.
       events.event(pod, 'Warning', containerEvents.failedPreStopHook, 'PreStopHook failed', container.name);
     };
     return { done: track(run()), controller };
@@ -266,7 +269,7 @@ export class PodKiller {
     }
   }
 
-  /** Reads how it ended, once, for status and cache. Not being able to is no reason to say that it still runs. */
+  /** Reads its final state, once, for status and cache. A failure to read does not mean that it still runs. */
   async #noteEnd(
     status: PodRuntimeStatus,
     container: ContainerRuntimeStatus,

@@ -12,7 +12,9 @@ import { Harness } from '../testing/harness.ts';
 
 const MiB = 2 ** 20;
 
-/** The records and the pod's cgroup around a harness; what is written to the cgroup is noted beside the calls to the runtime. */
+/**
+ * The records and the pod's cgroup around a harness; writes to the cgroup are noted beside the calls to the runtime.
+ */
 class World {
   readonly containers = new Map<string, ResourceRequirements>();
   podLevel: ResourceRequirements | undefined;
@@ -29,7 +31,7 @@ class World {
   readonly written: CgroupLimits[] = [];
   readonly h: Harness;
 
-  /** `of`: the records and the group that another agent left. */
+  /** `of`: the records and the cgroup that another agent left. */
   constructor(before?: { of: World }) {
     if (before !== undefined) {
       for (const [name, resources] of before.of.containers) this.containers.set(name, resources);
@@ -58,7 +60,7 @@ class World {
     this.h = new Harness({ resize: { actuated, cgroups } });
   }
 
-  /** What the runtime was asked since the last look. */
+  /** The calls to the runtime since the last read. */
   calls(): string[] {
     return this.h.runtime.journal.writes
       .filter(({ op }) => op !== 'runSandbox')
@@ -80,7 +82,7 @@ async function running(resources: ResourceRequirements, fields: Partial<Containe
   return world;
 }
 
-describe('a running pod that was granted other resources', () => {
+describe('a running pod whose allocated resources changed', () => {
   test('gets them without a restart, the pod growing first', async () => {
     const world = await running(of('100m', '64Mi'));
     world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 256 * MiB };
@@ -107,7 +109,7 @@ describe('a running pod that was granted other resources', () => {
     assert.deepEqual((await world.h.sync(pod(of('500m', '128Mi')))).steps, []);
   });
 
-  test('gives some back after its containers did, requests before limits', async () => {
+  test('shrinks after its containers did, requests before limits', async () => {
     const world = await running(of('500m', '128Mi'));
     world.wanted = { cpuShares: 51, cpuQuotaUs: 5000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
     await world.h.sync(pod(of('50m', '64Mi')));
@@ -142,7 +144,7 @@ describe('a running pod that was granted other resources', () => {
     assert.deepEqual(record.resources.hugepageLimits, [{ pageSize: '2MB', limitBytes: 4 * MiB }]);
   });
 
-  test('with RestartContainer starts once more, and the record is on the disk before anything else happens', async () => {
+  test('with RestartContainer restarts once, and the record is on disk before anything else happens', async () => {
     const fields: Partial<Container> = {
       resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }],
     };
@@ -158,7 +160,7 @@ describe('a running pod that was granted other resources', () => {
   });
 });
 
-test('a pod whose group was there before its sandbox gets it as the pod was granted by now', async () => {
+test('a cgroup that existed before the sandbox is brought to the current allocation of its pod', async () => {
   const world = new World();
   world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
   await world.h.sync(pod(of('500m', '64Mi')), { placement: { cgroupParent: '/kubepods/pod', groupExisted: true } });
@@ -173,7 +175,7 @@ test('a pod whose group was there before its sandbox gets it as the pod was gran
   assert.deepEqual(other.written, []);
 });
 
-test('a group that an earlier agent left as it should not be is put right, once, and no container hears of it', async () => {
+test('a wrong cgroup of an earlier agent is corrected, once, and no container is affected', async () => {
   const world = await running(of('500m', '64Mi'));
   world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
   const next = new World({ of: world });
@@ -191,7 +193,7 @@ test('a group that an earlier agent left as it should not be is put right, once,
   );
 });
 
-test('so is the group of a pod that has a sandbox and nothing in it that runs, before its container starts, when the records are lost', async () => {
+test('so is the cgroup of a pod with a sandbox and no running container, before its container starts, when the records are lost', async () => {
   const world = await running(of('500m', '64Mi'));
   world.h.runtime.killContainer(world.h.runtime.containers()[0]?.id ?? '', { exitCode: 1 });
   const next = new World();
@@ -211,17 +213,17 @@ test('so is the group of a pod that has a sandbox and nothing in it that runs, b
   );
 });
 
-describe('an agent that died before it could record what it did', () => {
+describe('an agent that died before it could record its change', () => {
   const fields: Partial<Container> = { resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }] };
 
-  test('is followed by one that sees that it was done, and restarts nothing', async () => {
+  test('is followed by one that sees the change, and restarts nothing', async () => {
     const world = await running(of('100m', '128Mi'), fields);
     world.containers.set('app', { ...of('100m', '64Mi'), requests: { cpu: '100m', memory: '128Mi' } });
     assert.deepEqual((await world.h.sync(pod(of('100m', '128Mi'), fields))).steps, []);
     assert.deepEqual(world.containers.get('app'), of('100m', '128Mi'));
   });
 
-  test('is followed by one that raises the group again which it had brought back to the old record', async () => {
+  test('is followed by one that raises the cgroup again which it had set back to the old record', async () => {
     const world = await running(of('100m', '128Mi'), fields);
     world.containers.set('app', { ...of('100m', '64Mi'), requests: { cpu: '100m', memory: '128Mi' } });
     world.values = {
@@ -237,7 +239,7 @@ describe('an agent that died before it could record what it did', () => {
     assert.deepEqual(world.h.containers, ['app#0 running']);
   });
 
-  test('between create and start is followed by one that starts what was made, once', async () => {
+  test('between create and start is followed by one that starts the created container, once', async () => {
     const world = await running(of('100m', '64Mi'), fields);
     world.wanted = { memoryBytes: 128 * MiB };
     world.h.runtime.hang('startContainer', { times: 1 });
@@ -255,8 +257,8 @@ describe('an agent that died before it could record what it did', () => {
   });
 });
 
-describe('a resize that cannot be', () => {
-  test('is refused before anything changed when memory in use is above the new limit, and tried again', async () => {
+describe('a resize that fails', () => {
+  test('is refused before any change when memory in use is above the new limit, and retried', async () => {
     const world = await running(of('100m', '128Mi'));
     const [record] = world.h.runtime.containers();
     if (record !== undefined) record.script = { ...record.script, memoryBytes: 70 * MiB };
@@ -272,7 +274,7 @@ describe('a resize that cannot be', () => {
     assert.deepEqual(world.containers.get('app'), of('500m', '64Mi'));
   });
 
-  test('because the runtime refuses the sandbox leaves cgroup and containers alone; a runtime that does not know the call is no hindrance', async () => {
+  test('because the runtime refuses the sandbox leaves cgroup and containers alone; a runtime without the call is no obstacle', async () => {
     const world = await running(of('100m', '64Mi'));
     world.wanted = { memoryBytes: 256 * MiB };
     world.h.runtime.fail('updateSandboxResources', { kind: 'Internal', times: 1 });
@@ -287,7 +289,7 @@ describe('a resize that cannot be', () => {
     assert.deepEqual(world.written, [{ memoryBytes: 256 * MiB }]);
   });
 
-  test('because the kernel refuses tells the runtime to forget it', async () => {
+  test('because the kernel refuses is undone in the runtime', async () => {
     const world = await running(of('100m', '64Mi'));
     world.wanted = { memoryBytes: 256 * MiB };
     world.refusal = new KubeletError('Invalid', 'write memory.max: invalid argument');

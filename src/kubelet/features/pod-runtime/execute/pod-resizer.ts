@@ -7,7 +7,8 @@ import { podConditionReasons } from '../../../../api/reasons.ts';
 import { errorMessage, isKind } from '../../../../base/errors.ts';
 import { bytesOf, milliOf } from '../../../model/actual-resources.ts';
 import { milliCpuOfQuota, milliCpuOfShares, quotaOfMilliCpu, sharesOfMilliCpu } from '../../../model/cpu-units.ts';
-import { podUid, type PodUid } from '../../../model/ids.ts';
+import type { PodUid } from '../../../model/ids.ts';
+import { podUid } from '../../../model/ids.ts';
 import type { PodRuntimeStatus } from '../../../model/runtime-status.ts';
 import { newestContainer } from '../../../model/runtime-status.ts';
 import type { CgroupLimits, CgroupValues } from '../../../ports/cgroups.ts';
@@ -21,15 +22,17 @@ import type { StepOf } from '../plan/steps.ts';
 import type { SyncRun } from '../sync-run.ts';
 
 /**
- * Gives running containers and their pod's cgroup other resources (upstream: kuberuntime_manager.go doPodResizeAction).
- * 1. What was brought about is on record before the next step is planned; a step that is repeated after a crash changes nothing.
+ * Changes the resources of running containers and of their pod's cgroup (upstream: kuberuntime_manager.go
+ * doPodResizeAction).
+ * 1. What was actuated is on record before the next step is planned; a step that is repeated after a crash changes
+ *    nothing.
  * 2. The first failure ends this pass's resize and nothing else of the pass.
  */
 export class PodResizer {
   readonly #deps: PodRuntimeDeps;
-  /** Pods whose cgroup could not be brought to what it should be. */
+  /** Pods whose cgroup could not be brought to its desired state. */
   readonly #unsettled = new Set<PodUid>();
-  /** Pods whose cgroup this agent has looked at, or has had made. */
+  /** Pods whose cgroup this agent has checked, or has had created. */
   readonly #looked = new Set<PodUid>();
 
   constructor(deps: PodRuntimeDeps) {
@@ -48,7 +51,7 @@ export class PodResizer {
     };
   }
 
-  /** Takes over what an earlier agent brought about and did not live to record. */
+  /** Records what an earlier agent actuated before it died. */
   adopt(pod: Pod, status: PodRuntimeStatus): void {
     const actuated = this.#deps.resize?.actuated;
     if (actuated === undefined) return;
@@ -58,15 +61,15 @@ export class PodResizer {
       if (actual === undefined || !isDoneUnrecorded(pod, container, actual, actuated.container(uid, container.name)))
         continue;
       actuated.setContainer(uid, container.name, recordOf(pod, container));
-      // A record that was behind may have had the group brought back to what it said.
+      // With an outdated record, the cgroup may have been set back to it.
       this.#looked.delete(uid);
     }
   }
 
   /**
-   * Looks once at the group of a pod that an earlier agent left: it may have died after a container shrank and before the group did, of which
-   * no record tells, or the records are lost. A sandbox has a group also while all of its containers are down, and they start in it. Nothing is
-   * said of what cannot be read.
+   * Checks once the cgroup of a pod that an earlier agent left: it may have died after a container shrank and before
+   * the cgroup did, which no record shows, or the records are lost. A sandbox has a cgroup also while all of its
+   * containers are down, and they start in it. What cannot be read is not reported.
    */
   async look(run: SyncRun): Promise<void> {
     const { resize, log } = this.#deps;
@@ -76,11 +79,14 @@ export class PodResizer {
       this.#looked.add(run.uid);
       if (values !== undefined && differs(values, resize.cgroups.wanted(run.pod))) this.#unsettled.add(run.uid);
     } catch (error) {
-      log.debug(2, 'the cgroup of a pod could not be looked at', { pod: podKey(run.pod), error: errorMessage(error) });
+      log.debug(2, 'the cgroup of a pod could not be checked', { pod: podKey(run.pod), error: errorMessage(error) });
     }
   }
 
-  /** A container was started with what its pod was granted. A record that says otherwise is corrected on the disk at once: a restart of the agent must not restart the container again. */
+  /**
+   * A container was started with its allocated resources. A record that says otherwise is corrected on disk at once: a
+   * restart of the agent must not restart the container again.
+   */
   async noteStarted(run: SyncRun, container: Pick<Container, 'name' | 'resources'>): Promise<void> {
     const actuated = this.#deps.resize?.actuated;
     if (actuated === undefined || !resizable(run.pod).some(({ name }) => name === container.name)) return;
@@ -89,7 +95,7 @@ export class PodResizer {
     if (known && changed) await actuated.flush();
   }
 
-  /** The pod's cgroup is as it was granted; so will its containers be, unless that changes before they start. */
+  /** The pod's cgroup matches the allocation; so will its containers, unless the allocation changes before they start. */
   noteSandbox(run: SyncRun): void {
     const actuated = this.#deps.resize?.actuated;
     if (actuated === undefined) return;
@@ -137,7 +143,11 @@ export class PodResizer {
       actuated.setContainer(run.uid, step.name, recordOf(run.pod, next));
       const status = await runtime.containerStatus(step.id, { signal: run.signal });
       run.foldContainer(status);
-      cache.noteContainer({ uid: run.uid, name: run.pod.metadata.name, namespace: run.pod.metadata.namespace }, status);
+      cache.noteContainer(
+        { uid: run.uid, name: run.pod.metadata.name, namespace: run.pod.metadata.namespace },
+        status,
+        status.state === 'exited' ? 'observed' : 'own',
+      );
     });
   }
 
@@ -167,7 +177,7 @@ export class PodResizer {
     }
   }
 
-  /** A limit below what is in use would kill what it is meant for. */
+  /** A limit below the current usage would kill the processes. */
   async #checkUsage(
     run: SyncRun,
     step: StepOf<'resizePod'>,
@@ -207,7 +217,7 @@ export class PodResizer {
       await cgroups.update(run.pod, limits);
     } catch (error) {
       await this.#tellRuntime(run, resource, before).catch((again: unknown) =>
-        this.#deps.log.warn('the runtime could not be told that a resize was taken back', {
+        this.#deps.log.warn('the runtime could not be notified that a resize was undone', {
           pod: podKey(run.pod),
           error: errorMessage(again),
         }),
@@ -247,7 +257,7 @@ function hasGroup({ sandboxes, containers }: PodRuntimeStatus): boolean {
   return sandboxes.some(({ ready }) => ready) || containers.some(({ state }) => state === 'running');
 }
 
-/** Brings the group of a pod of which nothing runs to what the pod was granted. */
+/** Brings the cgroup of a pod of which nothing runs to the pod's allocation. */
 export async function settleGroup(pod: Pod, cgroups: PodCgroups): Promise<void> {
   const values = await cgroups.read(pod);
   if (values === undefined) return;
@@ -259,7 +269,7 @@ export async function settleGroup(pod: Pod, cgroups: PodCgroups): Promise<void> 
   }
 }
 
-/** What is kept on record for a container that was given `resources`: its effective limits, as upstream records them. */
+/** The record of a container with `resources`: its effective limits, as upstream records them. */
 function recordOf(pod: Pod, { resources = {} }: Pick<Container, 'resources'>): ResourceRequirements {
   const limits = effectiveLimits(pod.spec.resources, { resources });
   return { ...withoutClaims(resources), ...(Object.keys(limits).length === 0 ? {} : { limits }) };
@@ -285,7 +295,10 @@ function mixed(
   return { ...(limits === undefined ? {} : { limits }), ...(requests === undefined ? {} : { requests }) };
 }
 
-/** Limits before requests on the way up, requests before limits on the way down; what stays is not written. A limit that the pod does not name stays as it is. */
+/**
+ * Limits before requests when growing, requests before limits when shrinking; unchanged values are not written. A limit
+ * that the pod does not name stays as it is.
+ */
 function changesOf(
   { resource, phase }: Pick<StepOf<'resizePod'>, 'resource' | 'phase'>,
   values: CgroupValues,
@@ -306,7 +319,7 @@ function changesOf(
   return phase === 'raise' ? changes : changes.reverse();
 }
 
-/** Shares that were read back from a weight of cgroup v2 are off by what that loses. */
+/** Shares that were read back from a cgroup v2 weight differ by the rounding of that conversion. */
 const WEIGHT_LOSS = 27;
 /** The kernel keeps memory limits in whole pages, which are of 64 KiB at most. */
 const PAGE_LOSS_BYTES = 65_536;
@@ -323,7 +336,7 @@ function unlimitedIsMost(amount: number): number {
   return amount < 0 ? Infinity : amount;
 }
 
-/** The pod's cgroup also holds what the sandbox itself costs; the runtime is told of the two apart. */
+/** The pod's cgroup also includes the sandbox's overhead; the runtime gets the two separately. */
 function withoutOverhead(pod: Pod, { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryBytes }: CgroupValues): LinuxResources {
   const { overhead } = pod.spec;
   const [milli, bytes] = [milliOf(overhead, 'cpu'), bytesOf(overhead, 'memory')];

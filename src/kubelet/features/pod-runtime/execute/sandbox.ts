@@ -17,8 +17,9 @@ import type { SyncRun } from '../sync-run.ts';
 const maxTries = 3;
 
 /**
- * Makes a pod's sandbox. A call that timed out is unknown: what the runtime holds decides, and a sandbox of ours is taken over.
- * Its configuration is needed again for each container, so it is built for sandboxes that are kept, too.
+ * Creates a pod's sandbox. The outcome of a call that timed out is unknown: the runtime's list decides, and a sandbox
+ * of this pod is adopted. The configuration is needed again for each container, so it is also built for sandboxes that
+ * are kept.
  */
 export class SandboxMaker {
   readonly #deps: PodRuntimeDeps;
@@ -33,7 +34,7 @@ export class SandboxMaker {
   async create(run: SyncRun, step: StepOf<'createSandbox'>): Promise<boolean> {
     const { events, clock, log } = this.#deps;
     try {
-      // First the turn: done for all waiting pods at once, what follows would keep the first of them from starting.
+      // Wait for the slot first: done for all waiting pods at once, the following work would delay the first of them.
       const slot = await run.takeSlot(this.#pacer);
       const [handler, { dns, remarks }, placed] = await Promise.all([
         this.runtimeHandler(run),
@@ -50,7 +51,7 @@ export class SandboxMaker {
       const made = await this.#runUntilKnown(run, configOf, { attempt: step.attempt, handler });
       slot.observe(clock.monotonicMs() - beganMs);
       run.sandboxConfig = made.config;
-      // Said of a sandbox that was made: neither with each try, nor again with each container that goes into it.
+      // Reported for a sandbox that was created: neither with each try, nor again with each container in it.
       for (const { about, reason, message } of remarks) {
         if (about === 'node') events.nodeEvent('Warning', reason, message);
         else events.event(run.pod, 'Warning', reason, message);
@@ -76,7 +77,7 @@ export class SandboxMaker {
     }
   }
 
-  /** The configuration of the sandbox containers go into; built when the sandbox was there already. */
+  /** The configuration of the sandbox; built when the sandbox already existed. */
   async configOf(run: SyncRun): Promise<SandboxConfig> {
     if (run.sandboxConfig !== undefined) return run.sandboxConfig;
     const [{ dns }, placement] = await Promise.all([this.#dns(run.pod), run.placement()]);
@@ -89,7 +90,7 @@ export class SandboxMaker {
     return run.sandboxConfig;
   }
 
-  /** Of a sandbox that is kept, the one it was made with: its containers need the class no more. */
+  /** For a sandbox that is kept, the handler with which it was created: its containers no longer need the class. */
   runtimeHandler(run: SyncRun): Promise<string> {
     const kept = run.status.sandboxes.find(({ id }) => id === run.sandbox?.id);
     run.runtimeHandler ??= Promise.resolve().then(() => kept?.runtimeHandler ?? this.#deps.handlers.lookup(run.pod));
@@ -126,14 +127,14 @@ export class SandboxMaker {
         if (!mayExistAfter(kind)) throw error;
         const found = await findSandboxOf(runtime, { uid: run.uid, attempt }, options);
         if (found?.ready === true) {
-          log.info('took over a sandbox whose creation had been given up on', {
+          log.info('adopted a sandbox whose creation had been given up', {
             pod: run.pod.metadata.name,
             sandbox: found.id,
             attempt,
           });
           return { id: found.id, config };
         }
-        // One that is there and not ready holds the name until garbage collection.
+        // One that exists and is not ready keeps the name until garbage collection.
         const taken = found !== undefined || isNameTaken(kind, errorMessage(error));
         if (!taken || attempt + 1 >= first.attempt + maxTries) throw error;
       }
@@ -146,7 +147,7 @@ export class SandboxMaker {
       const status = await runtime.sandboxStatus(id, { signal: run.signal });
       run.foldSandbox(status);
       run.sandbox = { id, attempt: status.attempt, ips: status.ips };
-      cache.noteSandbox(status);
+      cache.noteSandbox(status, status.ready ? 'own' : 'observed');
     } catch (error) {
       if (!isKind(error, 'Aborted'))
         events.event(

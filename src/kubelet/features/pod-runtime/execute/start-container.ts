@@ -21,7 +21,7 @@ const maxTries = 3;
 
 type Created = { kind: 'created'; id: ContainerId } | { kind: 'running'; id: ContainerId };
 
-/** A start that failed in a way users know by name. */
+/** A failed start with a reason that users know. */
 class StartError extends Error {
   readonly failure: ContainerFailure;
   constructor(reason: string, message: string, retryAtMs?: number) {
@@ -31,8 +31,8 @@ class StartError extends Error {
 }
 
 /**
- * Starts one container: image, configuration, create, start, one look at its status, postStart (upstream: kuberuntime_container.go
- * startContainer). Status is published as soon as it runs, before the hook.
+ * Starts one container: image, configuration, create, start, one read of its status, postStart (upstream:
+ * kuberuntime_container.go startContainer). The status is published as soon as the container runs, before the hook.
  */
 export class ContainerStarter {
   readonly #deps: PodRuntimeDeps;
@@ -45,7 +45,9 @@ export class ContainerStarter {
     this.#killer = killer;
   }
 
-  /** undefined when it started. Rejects with `Aborted`, and with `VolumesFailed`, which is no fault of this container. */
+  /**
+   * undefined when it started. Rejects with `Aborted`, and with `VolumesFailed`, which is no failure of this container.
+   */
   async start(
     run: SyncRun,
     container: AnyContainer,
@@ -91,7 +93,7 @@ export class ContainerStarter {
         targetId: this.#targetOf(run, container),
       });
       ({ configOf, sandboxConfig } = built);
-      // Without a record in the runtime the log files tell how often it ran before.
+      // Without a record in the runtime, the log files show how often it ran before.
       if (attempt === 0) attempt = built.nextAttempt;
       first = configOf(attempt);
     } catch (error) {
@@ -159,7 +161,7 @@ export class ContainerStarter {
     }
   }
 
-  /** Looks for the container a failed create may have left: ours to go on with, or in the way. */
+  /** Searches for the container that a failed create may have left: ours to continue with, or a conflict. */
   async #adopt(
     run: SyncRun,
     want: { name: string; attempt: number; sandbox: SandboxId },
@@ -170,7 +172,7 @@ export class ContainerStarter {
       const found = await findContainerOf(runtime, { uid: run.uid, ...want }, options);
       if (found === undefined) return 'nothing';
       const decision = computeAdoption(found, want.sandbox);
-      log.info('found a container whose creation had been given up on', {
+      log.info('found a container whose creation had been given up', {
         pod: run.pod.metadata.name,
         container: want.name,
         attempt: want.attempt,
@@ -182,7 +184,7 @@ export class ContainerStarter {
       return 'removed';
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      log.warn('could not look for a container after a failed create', {
+      log.warn('could not list containers after a failed create', {
         pod: run.pod.metadata.name,
         container: want.name,
         error: errorMessage(error),
@@ -199,8 +201,8 @@ export class ContainerStarter {
         await runtime.startContainer(created.id, options);
       } catch (error) {
         if (isKind(error, 'Aborted')) throw error;
-        const status = await this.#note(run, container, created.id);
-        // A start that timed out may have worked: then it runs, or has run.
+        const status = await this.#note(run, container, created.id, 'own');
+        // A start that timed out may have worked: then the container runs, or has run.
         if (status?.state !== 'running') {
           throw this.#failedBy(run, container, waitingReasons.runContainerError, error, created.id);
         }
@@ -209,7 +211,7 @@ export class ContainerStarter {
       }
     }
     events.event(run.pod, 'Normal', containerEvents.started, 'Container started', container.name);
-    const status = await this.#note(run, container, created.id);
+    const status = await this.#note(run, container, created.id, 'observed');
     if (status === undefined)
       throw new StartError(
         waitingReasons.runContainerError,
@@ -219,13 +221,21 @@ export class ContainerStarter {
     return status;
   }
 
-  /** One look at the container, told to the cache and to whoever publishes the pod's status. */
-  async #note(run: SyncRun, container: AnyContainer, id: ContainerId): Promise<ContainerRuntimeStatus | undefined> {
+  /**
+   * Reads the container's status once; passes it to the cache and to the status publisher. `exitIs` says what an exit is
+   * for the cache: `own` where the caller handles it.
+   */
+  async #note(
+    run: SyncRun,
+    container: AnyContainer,
+    id: ContainerId,
+    exitIs: 'own' | 'observed',
+  ): Promise<ContainerRuntimeStatus | undefined> {
     const { runtime, cache, onChange, log } = this.#deps;
     try {
       const status = await runtime.containerStatus(id, { signal: run.signal });
       run.foldContainer(status);
-      cache.noteContainer(run.status, status);
+      cache.noteContainer(run.status, status, status.state === 'exited' ? exitIs : 'own');
       onChange(run.uid, { kind: 'container', name: container.name, id });
       return status;
     } catch (error) {
@@ -239,7 +249,7 @@ export class ContainerStarter {
     }
   }
 
-  /** Blocks what comes after it, without holding a place among the starting pods; a failure kills the container. */
+  /** Blocks what comes after it, without holding a start slot; a failure kills the container. */
   async #postStart(run: SyncRun, container: AnyContainer, status: ContainerRuntimeStatus): Promise<void> {
     const handler = container.lifecycle?.postStart;
     if (handler === undefined || status.state !== 'running') return;
@@ -248,7 +258,7 @@ export class ContainerStarter {
     const result = await run.waitFor(track(hook));
     if (result.ok) return;
     log.warn('postStart hook failed', { pod: run.pod.metadata.name, container: container.name, error: result.message });
-    // The message stays out of the event: it may hold what the container keeps secret.
+    // The message is left out of the event: it may contain secrets of the container.
     events.event(run.pod, 'Warning', containerEvents.failedPostStartHook, 'PostStartHook failed', container.name);
     const { pod, signal } = run;
     try {
@@ -272,7 +282,10 @@ export class ContainerStarter {
     throw new StartError(waitingReasons.postStartHookError, result.message);
   }
 
-  /** Of an ephemeral container: the one whose processes it wants to see. Throws `CreateContainerConfigError` when that is not there. */
+  /**
+   * Of an ephemeral container: the container whose processes it shares. Throws `CreateContainerConfigError` when that
+   * does not exist.
+   */
   #targetOf(run: SyncRun, container: AnyContainer): ContainerId | undefined {
     const name = (container as Partial<EphemeralContainer>).targetContainerName ?? '';
     if (name === '') return undefined;
@@ -283,7 +296,10 @@ export class ContainerStarter {
     throw new StartError(waitingReasons.createContainerConfigError, message);
   }
 
-  /** In the runtime's words; the id, another with each try, is the container's name in them, so that its events are counted as one. */
+  /**
+   * In the runtime's words. The id, different with each try, is replaced by the container's name, so that its events
+   * are counted as one.
+   */
   #failedBy(run: SyncRun, container: AnyContainer, reason: string, error: unknown, id?: ContainerId): StartError {
     const said = rpcMessage(errorMessage(error));
     const message = id === undefined ? said : said.replaceAll(id, container.name);

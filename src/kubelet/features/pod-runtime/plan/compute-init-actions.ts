@@ -8,24 +8,25 @@ import type { Draft, PlanFacts } from './plan-facts.ts';
 import { killStep, mustRestartToResize, unknownMessage } from './plan-facts.ts';
 import { initRole, isInitFailed, restartsAfterExit, restartsAfterKill } from './restart-policy.ts';
 
-/** What one look at an init container leads to. */
+/** The decision about one init container. */
 type Verdict =
-  /** Nothing to do, and it is not known to have done its work: what follows waits. */
+  /** Nothing to do, and it is not known to have succeeded: what follows waits. */
   | 'pending'
-  /** It has done its work, or (a sidecar) has started: the next may start. */
+  /** It has succeeded, or (a sidecar) has started: the next may start. */
   | 'done'
-  /** As done, but this sidecar is killed and started again. */
+  /** Like done, but this sidecar is killed and started again. */
   | 'done-restart'
   | 'start'
   /** Killed by a step already in the draft, then started. */
   | 'restart'
-  /** It failed for good, and the pod with it. */
+  /** It failed permanently, and the pod with it. */
   | 'pod-over';
 
 /**
  * Adds what init containers and sidecars need to the draft; returns whether the pod is initialised (upstream:
- * kuberuntime_container.go computeInitContainerActions). Looks from the last backwards: records of earlier ones may have been
- * collected, so the latest that left a trace is what counts. Everything before it has done its work; of those only sidecars matter.
+ * kuberuntime_container.go computeInitContainerActions). Goes from the last one backwards: records of earlier ones may
+ * have been collected, so the latest one with a record decides. Everything before it has succeeded; of those only
+ * sidecars matter.
  */
 export function computeInitActions(facts: PlanFacts, draft: Draft): boolean {
   const { pod, status } = facts;
@@ -69,10 +70,10 @@ export function computeInitActions(facts: PlanFacts, draft: Draft): boolean {
 function initVerdict(facts: PlanFacts, draft: Draft, container: Container, actual: ContainerRuntimeStatus): Verdict {
   switch (actual.state) {
     case 'created':
-      // Created and started are one step for us: left like this, its start failed.
+      // Create and start are one step here: a container in this state failed to start.
       return 'start';
     case 'running':
-      // Validation lets no init container restart for its resources.
+      // Validation allows no init container to restart for its resources.
       mustRestartToResize(facts, draft, container, actual);
       return 'pending';
     case 'exited':
@@ -102,7 +103,7 @@ function sidecarVerdict(facts: PlanFacts, draft: Draft, container: Container, ac
   }
 }
 
-/** A sidecar has started once its startup probe passed; its liveness then never holds the next container back. */
+/** A sidecar has started once its startup probe passed; after that its liveness never delays the next container. */
 function runningSidecarVerdict(
   facts: PlanFacts,
   draft: Draft,

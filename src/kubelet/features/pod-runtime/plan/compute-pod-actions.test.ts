@@ -5,29 +5,8 @@ import type { PodRuntimeStatus } from '../../../model/runtime-status.ts';
 import { sandboxId } from '../../../model/ids.ts';
 import { computePodActions, isGivenUp } from './compute-pod-actions.ts';
 import type { PlanFacts } from './plan-facts.ts';
-import { aContainer, aPod, aRun, aSandbox, aStatus, anEphemeral, factsOf } from '../testing/builders.ts';
-
-/** The plan in short words: `kill app-0 LivenessProbe`, `start regular app#1`. */
-function plan(pod: Pod, status: PodRuntimeStatus, more: Partial<PlanFacts> = {}): string[] {
-  return computePodActions(factsOf(pod, status, more)).steps.map((step) => {
-    switch (step.kind) {
-      case 'killPod':
-        return `killPod ${step.reason} ${step.graceMs}`;
-      case 'createSandbox':
-        return `sandbox ${step.attempt} ${step.reason}`;
-      case 'killContainer':
-        return `kill ${step.id} ${step.reason}${step.graceMs === undefined ? '' : ` ${step.graceMs}`}`;
-      case 'removeContainer':
-        return `remove ${step.id} ${step.reason}`;
-      case 'resizePod':
-        return `pod ${step.phase} ${step.resource}`;
-      case 'resizeContainer':
-        return `resize ${step.id} ${step.resource}`;
-      case 'startContainer':
-        return `start ${step.role} ${step.name}#${step.attempt}${step.adopt === undefined ? '' : ' adopted'}`;
-    }
-  });
-}
+import { aContainer, aPod, aRun, aSandbox, aStatus, factsOf } from '../testing/builders.ts';
+import { plan } from '../testing/plan-text.ts';
 
 const two = aPod({ containers: [aContainer('app'), aContainer('log')] });
 const noSandbox: readonly never[] = [];
@@ -42,7 +21,7 @@ describe('sandbox', () => {
     ],
     ['a settled pod needs nothing', two, aStatus([aRun('app', 'running'), aRun('log', 'running')]), []],
     [
-      'a sandbox that is not ready is made anew with the next attempt, and containers go on counting',
+      'a sandbox that is not ready is created again with the next attempt, and containers keep their counts',
       aPod(),
       aStatus([aRun('app', 137)], [aSandbox({ ready: false })]),
       ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular app#1'],
@@ -60,16 +39,22 @@ describe('sandbox', () => {
       ['killPod sandbox-changed 30000', 'sandbox 2 not-ready', 'start regular app#1'],
     ],
     [
-      'a pod that went over to the host network gets a new sandbox',
+      'a pod that changed to the host network gets a new sandbox',
       aPod({ hostNetwork: true }),
       aStatus([aRun('app', 'running')]),
       ['killPod sandbox-changed 30000', 'sandbox 1 network-mode-changed', 'start regular app#1'],
     ],
     [
-      'a sandbox without an IP is made anew',
+      'a sandbox without an IP is created again',
       aPod(),
       aStatus([], [aSandbox({ ips: [] })]),
       ['killPod sandbox-changed 30000', 'sandbox 1 no-ip', 'start regular app#0'],
+    ],
+    [
+      'a sandbox whose IP cannot be read is kept',
+      aPod(),
+      aStatus([aRun('app', 'running')], [aSandbox({ ips: [], isAddressUnreadable: true })]),
+      [],
     ],
     [
       'a host network pod needs no IP',
@@ -78,7 +63,7 @@ describe('sandbox', () => {
       [],
     ],
     [
-      'with Never a pod that had containers is stopped, not made again',
+      'with Never a pod that had containers is stopped, not created again',
       aPod({ restartPolicy: 'Never' }),
       aStatus([aRun('app', 'running')], [aSandbox({ attempt: 1, ready: false }), aSandbox()]),
       ['killPod nothing-to-run 30000'],
@@ -90,7 +75,7 @@ describe('sandbox', () => {
       [],
     ],
     [
-      'with Never a sandbox is retried while no container was ever made',
+      'with Never a sandbox is retried while no container was ever created',
       aPod({ restartPolicy: 'Never' }),
       aStatus([], [aSandbox({ ready: false })]),
       ['killPod sandbox-changed 30000', 'sandbox 1 not-ready', 'start regular app#0'],
@@ -158,14 +143,14 @@ describe('a pod that is given up', () => {
       true,
     ],
     [
-      'is one with OnFailure that has done all it is for',
+      'is one with OnFailure whose containers all succeeded',
       aPod({ restartPolicy: 'OnFailure' }),
       aStatus([aRun('app', 0)], dead),
       true,
     ],
-    ['is not one whose sandbox is there', never(), aStatus([aRun('app', 0)]), false],
+    ['is not one with a sandbox', never(), aStatus([aRun('app', 0)]), false],
     ['is not one that never had a container', never(), aStatus([], dead), false],
-    ['is not one that has not begun', never(), aStatus([], noSandbox), false],
+    ['is not one that has not started', never(), aStatus([], noSandbox), false],
     ['is not one that restarts', aPod(), aStatus([aRun('app', 1)], dead), false],
   ];
   for (const [name, pod, status, expected] of rows) test(name, () => assert.equal(isGivenUp(pod, status), expected));
@@ -210,7 +195,7 @@ describe('regular containers', () => {
       ['kill app-0 Unknown', 'start regular app#1'],
     ],
     [
-      'one left created in this sandbox is taken over',
+      'one left created in this sandbox is adopted',
       aPod(),
       aStatus([aRun('app', 'created', { attempt: 2 })]),
       ['start regular app#2 adopted'],
@@ -303,7 +288,7 @@ describe('regular containers', () => {
   for (const [name, pod, status, expected, more] of rows)
     test(name, () => assert.deepEqual(plan(pod, status, more), expected));
 
-  test('a restart says so in the message, a plain kill does not', () => {
+  test('a restart is named in the message, a plain kill is not', () => {
     const probe: PlanFacts['probe'] = (type, id) => (type === 'liveness' && id === 'app-0' ? 'failure' : undefined);
     const running = aStatus([aRun('app', 'running'), aRun('log', 'running')]);
     const messages = [policy('Always'), never].map(
@@ -360,7 +345,7 @@ describe('restart rules', () => {
     assert.deepEqual(plan(pod, exit(42)), ['start regular app#1']);
   });
 
-  test('RestartAllContainers kills and removes regular, then init containers, and the one that asked last', () => {
+  test('RestartAllContainers kills and removes regular, then init containers, and last the one that triggered it', () => {
     const pod = aPod({
       initContainers: [aContainer('i1'), aContainer('side', { restartPolicy: 'Always' })],
       containers: [
@@ -390,217 +375,14 @@ describe('restart rules', () => {
     assert.deepEqual(
       plan(pod, aStatus([aRun('app', 42, { attempt: 1 })])),
       ['remove app-1 restart-all'],
-      'half done, it goes on',
+      'an incomplete reset is continued',
     );
     assert.deepEqual(
       plan(pod, aStatus([])),
       ['start init i1#0'],
-      'once all are gone the pod starts from its first init container',
+      'once all are removed the pod starts from its first init container',
     );
   });
-});
-
-describe('init containers', () => {
-  const pod = (restartPolicy: 'Always' | 'OnFailure' | 'Never' = 'Always'): Pod =>
-    aPod({ restartPolicy, initContainers: [aContainer('i1'), aContainer('i2')] });
-  const rows: [name: string, pod: Pod, status: PodRuntimeStatus, expected: string[], more?: Partial<PlanFacts>][] = [
-    ['the first starts when none has a record', pod(), aStatus(), ['start init i1#0']],
-    ['nothing starts while one runs', pod(), aStatus([aRun('i1', 'running')]), []],
-    ['the next starts after the one before succeeded', pod(), aStatus([aRun('i1', 0)]), ['start init i2#0']],
-    [
-      'regular containers start once the last succeeded, even if records of the others are gone',
-      pod(),
-      aStatus([aRun('i2', 0)]),
-      ['start regular app#0'],
-    ],
-    ['one that failed is started again', pod('OnFailure'), aStatus([aRun('i1', 1)]), ['start init i1#1']],
-    [
-      'one that failed with Never ends the pod',
-      pod('Never'),
-      aStatus([aRun('i1', 1)]),
-      ['killPod nothing-to-run 30000'],
-    ],
-    [
-      'one killed for lack of memory failed, whatever its code',
-      pod('Never'),
-      aStatus([aRun('i1', 0, { reason: 'OOMKilled' })]),
-      ['killPod nothing-to-run 30000'],
-    ],
-    [
-      'one in unknown state is killed and started again',
-      pod(),
-      aStatus([aRun('i1', 'unknown')]),
-      ['kill i1-0 Unknown', 'start init i1#1'],
-    ],
-    [
-      'one in unknown state with Never ends the pod',
-      pod('Never'),
-      aStatus([aRun('i1', 'unknown')]),
-      ['killPod nothing-to-run 30000'],
-    ],
-    ['one left created is taken over', pod(), aStatus([aRun('i1', 'created')]), ['start init i1#0 adopted']],
-    [
-      'a changed image in a finished one does not run it again',
-      pod(),
-      aStatus([aRun('app', 'running'), aRun('i2', 0, { annotations: {} }), aRun('i1', 0, { annotations: {} })]),
-      [],
-    ],
-    [
-      'a changed image in the last one while the pod initialises does not run it again',
-      pod(),
-      aStatus([aRun('i2', 0, { annotations: {} })]),
-      ['start regular app#0'],
-    ],
-    [
-      'once a regular container runs, records of init containers do not matter',
-      pod(),
-      aStatus([aRun('app', 'running'), aRun('i2', 1)]),
-      [],
-    ],
-    [
-      'an exited regular container does not prove that the pod was initialised',
-      pod(),
-      aStatus([aRun('app', 1)]),
-      ['start init i1#0'],
-    ],
-    [
-      'older runs are pruned, the newest is kept',
-      pod(),
-      aStatus([aRun('i1', 1, { attempt: 2 }), aRun('i1', 1, { attempt: 1 }), aRun('i1', 1)]),
-      ['remove i1-1 prune', 'remove i1-0 prune', 'start init i1#3'],
-    ],
-    [
-      'a restart rule of an init container counts over Never',
-      aPod({
-        restartPolicy: 'Never',
-        initContainers: [
-          aContainer('i1', {
-            restartPolicy: 'Never',
-            restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [9] } }],
-          }),
-        ],
-      }),
-      aStatus([aRun('i1', 9)]),
-      ['start init i1#1'],
-    ],
-    [
-      'one that waits out its back-off holds back what comes after it',
-      aPod({ initContainers: [aContainer('i1')] }),
-      aStatus([aRun('i1', 1)]),
-      [],
-      { crashWait: () => ({ waitMs: 5000, delayMs: 10_000 }) },
-    ],
-  ];
-  for (const [name, subject, status, expected, more] of rows)
-    test(name, () => assert.deepEqual(plan(subject, status, more), expected));
-});
-
-describe('sidecars', () => {
-  const side = (fields: Parameters<typeof aContainer>[1] = {}): ReturnType<typeof aContainer> =>
-    aContainer('side', { restartPolicy: 'Always', ...fields });
-  const pod = aPod({ initContainers: [side(), aContainer('i2')] });
-  const probed = aPod({ initContainers: [side({ startupProbe: {} }), aContainer('i2')] });
-  const alive = aPod({ initContainers: [side({ livenessProbe: {} })] });
-  const never = aPod({ restartPolicy: 'Never', initContainers: [side()] });
-  const failing: Partial<PlanFacts> = { probe: (type) => (type === 'liveness' ? 'failure' : undefined) };
-  const rows: [name: string, pod: Pod, status: PodRuntimeStatus, expected: string[], more?: Partial<PlanFacts>][] = [
-    ['it starts first', pod, aStatus(), ['start sidecar side#0']],
-    ['the next starts as soon as it runs', pod, aStatus([aRun('side', 'running')]), ['start init i2#0']],
-    ['with a startup probe the next waits for the verdict', probed, aStatus([aRun('side', 'running')]), []],
-    [
-      'with a startup probe that is not decided the next waits',
-      probed,
-      aStatus([aRun('side', 'running')]),
-      [],
-      { probe: () => 'unknown' },
-    ],
-    [
-      'once its startup probe passed the next starts',
-      probed,
-      aStatus([aRun('side', 'running')]),
-      ['start init i2#0'],
-      { probe: () => 'success' },
-    ],
-    [
-      'a failed startup probe restarts it',
-      probed,
-      aStatus([aRun('side', 'running')]),
-      ['kill side-0 StartupProbe', 'start sidecar side#1'],
-      { probe: () => 'failure' },
-    ],
-    [
-      'a failed liveness probe restarts it without holding the next back',
-      alive,
-      aStatus([aRun('side', 'running')]),
-      ['kill side-0 LivenessProbe', 'start sidecar side#1', 'start regular app#0'],
-      failing,
-    ],
-    [
-      'a changed image restarts it',
-      aPod({ initContainers: [side()] }),
-      aStatus([aRun('app', 'running'), aRun('side', 'running', { annotations: {} })]),
-      ['kill side-0 DefinitionChanged', 'start sidecar side#1'],
-    ],
-    [
-      'when it exits it is restarted, even with Never',
-      never,
-      aStatus([aRun('app', 'running'), aRun('side', 0)]),
-      ['start sidecar side#1'],
-    ],
-    [
-      'when its record is gone and the pod runs it is started',
-      never,
-      aStatus([aRun('app', 'running')]),
-      ['start sidecar side#0'],
-    ],
-    [
-      'it is not restarted once the pod is over',
-      never,
-      aStatus([aRun('app', 0), aRun('side', 'running')]),
-      ['killPod nothing-to-run 30000'],
-    ],
-    [
-      'one in unknown state is killed and started',
-      never,
-      aStatus([aRun('app', 'running'), aRun('side', 'unknown')]),
-      ['kill side-0 Unknown', 'start sidecar side#1'],
-    ],
-    [
-      'a second one after a first that runs',
-      aPod({ initContainers: [side(), aContainer('s2', { restartPolicy: 'Always' })] }),
-      aStatus([aRun('side', 'running')]),
-      ['start sidecar s2#0'],
-    ],
-    [
-      'one that crashed while a later init container runs is restarted',
-      pod,
-      aStatus([aRun('i2', 'running'), aRun('side', 1)]),
-      ['start sidecar side#1'],
-    ],
-    [
-      'one that waits out its back-off does not hold back regular containers',
-      never,
-      aStatus([aRun('app', 'created'), aRun('side', 1)]),
-      ['start regular app#0 adopted'],
-      { crashWait: (container) => (container.name === 'side' ? { waitMs: 1, delayMs: 10_000 } : undefined) },
-    ],
-  ];
-  for (const [name, subject, status, expected, more] of rows)
-    test(name, () => assert.deepEqual(plan(subject, status, more), expected));
-});
-
-describe('ephemeral containers', () => {
-  const pod = aPod({ ephemeralContainers: [anEphemeral('debug')], initContainers: [aContainer('i1')] });
-  test('they start at any time, before init containers are done', () =>
-    assert.deepEqual(plan(pod, aStatus([aRun('i1', 'running')])), ['start ephemeral debug#0']));
-  test('they are never restarted', () =>
-    assert.deepEqual(plan(pod, aStatus([aRun('debug', 1), aRun('i1', 'running')])), []));
-  test('one created and never started is started', () =>
-    assert.deepEqual(plan(pod, aStatus([aRun('debug', 'created'), aRun('i1', 'running')])), [
-      'start ephemeral debug#0 adopted',
-    ]));
-  test('they wait for the sandbox', () =>
-    assert.deepEqual(plan(pod, aStatus([], noSandbox)), ['sandbox 0 new-pod', 'start init i1#0']));
 });
 
 describe('back-off', () => {
@@ -620,11 +402,84 @@ describe('back-off', () => {
     assert.deepEqual(plan(aPod(), aStatus([aRun('app', 1)]), { crashWait: () => ({ waitMs: 1, delayMs: 2 }) }), []);
   });
 
-  test('a kill for failed liveness happens also when the start must wait for an earlier crash', () => {
+  test('a kill for failed liveness also happens when the start must wait for an earlier crash', () => {
     const status = aStatus([aRun('app', 'running', { attempt: 1 }), aRun('app', 1)]);
     const actions = computePodActions(
       factsOf(aPod(), status, { probe: () => 'failure', crashWait: () => ({ waitMs: 1, delayMs: 2 }) }),
     );
     assert.deepEqual([actions.steps.map((step) => step.kind), actions.waits.length], [['killContainer'], 1]);
+  });
+});
+
+describe('the plan besides its steps', () => {
+  const init = aPod({ initContainers: [aContainer('i1')] });
+  const initialized = (pod: Pod, status: PodRuntimeStatus): boolean =>
+    computePodActions(factsOf(pod, status)).initialized;
+
+  test('a pod is initialised when its last init container has succeeded', () => {
+    assert.equal(initialized(aPod(), aStatus([], noSandbox)), true);
+    assert.equal(initialized(init, aStatus([], noSandbox)), false);
+    assert.equal(initialized(init, aStatus([aRun('i1', 'running')])), false);
+    assert.equal(initialized(init, aStatus([aRun('i1', 0)])), true);
+    assert.equal(initialized(aPod({ ...init.spec, restartPolicy: 'Never' }), aStatus([aRun('i1', 1)])), false);
+  });
+
+  test('one running regular container is proof enough', () => {
+    const pod = aPod({ containers: two.spec.containers, initContainers: [aContainer('i1')] });
+    assert.deepEqual(plan(pod, aStatus([aRun('app', 'running')])), ['start regular log#0']);
+  });
+
+  test('logs stay only when the whole pod restarts in place: their numbers carry the count over', () => {
+    const keeps = (pod: Pod, status: PodRuntimeStatus): boolean[] =>
+      computePodActions(factsOf(pod, status)).steps.flatMap((step) =>
+        step.kind === 'removeContainer' ? [step.keepLogs] : [],
+      );
+    assert.deepEqual(keeps(init, aStatus([aRun('i1', 0)], [aSandbox({ ready: false })])), [false], 'purged');
+    assert.deepEqual(keeps(init, aStatus([aRun('i1', 1, { attempt: 1 }), aRun('i1', 1)])), [false], 'pruned');
+    const asks = aContainer('app', {
+      restartPolicy: 'Never',
+      restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
+    });
+    assert.deepEqual(keeps(aPod({ containers: [asks] }), aStatus([aRun('app', 42)])), [true]);
+  });
+
+  test('an older run of an init container in unknown state is pruned as well', () => {
+    const status = aStatus([aRun('i1', 0, { attempt: 1 }), aRun('i1', 'unknown')]);
+    assert.deepEqual(plan(init, status), ['remove i1-0 prune', 'start regular app#0']);
+  });
+
+  test('a plan that waits for nothing has no waits', () => {
+    const never = aPod({ restartPolicy: 'Never' });
+    const over = [aStatus([aRun('app', 1)]), aStatus([aRun('app', 1)], [aSandbox({ ready: false })])];
+    for (const status of over) assert.deepEqual(computePodActions(factsOf(never, status)).waits, []);
+  });
+});
+
+describe('a pod that is over and whose sandbox is not ready', () => {
+  const never = aPod({ restartPolicy: 'Never' });
+
+  test('is stopped as long as a container or an older sandbox may still live', () => {
+    const dead = [aSandbox({ ready: false, attempt: 1 })];
+    assert.deepEqual(plan(never, aStatus([aRun('app', 'unknown')], dead)), ['killPod nothing-to-run 30000']);
+    assert.deepEqual(plan(never, aStatus([aRun('app', 1)], [...dead, aSandbox()])), ['killPod nothing-to-run 30000']);
+    assert.deepEqual(plan(never, aStatus([aRun('app', 1)], dead)), []);
+  });
+
+  test('is not given up while any of its sandboxes lives, or while it is to restart in place', () => {
+    const dead = aSandbox({ ready: false, attempt: 1 });
+    assert.equal(isGivenUp(never, aStatus([aRun('app', 1)], [dead, aSandbox()])), false);
+    assert.equal(isGivenUp(never, aStatus([aRun('app', 1)], [dead])), true);
+    const asks = aContainer('app', {
+      restartPolicy: 'Never',
+      restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
+    });
+    assert.equal(isGivenUp(aPod({ ...never.spec, containers: [asks] }), aStatus([aRun('app', 42)], [dead])), false);
+  });
+
+  test('is not over when a container neither ran nor ended: it may have been created for this pod', () => {
+    const dead = [aSandbox({ ready: false })];
+    const onFailure = aPod({ restartPolicy: 'OnFailure' });
+    assert.equal(isGivenUp(onFailure, aStatus([aRun('app', 'created')], dead)), false);
+    assert.equal(isGivenUp(aPod({ containers: [] }), aStatus([], dead)), false);
   });
 });

@@ -24,19 +24,20 @@ import { computeSandboxDecision } from './sandbox-changed.ts';
 import type { ContainerRole, KillReason, Step, StepOf, Wait } from './steps.ts';
 
 export interface PodActions {
-  /** In the order to be done; empty when the pod is as it should be. */
+  /** In the order of execution; empty when the pod is as it should be. */
   steps: readonly Step[];
-  /** Containers that would be started now, were it not for their back-off. */
+  /** Containers that would be started now without their back-off. */
   waits: readonly Wait[];
-  /** The sandbox to use; undefined when the pod is killed and not made again. */
+  /** The sandbox to use; undefined when the pod is killed and not created again. */
   sandbox: SandboxDecision | undefined;
-  /** Whether all init containers have done their work. */
+  /** Whether all init containers have succeeded. */
   initialized: boolean;
 }
 
 /**
- * Compares the pod with what runs and says what to do (upstream: kuberuntime_manager.go computePodActions, and of SyncPod what is
- * decided there: purging, pruning and back-off). Order of steps: kill, remove, sandbox, resize, then start: ephemeral, init, regular containers.
+ * Compares the pod with what runs and plans the steps (upstream: kuberuntime_manager.go computePodActions, and the
+ * decisions of SyncPod: purging, pruning and back-off). Order of steps: kill, remove, sandbox, resize, then start:
+ * ephemeral, init, regular containers.
  */
 export function computePodActions(facts: PlanFacts): PodActions {
   const { pod, status } = facts;
@@ -53,7 +54,7 @@ export function computePodActions(facts: PlanFacts): PodActions {
   };
   for (const container of pod.spec.ephemeralContainers ?? []) {
     const actual = newestContainer(status, container.name);
-    // Never restarted; but one that was made and not started (the agent died in between) is started now.
+    // Never restarted; but one that was created and not started (the agent died in between) is started now.
     if (actual === undefined || actual.state === 'created') draft.starts.push({ container, role: 'ephemeral' });
   }
   const initialized = computeInitActions(facts, draft);
@@ -80,7 +81,10 @@ export function computePodActions(facts: PlanFacts): PodActions {
   };
 }
 
-/** Whether the pod's own cgroup has to follow, apart from containers that run: for its own resources, or for those of containers that start. */
+/**
+ * Whether the pod's own cgroup has to change, apart from running containers: for its own resources, or for those of
+ * containers that start.
+ */
 function mustResizePod({ pod, actuated }: PlanFacts, starts: readonly Step[]): boolean {
   if (actuated === undefined) return false;
   const starting = new Set(starts.flatMap((step) => (step.kind === 'startContainer' ? [step.name] : [])));
@@ -92,7 +96,7 @@ function mustResizePod({ pod, actuated }: PlanFacts, starts: readonly Step[]): b
   );
 }
 
-/** Of several live runs of one container (a create that took effect late, a hand at work) only the newest is kept. */
+/** When one container runs more than once (a create that took effect late, a manual start) only the newest is kept. */
 function surplusKills(status: PodRuntimeStatus): StepOf<'killContainer'>[] {
   return status.containers
     .filter((run) => run.state === 'running' && newestContainer(status, run.name) !== run)
@@ -108,7 +112,7 @@ function planRegular(facts: PlanFacts, draft: Draft): void {
     const actual = newestContainer(status, container.name);
     if (actual === undefined || actual.state !== 'running') {
       if (!shouldBeStarted(pod, container, actual)) continue;
-      // It may still run for all we know: never two instances of one container.
+      // It may still run: there must never be two instances of one container.
       if (actual?.state === 'unknown') draft.kills.push(killStep(actual, 'Unknown', unknownMessage('Container')));
       draft.starts.push({ container, role: 'regular' });
       started++;
@@ -141,7 +145,7 @@ function killCause(
   actual: ContainerRuntimeStatus,
 ): { reason: KillReason; message: string; restart: boolean } | undefined {
   const { name } = container;
-  // A changed definition restarts whatever the policy says.
+  // A changed definition restarts the container under any policy.
   if (isDefinitionChanged(container, actual))
     return { reason: 'DefinitionChanged', message: `Container ${name} definition changed`, restart: true };
   const restart = restartsAfterKill(facts.pod, container);
@@ -152,10 +156,10 @@ function killCause(
   return undefined;
 }
 
-/** Everything is stopped and made again, init containers first. */
+/** Everything is stopped and created again, init containers first. */
 function planNewSandbox(facts: PlanFacts, sandbox: Extract<SandboxDecision, { kind: 'create' }>): PodActions {
   const { pod, status } = facts;
-  // A new pod has nothing to stop; leftovers of a changed sandbox are stopped even when nothing comes after.
+  // A new pod has nothing to stop; leftovers of a changed sandbox are stopped even when nothing follows.
   const stop = status.sandboxes.length > 0 || status.containers.length > 0;
   const over: PodActions = {
     steps: stop ? [killPodStep(pod, 'nothing-to-run')] : [],
@@ -183,7 +187,10 @@ function planNewSandbox(facts: PlanFacts, sandbox: Extract<SandboxDecision, { ki
   return { steps, waits, sandbox, initialized: first === undefined };
 }
 
-/** With Never, containers that once existed are not made again; if none ever was, the sandbox is retried. Others end when all is done. */
+/**
+ * With Never, containers that once existed are not created again; if none ever was, the sandbox is retried. Others end
+ * when all is done.
+ */
 function isNeverMadeAgain(
   pod: Pod,
   status: PodRuntimeStatus,
@@ -196,8 +203,9 @@ function isNeverMadeAgain(
 }
 
 /**
- * Whether the pod's sandbox is gone and no plan will make another: what has not run by then never will. Upstream leaves such a pod Pending
- * for ever if one of its containers has no record; here its status says that it is over.
+ * Whether the pod's sandbox is gone and no plan will create another: containers that have not run by then never will.
+ * Upstream leaves such a pod Pending for ever if one of its containers has no record; here its status reports that it
+ * is over.
  */
 export function isGivenUp(pod: Pod, status: PodRuntimeStatus): boolean {
   if (status.sandboxes.some((sandbox) => sandbox.ready) || shouldRestartAllContainers(pod, status)) return false;
@@ -214,8 +222,8 @@ function settle(over: PodActions, status: PodRuntimeStatus): PodActions {
 }
 
 /**
- * Ended, and no policy or rule would run it again. Upstream looks at OnFailure only and would run a container of its own `Never` again in
- * each new sandbox, which does not settle; here the container's `Never` counts as the pod's does.
+ * Ended, and no policy or rule would run it again. Upstream checks OnFailure only and would run a container with its
+ * own `Never` again in each new sandbox, which never converges; here the container's `Never` counts like the pod's.
  */
 function isDoneForGood(pod: Pod, container: Container, status: PodRuntimeStatus): boolean {
   const newest = newestContainer(status, container.name);
@@ -230,14 +238,14 @@ function hasAnyRegularCreated(pod: Pod, status: PodRuntimeStatus): boolean {
 }
 
 /**
- * A container that asks for a reset again and again waits as any that crashes does, and the others run on meanwhile. Upstream has no
- * back-off there: records of ended runs, which carry it, are removed by the reset itself.
+ * A container that asks for a reset repeatedly gets a back-off like any crash, and the others run on meanwhile.
+ * Upstream has no back-off there: the reset removes the records of ended runs, which carry it.
  */
 function mustResetWait({ pod, status, crashWait }: PlanFacts): boolean {
   return resetSources(pod, status).some(({ container, exited }) => crashWait(container, exited) !== undefined);
 }
 
-/** RestartAllContainers: kill without grace and remove, regular before init, those that asked for it last. */
+/** RestartAllContainers: kill without grace and remove, regular before init, those that triggered it last. */
 function planReset(facts: PlanFacts, sandbox: SandboxDecision): PodActions {
   const { pod, status } = facts;
   const [targets, sources] = [[] as Step[], [] as Step[]];
@@ -291,8 +299,9 @@ function purgeSteps(pod: Pod, status: PodRuntimeStatus): Step[] {
 }
 
 /**
- * Turns what should start into steps, and what must wait into waits. An init container that waits holds back all that come after it;
- * a sidecar or regular container only itself. Ephemeral containers never ran before, so they never wait.
+ * Turns containers to start into steps, and containers in back-off into waits. An init container that waits delays all
+ * that come after it; a sidecar or regular container only itself. Ephemeral containers never ran before, so they never
+ * wait.
  */
 function splitByBackoff(
   facts: PlanFacts,
@@ -316,7 +325,9 @@ function splitByBackoff(
   return { starts, waits };
 }
 
-/** A container that was created and never started is taken over rather than made again, if it is of this definition and sandbox. */
+/**
+ * A container that was created and never started is used instead of a new one, if it is of this definition and sandbox.
+ */
 function startStep(
   status: PodRuntimeStatus,
   container: AnyContainer,
@@ -332,7 +343,7 @@ function startStep(
     newest.sandboxId === sandbox.sandbox.id &&
     !isDefinitionChanged(container, newest);
   if (usable) return { ...step, attempt: newest.attempt, adopt: newest.id };
-  // The one alive comes first and need not have the highest number.
+  // The running one comes first and need not have the highest number.
   return {
     ...step,
     attempt:

@@ -5,7 +5,8 @@ import type { Container } from '../../../../api/core/container.ts';
 import type { ResourceRequirements } from '../../../../api/core/resource-requirements.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
 import { computePodActions } from './compute-pod-actions.ts';
-import { computeContainerResize, isResizeUnderWay, type ActuatedFacts } from './compute-resize.ts';
+import type { ActuatedFacts } from './compute-resize.ts';
+import { computeContainerResize, isDoneUnrecorded, isResizeUnderWay, recordOfRuntime } from './compute-resize.ts';
 import { withContainer } from '../status-fold.ts';
 import type { Step } from './steps.ts';
 import { aContainer, aPod, aRun, aStatus, factsOf } from '../testing/builders.ts';
@@ -52,7 +53,7 @@ const app = (resources: ResourceRequirements, fields: Partial<Container> = {}): 
 describe('plans of a resize', () => {
   const old = of({ cpu: '100m', memory: '64Mi' }, { cpu: '200m', memory: '128Mi' });
 
-  test('what is as it was granted needs nothing, however it is written', () => {
+  test('resources that equal the allocation need no step, however they are written', () => {
     assert.deepEqual(
       plan([app(of({ cpu: '0.1', memory: '65536Ki' }, { cpu: '0.2', memory: '131072Ki' }))], records({ app: old })),
       [],
@@ -76,7 +77,7 @@ describe('plans of a resize', () => {
     );
   });
 
-  test('a lower memory limit is named, so that usage is looked at; a limit where there was none counts as lower', () => {
+  test('a lower memory limit is named, so that usage is checked; a limit where there was none counts as lower', () => {
     assert.deepEqual(
       plan(
         [app(of({ memory: '64Mi' }, { memory: '96Mi' }))],
@@ -97,7 +98,7 @@ describe('plans of a resize', () => {
     );
   });
 
-  test('containers that give up some come before those that get more', () => {
+  test('containers that shrink come before those that grow', () => {
     const [a, b] = [
       aContainer('a', { resources: of({ cpu: '300m' }) }),
       aContainer('b', { resources: of({ cpu: '100m' }) }),
@@ -155,7 +156,7 @@ describe('plans of a resize', () => {
     );
   });
 
-  test('a container that was down during its resize starts after the pod has grown for it; the first start of a container concerns nobody', () => {
+  test('a container that was down during its resize starts after the pod has grown for it; the first start of a container changes nothing', () => {
     const grown = app(of({ cpu: '200m' }, { memory: '128Mi' }));
     const before = of({ cpu: '200m' }, { memory: '64Mi' });
     const both = ['pod raise memory', 'pod lower memory', 'pod raise cpu', 'pod lower cpu', 'start app#1'];
@@ -167,7 +168,7 @@ describe('plans of a resize', () => {
     assert.deepEqual(plan([grown], records({}), { runs: [aRun('app', 1)] }), ['start app#1']);
   });
 
-  test("a pod's cgroup that could not be changed is tried again, though its containers are as they should be", () => {
+  test('a pod cgroup that could not be changed is retried, though its containers are correct', () => {
     assert.deepEqual(plan([app(old)], { ...records({ app: old }), podUnsettled: true }), [
       'pod raise memory',
       'pod lower memory',
@@ -191,6 +192,56 @@ describe('plans of a resize', () => {
       'pod lower cpu',
     ]);
   });
+
+  test('each amount alone makes a container that starts one for which the pod grows first', () => {
+    const before = { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '1', memory: '128Mi' } };
+    for (const [list, name, amount] of [
+      ['requests', 'cpu', '200m'],
+      ['requests', 'memory', '96Mi'],
+      ['limits', 'cpu', '2'],
+      ['limits', 'memory', '256Mi'],
+    ] as const) {
+      const grown = app({ ...before, [list]: { ...before[list], [name]: amount } });
+      const steps = plan([grown], records({ app: before }), { runs: [aRun('app', 1)] });
+      assert.equal(steps[0], 'pod raise memory', `${list} ${name}`);
+    }
+  });
+
+  test('one resource that asks for a restart is enough, and a lower CPU limit is not named', () => {
+    const both = app(of({ cpu: '100m', memory: '64Mi' }), {
+      resizePolicy: [
+        { resourceName: 'cpu', restartPolicy: 'NotRequired' },
+        { resourceName: 'memory', restartPolicy: 'RestartContainer' },
+      ],
+    });
+    const kill = plan([both], records({ app: of({ cpu: '200m', memory: '32Mi' }) }))[0];
+    assert.equal(kill, 'kill app: Container app resize requires restart');
+    const lower = app(of({ cpu: '100m' }, { cpu: '100m' }));
+    assert.deepEqual(plan([lower], records({ app: of({ cpu: '100m' }, { cpu: '200m' }) })), [
+      'pod raise cpu',
+      'app cpu',
+      'pod lower cpu',
+    ]);
+  });
+
+  test('only what starts makes the pod grow, not what waits', () => {
+    const [grown, same] = [app(of({ cpu: '200m' })), aContainer('same', { resources: of({ cpu: '100m' }) })];
+    const actuated = records({ app: of({ cpu: '100m' }), same: of({ cpu: '100m' }) });
+    const runs = [aRun('app', 1), aRun('same', 1)];
+    assert.equal(plan([grown, same], actuated, { runs })[0], 'pod raise memory');
+    const kinds = computePodActions(
+      factsOf(aPod({ containers: [grown, same] }), aStatus(runs), {
+        actuated,
+        crashWait: ({ name }) => (name === 'app' ? { waitMs: 1, delayMs: 2 } : undefined),
+      }),
+    ).steps.map(short);
+    assert.deepEqual(kinds, ['start same#1']);
+  });
+
+  test('a container without a limit of its own has that of the pod, as recorded for the pod', () => {
+    const actuated = records({ app: {} }, of({}, { memory: '128Mi' }));
+    assert.deepEqual(plan([app({})], actuated, { resources: of({}, { memory: '128Mi' }) }), []);
+  });
 });
 
 describe('without a record', () => {
@@ -209,7 +260,7 @@ describe('without a record', () => {
       records({}),
     ).kind;
 
-  test('a container counts as made as it should be if the runtime says so, or says nothing: a lost file restarts nothing', () => {
+  test('a container counts as correct if the runtime reports so, or reports nothing: a lost file restarts nothing', () => {
     assert.deepEqual([resize(undefined), resize(made), resize({ ...made, cpuShares: 104 })], ['none', 'none', 'none']);
   });
 
@@ -218,6 +269,68 @@ describe('without a record', () => {
       [resize({ ...made, memoryLimitBytes: 64 * 2 ** 20 }), resize({ ...made, cpuShares: 512 })],
       ['restart', 'restart'],
     );
+  });
+
+  test('the facts are read back as requests and limits, and what was not limited has no limit', () => {
+    const pod = aPod({ containers: [container] });
+    const recordOf = (resources: ContainerRuntimeStatus['resources'], of = container): unknown =>
+      recordOfRuntime(pod, of, aRun('app', 'running', resources === undefined ? {} : { resources }));
+    const limited = { cpuShares: 512, cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 64 * 2 ** 20 };
+    assert.deepEqual(recordOf(limited), {
+      limits: { cpu: '500m', memory: '64Mi' },
+      requests: { cpu: '500m', memory: '64Mi' },
+    });
+    assert.deepEqual(recordOf({ ...limited, cpuQuota: 0, memoryLimitBytes: 0 }), {
+      limits: {},
+      requests: { cpu: '500m', memory: '64Mi' },
+    });
+    assert.deepEqual(recordOf(limited, app({ limits: { memory: '1Gi' } })), {
+      limits: { cpu: '500m', memory: '64Mi' },
+      requests: {},
+    });
+    assert.deepEqual([recordOf(made), recordOf(undefined)], [undefined, undefined]);
+  });
+
+  test('a resize that the runtime has made and the former agent did not record is done', () => {
+    const grown = app(of({ cpu: '100m', memory: '64Mi' }, { memory: '128Mi' }));
+    const pod = aPod({ containers: [grown] });
+    const before = of({ cpu: '100m', memory: '64Mi' }, { memory: '96Mi' });
+    const run = aRun('app', 'running', { resources: made });
+    assert.equal(isDoneUnrecorded(pod, grown, run, before), true);
+    assert.equal(isDoneUnrecorded(pod, grown, run, undefined), false);
+    assert.equal(isDoneUnrecorded(pod, grown, aRun('app', 1, { resources: made }), before), false);
+    assert.equal(isDoneUnrecorded(pod, grown, aRun('app', 'running'), before), false);
+    // The runtime does not know requests of memory.
+    assert.equal(isDoneUnrecorded(pod, grown, run, of({ cpu: '100m', memory: '32Mi' }, { memory: '96Mi' })), false);
+    const other = aRun('app', 'running', { resources: { ...made, memoryLimitBytes: 96 * 2 ** 20 } });
+    assert.equal(isDoneUnrecorded(pod, grown, other, before), false);
+  });
+});
+
+describe('a resize is in progress', () => {
+  const old = of({ cpu: '100m' });
+  const [a, b] = [aContainer('a', { resources: of({ cpu: '200m' }) }), aContainer('b', { resources: old })];
+  const pod = aPod({ containers: [a, b] });
+  const bothRun = aStatus([aRun('a', 'running'), aRun('b', 'running')]);
+  const done = records({ a: of({ cpu: '200m' }), b: old });
+
+  test('while one running container does not match its allocation', () => {
+    assert.equal(isResizeUnderWay(pod, bothRun, records({ a: old, b: old })), true);
+    assert.equal(isResizeUnderWay(pod, bothRun, done), false);
+    assert.equal(
+      isResizeUnderWay(pod, aStatus([aRun('a', 1), aRun('b', 'running')]), records({ a: old, b: old })),
+      false,
+    );
+    assert.equal(isResizeUnderWay(pod, aStatus([]), records({ a: old, b: old })), false);
+  });
+
+  test("while the pod's own cgroup does not", () => {
+    assert.equal(isResizeUnderWay(pod, bothRun, { ...done, podUnsettled: true }), true);
+    const whole = aPod({ containers: [a, b], resources: of({ cpu: '1' }) });
+    assert.equal(isResizeUnderWay(whole, bothRun, { ...done, podLevel: of({ cpu: '500m' }) }), true);
+    assert.equal(isResizeUnderWay(whole, bothRun, { ...done, podLevel: of({ cpu: '1' }) }), false);
+    assert.equal(isResizeUnderWay(whole, bothRun, done), false);
+    assert.equal(isResizeUnderWay(pod, bothRun, { ...done, podLevel: of({ cpu: '500m' }) }), false);
   });
 });
 
@@ -230,22 +343,22 @@ describe('any resize', () => {
   });
   const policy = fc.constantFrom('NotRequired' as const, 'RestartContainer' as const);
   const worlds = fc.record({
-    granted: fc.array(resources, { minLength: 3, maxLength: 3 }),
+    allocated: fc.array(resources, { minLength: 3, maxLength: 3 }),
     recorded: fc.array(fc.option(resources, { nil: undefined }), { minLength: 3, maxLength: 3 }),
     policies: fc.array(fc.record({ cpu: policy, memory: policy }), { minLength: 3, maxLength: 3 }),
     podLevel: fc.option(resources, { nil: undefined }),
     podRecord: fc.option(resources, { nil: undefined }),
-    /** How many steps are done before the agent dies and plans anew. */
+    /** How many steps are done before the agent dies and plans again. */
     dies: fc.nat(8),
   });
 
-  test('ends, in plans that change each container in place or restart it, never both, and never twice; also when the agent dies in the middle', () => {
+  test('ends, in plans that change each container in place or restart it, never both, and never twice; also when the agent dies in between', () => {
     fc.assert(
-      fc.property(worlds, ({ granted, recorded, policies, podLevel, podRecord, dies }) => {
+      fc.property(worlds, ({ allocated, recorded, policies, podLevel, podRecord, dies }) => {
         const names = ['side', 'app', 'log'];
         const make = (index: number): Container => ({
           ...aContainer(names[index] ?? '', {
-            resources: granted[index] ?? {},
+            resources: allocated[index] ?? {},
             resizePolicy: [
               { resourceName: 'cpu', restartPolicy: policies[index]?.cpu ?? 'NotRequired' },
               { resourceName: 'memory', restartPolicy: policies[index]?.memory ?? 'NotRequired' },
@@ -265,7 +378,7 @@ describe('any resize', () => {
         const facts = (): ActuatedFacts => ({ container: (name) => known.get(name), podLevel: ofPod });
         const steps = (): readonly Step[] => computePodActions(factsOf(pod, status, { actuated: facts() })).steps;
         const give = (name: string, which: 'cpu' | 'memory' | 'all'): void => {
-          const wanted: ResourceRequirements = granted[names.indexOf(name)] ?? {};
+          const wanted: ResourceRequirements = allocated[names.indexOf(name)] ?? {};
           const before = known.get(name) ?? wanted;
           const effective = {
             ...(podLevel?.limits?.cpu === undefined ? {} : { cpu: podLevel.limits.cpu }),

@@ -11,15 +11,15 @@ import type { Step } from './steps.ts';
 
 export type ResizedResource = 'memory' | 'cpu';
 
-/** What is on record as brought about in this pod; undefined for what has no record. */
+/** The actuated resources on record for this pod; undefined where there is no record. */
 export interface ActuatedFacts {
   container: (name: string) => ResourceRequirements | undefined;
   podLevel: ResourceRequirements | undefined;
-  /** The pod's cgroup is known not to be what it should be. */
+  /** The pod's cgroup is known to differ from what it should be. */
   podUnsettled?: boolean;
 }
 
-/** What is to be done about one running container whose resources are not what its pod was granted. */
+/** What to do about one running container whose resources differ from its allocation. */
 export type ContainerResize =
   | { kind: 'none' }
   | { kind: 'restart' }
@@ -28,7 +28,7 @@ export type ContainerResize =
 export interface ResourceChange {
   resource: ResizedResource;
   direction: 'up' | 'down';
-  /** The new memory limit, when that is what shrinks. */
+  /** The new memory limit, when that decreases. */
   lowerLimitBytes?: number;
 }
 
@@ -40,8 +40,9 @@ interface Amounts {
 }
 
 /**
- * Compares what a running container was granted with what is on record for it (upstream: computePodResizeAction). Without a record the
- * runtime's own facts count, and without those the container counts as made as it should be: a lost file restarts nothing.
+ * Compares the allocation of a running container with its actuated record (upstream: computePodResizeAction). Without a
+ * record the runtime's own facts count, and without those the container counts as correct: a lost file restarts
+ * nothing.
  */
 export function computeContainerResize(
   pod: Pod,
@@ -53,7 +54,7 @@ export function computeContainerResize(
   const recorded = actuated.container(container.name) ?? recordOfRuntime(pod, container, actual);
   if (recorded === undefined) return { kind: 'none' };
   const wanted = amountsOf(pod.spec.resources, container.resources);
-  // A record of the pod as a whole says nothing of a pod that has no resources of its own.
+  // A record of pod-level resources does not apply to a pod that has none.
   const current = amountsOf(pod.spec.resources === undefined ? undefined : actuated.podLevel, recorded);
   const memory = changeOf('memory', {
     limit: [current.memoryLimit, wanted.memoryLimit],
@@ -71,8 +72,9 @@ export function computeContainerResize(
 }
 
 /**
- * Whether the container ran last with other resources than it will be started with. Then the pod's cgroup has not heard of them yet, either.
- * (Upstream leaves that cgroup as it was, and a container that was down during its resize is held to the old limit by it.)
+ * Whether the container last ran with other resources than it will be started with. Then the pod's cgroup has not been
+ * changed either. (Upstream leaves that cgroup as it was, and a container that was down during its resize keeps the old
+ * limit.)
  */
 export function isStartedOtherwise(pod: Pod, container: Container, actuated: ActuatedFacts): boolean {
   const recorded = actuated.container(container.name);
@@ -86,7 +88,10 @@ export function isStartedOtherwise(pod: Pod, container: Container, actuated: Act
   );
 }
 
-/** Brought about, and not on record: the agent died in between. Otherwise a container would be restarted for it once more. */
+/**
+ * Actuated and not on record: the agent died in between. Without this check a container would be restarted for it once
+ * more.
+ */
 export function isDoneUnrecorded(
   pod: Pod,
   container: Container,
@@ -98,7 +103,10 @@ export function isDoneUnrecorded(
   return sameRequest && runsAsAsked(pod, container, actual.resources, true);
 }
 
-/** What the runtime says of a container that has no record; undefined when that is what it should be, or when it says nothing. */
+/**
+ * The record of a container that has none, from the runtime; undefined when it matches the allocation, or when the
+ * runtime reports nothing.
+ */
 export function recordOfRuntime(
   pod: Pod,
   container: Container,
@@ -124,7 +132,7 @@ function amountsOf(podLevel: ResourceRequirements | undefined, own: ResourceRequ
   };
 }
 
-/** The limit decides on the direction, and the request where the limit stays. 0 is none at all. */
+/** The limit decides the direction; the request does where the limit stays. 0 means none. */
 function changeOf(
   resource: ResizedResource,
   { limit, request }: Record<'limit' | 'request', readonly [number, number]>,
@@ -148,7 +156,7 @@ function restartsFor(container: Container, resource: ResizedResource): boolean {
   );
 }
 
-/** Whether the pod's own CPU or memory is not what is on record. A pod without any needs no record. */
+/** Whether the pod-level CPU or memory differs from the record. A pod without any needs no record. */
 export function isPodLevelChanged(pod: Pod, actuated: ActuatedFacts): boolean {
   if (actuated.podUnsettled === true) return true;
   const { resources } = pod.spec;
@@ -166,7 +174,7 @@ function rawAmounts(resources: ResourceRequirements | undefined): number[] {
   ];
 }
 
-/** Whether anything of the pod that runs is not yet what it was granted (upstream: IsPodResizeInProgress). */
+/** Whether anything that runs of the pod does not match its allocation yet (upstream: IsPodResizeInProgress). */
 export function isResizeUnderWay(pod: Pod, status: PodRuntimeStatus, actuated: ActuatedFacts): boolean {
   const someContainer = resizable(pod).some((container) => {
     const actual = newestContainer(status, container.name);
@@ -179,16 +187,16 @@ export function isResizeUnderWay(pod: Pod, status: PodRuntimeStatus, actuated: A
   );
 }
 
-/** What the planner finds while it goes through the containers. */
+/** What the planner collects while it goes through the containers. */
 export interface ResizeDraft {
   updates: { container: Container; actual: ContainerRuntimeStatus; changes: readonly ResourceChange[] }[];
-  /** Some container restarts for its new resources. */
+  /** A container restarts for its new resources. */
   restarts: boolean;
 }
 
 /**
- * Memory first, then CPU; of each, the pod's cgroup grows before its containers do and shrinks after them, and containers that give up
- * some come before those that get more (upstream: doPodResizeAction).
+ * Memory first, then CPU. For each, the pod's cgroup grows before its containers do and shrinks after them, and
+ * containers that shrink come before those that grow (upstream: doPodResizeAction).
  */
 export function resizeSteps(draft: ResizeDraft, podLevelChanged: boolean): Step[] {
   return (['memory', 'cpu'] as const).flatMap((resource) => {

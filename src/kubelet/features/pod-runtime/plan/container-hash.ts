@@ -3,16 +3,20 @@ import { runtimeAnnotations } from '../../../../api/annotations.ts';
 import type { ContainerRuntimeStatus } from '../../../model/runtime-status.ts';
 
 /**
- * The hash in `io.kubernetes.container.hash`: lower-case hex, FNV-32a over the JSON of name and image in the form Go's object dumper
- * prints a byte slice, so that containers of upstream's kubelet are adopted unchanged and the other way round
- * (upstream: pkg/kubelet/container/helpers.go HashContainer). No other field matters: those cannot change in a running pod.
+ * The hash in `io.kubernetes.container.hash`: lower-case hex, FNV-32a over the JSON of name and image in the form in
+ * which Go's object dumper prints a byte slice, so that this agent adopts containers of upstream's kubelet unchanged
+ * and vice versa (upstream: pkg/kubelet/container/helpers.go HashContainer). No other field matters: those cannot
+ * change in a running pod.
  */
 export function containerHash(container: Pick<AnyContainer, 'name' | 'image'>): string {
   const json = goJson({ image: container.image ?? '', name: container.name });
   return fnv32a(`([]uint8)[${Array.from(Buffer.from(json)).join(' ')}]`).toString(16);
 }
 
-/** Whether the running container was made from another definition. One without a hash counts as changed, as upstream reads it as 0. */
+/**
+ * Whether the running container was created from another definition. One without a hash counts as changed, as upstream
+ * reads it as 0.
+ */
 export function isDefinitionChanged(
   container: Pick<AnyContainer, 'name' | 'image'>,
   actual: Pick<ContainerRuntimeStatus, 'annotations'>,

@@ -26,12 +26,12 @@ interface World {
   status: PodRuntimeStatus;
 }
 
-/** What a container that ends with 1 brings about. */
+/** The effect of a container that ends with 1. */
 function ruleFor(action: ContainerRestartRule['action'] | undefined): ContainerRestartRule[] | undefined {
   return action === undefined ? undefined : [{ action, exitCodes: { operator: 'In', values: [1] } }];
 }
 
-/** Any pod in any state that a runtime could report, also ones no agent would have brought about. */
+/** Any pod in any state that a runtime could report, including ones that no agent would have produced. */
 const worlds: fc.Arbitrary<World> = fc
   .record({
     policy: fc.constantFrom(...policies),
@@ -79,7 +79,7 @@ const worlds: fc.Arbitrary<World> = fc
     };
   });
 
-/** The runtime does what the steps ask. Init containers then end well; others run on. */
+/** The runtime executes the steps. Init containers then succeed; others run on. */
 function apply(world: World): { kinds: string[]; next: PodRuntimeStatus } {
   const { pod } = world;
   let { status } = world;
@@ -145,7 +145,10 @@ function apply(world: World): { kinds: string[]; next: PodRuntimeStatus } {
   return { kinds: steps.map(({ kind }) => kind), next: status };
 }
 
-/** A regular container starts only when the last init container has done its work, or has been running as a sidecar, or others of its kind live. */
+/**
+ * A regular container starts only when the last init container has succeeded, or has been running as a sidecar, or
+ * others of its kind run.
+ */
 function checkInitOrder(
   pod: Pod,
   { before, status }: { before: PodRuntimeStatus; status: PodRuntimeStatus },
@@ -156,7 +159,7 @@ function checkInitOrder(
     status.containers.find((run) => run.name === container.name);
   const last = inits.at(-1);
   if (last === undefined || !pod.spec.containers.some((container) => container.name === name)) return;
-  // A regular container that lived when this was planned proves initialisation, also when the plan killed it.
+  // A regular container that ran when this was planned proves initialisation, also when the plan killed it.
   const lived = pod.spec.containers.some((container) =>
     before.containers.some(
       (run) => run.name === container.name && (run.state === 'running' || run.state === 'created'),
@@ -167,7 +170,7 @@ function checkInitOrder(
   assert.ok(done || lived, `${name} starts before ${last.name} is done (${run?.state ?? 'never ran'})`);
 }
 
-test('from any state the plans lead, in a few rounds, to a pod that needs nothing, with never two instances of a container', () => {
+test('from any state the plans converge, in a few rounds, to a pod that needs nothing, with never two instances of a container', () => {
   fc.assert(
     fc.property(worlds, ({ pod, status }) => {
       let current = status;

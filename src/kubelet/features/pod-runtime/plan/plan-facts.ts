@@ -8,22 +8,25 @@ import type { ActuatedFacts, ResizeDraft } from './compute-resize.ts';
 import { computeContainerResize } from './compute-resize.ts';
 import type { ContainerRole, KillReason, StepOf } from './steps.ts';
 
-/** All facts the planner needs; it asks nothing and awaits nothing. */
+/** All facts that the planner needs; it reads nothing else and is synchronous. */
 export interface PlanFacts {
   pod: Pod;
   status: PodRuntimeStatus;
-  /** The verdict on this very container; undefined when it was never probed. */
+  /** The probe result of this very container; undefined when it was never probed. */
   probe: (type: ProbeType, id: ContainerId) => ProbeVerdict | undefined;
-  /** What is left of the crash back-off of a container whose newest finished run is `exited`; undefined when it may start now. */
+  /**
+   * The rest of the crash back-off of a container whose newest finished run is `exited`; undefined when it may start
+   * now.
+   */
   crashWait: (
     container: AnyContainer,
     exited: ContainerRuntimeStatus,
   ) => { waitMs: number; delayMs: number } | undefined;
-  /** Wall time, for saying until when something waits. */
+  /** Wall time, to report until when something waits. */
   nowMs: number;
-  /** Says whether all containers are to be reset; by default the runtime's records tell. */
+  /** Whether all containers should be reset; by default read from the runtime's records. */
   restartAll?: boolean;
-  /** What is on record of resources brought about; without it nothing is resized. */
+  /** The actuated resources on record; without it nothing is resized. */
   actuated?: ActuatedFacts;
 }
 
@@ -36,7 +39,9 @@ export interface Draft {
   killPod: boolean;
 }
 
-/** Notes what a running container needs for its resources; true when it must be restarted for them, which is in the draft then. */
+/**
+ * Adds what a running container needs for its resources to the draft; returns true when it must be restarted for them.
+ */
 export function mustRestartToResize(
   facts: PlanFacts,
   draft: Draft,

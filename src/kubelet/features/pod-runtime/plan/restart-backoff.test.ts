@@ -23,7 +23,7 @@ function setUp(config = crashBackoffConfig()): {
   };
 }
 
-/** The delays met by a container that crashes at once each time it is started. */
+/** The delays of a container that crashes at once each time it is started. */
 async function delays(config: ReturnType<typeof crashBackoffConfig>, crashes: number): Promise<number[]> {
   const { clock, backoff, crash } = setUp(config);
   const met: number[] = [];
@@ -90,12 +90,41 @@ describe('the crash back-off', () => {
     assert.equal(backoff.wait(pod, app, exited), undefined);
   });
 
-  test('starts anew for another image or other resources, not for another order of them', () => {
+  test('starts over for another image or other resources, not for another order of them', () => {
     const limited = (limits: Record<string, string>): string =>
       crashKey(pod, aContainer('app', { resources: { limits } }));
     assert.notEqual(crashKey(pod, app), crashKey(pod, aContainer('app', { image: 'app:2' })));
     assert.notEqual(limited({ cpu: '1' }), limited({ cpu: '2' }));
     assert.equal(limited({ cpu: '1', memory: '1Gi' }), limited({ memory: '1Gi', cpu: '1' }));
+  });
+
+  test('of a container that resets the whole pod counts once, and is over for the run that asked for it', () => {
+    const { backoff, crash } = setUp();
+    const first = crash();
+    backoff.noteReset(pod, app, first);
+    backoff.noteReset(pod, app, first);
+    assert.equal(backoff.wait(pod, app, first), undefined);
+    assert.equal(backoff.wait(pod, app, crash())?.delayMs, 10_000);
+  });
+
+  test('of a pod that is not known can be reset, too', () => {
+    const { backoff, crash } = setUp();
+    backoff.reset(pod, app);
+    assert.equal(backoff.wait(pod, app, crash()), undefined);
+  });
+
+  test('does not remember when each of a thousand runs ended, but of the newest it does', () => {
+    const { clock, backoff, crash } = setUp();
+    backoff.noteStart(pod, app, crash());
+    const oldest = crash();
+    backoff.wait(pod, app, oldest);
+    const newest = Array.from({ length: 32 }, () => crash());
+    for (const run of newest.slice(0, 30)) backoff.wait(pod, app, run);
+    // A step of the wall clock shows whether the end of a run is remembered: it does not move what is.
+    clock.stepWall(5000);
+    assert.equal(backoff.wait(pod, app, oldest)?.waitMs, 10_000);
+    for (const run of newest) backoff.wait(pod, app, run);
+    assert.equal(backoff.wait(pod, app, oldest)?.waitMs, 5000);
   });
 
   test('can be reset for one container, and is forgotten with its pod', () => {
@@ -109,9 +138,9 @@ describe('the crash back-off', () => {
   });
 });
 
-describe('a freshly started agent', () => {
+describe('a restarted agent', () => {
   const config = crashBackoffConfig();
-  test('judges the delay by the pause before the newest run', () => {
+  test('derives the delay from the pause before the newest run', () => {
     const runs = (pauseMs: number): ContainerRuntimeStatus[] => [
       aRun('app', 1, { attempt: 20, createdAtMs: 100_000 + pauseMs }),
       aRun('app', 1, { attempt: 19, finishedAtMs: 100_000 }),
@@ -122,7 +151,7 @@ describe('a freshly started agent', () => {
     );
   });
 
-  test('judges by the number of attempts when the run before is gone or the pause makes no sense', () => {
+  test('derives it from the number of attempts when the run before is gone or the pause makes no sense', () => {
     assert.deepEqual(
       [0, 1, 2, 5, 50].map((attempt) => deriveCrashDelayMs([aRun('app', 1, { attempt })], config)),
       [undefined, 10_000, 20_000, 160_000, 300_000],
@@ -136,7 +165,56 @@ describe('a freshly started agent', () => {
     );
   });
 
-  test('goes on waiting where the former one waited', () => {
+  test('has no delay for a container that never ran or ran once', () => {
+    assert.equal(deriveCrashDelayMs([], config), undefined);
+    assert.equal(deriveCrashDelayMs([aRun('app', 1)], config), undefined);
+  });
+
+  test('derives it from the attempts when the run before did not end, or ended after the newest was created', () => {
+    const newest = aRun('app', 1, { attempt: 3, createdAtMs: 100_000 });
+    const before = (finishedAtMs: number): ContainerRuntimeStatus => aRun('app', 1, { attempt: 2, finishedAtMs });
+    assert.equal(deriveCrashDelayMs([{ ...newest, createdAtMs: 500 }, before(0)], config), 40_000);
+    assert.equal(deriveCrashDelayMs([newest, before(100_001)], config), 40_000);
+    assert.equal(deriveCrashDelayMs([newest, before(100_000)], config), 10_000);
+  });
+
+  test('doubles the exact pause, up to the cap', () => {
+    const runs = (pauseMs: number): ContainerRuntimeStatus[] => [
+      aRun('app', 1, { attempt: 20, createdAtMs: 1_000_000 }),
+      aRun('app', 1, { attempt: 19, finishedAtMs: 1_000_000 - pauseMs }),
+    ];
+    assert.deepEqual(
+      [10_000, 300_000, 300_001].map((pauseMs) => deriveCrashDelayMs(runs(pauseMs), config)),
+      [20_000, 300_000, 300_000],
+    );
+    const short = aRun('app', 1, { attempt: 1, createdAtMs: 1_000_000 });
+    assert.equal(
+      deriveCrashDelayMs([short, aRun('app', 1, { finishedAtMs: 1_000_000 - 300_001 })], config),
+      10_000,
+      'a pause beyond the cap says nothing',
+    );
+  });
+
+  test('treats each container on its own, and uses the creation time when it never started', () => {
+    const { clock, backoff } = setUp();
+    const now = clock.nowMs();
+    const both = aPod({ containers: [aContainer('app'), aContainer('log')] });
+    const [other] = [both.spec.containers[1] ?? app];
+    const exited = aRun('app', 1, { attempt: 2, createdAtMs: now - 700_000, startedAtMs: 0, finishedAtMs: now });
+    const log = aRun('log', 1, { attempt: 1, startedAtMs: now - 5000, finishedAtMs: now });
+    backoff.adopt(both, aStatus([exited, log]));
+    assert.equal(backoff.wait(both, app, exited), undefined, 'made long ago');
+    assert.deepEqual(backoff.wait(both, other, log), { waitMs: 10_000, delayMs: 10_000 });
+  });
+
+  test('leaves a container alone that has no runs', () => {
+    const { clock, backoff } = setUp();
+    backoff.adopt(aPod({ containers: [aContainer('app'), aContainer('new')] }), aStatus([]));
+    const first = aRun('app', 1, { finishedAtMs: clock.nowMs() });
+    assert.equal(backoff.wait(pod, app, first), undefined);
+  });
+
+  test('continues the wait of the former one', () => {
     const { clock, backoff } = setUp();
     const now = clock.nowMs();
     const crashed = aRun('app', 1, {
@@ -149,7 +227,7 @@ describe('a freshly started agent', () => {
     assert.deepEqual(backoff.wait(pod, app, crashed), { waitMs: 32_000, delayMs: 40_000 });
   });
 
-  test('does not hold up a container that ran well for long, one of another image, or a pod it knows', () => {
+  test('does not delay a container that ran well for long, one of another image, or a known pod', () => {
     const { clock, backoff, crash } = setUp();
     const now = clock.nowMs();
     const long = aRun('app', 1, {

@@ -11,11 +11,14 @@ import { isDefinitionChanged } from './container-hash.ts';
 export interface CrashBackoffConfig {
   initialMs: number;
   maxMs: number;
-  /** A run longer than this counts as healthy: the delay starts over. */
+  /** A longer run counts as healthy: the delay starts over. */
   resetAfterMs: number;
 }
 
-/** 10 s doubling to the node's `crashLoopBackOff.maxContainerRestartPeriod` (300 s); reset after a run of 600 s, whatever the cap. */
+/**
+ * 10 s doubling to the node's `crashLoopBackOff.maxContainerRestartPeriod` (300 s); reset after a run of 600 s,
+ * whatever the cap.
+ */
 export function crashBackoffConfig(maxContainerRestartPeriodMs = 300_000): CrashBackoffConfig {
   return {
     initialMs: Math.min(10_000, maxContainerRestartPeriodMs),
@@ -24,14 +27,14 @@ export function crashBackoffConfig(maxContainerRestartPeriodMs = 300_000): Crash
   };
 }
 
-/** All times monotonic milliseconds, so that a stepped wall clock neither stretches nor skips a wait. */
+/** All times are monotonic milliseconds, so that a stepped wall clock neither stretches nor skips a wait. */
 export interface CrashEntry {
-  /** What the next crash waits. */
+  /** The delay after the next crash. */
   delayMs: number;
   startedAtMs: number;
 }
 
-/** What is left to wait of the back-off after a run that ended at `finishedAtMs`; undefined when it may start now. */
+/** The remaining back-off after a run that ended at `finishedAtMs`; undefined when it may start now. */
 function computeCrashWait(
   entry: CrashEntry | undefined,
   finishedAtMs: number,
@@ -43,7 +46,10 @@ function computeCrashWait(
   return waitMs <= 0 ? undefined : { waitMs, delayMs: entry.delayMs };
 }
 
-/** The entry after starting again at `nowMs` a container whose last run ended at `finishedAtMs` (upstream: flowcontrol.Backoff Next). */
+/**
+ * The entry after starting again at `nowMs` a container whose last run ended at `finishedAtMs` (upstream:
+ * flowcontrol.Backoff Next).
+ */
 function computeNextCrash(
   entry: CrashEntry | undefined,
   finishedAtMs: number,
@@ -60,8 +66,9 @@ function isExpired(entry: CrashEntry, finishedAtMs: number, config: CrashBackoff
 }
 
 /**
- * The delay a container met by a freshly started agent is at, judged by the runtime's records: the pause before its newest run, else its
- * number of attempts. Errs on the long side, so that restarting the agent does not set a crash loop free. Runs newest first.
+ * The current delay of a container that a restarted agent finds, derived from the runtime's records: the pause before
+ * its newest run, else its number of attempts. Errs on the long side, so that restarting the agent does not release a
+ * crash loop. Runs newest first.
  */
 export function deriveCrashDelayMs(
   runs: readonly ContainerRuntimeStatus[],
@@ -80,7 +87,10 @@ export function deriveCrashDelayMs(
   return Math.min(delayMs, byAttempts);
 }
 
-/** What identifies a back-off; a change of image or resources starts a new one (upstream: kuberuntime/helpers.go GetBackoffKey). */
+/**
+ * The key of a back-off; a change of image or resources starts a new one (upstream: kuberuntime/helpers.go
+ * GetBackoffKey).
+ */
 export function crashKey(pod: Pod, container: AnyContainer): string {
   const { requests, limits } = container.resources ?? {};
   return [pod.metadata.uid, container.name, container.image ?? '', listText(requests), listText(limits)].join('/');
@@ -102,8 +112,9 @@ interface PodEntries {
 
 /**
  * Back-off of all containers of the node.
- * 1. Reading changes nothing but the note of when a finished run was first seen.
- * 2. The wall clock is looked at once per finished run, to learn how long ago it ended; from then on only monotonic time counts.
+ * 1. Reading changes nothing except the time at which a finished run was first seen.
+ * 2. The wall clock is read once per finished run, to learn how long ago it ended; from then on only monotonic time
+ *    counts.
  */
 export class RestartBackoff {
   readonly #clock: Clock;
@@ -125,7 +136,7 @@ export class RestartBackoff {
     return computeCrashWait(entry, this.#finishedAt(pod, exited), this.#clock.monotonicMs(), this.#config);
   }
 
-  /** A start is about to be tried after the run `exited`: the next crash waits longer. */
+  /** A start is about to be tried after the run `exited`: the next delay is longer. */
   noteStart(pod: Pod, container: AnyContainer, exited: ContainerRuntimeStatus): void {
     const { entries } = this.#pod(pod.metadata.uid);
     const key = crashKey(pod, container);
@@ -136,8 +147,8 @@ export class RestartBackoff {
   }
 
   /**
-   * All containers of the pod are about to be reset because of the run `exited`: that counts as a restart of its container, once. From now on
-   * this run waits for nothing, so that a reset is not left half done.
+   * All containers of the pod are about to be reset because of the run `exited`: that counts as one restart of its
+   * container. From now on this run has no back-off, so that a reset is not left incomplete.
    */
   noteReset(pod: Pod, container: AnyContainer, exited: ContainerRuntimeStatus): void {
     const known = this.#pod(pod.metadata.uid);
@@ -146,7 +157,10 @@ export class RestartBackoff {
     known.resetFor = exited.id;
   }
 
-  /** Takes over from the runtime's records what a former agent process knew. Does nothing for a pod that is known already. */
+  /**
+   * Restores the back-off of a former agent process from the runtime's records. Does nothing for a pod that is known
+   * already.
+   */
   adopt(pod: Pod, status: PodRuntimeStatus): void {
     if (this.#pods.has(pod.metadata.uid)) return;
     const { entries } = this.#pod(pod.metadata.uid);
@@ -184,7 +198,7 @@ export class RestartBackoff {
     const known = finishedAt.get(exited.id);
     if (known !== undefined) return known;
     const monotonic = this.#toMonotonic(exited.finishedAtMs);
-    // Only the newest runs are ever asked for: keep a few.
+    // Only the newest runs are ever queried: keep a few.
     if (finishedAt.size >= 32) finishedAt.delete(finishedAt.keys().next().value as ContainerId);
     finishedAt.set(exited.id, monotonic);
     return monotonic;

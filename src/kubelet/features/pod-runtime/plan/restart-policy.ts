@@ -25,12 +25,18 @@ function policyAllows(policy: NonNullable<AnyContainer['restartPolicy']>, exitCo
   return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
 }
 
-/** Whether a kill by the agent is followed by a start. Exit-code rules do not count: the container has not exited yet. */
+/**
+ * Whether the agent starts a container again that it killed. Exit-code rules do not count: the container has not exited
+ * yet.
+ */
 export function restartsAfterKill(pod: Pod, container: AnyContainer): boolean {
   return (container.restartPolicy ?? pod.spec.restartPolicy ?? 'Always') !== 'Never';
 }
 
-/** Whether a container that is not running is to be started (upstream: container/helpers.go ShouldContainerBeRestarted). */
+/**
+ * Whether a container that is not running should be started (upstream: container/helpers.go
+ * ShouldContainerBeRestarted).
+ */
 export function shouldBeStarted(
   pod: Pod,
   container: AnyContainer,
@@ -43,7 +49,7 @@ export function shouldBeStarted(
   return restartsAfterExit(pod, container, newest.exitCode);
 }
 
-/** An init container that ended without having done its work (upstream: kuberuntime/helpers.go isInitContainerFailed). */
+/** An init container that ended without success (upstream: kuberuntime/helpers.go isInitContainerFailed). */
 export function isInitFailed(status: ContainerRuntimeStatus): boolean {
   return (
     status.reason === 'OOMKilled' || (status.state === 'exited' && status.exitCode !== 0) || status.state === 'unknown'
@@ -54,7 +60,7 @@ export function initRole(container: Pick<Container, 'restartPolicy'>): Container
   return isRestartableInit(container) ? 'sidecar' : 'init';
 }
 
-/** Init and regular containers: those that RestartAllContainers concerns. */
+/** Init and regular containers: those that RestartAllContainers affects. */
 export function restartableContainers(pod: Pod): Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }
@@ -69,9 +75,10 @@ export function triggersRestartAll(
 }
 
 /**
- * Whether the whole pod is to restart in place: the newest run of a container ended with a code whose rule asks for it (upstream:
- * container/helpers.go ShouldAllContainersRestart). The runtime alone carries this: the container that triggered it is removed last,
- * so a half-done reset is taken up again after a restart of the agent, and it is over once that container is gone.
+ * Whether the whole pod should restart in place: the newest run of a container ended with a code whose rule asks for it
+ * (upstream: container/helpers.go ShouldAllContainersRestart). The state is in the runtime alone: the container that
+ * triggered it is removed last, so an incomplete reset is continued after a restart of the agent, and it is over once
+ * that container is gone.
  */
 export function shouldRestartAllContainers(pod: Pod, status: PodRuntimeStatus): boolean {
   return resetSources(pod, status).length > 0;

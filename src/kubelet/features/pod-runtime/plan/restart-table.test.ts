@@ -6,9 +6,13 @@ import { computePodActions } from './compute-pod-actions.ts';
 import { aContainer, anEphemeral, aPod, aRun, aStatus, factsOf } from '../testing/builders.ts';
 
 /**
- * What becomes of a container that ended with 0, 1 or 42, beside one that runs on. `*` stands for every policy a pod can have.
- *   again: it is started again     stays: it is left as it is     next: its work is done, the next one starts
- *   over: the pod is stopped       reset: all containers of the pod are removed, to begin anew
+ * What happens to a container that ended with 0, 1 or 42, beside one that runs on. `*` stands for every policy that a
+ * pod can have.
+ * - again: it is started again
+ * - stays: it is left as it is
+ * - next: its work is done, the next one starts
+ * - over: the pod is stopped
+ * - reset: all containers of the pod are removed, to start over
  */
 const TABLE = `
 kind       pod        own        rule             0      1      42
@@ -83,7 +87,7 @@ function podWith(kind: string, restartPolicy: Policy, fields: Partial<Container>
 
 /** The word of the table for what is planned. */
 function fate(kind: string, pod: Pod, exitCode: number): string {
-  // While an init container is at work, nothing else runs yet.
+  // While an init container runs, nothing else runs yet.
   const status = aStatus([aRun('subject', exitCode), ...(kind === 'init' ? [] : [aRun('other', 'running')])]);
   const { steps } = computePodActions(factsOf(pod, status));
   if (steps.some((step) => step.kind === 'removeContainer' && step.reason === 'restart-all'))
@@ -94,7 +98,7 @@ function fate(kind: string, pod: Pod, exitCode: number): string {
   return started.join() === 'subject' ? 'again' : started.join() === 'other' ? 'next' : started.join();
 }
 
-describe('what becomes of a container that ended', () => {
+describe('what happens to a container that ended', () => {
   const rows = TABLE.trim()
     .split('\n')
     .slice(1)

@@ -5,7 +5,7 @@ import type { SandboxReason } from './steps.ts';
 
 export type SandboxDecision =
   | { kind: 'keep'; sandbox: SandboxRuntimeStatus }
-  /** `replaces` is the newest sandbox there was; absent for a new pod. */
+  /** `replaces` is the newest existing sandbox; absent for a new pod. */
   | { kind: 'create'; attempt: number; reason: SandboxReason; replaces?: SandboxRuntimeStatus };
 
 /** Whether the pod's newest sandbox can be kept (upstream: kuberuntime/util/util.go PodSandboxChanged). */
@@ -21,11 +21,11 @@ function changeReason(pod: Pod, status: PodRuntimeStatus, newest: SandboxRuntime
   if (status.sandboxes.filter((sandbox) => sandbox.ready).length > 1) return 'several-ready';
   if (!newest.ready) return 'not-ready';
   if (newest.hostNetwork !== isHostNetwork(pod)) return 'network-mode-changed';
-  if (!isHostNetwork(pod) && newest.ips.length === 0) return 'no-ip';
+  if (!isHostNetwork(pod) && newest.ips.length === 0 && newest.isAddressUnreadable !== true) return 'no-ip';
   return undefined;
 }
 
-/** For whoever judges a pod's status by the same rule. */
+/** For the pod status, which follows the same rule. */
 export function needsNewSandbox(pod: Pod, status: PodRuntimeStatus): boolean {
   return computeSandboxDecision(pod, status).kind === 'create';
 }

@@ -1,10 +1,12 @@
 import type { ContainerId, SandboxId } from '../../../model/ids.ts';
 import { unreachable } from '../../../../base/errors.ts';
 
-/** What a container is to its pod; decides order, restarts and who waits for whom. */
+/** The role of a container in its pod; decides order, restarts and dependencies. */
 export type ContainerRole = 'init' | 'sidecar' | 'regular' | 'ephemeral';
 
-/** Why a container is killed (upstream: kuberuntime_manager.go containerKillReason). Decides which grace period applies. */
+/**
+ * Why a container is killed (upstream: kuberuntime_manager.go containerKillReason). Decides which grace period applies.
+ */
 export type KillReason =
   | 'StartupProbe'
   | 'LivenessProbe'
@@ -16,29 +18,30 @@ export type KillReason =
 /** Why a new sandbox is needed (upstream: kuberuntime/util PodSandboxChanged). */
 export type SandboxReason = 'new-pod' | 'several-ready' | 'not-ready' | 'network-mode-changed' | 'no-ip';
 
-/** What each kind of step needs to know. */
+/** The parameters of each kind of step. */
 export interface StepArgs {
   /** Stops every running container and every sandbox, with the pod's own grace. */
   killPod: { reason: 'sandbox-changed' | 'nothing-to-run'; graceMs: number };
   createSandbox: { attempt: number; reason: SandboxReason };
   /** `graceMs` absent: the pod's grace, or the probe's own. */
   killContainer: { id: ContainerId; name: string; reason: KillReason; message: string; graceMs?: number };
-  /** `keepLogs` leaves the log files, whose numbers carry the restart count over. */
+  /** `keepLogs` leaves the log files, whose numbers carry the restart count. */
   removeContainer: { id: ContainerId; name: string; reason: 'prune' | 'purge' | 'restart-all'; keepLogs: boolean };
   /**
-   * Brings the pod's own cgroup to what the pod was granted: what grows (`raise`) before its containers do, what shrinks (`lower`) after
-   * them. `lowered` are containers about to get a lower memory limit than they have: none may use more already.
+   * Brings the pod's own cgroup to the pod's allocation: increases (`raise`) before those of its containers, decreases
+   * (`lower`) after them. `lowered` are containers about to get a lower memory limit: their usage must already be below
+   * it.
    */
   resizePod: {
     resource: 'memory' | 'cpu';
     phase: 'raise' | 'lower';
     lowered: readonly { id: ContainerId; name: string; limitBytes: number }[];
   };
-  /** New CPU or memory for a container, which runs on. */
+  /** New CPU or memory for a container, which keeps running. */
   resizeContainer: { id: ContainerId; name: string; resource: 'memory' | 'cpu' };
   /**
-   * `attempt` is one more than the newest attempt in the runtime, or 0 when the runtime knows none; then the executor raises it past
-   * what the log directory holds (a runtime that lost its state must not append to an old log).
+   * `attempt` is one more than the newest attempt in the runtime, or 0 when the runtime knows none; then the executor
+   * raises it past what the log directory holds (a runtime that lost its state must not append to an old log).
    */
   startContainer: {
     name: string;
@@ -53,12 +56,15 @@ export type StepKind = keyof StepArgs;
 export type Step = { [K in StepKind]: { kind: K } & StepArgs[K] }[StepKind];
 export type StepOf<K extends StepKind> = Extract<Step, { kind: K }>;
 
-/** A container that is to be started later. Wall milliseconds in `untilMs`; `waitMs` is what was left when this was computed. */
+/**
+ * A container that will be started later. Wall milliseconds in `untilMs`; `waitMs` is what was left when this was
+ * computed.
+ */
 export interface Wait {
   container: string;
   untilMs: number;
   waitMs: number;
-  /** The whole delay this wait is the rest of. */
+  /** The whole delay, of which this wait is the rest. */
   delayMs: number;
   why: 'CrashLoopBackOff';
 }
@@ -91,7 +97,7 @@ export function describeStep(step: Step): string {
   switch (step.kind) {
     case 'killPod':
       return step.reason === 'sandbox-changed'
-        ? `Stop all containers and the sandbox within ${seconds(step.graceMs)}, because the sandbox must be made anew.`
+        ? `Stop all containers and the sandbox within ${seconds(step.graceMs)}, because the sandbox must be created again.`
         : `Stop the sandbox within ${seconds(step.graceMs)}, because no container of the pod is left to run.`;
     case 'createSandbox':
       return `Create sandbox number ${step.attempt}, because ${sandboxReasons[step.reason]}.`;
@@ -100,7 +106,7 @@ export function describeStep(step: Step): string {
     case 'removeContainer':
       return `Remove the ended container ${step.name} (${shortId(step.id)}), because ${removeReasons[step.reason]}.`;
     case 'resizePod':
-      return `${step.phase === 'raise' ? 'Raise' : 'Lower'} the ${resourceNames[step.resource]} of the pod's cgroup as far as its granted resources ask for that.`;
+      return `${step.phase === 'raise' ? 'Raise' : 'Lower'} the ${resourceNames[step.resource]} of the pod's cgroup as far as its allocated resources require.`;
     case 'resizeContainer':
       return `Give container ${step.name} its new ${resourceNames[step.resource]}, without a restart.`;
     case 'startContainer':
@@ -121,7 +127,7 @@ function shortId(id: ContainerId | SandboxId): string {
   return id.slice(0, 12);
 }
 
-/** What a pass remembers of a resize it tried. */
+/** What a pass remembers of a resize that it tried. */
 export function resizeKey(step: StepOf<'resizePod' | 'resizeContainer'>): string {
   return step.kind === 'resizePod'
     ? `${step.kind} ${step.resource} ${step.phase}`

@@ -13,7 +13,7 @@ import { FakeRuntime } from '../../../ports/testing/fake-runtime.ts';
 import type { PodRuntimeDeps } from '../deps.ts';
 import type { ImageOutcome } from '../interfaces.ts';
 import type { KillOutcome, KillPodRequest } from '../execute/kill-pod.ts';
-import type { ContainerSettings, NodeFacts } from '../config/node-facts.ts';
+import type { ContainerSettings, NodeFacts, PodPlacement } from '../config/node-facts.ts';
 import { PodRuntime } from '../pod-runtime.ts';
 import type { SyncOutcome, SyncPodRequest } from '../sync-run.ts';
 
@@ -43,7 +43,10 @@ export const testNode: NodeFacts = {
   handlers: new Map(),
 };
 
-/** The agent's part around PodRuntime on fakes: what it said is kept, what it needs can be scripted. */
+/** As in a pass; the placement is fixed. */
+type HarnessRequest = Omit<SyncPodRequest, 'placement'> & { placement: PodPlacement | Promise<PodPlacement> };
+
+/** PodRuntime on fakes: its output is kept, its input can be scripted. */
 export class Harness {
   readonly clock = new FakeClock();
   readonly runtime: FakeRuntime;
@@ -52,7 +55,7 @@ export class Harness {
   readonly pods: PodRuntime;
   /** `TYPE REASON MESSAGE`, as recorded. */
   readonly events: string[] = [];
-  /** What the cache and the publisher of status were told, in order. */
+  /** Notifications to the cache and the status publisher, in order. */
   readonly told: string[] = [];
   readonly timeline: string[] = [];
   /** By `liveness app#0`. */
@@ -105,9 +108,14 @@ export class Harness {
         },
       },
       cache: {
-        noteContainer: (_pod, status) => void this.told.push(`cache ${status.name}#${status.attempt} ${status.state}`),
-        noteSandbox: (status) =>
-          void this.told.push(`cache sandbox#${status.attempt} ${status.ready ? 'ready' : 'stopped'}`),
+        noteContainer: (_pod, status, origin = 'own') =>
+          void this.told.push(
+            `cache ${status.name}#${status.attempt} ${status.state}${origin === 'own' ? '' : ` ${origin}`}`,
+          ),
+        noteSandbox: (status, origin = 'own') =>
+          void this.told.push(
+            `cache sandbox#${status.attempt} ${status.ready ? 'ready' : 'stopped'}${origin === 'own' ? '' : ` ${origin}`}`,
+          ),
         noteContainerRemoved: () => void this.told.push('cache removed'),
         noteUnsure: () => void this.told.push('cache unsure'),
       },
@@ -129,7 +137,7 @@ export class Harness {
     });
   }
 
-  /** The truth in the runtime, as a cache that is up to date would give it. */
+  /** The actual state of the runtime, as an up-to-date cache would return it. */
   async status(pod: Pod): Promise<PodRuntimeStatus> {
     const uid = podUid(pod.metadata.uid);
     const quiet = { timeoutMs: 0 };
@@ -150,18 +158,19 @@ export class Harness {
   }
 
   /** One pass, with as much virtual time as it needs. */
-  async sync(pod: Pod, more: Partial<SyncPodRequest> = {}): Promise<SyncOutcome> {
+  async sync(pod: Pod, more: Partial<HarnessRequest> = {}): Promise<SyncOutcome> {
     return this.finish(this.begin(pod, { status: await this.status(pod), ...more }));
   }
 
   /** A pass under way. */
-  begin(pod: Pod, more: Partial<SyncPodRequest> & { status: PodRuntimeStatus }): Promise<SyncOutcome> {
+  begin(pod: Pod, more: Partial<HarnessRequest> & { status: PodRuntimeStatus }): Promise<SyncOutcome> {
+    const { placement = { cgroupParent: '/kubepods/pod' }, ...rest } = more;
     return this.pods.syncPod({
       pod,
       volumes: () => this.volumes(),
-      placement: { cgroupParent: '/kubepods/pod' },
+      placement: async () => placement,
       signal: new AbortController().signal,
-      ...more,
+      ...rest,
     });
   }
 

@@ -1,33 +1,37 @@
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { RuntimeEvent } from '../../ports/runtime.ts';
 
-/** A message that takes longer is left to the runtime's own answer, which is asked for later. */
+/** A message that takes longer comes with the runtime's status, which is read later. */
 const READING_LIMIT_MS = 1000;
 
-export interface LastWordsOptions {
+export interface TerminationMessageReaderOptions {
   clock: Clock;
   log: Logger;
-  /** What a container that ended left to say, behind the runtime's own words. Reads files of the node, asks no runtime. */
+  /**
+   * The termination message of a container that ended, without the runtime's own message. Reads files of the node,
+   * makes no runtime call.
+   */
   read: (ended: ContainerRuntimeStatus) => Promise<string>;
 }
 
 type Snapshot = NonNullable<RuntimeEvent['pod']>;
 
 /**
- * Gives an exit that an event told its termination message before anybody hears of the exit (upstream reads both at once): whoever sees
- * that a container ended may read its message in the same status. No event carries it.
+ * Adds the termination message to an exit that an event reported, before the exit is published (upstream reads both at
+ * once): clients that see the end of a container may read its message in the same status. No event contains it.
  */
-export class LastWords {
-  readonly #options: LastWordsOptions;
+export class TerminationMessageReader {
+  readonly #options: TerminationMessageReaderOptions;
 
-  constructor(options: LastWordsOptions) {
+  constructor(options: TerminationMessageReaderOptions) {
     this.#options = options;
   }
 
-  /** Never rejects: what cannot be read in time has no message yet. */
+  /** Never rejects: a message that cannot be read in time stays absent. */
   async of(ended: ContainerRuntimeStatus): Promise<string> {
     const { clock, log, read } = this.#options;
     try {
@@ -43,7 +47,7 @@ export class LastWords {
     }
   }
 
-  /** The snapshot with the messages of what it shows as ended and is news. */
+  /** The snapshot with the messages of newly ended containers. */
   async inSnapshot(snapshot: Snapshot, isNews: (ended: ContainerRuntimeStatus) => boolean): Promise<Snapshot> {
     const complete = async (container: ContainerRuntimeStatus): Promise<ContainerRuntimeStatus> =>
       isNews(container) ? { ...container, message: await this.of(container) } : container;

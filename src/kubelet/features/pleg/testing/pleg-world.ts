@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../../../../base/testing/fake-clock.ts';
+import type { RecordingLog } from '../../../../base/testing/recording-log.ts';
+import { recordingLog } from '../../../../base/testing/recording-log.ts';
+import { seededRandom } from '../../../../base/random.ts';
+import type { ContainerId } from '../../../model/ids.ts';
+import { podUid } from '../../../model/ids.ts';
+import type { EventSourceKind } from '../../../ports/runtime.ts';
+import { runPod } from '../../../ports/testing/runtime-builders.ts';
+import type { FakeRuntimeOptions } from '../../../ports/testing/fake-runtime.ts';
+import { FakeRuntime } from '../../../ports/testing/fake-runtime.ts';
+import type { PlegOptions } from '../pleg.ts';
+import { Pleg } from '../pleg.ts';
+import { RuntimeCache } from '../runtime-cache.ts';
+
+export const IMAGE = 'example/app:1';
+
+export const UID = podUid('a');
+
+export interface World {
+  clock: FakeClock;
+  runtime: FakeRuntime;
+  cache: RuntimeCache;
+  pleg: Pleg;
+  /** Monotonic time of the start of the PLEG. */
+  startedMs: number;
+  log: RecordingLog;
+  /** Kinds of the events so far, with the origin when it is the agent itself. */
+  told: string[];
+  /** Runtime calls by name since this was last called. */
+  calls: () => Record<string, number>;
+  run: <T>(work: Promise<T>) => Promise<T>;
+  pod: (uid?: string, containers?: readonly string[]) => Promise<ContainerId[]>;
+}
+
+export async function setUp(
+  options: Partial<FakeRuntimeOptions> & {
+    sources?: readonly EventSourceKind[];
+    annotations?: Record<string, string>;
+    terminationMessage?: PlegOptions['terminationMessage'];
+    before?: (world: World) => Promise<void>;
+  } = {},
+): Promise<World> {
+  const clock = new FakeClock();
+  const runtime = new FakeRuntime({ clock, images: [IMAGE], ...options });
+  const log = recordingLog();
+  const cache = new RuntimeCache(clock);
+  const told: string[] = [];
+  const pleg = new Pleg({
+    clock,
+    random: seededRandom(1),
+    log,
+    runtime,
+    sources: (options.sources ?? ['cri']).map((kind) => runtime.eventSource(kind)),
+    cache,
+    ...(options.terminationMessage === undefined ? {} : { terminationMessage: options.terminationMessage }),
+    onEvent: (event, origin) => void told.push(origin === 'own' ? `own ${event.kind}` : event.kind),
+  });
+  const run = async <T>(work: Promise<T>): Promise<T> => {
+    let done = false;
+    const end = (): void => void (done = true);
+    work.then(end, end);
+    assert.ok(await clock.advanceUntil(() => done, 600_000), 'the work ends');
+    return work;
+  };
+  const calls = (): Record<string, number> => {
+    const counts = Object.fromEntries(runtime.journal.callCounts);
+    runtime.journal.callCounts.clear();
+    return counts;
+  };
+  const pod = async (uid = 'a', containers: readonly string[] = ['main']): Promise<ContainerId[]> =>
+    (
+      await run(
+        runPod(
+          runtime,
+          { uid },
+          containers.map((name) => ({ name, image: IMAGE })),
+          { annotations: options.annotations ?? {} },
+        ),
+      )
+    ).containers;
+  const world: World = { clock, runtime, cache, pleg, startedMs: 0, log, told, calls, run, pod };
+  await options.before?.(world);
+  world.startedMs = clock.monotonicMs();
+  pleg.start();
+  await run(pleg.whenAdopted());
+  calls();
+  told.splice(0);
+  return world;
+}
+
+export const states = ({ cache }: World, uid = UID): string[] =>
+  cache.get(uid)?.containers.map((container) => `${container.name} ${container.state}`) ?? [];

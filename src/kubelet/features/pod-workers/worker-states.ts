@@ -1,0 +1,27 @@
+import type { PodUid } from '../../model/ids.ts';
+import type { WorkerState } from './worker-state.ts';
+
+/**
+ * The worker state of each pod on this node. Only PodWorkers writes here. It is a separate part because features that
+ * the workers need also read it, so it must exist before the workers do.
+ */
+export class WorkerStates {
+  readonly #states = new Map<PodUid, WorkerState>();
+
+  get(uid: PodUid): WorkerState | undefined {
+    return this.#states.get(uid);
+  }
+
+  /** A snapshot: later changes do not show in it. */
+  known(): ReadonlyMap<PodUid, WorkerState> {
+    return new Map(this.#states);
+  }
+
+  set(uid: PodUid, state: WorkerState): void {
+    this.#states.set(uid, state);
+  }
+
+  delete(uid: PodUid): void {
+    this.#states.delete(uid);
+  }
+}

@@ -1,0 +1,17 @@
+import type { ProbeManagerOptions } from './probe-manager.ts';
+import { ProbeManager } from './probe-manager.ts';
+
+export interface CreateProbesParts extends Omit<ProbeManagerOptions, 'onSnapshotChange'> {
+  /** What an earlier run saved. */
+  saved: Parameters<ProbeManager['restore']>[0];
+  /** Saves the results from now on. Returns the function to call with each change. */
+  keep: (snapshot: () => readonly unknown[]) => (change: unknown) => void;
+}
+
+/** The probes of this node. Their results survive a restart of the agent. */
+export function createProbes({ saved, keep, ...options }: CreateProbesParts): ProbeManager {
+  const probes: ProbeManager = new ProbeManager({ ...options, onSnapshotChange: (change) => save(change) });
+  const save = keep(() => probes.snapshot());
+  probes.restore(saved);
+  return probes;
+}
