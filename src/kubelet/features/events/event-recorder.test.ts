@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { recordingLog, type RecordingLog } from '../../../base/testing/recording-log.ts';
+import type { RecordingLog } from '../../../base/testing/recording-log.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { EventLog } from './event-recorder.ts';
 
 function setUp(): { events: EventLog; clock: FakeClock; log: RecordingLog; lines: unknown[] } {
@@ -35,7 +36,7 @@ it("an event is a line of the pod's timeline and of the log, a warning louder th
   );
 });
 
-it('it is kept as core/v1 has it, with its container as a path, and counted when it comes again', async () => {
+it('it is kept in core/v1 form, with its container as a path, and counted when it is repeated', async () => {
   const { events, clock } = setUp();
   const pod = buildPod({ spec: { containers: [{ name: 'main' }], initContainers: [{ name: 'first' }] } });
   events.event(pod, 'Warning', 'BackOff', 'restarting', 'main');
@@ -72,7 +73,7 @@ it('it is kept as core/v1 has it, with its container as a path, and counted when
   assert.equal(started?.involvedObject.fieldPath, 'spec.initContainers{first}');
 });
 
-it('what goes over the budget of its pod is in neither record; events of the node stand beside those of pods', () => {
+it('events over the budget of their pod are in neither record; events of the node are kept beside those of pods', () => {
   const { events, lines, log } = setUp();
   for (let index = 0; index < 30; index++) events.event(buildPod(), 'Warning', `Reason${index}`, 'x');
   events.nodeEvent('Normal', 'Starting', 'Starting kubelet.');
@@ -84,7 +85,7 @@ it('what goes over the budget of its pod is in neither record; events of the nod
   assert.equal(events.list().at(-1)?.metadata.namespace, 'default');
 });
 
-it('after an hour an event is forgotten', async () => {
+it('after an hour an event is dropped', async () => {
   const { events, clock } = setUp();
   events.event(buildPod(), 'Warning', 'BackOff', 'restarting');
   await clock.advance(3_500_000);

@@ -3,14 +3,16 @@ import type { Logger } from '../../../base/log.ts';
 import type { Event } from '../../../api/core/event.ts';
 import type { ObjectReference } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import { EventCorrelator } from '../../../api/event-correlator.ts';
-import { makeEvent, type Said } from '../../../api/make-event.ts';
+import type { Said } from '../../../api/make-event.ts';
+import { makeEvent } from '../../../api/make-event.ts';
 import { EventStore } from './event-store.ts';
 import { nodeReference, podReference } from './event-reference.ts';
 
-/** The pod's record, as far as events are concerned. */
+/** The pod's timeline, as far as events are concerned. */
 export interface EventTimeline {
   record(uid: PodUid, entry: { kind: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string }): void;
 }
@@ -20,13 +22,13 @@ export interface EventLogOptions {
   log: Logger;
   timeline: EventTimeline;
   nodeName: string;
-  /** Where the API server hears of each, on a node of a cluster. Must not wait. */
+  /** Uploads each event, on a node of a cluster. Must not wait. */
   upload?: (key: string, event: Event) => void;
 }
 
 /**
- * All events of the agent. What gets through aggregation and the spam filter goes into the pod's timeline, the log, and a list of the last hour that
- * can be asked for; and to the API server.
+ * All events of the agent. Those that pass aggregation and the spam filter go into the pod's timeline, the log, a list
+ * of the last hour that can be queried, and to the API server.
  */
 export class EventLog implements EventRecorder {
   readonly #options: EventLogOptions;
@@ -43,7 +45,7 @@ export class EventLog implements EventRecorder {
     const said = { type, reason, message };
     const fields = { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, container, ...said };
     const event = this.#record(podReference(pod, container), said);
-    if (event === undefined) return log.debug(4, 'Event left out, too much was said about this pod', fields);
+    if (event === undefined) return log.debug(4, 'Event dropped, too many events of this pod', fields);
     timeline.record(podUid(pod.metadata.uid ?? ''), { kind: 'event', type, reason, message: event.message ?? '' });
     if (type === 'Warning') log.warn('Event occurred', { ...fields, message: event.message, ...countOf(event) });
     else log.debug(2, 'Event occurred', { ...fields, message: event.message, ...countOf(event) });
@@ -53,12 +55,12 @@ export class EventLog implements EventRecorder {
   nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void {
     const { log, nodeName } = this.#options;
     const event = this.#record(nodeReference(nodeName), { type, reason, message });
-    if (event === undefined) return log.debug(4, 'Node event left out, too much was said', { reason, message });
+    if (event === undefined) return log.debug(4, 'Node event dropped, too many events', { reason, message });
     if (type === 'Warning') log.warn('Node event occurred', { reason, message: event.message, ...countOf(event) });
     else log.info('Node event occurred', { reason, message: event.message, ...countOf(event) });
   }
 
-  /** Those of the last hour, the longest ago first. */
+  /** Those of the last hour, oldest first. */
   list(): Event[] {
     return this.#store.list(this.#options.clock.nowMs());
   }

@@ -19,7 +19,7 @@ function fieldPath({ spec }: Pod, name: string): string {
   return `implicitly required container ${name}`;
 }
 
-/** Upstream takes the node's name for its uid, too. */
+/** As upstream, the node's name is also its uid. */
 export function nodeReference(nodeName: string): ObjectReference {
   return { kind: 'Node', name: nodeName, uid: nodeName };
 }

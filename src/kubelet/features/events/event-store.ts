@@ -5,7 +5,7 @@ import { BoundedMap } from '../../../base/bounded-map.ts';
 const KEPT_MS = 3_600_000;
 const LIMIT = 2_000;
 
-/** The events of the last hour, for those who ask. In memory only: they say what happened, and nothing depends on them. */
+/** The events of the last hour, for queries. In memory only: they report what happened, and nothing depends on them. */
 export class EventStore {
   readonly #events = new BoundedMap<string, { event: Event; atMs: number }>(LIMIT);
 
@@ -17,7 +17,7 @@ export class EventStore {
     }
   }
 
-  /** The longest ago first. */
+  /** Oldest first. */
   list(nowMs: number): Event[] {
     return [...this.#events.entries()].flatMap(([, { event, atMs }]) => (nowMs - atMs > KEPT_MS ? [] : [event]));
   }

@@ -6,10 +6,12 @@ import { ApiStatusError, isApiError } from '../../../api/status/api-status-error
 import { backoffDelayMs } from '../../../base/backoff.ts';
 import { inBackground } from '../../../base/background.ts';
 import { BoundedMap } from '../../../base/bounded-map.ts';
-import { sleep, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { sleep } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import { jitter, type Random } from '../../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
+import { jitter } from '../../../base/random.ts';
 
 export interface EventUploaderOptions {
   readonly client: ApiClient;
@@ -22,35 +24,40 @@ export interface EventUploaderOptions {
 const QUEUE_LIMIT = 1_000;
 /** As many as the correlator remembers. */
 const KNOWN_LIMIT = 4_096;
-/** As long as an API server keeps them: nobody would see what is older. */
+/** As long as an API server keeps them: older ones are of no use. */
 const KEPT_MS = 3_600_000;
 /** Upstream sleeps 10 s; a server that restarts is back sooner. */
 const RETRY = { initialMs: 500, maxMs: 10_000, factor: 2 };
-/** A server that breaks on this event and not on others. */
+/** For a server that fails on this event and not on others. */
 const MOST_TRIES = 12;
-/** What gathered in an outage comes slowly: others, and other nodes, have more urgent things to say. */
+/** Events that gathered in an outage are sent slowly: other requests, and other nodes, are more urgent. */
 const GENTLE_MS = 50;
+/** So few do not load a server, and behind them are those of the pods that start now. */
+const SMALL_BACKLOG = 50;
 
 interface Waiting {
   readonly event: Event;
-  /** Monotonic: a wall clock that is set right after the boot ages nothing. */
+  /** Monotonic: a wall clock that is corrected after the boot ages no event. */
   readonly sinceMs: number;
 }
 
-/** `away`: it says nothing of this event. `failed`: it may break on this one. */
+/** `away`: the server does not answer. `failed`: it may fail on this event. */
 type Outcome = 'done' | 'away' | 'failed';
 
 /**
- * Brings events to the API server (upstream: client-go tools/record recordToSink).
- * 1. Nobody who says something waits, whatever the server does; what waits is bounded, and of what must go the oldest that is no warning goes first.
- * 2. An event that is said again before it was written is written once, as it is by then; one that was written is patched.
- * 3. While the server is away it is tried again ever less often. When it is back the last hour follows, slowly.
- * 4. What the server refuses is not said again.
+ * Sends events to the API server (upstream: client-go tools/record recordToSink).
+ * 1. Recording an event never waits, whatever the server does; the queue is bounded, and drops the oldest event that is
+ *    no warning first.
+ * 2. An event that is repeated before it was written is written once, with its newest count; one that was written is
+ *    patched.
+ * 3. While the server is unavailable, retries become less frequent. When it is back the events of the last hour follow,
+ *    many slowly, few at once.
+ * 4. An event that the server refuses is not retried.
  */
 export class EventUploader {
   readonly #options: EventUploaderOptions;
   readonly #queue = new Map<string, Waiting>();
-  /** Those the API server has, as far as is known. */
+  /** Events that the API server has, as far as is known. */
   readonly #written = new BoundedMap<string, true>(KNOWN_LIMIT);
   readonly #stop = new AbortController();
   #work: Promise<void> | undefined;
@@ -61,7 +68,7 @@ export class EventUploader {
     this.#options = options;
   }
 
-  /** `key` is the same for an event that stands in an earlier one's place. */
+  /** `key` is the same for an event that replaces an earlier one. */
   put(key: string, event: Event): void {
     if (this.#stop.signal.aborted) return;
     const sinceMs = this.#options.clock.monotonicMs();
@@ -71,12 +78,12 @@ export class EventUploader {
     this.#begin();
   }
 
-  /** Those that wait. */
+  /** The queue. */
   get waiting(): number {
     return this.#queue.size;
   }
 
-  /** The API server was heard of: no need to wait on. */
+  /** The API server is available: no need to wait on. */
   retryNow(): void {
     this.#retry?.abort();
   }
@@ -108,13 +115,14 @@ export class EventUploader {
         continue;
       }
       const outcome = await this.#write(key, waiting.event);
-      // What was said meanwhile stands in its place.
+      // A newer version of it was recorded meanwhile.
       const isLatest = this.#queue.get(key) === waiting;
       if (outcome === 'done') {
         if (isLatest) this.#queue.delete(key);
-        if (failures > 0) log.debug(2, 'Events are taken again', { waiting: this.#queue.size, dropped: this.#dropped });
+        if (failures > 0)
+          log.debug(2, 'Events are accepted again', { waiting: this.#queue.size, dropped: this.#dropped });
         failures = 0;
-        if (gentle) await sleep(clock, GENTLE_MS, signal).catch(() => undefined);
+        if (gentle && this.#queue.size > SMALL_BACKLOG) await sleep(clock, GENTLE_MS, signal).catch(() => undefined);
         continue;
       }
       failures += 1;
@@ -154,7 +162,7 @@ export class EventUploader {
     }
   }
 
-  /** False when there is none any more: events end by themselves. */
+  /** False when it no longer exists: events expire. */
   async #patch(event: Event): Promise<boolean> {
     try {
       await this.#options.client.patch(events, keyOf(event), {
@@ -181,7 +189,7 @@ export class EventUploader {
   }
 }
 
-/** What the server answered counts; silence does not. */
+/** An answer of the server counts; silence does not. */
 function judge(error: unknown): Outcome {
   if (!(error instanceof ApiStatusError)) return 'away';
   switch (error.reason) {

@@ -2,17 +2,23 @@ import { annotations } from '../../../api/annotations.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { isDeleted, isMirrorPod } from '../../../api/pod.ts';
 
-/** Whether `mirror` shows `pod` as it is now: the hash of its manifest tells (upstream: pod/mirror_client.go IsMirrorPodOf). */
+/**
+ * Whether `mirror` shows the current `pod`, by the hash of its manifest (upstream: pod/mirror_client.go IsMirrorPodOf).
+ */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   const { name, namespace } = pod.metadata;
   return (
-    mirror.metadata.name === name &&
-    mirror.metadata.namespace === namespace &&
-    mirror.metadata.annotations?.[annotations.configMirror] === hashOf(pod)
+    mirror.metadata.name === name && mirror.metadata.namespace === namespace && mirrorHashOf(mirror) === hashOf(pod)
   );
 }
 
-/** The copy of a static pod for the API server. Its owner is the node, so that it goes with it (upstream: NodeRestriction wants it so). */
+/** Empty for a pod that is no mirror. */
+export const mirrorHashOf = (mirror: Pod): string => mirror.metadata.annotations?.[annotations.configMirror] ?? '';
+
+/**
+ * The mirror of a static pod for the API server. Its owner is the node, so that it is removed with the node
+ * (upstream: NodeRestriction).
+ */
 export function buildMirror(pod: Pod, node: { name: string; uid: string }): Pod {
   const { name, namespace, labels } = pod.metadata;
   return {
@@ -31,13 +37,16 @@ export function buildMirror(pod: Pod, node: { name: string; uid: string }): Pod 
 export interface MirrorFacts {
   /** The static pod of the name; undefined for none. */
   pod: Pod | undefined;
-  /** What the API has under the name. */
+  /** The pod of that name in the API. */
   found: Pod | undefined;
-  /** undefined while the node is not in the API, or about to leave it. */
+  /** undefined while the node is not in the API, or is being deleted. */
   node: { name: string; uid: string } | undefined;
-  /** A static pod of the name is being stopped: it is shown until nothing of it is left, also when the next one of the name waits for that. */
+  /**
+   * A static pod of the name is being stopped: it is shown until nothing of it is left, also when the next one of the
+   * name waits for that.
+   */
   isEnding: boolean;
-  /** All sources have said which pods there are: what has no pod is an orphan. */
+  /** All sources have reported: a mirror without a pod is an orphan. */
   sourcesReady: boolean;
 }
 
@@ -51,11 +60,12 @@ export type MirrorAction =
 export function computeMirrorAction({ pod, found, node, isEnding, sourcesReady }: MirrorFacts): MirrorAction {
   if (found !== undefined && !isMirrorPod(found))
     return pod === undefined ? { kind: 'nothing' } : { kind: 'blocked', by: found };
-  // The copy tells of the one that ends (upstream: only SyncPod replaces it, which runs when the pod before has ended).
+  // The mirror shows the one that ends (upstream: only SyncPod replaces it, which runs when the previous pod has
+  // ended).
   if (isEnding) return { kind: 'nothing' };
   if (pod === undefined)
     return found === undefined || !sourcesReady ? { kind: 'nothing' } : { kind: 'delete', mirror: found };
-  // A copy that an earlier node of this name owns would go with it.
+  // A mirror that is owned by an earlier node of this name would be removed with it.
   if (found !== undefined)
     return isDeleted(found) || !isMirrorOf(found, pod) || isOfAnother(found, node)
       ? { kind: 'delete', mirror: found }

@@ -8,7 +8,8 @@ import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { silentLogger } from '../../../base/log.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { computeMirrorAction, type MirrorFacts } from './mirror-pod.ts';
+import type { MirrorFacts } from './mirror-pod.ts';
+import { computeMirrorAction } from './mirror-pod.ts';
 import { MirrorPods } from './mirror-pods.ts';
 
 const key = { namespace: 'default', name: 'web-n1' };
@@ -71,12 +72,14 @@ describe('the mirror of a static pod', () => {
     assert.deepEqual([metadata.labels, spec.nodeName, metadata.uid === 'h1'], [{ app: 'web' }, 'n1', false]);
   });
 
-  it('is made once, and anew when it is deleted or its manifest changed', async () => {
-    const { api, world, bring } = setUp();
+  it('is created once, and again when it is deleted or its manifest changed', async () => {
+    const { clock, api, world, bring } = setUp();
     const first = await bring();
     assert.equal((await bring())?.metadata.uid, first?.metadata.uid);
     await api.delete(podType, key, {});
     await bring();
+    await bring();
+    await clock.advance(600);
     const second = await bring();
     assert.notEqual(second?.metadata.uid, first?.metadata.uid);
     world.pod = manifest('h2');
@@ -92,15 +95,34 @@ describe('the mirror of a static pod', () => {
     );
   });
 
-  it('is made anew for a node that was registered anew', async () => {
-    const { world, bring } = setUp();
+  it('stays away for a moment after a deletion, so that a wait for the deletion ends', async () => {
+    const { clock, api, mirrors, bring } = setUp();
+    await bring();
+    await bring();
+    await api.delete(podType, key, { gracePeriodSeconds: 0 });
+    assert.equal(await bring(), undefined);
+    await clock.advance(400);
+    assert.equal(await bring(), undefined);
+    await clock.advance(200);
+    assert.notEqual(api.peek(podType, key), undefined);
+    await bring();
+    await api.delete(podType, key, { gracePeriodSeconds: 0 });
+    await bring();
+    mirrors.stop();
+    assert.equal(clock.armedTimers, 0);
+  });
+
+  it('is replaced for a node that was registered again', async () => {
+    const { clock, world, bring } = setUp();
     await bring();
     world.node = { name: 'n1', uid: 'again' };
     await bring();
+    await bring();
+    await clock.advance(600);
     assert.equal((await bring())?.metadata.ownerReferences?.[0]?.uid, 'again');
   });
 
-  it('goes when its pod is gone for good, and not while it is being stopped or a source is still to speak', async () => {
+  it('is deleted when its pod is permanently gone, and not while it is being stopped or a source has not reported', async () => {
     const { world, bring } = setUp();
     await bring();
     world.pod = undefined;
@@ -124,7 +146,7 @@ describe('the mirror of a static pod', () => {
     assert.equal((await bring())?.metadata.annotations?.['kubernetes.io/config.mirror'], 'h2');
   });
 
-  it('waits for the node to be registered, and for what the API has already', async () => {
+  it('waits for the node to be registered, and for the list of the API', async () => {
     const { api, world, bring } = setUp();
     world.node = undefined;
     await bring();
@@ -135,7 +157,7 @@ describe('the mirror of a static pod', () => {
     assert.notEqual(await bring(), undefined);
   });
 
-  it('that is refused is an event of its pod, once, and tried again until it is not', async () => {
+  it('that is refused is one event of its pod, and is retried until it succeeds', async () => {
     const { clock, api, events, bring } = setUp();
     const end = api.script(() => new ApiStatusError('Forbidden', 'no'));
     await bring();
@@ -148,7 +170,7 @@ describe('the mirror of a static pod', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('never takes the place of another pod of its name, nor touches it', () => {
+  it('never replaces another pod of its name', () => {
     const other = buildPod({ 'metadata.name': key.name });
     const facts: MirrorFacts = {
       pod: manifest('h1'),

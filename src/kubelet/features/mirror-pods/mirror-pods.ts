@@ -1,9 +1,11 @@
-import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import type { BackoffCurve } from '../../../base/backoff.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import { KeyedWorkers } from '../../../base/keyed-workers.ts';
 import type { Logger } from '../../../base/log.ts';
-import { jitter, type Random } from '../../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
+import { jitter } from '../../../base/random.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { pods } from '../../../api/client/resource-types.ts';
@@ -12,12 +14,13 @@ import { podKey } from '../../../api/pod.ts';
 import { podEvents } from '../../../api/reasons.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
-import { computeMirrorAction, type MirrorFacts } from './mirror-pod.ts';
+import type { MirrorFacts } from './mirror-pod.ts';
+import { computeMirrorAction, mirrorHashOf } from './mirror-pod.ts';
 
 export interface MirrorPodsParts {
-  /** Its requests end, one way or the other. */
+  /** Its requests have a deadline. */
   client: Pick<ApiClient, 'create' | 'delete'>;
-  /** undefined while the API server has not told of its pods: nothing is known to be missing then. */
+  /** undefined while the API server has not listed its pods: then no mirror is known to be missing. */
   facts: (fullName: string) => MirrorFacts | undefined;
   recorder: EventRecorder;
   clock: Clock;
@@ -27,51 +30,63 @@ export interface MirrorPodsParts {
 
 interface Trouble {
   failures: number;
-  /** What was said of it last. */
+  /** The last reported problem. */
   said: string;
   retry: Timer | undefined;
 }
 
+/**
+ * How long a deleted mirror stays away. `kubectl delete` first lists and then watches until the name is free; a mirror
+ * that is back between the two keeps it waiting for ever.
+ */
+const RESTORE_DELAY_MS = 500;
 const RETRY_CURVE: BackoffCurve = { initialMs: 500, maxMs: 60_000, factor: 2 };
 
 /**
- * Shows the static pods of the node in the API, one copy each (upstream: pod/mirror_client.go).
- * 1. A copy that is gone, being deleted or of an earlier manifest is made anew; one without a pod is deleted.
- * 2. Whatever becomes of a copy, its pod runs on.
- * 3. Only a copy that was seen is deleted: its uid is a precondition.
- * 4. A refusal is an event of the pod, once, and is tried again, later each time.
+ * Shows the static pods of the node in the API, with one mirror each (upstream: pod/mirror_client.go).
+ * 1. A mirror of an earlier manifest is replaced at once, a deleted one after a moment; one without a pod is deleted.
+ * 2. Whatever happens to a mirror, its pod runs on.
+ * 3. Only a mirror that was seen is deleted: its uid is a precondition.
+ * 4. A refusal is one event of the pod, and is retried with growing pauses.
  */
 export class MirrorPods {
   readonly #parts: MirrorPodsParts;
   readonly #troubles = new Map<string, Trouble>();
-  readonly #lanes: KeyedWorkers<string, undefined>;
+  /** By full name: the hash of the mirror that the API last had. */
+  readonly #shown = new Map<string, string>();
+  readonly #restores = new Map<string, Timer>();
+  readonly #workers: KeyedWorkers<string, undefined>;
   #stopped = false;
 
   constructor(parts: MirrorPodsParts) {
     this.#parts = parts;
-    this.#lanes = new KeyedWorkers({
+    this.#workers = new KeyedWorkers({
       run: (name) => this.#bring(name),
       fold: () => undefined,
-      onError: (name, error) => parts.log.error('a mirror pod lane failed', { pod: name, error: errorMessage(error) }),
+      onError: (name, error) =>
+        parts.log.error('a mirror pod worker failed', { pod: name, error: errorMessage(error) }),
     });
   }
 
-  /** A static pod of this full name, or what the API has under it, may have changed. */
+  /** A static pod of this full name, or its mirror in the API, may have changed. */
   reconcile(fullName: string): void {
     if (this.#stopped) return;
     this.#troubles.get(fullName)?.retry?.cancel();
-    this.#lanes.submit(fullName, undefined);
+    this.#workers.submit(fullName, undefined);
   }
 
-  /** Nothing more is sent; an answer that is still to come is not waited for. */
+  /** Sends no more requests; pending answers are not awaited. */
   stop(): void {
     this.#stopped = true;
     for (const { retry } of this.#troubles.values()) retry?.cancel();
+    for (const timer of this.#restores.values()) timer.cancel();
   }
 
   async #bring(fullName: string): Promise<void> {
     const facts = this.#parts.facts(fullName);
     if (facts === undefined) return;
+    if (facts.found !== undefined) this.#shown.set(fullName, mirrorHashOf(facts.found));
+    else if (facts.pod === undefined) this.#shown.delete(fullName);
     const action = computeMirrorAction(facts);
     const { log } = this.#parts;
     try {
@@ -83,9 +98,10 @@ export class MirrorPods {
         case 'delete':
           log.info('Trying to delete pod', { pod: podKey(action.mirror), podUid: action.mirror.metadata.uid });
           await this.#delete(action.mirror);
-          // The watch tells when it is gone, and brings the next turn.
+          // The watch reports when it is gone, and starts the next turn.
           break;
         case 'create':
+          if (this.#waitsForRestore(fullName, action.mirror)) break;
           log.info('Creating a mirror pod for static pod', { pod: podKey(action.mirror) });
           await this.#parts.client.create(pods, action.mirror);
           break;
@@ -96,6 +112,18 @@ export class MirrorPods {
     }
   }
 
+  #waitsForRestore(fullName: string, mirror: Pod): boolean {
+    if (this.#shown.get(fullName) !== mirrorHashOf(mirror)) return false;
+    if (this.#restores.has(fullName)) return true;
+    const restore = (): void => {
+      this.#restores.delete(fullName);
+      this.#shown.delete(fullName);
+      this.reconcile(fullName);
+    };
+    this.#restores.set(fullName, this.#parts.clock.setTimer(RESTORE_DELAY_MS, restore));
+    return true;
+  }
+
   async #delete(mirror: Pod): Promise<void> {
     try {
       await this.#parts.client.delete(pods, keyOf(mirror), {
@@ -103,7 +131,7 @@ export class MirrorPods {
         preconditions: { uid: mirror.metadata.uid },
       });
     } catch (error) {
-      // Gone, or another one by now.
+      // Gone, or replaced by another.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
     }
   }
@@ -114,11 +142,11 @@ export class MirrorPods {
     trouble.failures++;
     this.#troubles.set(fullName, trouble);
     const message = `Failed creating a mirror pod: ${errorMessage(error)}`;
-    // What was made a moment ago is there already when it is looked for again.
+    // A mirror that was just created may already exist at the next check.
     const isNews = message !== trouble.said && !(trouble.failures === 1 && isApiError(error, 'AlreadyExists'));
     if (isNews) {
       trouble.said = message;
-      log.warn('the copy of a static pod in the API cannot be brought up to date; the pod runs regardless', {
+      log.warn('the mirror of a static pod in the API cannot be updated; the pod runs regardless', {
         pod: fullName,
         error: errorMessage(error),
       });

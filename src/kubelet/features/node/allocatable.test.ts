@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { CapacityFacts } from './allocatable.ts';
 import {
   computeAllocatable,
   computeCapacity,
@@ -7,7 +8,6 @@ import {
   computeReservation,
   reservationProblem,
   withReservedCpus,
-  type CapacityFacts,
 } from './allocatable.ts';
 
 const GI = 2 ** 30;
@@ -22,7 +22,7 @@ const machine: CapacityFacts = {
 const nothing = { kube: {}, system: {}, evictionHard: {} };
 
 describe('the capacity of the node', () => {
-  it('is what the machine has', () => {
+  it('comes from the facts of the machine', () => {
     assert.deepEqual(computeCapacity(machine), { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi', pods: '110' });
   });
 
@@ -40,13 +40,13 @@ describe('the capacity of the node', () => {
     assert.equal(computeCapacity({ ...machine, podsPerCore: 100 })['pods'], '110');
   });
 
-  it('says nothing of a disk that could not be read', () => {
+  it('excludes a disk that could not be read', () => {
     assert.equal('ephemeral-storage' in computeCapacity({ ...machine, storageBytes: undefined }), false);
   });
 });
 
-describe('what pods may have', () => {
-  it('is the capacity without what is kept for Kubernetes, the system and against eviction', () => {
+describe('the allocatable resources', () => {
+  it('are the capacity without the reservations for Kubernetes, the system and eviction', () => {
     const capacity = computeCapacity(machine);
     const reservation = computeReservation(capacity, {
       kube: { cpu: '100m', memory: '1Gi', pid: '100' },
@@ -62,7 +62,7 @@ describe('what pods may have', () => {
     });
   });
 
-  it('is never less than nothing, and a threshold of 0 % or 100 % keeps nothing', () => {
+  it('are never negative, and a threshold of 0 % or 100 % reserves nothing', () => {
     const capacity = computeCapacity(machine);
     assert.deepEqual(
       computeReservation(capacity, {
@@ -74,12 +74,12 @@ describe('what pods may have', () => {
     assert.equal(computeAllocatable(capacity, { memory: '9Gi' })['memory'], '0');
   });
 
-  it('counts huge pages out of the memory', () => {
+  it('exclude huge pages from the memory', () => {
     const capacity = computeCapacity({ ...machine, hugePages: [{ sizeBytes: 2 ** 21, totalBytes: GI }] });
     assert.equal(computeAllocatable(capacity, {})['memory'], '7Gi');
   });
 
-  it('is an error when more is kept than there is', () => {
+  it('are an error when more is reserved than there is', () => {
     const capacity = computeCapacity(machine);
     assert.equal(reservationProblem(capacity, { cpu: '4' }), undefined);
     assert.equal(
@@ -90,7 +90,7 @@ describe('what pods may have', () => {
 });
 
 describe('the limits of all pods together', () => {
-  it('leave the reservations out but not the eviction thresholds, and nothing at all when that is not enforced', () => {
+  it('exclude the reservations but not the eviction thresholds, and nothing at all without enforcement', () => {
     const capacity = computeCapacity(machine);
     const reserved = { kube: { cpu: '1' }, system: { memory: '1Gi' } };
     assert.deepEqual(computePodsLimits(capacity, reserved, true), {
@@ -106,7 +106,7 @@ describe('the limits of all pods together', () => {
 describe('CPUs reserved by number', () => {
   const reserved = { kube: { cpu: '200m', memory: '1Gi' }, system: { cpu: '1' } };
 
-  it('stand in for the CPU reservations by amount', () => {
+  it('replace the CPU reservations by amount', () => {
     assert.deepEqual(withReservedCpus({ ...reserved, systemCpus: [0, 1, 3] }, [0, 1, 2, 3]), {
       kube: { memory: '1Gi' },
       system: { cpu: '3' },
@@ -114,7 +114,7 @@ describe('CPUs reserved by number', () => {
     assert.deepEqual(withReservedCpus({ ...reserved, systemCpus: [] }, [0]), reserved);
   });
 
-  it('must be there', () => {
+  it('must exist', () => {
     assert.equal(
       withReservedCpus({ ...reserved, systemCpus: [7, 6, 4] }, [0, 1, 2, 3]),
       'reserved-cpus: 4,6-7 is not a subset of online-cpus: 0-3',

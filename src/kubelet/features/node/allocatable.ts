@@ -13,11 +13,11 @@ import { isHugePageResource } from '../../../api/resources.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What the machine has, and how many pods its configuration lets run. */
+/** The machine's capacity, and how many pods its configuration allows. */
 export interface CapacityFacts {
   cores: number;
   memoryBytes: number;
-  /** Size of the file system of the root directory; undefined while nobody could read it. */
+  /** Size of the file system of the root directory; undefined while it could not be read. */
   storageBytes: number | undefined;
   hugePages: readonly { sizeBytes: number; totalBytes: number }[];
   maxPods: number;
@@ -25,7 +25,7 @@ export interface CapacityFacts {
   podsPerCore: number;
 }
 
-/** What is kept from pods, as the configuration writes it. */
+/** The configured reservations. */
 export interface Reservations {
   kube: Texts;
   system: Texts;
@@ -44,7 +44,9 @@ export function computeCapacity(facts: CapacityFacts): ResourceList {
   return capacity;
 }
 
-/** The part of the hard eviction thresholds that pods may never have (upstream: cm/helpers.go hardEvictionReservation). */
+/**
+ * The part of the hard eviction thresholds that pods can never use (upstream: cm/helpers.go hardEvictionReservation).
+ */
 function evictionReservation(thresholds: Texts, capacity: ResourceList): ResourceList {
   const reserved: ResourceList = {};
   for (const [signal, resource] of [
@@ -60,7 +62,10 @@ function evictionReservation(thresholds: Texts, capacity: ResourceList): Resourc
   return reserved;
 }
 
-/** Percentages are single-precision numbers upstream, so that nodes of the same size have the same allocatable to the byte. 0 % and 100 % mean no threshold. */
+/**
+ * Percentages are single-precision numbers upstream, so that nodes of the same size have the same allocatable to the
+ * byte. 0 % and 100 % mean no threshold.
+ */
 function amountOf(threshold: string, whole: string): string | undefined {
   if (!threshold.endsWith('%')) return typeof tryParseQuantity(threshold) === 'string' ? undefined : threshold;
   if (threshold === '0%' || threshold === '100%') return undefined;
@@ -69,7 +74,7 @@ function amountOf(threshold: string, whole: string): string | undefined {
   return quantityOf(Math.trunc((Number(parseQuantity(whole).nanos) / 1e9) * share), 'BinarySI');
 }
 
-/** Everything that is kept from pods, of each resource the node has (upstream: GetNodeAllocatableReservation). */
+/** The total reservation, of each resource the node has (upstream: GetNodeAllocatableReservation). */
 export function computeReservation(capacity: ResourceList, reservations: Reservations): ResourceList {
   const parts = [reservations.system, reservations.kube, evictionReservation(reservations.evictionHard, capacity)];
   const total: ResourceList = {};
@@ -83,7 +88,7 @@ export function computeReservation(capacity: ResourceList, reservations: Reserva
   return total;
 }
 
-/** Upstream: validateNodeAllocatable; the agent does not start with a node that keeps more than it has. */
+/** Upstream: validateNodeAllocatable; the agent does not start on a node that reserves more than it has. */
 export function reservationProblem(capacity: ResourceList, reservation: ResourceList): string | undefined {
   const wrong = Object.entries(reservation).filter(
     ([resource, kept]) => compareParsed(parseQuantity(kept), parseQuantity(capacity[resource] ?? '0')) > 0,
@@ -96,7 +101,9 @@ export function reservationProblem(capacity: ResourceList, reservation: Resource
   return `invalid Node Allocatable configuration. ${sentences.join(' ')}`;
 }
 
-/** What pods may ask for together. Huge pages are not there as ordinary memory (upstream: nodestatus/setters.go). */
+/**
+ * What pods may request together. Huge pages are not available as ordinary memory (upstream: nodestatus/setters.go).
+ */
 export function computeAllocatable(capacity: ResourceList, reservation: ResourceList): ResourceList {
   const allocatable = withoutEach(capacity, reservation);
   for (const [resource, whole] of Object.entries(capacity)) {
@@ -106,8 +113,8 @@ export function computeAllocatable(capacity: ResourceList, reservation: Resource
 }
 
 /**
- * The limits of all pods together, for their cgroup: what is reserved is kept from them, the eviction thresholds are not, since it is usage
- * that those watch (upstream: getNodeAllocatableAbsolute). Without `enforced` the whole capacity.
+ * The limits of all pods together, for their cgroup: reservations are subtracted, eviction thresholds are not, since
+ * those watch usage (upstream: getNodeAllocatableAbsolute). Without `enforced` the whole capacity.
  */
 export function computePodsLimits(
   capacity: ResourceList,
@@ -124,14 +131,15 @@ function withoutEach(capacity: ResourceList, reservation: ResourceList): Resourc
   );
 }
 
-/** Never below nothing. */
+/** Never below 0. */
 function without(whole: string, part: string): string {
   const left = formatQuantity(subtractQuantity(parseQuantity(whole), parseQuantity(part)));
   return quantitySign(left) < 0 ? '0' : left;
 }
 
 /**
- * CPUs reserved by number stand in for the CPU reservations by amount (upstream: server.go). A string says why they cannot be reserved.
+ * CPUs reserved by number replace the CPU reservations by amount (upstream: server.go). A string gives the reason why
+ * they cannot be reserved.
  */
 export function withReservedCpus(
   reserved: { kube: Texts; system: Texts; systemCpus: readonly number[] },

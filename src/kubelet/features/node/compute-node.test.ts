@@ -18,7 +18,7 @@ const condition = (node: Node, type: string): NodeCondition | undefined =>
 const reasons = (before: Node, after: Node): string[] =>
   computeNodeEvents(before, after).map(({ type, reason }) => `${type} ${reason}`);
 
-describe('the status of a node that is made', () => {
+describe('the status of a new node', () => {
   it('is what upstream reports of the same machine', () => {
     assert.deepEqual(fresh.status, {
       capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
@@ -92,13 +92,13 @@ describe('the status of a node that is made', () => {
     ]);
   });
 
-  it('leaves out swap where there is none, and tells a proxy version only where the gate wants it', () => {
+  it('excludes swap where there is none, and has a proxy version only with the gate', () => {
     const { node } = computeNode(bareNode(), nodeIdentity({ swapBytes: 0, tellsProxyVersion: true }), nodeFacts());
     assert.deepEqual([node.status?.nodeInfo?.swap, node.status?.nodeInfo?.kubeProxyVersion], [undefined, 'v1.36.0']);
   });
 });
 
-describe('the status of a node that is there', () => {
+describe('the status of an existing node', () => {
   it('changes nothing but heartbeats while nothing changed', () => {
     const again = computeNode(fresh, nodeIdentity(), nodeFacts({ nowMs: later })).node;
     assert.equal(nodeHasChanged(fresh, again), false);
@@ -114,7 +114,7 @@ describe('the status of a node that is there', () => {
     assert.deepEqual(reasons(fresh, again), []);
   });
 
-  it('says why it is not ready in one message, each reason once, and since when', () => {
+  it('gives all reasons for not being ready in one message, each once, and since when', () => {
     const problems = [
       'container runtime is down',
       'container runtime network not ready: x',
@@ -142,7 +142,7 @@ describe('the status of a node that is there', () => {
     assert.deepEqual(reasons(other, fresh), ['Normal NodeReady']);
   });
 
-  it('is not ready before everything has been looked at, and stays ready while something is looked at again', () => {
+  it('is not ready before all facts are known, and stays ready while one is read again', () => {
     const open = nodeFacts({ openQuestions: ['CSINode is not yet initialized'] });
     assert.equal(
       condition(computeNode(bareNode(), nodeIdentity(), open).node, 'Ready')?.message,
@@ -151,7 +151,7 @@ describe('the status of a node that is there', () => {
     assert.equal(condition(computeNode(fresh, nodeIdentity(), open).node, 'Ready')?.status, 'True');
   });
 
-  it('takes pressures back as it took them, with a transition each', () => {
+  it('clears pressures as it set them, with a transition each', () => {
     const pressed = computeNode(
       fresh,
       nodeIdentity(),
@@ -173,7 +173,7 @@ describe('the status of a node that is there', () => {
     ]);
   });
 
-  it('answers a control plane that had lost the node', () => {
+  it('answers a control plane that had marked the node unreachable', () => {
     const lost: Node = {
       ...fresh,
       status: {
@@ -194,7 +194,7 @@ describe('the status of a node that is there', () => {
     );
   });
 
-  it('leaves what others own alone: conditions, resources, labels, taints, attached volumes, unknown fields', () => {
+  it('leaves alone what others own: conditions, resources, labels, taints, attached volumes, unknown fields', () => {
     const foreign: Node = {
       ...fresh,
       metadata: { ...fresh.metadata, labels: { ...fresh.metadata.labels, team: 'x' }, annotations: { a: 'b' } },
@@ -226,7 +226,7 @@ describe('the status of a node that is there', () => {
     assert.equal(node.status?.allocatable?.['example.com/gpu'], '2');
   });
 
-  it('forgets extended resources that are gone, and what is not known stays as it was told', () => {
+  it('drops extended resources that are gone, and keeps what is unknown', () => {
     const before: Node = {
       ...fresh,
       status: { ...fresh.status, allocatable: { ...fresh.status?.allocatable, 'example.com/gpu': '2' } },
@@ -263,7 +263,7 @@ describe('the status of a node that is there', () => {
     );
   });
 
-  it('tells of a reboot, and puts the labels of the system back', () => {
+  it('reports a reboot, and restores the labels of the system', () => {
     const { node } = computeNode(
       { ...fresh, metadata: { ...fresh.metadata, labels: { 'kubernetes.io/os': 'windows' } } },
       nodeIdentity({ bootId: 'c' }),
@@ -296,7 +296,7 @@ describe('the images of a node', () => {
 });
 
 describe('the patch of a status', () => {
-  it('replaces addresses as a whole, for the API would merge them by type', () => {
+  it('replaces addresses as a whole, because the API would merge them by type', () => {
     const dual = computeNode(
       fresh,
       nodeIdentity({ addresses: { hostname: 'n1', nodeIps: ['10.0.0.1', 'fd00::1'], externalCloudProvider: false } }),
@@ -315,7 +315,7 @@ describe('the patch of a status', () => {
     });
   });
 
-  it('names the node it is for, and says what is taken away', () => {
+  it('names its node, and lists removed fields', () => {
     const known: Node = {
       ...fresh,
       metadata: { ...fresh.metadata, uid: 'u1', annotations: { 'alpha.kubernetes.io/provided-node-ip': '1.2.3.4' } },
@@ -327,7 +327,7 @@ describe('the patch of a status', () => {
     });
   });
 
-  it('leads from any status to any other, whatever was said before', () => {
+  it('leads from any status to any other', () => {
     const facts = fc.record({
       problems: fc.subarray(['a', 'b']),
       memory: fc.boolean(),
@@ -362,7 +362,7 @@ describe('the patch of a status', () => {
     );
   });
 
-  it('takes a field that is undefined for one that is absent', () => {
+  it('treats an undefined field as absent', () => {
     assert.equal(sameJson({ a: [1, { b: undefined }] }, { a: [1, {}] }), true);
     assert.equal(sameJson([1], { 0: 1 }), false);
   });

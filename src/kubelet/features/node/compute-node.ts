@@ -3,12 +3,14 @@ import type { ContainerImage, Node, NodeStatus } from '../../../api/core/node.ts
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { isExtendedResource } from '../../../api/resources.ts';
 import { computeAllocatable } from './allocatable.ts';
-import { computeAddresses, withAddressHint, type AddressRules, type NetworkFacts } from './node-addresses.ts';
-import { computeConditions, type Pressure } from './node-conditions.ts';
+import type { AddressRules, NetworkFacts } from './node-addresses.ts';
+import { computeAddresses, withAddressHint } from './node-addresses.ts';
+import type { Pressure } from './node-conditions.ts';
+import { computeConditions } from './node-conditions.ts';
 
-/** What stays as it is while the agent runs. */
+/** Facts that do not change while the agent runs. */
 export interface NodeIdentity {
-  /** As Go names it: `amd64`. */
+  /** In Go's spelling: `amd64`. */
   architecture: string;
   machineId: string;
   systemUuid: string;
@@ -16,7 +18,7 @@ export interface NodeIdentity {
   kernelVersion: string;
   osImage: string;
   kubeletVersion: string;
-  /** Without the gate DisableNodeKubeProxyVersion the field says the kubelet's own version, which is no proxy's. */
+  /** Without the gate DisableNodeKubeProxyVersion the field contains the kubelet's own version, which is no proxy's. */
   tellsProxyVersion: boolean;
   swapBytes: number;
   capacity: ResourceList;
@@ -29,39 +31,45 @@ export interface NodeIdentity {
   addresses: AddressRules;
 }
 
-/** What the node is like now. */
+/** The current state of the node. */
 export interface NodeFacts {
   nowMs: number;
   network: NetworkFacts;
   /** `containerd://1.7.24`. */
   runtimeVersion: string;
-  /** undefined before the runtime has said. */
+  /** undefined before the runtime's first answer. */
   runtime:
     | {
         handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
         supplementalGroupsPolicy: boolean;
       }
     | undefined;
-  /** undefined before the images were listed: what is reported stays. */
+  /** undefined before the images were listed: the reported ones stay. */
   images: readonly ContainerImage[] | undefined;
   pressure: Pressure;
   /** Why the node is not ready, beside missing capacities. */
   problems: readonly string[];
-  /** What only says that something has not come about yet, though it may have been there before: it keeps a node from becoming ready, and makes none unready. */
+  /**
+   * Reasons that are only pending, though they may have been met before: they keep a node from becoming ready, and make
+   * none unready.
+   */
   openQuestions: readonly string[];
-  /** undefined before the volumes of pods are known: what is reported stays (upstream: ReconcilerStatesHasBeenSynced). */
+  /**
+   * undefined before the volumes of pods are known: the reported ones stay (upstream: ReconcilerStatesHasBeenSynced).
+   */
   volumesInUse: readonly string[] | undefined;
 }
 
 export interface ComputedNode {
   node: Node;
-  /** What could not be found out; the fields concerned stay as they were. */
+  /** Facts that could not be read; their fields stay as they were. */
   problems: readonly string[];
 }
 
 /**
- * The node as it should be in the API, made from the one that is there: everything that others own stays (upstream: kubelet_node_status.go updateNode
- * and the setters of nodestatus). volumesAttached is the attach controller's and never touched.
+ * The wanted node in the API, derived from the existing one: everything that others own stays (upstream:
+ * kubelet_node_status.go updateNode and the setters of nodestatus). volumesAttached belongs to the attach controller
+ * and is never changed.
  */
 export function computeNode(before: Node, identity: NodeIdentity, facts: NodeFacts): ComputedNode {
   const { status = {} } = before;
@@ -92,31 +100,33 @@ export function computeNode(before: Node, identity: NodeIdentity, facts: NodeFac
   };
 }
 
-/** The labels of the operating system and the architecture are put back when somebody takes them away. */
+/** The labels of the operating system and the architecture are restored when another client removes them. */
 function metadataOf({ metadata }: Node, { architecture, addresses }: NodeIdentity): Node['metadata'] {
   const annotations = withAddressHint(metadata.annotations, addresses);
   const labels = { ...metadata.labels, [nodeLabels.os]: 'linux', [nodeLabels.arch]: architecture };
   return { ...metadata, labels, ...(annotations !== undefined && { annotations }) };
 }
 
-/** Resources that others put on the node stay. */
+/** Resources that others added to the node stay. */
 function capacityOf({ capacity }: NodeStatus, identity: NodeIdentity): ResourceList {
   return { ...capacity, ...identity.capacity };
 }
 
-/** Of an extended resource that is gone nothing can be had; of all others what is not reserved. */
+/** The allocatable amount of a removed extended resource is 0; of all others it is what is not reserved. */
 function allocatableOf(
   { allocatable = {} }: NodeStatus,
   capacity: ResourceList,
   reservation: ResourceList,
 ): ResourceList {
-  const kept = Object.entries(allocatable).filter(([name]) => name in capacity || !isExtendedResource(name));
+  const kept = Object.entries(allocatable).filter(
+    ([name]) => Object.hasOwn(capacity, name) || !isExtendedResource(name),
+  );
   return { ...Object.fromEntries(kept), ...computeAllocatable(capacity, reservation) };
 }
 
 function missingCapacities(capacity: ResourceList, { tellsLocalStorage }: NodeIdentity): string[] {
   const missing = ['cpu', 'memory', 'pods', ...(tellsLocalStorage ? ['ephemeral-storage'] : [])].filter(
-    (name) => !(name in capacity),
+    (name) => !Object.hasOwn(capacity, name),
   );
   return missing.length === 0 ? [] : [`missing node capacity for resources: ${missing.join(', ')}`];
 }
@@ -137,7 +147,7 @@ function nodeInfoOf(identity: NodeIdentity, { runtimeVersion }: NodeFacts): NonN
   };
 }
 
-/** Sorted by name, so that a runtime that lists its handlers in another order each time changes nothing. */
+/** Sorted by name, so that a runtime that lists its handlers in varying order changes nothing. */
 function runtimeFields({ runtime }: NodeFacts): Pick<NodeStatus, 'runtimeHandlers' | 'features'> {
   if (runtime === undefined) return {};
   const handlers = runtime.handlers.toSorted((left, right) => (left.name < right.name ? -1 : 1));

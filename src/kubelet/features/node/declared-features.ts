@@ -1,6 +1,6 @@
 /**
- * Features that nodes of a cluster may have or not, which this node says it has: sorted by name. Facts: component-helpers/nodedeclaredfeatures.
- * The user-namespace one needs a runtime that offers it, which CRI v1 of containerd 2 does not say yet.
+ * Optional features of a node that this node declares, sorted by name. Facts: component-helpers/nodedeclaredfeatures.
+ * The user-namespace one needs a runtime that offers it, which CRI v1 of containerd 2 does not report yet.
  */
 const declarable = [
   'ExtendWebSocketsToKubelet',

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  computeAddresses,
-  hostIpsOf,
-  withAddressHint,
-  type AddressRules,
-  type NetworkFacts,
-} from './node-addresses.ts';
+import type { AddressRules, NetworkFacts } from './node-addresses.ts';
+import { computeAddresses, hostIpsOf, withAddressHint } from './node-addresses.ts';
 
 const facts: NetworkFacts = {
   own: ['127.0.0.1', '::1', '10.0.0.1', '10.0.0.2', 'fd00::1', 'fe80::1'],
@@ -32,7 +27,7 @@ describe('the addresses of a node', () => {
     assert.equal(told({ nodeIps: ['fd00::1', '10.0.0.1'] }), 'InternalIP=fd00::1 InternalIP=10.0.0.1 Hostname=n1');
   });
 
-  it('are refused when they cannot be the machine', () => {
+  it('are refused when they cannot belong to the machine', () => {
     assert.deepEqual(
       ['127.0.0.1', '224.0.0.1', 'fe80::1', '10.9.9.9'].map((ip) => told({ nodeIps: [ip] })),
       [
@@ -45,7 +40,7 @@ describe('the addresses of a node', () => {
     assert.match(told({ nodeIps: ['10.0.0.1', 'fd99::1'] }), /^failed to validate secondaryNodeIP/);
   });
 
-  it('are else those of a name that is one, those that the name has here, and those behind the default route', () => {
+  it('else come from a name that is an address, the addresses of the name, or the default route', () => {
     assert.equal(told({ hostname: '10.0.0.7' }), 'InternalIP=10.0.0.7 Hostname=10.0.0.7');
     assert.equal(told({}, { named: ['127.0.1.1', 'fd00::1', '10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
     assert.equal(told({}, { named: ['10.9.9.9'] }), 'InternalIP=10.0.0.1 Hostname=n1');
@@ -53,7 +48,7 @@ describe('the addresses of a node', () => {
     assert.match(told({}, { defaults: {} }), /^can't get ip address of node n1/);
   });
 
-  it('are of the family that an unspecified address asks for', () => {
+  it('are of the family of an unspecified address', () => {
     assert.equal(told({ nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
     assert.equal(told({ nodeIps: ['0.0.0.0'] }), 'InternalIP=10.0.0.1 Hostname=n1');
     assert.equal(told({ nodeIps: ['::'] }, { named: ['10.0.0.2', 'fd00::1'] }), 'InternalIP=fd00::1 Hostname=n1');
@@ -84,7 +79,7 @@ describe('the addresses of a node', () => {
     );
   });
 
-  it('are hinted to the cloud controller in an annotation, which goes with the flag', () => {
+  it('are hinted to the cloud controller in an annotation, which is removed with the flag', () => {
     const rules = { hostname: 'n1', nodeIps: ['10.0.0.1', 'fd00::1'], externalCloudProvider: true };
     assert.deepEqual(withAddressHint({ a: 'b' }, rules), {
       a: 'b',

@@ -1,13 +1,15 @@
 import { annotations } from '../../../api/annotations.ts';
 import type { NodeAddress } from '../../../api/core/node.ts';
+import { addressScope, isSameIp, parseIp } from '../../../base/ip-address.ts';
+import type { AddressScope } from '../../../base/ip-address.ts';
 
-/** What the machine says of its network now. */
+/** Facts about the machine's network. */
 export interface NetworkFacts {
   /** All addresses of all interfaces. */
   own: readonly string[];
-  /** What the node's name resolves to; empty while that is unknown. */
+  /** The addresses of the node's name; empty while unknown. */
   named: readonly string[];
-  /** The address of the interface that the default route leads over, by family. */
+  /** The address of the interface with the default route, by family. */
   defaults: { readonly v4?: string; readonly v6?: string };
 }
 
@@ -15,7 +17,7 @@ export interface AddressRules {
   hostname: string;
   /** Of `--node-ip`: none, one, or one of each family. `0.0.0.0` and `::` only choose a family. */
   nodeIps: readonly string[];
-  /** A cloud controller knows the addresses better. */
+  /** A cloud controller sets the addresses. */
   externalCloudProvider: boolean;
 }
 
@@ -25,20 +27,24 @@ export type AddressDecision =
   | { kind: 'unknown'; why: string };
 
 const isV6 = (address: string): boolean => address.includes(':');
-const isUnspecified = (address: string): boolean => address === '0.0.0.0' || /^[0:]+$/.test(address);
-const isAddress = (text: string): boolean => /^\d+\.\d+\.\d+\.\d+$/.test(text) || text.includes(':');
-const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
-const isLinkLocal = (address: string): boolean => address.startsWith('169.254.') || /^fe[89ab]/i.test(address);
-const isMulticast = (address: string): boolean =>
-  isV6(address) ? /^ff/i.test(address) : Number(address.split('.')[0]) >= 224 && Number(address.split('.')[0]) < 240;
+const isUnspecified = (address: string): boolean => parseIp(address)?.every((byte) => byte === 0) === true;
+
+const problems: ReadonlyMap<AddressScope, string> = new Map<AddressScope, string>([
+  ['loopback', "nodeIP can't be loopback address"],
+  ['multicast', "nodeIP can't be a multicast address"],
+  ['link-local-multicast', "nodeIP can't be a multicast address"],
+  ['link-local', "nodeIP can't be a link-local unicast address"],
+  ['unspecified', "nodeIP can't be an all zeros address"],
+]);
 
 /** Why an address cannot be the node's; undefined when it can (upstream: validateNodeIP). */
 function addressProblem(address: string, own: readonly string[]): string | undefined {
-  if (isLoopback(address)) return "nodeIP can't be loopback address";
-  if (isMulticast(address)) return "nodeIP can't be a multicast address";
-  if (isLinkLocal(address)) return "nodeIP can't be a link-local unicast address";
-  if (isUnspecified(address)) return "nodeIP can't be an all zeros address";
-  return own.includes(address) ? undefined : `node IP: "${address}" not found in the host's network interfaces`;
+  const bytes = parseIp(address);
+  const problem = bytes === undefined ? undefined : problems.get(addressScope(bytes));
+  if (problem !== undefined) return problem;
+  return own.some((each) => isSameIp(each, address))
+    ? undefined
+    : `node IP: "${address}" not found in the host's network interfaces`;
 }
 
 /** Upstream: nodestatus.NodeAddress. `known` are the addresses the API server has. */
@@ -55,7 +61,7 @@ export function computeAddresses(
       return { kind: 'unknown', why: `failed to validate ${index === 0 ? 'nodeIP' : 'secondaryNodeIP'}: ${problem}` };
   }
   if (externalCloudProvider && known.length > 0) return { kind: 'keep' };
-  // Without a hint the cloud controller is waited for.
+  // Without a hint the node waits for the cloud controller.
   if (externalCloudProvider && nodeIps.length === 0)
     return { kind: 'set', addresses: [{ type: 'Hostname', address: hostname }] };
   const internal = given.length > 0 ? given : [chooseAddress(rules, facts)].filter((address) => address !== undefined);
@@ -73,12 +79,12 @@ export function computeAddresses(
   };
 }
 
-/** In upstream's order: a name that is an address, what the name resolves to here, what the default route leads over. */
+/** In upstream's order: a name that is an address, the addresses of the name, the address of the default route. */
 function chooseAddress(
   { hostname, nodeIps }: AddressRules,
   { own, named, defaults }: NetworkFacts,
 ): string | undefined {
-  if (isAddress(hostname)) return hostname;
+  if (parseIp(hostname) !== undefined) return hostname;
   const wantsV6 = nodeIps[0] !== undefined && isV6(nodeIps[0]);
   const usable = named.filter((address) => addressProblem(address, own) === undefined);
   const byName = usable.find((address) => isV6(address) === wantsV6) ?? usable[0];
@@ -97,7 +103,10 @@ export function withAddressHint(
   return rest;
 }
 
-/** The node's own addresses as its pods have them: the first one, and the first of the other family (upstream: util/node GetNodeHostIPs). */
+/**
+ * The node's own addresses for its pods: the first one, and the first of the other family (upstream: util/node
+ * GetNodeHostIPs).
+ */
 export function hostIpsOf(addresses: readonly NodeAddress[]): string[] {
   const all = [
     ...addresses.filter(({ type }) => type === 'InternalIP'),

@@ -2,7 +2,7 @@ import type { NodeCondition } from '../../../api/core/node.ts';
 import { nodeConditionReasons } from '../../../api/reasons.ts';
 import { formatTime } from '../../../api/time.ts';
 
-/** What the node has too little of. */
+/** The resources that the node lacks. */
 export interface Pressure {
   memory: boolean;
   disk: boolean;
@@ -39,8 +39,8 @@ const pressures: readonly { type: string; of: keyof Pressure; short: Words; enou
 ];
 
 /**
- * The conditions with the kubelet's own four brought up to date; those of others stay as they are, and each where it was. New ones come at the end,
- * Ready last (upstream: nodestatus setters, whose texts these are).
+ * The conditions with the kubelet's own four updated; those of others stay as they are, and each keeps its position.
+ * New ones are appended, Ready last (upstream: nodestatus setters, whose texts these are).
  */
 export function computeConditions(before: readonly NodeCondition[], facts: ConditionFacts): NodeCondition[] {
   const now = formatTime(facts.nowMs);
@@ -49,7 +49,7 @@ export function computeConditions(before: readonly NodeCondition[], facts: Condi
     const status = facts.pressure[of] ? 'True' : 'False';
     const old = before.find((condition) => condition.type === type);
     const [reason, message] = facts.pressure[of] ? short : enough;
-    // Whoever else changed it (the node was unreachable for a while) is answered with a new transition.
+    // A change by another client (the node was unreachable for a while) is answered with a new transition.
     if (old?.status === status) own.set(type, { ...old, lastHeartbeatTime: now });
     else own.set(type, { type, status, lastHeartbeatTime: now, lastTransitionTime: now, reason, message });
   }
@@ -72,7 +72,7 @@ function readyCondition(problems: readonly string[]): { status: 'True' | 'False'
   return { status: 'False', reason: nodeConditionReasons.kubeletNotReady, message: aggregateMessage(problems) };
 }
 
-/** As Go's aggregates of errors say it: each once, in brackets when there are several. */
+/** In the format of Go's error aggregates: each once, in brackets when there are several. */
 function aggregateMessage(problems: readonly string[]): string {
   const unique = [...new Set(problems)];
   return unique.length === 1 ? (unique[0] ?? '') : `[${unique.join(', ')}]`;

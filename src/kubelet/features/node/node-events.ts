@@ -1,26 +1,28 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { Node } from '../../../api/core/node.ts';
-import { nodeEvents, type NodeEvent } from '../../../api/reasons.ts';
+import type { NodeEvent } from '../../../api/reasons.ts';
+import { nodeEvents } from '../../../api/reasons.ts';
 
-export interface NodeSaying {
+export interface NodeEventMessage {
   type: 'Normal' | 'Warning';
   reason: NodeEvent;
   message: string;
 }
 
-const conditionEvents: Readonly<Record<string, { True: NodeEvent; False: NodeEvent }>> = {
+const conditionEvents: Readonly<Record<string, { True: NodeEvent; False: NodeEvent }>> = lookupTable({
   MemoryPressure: { True: nodeEvents.nodeHasInsufficientMemory, False: nodeEvents.nodeHasSufficientMemory },
   DiskPressure: { True: nodeEvents.nodeHasDiskPressure, False: nodeEvents.nodeHasNoDiskPressure },
   PIDPressure: { True: nodeEvents.nodeHasInsufficientPID, False: nodeEvents.nodeHasSufficientPID },
   Ready: { True: nodeEvents.nodeReady, False: nodeEvents.nodeNotReady },
-};
+});
 
 /**
- * What is worth an event between what the API server has and what is said now (upstream: the setters of nodestatus). A node that had no Ready
- * condition yet becomes ready without one, as upstream.
+ * The differences between the API server's node and the new status that are worth an event (upstream: the setters of
+ * nodestatus). As upstream, a node without a Ready condition becomes ready without an event.
  */
-export function computeNodeEvents(before: Node, after: Node): NodeSaying[] {
+export function computeNodeEvents(before: Node, after: Node): NodeEventMessage[] {
   const { name } = after.metadata;
-  const said: NodeSaying[] = [];
+  const said: NodeEventMessage[] = [];
   const bootId = after.status?.nodeInfo?.bootID ?? '';
   const lastBootId = before.status?.nodeInfo?.bootID ?? '';
   if (lastBootId !== '' && lastBootId !== bootId)
@@ -39,13 +41,13 @@ export function computeNodeEvents(before: Node, after: Node): NodeSaying[] {
   return said;
 }
 
-export const schedulableEvent = (node: Node): NodeSaying =>
+export const schedulableEvent = (node: Node): NodeEventMessage =>
   statusEvent(
     node.metadata.name,
     node.spec?.unschedulable === true ? nodeEvents.nodeNotSchedulable : nodeEvents.nodeSchedulable,
   );
 
-const statusEvent = (name: string, reason: NodeEvent): NodeSaying => ({
+const statusEvent = (name: string, reason: NodeEvent): NodeEventMessage => ({
   type: 'Normal',
   reason,
   message: `Node ${name} status is now: ${reason}`,

@@ -4,7 +4,10 @@ import type { Image } from '../../ports/images.ts';
 /** Upstream: nodestatus.MaxNamesPerImageInNodeStatus. */
 const MAX_NAMES = 5;
 
-/** The largest images, digests before tags; `maximum` -1 takes all (upstream: sliceutils.ByImageSize, nodestatus.Images). */
+/**
+ * The largest images, digests before tags; `maximum` -1 takes all (upstream: sliceutils.ByImageSize,
+ * nodestatus.Images).
+ */
 export function selectNodeImages(images: readonly Image[], maximum: number): ContainerImage[] {
   const sorted = images.toSorted((left, right) => right.sizeBytes - left.sizeBytes || (left.id < right.id ? 1 : -1));
   const chosen = maximum < 0 ? sorted : sorted.slice(0, maximum);

@@ -4,6 +4,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import { silentLogger } from '../../../base/log.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import type { Image } from '../../ports/images.ts';
 import { NodeInventory } from './node-inventory.ts';
 import { OwnName } from './own-name.ts';
@@ -18,8 +19,8 @@ const image = (name: string): Image => ({
   pinned: false,
 });
 
-describe('what a node asks its runtime for, for its status', () => {
-  it('is asked for seldom, and told when it changed', async () => {
+describe("the runtime's part of the node status", () => {
+  it('is read seldom, and reported when it changed', async () => {
     const clock = new FakeClock();
     let version = '1.0';
     let images = [image('a')];
@@ -55,11 +56,12 @@ describe('what a node asks its runtime for, for its status', () => {
     await inventory.stop();
   });
 
-  it('stays as it was while the runtime does not answer', async () => {
+  it('stays as it was while the runtime does not answer, and each reason is logged once', async () => {
     const clock = new FakeClock();
-    let down = false;
+    const log = recordingLog();
+    let down: string | undefined;
     const answer = <T>(value: T): Promise<T> =>
-      down ? Promise.reject(new KubeletError('Unavailable', 'down')) : Promise.resolve(value);
+      down === undefined ? Promise.resolve(value) : Promise.reject(new KubeletError('Unavailable', down));
     const runtime = { version: () => answer({ name: 'containerd', version: '1', apiVersion: 'v1' }) };
     const inventory = new NodeInventory({
       runtime,
@@ -68,20 +70,28 @@ describe('what a node asks its runtime for, for its status', () => {
       onChange: () => undefined,
       clock,
       random: seededRandom(1),
-      log: silentLogger,
+      log,
     });
     inventory.start();
     await clock.settle();
-    down = true;
+    down = 'down';
     inventory.runtimeChanged();
     await clock.advance(300_000);
     assert.deepEqual([inventory.runtimeVersion, inventory.images?.length], ['containerd://1', 1]);
+    down = 'still down';
+    await clock.advance(300_000);
+    down = undefined;
+    await clock.advance(300_000);
+    down = 'still down';
+    await clock.advance(300_000);
+    const reasons = log.lines.map(({ fields }) => String(fields['error']).split('; ')[0]);
+    assert.deepEqual(reasons, ['down', 'still down', 'still down']);
     await inventory.stop();
   });
 });
 
-describe('the addresses of pods', () => {
-  it('are told to the runtime when they are known and when they change, and again while it refuses', async () => {
+describe('the pod CIDR', () => {
+  it('is passed to the runtime when it is known and when it changes, and again while the runtime refuses', async () => {
     const told: string[] = [];
     let refuse = true;
     const podCidr = new PodCidr(
@@ -105,8 +115,8 @@ describe('the addresses of pods', () => {
   });
 });
 
-describe('what the name of a node resolves to', () => {
-  it('is waited for once and not for long, and asked for each minute at most', async () => {
+describe("the addresses of the node's name", () => {
+  it('are waited for once and not for long, and resolved once a minute at most', async () => {
     const clock = new FakeClock();
     let asked = 0;
     let changes = 0;

@@ -1,7 +1,8 @@
 import type { ContainerImage } from '../../../api/core/node.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
@@ -9,7 +10,7 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { selectNodeImages } from './node-images.ts';
 import { sameJson } from './node-patch.ts';
 
-/** Upstream: image manager, every 30 s; the runtime's version is good for 60 s. */
+/** Upstream: image manager, every 30 s; the runtime's version is valid for 60 s. */
 const IMAGES_PERIOD_MS = 30_000;
 const VERSION_FRESH_MS = 60_000;
 const ANSWER_LIMIT_MS = 20_000;
@@ -19,7 +20,7 @@ export interface NodeInventoryOptions {
   images: Pick<ImageRuntime, 'listImages'>;
   /** -1 means all. */
   maxImages: number;
-  /** Called when what is listed here is other than before. */
+  /** Called when the inventory changed. */
   onChange: () => void;
   clock: Clock;
   random: Random;
@@ -27,8 +28,8 @@ export interface NodeInventoryOptions {
 }
 
 /**
- * What the status of the node says of the runtime and has to ask for: asked beside the status, so that a runtime that hangs does not keep the node
- * from telling so. What cannot be asked stays as it was.
+ * The part of the node's status that has to be read from the runtime: read separately from the status, so that a
+ * runtime that hangs does not delay the report of that. Values that cannot be read keep their last state.
  */
 export class NodeInventory {
   readonly #options: NodeInventoryOptions;
@@ -55,7 +56,7 @@ export class NodeInventory {
     return this.#loop.stop();
   }
 
-  /** The runtime came or went: it may be another one now. */
+  /** The runtime's availability changed: it may be another one now. */
   runtimeChanged(): void {
     this.#version = this.#version === undefined ? undefined : { ...this.#version, atMs: -Infinity };
     this.#loop.wake();
@@ -66,7 +67,7 @@ export class NodeInventory {
     this.#loop.wake();
   }
 
-  /** undefined before the runtime has said. */
+  /** undefined before the runtime's first answer. */
   get runtimeVersion(): string | undefined {
     return this.#version?.text;
   }
@@ -84,7 +85,7 @@ export class NodeInventory {
     const text = failures.join('; ');
     if (text !== '' && text !== this.#lastError)
       this.#options.log.warn(
-        'the runtime does not say what the status of the node is to tell of it; it stays as it was',
+        'the runtime does not answer for the status of the node; its part of the status stays as it was',
         { error: text },
       );
     this.#lastError = text;

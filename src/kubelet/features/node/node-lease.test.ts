@@ -6,7 +6,8 @@ import type { Lease } from '../../../api/coordination/lease.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { recordingLog, type RecordingLog } from '../../../base/testing/recording-log.ts';
+import type { RecordingLog } from '../../../base/testing/recording-log.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { NodeLease } from './node-lease.ts';
 
 const key = { namespace: 'kube-node-lease', name: 'n1' };
@@ -17,7 +18,7 @@ interface Bench {
   api: FakeApiClient;
   lease: NodeLease;
   log: RecordingLog;
-  /** Whether the API server was reached, each time that was told. */
+  /** Each notification whether the API server was reached. */
   reached: boolean[];
   /** The node became another one, or is gone. */
   be(uid: string | undefined): void;
@@ -55,7 +56,7 @@ function bench(firstUid = 'u1'): Bench {
 }
 
 describe('the lease of a node', () => {
-  it('is made with the node as its owner, and renewed every quarter of its time from what was written last', async () => {
+  it('is created with the node as its owner, and renewed every quarter of its time from its last written state', async () => {
     const { clock, api, lease, now } = bench();
     await clock.settle();
     assert.deepEqual(now()?.spec, {
@@ -74,7 +75,7 @@ describe('the lease of a node', () => {
     assert.equal(api.calls.length, 7);
   });
 
-  it('waits for the node it is to belong to, and is there as soon as that is', async () => {
+  it('waits for the node that owns it, and is created as soon as that exists', async () => {
     const { clock, api, lease, now, be } = bench('');
     be(undefined);
     await clock.advance(30_000);
@@ -85,7 +86,7 @@ describe('the lease of a node', () => {
     await lease.stop();
   });
 
-  it('belongs to the node made anew at once, and is made anew when it went with the old one', async () => {
+  it('belongs to a recreated node at once, and is created again when it was removed with the old one', async () => {
     const { clock, api, lease, now, be } = bench();
     await clock.settle();
     be('u2');
@@ -97,7 +98,7 @@ describe('the lease of a node', () => {
     await lease.stop();
   });
 
-  it('is taken up when an earlier run of the agent left it, with what others added', async () => {
+  it('is adopted from an earlier run of the agent, with what others added', async () => {
     const { clock, api, lease, now } = bench();
     api.seed(leases, {
       metadata: { name: 'n1', namespace: key.namespace, uid: '', labels: { a: 'b' } },
@@ -129,7 +130,7 @@ describe('the lease of a node', () => {
     await lease.stop();
   });
 
-  it("is renewed within 7 s of an outage's end, says so, and an outage of days costs one line and one timer", async () => {
+  it('is renewed within 7 s after an outage and reports it; an outage of days costs one line and one timer', async () => {
     const made = bench();
     const { clock, api, lease, log, now } = made;
     await clock.settle();
@@ -145,7 +146,7 @@ describe('the lease of a node', () => {
     await lease.stop();
   });
 
-  it('does not take a refusal for silence', async () => {
+  it('does not treat a refusal as an outage', async () => {
     const made = bench();
     made.api.script(() => new ApiStatusError('Forbidden', 'no'));
     await made.clock.advance(60_000);
@@ -153,7 +154,7 @@ describe('the lease of a node', () => {
     await made.lease.stop();
   });
 
-  it('is renewed at its pace when the wall clock is stepped', async () => {
+  it('is renewed at its interval when the wall clock is stepped', async () => {
     const { clock, api, lease, now } = bench();
     await clock.settle();
     clock.stepWall(-40 * 365 * DAY_MS);

@@ -3,10 +3,12 @@ import { leases } from '../../../api/client/resource-types.ts';
 import type { Lease } from '../../../api/coordination/lease.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { formatMicroTime } from '../../../api/time.ts';
-import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import type { BackoffCurve } from '../../../base/backoff.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 
@@ -20,14 +22,14 @@ const JITTER = 0.04;
 
 export interface LeaseFacts {
   nodeName: string;
-  /** undefined while the node is not known: a lease that is there is renewed all the same. */
+  /** undefined while the node is not known: an existing lease is renewed all the same. */
   nodeUid: string | undefined;
   durationMs: number;
   /** Wall time. */
   nowMs: number;
 }
 
-/** The lease renewed, or made: owned by the node as it is now, so that it goes with it. */
+/** The lease renewed, or created: owned by the current node, so that it is removed with it. */
 export function computeLease(base: Lease | undefined, { nodeName, nodeUid, durationMs, nowMs }: LeaseFacts): Lease {
   const { metadata, spec } = base ?? {
     metadata: { name: nodeName, namespace: NAMESPACE, uid: '' },
@@ -53,14 +55,20 @@ export interface NodeLeaseOptions {
   nodeName: string;
   nodeUid: () => string | undefined;
   durationMs: number;
-  /** Called with true when a renewal succeeded after failures, with false each time one could again not be asked for (upstream: onRepeatedHeartbeatFailure). */
+  /**
+   * Called with true when a renewal succeeded after failures, with false each time the API server could again not be
+   * reached (upstream: onRepeatedHeartbeatFailure).
+   */
   onReach: (isReached: boolean) => void;
   clock: Clock;
   random: Random;
   log: Logger;
 }
 
-/** Keeps the node's lease: what the control plane takes for its sign of life. Renewed from what was written last, read again only when refused. */
+/**
+ * Keeps the node's lease, by which the control plane sees that the node is alive. Renewed from the last written state,
+ * read again only when refused.
+ */
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
   readonly #loop: Loop;
@@ -84,12 +92,12 @@ export class NodeLease {
     this.#loop.start();
   }
 
-  /** The lease stays: it tells until when the agent was there. */
+  /** The lease stays: it shows until when the agent was running. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }
 
-  /** The node's uid as the API server has it now: when it is another, the lease is given to it at once. */
+  /** The current uid of the node in the API: when it changed, the lease gets the new owner at once. */
   nodeIs(uid: string): void {
     if (uid === this.#nodeUid) return;
     this.#nodeUid = uid;
@@ -119,7 +127,7 @@ export class NodeLease {
     else log.debug(2, 'Failed to ensure lease exists, will retry', fields);
   }
 
-  /** False when there is nothing to do yet: no lease, and no node that it could belong to. */
+  /** False when there is nothing to do yet: no lease, and no node that could own it. */
   async #renew(): Promise<boolean> {
     const { client, clock, nodeName, nodeUid, durationMs } = this.#options;
     const base = this.#latest ?? (await this.#read());
@@ -140,6 +148,6 @@ export class NodeLease {
   }
 }
 
-/** Nobody answered; a refusal is an answer. */
+/** No answer; a refusal is an answer. */
 const isUnanswered = (error: unknown): boolean =>
   isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout');

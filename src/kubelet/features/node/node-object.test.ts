@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { declaredFeatures } from './declared-features.ts';
-import { buildNode, mergeSeenNode, type NodeFactsForObject } from './node-object.ts';
+import type { NodeFactsForObject } from './node-object.ts';
+import { buildNode, mergeSeenNode } from './node-object.ts';
 
 const facts: NodeFactsForObject = {
   name: 'n1',
@@ -23,7 +24,7 @@ const facts: NodeFactsForObject = {
 };
 
 describe('the node as an object', () => {
-  it('has the labels every node has, its addresses in order, and what the runtime can do', () => {
+  it('has the standard labels, its addresses in order, and the features of the runtime', () => {
     assert.deepEqual(buildNode(facts), {
       apiVersion: 'v1',
       kind: 'Node',
@@ -56,7 +57,7 @@ describe('the node as an object', () => {
     });
   });
 
-  it('takes the labels of the flag before its own, and the taints it registers with', () => {
+  it('prefers the labels of the flag over its own, and has the taints for registration', () => {
     const node = buildNode({
       ...facts,
       labels: { 'kubernetes.io/hostname': 'other', zone: 'a' },
@@ -74,7 +75,7 @@ describe('the node as an object', () => {
     ]);
   });
 
-  it('is what others made of it in the API, with what the machine knows better', () => {
+  it("has the changes that others made in the API, with the machine's own facts", () => {
     const local = buildNode(facts);
     assert.equal(mergeSeenNode(undefined, local), local);
     const seen = mergeSeenNode(
@@ -91,7 +92,7 @@ describe('the node as an object', () => {
     );
     assert.deepEqual([seen.status?.allocatable, seen.status?.declaredFeatures], [{ cpu: '3', 'x.io/gpu': '2' }, ['A']]);
   });
-  it('declares the features whose gates are on, and none without the gate of declaring', () => {
+  it('declares the features whose gates are on, and none without the gate for declaring', () => {
     assert.deepEqual(declaredFeatures({ enabled: (name) => name !== 'ExtendWebSocketsToKubelet' }), [
       'InPlacePodLevelResourcesVerticalScaling',
       'InPlacePodVerticalScalingInitContainers',

@@ -2,13 +2,13 @@ import { annotations, nodeLabels } from '../../../api/annotations.ts';
 import type { Node, NodeAddress, Taint } from '../../../api/core/node.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 
-/** What the node is, whoever asks: admission, later the API server. */
+/** The description of the node, for admission and for the API server. */
 export interface NodeFactsForObject {
   name: string;
   hostname: string;
-  /** As Go names it: `amd64`. */
+  /** In Go's spelling: `amd64`. */
   architecture: string;
-  /** Of the flag; they win over the agent's own. */
+  /** From the flag; they take precedence over the agent's own. */
   labels: Readonly<Record<string, string>>;
   taints: readonly Taint[];
   /** A cloud controller has yet to initialize the node. */
@@ -66,7 +66,7 @@ export function buildNode(facts: NodeFactsForObject): Node {
 }
 
 /**
- * What the API server has of the node, with what the machine itself knows better: a status from before a restart, or one that was never written,
+ * The API server's node, with the machine's own facts: a status from before a restart, or one that was never written,
  * must not keep pods away.
  */
 export function mergeSeenNode(seen: Node | undefined, local: Node): Node {

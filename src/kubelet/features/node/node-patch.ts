@@ -5,7 +5,7 @@ type Json = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether both say the same; a field that is undefined is one that is absent. */
+/** Whether both are equal; an undefined field equals an absent one. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right))
@@ -14,7 +14,10 @@ export function sameJson(left: unknown, right: unknown): boolean {
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => sameJson(left[key], right[key]));
 }
 
-/** Whether more than heartbeats changed (upstream: nodeStatusHasChanged); metadata counts as well, for the labels and annotations the kubelet keeps. */
+/**
+ * Whether more than heartbeats changed (upstream: nodeStatusHasChanged); metadata counts as well, for the labels and
+ * annotations that the kubelet manages.
+ */
 export function nodeHasChanged(before: Node, after: Node): boolean {
   const bare = ({ metadata, status }: Node): unknown => ({
     labels: metadata.labels,
@@ -38,8 +41,9 @@ function normal(value: unknown): unknown {
 }
 
 /**
- * The strategic merge patch of `nodes/NAME/status` that leads from one node to the other (upstream: component-helpers PatchNodeStatus). It says
- * nothing of the spec nor of what did not change, so what others write meanwhile stays. The uid holds it off a node of the same name made anew.
+ * The strategic merge patch of `nodes/NAME/status` from one node to the other (upstream: component-helpers
+ * PatchNodeStatus). It leaves out the spec and unchanged fields, so concurrent changes by others stay. The uid prevents
+ * it from applying to a new node of the same name.
  */
 export function computeNodePatch(before: Node, after: Node): { metadata: Json; status?: Json } {
   const metadata: Record<string, unknown> = before.metadata.uid === '' ? {} : { uid: before.metadata.uid };
@@ -55,12 +59,12 @@ export function computeNodePatch(before: Node, after: Node): { metadata: Json; s
     return Object.keys(changed).length === 0 ? [] : [{ ...changed, type: condition.type }];
   });
   if (changedConditions.length > 0) status['conditions'] = changedConditions;
-  // The API merges addresses by type, so two of one type need the list replaced as a whole.
+  // The API merges addresses by type, so for two of one type the list must be replaced as a whole.
   if (!sameJson(oldAddresses, addresses)) status['addresses'] = [...addresses, { $patch: 'replace' }];
   return { metadata, ...(Object.keys(status).length > 0 && { status }) };
 }
 
-/** What to merge into `before` to have `after`: null for what goes, lists as a whole. */
+/** The merge patch from `before` to `after`: null for removed fields, lists as a whole. */
 function diff(before: Json, after: Json): Record<string, unknown> {
   const changed: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {

@@ -7,11 +7,15 @@ import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { recordingLog, type RecordingLog } from '../../../base/testing/recording-log.ts';
-import { computeNode, type NodeFacts } from './compute-node.ts';
-import { NodeReporter, type NodeReporterSettings } from './node-reporter.ts';
+import type { RecordingLog } from '../../../base/testing/recording-log.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
+import type { NodeFacts } from './compute-node.ts';
+import { computeNode } from './compute-node.ts';
+import type { NodeReporterSettings } from './node-reporter.ts';
+import { NodeReporter } from './node-reporter.ts';
 import { NodeStartup } from './node-startup.ts';
-import { createNodeWatch, type NodeWatch } from './node-watch.ts';
+import type { NodeWatch } from './node-watch.ts';
+import { createNodeWatch } from './node-watch.ts';
 import { bareNode, nodeFacts, nodeIdentity } from './testing/node-builder.ts';
 
 const key = { namespace: '', name: 'n1' };
@@ -31,7 +35,7 @@ interface Bench {
   log: RecordingLog;
   node(): Node | undefined;
   ready(): string | undefined;
-  /** Writes of the node since the last question. */
+  /** Writes of the node since the last read. */
   writes(): string[];
 }
 
@@ -99,7 +103,7 @@ function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node, hu
 }
 
 describe('a node of a cluster', () => {
-  it('is registered with its whole status, and told of anew only when something changed', async () => {
+  it('is registered with its whole status, and updated only when something changed', async () => {
     const { clock, writes, events, facts, reporter, ready, startup } = bench();
     await clock.settle();
     assert.deepEqual([writes(), ready()], [['create nodes n1', 'patch nodes/status n1'], 'True']);
@@ -123,7 +127,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('is seen as others changed it, though the answer to a write of before comes later', async () => {
+  it('follows changes by others, though the answer to an earlier write comes later', async () => {
     const { clock, api, events, facts, reporter } = bench();
     await clock.advance(2000);
     const patch = api.patch.bind(api);
@@ -141,7 +145,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('is told once a report period when nothing changes, the first time at a random moment around it', async () => {
+  it('is updated once a report period when nothing changes, the first time at a random moment around it', async () => {
     const { clock, writes, reporter } = bench();
     await clock.settle();
     writes();
@@ -170,7 +174,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('is not made where that is not wanted, but told of when it is there', async () => {
+  it('is not created where that is not wanted, but updated when it exists', async () => {
     const { clock, api, writes, ready, reporter } = bench({ register: false });
     await clock.advance(MINUTE_MS);
     assert.deepEqual(writes(), []);
@@ -180,7 +184,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('is made anew at once when somebody deletes it', async () => {
+  it('is created again at once when it is deleted', async () => {
     const { clock, api, node, reporter, writes, ready } = bench();
     await clock.settle();
     const { uid } = node()?.metadata ?? {};
@@ -193,7 +197,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('is made anew also when its deletion is found out by writing', async () => {
+  it('is created again also when a write reveals its deletion', async () => {
     const { clock, api, node, reporter, facts } = bench();
     await clock.settle();
     api.muteWatches();
@@ -205,7 +209,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('keeps what others write, and answers what they got wrong', async () => {
+  it("keeps what others write, and corrects the kubelet's own fields", async () => {
     const { clock, api, node, reporter, ready, writes } = bench();
     await clock.advance(5000);
     writes();
@@ -230,7 +234,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('does not let another agent of its name drive it', async () => {
+  it('is not driven by another agent of its name', async () => {
     const { clock, api, reporter, writes } = bench();
     await clock.settle();
     writes();
@@ -248,7 +252,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('tells the newest state after a conflict, having looked again', async () => {
+  it('gets the newest state after a conflict, from a new read', async () => {
     const { clock, api, reporter, facts, ready } = bench();
     await clock.settle();
     api.fail('patch', 'nodes', new ApiStatusError('Conflict', 'stale'), 3);
@@ -263,7 +267,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('tries five times, then later again', async () => {
+  it('retries five times, then again later', async () => {
     const { clock, api, reporter, facts, ready, writes } = bench();
     await clock.settle();
     writes();
@@ -277,7 +281,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('says an event of a change once, however often the change cannot be told', async () => {
+  it('records an event of a change once, however often the update fails', async () => {
     const { clock, api, reporter, facts, events } = bench();
     await clock.settle();
     const end = api.script((call) => (call.verb === 'patch' ? away() : undefined));
@@ -289,7 +293,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('tells of being cordoned', async () => {
+  it('records an event when it is cordoned', async () => {
     const { clock, api, reporter, events } = bench();
     await clock.advance(2000);
     for (const unschedulable of [true, false]) {
@@ -300,7 +304,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('is back within seconds after an outage of days, in which nothing piles up', async () => {
+  it('is back within seconds after an outage of days, in which nothing accumulates', async () => {
     const { clock, api, reporter, facts, ready, log } = bench();
     await clock.settle();
     const end = api.script(() => away());
@@ -317,7 +321,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('is ready again as soon as it can be told, though no watch says yet that others had given it up', async () => {
+  it('is ready again as soon as the server is back, though no watch has reported yet that others marked it unreachable', async () => {
     const { clock, api, reporter, ready } = bench();
     await clock.settle();
     const end = api.script((call) => (call.verb === 'watch' || call.verb === 'list' ? away() : undefined));
@@ -337,7 +341,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('goes on where timers are early', async () => {
+  it('keeps working where timers are early', async () => {
     const { clock, api, reporter, node } = bench({}, undefined, 0.6);
     api.fail('create', 'nodes', away(), 3);
     await clock.advance(5000);
@@ -374,14 +378,14 @@ describe('a node of a cluster', () => {
   });
 });
 
-describe('an agent that starts anew on a ready node', () => {
+describe('an agent that restarts on a ready node', () => {
   const ready = computeNode(
     { ...bareNode(), metadata: { ...bareNode().metadata, uid: 'u1' } },
     nodeIdentity(),
     nodeFacts(),
   ).node;
 
-  it('does not call it unready before it can know', async () => {
+  it('does not report it as not ready before it can know', async () => {
     const made = bench({}, ready);
     Object.assign(made, {
       undetermined: true,
@@ -397,7 +401,7 @@ describe('an agent that starts anew on a ready node', () => {
     await made.reporter.stop();
   });
 
-  it('calls it unready when it has not found out for half a minute, or knows', async () => {
+  it('reports it as not ready when its state is unknown for half a minute, or known', async () => {
     const made = bench({}, ready);
     Object.assign(made, { undetermined: true, facts: { problems: ['unknown'] } });
     await made.clock.advance(45_000);

@@ -4,15 +4,19 @@ import { isOlderVersion } from '../../../api/client/resource-version.ts';
 import type { Node } from '../../../api/core/node.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
-import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import type { BackoffCurve } from '../../../base/backoff.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
-import { createLoop, type Loop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
+import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import type { NodeEventRecorder } from '../../ports/recorder.ts';
-import { isReady, type ComputedNode } from './compute-node.ts';
-import { computeNodeEvents, schedulableEvent, type NodeSaying } from './node-events.ts';
+import type { ComputedNode } from './compute-node.ts';
+import { isReady } from './compute-node.ts';
+import type { NodeEventMessage } from './node-events.ts';
+import { computeNodeEvents, schedulableEvent } from './node-events.ts';
 import { computeNodePatch, nodeHasChanged } from './node-patch.ts';
 import type { NodeStartup } from './node-startup.ts';
 import type { NodeWatch } from './node-watch.ts';
@@ -27,10 +31,10 @@ export interface NodeReporterSettings {
 }
 
 export interface NodeSource {
-  /** The node as it is made when there is none. */
+  /** The node to create when there is none. */
   initial: () => Node;
   compute: (before: Node) => ComputedNode;
-  /** Whether something that Ready depends on has not said anything yet since the agent started. */
+  /** Whether something that Ready depends on has not reported yet since the agent started. */
   isUndetermined: () => boolean;
   resetExtended: () => Promise<boolean>;
 }
@@ -42,28 +46,32 @@ export interface NodeReporterOptions {
   settings: NodeReporterSettings;
   recorder: NodeEventRecorder;
   startup: NodeStartup;
-  /** Called with the node as the API server has it, whenever that was made sure of. */
+  /** Called with the API server's node, whenever it was confirmed. */
   onReported: (node: Node) => void;
   time: { clock: Clock; random: Random; log: Logger };
 }
 
-/** Upstream: registerWithAPIServer, 100 ms doubling to 7 s. A status that cannot be told is retried alike. */
+/** Upstream: registerWithAPIServer, 100 ms doubling to 7 s. A failed status update is retried the same way. */
 const RETRY: BackoffCurve = { initialMs: 100, maxMs: 7000, factor: 2 };
 /** Upstream: nodeStatusUpdateRetry. */
 const TRIES = 5;
 /** Upstream: JitterUntil of syncNodeStatus. */
 const JITTER = 0.04;
-/** A node that was ready stays so this long while the agent, just started, does not know better. The runtime counts as down after as long. */
+/**
+ * While the restarted agent lacks facts, a ready node stays ready for this long. The runtime counts as down after the
+ * same time.
+ */
 const START_GRACE_MS = 30_000;
-/** What others write is answered at most this often: two agents of one name must not drive each other. */
+/** Changes by others are answered at most this often: two agents of one name must not drive each other. */
 const ANSWER_SPACING_MS = 1000;
 
 /**
- * Registers the node and tells how it is.
- * 1. One pass at a time; whoever knows of a change wakes it, the period is the safety net. A wake does not shorten the wait after a failure.
- * 2. What the API server has is taken from the watch and from the answers to own writes, and asked for again after a refusal.
- * 3. Only changes are written, and once per report period all heartbeats. A node that vanished is registered again.
- * 4. Nothing is kept but the node as last seen: an outage of any length costs nothing.
+ * Registers the node and publishes its status.
+ * 1. One pass at a time; a reported change wakes it, the period is the fallback. A wake does not shorten the wait after
+ *    a failure.
+ * 2. The API server's state comes from the watch and from the answers to own writes, and is read again after a refusal.
+ * 3. Only changes are written, and all heartbeats once per report period. A deleted node is registered again.
+ * 4. Only the last known node is kept: an outage of any length costs nothing.
  */
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
@@ -89,7 +97,7 @@ export class NodeReporter {
     this.#loop = createLoop({
       name: 'node status',
       ...time,
-      // Never nothing: fractions of a millisecond may keep a timer from reaching the moment it was set for.
+      // Never 0: fractions of a millisecond may keep a timer from reaching its time.
       periodMs: () =>
         this.#failures === 0 ? settings.updatePeriodMs : Math.max(1, this.#retryAtMs - time.clock.monotonicMs()),
       jitterFactor: JITTER,
@@ -113,10 +121,11 @@ export class NodeReporter {
     this.#loop.wake();
   }
 
-  /** The API server is known to be back: no need to wait on. */
+  /** The API server is known to be back: ends the wait. */
   retryNow(): void {
     this.#retryAtMs = 0;
-    // Meanwhile the node may have been given up by others, and the watch that would tell may still be waiting for its next try.
+    // Meanwhile the node may have been marked as unreachable, and the watch that would report it may still be in its
+    // back-off.
     this.#latest = undefined;
     this.#loop.wake();
   }
@@ -127,7 +136,7 @@ export class NodeReporter {
   }
 
   #seen(node: Node | undefined): void {
-    // Who hears of the node can reach the API server again.
+    // A component that watches the node reached the API server again.
     this.#retryAtMs = 0;
     if (node === undefined) {
       this.#latest = undefined;
@@ -157,7 +166,7 @@ export class NodeReporter {
     this.#retryAtMs = clock.monotonicMs() + backoffDelayMs(RETRY, this.#failures) * (1 - random.next() / 4);
   }
 
-  /** Says each failure once, however often it comes again in a row. */
+  /** Logs each failure once, however often it repeats in a row. */
   #failed(message: string, error: string): false {
     const { log } = this.#options.time;
     const fields = { node: this.#options.settings.nodeName, error };
@@ -247,14 +256,14 @@ export class NodeReporter {
     onReported(updated);
   }
 
-  /** The watch may have told of a later version meanwhile, or of the end of the node. */
+  /** The watch may have returned a later version meanwhile, or the deletion of the node. */
   #answered(node: Node): void {
     const known = this.#latest;
     if (known !== undefined && !isOlderVersion(node.metadata.resourceVersion, known.metadata.resourceVersion))
       this.#latest = node;
   }
 
-  /** A start of the agent is no reason to call a ready node unready, as long as nobody could say whether it is. */
+  /** A restart of the agent is no reason to report a ready node as not ready, as long as its state is unknown. */
   #holdsBack(before: Node, node: Node): boolean {
     const { source, time } = this.#options;
     return (
@@ -284,8 +293,8 @@ export class NodeReporter {
     this.#lastProblems = text;
   }
 
-  /** Each once per version of the node: a status that cannot be told is computed many times. */
-  #say(sayings: readonly NodeSaying[], version: string): void {
+  /** Each once per version of the node: a status that cannot be published is computed many times. */
+  #say(sayings: readonly NodeEventMessage[], version: string): void {
     if (this.#said.version !== version) this.#said = { version, reasons: new Set() };
     for (const { type, reason, message } of sayings) {
       if (this.#said.reasons.has(reason) || (reason === nodeEvents.rebooted && this.#rebootTold)) continue;
@@ -296,7 +305,10 @@ export class NodeReporter {
   }
 }
 
-/** What another look at the node does not mend: whoever is away or turns one away is left alone until the back-off is over. */
+/**
+ * Errors that a new read of the node does not fix: a server that is unavailable or refuses is left alone until the
+ * back-off is over.
+ */
 const hopeless = [
   'ServiceUnavailable',
   'Timeout',

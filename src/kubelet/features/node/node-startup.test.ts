@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { computeStartupSeconds, NodeStartup } from './node-startup.ts';
 
-describe('how long a node took to come up', () => {
+describe('the start time of a node', () => {
   it('is measured once, from the boot to the first time it was ready', async () => {
     const clock = new FakeClock();
     const startup = new NodeStartup(clock);
@@ -21,7 +21,7 @@ describe('how long a node took to come up', () => {
     assert.deepEqual(computeStartupSeconds(startup.times, undefined).length, 3);
   });
 
-  it('is nothing for a node that was there before', () => {
+  it('is not reported for a node that existed before', () => {
     const startup = new NodeStartup(new FakeClock());
     startup.attempted();
     startup.ready();

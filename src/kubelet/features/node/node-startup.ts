@@ -1,10 +1,13 @@
 import type { Clock } from '../../../base/clock.ts';
 
-/** When the node came to be, in wall milliseconds; undefined for what has not happened (upstream: node_startup_latency_tracker.go). */
+/**
+ * The steps of the node's start, in wall milliseconds; undefined for steps that have not happened (upstream:
+ * node_startup_latency_tracker.go).
+ */
 export interface NodeStartupTimes {
   startedAtMs: number;
   firstAttemptAtMs?: number;
-  /** Only of a node that this run of the agent made. */
+  /** Only for a node that this run of the agent created. */
   registeredAtMs?: number;
   /** Likewise. */
   readyAtMs?: number;
@@ -17,7 +20,10 @@ export interface StartupSeconds {
   readonly seconds: number;
 }
 
-/** How long each step took, under upstream's names: nothing for a node that was there before, nor for what the machine does not say. */
+/**
+ * How long each step took, under upstream's names: nothing for a node that existed before, nor for facts that the
+ * machine does not provide.
+ */
 export function computeStartupSeconds(
   { startedAtMs, firstAttemptAtMs, registeredAtMs, readyAtMs }: NodeStartupTimes,
   bootedAtMs: number | undefined,
@@ -35,7 +41,7 @@ export function computeStartupSeconds(
   );
 }
 
-/** Remembers the first time of each step, for metrics. */
+/** Records the first time of each step, for metrics. */
 export class NodeStartup {
   readonly #clock: Clock;
   readonly #times: NodeStartupTimes;

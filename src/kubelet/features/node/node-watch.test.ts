@@ -7,7 +7,8 @@ import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { silentLogger } from '../../../base/log.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
-import { createNodeWatch, type NodeWatch } from './node-watch.ts';
+import type { NodeWatch } from './node-watch.ts';
+import { createNodeWatch } from './node-watch.ts';
 
 const build = (name: string): Node => ({ metadata: { name, namespace: '', uid: '' } });
 
@@ -22,7 +23,7 @@ function setUp(): { clock: FakeClock; api: FakeApiClient; watch: NodeWatch } {
 }
 
 describe('the node as the API server has it', () => {
-  it('is this node and no other, and each version of it is told', async () => {
+  it('is this node and no other, and each version of it is reported', async () => {
     const { clock, api, watch } = setUp();
     const told: (string | undefined)[] = [];
     watch.onChange((node) =>
@@ -43,7 +44,7 @@ describe('the node as the API server has it', () => {
     await watch.stop();
   });
 
-  it('is not known before the API server has said so', async () => {
+  it('is unknown before the API server has answered', async () => {
     const { clock, api, watch } = setUp();
     const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
     let known = false;

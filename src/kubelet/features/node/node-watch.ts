@@ -1,15 +1,20 @@
-import { createInformer, type InformersOptions } from '../../../api/client/informer.ts';
+import { fieldEquals } from '../../../api/selectors.ts';
+import type { InformersOptions } from '../../../api/client/informer.ts';
+import { createInformer } from '../../../api/client/informer.ts';
 import { nodes } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 
-/** This node as the API server has it. On a node of its own it is never there, and that is known at once. */
+/** This node as the API server has it. A standalone node is never there, and that is known at once. */
 export interface NodeWatch {
   /** undefined before the first list, and while no such node is registered. */
   current(): Node | undefined;
-  /** Whether the API server has said what it knows: pods of a node whose labels are unknown would be judged wrongly (upstream: nodeHasSynced). */
+  /**
+   * Whether the API server has answered: pods of a node with unknown labels would be admitted wrongly (upstream:
+   * nodeHasSynced).
+   */
   hasSynced(): boolean;
   whenSynced(): Promise<void>;
-  /** Calls `listener` for each version, with undefined for a deletion; returns the function that ends it. */
+  /** Calls `listener` for each version, with undefined for a deletion; returns the function that unsubscribes. */
   onChange(listener: (node: Node | undefined) => void): () => void;
   start(): void;
   stop(): Promise<void>;
@@ -31,7 +36,7 @@ export function createNodeWatch(options: InformersOptions & { readonly nodeName:
     ...options,
     type: nodes,
     namespace: '',
-    fieldSelector: `metadata.name=${nodeName}`,
+    fieldSelector: fieldEquals('metadata.name', nodeName),
   });
   return {
     current: () => informer.getByKey(nodeName),

@@ -1,14 +1,15 @@
 import { inBackground } from '../../../base/background.ts';
-import { withDeadline, type Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { withDeadline } from '../../../base/clock.ts';
 import { isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 
-/** How long an answer is good for; a resolver that hangs is asked no more often. */
+/** How long an answer is valid; a resolver that hangs is not queried more often. */
 const FRESH_MS = 60_000;
-/** How long the first answer is waited for, so that the node does not register with one address and change to another. */
+/** How long to wait for the first answer, so that the node does not register with one address and change to another. */
 const FIRST_LIMIT_MS = 2000;
 
-/** What the node's own name resolves to, known without waiting for the resolver. */
+/** The addresses of the node's own name, available without waiting for the resolver. */
 export class OwnName {
   readonly #resolve: () => Promise<readonly string[]>;
   readonly #onChange: () => void;
@@ -25,7 +26,7 @@ export class OwnName {
     this.#log = options.log;
   }
 
-  /** As last heard; asks again, for the next time, when that was long ago. */
+  /** The last answer; starts a new lookup when it is outdated. */
   addresses(): readonly string[] {
     const nowMs = this.#clock.monotonicMs();
     if (this.#asking === undefined && (this.#askedMs === undefined || nowMs - this.#askedMs >= FRESH_MS)) {

@@ -2,11 +2,11 @@ import { inBackground } from '../../../base/background.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 
-/** Tells the runtime which addresses the pods of this node have, when they are known and when they change (upstream: updatePodCIDR). */
+/** Passes the pod CIDR to the runtime when it is known and when it changes (upstream: updatePodCIDR). */
 export class PodCidr {
   readonly #update: (podCidr: string) => Promise<void>;
   readonly #log: Logger;
-  /** What the runtime was told. */
+  /** The CIDR that the runtime has. */
   #told = '';
   #wanted = '';
   #running = false;
@@ -16,13 +16,15 @@ export class PodCidr {
     this.#log = log;
   }
 
-  /** Of the configuration, or of the node; none says nothing. To be offered again and again: what failed is tried anew. */
+  /**
+   * From the configuration or the node; an empty one is not passed on. To be called repeatedly: a failure is retried.
+   */
   offer(podCidrs: readonly string[]): void {
     const wanted = podCidrs.join(',');
     if (wanted === '') return;
     this.#wanted = wanted;
     if (!this.#running && wanted !== this.#told)
-      inBackground(this.#log, 'telling the runtime the addresses of pods', this.#tell());
+      inBackground(this.#log, 'passing the pod CIDR to the runtime', this.#tell());
   }
 
   async #tell(): Promise<void> {

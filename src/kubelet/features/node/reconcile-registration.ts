@@ -4,7 +4,7 @@ import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { isExtendedResource, isHugePageResource } from '../../../api/resources.ts';
 
-/** The labels that a kubelet brings up to date on a node that is there already; its other labels count at the creation only. */
+/** The labels that a kubelet updates on an existing node; its other labels apply at the creation only. */
 const reconciledLabels: readonly string[] = [
   nodeLabels.hostname,
   nodeLabels.zone,
@@ -20,8 +20,8 @@ const reconciledLabels: readonly string[] = [
 ];
 
 /**
- * What a node that exists already should become when the kubelet registers (upstream: tryRegisterWithAPIServer). `resetExtended`: what is known of
- * devices is lost, so extended resources are there again only when their plugins say so.
+ * The changes to an existing node when the kubelet registers (upstream: tryRegisterWithAPIServer). `resetExtended`: the
+ * state of devices is lost, so extended resources count again only when their plugins report them.
  */
 export function reconcileRegistration(initial: Node, existing: Node, resetExtended: boolean): Node {
   const status = { ...existing.status };
@@ -45,7 +45,7 @@ export function reconcileRegistration(initial: Node, existing: Node, resetExtend
   };
 }
 
-/** Page sizes come and go with a reboot. */
+/** Page sizes may change with a reboot. */
 function reconcileHugePages({ status: wanted = {} }: Node, capacity: ResourceList, allocatable: ResourceList): void {
   for (const name of Object.keys(capacity).filter(isHugePageResource)) {
     if (wanted.capacity?.[name] !== undefined) continue;

@@ -6,7 +6,8 @@ import type { Node } from '../../../api/core/node.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { reconcileRegistration } from './reconcile-registration.ts';
-import { registerNode, type RegistrationRequest } from './register-node.ts';
+import type { RegistrationRequest } from './register-node.ts';
+import { registerNode } from './register-node.ts';
 
 const ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
 const initial: Node = {
@@ -37,7 +38,7 @@ const request = (client: FakeApiClient, more: Partial<RegistrationRequest> = {})
 const setUp = (): FakeApiClient => new FakeApiClient({ clock: new FakeClock() });
 
 describe('registering a node', () => {
-  it('makes it as it is, taints and all', async () => {
+  it('creates it with its taints', async () => {
     const api = setUp();
     assert.equal((await registerNode(request(api))).kind, 'created');
     const made = api.peek(nodes, key);
@@ -47,7 +48,7 @@ describe('registering a node', () => {
     );
   });
 
-  it("brings one that is there up to date in what is the kubelet's, and leaves its taints, status and other labels", async () => {
+  it("updates the kubelet's part of an existing one, and leaves its taints, status and other labels", async () => {
     const api = setUp();
     api.seed(nodes, existing());
     assert.equal((await registerNode(request(api))).kind, 'existed');
@@ -67,7 +68,7 @@ describe('registering a node', () => {
     assert.deepEqual(api.writes.slice(2), ['create nodes n1']);
   });
 
-  it('looks whether it is there when it may not create any, unless the gate says not to', async () => {
+  it('checks whether it exists when it may not create any, unless the gate disables that', async () => {
     const api = setUp();
     api.seed(nodes, existing());
     api.fail('create', 'nodes', new ApiStatusError('Forbidden', 'no'), 2);
@@ -80,7 +81,7 @@ describe('registering a node', () => {
     });
   });
 
-  it("says in upstream's words at which step it failed", async () => {
+  it("reports in upstream's words which step failed", async () => {
     const api = setUp();
     const away = new ApiStatusError('ServiceUnavailable', 'away');
     const message = async (): Promise<string> => {
@@ -97,8 +98,8 @@ describe('registering a node', () => {
   });
 });
 
-describe('what becomes of a node that is there', () => {
-  it('loses page sizes that the machine has no more, and extended resources count nothing while their devices are unknown', () => {
+describe('the update of an existing node', () => {
+  it('removes page sizes that the machine no longer has, and extended resources count as zero while their devices are unknown', () => {
     const amounts = { cpu: '2', 'hugepages-1Gi': '1Gi', 'example.com/gpu': '2' };
     const before = existing({ status: { capacity: amounts, allocatable: amounts } });
     const after = { cpu: '2', 'hugepages-2Mi': '4Mi', 'example.com/gpu': '0' };
@@ -109,7 +110,7 @@ describe('what becomes of a node that is there', () => {
     assert.equal(reconcileRegistration(initial, before, false).status?.capacity?.['example.com/gpu'], '2');
   });
 
-  it('has the annotation of attaching only while the controller attaches', () => {
+  it('sets the annotation of attaching only while the controller attaches', () => {
     const before = existing({
       metadata: { name: 'n1', namespace: '', uid: 'u1', annotations: { [ATTACH]: 'true', a: 'b' } },
     });
@@ -117,7 +118,7 @@ describe('what becomes of a node that is there', () => {
     assert.deepEqual(reconcileRegistration(own, before, false).metadata.annotations, { a: 'b' });
   });
 
-  it('has the amounts of the machine when nobody has told any', () => {
+  it('sets the amounts of the machine when none are reported yet', () => {
     const { status: _, ...unknown } = existing();
     assert.deepEqual(reconcileRegistration(initial, unknown, false).status, initial.status);
   });

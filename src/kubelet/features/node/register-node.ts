@@ -9,9 +9,11 @@ import { reconcileRegistration } from './reconcile-registration.ts';
 export interface RegistrationRequest {
   client: Pick<ApiClient, 'create' | 'get' | 'patch'>;
   initial: Node;
-  /** Whether extended resources of a node that exists already are to be zeroed. */
+  /** Whether extended resources of an existing node are set to zero. */
   resetExtended: boolean;
-  /** Gate KubeletRegistrationGetOnExistsOnly: one that may not create nodes does not look whether its own is there. */
+  /**
+   * Gate KubeletRegistrationGetOnExistsOnly: an agent that may not create nodes does not check whether its own exists.
+   */
   getOnExistsOnly: boolean;
 }
 
@@ -19,7 +21,7 @@ export type Registration =
   | { kind: 'created' | 'existed'; node: Node }
   | { kind: 'failed'; message: string; error: string };
 
-/** One attempt, in upstream's words (tryRegisterWithAPIServer). Never throws for what the API refuses. */
+/** One attempt, with upstream's messages (tryRegisterWithAPIServer). Never throws for a refusal of the API. */
 export async function registerNode(request: RegistrationRequest): Promise<Registration> {
   const { client, initial, getOnExistsOnly } = request;
   try {

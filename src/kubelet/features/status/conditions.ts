@@ -11,14 +11,17 @@ export interface ConditionFacts {
   sandboxReady: boolean;
   restartingAll: boolean;
   previous: readonly PodCondition[];
-  /** PodResizePending and PodResizeInProgress, as whoever grants resources tells them. */
+  /** PodResizePending and PodResizeInProgress, from the allocation manager. */
   resize?: readonly PodCondition[];
 }
 
 type Verdict = Pick<PodCondition, 'status' | 'reason' | 'message'>;
 const TRUE: Verdict = { status: 'True' };
 
-/** Conditions the agent owns; all others on the pod belong to somebody else and are kept (upstream: types/pod_status.go). */
+/**
+ * Conditions the agent owns; all others on the pod belong to other clients and are kept (upstream:
+ * types/pod_status.go).
+ */
 export const ownConditions: ReadonlySet<string> = new Set([
   'PodReadyToStartContainers',
   'Initialized',
@@ -30,7 +33,10 @@ export const ownConditions: ReadonlySet<string> = new Set([
   'PodResizeInProgress',
 ]);
 
-/** The pod's conditions in upstream's order (upstream: kubelet_pods.go generateAPIPodStatus, status/generate.go), without transition times. */
+/**
+ * The pod's conditions in upstream's order (upstream: kubelet_pods.go generateAPIPodStatus, status/generate.go),
+ * without transition times.
+ */
 export function computeConditions(facts: ConditionFacts): PodCondition[] {
   const foreign = (facts.pod.status?.conditions ?? []).filter((condition) => !ownConditions.has(condition.type));
   const disruption = facts.previous.find((condition) => condition.type === 'DisruptionTarget');
@@ -50,7 +56,7 @@ export function computeConditions(facts: ConditionFacts): PodCondition[] {
   const observed = own.map(([type, verdict]) =>
     generation === undefined ? { type, ...verdict } : { type, observedGeneration: generation, ...verdict },
   );
-  // The one condition that upstream gives no generation.
+  // The one condition to which upstream adds no generation.
   return [
     ...kept,
     ...observed,
@@ -74,7 +80,7 @@ function initialized(facts: ConditionFacts): Verdict {
     const state = find(container.name)?.state;
     return state?.running !== undefined || state?.terminated !== undefined;
   });
-  // Once initialized, always initialized: what begins anew, in place or in a new sandbox, does not take it back.
+  // Once initialized, always initialized: a restart, in place or in a new sandbox, does not revert it.
   const wasInitialized = facts.previous.some(
     (condition) => condition.type === 'Initialized' && condition.status === 'True',
   );

@@ -17,11 +17,11 @@ import { containerStatusResources } from './resources-status.ts';
 export interface ContainerStatusFacts {
   pod: Pod;
   runtime: PodRuntimeStatus;
-  /** The status published last; the basis for what the runtime no longer knows. */
+  /** The status published last; used for what the runtime no longer knows. */
   previous: readonly ContainerStatus[];
   rules: RestartRules;
   failures: StartFailures;
-  /** What is on record of the pod's resources. */
+  /** The recorded resources of the pod. */
   actuated?: ActuatedRecords;
   /** `containerd`, the scheme of containerID. */
   runtimeName: string;
@@ -30,8 +30,8 @@ export interface ContainerStatusFacts {
 }
 
 /**
- * The API's view of one list of containers (upstream: kubelet_pods.go convertToAPIContainerStatuses).
- * Order of knowledge: nothing yet → what was published → what vanished → what the runtime says → why a start failed.
+ * The API's view of one list of containers (upstream: kubelet_pods.go convertToAPIContainerStatuses). Sources in order:
+ * nothing yet → the published status → a lost container → the runtime's status → the reason of a failed start.
  */
 export function containerStatuses(
   facts: ContainerStatusFacts,
@@ -56,8 +56,8 @@ export function containerStatuses(
 }
 
 /**
- * The container's runs, newest first. In a pod that got past its init containers, one of those that was made and not started (a create that
- * had been given up and worked late) is no run that anybody waits for.
+ * The container's runs, newest first. In an initialized pod, an init container that was created but not started (an
+ * aborted create that took effect late) is not counted as a run.
  */
 function recordsOf(
   facts: ContainerStatusFacts,
@@ -89,7 +89,7 @@ function resourcesOf(
   };
 }
 
-/** The runtime has no record of the container: it never ran, or what ran is gone. */
+/** The runtime has no record of the container: it never ran, or its records were removed. */
 function missing(
   facts: ContainerStatusFacts,
   container: AnyContainer,
@@ -135,7 +135,7 @@ function resetInPlace(waiting: ContainerStatus, previous: ContainerStatus): Cont
   };
 }
 
-/** The runtime has at least one record; the newest is the present, the one before it the last termination. */
+/** The runtime has at least one record; the newest is the current state, the one before it the last termination. */
 function present(
   facts: ContainerStatusFacts,
   records: readonly ContainerRuntimeStatus[],
@@ -173,7 +173,10 @@ function present(
   return status;
 }
 
-/** The record of the run that was told of last is gone, and one of an earlier run is still there: what was told stands. */
+/**
+ * The record of the last published run was removed, and one of an earlier run still exists: the published status is
+ * kept.
+ */
 function isBefore({ state, attempt, startedAtMs }: ContainerRuntimeStatus, id: string, told: ContainerStatus): boolean {
   const { terminated } = told.state ?? {};
   return (
@@ -226,7 +229,7 @@ function waitingToStart(
   const { container, kind, status } = subject;
   const newest = recordsOf(facts, container, kind)[0];
   if (kind === 'init') {
-    // A sidecar too: while it waits to be started again it shows that it ended well.
+    // A sidecar too: while it waits to be restarted it is shown as completed successfully.
     if (newest?.state === 'exited' && newest.exitCode === 0) return status;
     if (
       newest === undefined &&
@@ -246,7 +249,7 @@ function waitingToStart(
   return { ...status, lastState, state: { waiting: { reason: failure.reason, message: failure.message } } };
 }
 
-/** An init container whose record is gone, in a pod that got past it (and is not being begun anew), must have done its work. */
+/** An init container without a record, in an initialized pod (that is not being restarted), must have succeeded. */
 function doneUnseen(): ContainerStateTerminated {
   const message =
     'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
@@ -258,7 +261,10 @@ function hasRegularContainer(facts: ContainerStatusFacts): boolean {
   return facts.runtime.containers.some((record) => regular.has(record.name));
 }
 
-/** What the runtime was told of recursive read-only once there is a container; before that, and when its record is gone, what was last said. */
+/**
+ * The recursive read-only setting sent to the runtime, once a container exists; before that, and when its record was
+ * removed, the last published value.
+ */
 function volumeMountsOf(
   container: AnyContainer,
   record: ContainerRuntimeStatus | undefined,
@@ -276,7 +282,7 @@ function volumeMountsOf(
   });
 }
 
-/** RFC 3339 with whole seconds, as metav1.Time prints it; undefined for a time the runtime does not know. */
+/** RFC 3339 with whole seconds, as metav1.Time formats it; undefined for a time the runtime does not know. */
 export function timestamp(wallMs: number): string | undefined {
   return wallMs <= 0 ? undefined : new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }

@@ -5,7 +5,10 @@ import type { ContainerState, ContainerStatus } from '../../../api/core/pod-stat
 /** All termination messages of one pod together (upstream: MaxPodTerminationMessageLogLength). */
 const POD_MESSAGE_BYTES = 12 * 1024;
 
-/** Every container may say an equal part of what its pod may, however little the others say (upstream: status_manager.go normalizeStatus). */
+/**
+ * Each container may use an equal part of the pod's limit, however little the others use (upstream: status_manager.go
+ * normalizeStatus).
+ */
 export function limitMessages(pod: Pod, statuses: readonly ContainerStatus[]): ContainerStatus[] {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
   const limitBytes = Math.floor(
@@ -25,7 +28,7 @@ function limited(state: ContainerState | undefined, limitBytes: number): Contain
   return { ...state, terminated: { ...state.terminated, message: beginningOf(message, limitBytes) } };
 }
 
-/** A character that does not fit whole is left out. */
+/** A character that does not fit completely is omitted. */
 function beginningOf(text: string, limitBytes: number): string {
   const bytes = Buffer.from(text, 'utf8');
   let end = limitBytes;

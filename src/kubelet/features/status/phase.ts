@@ -9,16 +9,16 @@ export interface PhaseFacts {
   pod: Pod;
   /** Init and regular container statuses. */
   statuses: readonly ContainerStatus[];
-  /** The pod is being stopped for good: nothing restarts whatever its policy. */
+  /** The pod is being stopped permanently: nothing restarts whatever its policy. */
   isTerminal: boolean;
   /** No container of the pod will ever be started again, whatever its policy. */
   isGivenUp: boolean;
-  /** A regular container of the present sandbox has been started. */
+  /** A regular container of the current sandbox has been started. */
   hasInitialized: boolean;
   rules: RestartRules;
 }
 
-/** `ended` covers both a container that stopped and one that waits to be started after having stopped. */
+/** `ended`: a container that stopped, or that stopped and waits to be restarted. */
 interface Ended {
   kind: 'ended';
   exitCode: number;
@@ -40,7 +40,7 @@ function standingOf(facts: PhaseFacts, container: AnyContainer): { standing: Sta
   return { standing: { kind: 'ended', exitCode: ended.exitCode, restarts }, status };
 }
 
-/** Where the pod stands as a whole (upstream: kubelet_pods.go getPhase). Sidecars do not count for Succeeded and Failed. */
+/** The phase of the pod (upstream: kubelet_pods.go getPhase). Sidecars do not count for Succeeded and Failed. */
 export function computePhase(facts: PhaseFacts): PodPhase {
   const init = countInit(facts);
   if (init.failedForGood) return 'Failed';

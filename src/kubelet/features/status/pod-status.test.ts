@@ -5,7 +5,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../model/runtime-status.ts';
-import { generatePodStatus, type PodStatusFacts } from './pod-status.ts';
+import type { PodStatusFacts } from './pod-status.ts';
+import { generatePodStatus } from './pod-status.ts';
 import type { RestartRules } from './interfaces.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -101,11 +102,11 @@ const conditions = (status: PodStatus): Record<string, string> =>
 
 describe('pod phase', () => {
   const rows: [string, Pod, ContainerRuntimeStatus[], string][] = [
-    ['nothing made yet', pod(), [], 'Pending'],
+    ['nothing created yet', pod(), [], 'Pending'],
     ['created but not started', pod(), [record('web', { state: 'created' })], 'Pending'],
     ['running', pod(), [record('web')], 'Running'],
     [
-      'one of two running, the other never made',
+      'one of two running, the other never created',
       pod({ containers: [container('web'), container('b')] }),
       [record('web')],
       'Pending',
@@ -164,7 +165,7 @@ describe('pod phase', () => {
     );
   });
 
-  it('stays Succeeded when records of its containers are lost afterwards', () => {
+  it('stays Succeeded when records of its containers are removed afterwards', () => {
     assert.equal(
       generate(
         pod({ restartPolicy: 'Never', initContainers: [container('i')] }),
@@ -200,7 +201,7 @@ describe('container statuses', () => {
     );
   });
 
-  it('shows why the last start failed, and keeps the termination before it', () => {
+  it('shows why the last start failed, and keeps the previous termination', () => {
     const failures = { get: () => ({ reason: 'CrashLoopBackOff', message: 'back-off 10s' }) };
     const [status] = generate(pod(), runtime(exited('web', 3)), { failures }).containerStatuses ?? [];
     assert.deepEqual(
@@ -209,7 +210,7 @@ describe('container statuses', () => {
     );
   });
 
-  it('shows that a sidecar ended well, and not what it waits for, until it is started again', () => {
+  it('shows that a sidecar succeeded, and not what it waits for, until it is restarted', () => {
     const failures = { get: () => ({ reason: 'CrashLoopBackOff', message: 'back-off 10s' }) };
     const subject = pod({ initContainers: [container('s', { restartPolicy: 'Always' })] });
     const shown = (exitCode: number) =>
@@ -228,7 +229,7 @@ describe('container statuses', () => {
     );
   });
 
-  it('keeps how the last run ended when only the record of an earlier run is left', () => {
+  it('keeps the last termination when only the record of an earlier run is left', () => {
     const first = exited('web', 137);
     const second = exited('web', 143, { attempt: 1, startedAtMs: START + 9000, finishedAtMs: START + 12_000 });
     const told = generate(pod({ restartPolicy: 'Never' }), runtime(second, first));
@@ -245,7 +246,7 @@ describe('container statuses', () => {
     );
   });
 
-  it('takes a vanished init container of a started pod as done', () => {
+  it('treats a vanished init container of a started pod as succeeded', () => {
     const status = generate(pod({ initContainers: [container('i')] }), runtime(record('web')));
     assert.deepEqual(
       [
@@ -298,7 +299,7 @@ describe('container statuses', () => {
     ]);
   });
 
-  it('shows the stop signal that the runtime told only where the feature gate allows it', () => {
+  it('shows the stop signal of the runtime only if the feature gate is enabled', () => {
     const told = runtime(record('web', { stopSignal: 'SIGTERM' }));
     assert.deepEqual(
       [true, false].map((stopSignals) => generate(pod(), told, { stopSignals }).containerStatuses?.[0]?.stopSignal),
@@ -355,7 +356,7 @@ describe('readiness and conditions', () => {
     );
   });
 
-  it('says of a pod that succeeded that it was initialized and is completed, with init containers and without', () => {
+  it('shows a succeeded pod as initialized and completed, with init containers and without', () => {
     for (const initContainers of [undefined, [container('init')]]) {
       const status = generate(
         pod({ restartPolicy: 'Never', initContainers }),
@@ -387,7 +388,7 @@ describe('readiness and conditions', () => {
     );
   });
 
-  it('holds Ready back until every readiness gate is true', () => {
+  it('is not Ready until every readiness gate is true', () => {
     const gated = pod({ readinessGates: [{ conditionType: 'example.com/ok' }] });
     const condition = generate(gated, runtime(record('web'))).conditions?.find(
       (candidate) => candidate.type === 'Ready',
@@ -402,7 +403,7 @@ describe('readiness and conditions', () => {
     );
   });
 
-  it('does not wait for an init container whose late create left a container that nobody will start', () => {
+  it('does not wait for an init container that a late create left and that will never be started', () => {
     const subject = pod({ initContainers: [container('init')] });
     const late = record('init', { state: 'created', attempt: 1 });
     const known = generate(subject, runtime(record('web'), late, exited('init', 0)));
@@ -425,13 +426,13 @@ describe('readiness and conditions', () => {
       containers: [container('web'), container('b')],
     });
 
-    it('is Failed when a container has no record: nobody can say that it did its work', () => {
+    it('is Failed when a container has no record: its success is unknown', () => {
       const status = generate(never, runtime(exited('init', 0), exited('web', 0)), over);
       const lost = status.containerStatuses?.find(({ name }) => name === 'b')?.state?.terminated;
       assert.deepEqual([status.phase, lost?.exitCode, lost?.reason], ['Failed', 137, 'ContainerStatusUnknown']);
     });
 
-    it('shows as waiting what its turn never came to, and that it was never initialized', () => {
+    it('shows containers whose turn never came as waiting, and the pod as not initialized', () => {
       const subject = pod({
         restartPolicy: 'Never',
         initContainers: [container('a'), container('s', { restartPolicy: 'Always' }), container('z')],
@@ -446,7 +447,7 @@ describe('readiness and conditions', () => {
       assert.deepEqual([status.phase, conditions(status).Initialized], ['Failed', 'False ContainersNotInitialized']);
     });
 
-    it('is Failed when its sandbox died before an init container was made that came next', () => {
+    it('is Failed when its sandbox died before the next init container was created', () => {
       const subject = pod({ restartPolicy: 'Never', initContainers: [container('a'), container('z')] });
       const status = generate(subject, runtime(exited('a', 0)), over);
       assert.deepEqual(
@@ -459,18 +460,18 @@ describe('readiness and conditions', () => {
       );
     });
 
-    it('is Failed when its sandbox died before its regular containers were made', () => {
+    it('is Failed when its sandbox died before its regular containers were created', () => {
       assert.equal(generate(never, runtime(exited('init', 0)), over).phase, 'Failed');
     });
 
-    it('is Failed when a container was made and not started', () => {
+    it('is Failed when a container was created and not started', () => {
       assert.equal(
         generate(never, runtime(exited('init', 0), exited('web', 0), record('b', { state: 'created' })), over).phase,
         'Failed',
       );
     });
 
-    it('says of a container that vanished only how it ended, and says the same again', () => {
+    it('shows only the termination of a vanished container, and shows the same again', () => {
       const running = generate(never, runtime(exited('init', 0), exited('web', 0), record('b')));
       const lost = generate(never, runtime(exited('init', 0), exited('web', 0)), { ...over, previous: running });
       const web = lost.containerStatuses?.find(({ name }) => name === 'b');
@@ -500,7 +501,7 @@ describe('readiness and conditions', () => {
   describe('of a pod that is over', () => {
     const over = { isTerminal: true, isOver: true };
 
-    it('is Failed when its containers never came to run, and none of them waits; static pods keep their phase', () => {
+    it('is Failed when its containers never ran and none waits; static pods keep their phase', () => {
       const status = generate(pod(), runtime(), over);
       assert.deepEqual(
         [status.phase, status.containerStatuses?.[0]?.state?.terminated?.reason],
@@ -516,7 +517,7 @@ describe('readiness and conditions', () => {
       );
     });
 
-    it('tells what its containers ended with, and why it was ended', () => {
+    it('shows how its containers ended, and why it was stopped', () => {
       const status = generate(pod(), runtime(exited('web', 143)), {
         ...over,
         previous: { phase: 'Failed', reason: 'DeadlineExceeded', message: 'm' },
@@ -528,7 +529,7 @@ describe('readiness and conditions', () => {
     });
   });
 
-  it('gives every condition of its own the generation it was made of, but the one of RestartAllContainers', () => {
+  it('sets the observed generation of every condition of its own except the one of RestartAllContainers', () => {
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [1] } };
     const status = generate(
       pod({ containers: [container('web', { restartPolicyRules: [rule] })] }, { generation: 4 }),

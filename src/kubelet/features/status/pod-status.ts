@@ -1,16 +1,16 @@
 import { orderPodIps } from '../../../api/pod-ips.ts';
-import { isHostNetwork, isRestartableInit, isStaticPod } from '../../../api/pod.ts';
+import { isHostNetwork, isRestartableInit, isStaticPod, isTerminalPhase } from '../../../api/pod.ts';
 import { podQos } from '../../../api/qos.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../../api/core/pod-status.ts';
-import { containerId, type ContainerId } from '../../model/ids.ts';
+import type { ContainerId } from '../../model/ids.ts';
+import { containerId } from '../../model/ids.ts';
 import type { ProbeType } from '../../model/probe-result.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
-import { closeStatuses } from './close-statuses.ts';
+import { endStatuses } from './end-statuses.ts';
 import { computeConditions } from './conditions.ts';
 import { containerStatuses } from './container-statuses.ts';
-import { endWaiting } from './given-up.ts';
 import type { ActuatedRecords, ProbeVerdicts, RestartRules, StartFailures } from './interfaces.ts';
 import { limitMessages } from './message-limit.ts';
 import { computePhase } from './phase.ts';
@@ -19,20 +19,20 @@ import { podStatusResources } from './resources-status.ts';
 export interface PodStatusFacts {
   pod: Pod;
   runtime: PodRuntimeStatus;
-  /** What was published last for this pod; undefined the first time. */
+  /** The status published last for this pod; undefined the first time. */
   previous: PodStatus | undefined;
-  /** The pod is being stopped for good. */
+  /** The pod is being stopped permanently. */
   isTerminal: boolean;
-  /** It was stopped, and nothing more of it will be read: what has no end by now has none that anybody knows. */
+  /** It was stopped, and its state is final: a container without an end has an unknown one. */
   isOver?: boolean;
-  /** Somebody is at work on the pod who may start again what has ended: that nothing runs is not the end of it. */
+  /** A worker that may restart ended containers is busy with the pod: that nothing runs is not its end. */
   isUndecided?: boolean;
-  /** The agent's own verdict that overrides what the containers say: rejected, evicted, past its deadline. */
+  /** The agent's own result that overrides the container states: rejected, evicted, past its deadline. */
   override?: { phase: PodPhase; reason: string; message: string };
   rules: RestartRules;
   probes: ProbeVerdicts;
   failures: StartFailures;
-  /** What is granted and what is on record of the pod's resources; `pod` is as it was granted. */
+  /** The allocated and the recorded resources of the pod; `pod` has its allocated resources. */
   resize?: { conditions: readonly PodCondition[]; actuated: ActuatedRecords };
   runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
@@ -42,8 +42,8 @@ export interface PodStatusFacts {
 }
 
 /**
- * The status of a pod from all that is known of it (upstream: kubelet_pods.go generateAPIPodStatus). Pure: no transition times,
- * no start time; the status manager adds those when it stores the result.
+ * The status of a pod from all that is known of it (upstream: kubelet_pods.go generateAPIPodStatus). Pure: without
+ * transition times and start time; the status manager adds those when it stores the result.
  */
 export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   const { pod, runtime, previous, rules, failures, runtimeName } = facts;
@@ -66,14 +66,14 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
       'ephemeral',
     ),
   };
-  const { init, regular, ephemeral } = rules.isGivenUp(pod, runtime) ? endWaiting(pod, known) : known;
+  const { init, regular, ephemeral } = rules.isGivenUp(pod, runtime) ? endStatuses(pod, known, 'given up') : known;
   const judged = {
     init: init.map((status) => judge(facts, status, pod.spec.initContainers ?? [])),
     regular: regular.map((status) => judge(facts, status, pod.spec.containers)),
   };
   const statuses = [...judged.init, ...judged.regular];
   const phase = finalPhase(facts, phaseOf(facts, statuses));
-  const shown = facts.isOver === true ? closeStatuses(pod, judged) : judged;
+  const shown = facts.isOver === true ? endStatuses(pod, { ...judged, ephemeral: [] }, 'over') : judged;
   const status: PodStatus = { phase, qosClass: podQos(pod) };
   if (pod.metadata.generation !== undefined) status.observedGeneration = pod.metadata.generation;
   Object.assign(status, reasonOf(facts, phase));
@@ -94,13 +94,9 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   return status;
 }
 
-function isTerminalPhase(phase: PodPhase | undefined): phase is 'Failed' | 'Succeeded' {
-  return phase === 'Failed' || phase === 'Succeeded';
-}
-
 /**
- * A terminal phase is never left again, whoever said it first; a pod that was stopped has failed only until its containers have had their last
- * word, while nothing that is lost afterwards makes a success a failure.
+ * A terminal phase is final, whichever run of the agent reported it. A pod that was stopped is Failed only until its
+ * containers determine the phase; a later loss of records does not turn success into failure.
  */
 function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): PodPhase {
   if (isTerminalPhase(facts.pod.status?.phase)) return facts.pod.status.phase;
@@ -125,7 +121,7 @@ function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): P
   return isTerminalPhase(said) ? said : computed;
 }
 
-/** A pod that is over has failed if nothing else can be said of it; static pods keep what they were, as with upstream. */
+/** A finished pod is Failed if nothing else is known of it; static pods keep their phase, as in upstream. */
 function finalPhase(facts: PodStatusFacts, phase: PodPhase): PodPhase {
   if (facts.isOver !== true || isTerminalPhase(phase)) return phase;
   return isStaticPod(facts.pod) ? (facts.previous?.phase ?? phase) : 'Failed';
@@ -172,7 +168,7 @@ function addAddresses(status: PodStatus, facts: PodStatusFacts): void {
   }
   const own = facts.runtime.sandboxes.find((sandbox) => sandbox.ready)?.ips ?? [];
   const kept = (facts.previous?.podIPs ?? []).map((address) => address.ip);
-  // A pod keeps showing its addresses after its sandbox stopped (upstream: kubelet.go SyncTerminatingPod).
+  // A pod keeps its addresses after its sandbox stopped (upstream: kubelet.go SyncTerminatingPod).
   const ips = isHostNetwork(facts.pod)
     ? kept.length > 0
       ? kept

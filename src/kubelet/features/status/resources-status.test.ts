@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ResourceRequirements } from '../../../api/core/resource-requirements.ts';
-import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { containerId, podUid, sandboxId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import { generatePodStatus } from './pod-status.ts';
@@ -27,14 +28,14 @@ const run = (fields: Partial<ContainerRuntimeStatus> = {}): ContainerRuntimeStat
   annotations: {},
   ...fields,
 });
-const granted: ResourceRequirements = {
+const allocated: ResourceRequirements = {
   requests: { cpu: '100m', memory: '64Mi' },
   limits: { cpu: '200m', memory: '128Mi', 'hugepages-2Mi': '4Mi' },
 };
-const container = { name: 'main', image: 'x', resources: granted };
+const container = { name: 'main', image: 'x', resources: allocated };
 
 describe('resources in the status of a container', () => {
-  test('are what the runtime was told, the request of memory as on record, and the rest as granted', () => {
+  test('are those sent to the runtime, the recorded memory request, and otherwise the allocated ones', () => {
     const made = { cpuShares: 512, cpuQuota: 60_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 28 };
     assert.deepEqual(containerStatusResources(container, run({ resources: made }), { requests: { memory: '32Mi' } }), {
       limits: { cpu: '600m', memory: '256Mi', 'hugepages-2Mi': '4Mi' },
@@ -42,7 +43,7 @@ describe('resources in the status of a container', () => {
     });
   });
 
-  test('are as on record where the runtime tells none, and as granted for one that does not run', () => {
+  test('are the recorded ones if the runtime reports none, and the allocated ones for a container that does not run', () => {
     const recorded = { requests: { cpu: '50m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } };
     assert.deepEqual(containerStatusResources(container, run(), recorded), {
       limits: { cpu: '100m', memory: '64Mi', 'hugepages-2Mi': '4Mi' },
@@ -53,11 +54,11 @@ describe('resources in the status of a container', () => {
         containerStatusResources(container, run({ state: 'exited' }), recorded),
         containerStatusResources(container, run(), undefined),
       ],
-      [granted, granted],
+      [allocated, allocated],
     );
   });
 
-  test('are as granted where the kernel knows no finer value', () => {
+  test('are the allocated ones where the kernel has no finer value', () => {
     const tiny = { ...container, resources: { requests: { cpu: '1m' }, limits: { cpu: '5m' } } };
     assert.deepEqual(
       containerStatusResources(
@@ -82,7 +83,7 @@ describe('resources in the status of a pod', () => {
   const of = (changes: Changes, records: Record<string, ResourceRequirements> = {}, podLevel?: ResourceRequirements) =>
     podStatusResources(buildPod(changes), { container: (name) => records[name], podLevel });
 
-  test('are the sum of what its containers have, beside the sum of what they were granted', () => {
+  test("are the sum of its containers' resources, with the sum of their allocated ones", () => {
     const changes = {
       'spec.containers[0].resources': { requests: { cpu: '200m', memory: '1Gi' }, limits: { memory: '2Gi' } },
     };
@@ -93,7 +94,7 @@ describe('resources in the status of a pod', () => {
     assert.deepEqual(of({}), { resources: {} });
   });
 
-  test('are its own where it names some, as on record', () => {
+  test('are the recorded pod-level ones if it has any', () => {
     assert.deepEqual(of({ 'spec.resources': { requests: { cpu: '2' } } }, {}, { requests: { cpu: '1' } }), {
       allocatedResources: { cpu: '2' },
       resources: { requests: { cpu: '1' } },
@@ -101,7 +102,7 @@ describe('resources in the status of a pod', () => {
   });
 });
 
-test('conditions of a resize stand in the status while the pod lives, and only they', () => {
+test('only the conditions of a resize are in the status, while the pod is not over', () => {
   const pod = buildPod({
     'status.conditions': [
       { type: 'PodResizePending', status: 'True' },

@@ -10,13 +10,16 @@ import { milliCpuOfQuota, milliCpuOfShares } from '../../model/cpu-units.ts';
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { ActuatedRecords } from './interfaces.ts';
 
-/** Below these the kernel has no finer value: what was granted is shown (upstream: cm.MinMilliCPULimit, cm.MinShares). */
+/**
+ * Below these the kernel has no finer value: the allocated value is shown (upstream: cm.MinMilliCPULimit,
+ * cm.MinShares).
+ */
 const MIN_LIMIT_MILLI = 10;
 const MIN_REQUEST_MILLI = 2;
 
 /**
- * The resources a container has now, as far as it is known: what the runtime was told, else what is on record, else what was granted
- * (upstream: kubelet_pods.go convertContainerStatusResources).
+ * The current resources of a container, from the first source that has them: the values sent to the runtime, the
+ * record, the allocation (upstream: kubelet_pods.go convertContainerStatusResources).
  */
 export function containerStatusResources(
   container: AnyContainer,
@@ -24,31 +27,34 @@ export function containerStatusResources(
   recorded: ResourceRequirements | undefined,
 ): ResourceRequirements {
   const { limits, requests } = container.resources ?? {};
-  const granted: ResourceRequirements = {
+  const shown: ResourceRequirements = {
     ...(limits === undefined ? {} : { limits: { ...limits } }),
     ...(requests === undefined ? {} : { requests: { ...requests } }),
   };
-  if (run.state !== 'running') return granted;
+  if (run.state !== 'running') return shown;
   const made = run.resources;
   const cpuLimit =
     made === undefined ? milliOf(recorded?.limits, 'cpu') : milliCpuOfQuota(made.cpuQuota, made.cpuPeriod);
   const memoryLimit = made === undefined ? bytesOf(recorded?.limits, 'memory') : made.memoryLimitBytes;
   const cpuRequest = made === undefined ? milliOf(recorded?.requests, 'cpu') : milliCpuOfShares(made.cpuShares);
   const memoryRequest = bytesOf(recorded?.requests, 'memory');
-  if (granted.limits !== undefined) {
+  if (shown.limits !== undefined) {
     if (cpuLimit > 0 && Math.max(cpuLimit, milliOf(limits, 'cpu')) > MIN_LIMIT_MILLI)
-      granted.limits['cpu'] = quantityOfMillis(cpuLimit);
-    if (memoryLimit > 0) granted.limits['memory'] = quantityOf(memoryLimit, 'BinarySI');
+      shown.limits['cpu'] = quantityOfMillis(cpuLimit);
+    if (memoryLimit > 0) shown.limits['memory'] = quantityOf(memoryLimit, 'BinarySI');
   }
-  if (granted.requests !== undefined) {
+  if (shown.requests !== undefined) {
     if (cpuRequest > 0 && Math.max(cpuRequest, milliOf(requests, 'cpu')) > MIN_REQUEST_MILLI)
-      granted.requests['cpu'] = quantityOfMillis(cpuRequest);
-    if (memoryRequest > 0) granted.requests['memory'] = quantityOf(memoryRequest, 'BinarySI');
+      shown.requests['cpu'] = quantityOfMillis(cpuRequest);
+    if (memoryRequest > 0) shown.requests['memory'] = quantityOf(memoryRequest, 'BinarySI');
   }
-  return granted;
+  return shown;
 }
 
-/** What the pod as a whole was granted, and what it has by the records (upstream reads the latter back from the pod's cgroup, where it is rounded). */
+/**
+ * The allocated resources of the pod as a whole, and its recorded ones (upstream reads the latter from the pod's
+ * cgroup, where they are rounded).
+ */
 export function podStatusResources(
   pod: Pod,
   records: ActuatedRecords | undefined,
@@ -70,7 +76,7 @@ function recordsOf(pod: Pod, records: ActuatedRecords): Record<string, ResourceR
   return Object.fromEntries(
     all.flatMap(({ name, resources }) => {
       const recorded = records.container(name);
-      // Limits on record are effective ones, which the pod's own may have given.
+      // Recorded limits are effective ones, which may come from the pod's own limits.
       return recorded === undefined || resources === undefined
         ? []
         : [[name, { ...resources, ...pick(recorded, resources) }] as const];

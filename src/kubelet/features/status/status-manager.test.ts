@@ -14,7 +14,7 @@ const status = (ready: 'True' | 'False', reason = ''): PodStatus => ({
 });
 
 describe('status manager', () => {
-  it('tells listeners of changes only', () => {
+  it('notifies listeners of changes only', () => {
     const manager = new StatusManager(new FakeClock());
     const seen: string[] = [];
     manager.onChange((change) => seen.push(change.status.conditions?.[0]?.status ?? ''));
@@ -38,7 +38,7 @@ describe('status manager', () => {
     assert.equal(manager.get(uid)?.startTime, '2026-01-01T00:00:00Z');
   });
 
-  it('keeps what an earlier run published of pods not seen yet, until they are known to be gone', () => {
+  it('keeps the status of an earlier run for pods not seen yet, until they are known to be removed', () => {
     const manager = new StatusManager(new FakeClock(), { later: status('True'), gone: status('True') });
     manager.set(pod, status('True'));
     assert.deepEqual(Object.keys(manager.snapshot()).sort(), ['gone', 'later', 'u1']);
@@ -46,7 +46,7 @@ describe('status manager', () => {
     assert.deepEqual(Object.keys(manager.snapshot()).sort(), ['later', 'u1']);
   });
 
-  it('goes on from what an earlier run had published', async () => {
+  it('continues from the status of an earlier run', async () => {
     const clock = new FakeClock();
     const before = new StatusManager(clock);
     before.set(pod, status('True'));
@@ -56,7 +56,7 @@ describe('status manager', () => {
     assert.deepEqual(after.get(uid), before.get(uid));
   });
 
-  it('takes over times that only the API server was told of, when what an earlier run kept is older', async () => {
+  it('uses times known only to the API server when the local record is older', async () => {
     const clock = new FakeClock();
     const told = new StatusManager(clock);
     told.set(pod, status('False'));
@@ -69,7 +69,27 @@ describe('status manager', () => {
     assert.deepEqual(after.get(uid), told.get(uid));
   });
 
-  it('counts on the starts of containers of a pod that begins anew, and forgets the rest of it', () => {
+  it('uses times of the API server that arrive after the first status, and none of an earlier state', async () => {
+    const clock = new FakeClock();
+    const told = new StatusManager(clock);
+    told.set(pod, status('True'));
+    await clock.advance(60_000);
+    const away = new StatusManager(clock);
+    away.set(pod, status('True'));
+    assert.equal(away.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:01:00Z');
+    away.set({ ...pod, status: told.get(uid) }, status('True'));
+    assert.equal(away.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:00:00Z');
+
+    const changed = new StatusManager(clock);
+    changed.set(pod, status('False'));
+    await clock.advance(60_000);
+    changed.set({ ...pod, status: told.get(uid) }, status('True'));
+    assert.equal(changed.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:02:00Z');
+    changed.set({ ...pod, status: told.get(uid) }, status('True', 'again'));
+    assert.equal(changed.get(uid)?.conditions?.[0]?.lastTransitionTime, '2026-01-01T00:02:00Z');
+  });
+
+  it('keeps only the restart counts of a pod that starts again', () => {
     const manager = new StatusManager(new FakeClock());
     const terminated = { exitCode: 137, reason: 'Error' };
     manager.set(pod, {

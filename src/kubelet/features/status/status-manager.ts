@@ -2,7 +2,8 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerStatus, PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
 import { waitingReasons } from '../../../api/reasons.ts';
-import { podUid, type PodUid } from '../../model/ids.ts';
+import type { PodUid } from '../../model/ids.ts';
+import { podUid } from '../../model/ids.ts';
 import { timestamp } from './container-statuses.ts';
 
 /** A new status of a pod was stored. Listeners run at once and must not block. */
@@ -16,17 +17,20 @@ export type StatusListener = (change: {
 interface Stored {
   pod: Pod;
   status: PodStatus;
-  /** The status as text, for telling whether a new one differs. */
+  /** The status as text, to compare it with a new one. */
   text: string;
   version: number;
+  /** Conditions first seen by this run, with that moment as their transition time, because there is no record. */
+  assumed: ReadonlySet<string>;
 }
 
 /**
  * The latest status of each pod, and the only place that stores one.
- * 1. An equal status is not stored again and wakes nobody.
- * 2. A condition's transition time changes only when its status does.
+ * 1. An equal status is not stored again and notifies no listener.
+ * 2. A condition's transition time changes only when its status does, or when the API server turns out to have an
+ *    earlier one for the same status.
  * 3. startTime never changes once set.
- * 4. Versions only grow, so that a later uploader can tell what it has sent.
+ * 4. Versions only increase, so that a later uploader knows what it has sent.
  */
 export class StatusManager {
   readonly #clock: Clock;
@@ -34,7 +38,7 @@ export class StatusManager {
   readonly #listeners = new Set<StatusListener>();
   readonly #restored: Map<string, PodStatus>;
 
-  /** `restored` is what an earlier run of the agent had published; it serves as the basis of a pod's first status. */
+  /** `restored`: the statuses published by an earlier run of the agent; each is the basis of a pod's first status. */
   constructor(clock: Clock, restored: Readonly<Record<string, PodStatus>> = {}) {
     this.#clock = clock;
     this.#restored = new Map(Object.entries(restored));
@@ -53,7 +57,10 @@ export class StatusManager {
     return this.#stored.get(uid)?.version ?? 0;
   }
 
-  /** Stores a generated status. `startedAtMs` is when the node took the pod in, for a pod seen the first time. Returns whether it was new. */
+  /**
+   * Stores a generated status. `startedAtMs`: when the node accepted the pod, for a pod seen the first time. Returns
+   * whether it was new.
+   */
   set(pod: Pod, generated: PodStatus, startedAtMs?: number): boolean {
     const uid = podUid(pod.metadata.uid ?? '');
     const stored = this.#stored.get(uid);
@@ -63,17 +70,21 @@ export class StatusManager {
       ...generated,
       startTime: previous?.startTime ?? pod.status?.startTime ?? timestamp(startedAtMs ?? this.#clock.nowMs()),
     };
-    // What an earlier run had published may be older than what the API server was told by it.
-    const told = stored === undefined ? (pod.status?.conditions ?? []) : [];
-    status.conditions = withTransitionTimes(
-      generated.conditions ?? [],
-      [...(previous?.conditions ?? []), ...told],
-      now,
-    );
+    const assumed = new Set<string>();
+    status.conditions = (generated.conditions ?? []).map((condition) => {
+      const last = findSame(previous?.conditions, condition);
+      const isUnrecorded =
+        stored === undefined ? last === undefined : last !== undefined && stored.assumed.has(condition.type);
+      // The record of an earlier run may be older than what it sent to the API server, which may be received late.
+      const told = isUnrecorded ? findSame(pod.status?.conditions, condition) : undefined;
+      if (isUnrecorded && told === undefined) assumed.add(condition.type);
+      const lastTransitionTime = condition.lastTransitionTime ?? (told ?? last)?.lastTransitionTime ?? now;
+      return { ...condition, lastTransitionTime };
+    });
     const text = JSON.stringify(status);
     if (stored?.text === text) return false;
     this.#restored.delete(uid);
-    this.#stored.set(uid, { pod, status, text, version: (stored?.version ?? 0) + 1 });
+    this.#stored.set(uid, { pod, status, text, version: (stored?.version ?? 0) + 1, assumed });
     for (const listener of this.#listeners) listener({ uid, pod, status, previous });
     return true;
   }
@@ -84,8 +95,9 @@ export class StatusManager {
   }
 
   /**
-   * The pod is over and begins anew under its uid. All that lives on is how often its containers were started and how they ended
-   * (upstream: static pods that are taken away and given back; the records that the runtime still has are counted on).
+   * The pod is over and starts again under its uid. Only the restart counts and the last terminations of its containers
+   * are kept (upstream: static pods that are removed and added again; counting continues from the records in the
+   * runtime).
    */
   beginAnew(uid: PodUid): void {
     const earlier = this.get(uid);
@@ -99,12 +111,17 @@ export class StatusManager {
     });
   }
 
-  /** Drops what an earlier run had published of pods that are not known now. To be called when every source has spoken. */
+  /**
+   * Drops the statuses of an earlier run for pods that are not known now. To be called when every source has reported.
+   */
   forgetRestored(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of [...this.#restored.keys()]) if (!known.has(uid as PodUid)) this.#restored.delete(uid);
   }
 
-  /** For keeping start times, restart counts and readiness across a restart of the agent; of pods not seen again yet, too. */
+  /**
+   * Preserves start times, restart counts and readiness across a restart of the agent, also for pods not seen again
+   * yet.
+   */
   snapshot(): Record<string, PodStatus> {
     const stored = [...this.#stored].map(([uid, { status }]) => [uid, status] as const);
     return Object.fromEntries([...this.#restored, ...stored]);
@@ -132,16 +149,15 @@ function startedAgain({
   };
 }
 
-function withTransitionTimes(
-  conditions: readonly PodCondition[],
-  previous: readonly PodCondition[],
-  now: string,
-): PodCondition[] {
-  return conditions.map((condition) => {
-    const before = previous.find(
-      (candidate) => candidate.type === condition.type && candidate.status === condition.status,
-    );
-    const lastTransitionTime = before === undefined ? now : before.lastTransitionTime;
-    return { ...condition, lastTransitionTime: condition.lastTransitionTime ?? lastTransitionTime };
-  });
+const findSame = (
+  conditions: readonly PodCondition[] | undefined,
+  { type, status }: PodCondition,
+): PodCondition | undefined => conditions?.find((candidate) => candidate.type === type && candidate.status === status);
+
+/** Whether a file of an earlier run holds statuses, by pod. */
+export function isSavedStatuses(value: unknown): value is Record<string, PodStatus> {
+  return isRecord(value) && Object.values(value).every(isRecord);
 }
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

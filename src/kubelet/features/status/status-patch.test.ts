@@ -8,8 +8,8 @@ import { computeStatusPatch, mergeStatus } from './status-patch.ts';
 const ready: PodCondition = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
 const gate: PodCondition = { type: 'example.com/gate', status: 'True' };
 
-describe('the status of a pod as the API server should have it', () => {
-  it('keeps what others say of the pod, and takes the agent at its word for the rest', () => {
+describe('the status of a pod to be sent to the API server', () => {
+  it("keeps what other clients own, and uses the agent's status for the rest", () => {
     const told: PodStatus = {
       phase: 'Pending',
       nominatedNodeName: 'n2',
@@ -28,7 +28,7 @@ describe('the status of a pod as the API server should have it', () => {
     });
   });
 
-  it('never takes back the end of a pod, its beginning, a generation that was observed, or a quality of service', () => {
+  it('never reverts a terminal phase, a start time, an observed generation, or a quality of service', () => {
     const merged = mergeStatus(
       {
         phase: 'Failed',
@@ -51,7 +51,7 @@ describe('the status of a pod as the API server should have it', () => {
     });
   });
 
-  it('tells of a disruption with the end of the pod, not before', () => {
+  it('shows a disruption with the end of the pod, not before', () => {
     const disrupted: PodCondition = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' };
     assert.deepEqual(mergeStatus({ phase: 'Running' }, { phase: 'Running', conditions: [disrupted] }).conditions, []);
     assert.deepEqual(mergeStatus({ phase: 'Running' }, { phase: 'Failed', conditions: [disrupted] }).conditions, [
@@ -63,7 +63,7 @@ describe('the status of a pod as the API server should have it', () => {
     );
   });
 
-  it('lists containers by name, as upstream does', () => {
+  it('lists containers by name, as in upstream', () => {
     const container = (name: string) => ({ name, image: '', imageID: '', ready: true, restartCount: 0 });
     assert.deepEqual(
       mergeStatus({}, { containerStatuses: [container('b'), container('a')] }).containerStatuses?.map(
@@ -75,7 +75,7 @@ describe('the status of a pod as the API server should have it', () => {
 });
 
 describe('a patch of a status', () => {
-  it('is none when nothing differs', () => {
+  it('is absent when nothing differs', () => {
     assert.equal(
       computeStatusPatch(
         'u',
@@ -86,7 +86,7 @@ describe('a patch of a status', () => {
     );
   });
 
-  it('is none for conditions in another order, and is one for addresses in another', () => {
+  it('is absent for reordered conditions, but not for reordered addresses', () => {
     const scheduled: PodCondition = { type: 'PodScheduled', status: 'True' };
     assert.equal(
       computeStatusPatch('u', { conditions: [ready, scheduled] }, { conditions: [scheduled, ready] }),
@@ -98,7 +98,7 @@ describe('a patch of a status', () => {
     });
   });
 
-  it('says who it is for, what changed, what is new and what is gone', () => {
+  it('names its pod, and what changed, was added and was removed', () => {
     const before: PodStatus = {
       phase: 'Pending',
       reason: 'r',
@@ -130,7 +130,7 @@ describe('a patch of a status', () => {
     });
   });
 
-  it('leads to what was wanted, and leaves alone what came to the API meanwhile', () => {
+  it('results in the wanted status, and keeps what was added to the API meanwhile', () => {
     const condition = fc.record(
       {
         type: fc.constantFrom('Ready', 'Initialized', 'PodScheduled', 'PodResizePending'),

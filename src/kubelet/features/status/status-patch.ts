@@ -1,9 +1,11 @@
+import { lookupTable } from '../../../base/lookup.ts';
 import type { ContainerStatus, PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
+import { isTerminalPhase } from '../../../api/pod.ts';
 import { ownConditions } from './conditions.ts';
 
 /** Upstream: the eviction API and the agent both set it. */
 const SHARED = 'DisruptionTarget';
-/** What of a status the agent neither makes nor changes. */
+/** The part of a status that the agent neither sets nor changes. */
 const foreignFields: ReadonlySet<string> = new Set([
   'nominatedNodeName',
   'resourceClaimStatuses',
@@ -11,13 +13,12 @@ const foreignFields: ReadonlySet<string> = new Set([
   'nodeAllocatableResourceClaimStatuses',
 ]);
 /** Lists whose elements have a key, and the key. All others are replaced as a whole. */
-const listKeys: Readonly<Record<string, string>> = { conditions: 'type', podIPs: 'ip', hostIPs: 'ip' };
-
-const isTerminal = (phase: PodStatus['phase']): boolean => phase === 'Failed' || phase === 'Succeeded';
+const listKeys: Readonly<Record<string, string>> = lookupTable({ conditions: 'type', podIPs: 'ip', hostIPs: 'ip' });
 
 /**
- * What the API server should have of a pod: the agent's own status, with what belongs to others as `told`, the status it has now (upstream:
- * status_manager.go mergePodStatus). A terminal phase is never taken back, and no generation that was observed.
+ * The status to send to the API server: the agent's own status, with other clients' parts from `told`, the current
+ * status in the API (upstream: status_manager.go mergePodStatus). A terminal phase and an observed generation are never
+ * reverted.
  */
 export function mergeStatus(told: PodStatus, own: PodStatus): PodStatus {
   const merged: Record<string, unknown> = { ...own };
@@ -28,9 +29,9 @@ export function mergeStatus(told: PodStatus, own: PodStatus): PodStatus {
   }
   const status = merged as PodStatus;
   status.conditions = mergeConditions(told, own);
-  if (isTerminal(told.phase) && !isTerminal(own.phase))
+  if (isTerminalPhase(told.phase) && !isTerminalPhase(own.phase))
     Object.assign(status, { phase: told.phase, reason: told.reason, message: told.message });
-  // Said once, by whichever run of the agent: the pod began when it began.
+  // Set once, by whichever run of the agent: the start time does not change.
   if (told.startTime !== undefined) status.startTime = told.startTime;
   if (told.qosClass !== undefined) status.qosClass = told.qosClass;
   if (told.observedGeneration !== undefined && (own.observedGeneration ?? 0) < told.observedGeneration)
@@ -46,7 +47,8 @@ function mergeConditions(told: PodStatus, own: PodStatus): PodCondition[] {
   const mine = (own.conditions ?? []).filter(({ type }) => ownConditions.has(type));
   const disruption = (own.conditions ?? []).find(({ type }) => type === SHARED);
   // Whoever waits for it takes it for the end: it is told with the end of the pod, not before.
-  if (disruption === undefined || !isTerminal(own.phase) || isTerminal(told.phase)) return [...foreign, ...mine];
+  if (disruption === undefined || !isTerminalPhase(own.phase) || isTerminalPhase(told.phase))
+    return [...foreign, ...mine];
   return [...foreign.filter(({ type }) => type !== SHARED), disruption, ...mine];
 }
 
@@ -57,8 +59,8 @@ function byName(statuses: readonly ContainerStatus[]): ContainerStatus[] {
 type Json = Record<string, unknown>;
 
 /**
- * The strategic merge patch that makes `after` of `before`; undefined when there is nothing to change. The uid in it is a precondition: a pod of the
- * same name that came after this one refuses it (upstream: pkg/util/pod PatchPodStatus).
+ * The strategic merge patch from `before` to `after`; undefined when there is nothing to change. The uid in it is a
+ * precondition: a later pod of the same name rejects it (upstream: pkg/util/pod PatchPodStatus).
  */
 export function computeStatusPatch(
   uid: string,
@@ -95,7 +97,7 @@ function diffList(
   }
   const gone = was.filter((each) => !is.some((element) => element[key] === each[key]));
   elements.push(...gone.map((each) => ({ $patch: 'delete', [key]: each[key] })));
-  // The order of conditions says nothing, that of addresses does.
+  // The order of conditions has no meaning, that of addresses does.
   if (elements.length === 0 && field === 'conditions') return;
   if (elements.length > 0) patch[field] = elements;
   patch[`$setElementOrder/${field}`] = is.map((element) => ({ [key]: element[key] }));
@@ -105,7 +107,7 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const asList = (value: unknown): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : []);
 
-/** What is undefined, null or an empty list is as good as absent: the API leaves them out. */
+/** Undefined, null and an empty list count as absent: the API omits them. */
 const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 

@@ -5,7 +5,8 @@ import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
-import { buildPod, type Changes } from '../../../api/testing/pod-builder.ts';
+import type { Changes } from '../../../api/testing/pod-builder.ts';
+import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { silentLogger } from '../../../base/log.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
@@ -17,7 +18,7 @@ const uid = podUid('uid-1');
 const key = { namespace: 'default', name: 'web' };
 const running: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
-/** `slowMs`: how long each request takes. `made`: what the API server makes of what it is told. */
+/** `slowMs`: how long each request takes. `made`: what the API server turns a status into. */
 function setUp({
   changes = {},
   slowMs = 0,
@@ -56,8 +57,8 @@ function setUp({
   return { clock, api, seen, statuses, released, uploader, say, told: () => api.peek(pods, key)?.status };
 }
 
-describe('the statuses of pods at the API server', () => {
-  it('are told at once, and never what changes nothing', async () => {
+describe('the upload of pod statuses', () => {
+  it('happens at once, and never without a change', async () => {
     const { clock, api, uploader, say, told } = setUp();
     say(running);
     await clock.settle();
@@ -69,7 +70,7 @@ describe('the statuses of pods at the API server', () => {
     assert.equal((api.calls[0]?.body as Pod).metadata.uid, uid);
   });
 
-  it('are told one at a time, and only the newest of what changes meanwhile', async () => {
+  it('sends one status at a time, and only the newest of those that change meanwhile', async () => {
     const { clock, api, say, told } = setUp({ slowMs: 50 });
     say(running);
     await clock.advance(10);
@@ -79,7 +80,7 @@ describe('the statuses of pods at the API server', () => {
     assert.equal(api.writes.length, 2);
   });
 
-  it('wait for an API server that is away, and the newest is told when it is heard of', async () => {
+  it('waits for an unavailable API server, and sends the newest status when it is back', async () => {
     const { clock, api, uploader, say, told } = setUp();
     const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
     say(running);
@@ -98,7 +99,7 @@ describe('the statuses of pods at the API server', () => {
     ['taken', undefined],
     ['refused', new ApiStatusError('ServiceUnavailable', 'away')],
   ] as const) {
-    it(`leave nothing behind when the pod is forgotten before the last one was ${how}`, async () => {
+    it(`leaves nothing behind when the pod is forgotten before the last one was ${how}`, async () => {
       const { clock, api, statuses, uploader, say } = setUp({ slowMs: 50 });
       if (error !== undefined) api.fail('patch', 'pods', error);
       say(running);
@@ -110,7 +111,7 @@ describe('the statuses of pods at the API server', () => {
     });
   }
 
-  it('of an earlier pod of the name never reach a later one', async () => {
+  it('never sends a status to a later pod of the same name', async () => {
     const { clock, api, seen, say } = setUp();
     api.remove(pods, key);
     const later = api.seed(pods, buildPod({ 'metadata.uid': 'uid-2', 'spec.nodeName': 'n1' }));
@@ -123,7 +124,7 @@ describe('the statuses of pods at the API server', () => {
     assert.equal(api.calls.length, tries);
   });
 
-  it('stand against others who change them, without a quarrel', async () => {
+  it('restores statuses that others change, at a limited rate', async () => {
     const { clock, api, seen, uploader, say, told } = setUp();
     say(running);
     await clock.settle();
@@ -140,7 +141,7 @@ describe('the statuses of pods at the API server', () => {
     assert.deepEqual([told()?.phase, api.writes.length], ['Running', 3]);
   });
 
-  it('are told once more, and then no more, when the API server made something else of them', async () => {
+  it('repeats a status once, and not again, that the API server changed', async () => {
     const { clock, api, uploader, say } = setUp({
       made: (pod) => ({ ...pod, status: { ...pod.status, message: 'cut' } }),
     });
@@ -153,11 +154,11 @@ describe('the statuses of pods at the API server', () => {
     assert.equal(api.writes.length, 2);
   });
 
-  it('are told in full although the version they were measured by was an old one', async () => {
+  it('sends the full change although it was computed from an old version', async () => {
     const { clock, api, uploader, say, told } = setUp();
     say(running);
     await clock.settle();
-    // Nobody here has heard of this when the next change is told.
+    // The agent has not received this version when the next change is sent.
     api.change(pods, key, (pod): Pod => ({ ...pod, status: { ...pod.status, phase: 'Pending' } }));
     say({ ...running, reason: 'next' });
     await clock.settle();
@@ -166,7 +167,7 @@ describe('the statuses of pods at the API server', () => {
     assert.deepEqual([told()?.phase, told()?.reason], ['Running', 'next']);
   });
 
-  it('of a static pod are told at once to each object made anew for it, however often in a row', async () => {
+  it('sends the status of a static pod at once to each new mirror pod, however many in a row', async () => {
     const { clock, api, seen, uploader, say, told } = setUp({
       changes: { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } },
     });
@@ -189,7 +190,7 @@ describe('the statuses of pods at the API server', () => {
     }
   });
 
-  it('are told within seconds although most writes meet one of somebody else', async () => {
+  it("succeeds within seconds although most writes conflict with another client's", async () => {
     const { clock, api, say, told } = setUp();
     api.fail('patch', 'pods', new ApiStatusError('Conflict', 'changed meanwhile'), 10);
     say(running);
@@ -197,7 +198,7 @@ describe('the statuses of pods at the API server', () => {
     assert.equal(told()?.phase, 'Running');
   });
 
-  it('that are refused for good are told to nobody again until they change', async () => {
+  it('does not repeat a rejected status until it changes', async () => {
     const { clock, api, uploader, say } = setUp();
     api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);
     say(running);
@@ -211,10 +212,10 @@ describe('the statuses of pods at the API server', () => {
   });
 });
 
-describe('the object of a pod that was deleted', () => {
+describe('the object of a deleted pod', () => {
   const deleted = { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z', 'metadata.deletionGracePeriodSeconds': 30 };
 
-  it('goes when nothing the pod held is left and its end was told, and not before', async () => {
+  it("is deleted when the pod's resources are released and its end was sent, and not before", async () => {
     const { clock, api, released, uploader, say } = setUp({ changes: deleted });
     say({ phase: 'Succeeded' });
     await clock.settle();
@@ -226,7 +227,7 @@ describe('the object of a pod that was deleted', () => {
     assert.deepEqual(api.calls.at(-1)?.body, { gracePeriodSeconds: 0, preconditions: { uid } });
   });
 
-  it('stays while the pod is not over, though nothing of it is left', async () => {
+  it('stays while the pod is not over, although nothing of it is left', async () => {
     const { clock, api, released, uploader, say } = setUp({ changes: deleted });
     released.add(uid);
     say(running);
@@ -235,7 +236,7 @@ describe('the object of a pod that was deleted', () => {
     assert.deepEqual(api.writes, ['patch pods/status default/web']);
   });
 
-  it('is deleted once, whatever finalizers keep it', async () => {
+  it('is deleted once, even if finalizers keep it', async () => {
     const { clock, api, released, uploader, say } = setUp({
       changes: { ...deleted, 'metadata.finalizers': ['example.com/keep'] },
     });
@@ -247,7 +248,7 @@ describe('the object of a pod that was deleted', () => {
     assert.deepEqual(api.writes, ['patch pods/status default/web', 'delete pods default/web']);
   });
 
-  it('goes although its last status is refused for good', async () => {
+  it('is deleted although its last status was rejected', async () => {
     const { clock, api, released, say } = setUp({ changes: deleted });
     api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);
     released.add(uid);
@@ -256,7 +257,7 @@ describe('the object of a pod that was deleted', () => {
     assert.equal(api.peek(pods, key), undefined);
   });
 
-  it('is never that of a mirror pod, and never goes twice when it is gone already', async () => {
+  it('is never that of a mirror pod, and is not deleted again when it is gone already', async () => {
     const mirror = setUp({ changes: { ...deleted, 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } } });
     mirror.released.add(uid);
     mirror.say({ phase: 'Failed' });

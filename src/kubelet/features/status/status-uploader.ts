@@ -1,9 +1,11 @@
-import { backoffDelayMs, type BackoffCurve } from '../../../base/backoff.ts';
+import type { BackoffCurve } from '../../../base/backoff.ts';
+import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import { KeyedWorkers } from '../../../base/keyed-workers.ts';
 import type { Logger } from '../../../base/log.ts';
-import { jitter, type Random } from '../../../base/random.ts';
+import type { Random } from '../../../base/random.ts';
+import { jitter } from '../../../base/random.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { pods } from '../../../api/client/resource-types.ts';
@@ -12,17 +14,21 @@ import { podKey } from '../../../api/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { PodUid } from '../../model/ids.ts';
 import type { StatusManager } from './status-manager.ts';
-import { computeUpload, textOf, type Told, type Upload } from './upload-decision.ts';
+import type { Told, Upload } from './upload-decision.ts';
+import { computeUpload, textOf } from './upload-decision.ts';
 
 export interface StatusUploaderParts {
-  /** Its requests end, one way or the other. */
+  /** Its requests end, with or without success. */
   client: Pick<ApiClient, 'patch' | 'delete'>;
   statuses: Pick<StatusManager, 'get' | 'version'>;
-  /** The object of a pod that runs here, a mirror pod for a static one, in its newest version; undefined while it is not known to be in the API. */
+  /**
+   * The object of a pod that runs here, for a static pod its mirror pod, in the newest version; undefined while it is
+   * not known to exist in the API.
+   */
   apiPod: (uid: PodUid) => Pod | undefined;
-  /** Nothing the pod held is left on the node. */
+  /** Everything the pod held on the node was released. */
   isReleased: (uid: PodUid) => boolean;
-  /** Takes in what the API server answered; returns it as it is kept, undefined for what cannot be read. */
+  /** Stores the API server's response; returns it as stored, undefined if it cannot be decoded. */
   onWritten: (pod: Pod) => Pod | undefined;
   clock: Clock;
   random: Random;
@@ -34,48 +40,49 @@ interface Progress {
   failures: number;
   retry: Timer | undefined;
   reconciledAtMs: number | undefined;
-  /** The uid whose object was deleted: it may stay for a while, for others' finalizers. */
+  /** The uid whose object was deleted: it may still exist for a while, because of finalizers. */
   deleted: string | undefined;
 }
 
 const RETRY_CURVE: BackoffCurve = { initialMs: 200, maxMs: 15_000, factor: 2 };
-/** Somebody else wrote at the same moment: nothing is overloaded, and each try has its chance. */
+/** A write conflict: nothing is overloaded, and each retry may succeed. */
 const CONFLICT_CURVE: BackoffCurve = { initialMs: 50, maxMs: 1_000, factor: 2 };
-/** So many refusals in a row are no passing trouble. */
+/** After this many rejections in a row the failure is not temporary. */
 const TELLING_FAILURES = 6;
 
 /**
- * Brings the statuses of this node's pods to the API server, and deletes the objects of pods of which nothing is left.
- * 1. One request per pod at a time; what changes meanwhile goes with the next one, and only the newest counts.
- * 2. Nothing is sent that would change nothing.
- * 3. No pod gets the status of an earlier one of its name: the uid is a precondition of every write.
- * 4. An object is deleted only when nothing the pod held is left on the node and its last status was told.
- * 5. A refusal makes only that pod wait, longer each time; `wakeAll` says that it is worth trying again.
+ * Sends the statuses of this node's pods to the API server, and deletes the objects of pods of which nothing is left.
+ * 1. One request per pod at a time; what changes meanwhile is sent with the next one, in its newest version.
+ * 2. A request that would change nothing is not sent.
+ * 3. A pod never gets the status of an earlier one of its name: the uid is a precondition of every write.
+ * 4. An object is deleted only when everything the pod held on the node was released and its last status was sent.
+ * 5. A rejection delays only that pod, with a growing back-off; `wakeAll` retries at once.
  */
 export class StatusUploader {
   readonly #parts: StatusUploaderParts;
   readonly #progress = new Map<PodUid, Progress>();
-  readonly #lanes: KeyedWorkers<PodUid, undefined>;
+  readonly #queues: KeyedWorkers<PodUid, undefined>;
   #stopped = false;
 
   constructor(parts: StatusUploaderParts) {
     this.#parts = parts;
-    this.#lanes = new KeyedWorkers({
+    this.#queues = new KeyedWorkers({
       run: (uid) => this.#bring(uid),
       fold: () => undefined,
-      onError: (uid, error) => parts.log.error('a status lane failed', { podUid: uid, error: errorMessage(error) }),
+      onError: (uid, error) =>
+        parts.log.error('uploading a pod status failed', { podUid: uid, error: errorMessage(error) }),
     });
   }
 
-  /** Something of the pod changed: its status, its object, or what is left of it. */
+  /** Something of the pod changed: its status, its object, or its released resources. */
   wake(uid: PodUid): void {
     const progress = this.#progress.get(uid);
     if (this.#stopped || (progress?.retry !== undefined && progress.failures > 0)) return;
     if (progress !== undefined) this.#waitNoMore(progress);
-    this.#lanes.submit(uid, undefined);
+    this.#queues.submit(uid, undefined);
   }
 
-  /** The API server was heard of: what waits for its next try is tried now. */
+  /** The API server has responded: waiting retries run now. */
   wakeAll(uids: Iterable<PodUid>): void {
     for (const uid of uids) {
       const progress = this.#progress.get(uid);
@@ -84,18 +91,18 @@ export class StatusUploader {
     }
   }
 
-  /** Nobody knows the pod any more. */
+  /** The pod is no longer known. */
   forget(uid: PodUid): void {
     this.#progress.get(uid)?.retry?.cancel();
     this.#progress.delete(uid);
   }
 
-  /** Of so many pods something is remembered. */
+  /** For how many pods state is kept. */
   get size(): number {
     return this.#progress.size;
   }
 
-  /** Nothing more is sent. An answer that is still to come is not waited for: the API server may be away. */
+  /** Nothing more is sent. Pending responses are not awaited: the API server may be unavailable. */
   stop(): void {
     this.#stopped = true;
     for (const { retry } of this.#progress.values()) retry?.cancel();
@@ -108,13 +115,13 @@ export class StatusUploader {
         await this.#send(task, progress);
         progress.failures = 0;
       } catch (error) {
-        // The pod may have been forgotten while the answer was on its way: nothing is to come of it then.
+        // The pod may have been dropped while the request was pending: its result is then ignored.
         if (this.#progress.get(uid) !== progress || !this.#refused(uid, task, error)) return;
       }
     }
   }
 
-  /** What is to be sent now; undefined when that is nothing, or nothing yet. */
+  /** What to send now; undefined when there is nothing, or nothing yet. */
   #next(uid: PodUid): Task | undefined {
     const { statuses, apiPod, isReleased, clock } = this.#parts;
     const pod = apiPod(uid);
@@ -162,18 +169,18 @@ export class StatusUploader {
     };
   }
 
-  /** Whether to go on at once. */
+  /** Whether to continue at once. */
   #refused(uid: PodUid, task: Task, error: unknown): boolean {
     const { log } = this.#parts;
     const progress = this.#of(uid);
     const fields = { pod: podKey(task.pod), podUid: uid, what: task.kind, error: errorMessage(error) };
-    // Gone, or another one of its name by now: the watch tells what is there.
+    // Deleted, or replaced by another pod of its name: the watch will show it.
     if (isApiError(error, 'NotFound')) {
       if (task.kind === 'delete') progress.deleted = task.pod.metadata.uid;
       return false;
     }
     if (task.kind === 'patch' && isApiError(error, 'Invalid', 'BadRequest')) {
-      log.error('the API server refuses the status of a pod', fields);
+      log.error('the API server rejected the status of a pod', fields);
       progress.told = {
         objectUid: task.pod.metadata.uid,
         version: task.version,
@@ -183,11 +190,11 @@ export class StatusUploader {
       return true;
     }
     progress.failures++;
-    // What ails the API server as a whole is said elsewhere, once.
+    // Failures of the API server as a whole are logged elsewhere, once.
     if (progress.failures === TELLING_FAILURES && isApiError(error, 'Forbidden', 'Conflict', 'RequestEntityTooLarge'))
-      log.warn('the API server cannot be told of a pod; trying on', fields);
+      log.warn('the status of a pod cannot be sent to the API server; retrying', fields);
     else
-      log.debug(3, 'the API server could not be told of a pod, trying again', {
+      log.debug(3, 'the status of a pod could not be sent to the API server, retrying', {
         ...fields,
         failures: progress.failures,
       });
@@ -222,5 +229,5 @@ export class StatusUploader {
   }
 }
 
-/** What is to be sent, with the object and the version of the status that it was decided by. */
+/** What to send, with the object and the version of the status on which the decision is based. */
 type Task = Exclude<Upload, { kind: 'nothing' | 'later' }> & { pod: Pod; version: number };

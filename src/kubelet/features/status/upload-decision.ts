@@ -1,29 +1,29 @@
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isDeleted, isMirrorPod, isTerminalPhase } from '../../../api/pod.ts';
+import { isDeleted, isMirrorPod, isTerminalPod } from '../../../api/pod.ts';
 import { computeStatusPatch, mergeStatus } from './status-patch.ts';
 
-/** What the API server was told last of a pod. */
+/** The last status of a pod that was sent to the API server. */
 export interface Told {
-  /** The object it was told of: a mirror pod may be deleted and made anew while its pod runs on. */
+  /** The object it was sent to: a mirror pod may be deleted and recreated while its pod keeps running. */
   objectUid: string;
   version: number;
-  /** What it made of it; undefined when it refused it for good. */
+  /** The result in the API server; undefined when it was rejected permanently. */
   answered: PodStatus | undefined;
   /** The patch, as text. */
   patch: string;
 }
 
 export interface UploadFacts {
-  /** The pod in the API, a mirror pod for a static one; as it is known there now. */
+  /** The pod in the API, for a static pod its mirror pod; in the newest known version. */
   pod: Pod;
   own: PodStatus;
-  /** Grows with each change of `own`; 0 for a status of an earlier run of the agent. */
+  /** Increases with each change of `own`; 0 for a status of an earlier run of the agent. */
   version: number;
   told: Told | undefined;
-  /** Nothing the pod held is left on the node. */
+  /** Everything the pod held on the node was released. */
   isReleased: boolean;
-  /** How long ago a status was told again that others had changed; undefined for never. */
+  /** How long ago a status was last sent again because others had changed it; undefined for never. */
   reconciledAgoMs: number | undefined;
 }
 
@@ -31,13 +31,16 @@ export type Upload =
   | { kind: 'nothing' }
   | { kind: 'patch'; patch: { metadata: { uid: string }; status: Record<string, unknown> }; reconciles: boolean }
   | { kind: 'later'; inMs: number }
-  /** Of the object, which has been waiting for the end of the pod. */
+  /** Of the object, which was waiting for the end of the pod. */
   | { kind: 'delete' };
 
-/** Others that change what is the agent's to say are not quarrelled with more often than this (upstream compares every 10 s). */
+/**
+ * When other clients change the agent's part of a status, it is restored at most this often (upstream compares every 10
+ * s).
+ */
 const RECONCILE_MS = 10_000;
 
-/** What the API server is to be told of a pod now (upstream: status_manager.go syncPod, needsReconcile, canBeDeleted). */
+/** What to send to the API server for a pod now (upstream: status_manager.go syncPod, needsReconcile, canBeDeleted). */
 export function computeUpload(facts: UploadFacts): Upload {
   const { pod, own, version, isReleased } = facts;
   const told = facts.told?.objectUid === pod.metadata.uid ? facts.told : undefined;
@@ -47,10 +50,10 @@ export function computeUpload(facts: UploadFacts): Upload {
   const isTold = told?.version === version;
   const isRefused = isTold && told.answered === undefined;
   if (patch !== undefined && !isTold) return { kind: 'patch', patch, reconciles: false };
-  if (isReleased && isDeleted(pod) && !isMirrorPod(pod) && (isTerminalPhase(pod) || isRefused))
-    return { kind: 'delete' };
+  if (isReleased && isDeleted(pod) && !isMirrorPod(pod) && (isTerminalPod(pod) || isRefused)) return { kind: 'delete' };
   if (patch === undefined || isRefused) return { kind: 'nothing' };
-  // What the API server itself made of what it was told is not to be told again. A patch of a version that was old by then leaves another rest.
+  // A status that the API server itself changed is not sent again. A patch of an outdated version leaves a different
+  // remainder.
   const answered = told?.answered ?? {};
   const isItsOwn =
     computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, answered)) === undefined &&

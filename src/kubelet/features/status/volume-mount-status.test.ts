@@ -90,14 +90,14 @@ const made = (recursiveReadOnly: boolean) =>
     recursiveReadOnly: containerPath === '/rro' && recursiveReadOnly,
   }));
 
-test('each mount is in the status, with what became of recursive read-only', () => {
+test('each mount is in the status, with the result of recursive read-only', () => {
   assert.deepEqual(
     [mountsOf({}), mountsOf({ mounts: made(false) }), mountsOf({ mounts: made(true) })],
     [expected('Disabled'), expected('Disabled'), expected('Enabled')],
   );
 });
 
-test('what was said stays when the record of the container is gone', () => {
+test('the published value stays when the record of the container is removed', () => {
   const previous = [
     {
       name: 'main',

@@ -1,7 +1,7 @@
 import type { Node } from '../../../../api/core/node.ts';
 import type { NodeFacts, NodeIdentity } from '../compute-node.ts';
 
-/** A node as it is before it has a status. */
+/** A node before it has a status. */
 export const bareNode = (name = 'n1'): Node => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -30,7 +30,7 @@ export function nodeIdentity(given: Partial<NodeIdentity> = {}): NodeIdentity {
   };
 }
 
-/** Of a node that is well, at the first moment of 2026. */
+/** The state of a healthy node, at the first moment of 2026. */
 export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
   return {
     nowMs: Date.UTC(2026, 0, 1),

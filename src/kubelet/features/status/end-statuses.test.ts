@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../../../api/core/container.ts';
 import type { ContainerState, ContainerStatus } from '../../../api/core/pod-status.ts';
-import { closeStatuses } from './close-statuses.ts';
+import { endStatuses } from './end-statuses.ts';
 
 const waiting: ContainerState = { waiting: { reason: 'PodInitializing' } };
 const ended = (exitCode: number): ContainerState => ({ terminated: { exitCode, reason: 'Completed' } });
@@ -33,18 +33,18 @@ function closed(init: readonly ContainerStatus[], regular: readonly ContainerSta
     metadata: { name: 'p', namespace: 'n', uid: 'u' },
     spec: { initContainers, containers: regular.map(({ name }) => ({ name, image: 'x' })) },
   };
-  const shown = closeStatuses(pod, { init, regular });
+  const shown = endStatuses(pod, { init, regular, ephemeral: [] }, 'over');
   return { init: shown.init.map(({ state }) => state), regular: shown.regular.map(({ state }) => state) };
 }
 
-test('without init containers all that has no end has one that nobody saw', () => {
+test('without init containers every container without an end gets an unseen one', () => {
   assert.deepEqual(closed([], [status('a', waiting), status('b', ended(0)), status('c', { running: {} })]), {
     init: [],
     regular: [unseen, ended(0), unseen],
   });
 });
 
-test('what had to wait for init containers that were not done stays as it was, and the first of those never does', () => {
+test('containers behind unfinished init containers stay as they were, except the first init container', () => {
   assert.deepEqual(closed([status('i', waiting), status('j', waiting)], [status('a', waiting)]), {
     init: [unseen, waiting],
     regular: [waiting],
@@ -59,7 +59,7 @@ test('what had to wait for init containers that were not done stays as it was, a
   );
 });
 
-test('once the last init container ended well, or the last sidecar had started, or a container ever ran, all are closed', () => {
+test('after the last init container succeeded, the last sidecar started, or any container ran, all are ended', () => {
   assert.deepEqual(closed([status('i', ended(0))], [status('a', waiting)]).regular, [unseen]);
   assert.deepEqual(
     closed([status('s', { running: {} }, { started: true })], [status('a', waiting)], { restartPolicy: 'Always' })
@@ -74,5 +74,32 @@ test('once the last init container ended well, or the last sidecar had started, 
   assert.deepEqual(
     closed([status('i', waiting)], [status('a', waiting, { lastState: ended(1) }), status('b', waiting)]).regular,
     [unseen, unseen],
+  );
+});
+
+test('in an abandoned pod only waiting containers end, with their last termination, if their turn had come', () => {
+  const pod = {
+    metadata: { name: 'p', namespace: 'n', uid: 'u' },
+    spec: { initContainers: ['i', 'j', 'k'].map((name) => ({ name, image: 'x' })), containers: [] },
+  };
+  const init = [status('i', ended(0)), status('j', waiting, { lastState: ended(1) }), status('k', waiting)];
+  const lists = {
+    init,
+    regular: [status('a', waiting)],
+    ephemeral: [status('e', waiting), status('f', { running: {} })],
+  };
+  const given = endStatuses(pod, lists, 'given up');
+  assert.deepEqual(
+    [given.init, given.regular, given.ephemeral].map((each) => each.map(({ state }) => state)),
+    [[ended(0), ended(1), waiting], [waiting], [unseen, { running: {} }]],
+  );
+  const begun = endStatuses(
+    pod,
+    { ...lists, regular: [status('a', { running: {} }), status('b', waiting)] },
+    'given up',
+  );
+  assert.deepEqual(
+    begun.regular.map(({ state }) => state),
+    [{ running: {} }, unseen],
   );
 });

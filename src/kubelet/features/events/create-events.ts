@@ -1,0 +1,23 @@
+import type { ApiClient } from '../../../api/client/api-client.ts';
+import type { Random } from '../../../base/random.ts';
+import type { EventLogOptions } from './event-recorder.ts';
+import { EventLog } from './event-recorder.ts';
+import { EventUploader } from './event-uploader.ts';
+
+export interface CreateEventsParts extends Omit<EventLogOptions, 'upload'> {
+  /** Undefined on a standalone node: its events stay there. */
+  client: ApiClient | undefined;
+  random: Random;
+}
+
+/** The events of this agent, and their way to the API server where there is one. */
+export function createEvents({ client, random, ...options }: CreateEventsParts): {
+  recorder: EventLog;
+  eventUploader: EventUploader | undefined;
+} {
+  if (client === undefined) return { recorder: new EventLog(options), eventUploader: undefined };
+  const { clock, log } = options;
+  const eventUploader = new EventUploader({ client, clock, random, log });
+  const recorder = new EventLog({ ...options, upload: (key, event) => eventUploader.put(key, event) });
+  return { recorder, eventUploader };
+}

@@ -1,0 +1,217 @@
+import type { Node } from '../../../api/core/node.ts';
+import type { ResourceList } from '../../../api/core/resource-requirements.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { KubeletError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { Random } from '../../../base/random.ts';
+import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
+import {
+  computeAllocatable,
+  computeCapacity,
+  computePodsLimits,
+  computeReservation,
+  reservationProblem,
+  withReservedCpus,
+} from './allocatable.ts';
+import { declaredFeatures } from './declared-features.ts';
+import { buildNode, mergeSeenNode } from './node-object.ts';
+import type { NodeIdentity } from './compute-node.ts';
+import type { NetworkFacts } from './node-addresses.ts';
+import { computeAddresses, hostIpsOf } from './node-addresses.ts';
+import { NodeStatusChanges } from './node-status-sources.ts';
+import type { NodeWatch } from './node-watch.ts';
+import { createNodeWatch, noNodeWatch } from './node-watch.ts';
+import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
+import type { CgroupLimits } from '../../ports/cgroups.ts';
+import type { RuntimeHealth } from '../../ports/runtime.ts';
+import type { ClusterApi } from '../../ports/cluster-api.ts';
+import type { MachineFacts } from '../../ports/machine-facts.ts';
+import type { NodeNetwork } from '../../ports/node-network.ts';
+
+/** The node itself: its capacity and reservations, and its state for other components. */
+export interface NodeParts {
+  capacity: ResourceList;
+  allocatable: ResourceList;
+  /** Limits of all pods together, for the cgroup above them. */
+  podsCgroupLimits: CgroupLimits;
+  /**
+   * The node for admission: the API server's, because labels and taints are set there, with this machine's own facts;
+   * on a standalone node and while none is registered the one built here (upstream: getNodeAnyWay). Includes the
+   * current state of the runtime.
+   */
+  object: (health: RuntimeHealth | undefined) => Node;
+  /** The node as built here, without changes by others. */
+  local: (health: RuntimeHealth | undefined) => Node;
+  /** The node in the API. Pods of the API are admitted once it has synced. */
+  watch: NodeWatch;
+  /** Its addresses for pods, primary family first. */
+  hostIps: () => readonly string[];
+  /** Probes and hooks of pods on the host's network go here. */
+  hostIp: () => string;
+  /** The part of its status that does not change while the agent runs. */
+  identity: NodeIdentity;
+  /** Features report here that the status of the node changes. */
+  statusChanges: NodeStatusChanges;
+}
+
+/** The flags of the node. */
+export interface NodeSettings {
+  labels: Readonly<Record<string, string>>;
+  externalCloudProvider: boolean;
+  /** None, one, or one of each family; `0.0.0.0` and `::` only choose a family. */
+  nodeIps: readonly string[];
+  /** The Kubernetes version that it reports. */
+  version: string;
+  /** --experimental-allocatable-ignore-eviction */
+  ignoreEviction: boolean;
+}
+
+interface NodeWorld {
+  machine: MachineFacts;
+  network?: NodeNetwork;
+  /** Absent on a standalone node. */
+  cluster?: Pick<ClusterApi, 'objects'>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/**
+ * Throws `Invalid` when the configuration reserves more than the machine has: as upstream, the agent does not start
+ * then.
+ */
+export function createNode(config: KubeletConfig, world: NodeWorld, settings: NodeSettings): NodeParts {
+  const { machine } = world;
+  const reserved = withReservedCpus(config.reserved, machine.onlineCpus);
+  if (typeof reserved === 'string') throw new KubeletError('Invalid', reserved);
+  const { maxPods, podsPerCore, taints, providerId } = config.node;
+  const { memoryBytes, hugePages } = machine;
+  const storageBytes = config.versioned.localStorageCapacityIsolation ? machine.rootStorageBytes : undefined;
+  const capacity = computeCapacity({
+    cores: machine.onlineCpus.length,
+    memoryBytes,
+    storageBytes,
+    hugePages,
+    maxPods,
+    podsPerCore,
+  });
+  const reservation = computeReservation(capacity, {
+    ...reserved,
+    evictionHard: settings.ignoreEviction ? {} : config.eviction.hard,
+  });
+  const problem = reservationProblem(capacity, reservation);
+  if (problem !== undefined) throw new KubeletError('Invalid', problem);
+  const allocatable = computeAllocatable(capacity, reservation);
+  const { nodeName: name, architecture, addresses } = machine;
+  const features = declaredFeatures(config.gates);
+  const watch =
+    world.cluster === undefined
+      ? noNodeWatch
+      : createNodeWatch({
+          client: world.cluster.objects,
+          clock: world.clock,
+          random: world.random,
+          log: world.log,
+          nodeName: name,
+        });
+  const local = (runtime: RuntimeHealth | undefined): Node =>
+    buildNode({
+      name,
+      hostname: name,
+      architecture,
+      labels: settings.labels,
+      taints,
+      externalCloudProvider: settings.externalCloudProvider,
+      providerId,
+      controllerAttaches: config.versioned.enableControllerAttachDetach,
+      addresses,
+      capacity,
+      allocatable,
+      declaredFeatures: features,
+      runtime,
+    });
+  const identity = identityOf(config, world, settings, { capacity, reservation });
+  const hostIps = hostIpsFor(world, watch, identity);
+  return {
+    capacity,
+    allocatable,
+    podsCgroupLimits: podsLimits(
+      computePodsLimits(capacity, reserved, config.cgroups.perQos && config.reserved.enforce.includes('pods')),
+    ),
+    object: (runtime) => mergeSeenNode(watch.current(), local(runtime)),
+    local,
+    watch,
+    identity,
+    hostIps,
+    hostIp: () => hostIps()[0] ?? '127.0.0.1',
+    statusChanges: new NodeStatusChanges(),
+  };
+}
+
+/**
+ * The node's addresses in the API; before that is known, those that will be published. A standalone node has all
+ * addresses of the machine.
+ */
+function hostIpsFor(
+  { cluster, network, machine }: NodeWorld,
+  watch: NodeWatch,
+  { addresses: rules }: NodeIdentity,
+): () => readonly string[] {
+  if (cluster === undefined) return () => machine.addresses;
+  const own = computeAddresses(rules, { named: [], ...networkOf({ network, machine }) }, []);
+  const expected = own.kind === 'set' ? hostIpsOf(own.addresses) : [];
+  return () => {
+    const told = hostIpsOf(watch.current()?.status?.addresses ?? []);
+    return told.length > 0 ? told : expected.length > 0 ? expected : machine.addresses;
+  };
+}
+
+/** A machine without network facts has the configured addresses. */
+export function networkOf({
+  network,
+  machine,
+}: {
+  network?: Pick<NodeNetwork, 'read'> | undefined;
+  machine: Pick<MachineFacts, 'addresses'>;
+}): Pick<NetworkFacts, 'own' | 'defaults'> {
+  if (network !== undefined) return network.read();
+  const v4 = machine.addresses.find((address) => !address.includes(':'));
+  const v6 = machine.addresses.find((address) => address.includes(':'));
+  return { own: machine.addresses, defaults: { ...(v4 !== undefined && { v4 }), ...(v6 !== undefined && { v6 }) } };
+}
+
+function identityOf(
+  config: KubeletConfig,
+  { machine }: NodeWorld,
+  settings: NodeSettings,
+  amounts: Pick<NodeIdentity, 'capacity' | 'reservation'>,
+): NodeIdentity {
+  const { architecture, machineId, systemUuid, bootId, kernelVersion, osImage, swapBytes, nodeName } = machine;
+  return {
+    architecture,
+    machineId,
+    systemUuid,
+    bootId,
+    kernelVersion,
+    osImage,
+    swapBytes,
+    ...amounts,
+    kubeletVersion: settings.version,
+    tellsProxyVersion: !config.gates.enabled('DisableNodeKubeProxyVersion'),
+    declaredFeatures: declaredFeatures(config.gates),
+    serverPort: config.server.port,
+    tellsLocalStorage: config.versioned.localStorageCapacityIsolation,
+    addresses: { hostname: nodeName, nodeIps: settings.nodeIps, externalCloudProvider: settings.externalCloudProvider },
+  };
+}
+
+const SHARES_PER_CPU = 1024;
+const MINIMUM_SHARES = 2;
+
+function podsLimits(limits: ResourceList): CgroupLimits {
+  const cpuShares = Math.max(
+    MINIMUM_SHARES,
+    Math.floor((quantityMilliValue(limits['cpu'] ?? '0') * SHARES_PER_CPU) / 1000),
+  );
+  return { cpuShares, memoryBytes: quantityValue(limits['memory'] ?? '0') };
+}

@@ -1,0 +1,38 @@
+import type { Pressure } from './node-conditions.ts';
+
+/** State of the node that other features contribute. The status is computed from them each time. */
+export interface NodeStatusSources {
+  pressure(): Pressure;
+  /**
+   * Why the storage of the node cannot be used yet; undefined when it can. It keeps the node from becoming ready, but
+   * does not change a node that is ready.
+   */
+  storageProblem(): string | undefined;
+  /** Why the node accepts no pods: it is being shut down. */
+  shutdownProblem(): string | undefined;
+  /** Sorted; undefined until the volumes of running pods are known. */
+  volumesInUse(): readonly string[] | undefined;
+  /**
+   * Called with the volumes that the API server knows to be in use. Only those may be mounted when the controller
+   * attaches them.
+   */
+  volumesReported(volumes: readonly string[]): void;
+}
+
+/** A node without pressure. */
+export const NO_PRESSURE: Pressure = { memory: false, disk: false, pid: false };
+
+/** Features report here that a source changed, so that the status is computed at once. */
+export class NodeStatusChanges {
+  readonly #listeners = new Set<() => void>();
+
+  notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Calls `listener` after each change; returns the function that unsubscribes. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}
